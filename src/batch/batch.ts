@@ -7,7 +7,7 @@ import { priceFlags } from '../cli/flags/shared.ts';
 import { setExamples, setNotes } from '../cli/help/help.ts';
 import { readJournal } from './folder/journal.ts';
 import type { Lock } from './folder/lock.ts';
-import { arrangeResults, countMissing, findLostEnds, locateResults } from './folder/results.ts';
+import { arrangeResults, countMissing, findLostEnds, locateResults, type ResultPlaces } from './folder/results.ts';
 import { parseShard } from './jobs/shard.ts';
 import {
   countOf,
@@ -56,6 +56,7 @@ export function batchRunCommand(command: Command): Action {
   addFlags(command, 'Costs', priceFlags);
   return async (context: Context, words, typed) => {
     const flags = typed as BatchFlags;
+    if (flags.stream) return runStream(words, flags, context);
     // Nothing was said: the help, as of every group of commands; what is missing is told behind it.
     if (words.length === 0 && !flags.prompts && !flags.data && !flags.template && !flags.output)
       command.parent?.outputHelp({ error: true });
@@ -105,16 +106,44 @@ export async function runBatch(
     await finishBatch(batch, { failure: error }).catch(() => undefined);
     throw error;
   });
-  if (stop !== 'signal' && (flags.ordered || plan.again > 0 || state.run !== undefined)) {
-    await batch.lock.confirm();
-    const sorting = context.ui.progress('sorting the results');
-    const now = await locateResults(outdir.path, state.index, { places }).finally(() => sorting.stop());
-    await arrangeResults(outdir.path, state.index, { places: now, ordered: flags.ordered }).finally(() =>
-      sorting.stop(),
-    );
-    await tellArranged({ missing: countMissing(state.index, now), unknownJobs: now.unknownJobs }, context);
-  }
+  await tellEmptyShard(batch);
+  if (stop !== 'signal') await arrange(batch, places);
   await finishBatch(batch, { stop });
+}
+
+/** `batch - --stream`: a worker, with or without a folder. */
+async function runStream(words: readonly string[], flags: BatchFlags, context: Context): Promise<void> {
+  const { finishStream, openStream, streamJobs } = await import('./run/stream.ts');
+  const batch = await openStream(words, flags, context);
+  const hasFolder = batch.results !== undefined;
+  const stop = await streamJobs(batch).catch(async (error: unknown) => {
+    if (hasFolder) await finishBatch(batch, { failure: error }).catch(() => undefined);
+    throw error;
+  });
+  if (hasFolder && stop !== 'signal') await arrange(batch);
+  if (hasFolder) await finishBatch(batch, { stop });
+  await finishStream(batch, stop);
+}
+
+/** What is left to do for a batch, whether its jobs were known before or not. */
+type EndedBatch = Omit<Batch, 'source' | 'builder' | 'shard'>;
+
+/** Leaves one line for each job in results.jsonl, if there can be more, or their order is not that of the jobs. */
+async function arrange(
+  { context, flags, lock, outdir, plan, state }: EndedBatch,
+  places?: ResultPlaces,
+): Promise<void> {
+  if (!flags.ordered && plan.again === 0 && state.run === undefined) return;
+  await lock.confirm();
+  const sorting = context.ui.progress('sorting the results');
+  try {
+    const now = await locateResults(outdir, state.index, { places });
+    await arrangeResults(outdir, state.index, { places: now, ordered: flags.ordered });
+    sorting.stop();
+    await tellArranged({ missing: countMissing(state.index, now), unknownJobs: now.unknownJobs }, context);
+  } finally {
+    sorting.stop();
+  }
 }
 
 /** A folder that was not there before: the journal of nobody else is in it. Throws GatewayError batch-locked. */
@@ -163,8 +192,8 @@ export interface BatchEnd {
 }
 
 /** Writes the summary, prints where the results are, and throws what the whole means: code 13, or the signal. */
-export async function finishBatch(batch: Batch, { stop, failure }: BatchEnd): Promise<void> {
-  const { context, state, plan, outdir } = batch;
+export async function finishBatch(batch: EndedBatch, { stop, failure }: BatchEnd): Promise<void> {
+  const { context, flags, state, plan, outdir } = batch;
   const counts = countJobs(state.index, { jobs: plan.jobs, inFile: true });
   const ending = failure ?? (stop === 'signal' ? context.signal.reason : undefined);
   const exitCode = ending instanceof GatewayError ? ending.exitCode : undefined;
@@ -182,11 +211,10 @@ export async function finishBatch(batch: Batch, { stop, failure }: BatchEnd): Pr
   await batch.lock.confirm();
   await writeSummary(outdir, JSON.stringify(summary));
   if (failure !== undefined) return;
-  await tellEmptyShard(batch);
   await context.ui.note(describeCounts(counts));
   const cost = describeSpending(state.spending, plan.hasPrices);
   if (cost !== '') await context.ui.note(cost);
-  if (!context.root.json && stop !== 'signal')
+  if (!context.root.json && !flags.stream && stop !== 'signal')
     await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);
   if (ending !== undefined) throw ending;
   const cut = incompleteStep(counts);
@@ -205,7 +233,7 @@ async function tellEmptyShard({ plan, shard, source, context }: Omit<Batch, 'loc
 }
 
 /** Why the first few failed: nobody shall have to look for it. */
-async function tellFailures({ state, context, outdir }: Batch, counts: Counts): Promise<void> {
+async function tellFailures({ state, context, outdir }: EndedBatch, counts: Counts): Promise<void> {
   const results = shellWord(shownPath(join(outdir, batchFiles.results), context.io.cwd));
   for (const line of describeFailures(state.failures, { counts, most: mostTold, results })) await context.ui.note(line);
 }
@@ -213,7 +241,7 @@ async function tellFailures({ state, context, outdir }: Batch, counts: Counts): 
 function failed(
   counts: Counts,
   { stop, kept }: { stop: Stop | undefined; kept: string | undefined },
-  { flags, state }: Batch,
+  { flags, state }: EndedBatch,
 ): GatewayError {
   const early = {
     cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,

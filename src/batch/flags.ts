@@ -62,6 +62,10 @@ export const batchFlags = {
     advanced: true,
   },
   maxCost: { ...maxCost, text: 'send no request that could make the batch cost more than this' },
+  stream: {
+    flags: '--stream',
+    text: 'take jobs from stdin one by one, and print each result as soon as it is there',
+  },
   ordered: { flags: '--ordered', text: 'write results in the order of the jobs', advanced: true },
   maxImages: imageFlags.maxImages,
   strict: { ...imageFlags.strict, text: 'a job fails if its image has another aspect ratio or size' },

@@ -77,6 +77,36 @@ function decodeLine(bytes: Buffer, whole: boolean): Pick<Line, 'text' | 'isUtf8'
   return { text: whole && text.endsWith('\r') ? text.slice(0, -1) : text, isUtf8: isPlain || isUtf8(bytes) };
 }
 
+/** A line that arrived, without its end. */
+export type ArrivedLine = Pick<Line, 'number' | 'text' | 'isUtf8' | 'isTooLong'>;
+
+/** The lines of a stream, each as soon as it is there; a last one without an end too. */
+export async function* arrivingLines(
+  chunks: AsyncIterable<Uint8Array>,
+  mostBytes = mostLineBytes,
+): AsyncGenerator<ArrivedLine, void> {
+  let number = 1;
+  let [begun, begunBytes]: [Uint8Array[], number] = [[], 0];
+  const endLine = (part: Uint8Array, whole: boolean): ArrivedLine => {
+    const isTooLong = begunBytes + part.length > mostBytes;
+    const content = isTooLong ? Buffer.alloc(0) : Buffer.concat([...begun, part]);
+    [begun, begunBytes] = [[], 0];
+    return { number: number++, ...decodeLine(content, whole && !isTooLong), isTooLong };
+  };
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(lineFeed) + 1; end > 0; end = chunk.indexOf(lineFeed, start) + 1) {
+      yield endLine(chunk.subarray(start, end), true);
+      start = end;
+    }
+    begunBytes += chunk.length - start;
+    // The rest of a line that is too long is counted, and not kept.
+    if (begunBytes > mostBytes) begun = [];
+    else if (start < chunk.length) begun.push(Uint8Array.from(chunk.subarray(start)));
+  }
+  if (begunBytes > 0) yield endLine(Buffer.alloc(0), false);
+}
+
 /** The file for reading, or undefined where there is none. */
 export async function openIfThere(path: string): Promise<FileHandle | undefined> {
   try {

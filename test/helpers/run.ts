@@ -9,8 +9,8 @@ import { scratchFolder } from './scratch.ts';
 /** What a test gives a run; the rest is a bare environment without terminal, network or key. */
 export interface RunOptions {
   env?: Record<string, string>;
-  /** Bytes on stdin; the kind is `pipe` then, unless said otherwise. */
-  stdin?: string | Uint8Array;
+  /** Bytes on stdin, all at once or as they come; the kind is `pipe` then, unless said otherwise. */
+  stdin?: string | Uint8Array | AsyncIterable<Uint8Array>;
   kind?: InputKind;
   /** Which of the output streams are terminals. */
   tty?: { stdout?: boolean; stderr?: boolean };
@@ -19,8 +19,8 @@ export interface RunOptions {
   cwd?: string;
   signal?: AbortSignal;
   clock?: Pick<Io, 'elapsed' | 'after'>;
-  /** Told of every write to stdout, as it happens. */
-  onStdout?: (text: string) => void;
+  /** Told of every write to stdout, as it happens; the program waits for what it returns. */
+  onStdout?: (text: string) => unknown;
   /** What a person answers, or what gives the answer when it is asked for; then stdin is a terminal. The questions are in `stderr`, as on a screen. */
   answers?: readonly (string | (() => string))[];
   /** The line editor of a conversation; then stdin is a terminal. */
@@ -81,8 +81,9 @@ function dialog(answers: (string | (() => string))[], screen: Output): Dialog {
   };
 }
 
-async function* input(content: string | Uint8Array = ''): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(content);
+async function* input(content: NonNullable<RunOptions['stdin']> = ''): AsyncGenerator<Uint8Array> {
+  if (typeof content === 'string' || content instanceof Uint8Array) yield Buffer.from(content);
+  else yield* content;
 }
 
 function collect(
@@ -96,7 +97,7 @@ function collect(
     columns,
     async write(chunk) {
       chunks.push(Buffer.from(chunk));
-      onWrite?.(Buffer.from(chunk).toString('utf8'));
+      await onWrite?.(Buffer.from(chunk).toString('utf8'));
     },
   };
   return { output, bytes, text: () => bytes().toString('utf8') };

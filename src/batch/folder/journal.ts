@@ -19,18 +19,7 @@ import { readFileLines } from '../lines.ts';
  * journal, or one of another version.
  */
 export async function readJournal(folder: string): Promise<BatchState> {
-  const state: BatchState = {
-    index: new JobIndex(),
-    run: undefined,
-    beganAt: undefined,
-    usage: {},
-    spending: { costs: [], unknown: 0, held: '0', dearest: '0' },
-    held: new Map(),
-    failures: new Map(),
-    lastAt: 0,
-    torn: false,
-    durationMs: 0,
-  };
+  const state = newBatchState();
   const open: OpenRun = { earlierMs: 0, jobs: 0, ready: [], sent: [] };
   const path = join(folder, batchFiles.journal);
   for await (const lines of readFileLines(path))
@@ -50,6 +39,22 @@ export async function readJournal(folder: string): Promise<BatchState> {
     }
   await settleRun(open, state);
   return state;
+}
+
+/** The state of a batch without a journal. */
+export function newBatchState(): BatchState {
+  return {
+    index: new JobIndex(),
+    run: undefined,
+    beganAt: undefined,
+    usage: {},
+    spending: { costs: [], unknown: 0, held: '0', dearest: '0' },
+    held: new Map(),
+    failures: new Map(),
+    lastAt: 0,
+    torn: false,
+    durationMs: 0,
+  };
 }
 
 /**

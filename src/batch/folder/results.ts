@@ -40,7 +40,10 @@ export interface ResultPlaces {
 export async function locateResults(
   folder: string,
   index: JobIndex,
-  { places, see }: { places?: ResultPlaces; see?: (row: number, result: ResultLine, offset: number) => unknown } = {},
+  {
+    places,
+    see,
+  }: { places?: ResultPlaces | undefined; see?: (row: number, result: ResultLine, offset: number) => unknown } = {},
 ): Promise<ResultPlaces> {
   const found = { end: 0, unreadable: 0, unknownJobs: 0, unassignedRanges: [], ...places, torn: false };
   const offsets = new Float64Array(index.size).fill(-1);

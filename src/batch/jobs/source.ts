@@ -10,11 +10,11 @@ import {
   jobKeys,
 } from './job-line.ts';
 import { rethrow } from './data-rows.ts';
-import { notUtf8, openLines, readLines } from '../lines.ts';
+import { type ArrivedLine, arrivingLines, notUtf8, openLines, readLines } from '../lines.ts';
 import { openRowJobs, type RowFlags } from './row-jobs.ts';
 import type { Job } from '../types.ts';
 import { usageError, GatewayError } from '../../errors.ts';
-import { isObject } from '../../json.ts';
+import { isObject, parseObject } from '../../json.ts';
 import { closest } from '../../closest.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
@@ -53,31 +53,69 @@ export async function openJobs(words: readonly string[], flags: SourceFlags, con
   const handle = await openLines(path, { label, instead }, context);
   const { cwd } = context.io;
   const rules: JobRules = { tables: jobKeys, defaults, file: path === '-' ? 'stdin' : path };
-  const read = flags.prompts === undefined ? readJobLine : readPromptLine;
   const folder = path === '-' ? cwd : dirname(resolve(cwd, path));
-  const unfold = openPromptYaml(
-    { model: flags.model, file: rules.file },
-    { ...context, io: { ...context.io, cwd: folder } },
-  );
+  const read = createLineReader(rules, flags, { ...context, io: { ...context.io, cwd: folder } });
   return {
     name: rules.file,
     lineForm: flags.prompts === undefined ? 'write one JSON object per line' : 'write one prompt per line',
     folder,
     async *jobs(onFault = rethrow) {
       for await (const lines of readLines(handle))
-        for (const { text, number, isUtf8, isTooLong } of lines) {
-          if (isTooLong) throw usageError(`line ${number} is longer than 256 MiB`);
+        for (const line of lines) {
+          if (line.isTooLong) throw usageError(`line ${line.number} is longer than 256 MiB`);
           let job: Job | undefined;
           try {
-            if (!isUtf8) throw notUtf8(`${rules.file}:${number}`, text);
-            job = read(text, number, rules);
-            if (job && isPromptYaml(String(job.values['promptFile'] ?? ''))) job = await unfold(job);
+            job = await read(line);
           } catch (error) {
             onFault(error);
           }
           if (job) yield job;
         }
     },
+  };
+}
+
+/** A line of `--stream`, and what it is: a job, or an error that names its place. */
+export type StreamedJob = { line: number; id: string } & ({ job: Job } | { error: GatewayError });
+
+/** Opens the jobs of `--stream`, which come on stdin one by one; empty lines are skipped. Throws GatewayError usage. */
+export async function openJobStream(flags: SourceFlags, context: Context): Promise<AsyncGenerator<StreamedJob, void>> {
+  const defaults = await readDefaultsFlag(flags.defaults, { context, isRows: false });
+  const read = createLineReader({ tables: jobKeys, defaults, file: 'stdin' }, flags, context);
+  return streamJobs(context.stdin.claim('jobs', { quiet: true }), read);
+}
+
+async function* streamJobs(
+  chunks: AsyncIterable<Uint8Array>,
+  read: (line: ArrivedLine) => Promise<Job | undefined>,
+): AsyncGenerator<StreamedJob, void> {
+  for await (const line of arrivingLines(chunks)) {
+    const { number, text } = line;
+    try {
+      if (line.isTooLong) throw usageError(`stdin:${number}: the line is longer than 256 MiB`);
+      const job = await read(line);
+      if (job) yield { line: number, id: job.id, job };
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.class !== 'usage') throw error;
+      const { id } = parseObject(text);
+      const isId = (typeof id === 'string' && id !== '') || Number.isSafeInteger(id);
+      yield { line: number, id: isId ? String(id) : String(number), error };
+    }
+  }
+}
+
+/** Reads lines of jobs, or of prompts; undefined for an empty one. Throws GatewayError usage with file and line. */
+function createLineReader(
+  rules: JobRules,
+  { prompts, model }: SourceFlags,
+  context: Context,
+): (line: ArrivedLine) => Promise<Job | undefined> {
+  const read = prompts === undefined ? readJobLine : readPromptLine;
+  const unfold = openPromptYaml({ model, file: rules.file }, context);
+  return async ({ text, number, isUtf8 }) => {
+    if (!isUtf8) throw notUtf8(`${rules.file}:${number}`, text);
+    const job = read(text, number, rules);
+    return job && isPromptYaml(String(job.values['promptFile'] ?? '')) ? unfold(job) : job;
   };
 }
 
@@ -209,4 +247,14 @@ export function collectLineErrors({ name: file, adviseBlank }: JobSource): LineE
       throw usageError(`${count} lines of ${file} are not valid jobs; nothing was sent`, lines.join('\n'));
     },
   };
+}
+
+/** The error for an id that an earlier line has. */
+export async function duplicate({ id, line }: Job, source: JobSource): Promise<Error> {
+  for await (const job of source.jobs(() => undefined)) {
+    if (job.id !== id) continue;
+    const shown = JSON.stringify(id.length > 60 ? `${id.slice(0, 60)}…` : id);
+    return usageError(`${source.name}:${line}: the id ${shown} is already used in line ${job.line}`, 'ids are unique');
+  }
+  return usageError(`${source.name}:${line}: the file changed while it was read`);
 }

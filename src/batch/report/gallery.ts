@@ -31,7 +31,7 @@ async function runGallery(outdir: string, context: Context): Promise<void> {
   context.atEnd(async () => progress.stop());
   const cards = await findCards(folder, state);
   await tellUnread(cards, context);
-  const counts = countJobs(state.index, { jobs: state.run?.jobs ?? state.index.size });
+  const counts = countJobs(state.index, { jobs: state.run?.jobs || state.index.size });
   let made = 0;
   await writePage(folder, async (page) => {
     await page.appendFile(galleryHead({ title: basename(folder), counts, usage: state.usage }));

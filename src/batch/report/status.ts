@@ -34,7 +34,7 @@ export function batchStatusCommand(command: Command): Action {
 async function runStatus(outdir: string, context: Context): Promise<void> {
   const { folder, state } = await readBatchFolder(outdir, context);
   const running = await findHolder(folder);
-  const counts = countJobs(state.index, { jobs: state.run?.jobs ?? state.index.size });
+  const counts = countJobs(state.index, { jobs: state.run?.jobs || state.index.size });
   const { usage, spending, durationMs } = state;
   // Nobody knows which of them are still under way.
   const failures = running ? new Map([...state.failures].filter(([, error]) => error !== unanswered)) : state.failures;

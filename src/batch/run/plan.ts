@@ -7,7 +7,7 @@ import { looseKey } from '../../settings/key.ts';
 import { Secret } from '../../settings/redact.ts';
 import type { Settings } from '../../settings/types.ts';
 import { type CheckedJob, originOf, type RequestBuilder } from '../jobs/request.ts';
-import { type JobSource, type LineErrors, collectLineErrors } from '../jobs/source.ts';
+import { type JobSource, type LineErrors, collectLineErrors, duplicate } from '../jobs/source.ts';
 import type { Batch } from './types.ts';
 import { priceWarning, requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
 import { type AuthForms, readTarget } from '../../cli/run/connection.ts';
@@ -59,10 +59,7 @@ interface Planning extends PlanOptions {
   changes: number;
   /** Of all jobs of the file. */
   origins: Set<string>;
-  /** Of the prices of all jobs of this shard. */
-  currencies: Set<string>;
-  /** Warnings of prices that were told. */
-  doubts: Set<string>;
+  checkPrice: PriceCheck;
   /** Characters that the next jobs which are kept ready may have. */
   room: number;
   lineErrors: LineErrors;
@@ -91,8 +88,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     changed: [],
     changes: 0,
     origins: new Set(),
-    currencies: new Set(),
-    doubts: new Set(),
+    checkPrice: createPriceCheck({ ...options, plan }),
     room: mostKept.characters,
     lineErrors,
   };
@@ -123,7 +119,7 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   planning.origins.add(origin);
   if (!isInShard(job.id, planning.shard)) return;
   plan.jobs++;
-  await checkPrice(settings, planning);
+  await planning.checkPrice(settings);
   const checked = await builder.check(job, plan.origin);
   const isSent = decideOn({ job, row, checked }, planning);
   // From the first job on that is not kept ready, none is: later ones would be sent before it.
@@ -132,19 +128,25 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   else await checked.own.end();
 }
 
-/** Throws GatewayError usage where a job has no price, or one of another currency, and a budget is given. */
-async function checkPrice(settings: Settings, planning: Planning): Promise<void> {
-  const { plan, flags, state, currencies, doubts, context } = planning;
-  const { prices, model } = settings;
-  plan.hasPrices ||= Object.keys(prices).length > 0;
-  if (flags.maxCost === undefined) {
-    const doubt = priceWarning(settings);
-    if (doubt === undefined || doubts.has(doubt)) return;
-    doubts.add(doubt);
-    return context.ui.warn(doubt);
-  }
-  currencies.add(currencyOf(requirePrice(prices, model.value)));
-  requireOneCurrency([...state.spending.costs.map(({ currency }) => currency), ...currencies]);
+type PriceCheck = (settings: Settings) => Promise<void>;
+
+/** Checks the prices of jobs: throws GatewayError usage if one has no price, or one of another currency, and a budget is given. */
+export function createPriceCheck(batch: Pick<Batch, 'plan' | 'flags' | 'state' | 'context'>): PriceCheck {
+  const { plan, flags, state, context } = batch;
+  const currencies = new Set<string>();
+  const warnings = new Set<string>();
+  return async (settings) => {
+    const { prices, model } = settings;
+    plan.hasPrices ||= Object.keys(prices).length > 0;
+    if (flags.maxCost !== undefined) {
+      currencies.add(currencyOf(requirePrice(prices, model.value)));
+      return requireOneCurrency([...state.spending.costs.map(({ currency }) => currency), ...currencies]);
+    }
+    const warning = priceWarning(settings);
+    if (warning === undefined || warnings.has(warning)) return undefined;
+    warnings.add(warning);
+    return context.ui.warn(warning);
+  };
 }
 
 /** Its row in the index; undefined when the file has its id already. */
@@ -192,7 +194,7 @@ async function checkGateways({ plan, context, builder, source }: Planning): Prom
 }
 
 /** Throws GatewayError usage where a key or a secret header of no origin would go to several. */
-function requireOwnKeys(gateways: readonly Settings[]): void {
+export function requireOwnKeys(gateways: readonly Settings[]): void {
   const asked = gateways.filter(({ offline }) => !offline.value);
   const origins = new Set(asked.map(originOf));
   if (origins.size < 2) return;
@@ -217,15 +219,6 @@ function requireOwnKeys(gateways: readonly Settings[]): void {
 async function settingsOfAny(builder: RequestBuilder, source: JobSource): Promise<Settings> {
   const { value } = await source.jobs().next();
   return builder.settingsOf(value as Job);
-}
-
-async function duplicate({ id, line }: Job, source: JobSource): Promise<Error> {
-  for await (const job of source.jobs(() => undefined)) {
-    if (job.id !== id) continue;
-    const shown = JSON.stringify(id.length > 60 ? `${id.slice(0, 60)}…` : id);
-    return usageError(`${source.name}:${line}: the id ${shown} is already used in line ${job.line}`, 'ids are unique');
-  }
-  return usageError(`${source.name}:${line}: the file changed while it was read`);
 }
 
 /** What the user wants of jobs that an earlier run has seen. */

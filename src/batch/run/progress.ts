@@ -17,21 +17,27 @@ interface Sums {
   addUnknown(spending: Spending, bound: Bound | undefined): Spending;
 }
 
-/** Counts what has ended, for the live line and for the summary. */
-export function trackProgress({ context, plan, state, startedAt }: Batch, gate: SharedGate, sums: Sums | undefined) {
-  const { io, ui } = context;
-  let lost = 0;
-  const counts = { ended: 0, failed: 0 };
+/** Counts what has ended, and shows it while the batch runs. */
+export function trackProgress(batch: Batch, gate: SharedGate, sums: Sums | undefined) {
+  const { context, plan, state, startedAt } = batch;
+  const tally = countOutcomes(batch, sums);
   const shown = showProgress(context, () => ({
     toSend: plan.toSend,
-    ...counts,
+    ...tally.counts,
     tokens: totalTokens(state.usage),
     cost: describeSpending({ ...state.spending, unknown: 0 }),
-    elapsedMs: io.elapsed() - startedAt,
+    elapsedMs: context.io.elapsed() - startedAt,
     pausedMs: gate.waitMs,
   }));
+  return { ...tally, stop: () => shown.stop() };
+}
+
+/** Counts what has ended, for the summary. */
+export function countOutcomes({ context: { ui }, state }: Pick<Batch, 'context' | 'state'>, sums: Sums | undefined) {
+  let lost = 0;
+  const counts = { ended: 0, failed: 0 };
   return {
-    stop: () => shown.stop(),
+    counts,
     /** It went out, and its result is not on the disk. The first such failure ends the batch and is told by its end. */
     lose({ id }: Job, error: unknown) {
       state.index.setState(state.index.find(id), 'unknown');

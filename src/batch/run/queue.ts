@@ -11,7 +11,7 @@ export interface JobQueue {
   /** The next job; undefined after the last one and after the signal. Throws what building or recording a job threw. */
   next(signal: AbortSignal): Promise<JobAttempt | undefined>;
   /** It was taken, and is not sent in this run. */
-  giveBack(attempt: JobAttempt): void;
+  giveBack(attempt: JobAttempt): Promise<void> | void;
   /** Records that what is left was not sent. Throws GatewayError not-written. */
   close(): Promise<void>;
 }
@@ -86,6 +86,7 @@ export function openJobQueue({ jobs, sender, recorder, ahead: usual, elapsed, st
     async close() {
       over = true;
       await loading;
+      await jobs.return?.();
       for (const attempt of ready) await sender.drop(attempt);
       await recorder.unsent(ready);
     },

@@ -4,11 +4,18 @@ import type { Usage } from '../../formats/events.ts';
 import type { Budget } from '../../cost/types.ts';
 import type { SharedGate } from '../../transport/gate.ts';
 import { addUsage, mayHaveCost, totalTokens } from '../folder/state.ts';
-import { openJobQueue, type JobQueue, type JobQueueOptions } from './queue.ts';
-import type { JobAttempt } from './sender.ts';
-import type { JobOutcome } from '../types.ts';
+import type { Recorder } from '../folder/recorder.ts';
+import type { JobQueue } from './queue.ts';
+import type { JobAttempt, JobSender } from './sender.ts';
+import type { JobOutcome, Step } from '../types.ts';
 
-export interface RunnerOptions extends Omit<JobQueueOptions, 'ahead'> {
+export interface RunnerOptions {
+  queue: JobQueue;
+  sender: JobSender;
+  recorder: Recorder;
+  /** Monotonic clock in ms. */
+  elapsed: () => number;
+  step?: Step | undefined;
   concurrency: number;
   gate: SharedGate;
   /** Waits for the turn that `--rate` gives. */
@@ -24,8 +31,8 @@ export interface RunnerOptions extends Omit<JobQueueOptions, 'ahead'> {
   maxTokens: number;
   usedTokens: number;
   budget?: Budget | undefined;
-  /** Called for every job that has ended. */
-  onEnded(attempt: JobAttempt, outcome: JobOutcome): void;
+  /** Called for every job that has ended. Its worker waits for it. */
+  onEnded(attempt: JobAttempt, outcome: JobOutcome): Promise<void> | void;
   /** Called for every job that was sent and whose end could not be recorded. */
   onLost(attempt: JobAttempt, error: unknown): void;
 }
@@ -34,7 +41,6 @@ export interface RunnerOptions extends Omit<JobQueueOptions, 'ahead'> {
 export type Stop = 'signal' | 'failures' | 'tokens' | 'cost' | GatewayError;
 
 interface Run extends RunnerOptions {
-  queue: JobQueue;
   /** Aborts the waits of workers before they send. */
   taking: AbortController;
   stop: Stop | undefined;
@@ -54,7 +60,6 @@ interface Run extends RunnerOptions {
 export async function runJobs(options: RunnerOptions): Promise<Stop | undefined> {
   const run: Run = {
     ...options,
-    queue: openJobQueue({ ...options, ahead: options.concurrency }),
     taking: new AbortController(),
     stop: undefined,
     error: undefined,
@@ -64,7 +69,7 @@ export async function runJobs(options: RunnerOptions): Promise<Stop | undefined>
     recording: new Set(),
   };
   setMaxListeners(0, run.taking.signal);
-  const grace = startGrace(run);
+  const grace = startGrace(run, () => stopTaking(run, 'signal', run.signal.reason));
   try {
     await Promise.all(Array.from({ length: options.concurrency }, () => runWorker(run)));
     options.recorder.flushWithoutDelay();
@@ -72,18 +77,19 @@ export async function runJobs(options: RunnerOptions): Promise<Stop | undefined>
     await run.queue.close().catch((error: unknown) => stopWithError(run, error));
   } finally {
     grace.end();
-    await options.jobs.return?.();
   }
   if (run.error !== undefined) throw run.error;
   return run.stop;
 }
 
 /** After the signal, jobs in flight, which are paid for, get some time to end. */
-function startGrace(run: Run): { end(): void } {
-  const { signal, graceMs, inFlight } = run;
+function startGrace(
+  { signal, graceMs, inFlight }: Pick<RunnerOptions, 'signal' | 'graceMs' | 'inFlight'>,
+  onSignal: () => void,
+): { end(): void } {
   let timer: NodeJS.Timeout | undefined;
   const begin = (): void => {
-    stopTaking(run, 'signal', signal.reason);
+    onSignal();
     timer = setTimeout(() => inFlight.abort(signal.reason), graceMs);
   };
   if (signal.aborted) begin();
@@ -136,7 +142,7 @@ async function waitForTurn(attempt: JobAttempt, run: Run): Promise<void> {
     taking.signal.throwIfAborted();
   } catch (error) {
     attempt.reservation?.free();
-    queue.giveBack(attempt);
+    await queue.giveBack(attempt);
     throw error;
   }
 }
@@ -170,8 +176,8 @@ async function runAttempt(attempt: JobAttempt, run: Run): Promise<void> {
     countOutcome(outcome, sentAt, run);
     if (outcome.state === 'unsent' || !mayHaveCost(outcome)) attempt.reservation?.free();
     else attempt.reservation?.spend(outcome.cost);
-    onEnded(attempt, outcome);
     recordOutcome(attempt, outcome, run);
+    await onEnded(attempt, outcome);
   } catch (error) {
     stopWithError(run, error);
   }

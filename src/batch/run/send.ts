@@ -2,7 +2,8 @@ import { createPacer, limitToFiles } from './throttle.ts';
 import { createGate, sleepByTimer } from '../../transport/gate.ts';
 import { withLock, openRecorder } from '../folder/recorder.ts';
 import { runJobs, type Stop } from './runner.ts';
-import { checkAgain, jobsToSend } from './queue.ts';
+import { gatewayKey } from './plan.ts';
+import { checkAgain, jobsToSend, openJobQueue } from './queue.ts';
 import { createJobSender, type JobSender } from './sender.ts';
 import { countOf } from '../report/summary.ts';
 import type { RunRecord } from '../types.ts';
@@ -18,8 +19,8 @@ import type { Context } from '../../cli/context.ts';
 import { openConnectionsTo, type Connection } from '../../cli/run/connection.ts';
 
 /** How long jobs in flight can go on after a signal. */
-const defaultGraceMs = 10_000;
-const defaultConcurrency = 4;
+export const defaultGraceMs = 10_000;
+export const defaultConcurrency = 4;
 
 /** Sends the jobs of the plan. Resolves with the reason why it ended early, if any. */
 export async function sendJobs(
@@ -47,13 +48,21 @@ export async function sendJobs(
   const costs = await openCosts(batch);
   const progress = trackProgress(batch, gate, costs);
   const inFlight = new AbortController();
-  const check = (job: Parameters<typeof checkAgain>[0]) => checkAgain(job, batch);
-  const sender = createJobSender({ batch, check, connections, gate, pace, abortOn: inFlight.signal, costs });
+  const sender = createJobSender({
+    batch,
+    check: (job) => checkAgain(job, batch),
+    connectionTo: ({ settings }) => connections.get(gatewayKey(settings)) as Connection,
+    gate,
+    pace,
+    abortOn: inFlight.signal,
+    costs,
+  });
+  const locked = withLock(recorder, lock);
   signal.addEventListener('abort', () => void noteWaiting(sender, context, graceMs), { once: true });
   return runJobs({
-    jobs: jobsToSend(batch),
+    queue: openJobQueue({ jobs: jobsToSend(batch), sender, recorder: locked, ahead: concurrency, elapsed, step }),
     sender,
-    recorder: withLock(recorder, lock),
+    recorder: locked,
     elapsed,
     concurrency,
     gate,
@@ -83,7 +92,7 @@ async function openConnections({
 }
 
 /** How costs are counted. Decimal arithmetic is loaded only if a job has a price. */
-async function openCosts({ plan, flags: { maxCost: most }, state }: Batch) {
+export async function openCosts({ plan, flags: { maxCost: most }, state }: Pick<Batch, 'plan' | 'flags' | 'state'>) {
   if (!plan.hasPrices) return undefined;
   const { addAmounts, addSpending, addUnknown, boundOf, createBudget, createMeter, heldFor } =
     await import('../../cost/cost.ts');
@@ -105,13 +114,18 @@ async function openCosts({ plan, flags: { maxCost: most }, state }: Batch) {
 }
 
 /** After Ctrl-C: why the program is still running, and how to stop it at once. */
-async function noteWaiting({ inFlight }: JobSender, { ui }: Context, graceMs: number): Promise<void> {
+export async function noteWaiting({ inFlight }: JobSender, { ui }: Context, graceMs: number): Promise<void> {
   if (inFlight === 0) return;
   await ui.note(`waiting for ${countOf(inFlight, 'request')}, ${graceMs / 1000} s at most; Ctrl-C again stops`);
 }
 
 /** What the journal says of this run. */
-function runRecord({ flags, plan, shard, context }: Batch): RunRecord {
+export function runRecord({
+  flags,
+  plan,
+  shard,
+  context,
+}: Pick<Batch, 'flags' | 'plan' | 'shard' | 'context'>): RunRecord {
   return {
     type: 'run',
     schema: 'gateway-cli/journal@1',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { hashId, hexOf } from '../jobs/digest.ts';
 import { isObject } from '../../json.ts';
 import { endSignals } from '../folder/results.ts';
+import type { Lock } from '../folder/lock.ts';
 import type { JournalEntry } from '../folder/recorder.ts';
 import { createYield, type Pacer, paceRetries } from './throttle.ts';
 import type { SharedGate } from '../../transport/gate.ts';
@@ -16,7 +17,6 @@ import { type ErrorClass, GatewayError, isBug, isQuotaSpent } from '../../errors
 import { otherModel } from '../../services.ts';
 import { fileWord } from '../../images/naming.ts';
 import { createFileStore } from '../../images/store.ts';
-import { gatewayKey } from './plan.ts';
 import type { CheckedJob } from '../jobs/request.ts';
 import type { Batch } from './types.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
@@ -67,11 +67,10 @@ export interface JobSender {
 }
 
 export interface SenderOptions {
-  batch: Pick<Batch, 'context' | 'flags' | 'outdir' | 'lock'>;
+  batch: Pick<Batch, 'context' | 'flags' | 'outdir'> & { lock: Pick<Lock, 'check'> };
   /** Checks the job, and builds its request. */
   check(job: Job): Promise<CheckedJob>;
-  /** By `gatewayKey`. */
-  connections: ReadonlyMap<string, Connection>;
+  connectionTo(checked: CheckedJob): Connection | Promise<Connection>;
   gate: SharedGate;
   /** Waits for the turn that `--rate` gives. */
   pace: Pacer;
@@ -197,7 +196,7 @@ function stateOf(error: GatewayError | undefined, { mayBeBilled }: JobAttempt): 
 
 async function readAnswer(attempt: JobAttempt, deadline: Deadline, sending: Sending): Promise<void> {
   const { job, built, checked } = attempt;
-  const { batch, gate, pace, connections } = sending;
+  const { batch, gate, pace } = sending;
   const context = checked.own.output;
   const { retryMaxTime, maxImages = mostImages } = batch.flags;
   const isImage = job.command.startsWith('image');
@@ -208,7 +207,7 @@ async function readAnswer(attempt: JobAttempt, deadline: Deadline, sending: Send
   let maybeBilled = false;
   const endOf = () => timeOf(deadline);
   const candidates = (job.values['candidates'] as number | undefined) ?? 1;
-  const connection = connections.get(gatewayKey(checked.settings)) as Connection;
+  const connection = await sending.connectionTo(checked);
   const deltas = perform({ post: built.post, model: built.model, candidates }, connection, {
     deadline,
     store,

@@ -21,6 +21,7 @@ export type BatchFlags = ConnectionFlags &
     maxTokensTotal?: number;
     maxCost?: string;
     ordered?: true;
+    stream?: true;
     maxImages?: number;
     strict?: true;
     requireComplete?: true;

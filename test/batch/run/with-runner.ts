@@ -1,4 +1,5 @@
 import { runJobs, type RunnerOptions } from '../../../src/batch/run/runner.ts';
+import { openJobQueue } from '../../../src/batch/run/queue.ts';
 import type { Recorder } from '../../../src/batch/folder/recorder.ts';
 import type { JobAttempt, JobSender } from '../../../src/batch/run/sender.ts';
 import type { Job, JobOutcome } from '../../../src/batch/types.ts';
@@ -55,20 +56,24 @@ export async function start({ jobs = 10, send = async () => done, changes = {}, 
     drop: async ({ job: { id } }) => void log.push(`drop ${id}`),
     inFlight: 0,
   };
+  const recorder: Recorder = options.recorder ?? {
+    ...silentRecorder,
+    ready: async (group) => group.forEach(({ job }) => log.push(`ready ${job.id}`)),
+    sent: async ({ job }) => void log.push(`sent ${job.id}`),
+    unsent: async (group) => group.forEach(({ job }) => log.push(`unsent ${job.id}`)),
+    ended: async ({ job }, { state: how }) => void log.push(`${how} ${job.id}`),
+  };
+  const changed = { ...sender, ...changes };
+  // No group follows soon.
+  const elapsed = (): number => (state.now += 1000);
+  const ahead = options.concurrency ?? 2;
   const ended = runJobs({
-    jobs: source(),
-    sender: { ...sender, ...changes },
+    queue: openJobQueue({ jobs: source(), sender: changed, recorder, ahead, elapsed }),
+    sender: changed,
+    recorder,
     inFlight,
-    recorder: {
-      ...silentRecorder,
-      ready: async (group) => group.forEach(({ job }) => log.push(`ready ${job.id}`)),
-      sent: async ({ job }) => void log.push(`sent ${job.id}`),
-      unsent: async (group) => group.forEach(({ job }) => log.push(`unsent ${job.id}`)),
-      ended: async ({ job }, { state: how }) => void log.push(`${how} ${job.id}`),
-    },
+    elapsed,
     concurrency: 2,
-    // No group follows soon.
-    elapsed: () => (state.now += 1000),
     gate: {
       enter: async () => undefined,
       close: () => undefined,

@@ -1,0 +1,194 @@
+import { setFlagsFromString } from 'node:v8';
+import { createGate, sleepByTimer } from '../../transport/gate.ts';
+import { GatewayError, usageError } from '../../errors.ts';
+import type { Context } from '../../cli/context.ts';
+import { openConnectionsTo, type Connection } from '../../cli/run/connection.ts';
+import { enterOutdir, findOutdir, requireOwn } from '../folder/folder.ts';
+import { newBatchState, readJournal } from '../folder/journal.ts';
+import { openRecorder, type Recorder, withLock } from '../folder/recorder.ts';
+import { findLostEnds, openResults } from '../folder/results.ts';
+import { totalTokens } from '../folder/state.ts';
+import { describeCounts, exitCodeOf } from '../report/summary.ts';
+import { createRequestBuilder, originOf, type CheckedJob } from '../jobs/request.ts';
+import { openJobStream } from '../jobs/source.ts';
+import { type BatchPlan, createPriceCheck, gatewayKey, requireMatch, requireOwnKeys } from './plan.ts';
+import { countOutcomes } from './progress.ts';
+import { runJobs, type Stop } from './runner.ts';
+import { defaultConcurrency, defaultGraceMs, noteWaiting, openCosts, runRecord } from './send.ts';
+import { createJobSender } from './sender.ts';
+import { openStreamQueue, type StreamBatch } from './stream-queue.ts';
+import { createPacer, limitToFiles } from './throttle.ts';
+import type { BatchFlags, BatchHooks } from './types.ts';
+
+/** Throws GatewayError usage for flags that need all jobs at once, or a folder. */
+function requireStream(words: readonly string[], flags: BatchFlags, { root }: Context): void {
+  const example = 'for example: gateway-cli batch - --stream < jobs.jsonl';
+  if (words.length !== 1 || words[0] !== '-') throw usageError('--stream takes its jobs from stdin', example);
+  const { prompts, data, template, shard, dryRun, output } = flags;
+  const wholes = { prompts, data, template, shard, 'dry-run': dryRun };
+  const [whole] = Object.entries(wholes).find(([, value]) => value !== undefined) ?? [];
+  if (whole !== undefined)
+    throw usageError(`--stream cannot be combined with --${whole}`, 'it sends jobs before the last one is known');
+  if (root.json) throw usageError('--stream prints JSON Lines already', 'leave out --json');
+  const { retryFailed, retryIncomplete, retryUnknown, acceptChanges } = flags;
+  if ((retryFailed ?? retryIncomplete ?? retryUnknown ?? acceptChanges) && output === undefined)
+    throw usageError('without a folder, --stream knows of no earlier run', 'name its folder: -o out');
+}
+
+/** `batch - --stream`: a worker. Jobs come on stdin, for as long as it is open; each result is printed when it is there. */
+export async function openStream(
+  words: readonly string[],
+  flags: BatchFlags,
+  context: Context,
+  hooks: BatchHooks = {},
+): Promise<StreamBatch> {
+  requireStream(words, flags, context);
+  // A worker runs for days beside others: its memory counts more than the last tenth of its speed.
+  for (const flag of ['--semi-space-growth-factor=1', '--optimize-for-size']) setFlagsFromString(flag);
+  const { cwd } = context.io;
+  const startedAt = context.io.elapsed();
+  const outdir = flags.output === undefined ? undefined : await findOutdir(flags.output, context);
+  if (outdir?.exists) await requireOwn(outdir.path);
+  const folders = { input: cwd, output: outdir?.path ?? cwd };
+  const builder = createRequestBuilder({ context, flags, file: 'stdin', folders });
+  const base = { id: '', line: 0, command: 'text', name: undefined, values: {} } as const;
+  const origin = originOf(await builder.settingsOf(base));
+  const counts = { jobs: 0, total: 0, toSend: 0, again: 0, removed: 0 };
+  const plan: BatchPlan = { ...counts, list: '', origin, hasPrices: false, gateways: new Map(), ready: new Map() };
+  const common = { flags, context, builder, plan, startedAt, shard: undefined, outdir: folders.output };
+  const printed = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
+  const noFolder = { lock: noLock, state: newBatchState(), lostEnds: [], results: undefined };
+  const folder = outdir ? await openFolder(outdir.path, context, hooks) : noFolder;
+  requireMatch(folder.state.run, { origin, shard: undefined });
+  const batch = { ...common, ...folder, printed };
+  return { ...batch, checkPrice: createPriceCheck(batch) };
+}
+
+/** Without a folder there is nothing to lock. */
+const noLock = {
+  takenFrom: undefined,
+  check: () => undefined,
+  confirm: async () => undefined,
+  release: async () => undefined,
+};
+
+async function openFolder(path: string, context: Context, { lease }: BatchHooks) {
+  const lock = await enterOutdir(path, context, lease);
+  const state = await readJournal(path);
+  const { lostEnds, places } = await findLostEnds(path, state);
+  const results = await openResults(path, state.index, places);
+  context.atEnd(() => results.close());
+  return { lock, state, lostEnds, results };
+}
+
+/** Sends the jobs as they come. Resolves when stdin has ended and every job has, with the reason if it ended early. */
+export async function streamJobs(
+  batch: StreamBatch,
+  { step, graceMs = defaultGraceMs }: BatchHooks = {},
+): Promise<Stop | undefined> {
+  const { flags, context, state } = batch;
+  const { io, signal } = context;
+  const lines = await openJobStream(flags, context);
+  const recorder = batch.results === undefined ? noRecorder : await openStreamRecorder(batch, step);
+  context.gracePeriod.ms = graceMs + 2000;
+  const concurrency = await limitToFiles(flags.concurrency ?? defaultConcurrency, context);
+  const elapsed = (): number => io.elapsed();
+  // The budget of retries is that of the jobs which may be in flight: how many will come is unknown.
+  const gate = createGate({ elapsed, sleep: sleepByTimer, jobs: concurrency });
+  const pace = createPacer(flags.rate, { elapsed, sleep: sleepByTimer });
+  const costs = await openCosts({ ...batch, plan: { ...batch.plan, hasPrices: true } });
+  const tally = countOutcomes(batch, costs);
+  const inFlight = new AbortController();
+  const sender = createJobSender({
+    batch,
+    check: (job) => batch.builder.check(job, batch.plan.origin),
+    connectionTo: createConnections(batch),
+    gate,
+    pace,
+    abortOn: inFlight.signal,
+    costs,
+  });
+  const queue = openStreamQueue(lines, { batch, sender, recorder });
+  signal.addEventListener('abort', () => void noteWaiting(sender, context, graceMs), { once: true });
+  return runJobs({
+    queue,
+    sender,
+    recorder: queue.recorder,
+    elapsed,
+    concurrency,
+    gate,
+    pace,
+    signal,
+    inFlight,
+    graceMs,
+    maxFailures: flags.failFast ? 1 : (flags.maxFailures ?? Number.POSITIVE_INFINITY),
+    maxTokens: flags.maxTokensTotal ?? Number.POSITIVE_INFINITY,
+    usedTokens: totalTokens(state.usage),
+    budget: costs?.budget,
+    onEnded(attempt, outcome) {
+      tally.count(attempt, outcome);
+      return queue.print(attempt, outcome);
+    },
+    onLost(attempt, error) {
+      tally.lose(attempt.job, error);
+      queue.release(attempt);
+    },
+    step,
+  });
+}
+
+const noRecorder: Recorder = {
+  ready: async () => undefined,
+  sent: async () => undefined,
+  unsent: async () => undefined,
+  ended: async () => undefined,
+  flushWithoutDelay: () => undefined,
+  close: async () => undefined,
+};
+
+async function openStreamRecorder(batch: StreamBatch, step: BatchHooks['step']): Promise<Recorder> {
+  const { context, outdir, lock, lostEnds } = batch;
+  await lock.confirm();
+  const now = (): number => context.io.now();
+  const recorder = await openRecorder({ folder: outdir, run: runRecord(batch), lostEnds, now, step });
+  context.atEnd(() => recorder.close());
+  return withLock(recorder, lock);
+}
+
+/** Opens the connection of a job when the first one needs it. Throws GatewayError usage if a key would go to several hosts. */
+function createConnections({ flags, context }: StreamBatch): (checked: CheckedJob) => Promise<Connection> {
+  const opened = new Map<string, { settings: CheckedJob['settings']; connection: Promise<Connection> }>();
+  return ({ settings, built }) => {
+    const { use } = built.post;
+    const key = `${use} ${gatewayKey(settings)}`;
+    const known = opened.get(key);
+    if (known) return known.connection;
+    requireOwnKeys([...[...opened.values()].map((other) => other.settings), settings]);
+    const forms = { [use]: settings.auth.value };
+    const connection = openConnectionsTo([{ settings, forms }], flags, context).then(({ connections, close }) => {
+      context.atEnd(close);
+      return connections[0] as Connection;
+    });
+    opened.set(key, { settings, connection });
+    return connection;
+  };
+}
+
+/** Says what became of the lines, unless the summary of a folder did. Throws GatewayError batch-failed, or the signal. */
+export async function finishStream(batch: StreamBatch, stop: Stop | undefined): Promise<void> {
+  const { printed, context, flags, results } = batch;
+  if (results === undefined) await context.ui.note(describeCounts(printed));
+  if (stop === 'signal') throw context.signal.reason;
+  if (stop === undefined && exitCodeOf(printed) === 0) return;
+  const limits = {
+    cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,
+    tokens: `stopped after ${flags.maxTokensTotal} tokens: `,
+    failures: 'stopped after failures: ',
+  };
+  const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop === undefined ? '' : limits[stop];
+  throw new GatewayError('batch-failed', `${why}${describeCounts(printed)}`, {
+    hint: 'each line with "ok":false has its error; a job without a line was not sent',
+    sent: 'yes',
+    retryable: true,
+  });
+}

@@ -135,7 +135,11 @@ test('the JSON Schema of the result document fits every kind of result, and has 
 });
 
 test('the topic names each key of the JSON Schema, and no other', () => {
-  const rows = (topicTexts.get('output') ?? '').split('## The result document')[1]?.match(/^\| `.*$/gm) ?? [];
+  const rows =
+    (topicTexts.get('output') ?? '')
+      .split(/^## /m)
+      .find((part) => part.startsWith('The result document'))
+      ?.match(/^\| `.*$/gm) ?? [];
   const named = rows.flatMap((row) => [...row.matchAll(/`(\w+)(?:\[\])?`/g)].map(([, name]) => name));
   const values = new Set(['true', 'assistant', 'yes', 'no', 'unknown']);
   const keys = pathsOf(schema).map((path) => path.replace(/^.*\./, ''));

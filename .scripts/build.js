@@ -40,8 +40,10 @@ const { output } = await build({
   },
   platform: 'node',
   checks: { ineffectiveDynamicImport: false },
-  // No module of ours but the program does anything by being loaded.
-  treeshake: { moduleSideEffects: (id) => !/[\\/]src[\\/](?!main\.ts|program\.ts)/.test(id) },
+  // No module of ours but the program does anything by being loaded, and none of zod, which comes with every language.
+  treeshake: {
+    moduleSideEffects: (id) => !/[\\/]src[\\/](?!main\.ts|program\.ts)|[\\/]node_modules[\\/]zod[\\/]/.test(id),
+  },
   output: {
     dir: dist,
     cleanDir: true,

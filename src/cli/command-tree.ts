@@ -86,6 +86,10 @@ export const tree: Tree = {
     summary: 'the local gateway: all formats on loopback, offline',
     load: async () => (await import('../commands/serve/serve.ts')).serveCommand,
   },
+  mcp: {
+    summary: 'tools for agents: the Model Context Protocol on stdin and stdout',
+    load: async () => (await import('../commands/mcp/mcp.ts')).mcpCommand,
+  },
   config: {
     summary: 'read and write settings',
     commands: {

@@ -50,8 +50,8 @@ test('holds these files and no other', () => {
   ]);
 });
 
-test('is at most 800 kB in 100 files beside its man pages and topics, and one package when it is installed', () => {
-  expect(installed.packed).toBeLessThanOrEqual(800_000);
+test('is at most 880 kB in 100 files beside its man pages and topics, and one package when it is installed', () => {
+  expect(installed.packed).toBeLessThanOrEqual(880_000);
   const paths = [...installed.files.keys()];
   expect(paths.filter((path) => !/^(dist\/man|src\/help)\//.test(path)).length).toBeLessThanOrEqual(100);
   const names = readdirSync(join(installed.cwd, 'node_modules')).filter((name) => !name.startsWith('.'));

@@ -1,5 +1,6 @@
 /** The topics of `help <topic>`; each is a file of `src/help/`. */
 export const topicSummaries: Readonly<Record<string, string>> = {
+  agents: 'tools over MCP, a skill, help as data',
   batch: 'jobs, resuming, shards, galleries',
   chat: 'conversations, sessions, tools',
   ci: 'GitHub Actions, GitLab CI',

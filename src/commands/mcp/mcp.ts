@@ -1,0 +1,92 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { addFlags, type FlagTable, notAFlag, oneOf, whole } from '../../cli/flags/flag.ts';
+import { connectionFlags } from '../../cli/flags/shared.ts';
+import { setExamples, setNotes } from '../../cli/help/help.ts';
+import type { Action, Context } from '../../cli/context.ts';
+import { mcpClients } from './clients.ts';
+
+const clientNames = Object.keys(mcpClients);
+
+const mcpFlags = {
+  root: {
+    flags: '--root <dir>',
+    text: 'the folder that the tools read and write (default: the current one)',
+    parse: notAFlag,
+  },
+  maxRequests: {
+    flags: '--max-requests <n>',
+    text: 'send no more requests than this to models while the server runs',
+    parse: whole(1),
+  },
+  readOnly: { flags: '--read-only', text: 'offer no tool that writes files' },
+  printConfig: {
+    flags: '--print-config <client>',
+    text: `print the entry for the configuration of a client: ${clientNames.join(', ')}`,
+    parse: oneOf(clientNames),
+    values: clientNames,
+  },
+} satisfies FlagTable;
+
+interface Flags {
+  root?: string;
+  maxRequests?: number;
+  readOnly?: true;
+  printConfig?: string;
+  service?: string;
+  baseUrl?: string;
+  timeout?: string;
+  offline?: true;
+}
+
+/** `mcp`: the commands as tools of the Model Context Protocol, on stdin and stdout. */
+export function mcpCommand(command: Command): Action {
+  command.usage('[flags]');
+  setExamples(command, [
+    'gateway-cli mcp --print-config claude-code > .mcp.json',
+    'gateway-cli mcp --root pictures --max-requests 20',
+    'gateway-cli mcp --offline',
+  ]);
+  setNotes(command, [
+    'Tools: generate_image, edit_image, ask, list_models. A client starts the server, and talks to it on stdin and stdout.',
+    'Paths of images and files are below --root; symbolic links out of it are refused.',
+    'Keys and models come from the environment and the config file, as for every command.',
+  ]);
+  const { service, baseUrl, timeout, offline } = connectionFlags;
+  addFlags(command, 'Flags', mcpFlags);
+  addFlags(command, 'Connection', { service, baseUrl, timeout, offline });
+  return (context, _words, flags) => runMcp(flags as Flags, context);
+}
+
+async function runMcp(flags: Flags, context: Context): Promise<void> {
+  const { io, root: rootFlags, ui, report } = context;
+  const folder = resolve(io.cwd, flags.root ?? '.');
+  const passed = passedFlags(flags, rootFlags.profile);
+  const client = flags.printConfig === undefined ? undefined : mcpClients[flags.printConfig];
+  if (client) {
+    const limits = [
+      ...(flags.maxRequests === undefined ? [] : [`--max-requests=${flags.maxRequests}`]),
+      ...(flags.readOnly ? ['--read-only'] : []),
+    ];
+    await io.stdout.write(
+      client.entry({ command: 'gateway-cli', args: ['mcp', '--root', folder, ...limits, ...passed] }),
+    );
+    return ui.note(`paste this into ${client.file}`);
+  }
+  const { openRoot } = await import('./root-folder.ts');
+  const root = await openRoot(folder);
+  if (io.stdin.kind === 'terminal')
+    await ui.note('this server waits for a client on stdin; gateway-cli mcp --print-config <client> prints its entry');
+  const { serveTools } = await import('./server.ts');
+  const { maxRequests, readOnly = false } = flags;
+  // stdout is protocol alone.
+  report.printed = true;
+  await serveTools({ root, flags: passed, env: io.env, readOnly, maxRequests }, context);
+}
+
+/** The flags that each command of the server gets. */
+function passedFlags({ service, baseUrl, timeout, offline }: Flags, profile: string | undefined): string[] {
+  const given = { profile, service, 'base-url': baseUrl, timeout };
+  const words = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}=${value}`]));
+  return offline ? [...words, '--offline'] : words;
+}

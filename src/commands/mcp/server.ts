@@ -1,0 +1,109 @@
+import { PassThrough, Readable } from 'node:stream';
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  ErrorCode,
+  ListToolsRequestSchema,
+  McpError,
+  type Tool as ListedTool,
+} from '@modelcontextprotocol/sdk/types.js';
+import { usageError } from '../../errors.ts';
+import type { Context } from '../../cli/context.ts';
+import { compileSchema } from '../../cli/input/schema.ts';
+import type { Output } from '../../terminal/io.ts';
+import { version } from '../../version.ts';
+import { refusedResult, runTool, spentRequests, type ToolPlace } from './run-tool.ts';
+import { type Tool, type ToolArguments, tools } from './tools.ts';
+
+/** How the server is limited. */
+export interface ServerOptions extends ToolPlace {
+  /** How many requests that cost money it sends. */
+  maxRequests: number | undefined;
+}
+
+/** How often a client is told that a call goes on: many give up after 60 s without a sign. */
+const progressMs = 10_000;
+
+/** Serves the tools on stdin and stdout until stdin ends, or the signal aborts. */
+export async function serveTools(options: ServerOptions, { io, signal }: Context): Promise<void> {
+  const server = new Server(
+    { name: 'gateway-cli', version },
+    { capabilities: { tools: {} }, instructions: 'Images are written to files; results name their paths.' },
+  );
+  const offered = tools.filter((tool) => !(options.readOnly && tool.writes));
+  const call = caller(options);
+  const stopped = new AbortController();
+  server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: offered.map(listed) }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
+    const tool = offered.find(({ name }) => name === params.name);
+    if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `unknown tool: ${params.name}`);
+    const { _meta: meta } = params;
+    const token = meta?.progressToken;
+    let progress = 0;
+    const report = (): void => {
+      progress += progressMs / 1000;
+      const message = `waiting for the gateway, ${progress} s`;
+      if (token === undefined) return;
+      void extra
+        .sendNotification({ method: 'notifications/progress', params: { progressToken: token, progress, message } })
+        .catch(() => undefined);
+    };
+    const timer = setInterval(report, progressMs);
+    return call(tool, params.arguments ?? {}, AbortSignal.any([extra.signal, stopped.signal])).finally(() =>
+      clearInterval(timer),
+    );
+  });
+  const input = Readable.from(io.stdin.read(), { objectMode: false });
+  const output = new PassThrough();
+  const written = writeAll(output, io.stdout);
+  await server.connect(new StdioServerTransport(input, output));
+  await new Promise<void>((resolve) => {
+    input.once('end', resolve).once('close', resolve);
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+  });
+  stopped.abort(new Error('the server ends'));
+  await server.close();
+  output.end();
+  await written;
+  signal.throwIfAborted();
+}
+
+async function writeAll(chunks: AsyncIterable<Buffer>, stdout: Output): Promise<void> {
+  for await (const chunk of chunks) await stdout.write(chunk);
+}
+
+function listed({ name, title, description, inputSchema, writes }: Tool): ListedTool {
+  const annotations = { readOnlyHint: !writes, destructiveHint: false, idempotentHint: false, openWorldHint: true };
+  return { name, title, description, inputSchema, annotations };
+}
+
+/** Checks and makes calls, within the limit of requests. */
+function caller(options: ServerOptions): (tool: Tool, given: object, signal: AbortSignal) => Promise<CallToolResult> {
+  const { maxRequests = Infinity } = options;
+  let sent = 0;
+  return async (tool, given, signal) => {
+    try {
+      const typed = await checkArguments(tool, given);
+      const requests = tool.isBilled ? (typed.count ?? 1) : 0;
+      if (sent + requests > maxRequests) throw spentRequests(maxRequests);
+      sent += requests;
+      return await runTool(tool, typed, { place: options, signal });
+    } catch (error) {
+      return refusedResult(error);
+    }
+  };
+}
+
+/** Throws GatewayError usage for arguments that do not fit the tool's schema. */
+async function checkArguments({ name, inputSchema }: Tool, given: object): Promise<ToolArguments> {
+  const check = await compileSchema(JSON.parse(JSON.stringify(inputSchema)));
+  try {
+    return check(JSON.stringify(given)) as ToolArguments;
+  } catch (error) {
+    const why = error instanceof Error ? error.message.replace('the answer does not fit the schema: ', '') : '';
+    throw usageError(`the arguments of ${name} do not fit: ${why}`, 'list the tools for their schemas', error);
+  }
+}

@@ -1,0 +1,139 @@
+/** A tool of the server, and how its arguments become words of a command. */
+export interface Tool {
+  name: string;
+  title: string;
+  description: string;
+  inputSchema: { type: 'object'; properties: Record<string, object>; required?: string[]; additionalProperties: false };
+  /** The command that it runs. */
+  command: readonly string[];
+  /** Whether it sends requests that cost money. */
+  isBilled: boolean;
+  /** Whether its purpose is to write files. */
+  writes: boolean;
+}
+
+const text = (description: string): object => ({ type: 'string', minLength: 1, description });
+const path = 'a path below the root folder';
+
+const prompt = text('what to ask for');
+const model = text('name of the model, as list_models gives it; the default model without it');
+
+const picture = {
+  prompt,
+  aspect: { type: 'string', pattern: '^\\d+:\\d+$', description: 'width to height, such as 16:9' },
+  size: { type: 'string', pattern: '^\\d{1,5}K?$', description: 'longer side in pixels: 512, 1K, 2K or 4K' },
+  output: text(`file or folder/ for the image: ${path}; without it, image-1.png and so on in the root folder`),
+  model,
+};
+
+/** The tools, in the order of the list. */
+export const tools: readonly Tool[] = [
+  {
+    name: 'generate_image',
+    title: 'Generate an image',
+    description: 'Generates images from a prompt, and writes them to files. Each request is billed.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        ...picture,
+        count: { type: 'integer', minimum: 1, maximum: 16, description: 'number of images, each billed (default: 1)' },
+      },
+      required: ['prompt'],
+      additionalProperties: false,
+    },
+    command: ['image', 'gen'],
+    isBilled: true,
+    writes: true,
+  },
+  {
+    name: 'edit_image',
+    title: 'Edit images',
+    description: 'Changes images as an instruction says, and writes the result to a file. Each request is billed.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        ...picture,
+        prompt: text('the instruction'),
+        images: { type: 'array', items: text(path), minItems: 1, maxItems: 16, description: `image files: ${path}` },
+      },
+      required: ['prompt', 'images'],
+      additionalProperties: false,
+    },
+    command: ['image', 'edit'],
+    isBilled: true,
+    writes: true,
+  },
+  {
+    name: 'ask',
+    title: 'Ask a model',
+    description: 'Asks another model, with files and with a JSON Schema for the answer. Each request is billed.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        prompt,
+        system: text('instructions for the model, beside the prompt'),
+        files: { type: 'array', items: text(path), maxItems: 16, description: `files to send: ${path}` },
+        schema: { type: 'object', description: 'JSON Schema that the answer must fit; the answer is then JSON' },
+        max_tokens: { type: 'integer', minimum: 1, description: 'maximum length of the answer in tokens' },
+        model,
+      },
+      required: ['prompt'],
+      additionalProperties: false,
+    },
+    command: ['text'],
+    isBilled: true,
+    writes: false,
+  },
+  {
+    name: 'list_models',
+    title: 'List models',
+    description: 'Lists the models of the service. Costs nothing.',
+    inputSchema: {
+      type: 'object',
+      properties: { filter: text('a part of the name') },
+      additionalProperties: false,
+    },
+    command: ['models'],
+    isBilled: false,
+    writes: false,
+  },
+];
+
+/** The arguments of a call, after the check against the tool's schema. */
+export interface ToolArguments {
+  prompt?: string;
+  aspect?: string;
+  size?: string;
+  output?: string;
+  model?: string;
+  count?: number;
+  images?: string[];
+  system?: string;
+  files?: string[];
+  schema?: object;
+  max_tokens?: number;
+  filter?: string;
+}
+
+function flag(name: string, value: string | number | undefined): string[] {
+  return value === undefined ? [] : [`--${name}=${value}`];
+}
+
+/** The words of the command. The prompt goes to stdin: it can be longer than a word may be, and has no blanks to fill. */
+export function wordsOf({ command }: Tool, given: ToolArguments): string[] {
+  return [
+    ...command,
+    ...(given.prompt === undefined ? [] : ['--prompt-file=-', '--no-vars']),
+    ...flag('model', given.model),
+    ...flag('aspect', given.aspect),
+    ...flag('size', given.size),
+    ...flag('count', given.count),
+    ...flag('output', given.output),
+    ...(given.images ?? []).flatMap((file) => flag('image', file)),
+    ...(given.files ?? []).flatMap((file) => flag('attach', file)),
+    ...flag('system', given.system),
+    ...flag('schema', given.schema && JSON.stringify(given.schema)),
+    ...flag('max-tokens', given.max_tokens),
+    ...(given.filter === undefined ? [] : ['--', given.filter]),
+  ];
+}

@@ -1,0 +1,62 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openRoot } from '../../../src/commands/mcp/root-folder.ts';
+import { run } from '../../helpers/run.ts';
+import { scratchFolder } from '../../helpers/scratch.ts';
+
+const started = (root: string, ...more: string[]): object => ({
+  command: 'gateway-cli',
+  args: ['mcp', '--root', root, ...more],
+});
+
+test.each(['claude-desktop', 'claude-code', 'cursor', 'gemini-cli'])('prints the entry for %s', async (name) => {
+  const { code, stdout, stderr, cwd } = await run(['mcp', '--print-config', name]);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toEqual({ mcpServers: { 'gateway-cli': started(cwd) } });
+  expect(stderr).toMatch(/^paste this into .+\n$/);
+});
+
+test('the entry has the flags of the server', async () => {
+  const flags = ['--root', 'pictures', '--offline', '--max-requests', '9', '--read-only', '--profile', 'work'];
+  const { stdout, cwd } = await run(['mcp', '--print-config', 'vscode', ...flags]);
+  const server = started(join(cwd, 'pictures'), '--max-requests=9', '--read-only', '--profile=work', '--offline');
+  expect(JSON.parse(stdout)).toEqual({ servers: { 'gateway-cli': { type: 'stdio', ...server } } });
+});
+
+test('the entry for codex is TOML', async () => {
+  const { stdout, cwd } = await run(['mcp', '--print-config', 'codex']);
+  expect(stdout).toBe(
+    `[mcp_servers.gateway-cli]\ncommand = "gateway-cli"\nargs = ["mcp","--root",${JSON.stringify(cwd)}]\n`,
+  );
+});
+
+test.each([
+  [['--print-config', 'emacs'], '--print-config takes claude-desktop, claude-code'],
+  [['--root', 'nowhere'], '--root: there is no folder'],
+])('mcp %j is exit 2', async (flags, message) => {
+  const { code, stdout, stderr } = await run(['mcp', ...flags]);
+  expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(message) as string });
+});
+
+test('the root folder has what is in it, also by its links, and nothing else', async () => {
+  const cwd = scratchFolder();
+  mkdirSync(join(cwd, 'root/sub'), { recursive: true });
+  writeFileSync(join(cwd, 'root/a.png'), '');
+  writeFileSync(join(cwd, 'secret'), '');
+  symlinkSync('sub', join(cwd, 'root/inner'));
+  symlinkSync('..', join(cwd, 'root/above'));
+  symlinkSync('../secret', join(cwd, 'root/secret'));
+  symlinkSync('../not-yet', join(cwd, 'root/dead'));
+  symlinkSync('root', join(cwd, 'link'));
+  const root = await openRoot(join(cwd, 'link'));
+  expect(root.path).toBe(join(cwd, 'root'));
+  expect(await root.input('a.png')).toBe(join(cwd, 'root/a.png'));
+  expect(await root.input('sub/../a.png')).toBe(join(cwd, 'root/a.png'));
+  expect(await root.output('inner/new.png')).toBe(join(cwd, 'root/sub/new.png'));
+  expect(await root.output('deep/new/')).toBe(join(cwd, 'root/deep/new/'));
+  expect(await root.output('.')).toBe(join(cwd, 'root'));
+  for (const path of ['..', '../root2', 'above/secret', 'secret', 'dead', 'dead/x', '/etc/passwd', `${cwd}/rooted`])
+    await expect(root.input(path), path).rejects.toMatchObject({ class: 'usage' });
+  await expect(root.output('{slug}/x.png')).rejects.toMatchObject({ class: 'usage' });
+});

@@ -57,6 +57,7 @@ export function batchRunCommand(command: Command): Action {
   return async (context: Context, words, typed) => {
     const flags = typed as BatchFlags;
     if (flags.stream) return runStream(words, flags, context);
+    if (flags.estimate) return (await import('./run/estimate.ts')).runEstimate(words, flags, context);
     // Nothing was said: the help, as of every group of commands; what is missing is told behind it.
     if (words.length === 0 && !flags.prompts && !flags.data && !flags.template && !flags.output)
       command.parent?.outputHelp({ error: true });

@@ -74,6 +74,10 @@ export const batchFlags = {
     text: 'a job fails if a limit cut its answer, or it may be incomplete',
   },
   requireModel: { ...outputFlags.requireModel, text: 'a job fails if another model answers it' },
+  estimate: {
+    flags: '--estimate',
+    text: 'count the tokens of all jobs, print what they can cost, and send none; -o is optional',
+  },
   dryRun: { ...outputFlags.dryRun, text: 'check all jobs, print how many would be sent, and send nothing' },
 } satisfies FlagTable;
 

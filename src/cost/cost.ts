@@ -235,3 +235,18 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
     },
   };
 }
+
+/** The cost of a request by its input tokens alone, and with all the output that it allows; undefined if that has no limit. */
+export function estimateOf(
+  inputTokens: number,
+  { price, factor }: { price: Price; factor: string | number },
+  { maxTokens, candidates, images = candidates }: RequestLimits,
+): { input: string; most: string | undefined } {
+  const { input = 0, output = 0, thinking = output, image = 0 } = price;
+  const ofInput = perMillion(inputTokens, input);
+  const perToken = greatest([output, thinking]);
+  const isBounded = maxTokens !== undefined || perToken === '0';
+  const most = ofInput.plus(new Big(image).times(images)).plus(perMillion((maxTokens ?? 0) * candidates, perToken));
+  const amountOf = (sum: Big): string => sum.times(factor).toFixed();
+  return { input: amountOf(ofInput), most: isBounded ? amountOf(most) : undefined };
+}

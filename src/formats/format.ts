@@ -114,6 +114,13 @@ export interface Format {
   toolNames(body: Body): string[];
   /** What a request allows at most, for the most that it can cost. */
   limits(body: Body): RequestLimits;
+  /** Free operations of the service that say how long a request is, if the format has them. */
+  counting?: {
+    /** Counts the input tokens of a request. */
+    tokens(body: Body, model: string): { path: string; body: Body };
+    /** Describes a model: its window may be there. */
+    model(model: string): { path: string };
+  };
 }
 
 /** What a request allows at most. */

@@ -26,7 +26,7 @@ export interface CountingServer {
   readonly connections: number;
   /** Requests that are being answered, and the most at once. */
   readonly most: number;
-  answer: (prompt: string, count: number) => CountedReply | undefined;
+  answer: (prompt: string, count: number, path: string) => CountedReply | undefined;
   /** Resolves when so many requests came. */
   received(total: number): Promise<void>;
   close(): Promise<void>;
@@ -44,7 +44,13 @@ export async function startCountingServer(): Promise<CountingServer> {
     server.bodies.push({ path: request.url ?? '', body });
     state.most = Math.max(state.most, ++state.running);
     for (const check of waiting) check();
-    const { status = 200, headers = {}, body: reply, after, drop } = server.answer(prompt, count) ?? {};
+    const {
+      status = 200,
+      headers = {},
+      body: reply,
+      after,
+      drop,
+    } = server.answer(prompt, count, request.url ?? '') ?? {};
     await after;
     state.running--;
     if (drop) return void request.socket.destroy();
@@ -88,7 +94,7 @@ export async function startCountingServer(): Promise<CountingServer> {
 async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
-  return JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>;
+  return JSON.parse(Buffer.concat(chunks).toString() || '{}') as Record<string, unknown>;
 }
 
 function promptOf(body: Record<string, unknown>): string {

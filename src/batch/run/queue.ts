@@ -94,7 +94,11 @@ export function openJobQueue({ jobs, sender, recorder, ahead: usual, elapsed, st
 }
 
 /** The jobs that this run sends, each once, in the order of their file. Throws GatewayError batch-locked if that changed since it was checked. */
-export async function* jobsToSend({ source, state: { index }, plan }: Batch): AsyncGenerator<Job, void> {
+export async function* jobsToSend({
+  source,
+  state: { index },
+  plan,
+}: Pick<Batch, 'source' | 'state' | 'plan'>): AsyncGenerator<Job, void> {
   let left = plan.toSend - plan.ready.size;
   for (const { job } of plan.ready.values()) {
     index.mark(index.find(job.id), 'toSend', false);
@@ -119,7 +123,11 @@ export async function* jobsToSend({ source, state: { index }, plan }: Batch): As
 }
 
 /** The request as it was checked, or built again from the file, and then the same. Throws GatewayError batch-locked. */
-export async function checkAgain(job: Job, { plan, builder, state, source }: Batch): Promise<CheckedJob> {
+export async function checkAgain(
+  job: Job,
+  batch: Pick<Batch, 'plan' | 'builder' | 'state' | 'source'>,
+): Promise<CheckedJob> {
+  const { plan, builder, state, source } = batch;
   const ready = plan.ready.get(job.id);
   // It grows with its answer, so the plan must not hold it.
   plan.ready.delete(job.id);

@@ -81,7 +81,7 @@ export async function sendJobs(
 }
 
 /** Connections by `gatewayKey`. */
-async function openConnections({
+export async function openConnections({
   plan,
   flags,
   context,

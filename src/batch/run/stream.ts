@@ -24,8 +24,8 @@ import type { BatchFlags, BatchHooks } from './types.ts';
 function requireStream(words: readonly string[], flags: BatchFlags, { root }: Context): void {
   const example = 'for example: gateway-cli batch - --stream < jobs.jsonl';
   if (words.length !== 1 || words[0] !== '-') throw usageError('--stream takes its jobs from stdin', example);
-  const { prompts, data, template, shard, dryRun, output } = flags;
-  const wholes = { prompts, data, template, shard, 'dry-run': dryRun };
+  const { prompts, data, template, shard, dryRun, estimate, output } = flags;
+  const wholes = { prompts, data, template, shard, estimate, 'dry-run': dryRun };
   const [whole] = Object.entries(wholes).find(([, value]) => value !== undefined) ?? [];
   if (whole !== undefined)
     throw usageError(`--stream cannot be combined with --${whole}`, 'it sends jobs before the last one is known');

@@ -27,6 +27,7 @@ export type BatchFlags = ConnectionFlags &
     requireComplete?: true;
     requireModel?: true;
     dryRun?: true;
+    estimate?: true;
   };
 
 /** Reachable from tests only. */

@@ -41,6 +41,13 @@ export const content: Format = {
       return Array.isArray(declared) ? declared.flatMap(nameOf) : [];
     });
   },
+  counting: {
+    tokens: (body, model) => ({
+      path: `/v1beta/models/${modelSegment(model)}:countTokens`,
+      body: { generateContentRequest: { model: `models/${model.replace(/^models\//, '')}`, ...body } },
+    }),
+    model: (model) => ({ path: `/v1beta/models/${modelSegment(model)}` }),
+  },
   limits(body: Body) {
     const config = objectAt(body, 'generationConfig');
     return { maxTokens: countField(config, 'maxOutputTokens'), candidates: countField(config, 'candidateCount') ?? 1 };

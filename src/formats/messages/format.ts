@@ -37,8 +37,27 @@ export const messages: Format = {
     if (!Array.isArray(tools)) return [];
     return tools.flatMap((tool) => (isObject(tool) && typeof tool['name'] === 'string' ? tool['name'] : []));
   },
+  counting: {
+    tokens: (body) => ({
+      path: '/v1/messages/count_tokens',
+      body: Object.fromEntries(countedFields.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]]))),
+    }),
+    model: (model) => ({ path: `/v1/models/${encodeURIComponent(model)}` }),
+  },
   limits: (body) => ({ maxTokens: countField(body, 'max_tokens'), candidates: 1, images: 0 }),
 };
+
+/** The fields that count; the operation refuses all others. */
+const countedFields = [
+  'model',
+  'messages',
+  'system',
+  'tools',
+  'tool_choice',
+  'thinking',
+  'output_config',
+  'mcp_servers',
+];
 
 /** The format demands `max_tokens`. */
 const defaultMaxTokens = 4096;

@@ -1,0 +1,252 @@
+import { countTokens, readWindow } from '../../client/count-tokens.ts';
+import { startDeadline } from '../../client/deadline.ts';
+import type { PostOrGet } from '../../client/post.ts';
+import { isUpload, type Body } from '../../body.ts';
+import { currencyOf, describeCosts, pricedTiers, priceOf, priceOfTier } from '../../cost/price.ts';
+import type { Cost } from '../../cost/types.ts';
+import { GatewayError } from '../../errors.ts';
+import type { Context } from '../../cli/context.ts';
+import type { Connection } from '../../cli/run/connection.ts';
+import { findOutdir, requireOwn } from '../folder/folder.ts';
+import { newBatchState, readJournal } from '../folder/journal.ts';
+import { findLostEnds } from '../folder/results.ts';
+import { countOf } from '../report/summary.ts';
+import { createRequestBuilder, type CheckedJob } from '../jobs/request.ts';
+import { parseShard } from '../jobs/shard.ts';
+import { openJobs, refuseTypo, requireJobs } from '../jobs/source.ts';
+import type { Job } from '../types.ts';
+import { gatewayKey, planBatch } from './plan.ts';
+import { countChecked } from './progress.ts';
+import { checkAgain, jobsToSend } from './queue.ts';
+import { defaultConcurrency, openConnections } from './send.ts';
+import type { Batch, BatchFlags } from './types.ts';
+
+/** What the jobs of one model come to. */
+interface ModelEstimate {
+  model: string;
+  jobs: number;
+  inputTokens: number;
+  /** The most output tokens; undefined if a job has no limit. */
+  outputTokensMost: number | undefined;
+  /** Jobs whose tokens the service did not count: a token is taken to have four bytes. */
+  countedByBytes: number;
+  /** Of those, jobs with files, whose tokens are not in the sum. */
+  withoutFiles: number;
+  /** Input tokens that the model takes, if the service says so. */
+  window: number | undefined;
+  hasPrice: boolean;
+}
+
+/** What all jobs cost in one lane. */
+interface LaneEstimate {
+  input: readonly Cost[];
+  /** With all the output that the jobs allow; undefined if one has no limit. */
+  most: readonly Cost[] | undefined;
+}
+
+/** A job that its model does not take. */
+interface LongJob {
+  id: string;
+  line: number;
+  model: string;
+  tokens: number;
+  window: number;
+}
+
+interface Estimate {
+  models: Map<string, ModelEstimate>;
+  /** By lane. A lane is absent if a job has no price in it. */
+  lanes: Map<string, LaneEstimate>;
+  /** The first of them, and how many there are. */
+  tooLong: LongJob[];
+  tooLongJobs: number;
+}
+
+type Estimated = Pick<Batch, 'source' | 'state' | 'plan' | 'builder' | 'flags' | 'context'>;
+
+/** `batch --estimate`: counts what the jobs come to. Nothing that is paid for is sent, and nothing is written. */
+export async function runEstimate(words: readonly string[], flags: BatchFlags, context: Context): Promise<void> {
+  await refuseTypo(words, context);
+  requireJobs(words, flags);
+  const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
+  const outdir = flags.output === undefined ? undefined : await findOutdir(flags.output, context);
+  if (outdir?.exists) await requireOwn(outdir.path);
+  const source = await openJobs(words, flags, context);
+  const folders = { input: source.folder, output: outdir?.path ?? context.io.cwd };
+  const { name: file, adviseBlank } = source;
+  const progress = context.ui.progress('checking the jobs');
+  context.atEnd(async () => progress.stop());
+  const checked = countChecked(progress);
+  const onHashed = (bytes: number): void => checked.addBytes(bytes);
+  const builder = createRequestBuilder({ context, flags, file, adviseBlank, folders, onHashed });
+  const state = outdir?.exists ? await readJournal(outdir.path) : newBatchState();
+  if (outdir?.exists) await findLostEnds(outdir.path, state);
+  const parts = { source, state, builder, flags, context, shard };
+  const plan = await planBatch({ ...parts, onChecked: () => checked.addJob() });
+  const estimate = await estimateJobs({ ...parts, plan }, (done) => progress.update(`${done}/${plan.toSend} counted`));
+  progress.stop();
+  const { jobs, total, toSend } = plan;
+  context.report.own = {
+    schema: 'gateway-cli/batch-estimate@1',
+    jobs,
+    total,
+    due: toSend,
+    skipped: jobs - toSend,
+    models: [...estimate.models.values()],
+    lanes: Object.fromEntries(estimate.lanes),
+    tooLong: estimate.tooLong,
+    tooLongJobs: estimate.tooLongJobs,
+  };
+  if (context.root.json) return;
+  const lines = [`${countOf(toSend, 'job')} to send, ${jobs - toSend} sent before`, ...describe(estimate)];
+  await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));
+}
+
+async function estimateJobs(batch: Estimated, onCounted: (done: number) => void): Promise<Estimate> {
+  const { flags, plan } = batch;
+  const estimate: Estimate = { models: new Map(), lanes: new Map(), tooLong: [], tooLongJobs: 0 };
+  if (plan.toSend === 0) return estimate;
+  const counter = createCounter(batch, await openConnections(batch));
+  const add = await createSums(estimate);
+  const jobs = jobsToSend(batch);
+  let done = 0;
+  const work = async (): Promise<void> => {
+    for await (const job of jobs) {
+      const checked = await checkAgain(job, batch);
+      try {
+        add(job, checked, await counter(job, checked));
+      } finally {
+        await checked.own.end();
+      }
+      onCounted(++done);
+    }
+  };
+  const workers = Math.min(flags.concurrency ?? defaultConcurrency, plan.toSend);
+  await Promise.all(Array.from({ length: workers }, work));
+  estimate.tooLong.sort((a, b) => a.line - b.line);
+  return estimate;
+}
+
+/** What is known of the length of a request. */
+interface Count {
+  tokens: number;
+  /** How it was counted: `files` by the bytes of its texts, without its files. */
+  by: 'service' | 'bytes' | 'files';
+  window: number | undefined;
+}
+
+/** Counts at the service, which is free; by bytes if the service cannot. */
+function createCounter(
+  { context }: Estimated,
+  connections: ReadonlyMap<string, Connection>,
+): (job: Job, checked: CheckedJob) => Promise<Count> {
+  const windows = new Map<string, Promise<number | undefined>>();
+  const unable = new Set<string>();
+  return async (job, { built: { post, model }, settings, hasUrls }) => {
+    context.signal.throwIfAborted();
+    const gateway = gatewayKey(settings);
+    const key = `${gateway} ${model}`;
+    const deadline = startDeadline(settings.timeoutMs.value, context.signal);
+    const connection = connections.get(gateway) as Connection;
+    const send = (request: PostOrGet) => connection.send(request, { deadline });
+    try {
+      if (!windows.has(key)) windows.set(key, readWindow(send, post, model));
+      const window = await windows.get(key);
+      // What a URL names is fetched when its job is sent: the service cannot count it now.
+      if (hasUrls || unable.has(key)) return { ...countBytes(post.body), window };
+      const tokens = await countTokens(send, post, model);
+      if (tokens !== undefined) return { tokens, by: 'service', window };
+      unable.add(key);
+      return { ...countBytes(post.body), window };
+    } catch (error) {
+      if (!(error instanceof GatewayError) || !refusals.has(error.details.status ?? 0)) throw error;
+      await context.ui.warn(`${job.id}: the service did not count it: ${error.message}`);
+      return { ...countBytes(post.body), window: undefined };
+    } finally {
+      deadline.end();
+    }
+  };
+}
+
+/** The request is not valid, or too large: its job would fail, and the others would not. */
+const refusals = new Set([400, 413, 422]);
+
+/** Of English text, a token has about so many bytes. */
+const bytesPerToken = 4;
+
+function countBytes(body: Body): Pick<Count, 'tokens' | 'by'> {
+  let by: Count['by'] = 'bytes';
+  const text = JSON.stringify(body, (_key, value: unknown) => (isUpload(value) ? ((by = 'files'), '') : value));
+  return { tokens: Math.ceil(Buffer.byteLength(text) / bytesPerToken), by };
+}
+
+/** Adds up jobs by model, and their costs by lane. */
+async function createSums(estimate: Estimate): Promise<(job: Job, checked: CheckedJob, count: Count) => void> {
+  const { addCost, estimateOf } = await import('../../cost/cost.ts');
+  const { models, lanes } = estimate;
+  const lacking = new Set<string>();
+  return ({ id, line }, { built, settings }, { tokens, by, window }) => {
+    const { model, post, format } = built;
+    const price = priceOf(settings.prices, model);
+    const limits = format.limits(post.body);
+    const key = `${gatewayKey(settings)} ${model}`;
+    const sum = models.get(key) ?? { ...noJobs, model, hasPrice: price !== undefined };
+    models.set(key, sum);
+    sum.jobs++;
+    sum.inputTokens += tokens;
+    sum.window ??= window;
+    if (by !== 'service') sum.countedByBytes++;
+    if (by === 'files') sum.withoutFiles++;
+    if (limits.maxTokens === undefined) sum.outputTokensMost = undefined;
+    else if (sum.outputTokensMost !== undefined) sum.outputTokensMost += limits.maxTokens * limits.candidates;
+    if (window !== undefined && tokens > window && estimate.tooLongJobs++ < mostKept)
+      estimate.tooLong.push({ id, line, model, tokens, window });
+    for (const lane of ['live', ...pricedTiers.filter((tier) => tier !== 'priority')] as const) {
+      const priced = price && (lane === 'live' ? { price, factor: 1 } : priceOfTier(price, lane));
+      if (priced === undefined) lacking.add(lane);
+      if (priced === undefined || lacking.has(lane)) {
+        lanes.delete(lane);
+        continue;
+      }
+      const { input, most } = estimateOf(tokens, priced, limits);
+      const currency = currencyOf(priced.price);
+      const before = lanes.get(lane) ?? { input: [], most: [] };
+      lanes.set(lane, {
+        input: addCost(before.input, { amount: input, currency }),
+        most:
+          before.most && most === undefined
+            ? undefined
+            : before.most && addCost(before.most, { amount: most as string, currency }),
+      });
+    }
+  };
+}
+
+const noJobs = { jobs: 0, inputTokens: 0, outputTokensMost: 0, countedByBytes: 0, withoutFiles: 0, window: undefined };
+
+/** So many jobs that are too long are kept, and so many are named for people. */
+const mostKept = 1000;
+const mostNamed = 20;
+
+function describe({ models, lanes, tooLong, tooLongJobs }: Estimate): string[] {
+  const lines = [...models.values()].map(describeModel);
+  for (const [lane, { input, most }] of lanes) {
+    const limit = most === undefined ? 'and output without a limit' : `at most ${describeCosts(most)}`;
+    lines.push(`${lane}: ${describeCosts(input)} for the input, ${limit}`);
+  }
+  const unpriced = [...models.values()].filter(({ hasPrice }) => !hasPrice).map(({ model }) => model);
+  if (unpriced.length > 0) lines.push(`no price is set for ${unpriced.join(', ')}: see gateway-cli help costs`);
+  for (const { id, line, model, tokens, window } of tooLong.slice(0, mostNamed))
+    lines.push(`${id} (line ${line}) is too long: ${tokens} tokens, ${model} takes ${window}`);
+  if (tooLongJobs > mostNamed) lines.push(`and ${tooLongJobs - mostNamed} more are too long`);
+  return lines;
+}
+
+function describeModel(sum: ModelEstimate): string {
+  const { model, jobs, inputTokens, outputTokensMost, countedByBytes, withoutFiles } = sum;
+  const input = `${model}: ${countOf(jobs, 'job')}, ${countedByBytes > 0 ? 'about ' : ''}${inputTokens} input tokens`;
+  const output =
+    outputTokensMost === undefined ? 'no limit of output tokens' : `at most ${outputTokensMost} output tokens`;
+  const bytes = countedByBytes > 0 ? `; ${countOf(countedByBytes, 'job')} counted by bytes` : '';
+  return `${input}, ${output}${bytes}${withoutFiles > 0 ? `, ${withoutFiles} without their files` : ''}`;
+}

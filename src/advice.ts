@@ -103,6 +103,10 @@ const advice = {
   'key-project': "no setting mends this: enable the API, or lift the key's restrictions, in the vendor's console",
   'quota-spent': { cli: spent, library: spent },
 
+  budget: {
+    cli: ({ value }) => `to see what is spent: gateway-cli costs; to allow more: --budget ${shellWord(String(value))}`,
+  },
+
   // Time and retries.
   retries: { cli: moreRetries, library: 'wait, or allow more retries' },
   'retry-time': {

@@ -56,7 +56,7 @@ const allowed: Record<string, readonly string[]> = {
   recordings: ['files'],
   chat: ['files', 'settings'],
   client: ['formats', 'transport', 'images', 'files', 'scan'],
-  cost: ['formats'],
+  cost: ['formats', 'files'],
   recovery: ['files', 'scan'],
   gateway: ['images'],
   images: ['files', 'scan'],

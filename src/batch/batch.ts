@@ -3,7 +3,7 @@ import type { Action, Context } from '../cli/context.ts';
 import type { BatchFlags, Batch, BatchHooks } from './run/types.ts';
 import { addFlags } from '../cli/flags/flag.ts';
 import { batchConnectionFlags, batchFlags } from './flags.ts';
-import { priceFlags } from '../cli/flags/shared.ts';
+import { priceFlags } from '../cli/flags/costs.ts';
 import { setExamples, setNotes } from '../cli/help/help.ts';
 import { readJournal } from './folder/journal.ts';
 import type { Lock } from './folder/lock.ts';

@@ -1,7 +1,8 @@
 import { usageError } from '../errors.ts';
 import { type FlagTable, notAFlag, oneOf, whole } from '../cli/flags/flag.ts';
 import { imageFlags } from '../cli/flags/format.ts';
-import { connectionFlags, maxCost, outputFlags } from '../cli/flags/shared.ts';
+import { maxCost } from '../cli/flags/costs.ts';
+import { connectionFlags, outputFlags } from '../cli/flags/shared.ts';
 
 /** `batch run` alone. */
 export const batchFlags = {

@@ -91,6 +91,8 @@ export interface RunRecord {
   maxTokens?: number | undefined;
   /** `--max-cost`: the amount that all runs together may not pass. */
   maxCost?: string | undefined;
+  /** `--tag`. */
+  tags?: Readonly<Record<string, string>> | undefined;
   /** Wall clock, ms since 1970; for people only. */
   at: number;
 }

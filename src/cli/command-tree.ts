@@ -149,6 +149,20 @@ export const tree: Tree = {
       },
     },
   },
+  costs: {
+    summary: 'budgets that runs share: what is left, and what was spent on what',
+    commands: {
+      show: {
+        summary: 'each budget, and what is left of it (the default)',
+        isDefault: true,
+        load: async () => (await import('../commands/costs/costs.ts')).costsShowCommand,
+      },
+      report: {
+        summary: 'what the requests of budgets cost, by day, model, tag, service or lane',
+        load: async () => (await import('../commands/costs/costs.ts')).costsReportCommand,
+      },
+    },
+  },
   doctor: {
     summary: 'check the set-up and say how to mend it',
     load: async () => (await import('../commands/doctor/doctor.ts')).doctorCommand,

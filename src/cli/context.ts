@@ -115,6 +115,8 @@ export interface Report {
   selected?: Selection;
   /** Number of requests that were sent. */
   attempts: number;
+  /** `--tag`. */
+  tags?: Readonly<Record<string, string>>;
   /** A recording answered. */
   fromCache?: true;
   /** The document of a command with a schema of its own, such as a dry run or a list of sessions. */

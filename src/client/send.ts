@@ -12,6 +12,7 @@ import type { Exchange, HttpReply, HttpRequest, Transport, TransportOptions } fr
 import { defaultTimeoutMs } from '../clock.ts';
 import type { SentKey } from '../formats/key-advice.ts';
 import { services } from '../services.ts';
+import { endPayment, type Payment } from './payment.ts';
 import type { AuthForm, CallOptions, ClientOptions } from './client-types.ts';
 
 /** One request to a model, and what it asks for. */
@@ -22,8 +23,15 @@ export interface Operation {
   candidates?: number | undefined;
 }
 
+/** Sends operations, and pays for them if there is a budget. */
+export interface PayingSender extends Pick<Sender, 'send'> {
+  pay?: ((operation: Pick<Operation, 'post' | 'model'>) => Payment) | undefined;
+}
+
 /** How an operation is sent, and where its pictures go. */
-interface Performing extends PostOptions, Omit<Reading, 'model' | 'candidates'> {
+interface Performing extends Omit<PostOptions, 'payment'>, Omit<Reading, 'model' | 'candidates'> {
+  /** What pays for it, if that was made before. */
+  payment?: Payment | undefined;
   /** Waited for between the head of the reply and its body. */
   beforeRead?: ((answered: Answered) => Promise<void> | void) | false | undefined;
 }
@@ -41,8 +49,18 @@ export interface Performed extends Answer {
  * came with an error, is returned with that error; throws GatewayError where nothing came.
  */
 export async function* perform(
+  operation: Operation,
+  sender: PayingSender,
+  options: Performing,
+): AsyncGenerator<StreamDelta[], Performed> {
+  const payment = options.payment ?? sender.pay?.(operation);
+  if (payment === undefined) return yield* send(operation, sender, options);
+  return yield* endPayment(payment, send(operation, sender, { ...options, payment }));
+}
+
+async function* send(
   { post, model, candidates }: Operation,
-  sender: Pick<Sender, 'send'>,
+  sender: PayingSender,
   options: Performing,
 ): AsyncGenerator<StreamDelta[], Performed> {
   const { deadline } = options;
@@ -75,6 +93,8 @@ interface SendOptions {
   onFailedBody?: ((body: Uint8Array) => void) | undefined;
   /** Shared pause of many calls after a 429. */
   gate?: Gate | undefined;
+  /** What pays for the request. */
+  payment?: Pick<Payment, 'reserve' | 'retry'> | undefined;
 }
 
 /** A reply whose body is still to be read. Errors of reading it are told by the deadline too. */
@@ -105,6 +125,7 @@ export async function sendPost(
     options.onRequest?.(attempt);
     const reply = await transport.exchange(attempt, {
       signal,
+      beforeSend: options.payment && (() => options.payment?.reserve(signal)),
       onSent() {
         phase = 'sent';
         onSent?.();
@@ -125,7 +146,10 @@ export async function sendPost(
         const { sentKey, streamsContent, format } = options;
         return failureOf({ ...failed, format, sentKey, streamsContent });
       },
-      onRetry: options.onRetry,
+      onRetry(notice) {
+        options.payment?.retry(notice.error);
+        options.onRetry?.(notice);
+      },
       gate: options.gate,
     });
     const { status, headers, body, recordedAt } = reply;
@@ -171,7 +195,10 @@ export interface Sender {
 }
 
 /** What one post has of its own; what it leaves out of the policy is as for all, and so is `onRetry`. */
-export interface PostOptions extends Pick<SendOptions, 'deadline' | 'onRetry' | 'onSent' | 'onFailedBody' | 'gate'> {
+export interface PostOptions extends Pick<
+  SendOptions,
+  'deadline' | 'onRetry' | 'onSent' | 'onFailedBody' | 'gate' | 'payment'
+> {
   policy?: Partial<RetryPolicy> | undefined;
   /** Which of several answers to the same request is wanted, from 0. */
   sample?: number | undefined;

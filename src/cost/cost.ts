@@ -131,6 +131,11 @@ export function addAmounts(...amounts: readonly string[]): string {
   return sumOf(amounts).toFixed();
 }
 
+/** What is left of an amount. */
+export function subtractAmounts(from: string, amount: string): string {
+  return new Big(from).minus(amount).toFixed();
+}
+
 function sumOf(amounts: readonly string[]): Big {
   return amounts.reduce((sum, amount) => sum.plus(amount), new Big(0));
 }

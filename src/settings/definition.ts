@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { isObject } from '../json.ts';
 import { messageOf } from '../errors.ts';
 import { closest } from '../closest.ts';
+import { budgetForm } from './budget.ts';
 import { durationForm, parseDurationOf } from './duration.ts';
 import { invalidNameReason, invalidValueReason, refusedHeaderNames } from './headers.ts';
 import type { ConfigValue, Profile } from './types.ts';
@@ -189,7 +190,11 @@ export const pricesDefinition = v.pipe(
   ),
 );
 
+const budgetReason = 'must be <name|path>:<amount>, with /day or /month if it has a period, such as team:20/month';
+const budget = v.pipe(v.string(budgetReason), v.regex(budgetForm, budgetReason));
+
 const schemas: { [kind in Exclude<Kind, 'choice'>]: v.GenericSchema<unknown, ConfigValue<{ kind: kind }>> } = {
+  budget,
   command,
   count,
   duration,

@@ -4,6 +4,7 @@ import { authForms, serviceNames, type Use } from '../services.ts';
 
 /** What the value of a setting is. `definition.ts` has the schema of each kind, `readValue` reads what flags and variables say. */
 export type Kind =
+  | 'budget'
   | 'choice'
   | 'command'
   | 'count'
@@ -264,6 +265,19 @@ export const settings = {
     description: 'How requests are sent: live, or flex (half price, slower).',
     examples: ['flex'],
     default: 'live',
+    shown: 'if set',
+  },
+  budget: {
+    kind: 'budget',
+    group: 'costs',
+    flag: '--budget <name|path:amount>',
+    help: 'limit of costs that runs share, such as team:20/month; see gateway-cli help costs',
+    advanced: true,
+    variables: ['GATEWAY_BUDGET'],
+    key: 'budget',
+    description:
+      'A limit of costs that runs share: <name|path>:<amount>, and /day or /month. Relative paths start at the folder of this file.',
+    examples: ['team:20.00/month'],
     shown: 'if set',
   },
   timeoutMs: {

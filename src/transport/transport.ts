@@ -46,9 +46,10 @@ export function openTransport(options: TransportOptions & { guard?: HostGuard })
   }
 
   return {
-    async exchange(request, { signal, onSent, acceptsAnyHead }) {
+    async exchange(request, { signal, beforeSend, onSent, acceptsAnyHead }) {
       requireChecks(request.url, options.env);
       await checkUploads(request.body);
+      if (beforeSend) await beforeSend();
       opened ??= open();
       const hooks = { signal, onSent, acceptsAnyHead, idleTimeoutMs };
       return await startExchange(await opened, request, hooks).catch(async (error: unknown) => {

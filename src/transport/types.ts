@@ -41,6 +41,8 @@ export interface HttpReply {
 export interface ExchangeOptions {
   /** Ends the exchange: the user's signal or the total deadline. */
   signal: AbortSignal;
+  /** Awaited before anything is sent, but not for what a recording answers. What it throws ends the exchange. */
+  beforeSend?: (() => Promise<void> | undefined) | undefined;
   /** Called just before the first bytes are sent: from then on the request may be billed. */
   onSent?: (() => void) | undefined;
   /** The caller checks redirects and encodings itself; by default they end the exchange. */

@@ -19,6 +19,10 @@ function isTaken(value: unknown): boolean {
 
 /** Values of each kind of setting that the config file takes, and others that it refuses. */
 const samples: { [kind in Exclude<Kind, 'choice'>]: { right: unknown[]; wrong: unknown[] } } = {
+  budget: {
+    right: ['team:20', 'team:0.50/day', '/var/budgets/team.jsonl:1.00/month', 'C:\\b.jsonl:1'],
+    wrong: ['team', 'team:', ':5', 'team:0', 'team:0.00', 'team:1/week', 'team:-1', 'team:1,5', 5],
+  },
   command: {
     right: ['pass show key', ['pass'], ['a', '']],
     wrong: ['', 'a | b', '"a b"', [], [1], ['']],

@@ -24,6 +24,7 @@ test('some command takes the flag of every setting', async () => {
 
 /** What is typed for each kind, and what is in the file then. */
 const words: { [kind in Exclude<Kind, 'choice'>]: [word: string, value: unknown] } = {
+  budget: ['team:20/month', 'team:20/month'],
   command: ['["pass", "show"]', ['pass', 'show']],
   count: ['7', 7],
   duration: ['90s', '90s'],

@@ -138,6 +138,7 @@ export function createPriceCheck(batch: Pick<Batch, 'plan' | 'flags' | 'state' |
   return async (settings) => {
     const { prices, model } = settings;
     plan.hasPrices ||= Object.keys(prices).length > 0;
+    if (settings.budget !== undefined) requirePrice(prices, model.value, '--budget');
     if (flags.maxCost !== undefined) {
       currencies.add(currencyOf(requirePrice(prices, model.value)));
       return requireOneCurrency([...state.spending.costs.map(({ currency }) => currency), ...currencies]);

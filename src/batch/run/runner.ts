@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors.ts';
 import type { Usage } from '../../formats/events.ts';
 import type { Budget } from '../../cost/types.ts';
 import type { SharedGate } from '../../transport/gate.ts';
@@ -140,6 +140,7 @@ async function waitForTurn(attempt: JobAttempt, run: Run): Promise<void> {
     await pace(taking.signal);
     await gate.enter(taking.signal);
     taking.signal.throwIfAborted();
+    await reserveShared(attempt, run);
   } catch (error) {
     attempt.reservation?.free();
     await queue.giveBack(attempt);
@@ -156,6 +157,16 @@ async function reserveBudget(attempt: JobAttempt, run: Run): Promise<void> {
   // It could exceed the budget, and so could any job after it.
   stopTaking(run, 'cost', undefined);
   taking.signal.throwIfAborted();
+}
+
+/** Last of all, because what a killed run has reserved counts as spent. */
+async function reserveShared(attempt: JobAttempt, run: Run): Promise<void> {
+  const { sender, taking } = run;
+  await sender.reserve(attempt, taking.signal).catch((error: unknown) => {
+    const isOut = error instanceof GatewayError && error.details.reason === 'budget';
+    if (isOut) stopTaking(run, error, error);
+    throw error;
+  });
 }
 
 async function runAttempt(attempt: JobAttempt, run: Run): Promise<void> {

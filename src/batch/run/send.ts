@@ -138,6 +138,7 @@ export function runRecord({
     boot: bootMark(),
     maxTokens: flags.maxTokensTotal,
     maxCost: flags.maxCost,
+    tags: flags.tag && Object.fromEntries(flags.tag),
     at: context.io.now(),
   };
 }

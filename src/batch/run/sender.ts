@@ -1,6 +1,5 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { hashId, hexOf } from '../jobs/digest.ts';
 import { isObject } from '../../json.ts';
 import { endSignals } from '../folder/results.ts';
 import type { Lock } from '../folder/lock.ts';
@@ -10,20 +9,21 @@ import type { SharedGate } from '../../transport/gate.ts';
 import { batchFiles, type Job, type JobOutcome, type SaveReply } from '../types.ts';
 import { blobsOf } from '../../client/result.ts';
 import { createDeadlines, type Deadline, timeOf } from '../../client/deadline.ts';
+import type { Payment } from '../../client/payment.ts';
 import { outcomeOf, perform } from '../../client/send.ts';
 import { type Pricing, unusualTier } from '../../cost/price.ts';
 import type { Bound, Meter, Reservation } from '../../cost/types.ts';
 import { type ErrorClass, GatewayError, isBug, isQuotaSpent } from '../../errors.ts';
 import { otherModel } from '../../services.ts';
-import { fileWord } from '../../images/naming.ts';
 import { createFileStore } from '../../images/store.ts';
+import { planJobImages } from './job-images.ts';
 import type { CheckedJob } from '../jobs/request.ts';
 import type { Batch } from './types.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import type { Context } from '../../cli/context.ts';
 import { resultDocument, unbilled } from '../../cli/output/document.ts';
 import { hintOf } from '../../advice.ts';
-import { type ImageOutput, mostImages, planImages } from '../../cli/output/image-output.ts';
+import { mostImages } from '../../cli/output/image-output.ts';
 import { saveAfterBug, saveForRecovery } from '../../cli/run/recovery.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import { answerOfSchema, checkAnswer, wantedOf } from '../../cli/run/command.ts';
@@ -38,6 +38,8 @@ export interface JobAttempt extends JournalEntry {
   inputFailure?: unknown;
   /** What the budget holds for it. */
   reservation?: Reservation | undefined;
+  /** What pays for it from a budget that runs share. */
+  payment?: Payment | undefined;
   /** Bounds its time, which starts when its inputs are fetched, or when it is sent. */
   deadline?: Deadline;
   startedAt: number;
@@ -53,6 +55,8 @@ export interface JobAttempt extends JournalEntry {
 export interface JobSender {
   /** Builds the request. Throws what ends the batch. */
   prepare(job: Job): Promise<JobAttempt>;
+  /** Reserves what it can cost in a budget that runs share. Throws GatewayError batch-failed if that is too much. */
+  reserve(attempt: JobAttempt, signal: AbortSignal): Promise<void>;
   /** Fetches what its URLs name, before it is recorded as sent. A failure is the outcome of `send`. */
   fetchInputs(attempt: JobAttempt): Promise<void>;
   /**
@@ -85,8 +89,11 @@ interface Sending extends SenderOptions {
   yieldToEventLoop: () => Promise<void> | undefined;
 }
 
+/** What is known of an attempt that was not sent. */
+const unsent = { startedAt: 0, attempts: 1, mayBeBilled: false, inFlight: false };
+
 export function createJobSender(options: SenderOptions): JobSender {
-  const { batch, check, costs, abortOn } = options;
+  const { batch, check, costs, connectionTo, abortOn } = options;
   const { io, signal } = batch.context;
   const sending: Sending = { ...options, yieldToEventLoop: createYield(() => io.elapsed()) };
   const startDeadline = createDeadlines();
@@ -110,6 +117,7 @@ export function createJobSender(options: SenderOptions): JobSender {
   async function end(attempt: JobAttempt): Promise<void> {
     started.delete(attempt);
     attempt.deadline?.end();
+    await attempt.payment?.cancel();
     await attempt.checked.own.end();
   }
 
@@ -117,8 +125,13 @@ export function createJobSender(options: SenderOptions): JobSender {
     async prepare(job) {
       const checked = await check(job);
       const { request, built } = checked;
-      const fresh = { startedAt: 0, attempts: 1, mayBeBilled: false, inFlight: false };
-      return { job, request, bound: costs?.boundOf(checked), checked, built, ...fresh };
+      return { job, request, bound: costs?.boundOf(checked), checked, built, ...unsent };
+    },
+    async reserve(attempt, reserving) {
+      // What a recording answers costs nothing: requests that it lacks reserve when they are sent.
+      if (batch.flags.replay !== undefined) return;
+      attempt.payment = (await connectionTo(attempt.checked)).pay?.(attempt.built);
+      await attempt.payment?.reserve(reserving);
     },
     async fetchInputs(attempt) {
       const { fetchInputs } = attempt.checked;
@@ -160,6 +173,7 @@ async function sendJob(attempt: JobAttempt, deadline: Deadline, sending: Sending
   const { result } = report;
   const error = await savedFailure(failure, context, batch);
   if (batch.signal.aborted && error && endSignals.has(error.class) && !attempt.mayBeBilled) return { state: 'unsent' };
+  if (error?.details.reason === 'budget' && !attempt.mayBeBilled) return { state: 'unsent', quotaSpent: error };
   const isSpent = error !== undefined && isQuotaSpent(error);
   if (isSpent && error.details.reason !== 'retry-time' && attempt.attempts === 1)
     return { state: 'unsent', quotaSpent: error };
@@ -201,7 +215,7 @@ async function readAnswer(attempt: JobAttempt, deadline: Deadline, sending: Send
   const { retryMaxTime, maxImages = mostImages } = batch.flags;
   const isImage = job.command.startsWith('image');
   // The folder of images is checked before anything is paid for.
-  let output = isImage ? await planOutput(attempt, sending) : undefined;
+  let output = isImage ? await planJobImages(attempt, batch.flags) : undefined;
   const store = createFileStore({ folder: join(batch.outdir, batchFiles.images), fallback: tmpdir() });
   context.atEnd(() => store.discard());
   let maybeBilled = false;
@@ -214,6 +228,7 @@ async function readAnswer(attempt: JobAttempt, deadline: Deadline, sending: Send
     endOf,
     mostImages: maxImages,
     joined: true,
+    payment: attempt.payment,
     beforeRead({ attempts }) {
       attempt.attempts = attempts;
       if (attempts === 0) context.report.fromCache = true;
@@ -235,7 +250,7 @@ async function readAnswer(attempt: JobAttempt, deadline: Deadline, sending: Send
   context.report.result = answer.result;
   if (!answer.isRecorded) context.report.meter?.count(answer);
   const blobs = blobsOf(answer.result);
-  if (blobs.length > 0) output ??= await planOutput(attempt, sending);
+  if (blobs.length > 0) output ??= await planJobImages(attempt, batch.flags);
   // A signal that comes now ends nothing: what was paid for is written first.
   await output?.save(blobs, answer.result, endOf);
   // An image that could not be written is saved for recovery, and ends the batch.
@@ -247,28 +262,6 @@ async function readAnswer(attempt: JobAttempt, deadline: Deadline, sending: Send
 
 /** The longest wait of a job between its retries; the flex lane has its own. */
 const longestWaitMs = 300_000;
-
-/** Images go to `images/<name>`. A name that is taken gets a number, so no image is replaced. */
-async function planOutput(attempt: JobAttempt, { batch }: Sending): Promise<ImageOutput> {
-  const { job, built, checked } = attempt;
-  const { prompt, model } = built;
-  const { strict = false, maxImages = mostImages } = batch.flags;
-  const { aspect, size } = job.values as { aspect?: string; size?: string };
-  const output = `${batchFiles.images}/${imageName(job)}.{ext}`;
-  try {
-    return await planImages({ output, aspect, size, strict, maxImages, prompt, model }, checked.own.output);
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    throw new GatewayError('not-written', error.message, { ...error.details, cause: error });
-  }
-}
-
-/** The job's `name`, else its id; an id that is not a file name gets its hash. */
-function imageName({ id, name }: Pick<Job, 'id' | 'name'>): string {
-  if (name !== undefined) return name;
-  const word = fileWord(id);
-  return word === id ? word : `${word}-${hexOf(hashId(id)).slice(0, 8)}`;
-}
 
 /** The failure of a job. What of its reply could not be written is saved for recovery. Throws what ends the batch. */
 async function savedFailure(failure: unknown, context: Context, batch: Context): Promise<GatewayError | undefined> {

@@ -170,9 +170,10 @@ export function passwordless(word: string, name: string): string {
 }
 
 /** One of a few words. */
-export function oneOf(words: readonly string[]): (word: string, name: string) => string {
-  const parse = (word: string, name: string): string => {
-    if (words.includes(word)) return word;
+export function oneOf<const Word extends string>(words: readonly Word[]): (word: string, name: string) => Word {
+  const parse = (word: string, name: string): Word => {
+    const found = words.find((one) => one === word);
+    if (found !== undefined) return found;
     throw invalidValue(name, words.join(', '), { word, example: closest(word, words) ?? words[0] });
   };
   valueTypes.set(parse, { type: 'string', isChoice: true });
@@ -231,6 +232,13 @@ export function variable(word: string, name: string): Var {
   if (value.startsWith('@@')) return { name: key, value: value.slice(1) };
   if (value !== '@') return { name: key, value: '', file: value.slice(1) };
   throw usageError(`${name} ${key}=@ names no file`, `for example: ${name} ${key}=@report.txt; the sign itself is @@`);
+}
+
+/** Reads `key=value`. Throws GatewayError usage. */
+export function tag(word: string, name: string): readonly [key: string, value: string] {
+  const [, key, value] = /^([\w.-]{1,64})=([^\n\r]{1,200})$/.exec(word) ?? [];
+  if (key !== undefined && value !== undefined) return [key, value];
+  throw invalidValue(name, 'key=value', { word, example: 'team=docs' });
 }
 
 /** Parses JSON of the user. Throws GatewayError usage with the place of the mistake. */

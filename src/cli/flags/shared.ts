@@ -1,6 +1,5 @@
 import {
   age,
-  amount,
   decimal,
   duration,
   type FlagTable,
@@ -18,6 +17,7 @@ import type { Attribute } from '../../settings/types.ts';
 
 /** Readers of flags by the kind of their setting. Other kinds are read when the settings are resolved. */
 const parsers = {
+  budget: () => ({ parse: notAFlag }),
   choice: ({ values = [] }: Row) => ({ parse: oneOf(values), values }),
   count: () => ({ parse: whole(1) }),
   prices: () => ({ parse: notAFlag }),
@@ -144,21 +144,6 @@ export const connectionFlags = {
   },
   ...furtherConnection,
 } as const satisfies FlagTable;
-
-/** Prices, and the lane, which decides the price. */
-export const priceFlags = {
-  ...settingFlags('costs'),
-  laneFallback: {
-    flags: '--lane-fallback <lane>',
-    text: 'with --lane flex: live sends at full price what the service stays too busy for',
-    parse: oneOf(['live']),
-    values: ['live'],
-    advanced: true,
-  },
-} satisfies FlagTable;
-
-/** A limit of costs; each command has its own text. */
-export const maxCost = { flags: '--max-cost <amount>', parse: amount } as const;
 
 /** What a request says, in every format. */
 export const bodyFlags = {

@@ -4,7 +4,7 @@ export const topicSummaries: Readonly<Record<string, string>> = {
   batch: 'jobs, resuming, shards, galleries',
   chat: 'conversations, sessions, tools',
   ci: 'GitHub Actions, GitLab CI',
-  costs: 'prices, what requests cost, limits',
+  costs: 'prices, what requests cost, limits, budgets',
   'exit-codes': 'every exit code, finish reasons, retries',
   faults: 'models that fail on demand',
   fields: 'every field of the three formats and its flag',

@@ -48,6 +48,7 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     serviceTier: result?.serviceTier,
     usage: result?.usage,
     cost: report.meter?.total,
+    tags: report.tags,
     warnings: report.warnings.map((warning) => redaction.redact(warning)),
     attempts: report.attempts,
     durationMs: Math.round(durationMs),

@@ -11,6 +11,7 @@ import type { HttpReply, HttpRequest } from '../../transport/types.ts';
 import type { Usage } from '../../formats/events.ts';
 import { describeCosts } from '../../cost/price.ts';
 import { ageText, timeText } from '../../clock.ts';
+import { quote } from '../../formats/quote.ts';
 
 /** Redacts nothing: the secrets of the run are not known yet. */
 export const noSecrets: Redaction = createRedaction([]);
@@ -124,4 +125,11 @@ export async function logUsage(usage: Usage | undefined, { ui }: Context): Promi
   if (!ui.isVerbose) return;
   const counts = Object.entries(usage ?? {}).filter(([, count]) => count !== undefined);
   if (counts.length > 0) await ui.detail(`usage: ${counts.map(([name, count]) => `${name} ${count}`).join(', ')}`);
+}
+
+/** What a reply says of the end of its model or operation (RFC 9745, RFC 8594). */
+export function announcedEnd({ headers: { deprecation, sunset } }: HttpReply): string | undefined {
+  if (deprecation === undefined && sunset === undefined) return undefined;
+  const when = sunset === undefined ? '' : `; it ends on ${quote(sunset, 60)}`;
+  return `the service has deprecated this model or operation${when}: see gateway-cli models`;
 }

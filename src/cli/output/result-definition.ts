@@ -125,6 +125,7 @@ export const resultDefinition = v.pipe(
     serviceTier: known(text, "the service tier that answered, in the gateway's own word"),
     usage: known(usage, 'tokens, as far as the gateway tells'),
     cost: known(cost, 'what the requests cost, if prices are set'),
+    tags: known(v.record(v.string(), v.string()), 'what --tag gave'),
     warnings: key(v.array(text), 'what stderr showed as warnings'),
     attempts: key(count, 'the number of requests that were sent'),
     durationMs: key(count, 'the time of the whole command, in milliseconds'),

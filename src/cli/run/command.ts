@@ -65,6 +65,7 @@ export async function begin<Flags extends AskFlags>(
   checkStdoutOwner(isText ? { ...flags, output: flags.code && flags.output } : flags, context.root.json === true);
   checkRaw(flags);
   const print = await prepareCodeOutput(isText ? flags : { field: flags.field }, context);
+  if (flags.tag) context.report.tags = Object.fromEntries(flags.tag);
   const settings = await readSettings(flags, context, use);
   const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
   return {
@@ -129,7 +130,7 @@ export async function connect(
   context.atEnd(() => connection.close());
   if (!flags.raw) return { images, connection };
   const { sendRaw } = await import('./raw.ts');
-  await sendRaw(connection, post, context);
+  await sendRaw(connection, { post, model: plan.model }, context);
   return undefined;
 }
 

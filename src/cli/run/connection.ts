@@ -1,6 +1,13 @@
 import { resolve } from 'node:path';
 import type { ClientOptions } from '../../client/client-types.ts';
-import { type Answered, createSender, type Exchanges, type PostOptions, targetOf } from '../../client/send.ts';
+import {
+  type Answered,
+  createSender,
+  type Exchanges,
+  type PayingSender,
+  type PostOptions,
+  targetOf,
+} from '../../client/send.ts';
 import type { PostOrGet, Target } from '../../client/post.ts';
 import { type Deadline, deadlineOnce, within } from '../../client/deadline.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
@@ -11,20 +18,22 @@ import { readKey } from '../../settings/key.ts';
 import { type Secret, isUnmistakable } from '../../settings/redact.ts';
 import type { SettingsSurvey, KeySource } from '../../settings/types.ts';
 import type { RetryPolicy } from '../../transport/retry.ts';
-import type { Exchange, HttpReply, Transport } from '../../transport/types.ts';
+import type { Exchange, Transport } from '../../transport/types.ts';
 import { laneOf, openFallback } from './lane.ts';
-import { quote } from '../../formats/quote.ts';
 import type { Context } from '../context.ts';
 import { isCache, replayedFolder } from '../flags/shared.ts';
 import { readFileOrPipe, readTextFlag } from '../input/input-files.ts';
 import type { ConnectionFlags } from './settings.ts';
+import { openBudgets } from './pay.ts';
 import { openExchanges, openTransports, originOf } from './transports.ts';
-import { logReply, logRequest, logRetry } from '../output/log.ts';
+import { announcedEnd, logReply, logRequest, logRetry } from '../output/log.ts';
 
 /** An open way to the gateway, for the length of a command. */
 export interface Connection {
   /** Sends one post or GET, with retries; the deadline runs from the first on. */
   send(post: PostOrGet, own?: Partial<PostOptions>): Promise<Answered>;
+  /** Pays for one request, if there is a budget. */
+  pay?: PayingSender['pay'];
   close(): Promise<void>;
 }
 
@@ -87,7 +96,8 @@ export async function openConnectionsTo(
   flags: ConnectionFlags,
   context: Context,
   deadline = deadlineOnce(gateways[0]?.settings.timeoutMs.value ?? defaultTimeoutMs, context.signal),
-): Promise<{ connections: Pick<Connection, 'send'>[]; close(): Promise<void> }> {
+): Promise<{ connections: Pick<Connection, 'send' | 'pay'>[]; close(): Promise<void> }> {
+  const pays = await openBudgets(gateways, flags, context);
   const { exchanges, keyed } = await openKeyed(gateways, flags, { context, deadline });
   const fallback = openFallback(context);
   const connections = gateways.map(({ settings, forms }, at) => {
@@ -101,7 +111,7 @@ export async function openConnectionsTo(
     };
     const { policy, goesOnLive } = laneOf(flags, settings);
     const send = createSend(options, { exchanges, settings, context, deadline, policy });
-    return { send: goesOnLive ? fallback.wrap(send) : send };
+    return { send: goesOnLive ? fallback.wrap(send) : send, pay: pays[at] };
   });
   return {
     connections,
@@ -243,13 +253,6 @@ function createSend(
       .catch(async (error: unknown) => {
         throw await withNearestModel(withSource(error, settings), post, { settings, context });
       });
-}
-
-/** What a reply says of the end of its model or operation (RFC 9745, RFC 8594). */
-function announcedEnd({ headers: { deprecation, sunset } }: HttpReply): string | undefined {
-  if (deprecation === undefined && sunset === undefined) return undefined;
-  const when = sunset === undefined ? '' : `; it ends on ${quote(sunset, 60)}`;
-  return `the service has deprecated this model or operation${when}: see gateway-cli models`;
 }
 
 /** The hint says which key was refused, and which flags lead to the same gateway. */

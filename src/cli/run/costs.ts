@@ -60,11 +60,11 @@ export async function openCostLimit(most: string | undefined, pricing: Pricing):
 }
 
 /** The price of a model, which must cover any answer. Throws GatewayError usage that says how to set one. */
-export function requirePrice(prices: Pricing['prices'], model: string): Price {
+export function requirePrice(prices: Pricing['prices'], model: string, flag = '--max-cost'): Price {
   const price = priceOf(prices, model);
   if (price !== undefined && isWholePrice(price)) return price;
   const lacks = price === undefined ? 'has no price' : 'has no price for input, or none for output';
-  throw usageError(`--max-cost: the model ${model} ${lacks}`, howToPrice(model));
+  throw usageError(`${flag}: the model ${model} ${lacks}`, howToPrice(model));
 }
 
 function howToPrice(model: string): string {

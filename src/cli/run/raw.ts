@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
-import type { Post } from '../../client/post.ts';
+import type { PaidEnd } from '../../client/payment.ts';
+import type { Operation } from '../../client/send.ts';
 import { BlockWriter } from '../../files/block-writer.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { createCiByteGuard, isReadByCi } from '../../terminal/output.ts';
@@ -10,19 +11,30 @@ import type { Connection } from './connection.ts';
  * `--raw`: the reply body of any status as it came, and no file written. The exit code still tells the status. Where GitHub's
  * runner reads along, the body cannot give it commands.
  */
-export async function sendRaw(connection: Connection, post: Post, context: Context): Promise<void> {
+export async function sendRaw(
+  connection: Connection,
+  { post, model }: Pick<Operation, 'post' | 'model'>,
+  context: Context,
+): Promise<void> {
   const { stdout, env } = context.io;
   const guard = isReadByCi(env, stdout) ? createCiByteGuard() : undefined;
   const print = (bytes: Uint8Array) => stdout.write(guard === undefined ? bytes : guard(bytes));
   if (stdout.isTTY) await context.ui.warn('--raw escapes nothing: control characters of the reply reach the terminal');
   let failedBody: Uint8Array | undefined;
+  // Nothing reads what a reply cost.
+  let end: PaidEnd = {};
+  const payment = connection.pay?.({ post, model });
   try {
-    const { reply } = await connection.send(post, { onFailedBody: (body) => (failedBody = body) });
+    const { reply } = await connection.send(post, { payment, onFailedBody: (body) => (failedBody = body) });
     // Of an attempt before it.
     failedBody = undefined;
     if (stdout.isFile) await writeAndKeep(reply.body, context);
     else for await (const chunk of reply.body) await print(chunk);
+  } catch (error) {
+    end = { error };
+    throw error;
   } finally {
+    await payment?.end(end);
     if (failedBody !== undefined) await print(failedBody);
   }
 }

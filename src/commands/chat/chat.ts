@@ -12,7 +12,8 @@ import { askTurn, storableTurns, systemOf, type Turned } from './turn.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { chatFlags } from '../../cli/flags/format.ts';
-import { bodyFlags, connectionFlags, outputFlags, priceFlags } from '../../cli/flags/shared.ts';
+import { priceFlags } from '../../cli/flags/costs.ts';
+import { bodyFlags, connectionFlags, outputFlags } from '../../cli/flags/shared.ts';
 import { setExamples } from '../../cli/help/help.ts';
 
 /** `chat [prompt…]`: an answer, streamed; without a prompt on a terminal a conversation. */

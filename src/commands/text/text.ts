@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { begin, connect, finishText, planBesideText, wantedOf } from '../../cli/run/command.ts';
-import { bodyFlags, connectionFlags, outputFlags, priceFlags, type StdoutFlags } from '../../cli/flags/shared.ts';
+import { priceFlags } from '../../cli/flags/costs.ts';
+import { bodyFlags, connectionFlags, outputFlags, type StdoutFlags } from '../../cli/flags/shared.ts';
 import { answerTexts, isPrintedAtEnd, printStream, startPayload, stopPlain } from '../../cli/output/print.ts';
 import { type Answer, blobsOf } from '../../client/result.ts';
 import { outcomeOf, perform, type Performed } from '../../client/send.ts';

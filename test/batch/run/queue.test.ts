@@ -25,6 +25,7 @@ function queueOf({
         await prepared?.(job.id);
         return attemptOf(job);
       },
+      reserve: () => Promise.resolve(),
       fetchInputs: async () => undefined,
       send: () => Promise.reject(new Error('x')),
       drop: async () => undefined,

@@ -47,6 +47,7 @@ export async function start({ jobs = 10, send = async () => done, changes = {}, 
   const inFlight = new AbortController();
   const sender: JobSender = {
     prepare: async (job) => attemptOf(job),
+    reserve: () => Promise.resolve(),
     fetchInputs: async () => undefined,
     async send({ job: { id } }) {
       log.push(`send ${id}`);

@@ -110,7 +110,17 @@ test('the JSON Schema of the result document fits every kind of result, and has 
     [0, ['chat', 'hi', '--tools', 'tools.json', '--tool-exec', 'see=cat'], { body: toolCall }, { body: answer }],
     [
       0,
-      ['chat', 'hi', '--no-stream', '--schema', 'object.json', '--prices', '{"*":{"input":3,"output":15}}'],
+      [
+        'chat',
+        'hi',
+        '--no-stream',
+        '--schema',
+        'object.json',
+        '--tag',
+        'team=docs',
+        '--prices',
+        '{"*":{"input":3,"output":15}}',
+      ],
       { body: cached },
     ],
     [10, ['image', 'gen', 'x', '-n', '2'], { body: ranCode }, { body: ranCode }],

@@ -1,0 +1,17 @@
+import type { PayingSender } from '../../client/send.ts';
+import type { SettingsSurvey } from '../../settings/types.ts';
+import type { Context } from '../context.ts';
+import type { ConnectionFlags } from './settings.ts';
+
+/** How the requests of each gateway are paid for. Nothing is loaded where no budget is set. */
+export async function openBudgets(
+  gateways: readonly { settings: SettingsSurvey }[],
+  { tag }: ConnectionFlags,
+  context: Context,
+): Promise<PayingSender['pay'][]> {
+  if (gateways.every(({ settings }) => settings.budget === undefined)) return [];
+  const { openPurse, payFrom } = await import('./budget.ts');
+  const purses = [];
+  for (const { settings } of gateways) purses.push(await openPurse(settings, tag, context));
+  return purses.map((purse) => purse && ((operation) => payFrom(purse, operation)));
+}

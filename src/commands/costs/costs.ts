@@ -1,0 +1,190 @@
+import { readdir } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { stringify } from 'csv-stringify/sync';
+import { addAmounts, areWithin, subtractAmounts } from '../../cost/cost.ts';
+import {
+  type CostRow,
+  type Grouping,
+  groupCosts,
+  groupings,
+  type LedgerSurvey,
+  surveyLedger,
+} from '../../cost/ledger-report.ts';
+import { codeOf, usageError } from '../../errors.ts';
+import { readReason } from '../../files/file-reason.ts';
+import { isBudgetPath } from '../../settings/budget.ts';
+import { shellWord } from '../../shell-word.ts';
+import { asColumn } from '../../terminal/break-lines.ts';
+import { escapeLine } from '../../terminal/escape.ts';
+import type { Action, Context } from '../../cli/context.ts';
+import { addFlags, age, type FlagTable, type FlagValues, notAFlag, oneOf } from '../../cli/flags/flag.ts';
+import { setExamples } from '../../cli/help/help.ts';
+import { budgetsFolder } from '../../cli/run/budget.ts';
+
+const showFlags = {
+  budget: {
+    flags: '--budget <name|path>',
+    text: 'this budget alone (default: all of the state folder)',
+    parse: notAFlag,
+    repeat: true,
+  },
+} satisfies FlagTable;
+
+const reportFlags = {
+  by: {
+    flags: '--by <what>',
+    text: `group by ${groupings.join(', ')} (default: day)`,
+    parse: oneOf(groupings),
+    values: groupings,
+  },
+  since: { flags: '--since <time>', text: 'from the UTC day of this long ago, such as 7d or 12h', parse: age },
+  csv: { flags: '--csv', text: 'print CSV' },
+  ...showFlags,
+} satisfies FlagTable;
+
+/** `costs`: each budget, and what is left of it. */
+export function costsShowCommand(command: Command): Action {
+  command.usage('[flags]');
+  setExamples(command, ['gateway-cli costs', 'gateway-cli costs --budget team --json | jq -r .budgets[0].left']);
+  addFlags(command, 'Flags', showFlags);
+  return (context, _words, flags) => runShow(flags as FlagValues<typeof showFlags>, context);
+}
+
+/** `costs report`: what the requests of budgets cost, in groups. */
+export function costsReportCommand(command: Command): Action {
+  command.usage('[flags]');
+  setExamples(command, [
+    'gateway-cli costs report --by model --since 7d',
+    'gateway-cli costs report --by tag --budget team --csv > costs.csv',
+  ]);
+  addFlags(command, 'Flags', reportFlags);
+  return (context, _words, flags) => runReport(flags as FlagValues<typeof reportFlags>, context);
+}
+
+interface SurveyedBudget extends LedgerSurvey {
+  name: string;
+  path: string;
+}
+
+/** The budgets that flags name, or all of the state folder. Throws GatewayError usage for one that does not exist. */
+async function surveyBudgets(named: readonly string[] | undefined, { io }: Context): Promise<SurveyedBudget[]> {
+  const folder = await budgetsFolder();
+  // A value as the other commands take it has an amount, which says nothing here.
+  const places = named?.map((word) => word.replace(/:[\d.]+(?:\/(?:day|month))?$/, '')) ?? (await budgetNames(folder));
+  const found: SurveyedBudget[] = [];
+  for (const place of places) {
+    const path = isBudgetPath(place) ? resolve(io.cwd, place) : join(folder, `${place}.jsonl`);
+    const survey = await surveyLedger(path, io.now()).catch((error: unknown) => {
+      throw usageError(`the budget ${place} cannot be read: ${readReason(error)}`, `ls -l ${shellWord(path)}`, error);
+    });
+    if (survey !== undefined) found.push({ name: place, path, ...survey });
+    else if (named !== undefined) throw usageError(`there is no budget ${place}`, 'to see all: gateway-cli costs');
+  }
+  return found;
+}
+
+async function budgetNames(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw usageError(`the budgets cannot be listed: ${readReason(error)}`, `ls -ld ${shellWord(folder)}`, error);
+  });
+  return names
+    .filter((name) => name.endsWith('.jsonl'))
+    .map((name) => basename(name, '.jsonl'))
+    .toSorted();
+}
+
+/** What is left of the limit; 0 if requests without a bound passed it. */
+function leftOf({ limit, spent, inFlight }: LedgerSurvey): string | undefined {
+  if (limit === undefined) return undefined;
+  const taken = addAmounts(spent, inFlight);
+  return areWithin([taken], limit.amount) ? subtractAmounts(limit.amount, taken) : '0';
+}
+
+async function runShow({ budget }: FlagValues<typeof showFlags>, context: Context): Promise<void> {
+  const { root, report, ui } = context;
+  const budgets = await surveyBudgets(budget, context);
+  if (root.json) {
+    report.own = { schema: 'gateway-cli/costs@1', budgets: budgets.map(budgetDocument) };
+    return;
+  }
+  if (budgets.length === 0) return ui.note('there is no budget yet: gateway-cli help costs');
+  const rows = budgets.map((survey): string[] => {
+    const { name, limit, currency = '', spent, inFlight } = survey;
+    const per = limit?.per === undefined ? '' : ` a ${limit.per}`;
+    const reserved = inFlight === '0' ? '' : `, ${inFlight} reserved`;
+    const left = `${leftOf(survey) ?? '?'} left of ${limit?.amount ?? '?'} ${currency}${per}`;
+    return [escapeLine(name), left, `${spent} spent${reserved}`];
+  });
+  await writeRows(rows, context);
+}
+
+function budgetDocument(survey: SurveyedBudget): object {
+  const { name, path, limit, currency, spent, inFlight } = survey;
+  return { name, path, limit: limit?.amount, per: limit?.per, currency, spent, inFlight, left: leftOf(survey) };
+}
+
+/** A row without its name, which has a key of its own in documents. */
+function unnamed(row: CostRow): object {
+  return { ...row, name: undefined };
+}
+
+async function runReport(flags: FlagValues<typeof reportFlags>, context: Context): Promise<void> {
+  const { io, root, report, ui } = context;
+  const { by = 'day', since, csv, budget } = flags;
+  if (csv && root.json) throw usageError('--csv and --json both write to stdout', 'leave one of them out');
+  const from = since === undefined ? '' : new Date(io.now() - since).toISOString().slice(0, 10);
+  const budgets = await surveyBudgets(budget, context);
+  const sums = budgets.flatMap((survey) => survey.sums).filter(({ day }) => day >= from);
+  const rows = groupCosts(sums, by);
+  const totals = groupCosts(
+    sums.map((sum) => ({ ...sum, command: 'total' })),
+    'command',
+  );
+  if (root.json) {
+    report.own = {
+      schema: 'gateway-cli/costs-report@1',
+      by,
+      from: from || undefined,
+      rows: rows.map((row) => ({ [by]: row.name, ...unnamed(row) })),
+      totals: totals.map(unnamed),
+    };
+    return;
+  }
+  if (csv) return void (await io.stdout.write(csvOf(rows, by)));
+  if (rows.length === 0) return ui.note('no request was paid from a budget in this time');
+  await writeRows([...rows, ...totals].map(textOf), context);
+}
+
+/** `2026-11-25  12 requests  0.0042 USD  (1 of unknown cost; 3 saved 0.001)` */
+function textOf({ name, currency, requests, unknown, amount, savedRequests, saved }: CostRow): string[] {
+  const notes = [
+    unknown > 0 && `${unknown} of unknown cost, with what they can cost`,
+    savedRequests > 0 && `${savedRequests} from recordings saved ${saved}`,
+  ].filter((note) => note !== false);
+  const count = requests === 1 ? '1 request' : `${requests} requests`;
+  return [
+    escapeLine(name) || '(none)',
+    count,
+    `${amount} ${currency}`,
+    notes.length > 0 ? `(${notes.join('; ')})` : '',
+  ];
+}
+
+function csvOf(rows: readonly CostRow[], by: Grouping): string {
+  const fields = ['requests', 'unknown', 'amount', 'currency', 'savedRequests', 'saved'] as const;
+  const table = rows.map((row) => [row.name, ...fields.map((field) => String(row[field]))]);
+  return stringify([[by, ...fields], ...table], { escape_formulas: true });
+}
+
+async function writeRows(rows: readonly string[][], { io }: Context): Promise<void> {
+  const columns = (rows[0] ?? []).map((_, at) => asColumn(rows.map((row) => row[at] ?? '')));
+  for (const at of rows.keys())
+    await io.stdout.write(
+      `${columns
+        .map((column) => column[at])
+        .join('  ')
+        .trimEnd()}\n`,
+    );
+}

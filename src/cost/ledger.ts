@@ -1,0 +1,294 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { FileHandle } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GatewayError, usageError } from '../errors.ts';
+import { type HeldLock, withFileLock } from '../files/file-lock.ts';
+import { isRunning, ownMark, type ProcessMark } from '../files/process-mark.ts';
+import { openToAppend } from '../files/synced-file.ts';
+import { notWritten, syncFolder, writeTempFile } from '../files/temp-file.ts';
+import { addAmounts, areWithin, heldFor } from './cost.ts';
+import {
+  addToSums,
+  applyLine,
+  dayOf,
+  emptyState,
+  type LedgerEntry,
+  type LedgerLimit,
+  type LedgerLine,
+  type LedgerState,
+  type LedgerSums,
+  type Period,
+  readLedger,
+  type SpentLine,
+} from './ledger-lines.ts';
+import type { Bound } from './types.ts';
+
+/** A request that is to be paid from a budget. */
+export interface LedgerRequest extends LedgerEntry {
+  bound: Bound;
+  currency: string;
+}
+
+/** A budget that processes share: one file of JSON lines, to which each appends under a lock. */
+export interface Ledger {
+  /**
+   * Writes down what a request can cost, synced, and returns its id. Waits while requests of running processes have reserved the
+   * rest. Returns what is spent if the request could pass the limit whatever those cost. Throws the signal's reason, GatewayError
+   * usage for another currency, and not-written.
+   */
+  reserve(request: LedgerRequest, signal: AbortSignal): Promise<{ id: string } | { spent: string }>;
+  /** Writes down what a request cost: an amount, or `unknown` if it may have been billed. Throws GatewayError not-written. */
+  spend(id: string, amount: string, answered?: Pick<SpentLine, 'model' | 'lane'>): Promise<void>;
+  /** Writes down that a request was not billed. Throws GatewayError not-written. */
+  free(id: string): Promise<void>;
+  /** Writes down what a recording answered, and what that would have cost. Throws GatewayError not-written. */
+  save(entry: LedgerEntry, saved: { amount: string; currency: string }): Promise<void>;
+}
+
+export interface LedgerOptions {
+  path: string;
+  limit: LedgerLimit;
+  /** Wall clock in ms. */
+  now: () => number;
+  /** A file that is larger, and twice as large as after the last time, is compacted; in bytes. */
+  compactAt?: number;
+}
+
+/** Work on the ledger: sees its state, and returns the lines to append. */
+type Change = (state: LedgerState) => LedgerLine[];
+
+interface Waiting {
+  change: Change;
+  done: () => void;
+  fail: (error: unknown) => void;
+}
+
+interface Opened extends LedgerOptions {
+  state: LedgerState;
+  /** The beginning of the file that the state was read from, and how far. */
+  head: string;
+  end: number;
+  waiting: Waiting[];
+  isWorking: boolean;
+}
+
+/** In place of an amount: the request counts with what it has reserved. */
+export const unknownAmount = 'unknown';
+
+/** Requests of hosts that cannot be seen from here count as under way for this time, ms. */
+const unseenMs = 15 * 60_000;
+const headBytes = 96;
+
+/** Opens a ledger; the file is made by the first request. */
+export function openLedger(options: LedgerOptions): Ledger {
+  const ledger: Opened = { ...options, state: emptyState(), head: '', end: 0, waiting: [], isWorking: false };
+  const nowText = (): string => new Date(options.now()).toISOString();
+  return {
+    reserve: (request, signal) => reserve(ledger, request, signal),
+    spend: (id, amount, answered) =>
+      change(ledger, ({ open }) => {
+        const isUnknown = amount === unknownAmount;
+        const spent = isUnknown ? { amount: open.get(id)?.amount ?? '0', unknown: true as const } : { amount };
+        return [{ type: 'spent', id, at: nowText(), ...spent, ...answered }];
+      }),
+    free: (id) => change(ledger, () => [{ type: 'freed', id, at: nowText() }]),
+    save: (entry, saved) => change(ledger, () => [{ type: 'saved', at: nowText(), ...entry, ...saved }]),
+  };
+}
+
+async function reserve(
+  ledger: Opened,
+  { bound, ...request }: LedgerRequest,
+  signal: AbortSignal,
+): Promise<{ id: string } | { spent: string }> {
+  const id = randomBytes(8).toString('hex');
+  for (let waitMs = 25; ; waitMs = Math.min(waitMs * 2, 500)) {
+    let room: Room | undefined;
+    const changed = change(ledger, (state) => {
+      if (signal.aborted) return [];
+      requireCurrency(state, request.currency, ledger.path);
+      const amount = heldFor(bound, state.dearest);
+      room = roomFor(amount, state, ledger);
+      if (!('isFree' in room)) return [];
+      const at = new Date(ledger.now()).toISOString();
+      const { limit } = ledger;
+      const isNewLimit = state.limit?.amount !== limit.amount || state.limit.per !== limit.per;
+      const reserved = { type: 'reserved', id, at, amount, bounded: bound.isMost, by: ownMark(), ...request } as const;
+      return [...(isNewLimit ? [{ type: 'limit', ...limit } as const] : []), reserved];
+    });
+    await orAborted(changed, signal);
+    if (room === undefined || 'isFree' in room) return { id };
+    if ('spent' in room) return room;
+    await sleep(waitMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** Waits for work, at most until the signal. Throws its reason. */
+async function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const over = new AbortController();
+  const aborted = once(signal, 'abort', { signal: over.signal }).catch(() => undefined);
+  await Promise.race([work, aborted]).finally(() => over.abort());
+  if (signal.aborted) work.catch(() => undefined);
+  signal.throwIfAborted();
+}
+
+/** Whether a request has room: if not, what is spent, or that requests under way may leave some. */
+type Room = { isFree: true } | { isTaken: true } | { spent: string };
+
+function roomFor(amount: string, state: LedgerState, { limit, now }: Opened): Room {
+  const { spent, inFlight } = spentOf(state, limit.per, now());
+  const isOver = !areWithin([spent, amount], limit.amount) || areWithin([limit.amount], spent);
+  if (isOver) return { spent };
+  return areWithin([spent, inFlight, amount], limit.amount) ? { isFree: true } : { isTaken: true };
+}
+
+/**
+ * What is spent in the period of a time, and what requests under way have reserved. A request whose process has ended may have
+ * been billed: it counts as spent.
+ */
+export function spentOf({ days, open }: LedgerState, per: Period, now: number): { spent: string; inFlight: string } {
+  const today = new Date(now).toISOString();
+  const period = per === undefined ? '' : today.slice(0, per === 'day' ? 10 : 7);
+  const ended = [...days].flatMap(([day, amount]) => (day.startsWith(period) ? [amount] : []));
+  const isInFlight = judgeProcesses(now);
+  const reserved = [...open.values()].filter(({ at }) => dayOf(at).startsWith(period));
+  const lost = reserved.filter((line) => !isInFlight(line));
+  const under = reserved.filter(isInFlight);
+  return {
+    spent: addAmounts(...ended, ...lost.map(({ amount }) => amount)),
+    inFlight: addAmounts(...under.map(({ amount }) => amount)),
+  };
+}
+
+/** Whether the process of a reservation is running; each is looked at once. */
+export function judgeProcesses(now: number): (line: { by: ProcessMark; at: string }) => boolean {
+  const known = new Map<string, boolean | undefined>();
+  return ({ by, at }) => {
+    const key = JSON.stringify(by);
+    if (!known.has(key)) known.set(key, isRunning(by));
+    return known.get(key) ?? Math.abs(now - Date.parse(at)) < unseenMs;
+  };
+}
+
+function requireCurrency({ currency }: LedgerState, wanted: string, path: string): void {
+  if (currency === undefined || currency === wanted) return;
+  throw usageError(
+    `the budget ${path} is in ${currency}, and the price of the model in ${wanted}`,
+    'give all models of a budget prices in one currency, or name another budget',
+  );
+}
+
+/** Appends lines under the lock. What waits meanwhile shares the next lock and the next sync. */
+function change(ledger: Opened, work: Change): Promise<void> {
+  return new Promise((done, fail) => {
+    ledger.waiting.push({ change: work, done, fail });
+    if (!ledger.isWorking) void workOff(ledger);
+  });
+}
+
+async function workOff(ledger: Opened): Promise<void> {
+  ledger.isWorking = true;
+  while (ledger.waiting.length > 0) {
+    const taken = ledger.waiting.splice(0);
+    try {
+      const lock = `${ledger.path}.lock`;
+      while (!(await withFileLock(lock, never, (held) => workUnder(held, taken, ledger))));
+      for (const { done } of taken) done();
+    } catch (error) {
+      const failure = error instanceof GatewayError ? error : notWritten(ledger.path, error);
+      for (const { fail } of taken) fail(failure);
+    }
+  }
+  ledger.isWorking = false;
+}
+
+const never = new AbortController().signal;
+
+/** False if the lock may be lost before anything is appended: the work is to be done again. */
+async function workUnder(lock: HeldLock, taken: Waiting[], ledger: Opened): Promise<boolean> {
+  const handle = await openToAppend(ledger.path, 0o600);
+  try {
+    await catchUp(handle, ledger);
+    if (!lock.isSure()) return false;
+    const lines = linesOf(taken, ledger);
+    await append(handle, lines, ledger).catch((error: unknown) => {
+      // What was not written is no part of the state.
+      ledger.head = '';
+      throw error;
+    });
+    if (lines.some(({ type }) => type === 'reserved')) await handle.datasync();
+    const { size } = await handle.stat();
+    const { compactAt = 4 * 1024 * 1024, state } = ledger;
+    if (size > Math.max(compactAt, 2 * state.compactedBytes)) await compact(handle, lock, ledger);
+    return true;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The lines of all changes, each of which sees those before it. What one throws is its own. */
+function linesOf(taken: Waiting[], { state }: Opened): LedgerLine[] {
+  return [...taken].flatMap((waiting) => {
+    try {
+      const lines = waiting.change(state);
+      for (const line of lines) applyLine(state, line);
+      return lines;
+    } catch (error) {
+      taken.splice(taken.indexOf(waiting), 1);
+      waiting.fail(error);
+      return [];
+    }
+  });
+}
+
+/** Reads what other processes have appended; all of the file if it is another one. */
+async function catchUp(handle: FileHandle, ledger: Opened): Promise<void> {
+  const head = Buffer.alloc(headBytes);
+  const { bytesRead } = await handle.read(head, 0, headBytes, 0);
+  const text = head.toString('latin1', 0, bytesRead);
+  if (text !== ledger.head) Object.assign(ledger, { state: emptyState(), end: 0, head: text });
+  for await (const { line, end } of readLedger(handle, ledger.end)) {
+    if (line !== undefined) applyLine(ledger.state, line);
+    ledger.end = end;
+  }
+}
+
+async function append(handle: FileHandle, lines: readonly LedgerLine[], ledger: Opened): Promise<void> {
+  if (lines.length === 0) return;
+  const { size } = await handle.stat();
+  // A line that a crash cut must not swallow the next one.
+  const isCut = size > ledger.end;
+  const header: LedgerLine[] =
+    size === 0 ? [{ type: 'budget', schema: 'gateway-cli/budget@1', id: randomBytes(16).toString('hex') }] : [];
+  const text = [...header, ...lines].map((line) => `${JSON.stringify(line)}\n`).join('');
+  await handle.appendFile(isCut ? `\n${text}` : text);
+  if (size === 0) {
+    ledger.head = text.slice(0, headBytes);
+    await syncFolder(dirname(ledger.path));
+  }
+  ledger.end = size + Buffer.byteLength(text) + (isCut ? 1 : 0);
+}
+
+/** Replaces ended requests by their sums. Reservations that have not ended stay as they are. */
+async function compact(handle: FileHandle, lock: HeldLock, ledger: Opened): Promise<void> {
+  const { state, path } = ledger;
+  const all: LedgerSums = { sums: new Map(), open: new Map() };
+  for await (const { line } of readLedger(handle)) if (line !== undefined) addToSums(all, line);
+  const lines: LedgerLine[] = [
+    ...(state.limit === undefined ? [] : [{ type: 'limit', ...state.limit } as const]),
+    ...all.sums.values(),
+    ...all.open.values(),
+  ];
+  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+  const id = randomBytes(16).toString('hex');
+  const head = { type: 'budget', schema: 'gateway-cli/budget@1', id, dearest: state.dearest } as const;
+  const header = JSON.stringify({ ...head, compactedBytes: text.length });
+  const temp = await writeTempFile(dirname(path), (file) => file.writeFile(`${header}\n${text}`));
+  if (!lock.isSure()) return;
+  await rename(temp, path);
+  await syncFolder(dirname(path));
+}

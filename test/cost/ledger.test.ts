@@ -1,0 +1,167 @@
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { type LedgerRequest, openLedger, unknownAmount } from '../../src/cost/ledger.ts';
+import { groupCosts, surveyLedger } from '../../src/cost/ledger-report.ts';
+import { ownMark } from '../../src/files/process-mark.ts';
+import { deadPid, markOf } from '../helpers/processes.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
+
+const never = new AbortController().signal;
+const noon = Date.parse('2026-11-25T12:00:00Z');
+const kind = { command: 'text', service: 'gemini', model: 'm', lane: 'live' };
+
+function request(amount: string, more: Partial<LedgerRequest> = {}): LedgerRequest {
+  return { ...kind, bound: { amount, isMost: true }, currency: 'USD', ...more };
+}
+
+function place(amount = '1.00', per?: 'day' | 'month') {
+  const path = join(scratchFolder(), 'team.jsonl');
+  const clock = { now: noon };
+  const open = (compactAt?: number) =>
+    openLedger({ path, limit: { amount, per }, now: () => clock.now, ...(compactAt && { compactAt }) });
+  const lines = () =>
+    readFileSync(path, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { type: string });
+  const spent = async () => (await surveyLedger(path, clock.now))?.spent;
+  return { path, clock, open, lines, spent };
+}
+
+async function reserved(ledger: ReturnType<typeof openLedger>, asked: LedgerRequest): Promise<string> {
+  const made = await ledger.reserve(asked, never);
+  if ('id' in made) return made.id;
+  throw new Error(`only ${made.spent} should be spent`);
+}
+
+test('a request has room exactly up to the amount, and its exact cost takes the place of what it could cost', async () => {
+  const { open, spent } = place('0.3');
+  const ledger = open();
+  const id = await reserved(ledger, request('0.3'));
+  await ledger.spend(id, '0.1');
+  await ledger.spend(await reserved(ledger, request('0.2')), '0.2');
+  expect(await ledger.reserve(request('0.000000000001'), never)).toEqual({ spent: '0.3' });
+  expect(await spent()).toBe('0.3');
+});
+
+test('a request waits for what others of running processes have reserved, and takes what they leave', async () => {
+  const { open } = place('1');
+  const [one, other] = [open(), open()];
+  const id = await reserved(one, request('0.8'));
+  const waiting = other.reserve(request('0.5'), never);
+  await one.spend(id, '0.4');
+  expect(await waiting).toHaveProperty('id');
+});
+
+test('a wait ends with its signal, and reserves nothing', async () => {
+  const { open, lines } = place('1');
+  const ledger = open();
+  await reserved(ledger, request('0.8'));
+  const stop = new AbortController();
+  const waiting = ledger.reserve(request('0.5'), stop.signal);
+  stop.abort(new Error('enough'));
+  await expect(waiting).rejects.toThrow('enough');
+  expect(lines().filter(({ type }) => type === 'reserved')).toHaveLength(1);
+});
+
+test('what a process reserved that was killed counts as spent, and is not waited for', async () => {
+  const { path, open, spent } = place('1');
+  await reserved(open(), request('0.7'));
+  const text = readFileSync(path, 'utf8').replace(JSON.stringify(ownMark()), JSON.stringify(markOf(await deadPid())));
+  writeFileSync(path, text);
+  expect(await open().reserve(request('0.4'), never)).toEqual({ spent: '0.7' });
+  await expect(open().reserve(request('0.3'), never)).resolves.toHaveProperty('id');
+  expect(await spent()).toBe('0.7');
+});
+
+test('what was not billed comes back, and what may have been billed counts with what it could cost', async () => {
+  const { open, spent } = place('1');
+  const ledger = open();
+  await ledger.free(await reserved(ledger, request('0.9')));
+  await ledger.spend(await reserved(ledger, request('0.6')), unknownAmount);
+  expect(await spent()).toBe('0.6');
+});
+
+test('a request without a bound counts with the highest cost so far, and has no room in a budget that is used up', async () => {
+  const { open } = place('1');
+  const ledger = open();
+  const unbound = request('0', { bound: { amount: '0', isMost: false } });
+  await ledger.spend(await reserved(ledger, unbound), '0.6');
+  expect(await ledger.reserve(unbound, never)).toEqual({ spent: '0.6' });
+  await ledger.spend(await reserved(ledger, request('0.4')), '0.4');
+  expect(await open().reserve(request('0', { bound: { amount: '0', isMost: true } }), never)).toEqual({ spent: '1' });
+});
+
+test.each([
+  ['day', '2026-11-25T23:59:59Z', '2026-11-26T00:00:00Z'],
+  ['month', '2026-11-30T23:59:59Z', '2026-12-01T00:00:00Z'],
+] as const)(
+  'the amount is there again with the next UTC %s, and a clock that was set back finds the old one',
+  async (per, end, next) => {
+    const { open, clock } = place('1', per);
+    const ledger = open();
+    const left = async (): Promise<boolean> => {
+      const made = await ledger.reserve(request('1'), never);
+      if ('id' in made) await ledger.spend(made.id, '1');
+      return 'id' in made;
+    };
+    expect(await left()).toBe(true);
+    clock.now = Date.parse(end);
+    expect(await left()).toBe(false);
+    clock.now = Date.parse(next);
+    expect(await left()).toBe(true);
+    clock.now = noon;
+    expect(await left()).toBe(false);
+  },
+);
+
+test('a ledger keeps to one currency', async () => {
+  const { open } = place();
+  const ledger = open();
+  await reserved(ledger, request('0.1'));
+  await expect(ledger.reserve(request('0.1', { currency: 'EUR' }), never)).rejects.toThrow('is in USD');
+  await expect(ledger.reserve(request('0.1'), never)).resolves.toHaveProperty('id');
+});
+
+test('a line that a crash cut is skipped, and so is one that is not known', async () => {
+  const { path, open, spent } = place();
+  const ledger = open();
+  await ledger.spend(await reserved(ledger, request('0.1')), '0.1');
+  appendFileSync(path, '{"type":"other"}\n{"type":"spent","id":');
+  await ledger.spend(await reserved(ledger, request('0.2')), '0.2');
+  await open().spend(await reserved(open(), request('0.3')), '0.3');
+  expect(await spent()).toBe('0.6');
+});
+
+test('a large ledger is compacted, whoever has it open, to the same sums to the last digit', async () => {
+  const { path, open, lines, clock } = place('100');
+  const [one, other] = [open(4000), open()];
+  const still = await reserved(other, request('0.5'));
+  for (let n = 1; n <= 60; n++) {
+    const ledger = n % 2 === 0 ? one : other;
+    const tags = n % 3 === 0 ? { team: 'a' } : undefined;
+    const id = await reserved(ledger, request('0.1', { tags }));
+    await ledger.spend(id, n % 5 === 0 ? unknownAmount : `0.00000${n}`);
+  }
+  await one.save(kind, { amount: '0.7', currency: 'USD' });
+  await other.spend(still, '0.25');
+  expect(lines().length).toBeLessThan(40);
+  const survey = await surveyLedger(path, clock.now);
+  // 12 of unknown cost; of the others the numbers from 1 to 60 that 5 does not divide, as the digits behind 0.00000.
+  const known = Array.from({ length: 60 }, (_, at) => at + 1).filter((n) => n % 5 !== 0);
+  const millionths = known.reduce((sum, n) => sum + (n < 10 ? n * 10 : n), 0);
+  const amount = ((12 * 0.1 + 0.25) * 1e7 + millionths).toFixed(0).padStart(8, '0');
+  const exact = `${amount.slice(0, -7)}.${amount.slice(-7)}`.replace(/0+$/, '');
+  expect(survey?.spent).toBe(exact);
+  const [total] = groupCosts(
+    (survey?.sums ?? []).map((sum) => ({ ...sum, command: 'all' })),
+    'command',
+  );
+  expect(total).toMatchObject({ requests: 61, unknown: 12, amount: exact, savedRequests: 1, saved: '0.7' });
+  const byTag = groupCosts(survey?.sums ?? [], 'tag');
+  expect(byTag.map(({ name, requests }) => [name, requests])).toEqual([
+    ['', 41],
+    ['team=a', 20],
+  ]);
+});

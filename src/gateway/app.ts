@@ -159,7 +159,7 @@ function admit(
     ? checkCaller({ headers, query }, key, rules)
     : checkOwnCaller({ format, headers, query }, route, settings);
   if (route?.handle) checkContentType(request, route.form ? 'multipart/form-data' : 'application/json');
-  checkLength(request, maxBody);
+  checkLength(request, route?.maxBody ?? maxBody);
   return {
     route,
     format,
@@ -182,7 +182,7 @@ function checkOwnCaller(
   settings: Settings,
 ): CallerForm {
   const keyForm = checkKey(shown, settings);
-  const hasVersion = shown.format.hasVersion && route?.handle;
+  const hasVersion = shown.format.hasVersion && (route?.handle ?? route?.batch);
   return { keyForm, version: hasVersion ? checkVersion(shown.headers, settings) : undefined };
 }
 

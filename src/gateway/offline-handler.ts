@@ -1,29 +1,13 @@
 import { createHash } from 'node:crypto';
+import type { JsonObject } from '../json.ts';
+import { createBatches } from './batches/store.ts';
+import { contentFormat } from './content/format.ts';
 import { Violation } from './fields/rule.ts';
 import { parseBody, parseForm } from './http/body.ts';
 import { createThreads } from './messages/threads.ts';
+import { drawsByName, isVendorModel, localModels, namesOfModels } from './models/local.ts';
 import type { ServiceRules } from './service.ts';
-import type {
-  GatewayRequest,
-  Handler,
-  Path,
-  RequestContext,
-  ModelRequest,
-  Operation,
-  OperationCount,
-  OperationStream,
-  StreamEvent,
-  Reply,
-  Script,
-  Scripted,
-} from './types.ts';
-import type { JsonObject } from '../json.ts';
-import { type Fault, findFault } from './faults/table.ts';
-import { type Piece, streamReply } from './http/send.ts';
-import { findLocalModel, isVendorModel, namesOfModels, drawsByName, localModels } from './models/local.ts';
-import type { Answer, Draft } from './models/task.ts';
-import { countInput, draftAnswer } from './models/text.ts';
-import { contentFormat } from './content/format.ts';
+import type { BodyHandler, GatewayRequest, Handler, Path, Reply, RequestContext, Script } from './types.ts';
 
 /** How the offline models answer. */
 export interface OfflineOptions {
@@ -37,6 +21,8 @@ export interface OfflineOptions {
   varied?: boolean | undefined;
   /** How long `fault-slow` waits, ms (default 10 s). */
   faultDelay?: number | undefined;
+  /** How long a batch takes at least, ms (default 500 ms). */
+  batchDelay?: number | undefined;
   /** The service whose behaviour is imitated. */
   rules?: ServiceRules | undefined;
   /** What answers in place of the models. */
@@ -44,23 +30,27 @@ export interface OfflineOptions {
 }
 
 const defaultFaultDelay = 10_000;
+const defaultBatchDelay = 500;
 
 /** The number of different requests whose attempts are counted; the oldest are dropped. */
 const countedRequests = 10_000;
 
 /** Answers by the offline models: local-text, local-chat, local-image, local-edit and the fault models. */
 export function createOfflineHandler(options: OfflineOptions): Handler {
+  const handler = createHandler(options);
+  return (request) =>
+    handler(request).catch((error: unknown) => {
+      throw error instanceof Violation ? request.format.violation(error.path, error.breach) : error;
+    });
+}
+
+function createHandler(options: OfflineOptions): Handler {
   const { pace = 0, varied = false, faultDelay = defaultFaultDelay, rules, script } = options;
   const level = options.specOnly ? 'spec' : (rules?.level ?? (options.refuseUnknown ? 'strict' : 'lenient'));
   const countAttempt = createCounter();
   const threads = createThreads();
-  return async (request: GatewayRequest) => {
-    const { format, left, route } = request;
-    if (!route?.handle) return answerModels(request, rules);
-    const bytes = await request.readBody();
-    const body = route.form ? await parseForm(bytes, request.headers['content-type'] ?? '') : parseBody(bytes);
-    // Equal forms differ in the boundary between their fields.
-    const id = idOf(request, route.form ? JSON.stringify(body) : bytes);
+  const respond = async (request: GatewayRequest, handle: BodyHandler, { body, id, inBatch }: Body): Promise<Reply> => {
+    const { format, left } = request;
     const ignored: Path[] = [];
     const notes: string[] = [];
     const context: RequestContext = {
@@ -69,19 +59,39 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
       rules,
       script,
       threads,
+      inBatch,
       note: (text) => void notes.push(text),
       pace,
       id,
       variant: varied ? countAttempt(`picture ${id}`) : 0,
       attempt: (stream) => ({ count: countAttempt(id), format: format.name, stream, delay: faultDelay, left }),
     };
-    try {
-      const reply = await route.handle(request, body, context);
-      return { ...reply, note: [...notes, ...listIgnored(ignored)].join('; ') || undefined };
-    } catch (error) {
-      throw error instanceof Violation ? format.violation(error.path, error.breach) : error;
-    }
+    const reply = await handle(request, body, context);
+    return { ...reply, note: [...notes, ...listIgnored(ignored)].join('; ') || undefined };
   };
+  const batches = createBatches({
+    delay: options.batchDelay ?? defaultBatchDelay,
+    answer: (request, handle, body) =>
+      respond(request, handle, { body, id: idOf(request, JSON.stringify(body)), inBatch: true }),
+  });
+  return async (request) => {
+    const { route } = request;
+    const act = route?.batch?.[request.method];
+    if (act) return act(request, batches);
+    if (!route?.handle) return answerModels(request, rules);
+    const bytes = await request.readBody();
+    const body = route.form ? await parseForm(bytes, request.headers['content-type'] ?? '') : parseBody(bytes);
+    // Equal forms differ in the boundary between their fields.
+    const id = idOf(request, route.form ? JSON.stringify(body) : bytes);
+    return respond(request, route.handle, { body, id, inBatch: false });
+  };
+}
+
+/** A parsed body, and an id that equal requests share. */
+interface Body {
+  body: JsonObject;
+  id: string;
+  inBatch: boolean;
 }
 
 /** Returns how often an id came before. */
@@ -118,154 +128,6 @@ function plainStep(step: string | number): string {
   return String(step)
     .slice(0, stepLength)
     .replaceAll(/[^\w$-]/g, '?');
-}
-
-/** Answers the requests of a route whose body was parsed. Throws Problem and Violation. */
-export type BodyHandler = (request: GatewayRequest, body: JsonObject, context: RequestContext) => Promise<Reply>;
-
-/** Answers an operation by an offline model. */
-export function answer(operation: Operation): BodyHandler {
-  return async (request, body, context) => {
-    const { asked, fault: ownFault } = findModel(operation, request, body, context);
-    const whole = operation.complete?.(body, context) ?? body;
-    const plain = readBody(operation, whole, { asked, request, context });
-    const scripted = context.script?.answer(plain, request);
-    const fault = scripted?.fault ?? ownFault;
-    const read = { ...plain, ...(scripted?.pieces && { pieces: scripted.pieces }) };
-    const attempt = fault && context.attempt(read.stream);
-    if (attempt) await fault?.before?.(attempt);
-    const made = await makeAnswer(read, scripted, draws(fault, operation, read, request), context);
-    const changed = fault?.answer?.(made) ?? made;
-    const written = changed.failure ? request.format.error(changed.failure) : operation.reply(changed, read);
-    const json = fault?.body?.(written, request.format.name) ?? written;
-    operation.keep?.(whole, json, context);
-    const { stream } = operation;
-    const reply =
-      read.stream && stream
-        ? streamed(stream.events(json, read), stream, { fault, request, pace: context.pace, pauses: scripted?.pauses })
-        : { status: 200, headers: { 'content-type': operation.contentType }, body: JSON.stringify(json) };
-    const named = { ...reply, model: read.task.model };
-    return attempt && fault?.reply ? fault.reply(named, attempt) : named;
-  };
-}
-
-/** Counts the tokens of an operation's request. */
-export function count(operation: Operation, { bodyOf, reply }: OperationCount): BodyHandler {
-  return async (request, body, context) => {
-    const inner = bodyOf(body);
-    const { asked } = findModel(operation, request, inner, context);
-    // A count takes what a version refuses in requests to a model.
-    const { task } = readBody(operation, inner, { asked, request: { ...request, version: undefined }, context });
-    const counted = JSON.stringify(reply(countInput(task)));
-    return { status: 200, headers: { 'content-type': operation.contentType }, body: counted, model: task.model };
-  };
-}
-
-interface FoundModel {
-  /** The name in the request, where it has one. */
-  asked: string | undefined;
-  fault: Fault | undefined;
-}
-
-/** Throws Problem 404 for a model that the gateway does not have. */
-function findModel(
-  operation: Operation,
-  request: GatewayRequest,
-  body: JsonObject,
-  { fallback, rules, script }: RequestContext,
-): FoundModel {
-  const asked = operation.modelOf(request, body);
-  const fault = findFault(asked ?? '');
-  if (asked === undefined || fault || isServed(asked, operation)) return { asked, fault };
-  if (script?.anyModel || (fallback && isVendorModel(asked, rules))) return { asked, fault };
-  const shown = asked.slice(0, 100);
-  throw (
-    rules?.unknownModel(shown, request.target) ?? request.format.unknownModel(shown, namesOfModels(operation.serves))
-  );
-}
-
-function isServed(asked: string, operation: Operation): boolean {
-  const local = findLocalModel(asked);
-  return local !== undefined && operation.serves(local);
-}
-
-function readBody(
-  operation: Operation,
-  body: JsonObject,
-  { asked = '', request, context }: { asked: string | undefined; request: GatewayRequest; context: RequestContext },
-): ModelRequest {
-  const checked = operation.check(body, context.mode);
-  const isOwn = findFault(asked) !== undefined || isServed(asked, operation) || context.script?.anyModel === true;
-  const model = isOwn ? asked : operation.fallback(asked, checked);
-  if (!isOwn) context.note(`${asked.slice(0, 100)} is answered by ${model}`);
-  return operation.read(checked, model, request, context);
-}
-
-/** A fault model knows pictures and text: it draws where it is a fault of pictures alone, or where the request wants one. */
-function draws(fault: Fault | undefined, operation: Operation, read: ModelRequest, request: GatewayRequest): boolean {
-  if (!fault) return findLocalModel(read.task.model)?.draws === true;
-  if (!operation.wantsPicture) return false;
-  return fault.commands.every((command) => command.startsWith('image ')) || operation.wantsPicture(read, request);
-}
-
-function makeAnswer(
-  read: ModelRequest,
-  scripted: Scripted | undefined,
-  drawn: boolean,
-  context: RequestContext,
-): Answer | Promise<Answer> {
-  const { draft, draws } = scripted ?? {};
-  if (draft === undefined) return drawn || draws ? drawAnswer(read, context) : writeAnswer(read, context.id);
-  const drafts = Array.from({ length: read.candidates }, () => draft);
-  return answerOf(drafts, { task: read.task, id: context.id, drawn: draft.parts.some(({ picture }) => picture) });
-}
-
-function writeAnswer({ task, candidates }: ModelRequest, id: string): Answer {
-  const drafts = Array.from({ length: candidates }, (_, index) => draftAnswer(task, index));
-  return answerOf(drafts, { task, id, drawn: false });
-}
-
-/** The drawing code is loaded only when there is something to draw: it would slow every text down. */
-async function drawAnswer(read: ModelRequest, { variant, id }: RequestContext): Promise<Answer> {
-  const { drawDrafts } = await import('./pictures/generate.ts');
-  return answerOf(await drawDrafts(read, variant), { task: read.task, id, drawn: true });
-}
-
-function answerOf(
-  drafts: readonly Draft[],
-  { task, id, drawn }: { task: ModelRequest['task']; id: string; drawn: boolean },
-): Answer {
-  const sum = (kind: 'thinking' | 'answer'): number => drafts.reduce((total, { usage }) => total + usage[kind], 0);
-  const tokens = { input: countInput(task), thinking: sum('thinking'), answer: sum('answer') };
-  return { model: task.model, id, drafts, drawn, tokens };
-}
-
-interface Streaming {
-  fault: Fault | undefined;
-  request: GatewayRequest;
-  pace: number;
-  pauses: readonly number[] | undefined;
-}
-
-function streamed(
-  events: Iterable<StreamEvent>,
-  stream: OperationStream,
-  { fault, request, pace, pauses = [] }: Streaming,
-): Reply {
-  function* pieces(): Generator<Piece> {
-    let index = 0;
-    let deltas = 0;
-    for (const event of fault?.events?.(events, stream) ?? events) {
-      // The content format says the end with its last delta.
-      const isDelta = event.step === 'delta' || event.waits === true;
-      const pause = isDelta ? (pauses[deltas++] ?? 0) : 0;
-      const waitMs = Math.max(pause, (event.waits ?? isDelta) ? pace : 0);
-      yield { text: stream.encode(event, index++, request), waitMs };
-    }
-    yield { text: stream.end?.(request) ?? '', waitMs: 0 };
-  }
-  const paced = pace > 0 || pauses.some((ms) => ms > 0);
-  return streamReply(stream.contentType(request), pieces(), { paced, left: request.left });
 }
 
 /** `GET /v1beta/models` and `GET /v1/models`, or one model of them. Throws Problem 404. */

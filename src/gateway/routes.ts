@@ -1,9 +1,14 @@
 import { contentCount, contentFormat, contentOperation } from './content/format.ts';
 import { completionsFormat, completionsOperation } from './completions/format.ts';
 import { editsOperation, imagesOperation } from './completions/images.ts';
-import type { Format } from './types.ts';
+import type { BodyHandler, Format } from './types.ts';
 import { messagesCount, messagesFormat, messagesOperation } from './messages/format.ts';
-import { answer, count, type BodyHandler } from './offline-handler.ts';
+import { completionsBatchRoutes } from './batches/completions.ts';
+import { contentBatchRoutes } from './batches/content.ts';
+import { contentFileRoutes } from './batches/content-files.ts';
+import { messagesBatchRoutes } from './batches/messages.ts';
+import type { BatchRoute } from './batches/store.ts';
+import { answer, count } from './operation.ts';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Problem } from './problem.ts';
 import type { ServiceRules } from './service.ts';
@@ -16,7 +21,7 @@ const get = { methods: ['GET'] };
 
 /**
  * Every path of the gateway: the operations of the specification, and what real clients ask beside them. A group in a path is
- * its model. To add a format, add a folder like content and messages, name its format above, and add its paths here.
+ * its model, or the id of its batch or file. To add a format, add a folder like content and messages, name its format above, and add its paths here.
  */
 const routes: readonly Route[] = [
   {
@@ -57,6 +62,10 @@ const routes: readonly Route[] = [
   { ...post, path: /^\/v1\/images\/edits$/, shown: '/v1/images/edits', handle: answer(editsOperation), form: true },
   { ...get, path: /^\/v1beta\/models(?:\/([^/:]+))?$/, shown: '/v1beta/models' },
   { ...get, path: /^\/v1\/models(?:\/([^/:]+))?$/, shown: '/v1/models' },
+  ...[...messagesBatchRoutes, ...completionsBatchRoutes, ...contentBatchRoutes, ...contentFileRoutes].map((route) => ({
+    ...route,
+    methods: Object.keys(route.batch),
+  })),
 ];
 
 /** A path of the gateway. */
@@ -65,8 +74,12 @@ export interface Route {
   /** The path for people, once where several are alike. */
   shown?: string;
   methods: readonly string[];
-  /** Answers the body; absent where the path lists models. */
+  /** Answers the body. */
   handle?: BodyHandler;
+  /** Acts on batches and files. Without it and `handle`, the path lists models. */
+  batch?: BatchRoute['batch'];
+  /** Largest body, bytes, where it differs from the gateway's. */
+  maxBody?: number;
   /** Whether the body is a form. */
   form?: true;
   /** Whether the reply is a stream, whatever the body says. */
@@ -96,9 +109,10 @@ export function formatOf(path: string, headers: IncomingHttpHeaders, { rules }: 
 
 /** Some clients take a base URL for the part before `/messages` or `/chat/completions`, others for the part before `/v1`. */
 export function withVersion(target: string): string {
-  const isBare = /^\/(?:messages|chat\/completions|images\/(?:generations|edits)|models(?:\/[^/:?]+)?)(?:[/?]|$)/.test(
-    target,
-  );
+  const isBare =
+    /^\/(?:messages|chat\/completions|images\/(?:generations|edits)|files|batches|models(?:\/[^/:?]+)?)(?:[/?]|$)/.test(
+      target,
+    );
   return isBare ? `/v1${target}` : target;
 }
 
@@ -111,8 +125,9 @@ export function findRoute(method: string, path: string, routing: RouteRules): De
   }
   const route = routes.find((candidate) => candidate.path.test(path) && (candidate.specified || !specOnly));
   const fits = route?.methods.includes(method) === true;
-  if (rules && (!route || !rules.paths.test(path) || (rules.methodsArePaths && !fits))) {
-    throw !route && rules.vendorPaths.test(path) ? notFound(path, routing) : rules.notFound(path, method);
+  const isServed = route !== undefined && rules?.paths.test(path) !== false;
+  if (rules && (!isServed || (rules.methodsArePaths && !fits))) {
+    throw !isServed && rules.vendorPaths.test(path) ? notFound(path, routing) : rules.notFound(path, method);
   }
   if (everyPath && !specOnly && !fits) return { route: undefined, model: undefined };
   if (!route) throw notFound(path, routing);

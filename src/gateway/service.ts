@@ -43,9 +43,9 @@ export const serviceRules: Readonly<Record<ImitatedService, ServiceRules>> = {
     title: 'Google Gemini',
     format: 'content',
     level: 'strict',
-    paths: /^\/v1(?:beta)?\/models(?:\/|$)/,
+    paths: /^\/v1(?:beta)?\/models(?:\/|$)|^\/(?:(?:upload|download)\/)?v1beta\/(?:files|batches)(?:\/|$)/,
     vendorPaths:
-      /^\/v1alpha\/|^\/(?:(?:upload|download)\/)?v1(?:beta)?\/(?:files|batches|cachedContents|fileSearchStores|tunedModels|corpora|interactions|operations|authTokens|models\/[^/:]+(?::\w+|\/operations))/,
+      /^\/v1alpha\/|^\/(?:(?:upload|download)\/)?v1(?:beta)?\/(?:cachedContents|fileSearchStores|tunedModels|corpora|interactions|operations|authTokens|models\/[^/:]+(?::\w+|\/operations))/,
     methodsArePaths: true,
     models: /^(?:gemini|gemma|imagen)-./,
     key: { header: 'x-goog-api-key', form: 'vendor-key', inQuery: true },
@@ -96,8 +96,7 @@ export const serviceRules: Readonly<Record<ImitatedService, ServiceRules>> = {
     format: 'messages',
     level: 'strict',
     paths: /^\/v1\/(?:messages|models)(?:\/[^:]*)?$/,
-    vendorPaths:
-      /^\/v1\/(?:messages\/batches|files|skills|complete|agents|environments|sessions|organizations)(?:\/|$)/,
+    vendorPaths: /^\/v1\/(?:files|skills|complete|agents|environments|sessions|organizations)(?:\/|$)/,
     methodsArePaths: false,
     models: /^claude-./,
     key: { header: 'x-api-key', form: 'x-api-key', inQuery: false },
@@ -113,9 +112,9 @@ export const serviceRules: Readonly<Record<ImitatedService, ServiceRules>> = {
     title: 'OpenAI',
     format: 'completions',
     level: 'spec',
-    paths: /^\/v1\/(?:chat\/completions|images\/(?:generations|edits)|models(?:\/[^:]*)?)$/,
+    paths: /^\/v1\/(?:chat\/completions|images\/(?:generations|edits)|(?:models|files|batches)(?:\/[^:]*)?)$/,
     vendorPaths:
-      /^\/v1\/(?:responses|embeddings|completions|audio|images|moderations|files|uploads|batches|fine_tuning|assistants|threads|vector_stores|conversations|containers|evals|realtime|videos)(?:\/|$)/,
+      /^\/v1\/(?:responses|embeddings|completions|audio|images|moderations|uploads|fine_tuning|assistants|threads|vector_stores|conversations|containers|evals|realtime|videos)(?:\/|$)/,
     methodsArePaths: false,
     models: /^(?:gpt|chatgpt|dall-e|codex)-.|^o\d/,
     key: { header: undefined, form: 'bearer', inQuery: false },

@@ -27,7 +27,7 @@ export interface GatewayRequest extends CallerForm {
   route: Route | undefined;
   format: Format;
   method: string;
-  /** The path's model; undefined where the path names none. */
+  /** The path's model, or the id of its batch or file; undefined where the path names none. */
   model: string | undefined;
   /** Path with query, as it came. */
   target: string;
@@ -62,6 +62,9 @@ export interface Reply {
   /** What the log says beside it. */
   note?: string | undefined;
 }
+
+/** Answers the requests of a route whose body was parsed. Throws Problem and Violation. */
+export type BodyHandler = (request: GatewayRequest, body: JsonObject, context: RequestContext) => Promise<Reply>;
 
 /** Answers requests: the offline models, an upstream gateway, a recording. Throws Problem for a mistake of the caller. */
 export type Handler = (request: GatewayRequest) => Promise<Reply>;
@@ -110,6 +113,8 @@ export interface RequestContext {
   rules: ServiceRules | undefined;
   script: Script | undefined;
   threads: Threads;
+  /** Whether it is a request of a batch. */
+  inBatch: boolean;
   /** Adds to what the log says of the request. */
   note(text: string): void;
   /** Wait before each delta of a stream, ms. */

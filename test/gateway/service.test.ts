@@ -174,13 +174,13 @@ describe('as one service', () => {
 });
 
 const missing: [ImitatedService, path: string, others: RegExp][] = [
-  ['gemini', '/v1beta/files', /streamGenerateContent, .*countTokens, .*GET \/v1beta\/models/],
-  ['gemini', '/upload/v1beta/files', /generateContent/],
-  ['gemini', '/v1beta/batches/b1', /generateContent/],
+  ['gemini', '/v1beta/tunedModels', /streamGenerateContent, .*countTokens, .*GET \/v1beta\/models/],
+  ['gemini', '/v1beta/interactions', /generateContent/],
+  ['gemini', '/v1beta/corpora/c1', /generateContent/],
   ['gemini', '/v1beta/cachedContents', /generateContent/],
   ['gemini', '/v1beta/models/gemini-x:embedContent', /generateContent/],
   ['gemini', '/v1alpha/models/local-text:generateContent', /v1beta/],
-  ['anthropic', '/v1/messages/batches', /\/v1\/messages, .*count_tokens, GET \/v1\/models/],
+  ['anthropic', '/v1/skills', /\/v1\/messages, .*count_tokens, GET \/v1\/models/],
   ['anthropic', '/v1/files', /count_tokens/],
   ['openai', '/v1/responses', /\/v1\/chat\/completions, .*images\/edits, GET \/v1\/models/],
   ['openai', '/v1/embeddings', /chat\/completions/],

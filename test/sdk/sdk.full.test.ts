@@ -1,30 +1,18 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApp } from '../../src/gateway/app.ts';
 import { listen, type Listening } from '../../src/gateway/listen.ts';
 import { createUpstreamHandler } from '../../src/gateway/upstream.ts';
 import { openTransport } from '../../src/transport/transport.ts';
-import { isFull } from '../helpers/full.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { shell } from '../helpers/spawn.ts';
+import { isInstalled, packages, runScript as run } from './installed.ts';
 
 const folder = import.meta.dirname;
 const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const key = 'local-sdk-key';
 
-// `npm test` takes the clients where they are installed; the full run installs them.
-const packages = join(folder, 'node_modules');
-const isInstalled = (): boolean => existsSync(join(packages, 'genai-1')) && existsSync(join(packages, 'openai'));
-if (isFull && !isInstalled()) {
-  execFileSync('npm', ['ci', '--no-audit', '--no-fund'], {
-    cwd: folder,
-    stdio: 'ignore',
-    shell: process.platform === 'win32',
-  });
-}
 describe.skipIf(!isInstalled())(
   "the vendors' clients (test/sdk, installed by the full run)",
   { timeout: 300_000 },
@@ -224,10 +212,5 @@ async function runScript(
   words: readonly string[],
   { url, key: shown }: { url: string; key: string },
 ): Promise<Record<string, unknown>> {
-  const env = { PATH: process.env['PATH'] ?? '', SDK_BASE_URL: url, SDK_API_KEY: shown, SDK_PNG: dotPng };
-  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, script), ...words], {
-    cwd: folder,
-    env,
-  });
-  return JSON.parse(stdout) as Record<string, unknown>;
+  return run([script, ...words], { SDK_BASE_URL: url, SDK_API_KEY: shown, SDK_PNG: dotPng });
 }

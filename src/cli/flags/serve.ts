@@ -1,5 +1,5 @@
 import { usageError } from '../../errors.ts';
-import { type FlagTable, notAFlag, oneOf, quote, whole } from './flag.ts';
+import { duration, type FlagTable, notAFlag, oneOf, quote, whole } from './flag.ts';
 import { connectionFlags } from './shared.ts';
 
 /** The services whose behaviour the local gateway can imitate; `gateway` is its own. */
@@ -53,6 +53,12 @@ export const serveFlags = {
     flags: '--fault-delay <ms>',
     text: 'how long the model fault-slow waits, up to 600000 ms (default: 10000)',
     parse: whole(0, 600_000),
+    advanced: true,
+  },
+  batchDelay: {
+    flags: '--batch-delay <duration>',
+    text: 'how long a batch of the batch APIs takes, such as 30s or 5m (default: 500ms)',
+    parse: duration,
     advanced: true,
   },
   upstream: {

@@ -31,6 +31,7 @@ interface ServeFlags extends SourceFlags {
   vendorEnv?: true;
   pace?: number;
   faultDelay?: number;
+  batchDelay?: number;
 }
 
 const optionNames = {
@@ -101,6 +102,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     everyPath: source !== undefined,
     pace: flags.pace,
     faultDelay: flags.faultDelay,
+    batchDelay: flags.batchDelay,
     origins: flags.allowOrigin,
     hosts: [inUrl(host).toLowerCase(), ...(flags.allowHost ?? [])],
     log: (entry) => void context.ui.note(logLine(entry)),
@@ -156,9 +158,9 @@ function nameVariable({ apiKey, version }: ServedHeaderNames, { specOnly }: Serv
 }
 
 /** The flags of the offline models say nothing where somebody else answers. Throws GatewayError usage. */
-function checkOfflineFlags({ upstream, replay, pace, faultDelay, service }: ServeFlags): void {
+function checkOfflineFlags({ upstream, replay, pace, faultDelay, batchDelay, service }: ServeFlags): void {
   const other = upstream === undefined ? replay && '--replay' : '--upstream';
-  const given = { '--pace': pace, '--fault-delay': faultDelay, '--service': service };
+  const given = { '--pace': pace, '--fault-delay': faultDelay, '--batch-delay': batchDelay, '--service': service };
   const [flag] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];
   if (!other || flag === undefined) return;
   throw usageError(`${flag} is for the offline models, and with ${other} they do not answer`, `leave ${flag} out`);

@@ -294,7 +294,7 @@ function upstreamHandler(exchanges: Exchanges, { target, survey }: Upstream, par
 /** The key of a caller says which form of the specification it means, where the path does not. */
 function useOf({ format, route, keyForm }: GatewayRequest): AuthUse {
   if (format.name === 'completions') return 'completions';
-  const isMessages = format.name === 'messages' && (!route || route.handle !== undefined);
+  const isMessages = format.name === 'messages' && (!route || route.handle !== undefined || route.batch !== undefined);
   if (isMessages || (keyForm === 'x-api-key' && !route?.handle)) return 'messages';
   return keyForm === 'bearer' ? 'image' : 'text';
 }

@@ -18,8 +18,8 @@ import { asksForImage, holdsImage, readCompletionsRequest } from './request.ts';
 export const completionsFormat: Format = {
   name: 'completions',
   claims: (path, headers) =>
-    /^\/v1\/(?:chat|images|responses|embeddings|audio|moderations)(?:\/|$)/.test(path) ||
-    (/^\/v1\/models(?:\/[^:]*)?$/.test(path) && hasBearerAlone(headers)),
+    /^\/v1\/(?:chat|images|responses|embeddings|audio|moderations|batches)(?:\/|$)/.test(path) ||
+    (/^\/v1\/(?:models(?:\/[^:]*)?|files(?:\/.*)?)$/.test(path) && hasBearerAlone(headers)),
   idHeader: 'x-request-id',
   keyForms: ['bearer'],
   wrongKey: 'Incorrect API key provided.',

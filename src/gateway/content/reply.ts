@@ -69,11 +69,15 @@ function shorten(text: string): string {
 }
 
 /** A reply of the content format: one candidate for each answer. */
-export function contentReply({ model, id, drafts, blocked, bare, ...answer }: Answer): JsonObject {
+export function contentReply(
+  { model, id, drafts, blocked, bare, ...answer }: Answer,
+  { tier }: ModelRequest,
+): JsonObject {
   const said: JsonObject = blocked
     ? { promptFeedback: { blockReason: 'SAFETY', safetyRatings: [danger] } }
     : { candidates: drafts.map(candidate) };
-  return bare ? said : { ...said, usageMetadata: usage(answer), modelVersion: model, responseId: id };
+  const usageMetadata = { ...usage(answer), ...(tier !== undefined && { serviceTier: tier }) };
+  return bare ? said : { ...said, usageMetadata, modelVersion: model, responseId: id };
 }
 
 const danger: JsonObject = { category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probability: 'HIGH', blocked: true };

@@ -39,6 +39,7 @@ export function readContentRequest(checked: JsonObject, model: string, stream: b
     candidates: numberAt(config, 'candidateCount') ?? 1,
     stream,
     showThinking: true,
+    tier: textAt(checked, 'serviceTier'),
     picture: {
       isAsked: asksForImage(checked),
       aspectRatio: textAt(image, 'aspectRatio'),

@@ -1,3 +1,4 @@
+import { batchFaults } from './batches.ts';
 import { connectionFaults } from './connections.ts';
 import { replyFaults } from './replies.ts';
 import { statusFaults } from './statuses.ts';
@@ -8,7 +9,7 @@ import type { Answer } from '../models/task.ts';
 
 export const everyCommand = ['text', 'image gen', 'image edit', 'chat'] as const;
 
-const tables: readonly FaultTable[] = [statusFaults, connectionFaults, replyFaults, streamFaults];
+const tables: readonly FaultTable[] = [statusFaults, connectionFaults, replyFaults, streamFaults, batchFaults];
 const faults = new Map<string, Fault>(
   tables
     .flatMap((table) => Object.entries(table))
@@ -44,8 +45,27 @@ export interface Fault extends FaultRow {
   body?: (reply: JsonObject, format: FormatName) => JsonObject;
   /** Changes the events of a stream. */
   events?: (events: Iterable<StreamEvent>, stream: OperationStream) => Iterable<StreamEvent>;
+  /** Spoils a batch; the same model answers single requests well. */
+  batch?: BatchFault;
   /** Changes the bytes and how they end. */
   reply?: (reply: Reply, attempt: Attempt) => Reply | Promise<Reply>;
+}
+
+/** How a batch goes wrong whose first request names the model. */
+export interface BatchFault {
+  /** It is created, and its creator gets no reply. */
+  losesReply?: true;
+  /** How often it is not found after its creation. */
+  hiddenReads?: number;
+  /** It never ends by itself. */
+  isStuck?: true;
+  /** The second half of its requests expires. */
+  expires?: true;
+  failsEverySecond?: true;
+  /** Two neighbours are answered in the wrong order. */
+  swapsLines?: true;
+  /** Each result comes twice. */
+  doublesResults?: true;
 }
 
 /** Fault models by name, with every command where a row names none. */

@@ -5,7 +5,7 @@ import { Problem } from '../problem.ts';
 import type { Budget } from './budget.ts';
 
 /** The body must be JSON, or the form of a file upload, and not compressed. Throws Problem 415. */
-export function checkContentType({ headers }: IncomingMessage, wanted: string): void {
+export function checkContentType({ headers }: Pick<IncomingMessage, 'headers'>, wanted: string): void {
   const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
   if (type.trim() !== wanted) throw new Problem(415, `the Content-Type must be ${wanted}`);
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));

@@ -56,7 +56,10 @@ export const messagesOperation: Operation = {
   complete: (body, { mode, threads }) => (mode.level === 'spec' ? body : threads.complete(body)),
   check: (body, mode) => messagesBody(body, [], mode),
   fallback: () => 'local-chat',
-  read: (checked, model, { version }) => readMessagesRequest(checked, model, version),
+  read: (checked, model, { version }, { inBatch }) => ({
+    ...readMessagesRequest(checked, model, version),
+    tier: inBatch ? 'batch' : undefined,
+  }),
   reply: messagesReply,
   keep: (body, reply, { threads }) => threads.keep(body, reply),
   contentType: 'application/json',

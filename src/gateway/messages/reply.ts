@@ -74,7 +74,7 @@ export function messagesReply(answer: Answer, request: ModelRequest): JsonObject
   };
 }
 
-function usage({ input, thinking, answer }: Answer['tokens'], { task }: ModelRequest): JsonObject {
+function usage({ input, thinking, answer }: Answer['tokens'], { task, tier }: ModelRequest): JsonObject {
   return {
     input_tokens: input,
     cache_creation_input_tokens: 0,
@@ -82,7 +82,7 @@ function usage({ input, thinking, answer }: Answer['tokens'], { task }: ModelReq
     cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
     output_tokens: thinking + answer,
     ...(task.thinking && { output_tokens_details: { thinking_tokens: thinking } }),
-    service_tier: 'standard',
+    service_tier: tier ?? 'standard',
     inference_geo: 'not_available',
   };
 }

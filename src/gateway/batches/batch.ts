@@ -1,0 +1,208 @@
+import { randomBytes } from 'node:crypto';
+import { setImmediate as yieldToEventLoop, setTimeout as sleep } from 'node:timers/promises';
+import { longestTimerMs } from '../../clock.ts';
+import { messageOf } from '../../errors.ts';
+import { isObject, type JsonObject } from '../../json.ts';
+import { type BatchFault, findFault } from '../faults/table.ts';
+import { Violation } from '../fields/rule.ts';
+import { Problem } from '../problem.ts';
+import type { BodyHandler, Format, FormatName, GatewayRequest, Reply } from '../types.ts';
+import { createSpool, type Spool } from './spool.ts';
+
+/** How one request of a batch ended. */
+type LineEnd = 'succeeded' | 'errored' | 'canceled' | 'expired';
+
+/** The result of one request: the body of its reply, or of the error. */
+export interface LineResult {
+  end: LineEnd;
+  status: number;
+  body: JsonObject;
+}
+
+/** One request of a batch, read from its line. */
+export interface OpenedLine {
+  /** What joins it to its result, as the result repeats it. */
+  label: JsonObject;
+  /** Why it cannot be answered. */
+  problem?: Problem | undefined;
+  body: JsonObject;
+  /** The path that answers such a request alone, and the model in it. */
+  target: string;
+  model?: string | undefined;
+  handle: BodyHandler;
+}
+
+/** What a batch is made of. */
+export interface BatchJob {
+  /** The request that created it. */
+  request: GatewayRequest;
+  /** What the API shows of it again: metadata, a display name. */
+  about: JsonObject;
+  /** The model of its first request; a fault model spoils the whole batch. */
+  model: string;
+  total: number;
+  lines(): AsyncIterable<string>;
+  open(line: string): OpenedLine;
+  write(label: JsonObject, result: LineResult): JsonObject;
+  /** Checks the lines before any is answered. Throws Problem, and the batch has failed. */
+  validate?: () => Promise<void>;
+  /** Whether failed requests have a file of their own. */
+  splitsErrors?: true;
+}
+
+/** A batch. Times are ms since 1970. */
+export interface Batch extends Pick<BatchJob, 'about' | 'model' | 'total'> {
+  id: string;
+  format: FormatName;
+  fault: BatchFault;
+  state: 'waiting' | 'running' | 'ended' | 'failed';
+  counts: Record<LineEnd, number>;
+  created: number;
+  canceled?: number;
+  ended?: number;
+  failure?: Problem;
+  results: Spool;
+  /** The results of failed requests, where they are apart. */
+  errors: Spool;
+  /** How often it is not found after its creation. */
+  hidden: number;
+  stop: AbortController;
+}
+
+/** Answers one request of a batch as it is answered alone. Throws Problem. */
+type AnswerLine = (request: GatewayRequest, handle: BodyHandler, body: JsonObject) => Promise<Reply>;
+
+/** How batches are run. */
+export interface BatchOptions {
+  /** Time from the creation of a batch to its first result, ms. */
+  delay: number;
+  answer: AnswerLine;
+}
+
+/** Creates a batch, which runs in the background from now on. */
+export function startBatch(id: string, job: BatchJob, options: BatchOptions): Batch {
+  const { request, about, model, total } = job;
+  const fault = findFault(model)?.batch ?? {};
+  const batch: Batch = {
+    id,
+    format: request.format.name,
+    about,
+    model,
+    total,
+    fault,
+    state: 'waiting',
+    counts: { succeeded: 0, errored: 0, canceled: 0, expired: 0 },
+    created: Date.now(),
+    results: createSpool(),
+    errors: createSpool(),
+    hidden: fault.hiddenReads ?? 0,
+    stop: new AbortController(),
+  };
+  void run(batch, job, options).catch((error: unknown) => {
+    batch.failure = error instanceof Problem ? error : new Problem(500, messageOf(error));
+    batch.state = 'failed';
+    batch.ended = Date.now();
+  });
+  return batch;
+}
+
+/** Stops a batch; requests that were not answered yet end as canceled. */
+export function cancelBatch(batch: Batch): void {
+  if (batch.ended !== undefined) return;
+  batch.canceled ??= Date.now();
+  batch.stop.abort();
+}
+
+async function run(batch: Batch, job: BatchJob, options: BatchOptions): Promise<void> {
+  const { fault, stop } = batch;
+  await pause(options.delay / 2, stop.signal);
+  await job.validate?.();
+  batch.total = job.total;
+  batch.state = 'running';
+  await pause(fault.isStuck ? longestTimerMs : options.delay / 2, stop.signal);
+  let index = 0;
+  for await (const line of fault.swapsLines ? swapped(job.lines()) : job.lines()) {
+    const opened = job.open(line);
+    const result = await resultOf(opened, { batch, job, index: index++, answer: options.answer });
+    batch.counts[result.end]++;
+    const bytes = Buffer.from(`${JSON.stringify(job.write(opened.label, result))}\n`);
+    const spool = job.splitsErrors && result.end !== 'succeeded' ? batch.errors : batch.results;
+    for (let times = fault.doublesResults ? 2 : 1; times > 0; times--) spool.append(bytes);
+    // Other callers are answered between two requests of a batch.
+    await yieldToEventLoop();
+  }
+  batch.state = 'ended';
+  batch.ended = Date.now();
+}
+
+/** Waits until the time is over or the batch is canceled, without keeping the process alive. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(Math.min(ms, longestTimerMs), undefined, { signal, ref: false }).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+}
+
+/** Every second line comes before the one that it follows. */
+async function* swapped(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  let held: string | undefined;
+  for await (const line of lines) {
+    if (held !== undefined) yield* [line, held];
+    held = held === undefined ? line : undefined;
+  }
+  if (held !== undefined) yield held;
+}
+
+async function resultOf(
+  { problem, handle, target, model, body }: OpenedLine,
+  { batch, job, index, answer }: { batch: Batch; job: BatchJob; index: number; answer: AnswerLine },
+): Promise<LineResult> {
+  const { fault, stop } = batch;
+  const { format } = job.request;
+  const unsent = { status: 0, body: {} };
+  if (stop.signal.aborted) return { ...unsent, end: 'canceled' };
+  if (fault.expires && index >= batch.total / 2) return { ...unsent, end: 'expired' };
+  try {
+    if (problem) throw problem;
+    if (fault.failsEverySecond && index % 2 === 1) throw new Problem(500, 'An internal error has occurred.');
+    const request = { ...job.request, target, model, query: new URLSearchParams(), left: stop, route: undefined };
+    return { end: 'succeeded', status: 200, body: wholeBody(await answer(request, handle, body)) };
+  } catch (error) {
+    if (stop.signal.aborted) return { ...unsent, end: 'canceled' };
+    const shown = problemOf(error, format);
+    return { end: 'errored', status: shown.code, body: format.error(shown) };
+  }
+}
+
+function problemOf(error: unknown, format: Format): Problem {
+  if (error instanceof Violation) return format.violation(error.path, error.breach);
+  return error instanceof Problem ? error : new Problem(500, messageOf(error));
+}
+
+/** The JSON of a reply. What only a connection can do, such as ending early, is an error of the service in a batch. */
+function wholeBody({ status, body, head = true, ending = 'end' }: Reply): JsonObject {
+  if (status === 200 && head && ending === 'end' && typeof body === 'string') {
+    const json = parsed(body);
+    if (isObject(json) && json['error'] === undefined) return json;
+  }
+  throw new Problem(500, 'An internal error has occurred.');
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The line as a JSON object. Throws Problem 400. */
+export function parseLine(line: string): JsonObject {
+  const json = parsed(line);
+  if (isObject(json)) return json;
+  throw new Problem(400, 'This line is not parseable as valid JSON.');
+}
+
+/** A name for a batch or a file that cannot be guessed. */
+export function randomId(prefix: string, length = 24): string {
+  return prefix + randomBytes(length).toString('hex').slice(0, length);
+}

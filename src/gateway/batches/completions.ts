@@ -1,0 +1,297 @@
+import type { JsonObject } from '../../json.ts';
+import { objectAt, textAt, valueAt } from '../fields/read.ts';
+import { badValue, freeObject, object, oneOf, text } from '../fields/rule.ts';
+import { completionsOperation } from '../completions/format.ts';
+import { imagesOperation } from '../completions/images.ts';
+import { badParameter } from '../completions/reply.ts';
+import { checkContentType, parseBody } from '../http/body.ts';
+import { numberIn } from '../models/local.ts';
+import { answer } from '../operation.ts';
+import { Problem } from '../problem.ts';
+import type { BodyHandler, GatewayRequest, Reply } from '../types.ts';
+import { type Batch, cancelBatch, type LineResult, type OpenedLine, parseLine, randomId } from './batch.ts';
+import { spoolForm } from './form.ts';
+import { linesOf } from './spool.ts';
+import {
+  type Batches,
+  type BatchRoute,
+  createdReply,
+  jsonReply,
+  outputPurpose,
+  pageOf,
+  type StoredFile,
+  visibleBatch,
+} from './store.ts';
+
+const mostRequests = 50_000;
+const mostBytes = 200 * 2 ** 20;
+const largestFile = 512 * 2 ** 20;
+const daySeconds = 24 * 60 * 60;
+
+const handlers: Readonly<Record<string, BodyHandler>> = {
+  '/v1/chat/completions': answer(completionsOperation),
+  '/v1/images/generations': answer(imagesOperation),
+};
+
+const batchBody = object({
+  'input_file_id!': text,
+  'endpoint!': oneOf(...Object.keys(handlers)),
+  'completion_window!': oneOf('24h'),
+  metadata: freeObject,
+  output_expires_after: freeObject,
+});
+
+/** Files and batches: https://platform.openai.com/docs/api-reference/batch. */
+export const completionsBatchRoutes: readonly BatchRoute[] = [
+  {
+    path: /^\/v1\/files$/,
+    shown: '/v1/files',
+    maxBody: largestFile,
+    batch: { GET: listFiles, POST: upload },
+  },
+  {
+    path: /^\/v1\/files\/([^/]+)$/,
+    shown: '/v1/files/{id}',
+    batch: { GET: (request, batches) => jsonReply(describeFile(findFile(request, batches))), DELETE: removeFile },
+  },
+  {
+    path: /^\/v1\/files\/([^/]+)\/content$/,
+    shown: '/v1/files/{id}/content',
+    batch: { GET: content },
+  },
+  { path: /^\/v1\/batches$/, shown: '/v1/batches', batch: { GET: listBatches, POST: create } },
+  {
+    path: /^\/v1\/batches\/([^/]+)$/,
+    shown: '/v1/batches/{id}',
+    batch: { GET: (request, batches) => jsonReply(describe(find(request, batches), batches)) },
+  },
+  { path: /^\/v1\/batches\/([^/]+)\/cancel$/, shown: '/v1/batches/{id}/cancel', batch: { POST: cancel } },
+];
+
+async function upload(request: GatewayRequest, { files }: Batches): Promise<Reply> {
+  checkContentType(request, 'multipart/form-data');
+  const { spool, file, fields } = await spoolForm(request.body, request.headers['content-type'] ?? '', largestFile);
+  const { purpose } = fields;
+  if (!file || purpose === undefined) {
+    spool.close();
+    throw badParameter(file ? 'purpose' : 'file', null, `'${file ? 'purpose' : 'file'}' is a required property`);
+  }
+  const { filename: name = '', start, end } = file;
+  const stored: StoredFile = {
+    id: randomId('file-'),
+    format: 'completions',
+    name,
+    purpose,
+    mimeType: 'application/jsonl',
+    created: Date.now(),
+    spool,
+    start,
+    end,
+  };
+  files.add(stored);
+  return jsonReply(describeFile(stored));
+}
+
+function describeFile({ id, name, purpose, created, start, end }: StoredFile): JsonObject {
+  const times = { created_at: Math.floor(created / 1000) };
+  return { object: 'file', id, purpose, filename: name, bytes: end - start, ...times, status: 'processed' };
+}
+
+function findFile({ model: id = '' }: GatewayRequest, { files }: Batches): StoredFile {
+  const file = files.find(id, 'completions');
+  if (file) return file;
+  throw new Problem(404, `No such File object: ${id.slice(0, 100)}`, { param: 'id' });
+}
+
+function removeFile(request: GatewayRequest, batches: Batches): Reply {
+  const { id } = findFile(request, batches);
+  batches.files.remove(id);
+  return jsonReply({ object: 'file', deleted: true, id });
+}
+
+function content(request: GatewayRequest, batches: Batches): Reply {
+  const { spool, start, end } = findFile(request, batches);
+  return { status: 200, headers: { 'content-type': 'application/octet-stream' }, body: spool.read(start, end) };
+}
+
+function listFiles({ query }: GatewayRequest, { files }: Batches): Reply {
+  const purpose = query.get('purpose');
+  const all = files.list('completions').filter((file) => purpose === null || file.purpose === purpose);
+  const page = pageOf(all, { after: query.get('after'), limit: numberIn(query, 'limit', 10_000) });
+  return listReply(page, page.page.map(describeFile));
+}
+
+function listReply({ first, last, hasMore }: Omit<ReturnType<typeof pageOf>, 'page'>, data: JsonObject[]): Reply {
+  return jsonReply({ object: 'list', data, first_id: first, last_id: last, has_more: hasMore });
+}
+
+async function create(request: GatewayRequest, batches: Batches): Promise<Reply> {
+  checkContentType(request, 'application/json');
+  const body = batchBody(parseBody(await request.readBody()), [], { level: 'strict', leftOut() {} });
+  const input = findFile({ ...request, model: textAt(body, 'input_file_id') }, batches);
+  if (input.purpose !== 'batch') throw badValue(['input_file_id'], 'the file must have the purpose "batch".');
+  const endpoint = textAt(body, 'endpoint') ?? '';
+  const lines = (): AsyncGenerator<string> => linesOf(input.spool.read(input.start, input.end));
+  const job = {
+    request,
+    about: { input_file_id: input.id, endpoint, metadata: valueAt(body, 'metadata') ?? null },
+    model: await firstModel(lines()),
+    total: 0,
+    lines,
+    open: (line: string) => open(line, endpoint),
+    write,
+    async validate() {
+      job.total = await checkLines(input, endpoint);
+    },
+    splitsErrors: true as const,
+  };
+  const batch = batches.start(randomId('batch_'), job);
+  return createdReply(batch, describe(batch, batches));
+}
+
+async function firstModel(lines: AsyncIterable<string, undefined>): Promise<string> {
+  const { value } = await lines[Symbol.asyncIterator]().next();
+  try {
+    return textAt(objectAt(parseLine(value ?? ''), 'body'), 'model') ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/** The number of lines. Throws Problem where one of them would not be taken. */
+async function checkLines({ spool, start, end }: StoredFile, endpoint: string): Promise<number> {
+  if (end - start > mostBytes) throw lineProblem(0, `The file is larger than ${mostBytes} bytes.`, 'file_too_large');
+  const ids = new Set<string>();
+  for await (const line of linesOf(spool.read(start, end))) {
+    const number = ids.size + 1;
+    const json = parsedLine(line, number);
+    const id = textAt(json, 'custom_id');
+    if (id === undefined) throw lineProblem(number, "Missing required parameter: 'custom_id'.", 'missing_field');
+    if (ids.has(id)) throw lineProblem(number, `The custom_id '${id}' is used more than once.`, 'duplicate_custom_id');
+    if (textAt(json, 'method') !== 'POST') throw lineProblem(number, "The method must be 'POST'.", 'invalid_method');
+    if (textAt(json, 'url') !== endpoint) {
+      throw lineProblem(number, `The URL must match the endpoint of the batch, ${endpoint}.`, 'mismatched_url');
+    }
+    if (!objectAt(json, 'body')) throw lineProblem(number, "Missing required parameter: 'body'.", 'missing_field');
+    if (ids.add(id).size > mostRequests) {
+      throw lineProblem(number, `A batch has at most ${mostRequests} requests.`, 'too_many_tasks');
+    }
+  }
+  if (ids.size === 0) throw lineProblem(0, 'The input file is empty.', 'empty_file');
+  return ids.size;
+}
+
+function parsedLine(line: string, number: number): JsonObject {
+  try {
+    return parseLine(line);
+  } catch {
+    throw lineProblem(number, 'This line is not parseable as valid JSON.', 'invalid_json_line');
+  }
+}
+
+function lineProblem(line: number, message: string, errorCode: string): Problem {
+  return new Problem(400, message, { errorCode, ...(line > 0 && { param: String(line) }) });
+}
+
+function open(line: string, endpoint: string): OpenedLine {
+  const json = parseLine(line);
+  const body = objectAt(json, 'body') ?? {};
+  const refused = body['stream'] === true ? "Unsupported value: 'stream' must be false in a batch." : undefined;
+  return {
+    label: { custom_id: textAt(json, 'custom_id') ?? '' },
+    problem: refused === undefined ? undefined : badParameter('stream', 'unsupported_value', refused),
+    body,
+    target: endpoint,
+    handle: handlers[endpoint] ?? answer(completionsOperation),
+  };
+}
+
+const unsentErrors = {
+  expired: {
+    code: 'batch_expired',
+    message: 'This request could not be executed before the completion window expired.',
+  },
+  canceled: { code: 'batch_cancelled', message: 'This request was not executed because the batch was cancelled.' },
+};
+
+function write(label: JsonObject, { end, status, body }: LineResult): JsonObject {
+  const id = randomId('batch_req_');
+  if (end === 'expired' || end === 'canceled') return { id, ...label, response: null, error: unsentErrors[end] };
+  return { id, ...label, response: { status_code: status, request_id: randomId('req_'), body }, error: null };
+}
+
+function find({ model: id = '' }: GatewayRequest, batches: Batches): Batch {
+  const batch = visibleBatch(batches, id, 'completions');
+  if (batch) return batch;
+  throw new Problem(404, `No batch found with id '${id.slice(0, 100)}'.`);
+}
+
+function statusOf({ state, canceled, ended, counts }: Batch): string {
+  if (state === 'failed') return 'failed';
+  if (canceled !== undefined) return ended === undefined ? 'cancelling' : 'cancelled';
+  if (ended !== undefined) return counts.expired > 0 ? 'expired' : 'completed';
+  return state === 'waiting' ? 'validating' : 'in_progress';
+}
+
+function seconds(time: number | undefined): number | null {
+  return time === undefined ? null : Math.floor(time / 1000);
+}
+
+function describe(batch: Batch, batches: Batches): JsonObject {
+  const { id, about, total, counts, created, canceled, ended, failure } = batch;
+  const status = statusOf(batch);
+  const endedAs = (name: string): number | null => (status === name ? seconds(ended) : null);
+  const { code: _code, message = '', extra } = failure ?? {};
+  const fault = { code: extra?.errorCode ?? 'server_error', line: Number(extra?.param) || null, message, param: null };
+  return {
+    id,
+    object: 'batch',
+    ...about,
+    completion_window: '24h',
+    errors: failure ? { object: 'list', data: [fault] } : null,
+    status,
+    output_file_id: resultsFile(batch, 'results', batches),
+    error_file_id: resultsFile(batch, 'errors', batches),
+    created_at: Math.floor(created / 1000),
+    in_progress_at: status === 'validating' || failure ? null : seconds(created),
+    expires_at: Math.floor(created / 1000) + daySeconds,
+    finalizing_at: endedAs('completed'),
+    completed_at: endedAs('completed'),
+    failed_at: endedAs('failed'),
+    expired_at: endedAs('expired'),
+    cancelling_at: seconds(canceled),
+    cancelled_at: endedAs('cancelled'),
+    request_counts: { total, completed: counts.succeeded, failed: counts.errored },
+  };
+}
+
+/** The id of the file with the results of a batch that has ended; it is made when somebody asks for it. */
+function resultsFile({ id, ended, ...batch }: Batch, part: 'results' | 'errors', { files }: Batches): string | null {
+  const spool = batch[part];
+  if (ended === undefined || spool.size === 0) return null;
+  const fileId = `file-${id.replace('batch_', part === 'results' ? 'out' : 'err')}`;
+  if (!files.find(fileId, 'completions')) {
+    const name = `${id}_${part === 'results' ? 'output' : 'error'}.jsonl`;
+    const about = { name, purpose: outputPurpose, mimeType: 'application/jsonl', created: ended };
+    files.add({ id: fileId, format: 'completions', ...about, spool, start: 0, end: spool.size });
+  }
+  return fileId;
+}
+
+function listBatches({ query }: GatewayRequest, batches: Batches): Reply {
+  const limit = numberIn(query, 'limit', 20);
+  const page = pageOf(batches.all.list('completions'), { after: query.get('after'), limit });
+  return listReply(
+    page,
+    page.page.map((batch) => describe(batch, batches)),
+  );
+}
+
+function cancel(request: GatewayRequest, batches: Batches): Reply {
+  const batch = find(request, batches);
+  if (batch.ended !== undefined) {
+    throw new Problem(409, `Cannot cancel a batch with status '${statusOf(batch)}'.`);
+  }
+  cancelBatch(batch);
+  return jsonReply(describe(batch, batches));
+}

@@ -1,0 +1,242 @@
+import { isoTime } from '../../clock.ts';
+import type { JsonObject } from '../../json.ts';
+import { listAt, objectAt, textAt, valueAt } from '../fields/read.ts';
+import { anything, badValue, freeObject, list, object, text } from '../fields/rule.ts';
+import { contentOperation } from '../content/format.ts';
+import { checkContentType, parseBody } from '../http/body.ts';
+import { numberIn } from '../models/local.ts';
+import { answer } from '../operation.ts';
+import { Problem } from '../problem.ts';
+import type { GatewayRequest, Reply } from '../types.ts';
+import {
+  type Batch,
+  type BatchJob,
+  cancelBatch,
+  type LineResult,
+  type OpenedLine,
+  parseLine,
+  randomId,
+} from './batch.ts';
+import { findFile } from './content-files.ts';
+import { createSpool, linesOf, linesOnce, type Spool } from './spool.ts';
+import {
+  type Batches,
+  type BatchRoute,
+  createdReply,
+  jsonReply,
+  outputPurpose,
+  pageOf,
+  visibleBatch,
+} from './store.ts';
+
+const handle = answer(contentOperation);
+const types = 'type.googleapis.com/google.ai.generativelanguage.v1main';
+
+const batchBody = object({
+  'batch!': object({
+    displayName: text,
+    name: text,
+    model: text,
+    priority: anything,
+    webhookConfig: anything,
+    'inputConfig!': object({
+      fileName: text,
+      requests: object({ 'requests!': list(object({ 'request!': freeObject, metadata: anything }), { min: 1 }) }),
+    }),
+  }),
+});
+
+/** Batches of the Gemini API: https://ai.google.dev/gemini-api/docs/batch-api. */
+export const contentBatchRoutes: readonly BatchRoute[] = [
+  {
+    path: /^\/v1beta\/models\/([^/]+):batchGenerateContent$/,
+    shown: '/v1beta/models/{model}:batchGenerateContent',
+    batch: { POST: create },
+  },
+  { path: /^\/v1beta\/batches$/, shown: '/v1beta/batches', batch: { GET: listBatches } },
+  {
+    path: /^\/v1beta\/batches\/([^/:]+)$/,
+    shown: '/v1beta/batches/{id}',
+    batch: { GET: (request, batches) => operationReply(find(request, batches), batches), DELETE: remove },
+  },
+  {
+    path: /^\/v1beta\/batches\/([^/:]+):cancel$/,
+    shown: '/v1beta/batches/{id}:cancel',
+    batch: {
+      POST(request, batches) {
+        cancelBatch(find(request, batches));
+        return jsonReply({});
+      },
+    },
+  },
+];
+
+async function create(request: GatewayRequest, batches: Batches): Promise<Reply> {
+  checkContentType(request, 'application/json');
+  const body = batchBody(parseBody(await request.readBody()), [], { level: 'strict', leftOut() {} });
+  const batch = objectAt(body, 'batch');
+  const input = objectAt(batch, 'inputConfig');
+  const requests = listAt(objectAt(input, 'requests'), 'requests');
+  const fileName = textAt(input, 'fileName');
+  if (requests.length > 0 === (fileName !== undefined)) {
+    throw badValue(['batch', 'inputConfig'], 'exactly one of requests and fileName must be set');
+  }
+  const model = (request.model ?? '').replace(/^models\//, '');
+  const about = { displayName: textAt(batch, 'displayName') ?? '', byFile: fileName !== undefined };
+  const shared = { request, about, model, open: (line: string) => open(line, model), write };
+  const started = batches.start(
+    randomId('', 32),
+    fileName === undefined ? inlineJob(requests, shared) : await fileJob(fileName, batches, shared),
+  );
+  return createdReply(started, describe(started, batches));
+}
+
+type SharedJob = Omit<BatchJob, 'total' | 'lines'>;
+
+function inlineJob(requests: readonly JsonObject[string][], shared: SharedJob): BatchJob {
+  const spool = createSpool();
+  for (const each of requests) spool.append(Buffer.from(`${JSON.stringify(each)}\n`));
+  return { ...shared, total: requests.length, lines: () => linesOnce(spool) };
+}
+
+async function fileJob(fileName: string, batches: Batches, shared: SharedJob): Promise<BatchJob> {
+  const { spool, start, end } = findFile(fileName, batches);
+  const lines = (): AsyncGenerator<string> => linesOf(spool.read(start, end));
+  let total = 0;
+  for await (const line of lines()) total += Number(line !== '');
+  if (total === 0) throw badValue(['batch', 'inputConfig', 'fileName'], 'the file has no requests');
+  return { ...shared, total, lines };
+}
+
+/** A line of a file has a key, an inline request metadata; both come back with the answer. */
+function open(line: string, model: string): OpenedLine {
+  const base = { target: `/v1beta/models/${model}:generateContent`, model, handle, body: {} };
+  try {
+    const json = parseLine(line);
+    const label = Object.fromEntries(['key', 'metadata'].flatMap((name) => (name in json ? [[name, json[name]]] : [])));
+    const body = objectAt(json, 'request');
+    const problem = body ? undefined : new Problem(400, "The line has no 'request'.");
+    return { ...base, label: label as JsonObject, problem, body: body ?? {} };
+  } catch (error) {
+    return { ...base, label: {}, problem: error as Problem };
+  }
+}
+
+function write(label: JsonObject, { end, body }: LineResult): JsonObject {
+  if (end === 'succeeded') return { response: body, ...label };
+  const stopped = { code: 1, message: 'The request was not processed: the batch was cancelled or expired.' };
+  return { error: end === 'errored' ? statusOf(body) : stopped, ...label };
+}
+
+/** Numbers of google.rpc.Code, by the name that an error of the format has. */
+const codes: Readonly<Record<string, number>> = {
+  INVALID_ARGUMENT: 3,
+  DEADLINE_EXCEEDED: 4,
+  NOT_FOUND: 5,
+  PERMISSION_DENIED: 7,
+  RESOURCE_EXHAUSTED: 8,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+  UNAUTHENTICATED: 16,
+};
+
+/** A google.rpc.Status of an error body. */
+function statusOf(body: JsonObject): JsonObject {
+  const error = objectAt(body, 'error');
+  return { code: codes[textAt(error, 'status') ?? ''] ?? 2, message: textAt(error, 'message') ?? '' };
+}
+
+function find({ model: id = '' }: GatewayRequest, batches: Batches): Batch {
+  const batch = visibleBatch(batches, id, 'content');
+  if (batch) return batch;
+  throw new Problem(404, 'Requested entity was not found.');
+}
+
+function stateOf({ state, canceled, ended, counts }: Batch): string {
+  if (ended === undefined) return state === 'waiting' ? 'PENDING' : 'RUNNING';
+  if (state === 'failed') return 'FAILED';
+  if (canceled !== undefined) return 'CANCELLED';
+  return counts.expired > 0 ? 'EXPIRED' : 'SUCCEEDED';
+}
+
+/** An operation: only one that succeeded has results, those of a file by its name. */
+function describe(batch: Batch, batches: Batches): JsonObject {
+  const { id, about, model, total, counts, created, ended } = batch;
+  const name = `batches/${id}`;
+  const state = stateOf(batch);
+  const open = total - counts.succeeded - counts.errored - counts.canceled - counts.expired;
+  const output =
+    state === 'SUCCEEDED' && about['byFile'] === true ? { responsesFile: resultsFile(batch, batches) } : undefined;
+  return {
+    name,
+    metadata: {
+      '@type': `${types}.GenerateContentBatch`,
+      model: `models/${model}`,
+      displayName: valueAt(about, 'displayName') ?? '',
+      ...(output && { output }),
+      createTime: isoTime(created) ?? '',
+      ...(ended !== undefined && { endTime: isoTime(ended) ?? '' }),
+      updateTime: isoTime(ended ?? created) ?? '',
+      batchStats: {
+        requestCount: String(total),
+        ...(counts.succeeded > 0 && { successfulRequestCount: String(counts.succeeded) }),
+        ...(counts.errored > 0 && { failedRequestCount: String(counts.errored) }),
+        ...(open > 0 && { pendingRequestCount: String(open) }),
+      },
+      state: `BATCH_STATE_${state}`,
+      name,
+    },
+    ...(ended !== undefined && { done: true }),
+    ...(state === 'FAILED' && { error: { code: 13, message: batch.failure?.message ?? '' } }),
+    ...(state === 'CANCELLED' && { error: { code: 1, message: 'The batch was cancelled.' } }),
+    ...(state === 'EXPIRED' && { error: { code: 4, message: 'The batch expired before it could be completed.' } }),
+    ...(output && { response: { '@type': `${types}.GenerateContentBatchOutput`, ...output } }),
+  };
+}
+
+/** An operation with its results; those of an inline batch are written out twice while they are sent, as the service does. */
+function operationReply(batch: Batch, batches: Batches): Reply {
+  const operation = describe(batch, batches);
+  if (stateOf(batch) !== 'SUCCEEDED' || batch.about['byFile'] === true) return jsonReply(operation);
+  const { metadata, ...rest } = operation;
+  async function* pieces(): AsyncGenerator<string> {
+    const type = `"@type":"${types}.GenerateContentBatchOutput"`;
+    yield `${JSON.stringify(rest).slice(0, -1)},"metadata":${JSON.stringify(metadata).slice(0, -1)},"output":{`;
+    yield* inlined(batch.results);
+    yield `}},"response":{${type},`;
+    yield* inlined(batch.results);
+    yield '}}';
+  }
+  return { ...jsonReply({}), body: pieces() };
+}
+
+async function* inlined(results: Spool): AsyncGenerator<string> {
+  yield '"inlinedResponses":{"inlinedResponses":[';
+  let separator = '';
+  for await (const line of linesOf(results.read())) {
+    yield separator + line;
+    separator = ',';
+  }
+  yield ']}';
+}
+
+function resultsFile({ id, results, ended = 0 }: Batch, { files }: Batches): string {
+  const fileId = `batch-${id}`;
+  if (!files.find(fileId, 'content')) {
+    const about = { name: '', purpose: outputPurpose, mimeType: 'application/jsonl', created: ended };
+    files.add({ id: fileId, format: 'content', ...about, spool: results, start: 0, end: results.size });
+  }
+  return `files/${fileId}`;
+}
+
+function listBatches({ query }: GatewayRequest, batches: Batches): Reply {
+  const range = { after: query.get('pageToken'), limit: numberIn(query, 'pageSize', 100) };
+  const { page, last, hasMore } = pageOf(batches.all.list('content'), range);
+  const operations = page.map((batch) => describe(batch, batches));
+  return jsonReply({ operations, ...(hasMore && { nextPageToken: last }) });
+}
+
+function remove(request: GatewayRequest, batches: Batches): Reply {
+  batches.all.remove(find(request, batches).id);
+  return jsonReply({});
+}

@@ -1,0 +1,146 @@
+import { isoTime } from '../../clock.ts';
+import type { JsonObject } from '../../json.ts';
+import { listAt, objectAt, textAt } from '../fields/read.ts';
+import { badValue, freeObject, list, object, text } from '../fields/rule.ts';
+import { checkContentType, parseBody } from '../http/body.ts';
+import { messagesOperation } from '../messages/format.ts';
+import { numberIn } from '../models/local.ts';
+import { answer } from '../operation.ts';
+import { Problem } from '../problem.ts';
+import type { GatewayRequest, Reply } from '../types.ts';
+import { type Batch, cancelBatch, type LineResult, type OpenedLine, randomId } from './batch.ts';
+import { createSpool, linesOnce } from './spool.ts';
+import { type Batches, type BatchRoute, createdReply, jsonReply, pageOf, visibleBatch } from './store.ts';
+
+const mostRequests = 100_000;
+const dayMs = 24 * 60 * 60 * 1000;
+const handle = answer(messagesOperation);
+
+const batchBody = object({
+  'requests!': list(object({ 'custom_id!': text, 'params!': freeObject }), { min: 1, max: mostRequests }),
+});
+
+/** Message Batches: https://docs.claude.com/en/api/creating-message-batches. */
+export const messagesBatchRoutes: readonly BatchRoute[] = [
+  {
+    path: /^\/v1\/messages\/batches$/,
+    shown: '/v1/messages/batches',
+    batch: { GET: listBatches, POST: create },
+  },
+  {
+    path: /^\/v1\/messages\/batches\/([^/]+)$/,
+    shown: '/v1/messages/batches/{id}',
+    batch: { GET: (request, batches) => jsonReply(describe(find(request, batches), request)), DELETE: remove },
+  },
+  {
+    path: /^\/v1\/messages\/batches\/([^/]+)\/cancel$/,
+    shown: '/v1/messages/batches/{id}/cancel',
+    batch: { POST: cancel },
+  },
+  {
+    path: /^\/v1\/messages\/batches\/([^/]+)\/results$/,
+    shown: '/v1/messages/batches/{id}/results',
+    batch: { GET: results },
+  },
+];
+
+async function create(request: GatewayRequest, batches: Batches): Promise<Reply> {
+  checkContentType(request, 'application/json');
+  const body = batchBody(parseBody(await request.readBody()), [], { level: 'strict', leftOut() {} });
+  const requests = listAt(body, 'requests');
+  checkIds(requests.map((each) => textAt(each, 'custom_id') ?? ''));
+  const spool = createSpool();
+  for (const each of requests) spool.append(Buffer.from(`${JSON.stringify(each)}\n`));
+  const batch = batches.start(randomId('msgbatch_'), {
+    request,
+    about: {},
+    model: textAt(objectAt(requests[0], 'params'), 'model') ?? '',
+    total: requests.length,
+    lines: () => linesOnce(spool),
+    open,
+    write,
+  });
+  return createdReply(batch, describe(batch, request));
+}
+
+/** Each id is one word, and there once. Throws Violation. */
+function checkIds(ids: readonly string[]): void {
+  const seen = new Set<string>();
+  for (const [index, id] of ids.entries()) {
+    const path = ['requests', index, 'custom_id'];
+    if (!/^[\w-]{1,64}$/.test(id)) throw badValue(path, "String should match pattern '^[a-zA-Z0-9_-]{1,64}$'");
+    if (seen.has(id)) throw badValue(path, `custom_id must be unique within the batch, and '${id}' is there twice`);
+    seen.add(id);
+  }
+}
+
+function open(line: string): OpenedLine {
+  const { custom_id = '', params } = JSON.parse(line) as { custom_id?: string; params: JsonObject };
+  const problem =
+    params['stream'] === true ? new Problem(400, 'stream: Streaming is not supported in batches') : undefined;
+  return { label: { custom_id }, problem, body: params, target: '/v1/messages', handle };
+}
+
+function write(label: JsonObject, { end, body }: LineResult): JsonObject {
+  if (end === 'succeeded') return { ...label, result: { type: end, message: body } };
+  return { ...label, result: end === 'errored' ? { type: end, error: body } : { type: end } };
+}
+
+function find({ model: id = '' }: GatewayRequest, batches: Batches): Batch {
+  const batch = visibleBatch(batches, id, 'messages');
+  if (batch) return batch;
+  throw new Problem(404, `Message Batch ${id.slice(0, 100)} not found.`);
+}
+
+/** Until a batch has ended, its requests count as being processed. */
+function describe(batch: Batch, { headers }: GatewayRequest): JsonObject {
+  const { id, total, counts, created, canceled, ended } = batch;
+  const isOver = ended !== undefined;
+  const none = { succeeded: 0, errored: 0, canceled: 0, expired: 0 };
+  return {
+    id,
+    type: 'message_batch',
+    processing_status: isOver ? 'ended' : canceled === undefined ? 'in_progress' : 'canceling',
+    request_counts: { processing: isOver ? 0 : total, ...(isOver ? counts : none) },
+    ended_at: isoOrNull(ended),
+    created_at: isoOrNull(created),
+    expires_at: isoOrNull(created + dayMs),
+    archived_at: null,
+    cancel_initiated_at: isoOrNull(canceled),
+    results_url: isOver ? `http://${headers.host ?? ''}/v1/messages/batches/${id}/results` : null,
+  };
+}
+
+function isoOrNull(time: number | undefined): string | null {
+  return (time === undefined ? undefined : isoTime(time)) ?? null;
+}
+
+function listBatches(request: GatewayRequest, batches: Batches): Reply {
+  const { query } = request;
+  const limit = numberIn(query, 'limit', 20);
+  const range = { after: query.get('after_id'), before: query.get('before_id'), limit };
+  const { page, first, last, hasMore } = pageOf(batches.all.list('messages'), range);
+  const data = page.map((batch) => describe(batch, request));
+  return jsonReply({ data, has_more: hasMore, first_id: first, last_id: last });
+}
+
+function cancel(request: GatewayRequest, batches: Batches): Reply {
+  const batch = find(request, batches);
+  cancelBatch(batch);
+  return jsonReply(describe(batch, request));
+}
+
+function remove(request: GatewayRequest, batches: Batches): Reply {
+  const { id, ended } = find(request, batches);
+  if (ended === undefined) {
+    throw new Problem(400, `Message Batch ${id} cannot be deleted while it is in progress; cancel it first.`);
+  }
+  batches.all.remove(id);
+  return jsonReply({ id, type: 'message_batch_deleted' });
+}
+
+function results(request: GatewayRequest, batches: Batches): Reply {
+  const { id, ended, results: spool } = find(request, batches);
+  if (ended === undefined) throw new Problem(400, `Message Batch ${id} has no available results: it has not ended.`);
+  return { status: 200, headers: { 'content-type': 'application/x-jsonl' }, body: spool.read() };
+}

@@ -1,0 +1,215 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { kill } from 'node:process';
+import { expect, onTestFinished, test } from 'vitest';
+import { parse } from 'yaml';
+import { lacks } from '../helpers/screen.ts';
+import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-server.ts';
+import { type Shell, shell } from '../helpers/spawn.ts';
+import { textReply } from '../helpers/with-server.ts';
+import { workspace } from './recipe.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+interface Action {
+  inputs: Record<string, { default?: string }>;
+  outputs?: Record<string, { value: string }>;
+  runs: { steps: { name: string; run: string; env: Record<string, string> }[] };
+}
+
+/** What a runner keeps of an action's steps. */
+interface Ran {
+  ended: Shell;
+  outputs: Record<string, string>;
+  variables: Record<string, string>;
+  summary: string;
+  place: ReturnType<typeof workspace>;
+}
+
+/** Runs the steps of an action as the runner does: inputs in the environment, and files for outputs, variables and summary. */
+async function runAction(file: string, inputs: Record<string, string>, env: Record<string, string> = {}): Promise<Ran> {
+  const path = join(root, file);
+  const action = parse(readFileSync(path, 'utf8')) as Action;
+  const unknown = Object.keys(inputs).filter((name) => !(name in action.inputs));
+  expect(unknown).toEqual([]);
+  const files = { GITHUB_OUTPUT: 'output', GITHUB_ENV: 'variables', GITHUB_STEP_SUMMARY: 'summary' };
+  const place = workspace({ GITHUB_ACTIONS: 'true', RUNNER_TEMP: '.temp', ...files, ...env });
+  mkdirSync(join(place.cwd, '.temp'));
+  for (const name of Object.values(files)) writeFileSync(join(place.cwd, name), '');
+  let ended: Shell = { code: 0, signal: null, stdout: '', stderr: '', cwd: place.cwd };
+  for (const step of action.runs.steps) {
+    const given = Object.entries(step.env).map(([name, value]) => {
+      const filled = value
+        .replace('${{ github.action_path }}', dirname(path))
+        .replace(
+          /\$\{\{ inputs\.([\w-]+) \}\}/,
+          (_, input: string) => inputs[input] ?? action.inputs[input]?.default ?? '',
+        );
+      return [name, filled] as const;
+    });
+    const run = `set -eo pipefail\n${step.run}\necho "\${!:-}" > pid`;
+    ended = await shell(run, { cwd: place.cwd, env: { ...place.env, ...Object.fromEntries(given) } });
+    if (ended.code !== 0) break;
+  }
+  const read = (name: string): string => readFileSync(join(place.cwd, name), 'utf8');
+  const kept = fileCommands(read('output'));
+  const outputs = Object.entries(action.outputs ?? {}).map(([name, { value }]) => {
+    const [, id = ''] = /steps\.ask\.outputs\.([\w-]+)/.exec(value) ?? [];
+    return [name, kept[id] ?? ''] as const;
+  });
+  return {
+    ended,
+    outputs: Object.fromEntries(outputs),
+    variables: fileCommands(read('variables')),
+    summary: read('summary'),
+    place,
+  };
+}
+
+/** `name=value`, and `name<<mark` with the lines down to the mark. */
+function fileCommands(text: string): Record<string, string> {
+  const lines = text.split('\n');
+  const found: Record<string, string> = {};
+  for (let at = 0; at < lines.length; at++) {
+    const [, name, mark] = /^([^=<]+)<<(.+)$/.exec(lines[at] ?? '') ?? [];
+    const equals = /^([^=<]+)=(.*)$/.exec(lines[at] ?? '');
+    if (name !== undefined) {
+      const end = lines.indexOf(mark ?? '', at + 1);
+      found[name] = lines.slice(at + 1, end).join('\n');
+      at = end;
+    } else if (equals) found[equals[1] ?? ''] = equals[2] ?? '';
+    else if (lines[at] !== '') throw new Error(`the runner would refuse the line: ${lines[at]}`);
+  }
+  return found;
+}
+
+const ask = '.github/actions/gateway-cli/action.yml';
+
+async function gateway(): Promise<{ server: ScriptedServer; env: Record<string, string> }> {
+  const server = await startScriptedServer();
+  onTestFinished(() => server.close());
+  const env = { GATEWAY_OFFLINE: '', GATEWAY_BASE_URL: server.url, GATEWAY_API_KEY: 'k-123456', GATEWAY_MODEL: 'm' };
+  return { server, env };
+}
+
+const body = (server: ScriptedServer): unknown => JSON.parse(server.requests[0]?.body.toString() ?? '');
+
+test.skipIf(lacks('jq'))('text that tries to write commands and outputs stays a text', async () => {
+  const { server, env } = await gateway();
+  const evil = '::error::boo\nend-1\nEOF\nerror-class<<x\nauth\nx\nname=value\n::add-mask::a\n<script>$(id)`id`\n';
+  server.reply({ body: textReply(evil) });
+  const { ended, outputs, summary } = await runAction(ask, { prompt: '--now {{x}}', summary: 'true' }, env);
+  expect(ended).toMatchObject({ code: 0, stdout: '', stderr: '' });
+  expect(outputs).toMatchObject({ response: evil, complete: 'true', 'error-class': '', cost: '' });
+  expect(JSON.parse(outputs['json'] ?? '')).toMatchObject({ text: evil, ok: true });
+  expect(readFileSync(join(ended.cwd, outputs['response-file'] ?? ''), 'utf8')).toBe(evil);
+  expect(
+    summary
+      .trimEnd()
+      .split('\n')
+      .every((line) => line.startsWith('    ')),
+  ).toBe(true);
+  expect(body(server)).toMatchObject({ contents: [{ parts: [{ text: '--now {{x}}' }] }] });
+});
+
+test.skipIf(lacks('jq'))('values fill the prompt: lines, blocks and files', async () => {
+  const { server, env } = await gateway();
+  server.reply({ body: textReply('ok') });
+  const input = 'tone: @short\nnotes: |\n  one\n    two\n\n  three\nlast: x: y\n';
+  const inputs = {
+    prompt: '{{tone}}/{{notes}}/{{last}}/{{file}}',
+    input,
+    file_input: `file: ${join(root, '.editorconfig')}`,
+    'system-prompt': 'be brief',
+    'max-tokens': '50',
+  };
+  const ran = await runAction(ask, inputs, env);
+  expect(ran.ended).toMatchObject({ code: 0, stderr: '' });
+  expect(body(server)).toMatchObject({
+    contents: [
+      { parts: [{ text: expect.stringMatching(/^@short\/one\n {2}two\n\nthree\/x: y\/root = true/) as string }] },
+    ],
+    systemInstruction: { parts: [{ text: 'be brief' }] },
+    generationConfig: { maxOutputTokens: 50 },
+  });
+});
+
+test.skipIf(lacks('jq'))('a .prompt.yml file gives model, schema and messages', async () => {
+  const { server, env } = await gateway();
+  server.reply({ body: textReply('{"born":1815}') });
+  const file = join(root, 'test/recipes/born.prompt.yml');
+  const { outputs } = await runAction(ask, { 'prompt-file': file, input: 'name: Ada' }, env);
+  expect(outputs['response']).toBe('{"born":1815}');
+  expect(server.requests[0]?.path).toContain('/models/some-model:');
+  expect(body(server)).toMatchObject({ contents: [{ parts: [{ text: 'When was Ada born?' }] }] });
+});
+
+test.skipIf(lacks('jq'))('a failure fails the step, with its class and one annotation', async () => {
+  const { ended, outputs } = await runAction(ask, { prompt: 'hi', model: 'fault-402' });
+  expect(ended.code).toBe(5);
+  expect(ended.stderr).toMatch(/^::error title=gateway-cli quota::.+$/m);
+  expect(outputs).toMatchObject({ 'error-class': 'quota', response: '', complete: 'false' });
+});
+
+test.skipIf(lacks('jq')).each([
+  ['fault-402', 'quota'],
+  ['fault-401', 'auth'],
+])('if-unavailable: skip goes on after %s', async (model, kind) => {
+  const { ended, outputs } = await runAction(ask, { prompt: 'hi', model, 'if-unavailable': 'skip' });
+  expect(ended).toMatchObject({ code: 0, stderr: '', stdout: `::notice title=gateway-cli::skipped: ${kind}\n` });
+  expect(outputs).toMatchObject({ 'error-class': kind, response: '' });
+});
+
+test.skipIf(lacks('jq'))('if-unavailable: skip does not hide a mistake', async () => {
+  const { ended } = await runAction(ask, { prompt: 'hi', schema: 'nowhere.json', 'if-unavailable': 'skip' });
+  expect(ended.code).toBe(2);
+});
+
+const serve = '.github/actions/gateway-cli/serve/action.yml';
+
+test.skipIf(lacks('jq'))('the steps behind serve get recorded answers, and its key is masked', async () => {
+  const { server, env } = await gateway();
+  server.reply({ body: textReply('recorded') });
+  const place = workspace(env);
+  await shell('gateway-cli text hi --record recordings', place);
+  const { ended, variables } = await runAction(serve, { replay: join(place.cwd, 'recordings') });
+  onTestFinished(() => void kill(Number(readFileSync(join(ended.cwd, 'pid'), 'utf8'))));
+  expect(ended).toMatchObject({ code: 0, stdout: `::add-mask::${variables['GATEWAY_API_KEY']}\n`, stderr: '' });
+  const next = { ...place, env: { ...place.env, GATEWAY_MODEL: 'm', ...variables } };
+  expect(await shell('gateway-cli text hi', next)).toMatchObject({ code: 0, stdout: 'recorded\n' });
+  expect((await shell('gateway-cli text other', next)).code).toBe(4);
+});
+
+test.skipIf(lacks('jq'))('serve without its folder fails', async () => {
+  const { ended } = await runAction(serve, { replay: 'nowhere' });
+  expect(ended.code).toBe(1);
+  expect(ended.stderr).toContain('nowhere');
+});
+
+/** The GitLab template with its inputs filled in, run as a job. */
+async function runTemplate(inputs: Record<string, string>, env: Record<string, string> = {}): Promise<Shell> {
+  const text = readFileSync(join(root, '.gitlab/gateway-cli/template.yml'), 'utf8');
+  const [head = '', jobs = ''] = text.split('\n---\n');
+  const { spec } = parse(head) as { spec: { inputs: Record<string, { default: string }> } };
+  const job = parse(jobs) as Record<string, { script: string[]; variables: Record<string, string> }>;
+  const [{ script, variables } = { script: [], variables: {} }] = Object.values(job);
+  const fill = (value: string): string =>
+    value.replace(
+      /\$\[\[ inputs\.([\w-]+) \]\]/,
+      (_, name: string) => inputs[name] ?? spec.inputs[name]?.default ?? '',
+    );
+  const given = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, fill(value)]));
+  const place = workspace({ ...env, ...given });
+  return shell(`set -eo pipefail\n${script.join('\n')}`, place);
+}
+
+test('the GitLab template keeps the answer, and skips what is not available', async () => {
+  const { server, env } = await gateway();
+  server.reply({ body: textReply('an answer') });
+  const ended = await runTemplate({ prompt: "it's {{x}}" }, env);
+  expect(ended).toMatchObject({ code: 0, stdout: '', stderr: '' });
+  expect(readFileSync(join(ended.cwd, 'gateway-cli.txt'), 'utf8')).toBe('an answer\n');
+  expect(body(server)).toMatchObject({ contents: [{ parts: [{ text: "it's {{x}}" }] }] });
+  expect((await runTemplate({ prompt: 'hi', model: 'fault-402' })).code).toBe(5);
+  expect((await runTemplate({ prompt: 'hi', model: 'fault-402', 'if-unavailable': 'skip' })).code).toBe(0);
+});

@@ -30,7 +30,7 @@ const allowed: Record<string, readonly string[]> = {
   'program.ts': ['cli/run.ts', 'terminal'],
   'index.ts': ['client'],
   testing: ['gateway', 'recordings', 'images'],
-  man: ['cli/cli.ts', 'cli/command-tree.ts', 'cli/help', 'terminal'],
+  man: ['cli/cli.ts', 'cli/command-tree.ts', 'cli/flags', 'cli/help', 'terminal'],
   commands: [
     'cli/shipped.ts',
     'cli/run',
@@ -43,7 +43,8 @@ const allowed: Record<string, readonly string[]> = {
   ],
   batch: ['cli/run', 'cli/request', 'cli/output', 'cli/input', 'cli/flags', 'cli/help', ...beneath],
   'cli/run.ts': ['cli/cli.ts', 'cli/command-tree.ts', 'cli/run', 'cli/output', 'cli/input', 'cli/help', 'terminal'],
-  'cli/cli.ts': ['cli/command-tree.ts', 'cli/run', 'cli/flags', 'cli/help'],
+  'cli/cli.ts': ['cli/command-tree.ts', 'cli/mistake.ts', 'cli/flags', 'cli/help'],
+  'cli/mistake.ts': ['cli/cli.ts', 'cli/run', 'cli/flags', 'cli/help'],
   'cli/command-tree.ts': ['commands', 'batch'],
   'cli/context.ts': beneath,
   'cli/shipped.ts': [],

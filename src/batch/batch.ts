@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import type { Action, Context } from '../cli/context.ts';
 import type { BatchFlags, Batch, BatchHooks } from './run/types.ts';
-import { addFlags } from '../cli/flags/flag.ts';
+import { addFlags, setExamples, setNotes } from '../cli/flags/flag.ts';
 import { batchConnectionFlags, batchFlags } from './flags.ts';
 import { priceFlags } from '../cli/flags/costs.ts';
-import { setExamples, setNotes } from '../cli/help/help.ts';
 import { readJournal } from './folder/journal.ts';
 import type { Lock } from './folder/lock.ts';
 import { arrangeResults, countMissing, findLostEnds, locateResults, type ResultPlaces } from './folder/results.ts';

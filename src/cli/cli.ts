@@ -1,12 +1,11 @@
-import { Command } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { type Tree, tree } from './command-tree.ts';
 import type { Action } from './context.ts';
-import { addFlags } from './flags/flag.ts';
+import { addFlags, type Note, setExamples, setNotes } from './flags/flag.ts';
 import { rootFlags } from './flags/shared.ts';
-import { formatHelp, type Note, setExamples, setNotes } from './help/help.ts';
+import { formatHelp } from './help/help.ts';
 import { topics } from './help/topics.ts';
 import { version } from '../version.ts';
-import { throwFound, wordsOf } from './run/argv.ts';
 
 /** What commander's callbacks do. */
 export interface Hooks {
@@ -98,4 +97,115 @@ async function addTree(parent: Command, entries: Tree, at: { words: readonly str
     addFlags(command, 'Everywhere', rootFlags);
     command.action(() => at.hooks.act(action, command));
   }
+}
+
+/** Names of commands; a group has commands of its own. */
+interface CommandNames {
+  readonly commands?: Readonly<Record<string, CommandNames>>;
+  /** Runs if the words after the group name no command. */
+  readonly isDefault?: true;
+}
+
+/** The commands of a program or a group. */
+export type Names = Readonly<Record<string, CommandNames>>;
+
+/** The words of argv that can name commands: without flags, and without the value of `--profile`. */
+export function wordsOf(argv: readonly string[]): string[] {
+  return wordPlaces(argv).map((at) => argv[at] as string);
+}
+
+/** The command that argv names: `image gen`. */
+export function commandOf(argv: readonly string[], names: Names): string {
+  return commandPath(wordsOf(argv), names).join(' ');
+}
+
+function commandPath([word = '', ...rest]: readonly string[], names: Names): string[] {
+  const found = entryOf(names, word);
+  if (found?.commands) return [word, ...commandPath(rest, found.commands)];
+  if (found) return [word];
+  const standard = Object.keys(names).find((name) => names[name]?.isDefault);
+  return standard === undefined ? [] : [standard];
+}
+
+/** The names at the beginning of the words, without defaults: `['batch']` of `batch jobs.jsonl`. */
+export function typedNames([word = '', ...rest]: readonly string[], names: Names): string[] {
+  const found = entryOf(names, word);
+  return found ? [word, ...typedNames(rest, found.commands ?? {})] : [];
+}
+
+/** The commands of a group. */
+export function namesInside(group: readonly string[], names: Names): Names {
+  return group.reduce((inside, word) => entryOf(inside, word)?.commands ?? {}, names);
+}
+
+/**
+ * Turns `help image gen` and `image help gen` into `image gen --help`. A topic stays a word of `help`. After an unknown command,
+ * the flag is removed, so that the command is reported.
+ */
+export function helpAsFlag(argv: readonly string[], names: Names): string[] {
+  const [first = -1, second = -1, third] = wordPlaces(argv);
+  const isTopic = argv[first] === 'help' && topics.includes(argv[second] ?? '');
+  if (isTopic && (third === undefined || argv.includes('--recipe'))) return [...argv];
+  const group = entryOf(names, argv[first] ?? '')?.commands !== undefined;
+  const at = argv[first] === 'help' ? first : group && argv[second] === 'help' ? second : -1;
+  const rest = at < 0 ? [...argv] : [...argv.slice(0, at), ...argv.slice(at + 1)];
+  const unknown = wordsOf(rest).length > 0 && commandOf(rest, names) === '';
+  if (unknown) return rest.filter((word) => word !== '--help' && word !== '-h');
+  return at < 0 ? rest : [...rest, '--help'];
+}
+
+/** The command after a flag that belongs to it: `text` of `--offline text hi`. */
+export function commandAfter(flag: string, argv: readonly string[], names: Names): string | undefined {
+  const at = argv.findIndex((word) => word === flag || word.startsWith(`${flag}=`));
+  const before = argv.slice(0, at).findLast((word) => entryOf(names, word)?.commands);
+  const inside = before === undefined ? names : (entryOf(names, before)?.commands ?? names);
+  const rest = argv.slice(at + 1);
+  const next = rest.findIndex((word) => entryOf(inside, word) !== undefined);
+  if (at < 0 || next < 0) return undefined;
+  return [...(before === undefined ? [] : [before]), ...commandPath(wordsOf(rest.slice(next)), inside)].join(' ');
+}
+
+function wordPlaces(argv: readonly string[]): number[] {
+  const places: number[] = [];
+  for (let i = 0; i < argv.length && argv[i] !== '--'; i++) {
+    const word = argv[i] as string;
+    if (word === '--profile') i++;
+    else if (!word.startsWith('-')) places.push(i);
+  }
+  return places;
+}
+
+function entryOf(names: Names, word: string): CommandNames | undefined {
+  return Object.hasOwn(names, word) ? names[word] : undefined;
+}
+
+/** Whether commander only printed help or the version. */
+export function isShown({ exitCode }: CommanderError): boolean {
+  return exitCode === 0;
+}
+
+/** The command in which commander found each mistake, or printed its help. */
+const places = new WeakMap<CommanderError, Command>();
+
+/** Throws what commander found in a command. */
+function throwFound(error: CommanderError, command: Command): never {
+  places.set(error, command);
+  throw error;
+}
+
+/** Help or the version as a document, for `--json`. */
+export async function shownDocument(error: CommanderError, text: string): Promise<object> {
+  const command = places.get(error);
+  if (error.code === 'commander.version' || command === undefined)
+    return { schema: 'gateway-cli/version@1', version: text.trim() };
+  const { helpDocument } = await import('./help/help-document.ts');
+  return helpDocument(command, text);
+}
+
+/** Throws the error of parsing, with our words for a mistake in argv; nothing if help or the version was printed. */
+export async function throwParsed(error: unknown, argv: readonly string[], names: Names): Promise<void> {
+  if (!(error instanceof CommanderError)) throw error;
+  if (isShown(error)) return;
+  const { explainMistake } = await import('./mistake.ts');
+  throw explainMistake(error, { argv, names, command: places.get(error) });
 }

@@ -1,13 +1,12 @@
 import { type Command, CommanderError } from 'commander';
-import { buildProgram, type Hooks } from './cli.ts';
-import { commandOf, helpAsFlag, isShown, shownDocument, throwParsed } from './run/argv.ts';
+import { buildProgram, commandOf, helpAsFlag, type Hooks, isShown, shownDocument, throwParsed } from './cli.ts';
 import { tree } from './command-tree.ts';
 import type { Context, Report, RootOptions } from './context.ts';
-import { emptyReport, fieldLine, missingField, resultDocument } from './output/document.ts';
+import { fieldLine, missingField, resultDocument } from './output/document.ts';
+import { createUi, emptyReport, noSecrets } from './output/log.ts';
 import { formatHelp } from './help/help.ts';
 import { withReplyHint } from './run/reply-hint.ts';
 import { createStdin } from './input/prompt.ts';
-import { createUi, noSecrets } from './output/log.ts';
 import { type ErrorClass, failureOfThrown, type GatewayError, isBug, outcomes } from '../errors.ts';
 import { escapeForTerminal, jsonLine } from '../terminal/escape.ts';
 import { wrapForStderr, formatError } from '../terminal/error-text.ts';

@@ -1,11 +1,11 @@
+import { GatewayError } from '../errors.ts';
 import type { ReplyEvent, Usage } from '../formats/events.ts';
 import { isPicture, type PictureStore } from './picture-store.ts';
-import { emptyResult, otherModelWarnings, type Result, type ResultImage } from './result.ts';
+import type { Answer, Result, ResultImage } from './result.ts';
+import { endedWell, otherModelWarnings } from './verdict.ts';
 import type { TextFilter } from './text-images.ts';
 import { isObject, type JsonObject, type JsonValue, objectField, parseFlat, textField } from '../json.ts';
-import { GatewayError } from '../errors.ts';
 import { quote } from '../formats/quote.ts';
-import { endedWell } from './verdict.ts';
 
 /** How a fold is made. */
 export interface FoldOptions {
@@ -234,4 +234,25 @@ function cutCall(candidates: readonly FoldedCandidate[]): GatewayError | undefin
     sent: 'yes',
     retryable: false,
   });
+}
+
+/** What was read of a reply. With an error it is not complete, whatever it said of itself. */
+export function answerOf(result: Result, error: GatewayError | undefined): Answer {
+  if (error !== undefined) result.complete = false;
+  return { result, error };
+}
+
+/** A result with nothing in it yet. */
+export function emptyResult(model: string): Result {
+  return {
+    model,
+    text: '',
+    candidates: [],
+    images: [],
+    toolCalls: [],
+    warnings: [],
+    complete: false,
+    attempts: 1,
+    durationMs: 0,
+  };
 }

@@ -4,7 +4,7 @@ import type { Base64Diversion, Base64Sink } from '../scan/json-scan.ts';
 import { createWatch, type EndOf } from './deadline.ts';
 import { extensionFor, imageFacts, mediaType, sniffType } from '../images/image-type.ts';
 import type { Picture } from './client-types.ts';
-import type { ResultImage } from './result.ts';
+import type { Result, ResultImage } from './result.ts';
 
 /** What bounds the work on a reply that has come. */
 export interface ReplyBounds {
@@ -132,4 +132,9 @@ export async function describePicture({
   const { width, height } = await imageFacts(blob.head);
   const { bytes, sha256 } = blob;
   return { picture: { mimeType, extension, width, height, bytes, sha256, candidate }, warning };
+}
+
+/** All that came as bytes, in the order in which it is written. */
+export function blobsOf({ images, files = [] }: Pick<Result, 'images' | 'files'>): ResultImage[] {
+  return [...images, ...files];
 }

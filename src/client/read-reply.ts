@@ -9,7 +9,8 @@ import type { HttpReply } from '../transport/types.ts';
 import { createWatch, readWhilePatient } from './deadline.ts';
 import { createFold, type Fold } from './fold.ts';
 import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
-import { type Answer, answerOf, emptyResult } from './result.ts';
+import { type Answer } from './result.ts';
+import { answerOf, emptyResult } from './folded.ts';
 import { isUtf8 } from 'node:buffer';
 import { field, isObject, parseFlat } from '../json.ts';
 
@@ -224,12 +225,15 @@ function isCut(error: unknown): error is GatewayError {
   return error instanceof GatewayError && error.class === 'incomplete';
 }
 
-/** A reply of the content format with nothing odd about it; undefined for all others. */
+/** A reply of a format with nothing odd about it; undefined for all others. */
 function readPlain({ text, cut, damage }: ReadBody): { value: unknown; cut: undefined } | undefined {
   if (cut !== undefined || damage !== undefined || text.length > mostPlain) return undefined;
   try {
     const value = parseFlat(text);
-    const isPlain = isObject(value) && field(value, 'candidates') !== undefined && !isObject(value['error']);
+    if (!isObject(value) || isObject(value['error'])) return undefined;
+    const { type, choices } = value;
+    const isPlain =
+      field(value, 'candidates') !== undefined || type === 'message' || (Array.isArray(choices) && choices.length > 0);
     return isPlain ? { value, cut: undefined } : undefined;
   } catch {
     return undefined;

@@ -4,8 +4,6 @@ import type { FormatName } from '../formats/format.ts';
 import type { StoredBlob } from '../images/types.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { StopReason } from './client-types.ts';
-import { quote } from '../formats/quote.ts';
-import { isMovingAlias, otherModel } from '../services.ts';
 
 /** A candidate as the result document shows it. */
 export interface ResultCandidate {
@@ -81,37 +79,4 @@ export interface Result {
 export interface Answer {
   result: Result;
   error: GatewayError | undefined;
-}
-
-/** What was read of a reply. With an error it is not complete, whatever it said of itself. */
-export function answerOf(result: Result, error: GatewayError | undefined): Answer {
-  if (error !== undefined) result.complete = false;
-  return { result, error };
-}
-
-/** A result with nothing in it yet. */
-export function emptyResult(model: string): Result {
-  return {
-    model,
-    text: '',
-    candidates: [],
-    images: [],
-    toolCalls: [],
-    warnings: [],
-    complete: false,
-    attempts: 1,
-    durationMs: 0,
-  };
-}
-
-/** All that came as bytes, in the order in which it is written. */
-export function blobsOf({ images, files = [] }: Pick<Result, 'images' | 'files'>): ResultImage[] {
-  return [...images, ...files];
-}
-
-/** A warning where another model answered than the requested one. */
-export function otherModelWarnings({ model, modelVersion }: Pick<Result, 'model' | 'modelVersion'>): string[] {
-  const other = otherModel(model, modelVersion);
-  if (other === undefined || model === '' || isMovingAlias(model)) return [];
-  return [`another model answered: ${quote(other, 200)}, not ${quote(model, 200)}`];
 }

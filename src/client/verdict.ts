@@ -1,8 +1,9 @@
+import { quote } from '../formats/quote.ts';
+import { isMovingAlias, otherModel } from '../services.ts';
 import { type Advice, GatewayError } from '../errors.ts';
 import { formatFacts } from '../formats/format.ts';
-import { quote } from '../formats/quote.ts';
 import { isObject, type JsonValue } from '../json.ts';
-import { otherModelWarnings, type Result } from './result.ts';
+import { type Result } from './result.ts';
 
 /** What was asked for, as far as the verdict needs it. */
 export interface Wanted {
@@ -223,4 +224,11 @@ function endingOf(reason: string): Ending {
 /** Whether the model itself would not answer. */
 function isRefusal(reason: string | undefined): boolean {
   return reason === 'refusal' || reason === 'content_filter';
+}
+
+/** A warning where another model answered than the requested one. */
+export function otherModelWarnings({ model, modelVersion }: Pick<Result, 'model' | 'modelVersion'>): string[] {
+  const other = otherModel(model, modelVersion);
+  if (other === undefined || model === '' || isMovingAlias(model)) return [];
+  return [`another model answered: ${quote(other, 200)}, not ${quote(model, 200)}`];
 }

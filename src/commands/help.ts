@@ -5,8 +5,8 @@ import { closest } from '../closest.ts';
 import { writePaged } from '../terminal/pager.ts';
 import { wantsColor } from '../terminal/output.ts';
 import type { Action } from '../cli/context.ts';
-import { addFlags, quote } from '../cli/flags/flag.ts';
-import { formatHelp, setExamples, setNotes } from '../cli/help/help.ts';
+import { addFlags, quote, setExamples, setNotes } from '../cli/flags/flag.ts';
+import { formatHelp } from '../cli/help/help.ts';
 import { topics, topicSummaries } from '../cli/help/topics.ts';
 import { readShipped, shippedFile } from '../cli/shipped.ts';
 

@@ -1,15 +1,14 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { emptyResult } from '../client/result.ts';
+import { emptyResult } from '../client/folded.ts';
 import type { Result, ResultCandidate } from '../client/result.ts';
 import { usageError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { readRecovery } from '../recovery/recovery-file.ts';
 import type { Action, Context } from '../cli/context.ts';
-import { addFlags } from '../cli/flags/flag.ts';
+import { addFlags, setExamples } from '../cli/flags/flag.ts';
 import { imageFlags } from '../cli/flags/format.ts';
-import { setExamples } from '../cli/help/help.ts';
 import { planImages } from '../cli/output/image-output.ts';
 import { writeToStdout } from '../cli/output/save-images.ts';
 import { unreadable } from '../cli/input/input-files.ts';

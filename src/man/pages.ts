@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { openSilent } from '../cli/cli.ts';
 import { type Tree, tree } from '../cli/command-tree.ts';
-import { commandRows, examplesOf, flagSections, fullName, notesOf, orDefault, usageOf } from '../cli/help/help.ts';
+import { commandRows, flagSections, fullName, orDefault, usageOf } from '../cli/help/help.ts';
+import { examplesOf, notesOf } from '../cli/flags/flag.ts';
 import { exampleText } from '../cli/help/help-layout.ts';
 import { topics, topicSummaries } from '../cli/help/topics.ts';
 import { blocksOf } from '../terminal/markdown.ts';

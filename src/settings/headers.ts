@@ -1,6 +1,6 @@
+import { isCredentialName, revealed, Secret } from './redact.ts';
 import { usageError } from '../errors.ts';
-import { isCredential, isCredentialName, Secret } from './redact.ts';
-import type { Header, PickedProfile, Settings, Sourced } from './types.ts';
+import type { Header } from './types.ts';
 
 /** Headers of the connection, or that the client sets: users cannot. */
 export const refusedHeaderNames = new Set([
@@ -72,41 +72,6 @@ export async function readHeaderFlags(
 function joined({ name, value: first }: Header, { value: second }: Header): Header {
   const value = `${revealed(first)}, ${revealed(second)}`;
   return { name, value: typeof first === 'string' && typeof second === 'string' ? value : new Secret(value) };
-}
-
-function revealed(value: Header['value']): string {
-  return typeof value === 'string' ? value : value.reveal();
-}
-
-/** The flags' headers, and those of the profile that owns the base URL's origin; a flag replaces a profile's header. */
-export function pickHeaders(flags: readonly Header[], owner: PickedProfile | undefined): Sourced<Header>[] {
-  const own = Object.entries(owner?.profile.headers ?? {}).map(([typed, value]): Sourced<Header> => {
-    const name = typed.toLowerCase();
-    const header = { name, value: isCredential(name, value) ? new Secret(value) : value };
-    return { value: header, from: owner?.label ?? '', origin: { kind: 'profile' } };
-  });
-  const given = flags.map((value): Sourced<Header> => ({
-    value,
-    from: 'flag --header',
-    origin: { kind: 'flag', name: '--header' },
-  }));
-  return [...new Map([...own, ...given].map((header) => [header.value.name, header])).values()];
-}
-
-/** Headers by name, as they go out. The result holds secrets in the clear: it is for sending only. */
-export function revealHeaders(headers: readonly Header[]): Record<string, string> {
-  return Object.fromEntries(headers.map(({ name, value }) => [name, revealed(value)]));
-}
-
-/** The value of a header if it is a credential, by its name or by itself. */
-export function credentialOf({ name, value }: Header): Secret | undefined {
-  return value instanceof Secret && isCredential(name, value.reveal()) ? value : undefined;
-}
-
-/** The names of headers whose values are not shown: of the key, of credentials, and of all from a header file. */
-export function hiddenHeaderNames({ headers, headerNames }: Pick<Settings, 'headers' | 'headerNames'>): string[] {
-  const names = headers.flatMap(({ value: { name, value } }) => (value instanceof Secret ? [name] : []));
-  return headerNames.apiKey === undefined ? names : [...names, headerNames.apiKey.value];
 }
 
 function splitHeader(text: string, where: string): { name: string; value: string } {

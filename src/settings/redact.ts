@@ -1,3 +1,4 @@
+import type { Header, Settings } from './types.ts';
 import { inspect } from 'node:util';
 
 /** What is shown in place of a secret. */
@@ -174,4 +175,25 @@ function patternOf(alternatives: readonly string[]): RegExp | undefined {
 
 function escapePattern(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
+}
+
+/** The value of a header in the clear. */
+export function revealed(value: Header['value']): string {
+  return typeof value === 'string' ? value : value.reveal();
+}
+
+/** Headers by name, as they go out. The result holds secrets in the clear: it is for sending only. */
+export function revealHeaders(headers: readonly Header[]): Record<string, string> {
+  return Object.fromEntries(headers.map(({ name, value }) => [name, revealed(value)]));
+}
+
+/** The value of a header if it is a credential, by its name or by itself. */
+export function credentialOf({ name, value }: Header): Secret | undefined {
+  return value instanceof Secret && isCredential(name, value.reveal()) ? value : undefined;
+}
+
+/** The names of headers whose values are not shown: of the key, of credentials, and of all from a header file. */
+export function hiddenHeaderNames({ headers, headerNames }: Pick<Settings, 'headers' | 'headerNames'>): string[] {
+  const names = headers.flatMap(({ value: { name, value } }) => (value instanceof Secret ? [name] : []));
+  return headerNames.apiKey === undefined ? names : [...names, headerNames.apiKey.value];
 }

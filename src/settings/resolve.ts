@@ -1,9 +1,22 @@
+import { isCredential, Secret } from './redact.ts';
+import type {
+  AuthForm,
+  Header,
+  HeaderNames,
+  PickedProfile,
+  PlainSettings,
+  Settings,
+  SettingsInput,
+  SettingsSurvey,
+  Sourced,
+  Use,
+} from './types.ts';
 import { flexTimeoutMs } from '../clock.ts';
 import { usageError } from '../errors.ts';
 import { authUseOf, type FormatName } from '../formats/format.ts';
 import { type ServiceName, services, usesOf, vendorHeaderNames } from '../services.ts';
 import { formatDuration } from './duration.ts';
-import { invalidNameReason, pickHeaders } from './headers.ts';
+import { invalidNameReason } from './headers.ts';
 import { ownsOrigin, pickKey } from './key.ts';
 import { missingError, useError } from './missing.ts';
 import { isForAnotherService, pickProfile, pickService, serviceOfKey } from './config-file.ts';
@@ -19,17 +32,6 @@ import {
   typedFlags,
 } from './sources.ts';
 import { type Row, type SettingName, settingNames, settings } from './table.ts';
-import type {
-  AuthForm,
-  HeaderNames,
-  PickedProfile,
-  PlainSettings,
-  Settings,
-  SettingsInput,
-  SettingsSurvey,
-  Sourced,
-  Use,
-} from './types.ts';
 
 /**
  * The settings of one request: flag > environment > profile > default. Pure: reads no file, no key and no clock.
@@ -226,4 +228,19 @@ function parseHeaderNames(text: string, from: string): HeaderNames {
     if (reason !== undefined) throw usageError(`${from}: ${JSON.stringify(name.slice(0, 64))} ${reason}`, hint);
   }
   return { ...(apiKey !== '' && { apiKey }), ...(version !== '' && { version }) };
+}
+
+/** The flags' headers, and those of the profile that owns the base URL's origin; a flag replaces a profile's header. */
+function pickHeaders(flags: readonly Header[], owner: PickedProfile | undefined): Sourced<Header>[] {
+  const own = Object.entries(owner?.profile.headers ?? {}).map(([typed, value]): Sourced<Header> => {
+    const name = typed.toLowerCase();
+    const header = { name, value: isCredential(name, value) ? new Secret(value) : value };
+    return { value: header, from: owner?.label ?? '', origin: { kind: 'profile' } };
+  });
+  const given = flags.map((value): Sourced<Header> => ({
+    value,
+    from: 'flag --header',
+    origin: { kind: 'flag', name: '--header' },
+  }));
+  return [...new Map([...own, ...given].map((header) => [header.value.name, header])).values()];
 }

@@ -3,9 +3,8 @@
 import process from 'node:process';
 import { runBatch } from '../../src/batch/batch.ts';
 import type { Context } from '../../src/cli/context.ts';
-import { emptyReport } from '../../src/cli/output/document.ts';
+import { createUi, emptyReport } from '../../src/cli/output/log.ts';
 import { createStdin } from '../../src/cli/input/prompt.ts';
-import { createUi } from '../../src/cli/output/log.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { createProcessIo } from '../../src/terminal/process-io.ts';
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { keepGoodPictures } from '../../src/client/picture-store.ts';
 import { isBare, readDiverted } from '../../src/client/read-reply.ts';
-import { type Answer, emptyResult } from '../../src/client/result.ts';
+import { type Answer } from '../../src/client/result.ts';
+import { emptyResult } from '../../src/client/folded.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { parseReply } from '../../src/formats/parse-reply.ts';
 import { createMemoryStore } from '../../src/images/store.ts';

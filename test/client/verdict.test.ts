@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { emptyResult, type Result } from '../../src/client/result.ts';
+import { type Result } from '../../src/client/result.ts';
+import { emptyResult } from '../../src/client/folded.ts';
 import { verdictOf, type Wanted } from '../../src/client/verdict.ts';
 import { hintOf } from '../../src/advice.ts';
 import type { GatewayError } from '../../src/errors.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Context } from '../../src/cli/context.ts';
-import { emptyReport } from '../../src/cli/output/document.ts';
+import { emptyReport } from '../../src/cli/output/log.ts';
 import { saveUnwritten } from '../../src/cli/run/recovery.ts';
 import { type ErrorClass, GatewayError } from '../../src/errors.ts';
 

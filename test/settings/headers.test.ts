@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { isCredential, isCredentialName } from '../../src/settings/redact.ts';
-import { parseHeader, parseHeaderLines, readHeaderFlags, revealHeaders } from '../../src/settings/headers.ts';
+import { isCredential, isCredentialName, revealHeaders } from '../../src/settings/redact.ts';
+import { parseHeader, parseHeaderLines, readHeaderFlags } from '../../src/settings/headers.ts';
 
 const readFile = async (path: string) => `x-from: ${path}\nx-list: three`;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { revealHeaders } from '../../src/settings/headers.ts';
+import { revealHeaders } from '../../src/settings/redact.ts';
 import { parseConfig } from '../../src/settings/parse.ts';
 import {
   type Config,

@@ -16,7 +16,7 @@ import { compileSchema, type SchemaCheck } from '../../cli/input/schema.ts';
 import type { FetchUrl } from '../../cli/input/url-input.ts';
 import { openFetchUrls } from '../../cli/run/transports.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
-import { emptyReport } from '../../cli/output/document.ts';
+import { emptyReport } from '../../cli/output/log.ts';
 
 /** A job as the request that its command would send. To be ended: its report holds what reading the inputs warned of. */
 export interface CheckedJob extends Digest {

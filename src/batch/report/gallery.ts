@@ -10,7 +10,7 @@ import { clearDeadParts, partNonce } from '../../files/process-mark.ts';
 import { writeAnew } from '../../files/temp-file.ts';
 import { readBatchFolder, rowsOfReport } from '../folder/read.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { setExamples } from '../../cli/help/help.ts';
+import { setExamples } from '../../cli/flags/flag.ts';
 import type { JobIndex, BatchState } from '../folder/state.ts';
 import { imageNameOf } from '../folder/folder.ts';
 import { locateResults, openResults, type ResultPlaces } from '../folder/results.ts';

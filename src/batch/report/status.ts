@@ -19,7 +19,7 @@ import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { readBatchFolder } from '../folder/read.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { setExamples } from '../../cli/help/help.ts';
+import { setExamples } from '../../cli/flags/flag.ts';
 
 /** So many failures are named. */
 const mostShown = 20;

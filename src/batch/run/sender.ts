@@ -7,7 +7,7 @@ import type { JournalEntry } from '../folder/recorder.ts';
 import { createYield, type Pacer, paceRetries } from './throttle.ts';
 import type { SharedGate } from '../../transport/gate.ts';
 import { batchFiles, type Job, type JobOutcome, type SaveReply } from '../types.ts';
-import { blobsOf } from '../../client/result.ts';
+import { blobsOf } from '../../client/picture-store.ts';
 import { createDeadlines, type Deadline, timeOf } from '../../client/deadline.ts';
 import type { Payment } from '../../client/payment.ts';
 import { outcomeOf, perform } from '../../client/send.ts';

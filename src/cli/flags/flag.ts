@@ -268,3 +268,28 @@ export function prefixUsageError(flag: string): (error: unknown) => never {
     throw new GatewayError('usage', `${flag}${message}`, { ...details, cause });
   };
 }
+
+const examples = new WeakMap<Command, readonly string[]>();
+
+/** A paragraph, or rows of names and their texts. */
+export type Note = string | readonly (readonly [string, string])[];
+
+const notes = new WeakMap<Command, readonly Note[]>();
+
+/** Sets the examples at the beginning of a command's help. */
+export function setExamples(command: Command, lines: readonly string[]): void {
+  examples.set(command, lines);
+}
+
+export function examplesOf(command: Command): readonly string[] {
+  return examples.get(command) ?? [];
+}
+
+/** Sets the end of a command's help. */
+export function setNotes(command: Command, list: readonly Note[]): void {
+  notes.set(command, list);
+}
+
+export function notesOf(command: Command): readonly Note[] {
+  return notes.get(command) ?? [];
+}

@@ -1,9 +1,9 @@
 import type { Command, Option } from 'commander';
 import { outcomes } from '../../errors.ts';
 import { conflicts } from '../flags/conflicts.ts';
-import { factsOf, isAdvanced } from '../flags/flag.ts';
+import { examplesOf, factsOf, isAdvanced } from '../flags/flag.ts';
 import { readShipped } from '../shipped.ts';
-import { commandRows, examplesOf, fullName, isList, orDefault, usageOf, visible } from './help.ts';
+import { commandRows, fullName, isList, orDefault, usageOf, visible } from './help.ts';
 
 /** The help of a command as a document, with the JSON Schema of what `--json` prints. */
 export async function helpDocument(command: Command, text: string): Promise<object> {

@@ -1,36 +1,11 @@
+import { examplesOf, isAdvanced, notesOf } from '../flags/flag.ts';
 import type { Command, Option } from 'commander';
 import { bold } from '../../terminal/output.ts';
-import { isAdvanced } from '../flags/flag.ts';
 import { exampleText, twoColumns, wrapText } from './help-layout.ts';
-
-const examples = new WeakMap<Command, readonly string[]>();
-
-/** A paragraph, or rows of names and their texts. */
-export type Note = string | readonly (readonly [string, string])[];
-
-const notes = new WeakMap<Command, readonly Note[]>();
-
-/** Sets the examples at the beginning of a command's help. */
-export function setExamples(command: Command, lines: readonly string[]): void {
-  examples.set(command, lines);
-}
 
 /** The first example of a command, without its remark. */
 export function firstExample(command: Command): string | undefined {
-  return examples.get(command)?.[0]?.replace(/ +# .*$/, '');
-}
-
-export function examplesOf(command: Command): readonly string[] {
-  return examples.get(command) ?? [];
-}
-
-/** Sets the end of a command's help. */
-export function setNotes(command: Command, list: readonly Note[]): void {
-  notes.set(command, list);
-}
-
-export function notesOf(command: Command): readonly Note[] {
-  return notes.get(command) ?? [];
+  return examplesOf(command)[0]?.replace(/ +# .*$/, '');
 }
 
 interface Shape {

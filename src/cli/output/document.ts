@@ -10,11 +10,6 @@ import type { Report } from '../context.ts';
 import { fieldPathText } from '../flags/set.ts';
 import type { ResultDocument } from './result-definition.ts';
 
-/** The report of a run that has not begun. */
-export function emptyReport(command: string): Report {
-  return { command, images: [], warnings: [], attempts: 0, lost: { images: [], text: false } };
-}
-
 /** What the document needs beside the report. */
 export interface DocumentEnd {
   error: GatewayError | undefined;

@@ -1,10 +1,10 @@
+import type { Context, Report, RootOptions, Ui } from '../context.ts';
 import { type Secret, createRedaction, type Redaction, redactHeaders } from '../../settings/redact.ts';
 import { type Progress, startProgress } from '../../terminal/progress.ts';
 import { wrapForStderr } from '../../terminal/error-text.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
 import type { Io } from '../../terminal/io.ts';
 import { createStyle } from '../../terminal/output.ts';
-import type { Report, RootOptions, Ui, Context } from '../context.ts';
 import type { GatewayError } from '../../errors.ts';
 import type { RetryNotice } from '../../transport/retry-types.ts';
 import type { HttpReply, HttpRequest } from '../../transport/types.ts';
@@ -132,4 +132,9 @@ export function announcedEnd({ headers: { deprecation, sunset } }: HttpReply): s
   if (deprecation === undefined && sunset === undefined) return undefined;
   const when = sunset === undefined ? '' : `; it ends on ${quote(sunset, 60)}`;
   return `the service has deprecated this model or operation${when}: see gateway-cli models`;
+}
+
+/** The report of a run that has not begun. */
+export function emptyReport(command: string): Report {
+  return { command, images: [], warnings: [], attempts: 0, lost: { images: [], text: false } };
 }

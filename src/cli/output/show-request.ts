@@ -1,7 +1,6 @@
 import { addressPost, describePost, keyHeaders, type Post, type Target } from '../../client/post.ts';
 import { usageError } from '../../errors.ts';
-import { hiddenHeaderNames } from '../../settings/headers.ts';
-import { redactHeaders } from '../../settings/redact.ts';
+import { hiddenHeaderNames, redactHeaders } from '../../settings/redact.ts';
 import type { Settings, KeySource } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import type { StdoutFlags } from '../flags/shared.ts';

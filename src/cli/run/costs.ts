@@ -35,9 +35,8 @@ export interface CostLimit {
   reserve(body: Body, model: string, format: Format): Promise<Reservation | GatewayError>;
 }
 
-/** Opens `--max-cost`; undefined if it is not set. */
-export async function openCostLimit(most: string | undefined, pricing: Pricing): Promise<CostLimit | undefined> {
-  if (most === undefined) return undefined;
+/** Opens `--max-cost`. */
+export async function openCostLimit(most: string, pricing: Pricing): Promise<CostLimit> {
   const { boundOf, createBudget } = await import('../../cost/cost.ts');
   const budget = createBudget({ most, spent: '0', dearest: '0' });
   let currency: string | undefined;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { access, constants, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { blobsOf } from '../../client/result.ts';
+import { blobsOf } from '../../client/picture-store.ts';
 import { type ErrorClass, failureOfThrown, GatewayError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { keepTempFiles, type SavedReply, writeRecovery } from '../../recovery/recovery-file.ts';

@@ -52,7 +52,7 @@ export async function readSettingsFlags(flags: SettingFlags, { io, root }: Conte
     ...flags,
     modelFrom: flags.places?.model,
     replay: replayedFolder(flags) !== undefined,
-    header: await readHeaderFlags(flags.header ?? [], (path) => readFile('--header', path)),
+    header: flags.header && (await readHeaderFlags(flags.header, (path) => readFile('--header', path))),
     prices:
       flags.prices === undefined ? undefined : await readPrices(flags.prices, (path) => readFile('--prices', path)),
   };

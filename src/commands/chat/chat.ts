@@ -4,17 +4,15 @@ import { within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
 import { begin, connect, finishText, planBesideText, wantedOf } from '../../cli/run/command.ts';
-import type { AllChatFlags } from './flags.ts';
+import { type AllChatFlags, resumeSession } from './session.ts';
 import { buildRequest, type BuiltRequest } from '../../cli/request/build-request.ts';
-import { resumeSession } from './session.ts';
 import { openTools } from './tools.ts';
 import { askTurn, storableTurns, systemOf, type Turned } from './turn.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { addFlags } from '../../cli/flags/flag.ts';
+import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { chatFlags } from '../../cli/flags/format.ts';
 import { priceFlags } from '../../cli/flags/costs.ts';
 import { bodyFlags, connectionFlags, outputFlags } from '../../cli/flags/shared.ts';
-import { setExamples } from '../../cli/help/help.ts';
 
 /** `chat [prompt…]`: an answer, streamed; without a prompt on a terminal a conversation. */
 export function chatCommand(command: Command): Action {
@@ -38,7 +36,8 @@ export function chatCommand(command: Command): Action {
 async function runChat(words: readonly string[], typed: AllChatFlags, context: Context): Promise<void> {
   const begun = await begin(words, typed, { context, command: 'chat', use: 'chat', isText: true });
   const { flags, settings, deadline } = begun;
-  const resumed = await resumeSession(flags, context);
+  const isSession = flags.session !== undefined || flags.continue;
+  const resumed = isSession ? await resumeSession(flags, context) : undefined;
   if (isInteractive(words, flags, context)) {
     if (context.report.selected?.file)
       throw usageError('-o writes one answer, and a conversation has many', 'keep it all: --session <name>');
@@ -54,7 +53,7 @@ async function runChat(words: readonly string[], typed: AllChatFlags, context: C
   if (!connected) return;
 
   const isMarkdown = settings.markdown.value && check === undefined;
-  const limit = await openCostLimit(flags.maxCost, settings);
+  const limit = flags.maxCost === undefined ? undefined : await openCostLimit(flags.maxCost, settings);
   const asking = { context, ...connected, flags, isMarkdown, tools, limit, deadline: deadline() };
   const turned = await askTurn(request, asking);
   const wanted = wantedOf(flags);

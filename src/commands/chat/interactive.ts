@@ -5,8 +5,7 @@ import { shellWord } from '../../shell-word.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { LineEditor } from '../../terminal/line-editor.ts';
 import { untilAborted } from '../../clock.ts';
-import type { AllChatFlags } from './flags.ts';
-import type { Resumed } from './session.ts';
+import type { AllChatFlags, Resumed } from './session.ts';
 import { completeLine, parseEntry, runSlash } from './slash.ts';
 import { askPrompt, type Talk, tellFailure } from './talk.ts';
 import type { Context } from '../../cli/context.ts';
@@ -39,7 +38,7 @@ export async function runInteractive(typed: AllChatFlags, { context, settings, r
     connection,
     openFetchUrl: openFetchUrls(flags, context),
     editor,
-    limit: await openCostLimit(flags.maxCost, settings),
+    limit: flags.maxCost === undefined ? undefined : await openCostLimit(flags.maxCost, settings),
     model: settings.model.value,
     system: undefined,
     images: flags.image ?? [],

@@ -14,9 +14,14 @@ import { usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
+import type { PrintFlags } from '../../cli/output/print.ts';
+import type { RequestFlags } from '../../cli/request/build-request.ts';
+import type { ToolFlags } from './tools.ts';
+import type { ConnectionFlags } from '../../cli/run/settings.ts';
+import type { StdoutFlags } from '../../cli/flags/shared.ts';
 
 /** Flags that name a session, as they were typed. */
-export interface SessionFlags {
+interface SessionFlags {
   session?: string;
   continue?: true;
   /** false by `--no-save` */
@@ -38,8 +43,7 @@ export interface Resumed {
 }
 
 /** Opens the session of `--session` or `--continue`, locked until the end of the run. Throws GatewayError usage. */
-export async function resumeSession(flags: SessionFlags, context: Context): Promise<Resumed | undefined> {
-  if (flags.session === undefined && !flags.continue) return undefined;
+export async function resumeSession(flags: SessionFlags, context: Context): Promise<Resumed> {
   if (flags.save === false)
     throw usageError('--no-save keeps no session, and one is named', 'leave one of them out: --no-save or --session');
   if (flags.session !== undefined && flags.continue) {
@@ -81,7 +85,7 @@ async function requireFolder(folder: string, cwd: string): Promise<void> {
 }
 
 /** A conversation that may have a session, and gets one with its first turn. */
-export interface Keeping {
+interface Keeping {
   context: Context;
   flags: Pick<SessionFlags, 'save'>;
   messages: readonly SessionMessage[];
@@ -126,3 +130,17 @@ async function freshName(now: number): Promise<string> {
 function two(value: number): string {
   return String(value).padStart(2, '0');
 }
+
+/** The flags of `chat`, as they were typed. */
+export type AllChatFlags = ConnectionFlags &
+  RequestFlags &
+  SessionFlags &
+  ToolFlags &
+  PrintFlags &
+  Omit<StdoutFlags, 'output'> & {
+    output?: string;
+    force?: true;
+    maxImages?: number;
+    requireComplete?: true;
+    requireModel?: true;
+  };

@@ -12,8 +12,7 @@ import { variablesOf } from '../../settings/sources.ts';
 import { type Config, type LoadedConfig, useNames } from '../../settings/types.ts';
 import { configKeys, valuesOfKey } from '../config/keys.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { quote } from '../../cli/flags/flag.ts';
-import { setExamples } from '../../cli/help/help.ts';
+import { quote, setExamples } from '../../cli/flags/flag.ts';
 
 /** `completion <shell>`: prints the script that a shell loads. */
 export function completionCommand(command: Command): Action {

@@ -8,8 +8,7 @@ import { rowName, type SettingRow, settingRows } from '../../settings/survey.ts'
 import { type Config, type LoadedConfig, type Profile, type Use, useNames } from '../../settings/types.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { addFlags, quote } from '../../cli/flags/flag.ts';
-import { setExamples, setNotes } from '../../cli/help/help.ts';
+import { addFlags, quote, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
 import {
   changeConfig,

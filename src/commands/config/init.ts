@@ -11,7 +11,7 @@ import { changeConfig, configDocument, describeMap, openConfig, warnOfAddress } 
 import { withValue } from './keys.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { hintOf } from '../../advice.ts';
-import { setExamples, setNotes } from '../../cli/help/help.ts';
+import { setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { shellWord } from '../../shell-word.ts';
 
 /** `config init`: asks for a service and what it needs, and puts the profile in use. Needs a terminal; scripts have `config set`. */

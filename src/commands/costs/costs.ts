@@ -18,8 +18,7 @@ import { shellWord } from '../../shell-word.ts';
 import { asColumn } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { addFlags, age, type FlagTable, type FlagValues, notAFlag, oneOf } from '../../cli/flags/flag.ts';
-import { setExamples } from '../../cli/help/help.ts';
+import { addFlags, age, type FlagTable, type FlagValues, notAFlag, oneOf, setExamples } from '../../cli/flags/flag.ts';
 import { budgetsFolder } from '../../cli/run/budget.ts';
 
 const showFlags = {

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { Action, Context } from '../../cli/context.ts';
-import { addFlags } from '../../cli/flags/flag.ts';
+import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
-import { setExamples, setNotes } from '../../cli/help/help.ts';
 import { type ConnectionFlags, refuseKeyInArgv } from '../../cli/run/settings.ts';
 import { transportOptions } from '../../cli/run/transports.ts';
 import { GatewayError, outcomes } from '../../errors.ts';

@@ -13,9 +13,8 @@ import { begin, checkAnswer, connect, wantedOf } from '../../cli/run/command.ts'
 import { priceFlags } from '../../cli/flags/costs.ts';
 import { bodyFlags, connectionFlags, outputFlags, type StdoutFlags } from '../../cli/flags/shared.ts';
 import type { Command } from 'commander';
-import { addFlags } from '../../cli/flags/flag.ts';
+import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { contentFlags, imageFlags, editFlags } from '../../cli/flags/format.ts';
-import { setExamples } from '../../cli/help/help.ts';
 import { usageError } from '../../errors.ts';
 
 /** Flags of `image gen` and `image edit`, as they were typed. */

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { addFlags, type FlagTable, notAFlag, oneOf, whole } from '../../cli/flags/flag.ts';
+import { addFlags, type FlagTable, notAFlag, oneOf, setExamples, setNotes, whole } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
-import { setExamples, setNotes } from '../../cli/help/help.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { mcpClients } from './clients.ts';
 

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { addFlags } from '../../cli/flags/flag.ts';
+import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
-import { setExamples, setNotes } from '../../cli/help/help.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
 import { keepModels, type ListOwner } from '../../settings/kept-models.ts';

@@ -9,11 +9,10 @@ import { shortenedJson } from '../../recordings/request-key.ts';
 import { asColumn } from '../../terminal/break-lines.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { setExamples } from '../../cli/help/help.ts';
+import { addFlags, age, type FlagTable, setExamples } from '../../cli/flags/flag.ts';
 import { sizeOf } from '../../cli/input/prompt.ts';
 import { removeFile } from '../../files/temp-file.ts';
 import { checkRecording } from '../../recordings/cache.ts';
-import { addFlags, age, type FlagTable } from '../../cli/flags/flag.ts';
 import { isCompleteReply } from '../../cli/run/recordings.ts';
 
 /** `recordings list <dir>`: a line for each, the newest first. */

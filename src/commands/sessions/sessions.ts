@@ -15,7 +15,7 @@ import { shellWord } from '../../shell-word.ts';
 import { asColumn, cutToColumns } from '../../terminal/break-lines.ts';
 import { escapeLine, escapeForTerminal } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { setExamples } from '../../cli/help/help.ts';
+import { setExamples } from '../../cli/flags/flag.ts';
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { describeFile, exportMarkdown } from '../../chat/markdown.ts';

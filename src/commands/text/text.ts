@@ -3,15 +3,15 @@ import { begin, connect, finishText, planBesideText, wantedOf } from '../../cli/
 import { priceFlags } from '../../cli/flags/costs.ts';
 import { bodyFlags, connectionFlags, outputFlags, type StdoutFlags } from '../../cli/flags/shared.ts';
 import { answerTexts, isPrintedAtEnd, printStream, startPayload, stopPlain } from '../../cli/output/print.ts';
-import { type Answer, blobsOf } from '../../client/result.ts';
+import { type Answer } from '../../client/result.ts';
+import { blobsOf } from '../../client/picture-store.ts';
 import { outcomeOf, perform, type Performed } from '../../client/send.ts';
 import { endOf, within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
 import type { StreamDelta } from '../../formats/events.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { addFlags, advanced } from '../../cli/flags/flag.ts';
+import { addFlags, advanced, setExamples } from '../../cli/flags/flag.ts';
 import { answerFileFlags, contentFlags, textFlags } from '../../cli/flags/format.ts';
-import { setExamples } from '../../cli/help/help.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 import { buildRequest, type RequestFlags } from '../../cli/request/build-request.ts';

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { type Body, type BodyValue, countField, objectAt, setFields } from '../../body.ts';
 import type { Format, Quirks } from '../format.ts';
-import { createMessagesDecoder } from './stream.ts';
+import { createMessagesDecoder } from './reply.ts';
 import { readTextRun } from './text-run.ts';
 import { usageError } from '../../errors.ts';
 import type { Ask } from '../ask.ts';

@@ -1,12 +1,153 @@
 import { field, isObject, type JsonObject, type JsonValue, numberField, objectField, textField } from '../../json.ts';
-import { foreignReply } from '../bad-reply.ts';
-import type { ReplyEvent, Usage } from '../events.ts';
+import { badStream, foreignReply, isCutData, parseEventData } from '../bad-reply.ts';
+import { findErrorInReply } from '../error-body.ts';
+import type { Decoder, Progress, ReplyEvent, ServerEvent, Usage } from '../events.ts';
+import { failureOfError } from '../failure.ts';
+import { quote } from '../quote.ts';
+
+/** What is known of a stream so far. */
+interface State {
+  message: { id: string | undefined } | undefined;
+  counts: MessageCounts;
+  progress: Progress;
+}
+
+const handlers: Readonly<Record<string, (payload: JsonObject, state: State) => ReplyEvent[]>> = {
+  message_start: startMessage,
+  content_block_start: startBlock,
+  content_block_delta: readDelta,
+  content_block_stop: ({ index }) => [{ type: 'block-stop', index: numberOf(index) }],
+  message_delta: changeMessage,
+  message_stop: endMessage,
+  done: endOfStream,
+};
+
+/** Reads one reply of the messages format (formats 3 and 4, and deviations 22 to 38). */
+export function createMessagesDecoder(): Decoder {
+  const state: State = { message: undefined, counts: {}, progress: 'open' };
+  return {
+    whole(json) {
+      const events = readMessage(json);
+      state.progress = 'ended';
+      return events;
+    },
+    feed: (event) => ('index' in event ? [{ type: 'text', ...event }] : feed(event, state)),
+    end: () => [],
+    get progress() {
+      return state.progress;
+    },
+  };
+}
+
+function feed({ event, data, unterminated }: ServerEvent, state: State): ReplyEvent[] {
+  const text = data.trim();
+  if (text.startsWith(':')) return [];
+  if (text === '[DONE]') return endOfStream({}, state);
+  // An event that the body's end left without its blank line is whole, cut or wrong: a cut one says nothing (deviation 33).
+  if (unterminated && (text === '' || isCutData(text))) return [];
+  const payload = text === '' ? {} : parseEventData(text);
+  if (!isObject(payload)) return [];
+  const type = typeof payload['type'] === 'string' ? payload['type'] : (event ?? '');
+  const handler = Object.hasOwn(handlers, type) ? handlers[type] : undefined;
+  if (handler) return handler(payload, state);
+  if (state.progress === 'ended') return [];
+  throwError(type, payload, state);
+  // What has no type is skipped where it tells nothing.
+  if (type === '' && isObject(payload['delta'])) throw badStream('an event of the stream has no type');
+  return [];
+}
+
+/** Gateways report errors under types of their own (deviations 16 and 17); other unknown events are none. */
+function throwError(type: string, payload: JsonObject, state: State): void {
+  const error = findErrorInReply(payload);
+  const isError = type === 'error' || payload['success'] === false || (payload['error'] ?? '') !== '';
+  if (!isError || (!error && type !== 'error')) return;
+  throw failureOfError(error ?? { message: '' }, { billed: state.message ? 'unknown' : undefined });
+}
+
+function startMessage(payload: JsonObject, state: State): ReplyEvent[] {
+  const message = isObject(payload['message']) ? payload['message'] : {};
+  const id = stringOf(message['id']);
+  if (state.message) {
+    if (id === undefined || id === state.message.id) return [];
+    throw badStream(`a second message (${quote(id)}) begins inside the stream`);
+  }
+  state.message = { id };
+  const start = { type: 'start', id, model: stringOf(message['model']), role: stringOf(message['role']) } as const;
+  return [start, ...usage(message, state)];
+}
+
+/** content_block_start; some blocks arrive whole in it (deviation 5). */
+function startBlock(payload: JsonObject): ReplyEvent[] {
+  const raw = isObject(payload['content_block']) ? payload['content_block'] : {};
+  return [{ type: 'block-start', raw, index: numberOf(payload['index']) }];
+}
+
+/** content_block_delta; kinds that are not known mean nothing. */
+function readDelta(payload: JsonObject): ReplyEvent[] {
+  const delta = payload['delta'];
+  if (!isObject(delta) || typeof delta['type'] !== 'string') throw badStream('a delta of the stream has no type');
+  const index = numberOf(payload['index']);
+  const { type, signature, citation } = delta;
+  if (type === 'text_delta') return [{ type: 'text', text: textIn(delta, 'text'), index }];
+  if (type === 'thinking_delta') return [{ type: 'thinking', text: textIn(delta, 'thinking'), index }];
+  if (type === 'input_json_delta') return [{ type: 'tool-input', json: textIn(delta, 'partial_json'), index }];
+  if (type === 'signature_delta' && typeof signature === 'string') return [{ type: 'signature', signature, index }];
+  if (type === 'citations_delta' && isObject(citation)) return [{ type: 'citation', citation, index }];
+  return [];
+}
+
+function textIn(delta: JsonObject, name: string): string {
+  const text = delta[name] ?? '';
+  if (typeof text !== 'string') throw badStream(`the ${name} of a delta of the stream is not text`);
+  return text;
+}
+
+/** message_delta; there may be several, and each field that is not null is the newest (deviation 34). */
+function changeMessage(payload: JsonObject, state: State): ReplyEvent[] {
+  const counts = usage(payload, state);
+  const delta = payload['delta'] ?? {};
+  if (!isObject(delta)) throw badStream('a message_delta of the stream cannot be read');
+  const reason = delta['stop_reason'] ?? '';
+  if (typeof reason !== 'string') throw badStream('the stop reason of the stream is not text');
+  if (reason !== '' && state.progress === 'open') state.progress = 'stopped';
+  const sequence = stringOf(delta['stop_sequence']);
+  return [
+    ...counts,
+    { type: 'candidate', reason: reason || undefined, sequence, details: delta['stop_details'] ?? undefined },
+  ];
+}
+
+function usage(payload: JsonObject, state: State): ReplyEvent[] {
+  const { usage: counts } = payload;
+  state.counts = addCounts(state.counts, isObject(counts) ? counts : undefined);
+  return [...(isObject(counts) ? usageEvents(state.counts) : []), ...tierEvents(payload)];
+}
+
+function endMessage(_payload: JsonObject, state: State): ReplyEvent[] {
+  if (state.progress === 'ended') return [];
+  state.progress = 'ended';
+  return [{ type: 'end' }];
+}
+
+/** `[DONE]` and `done` are of other formats: they end a reply that said why it stopped, and mean nothing else (deviation 23). */
+function endOfStream(payload: JsonObject, state: State): ReplyEvent[] {
+  return state.progress === 'open' ? [] : endMessage(payload, state);
+}
+
+function stringOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
 
 /**
  * Reads a whole messages-format reply as gateways are known to send it (formats 3 and 6): content as a string, nulls, image
  * blocks, wrapped in an array or in `response`, `message` or `data`. Throws bad-reply when it is no message.
  */
-export function readMessage(json: unknown): ReplyEvent[] {
+function readMessage(json: unknown): ReplyEvent[] {
   const message = unwrap(json);
   if (!message) throw foreignReply(json, 'messages');
   return [
@@ -29,7 +170,7 @@ export function readMessage(json: unknown): ReplyEvent[] {
 }
 
 /** The service tier that a message names, in its usage or beside it. */
-export function tierEvents(message: JsonObject): ReplyEvent[] {
+function tierEvents(message: JsonObject): ReplyEvent[] {
   const usage = objectField(message, 'usage');
   const tier = (usage && textField(usage, 'serviceTier')) ?? textField(message, 'serviceTier');
   return tier ? [{ type: 'tier', tier }] : [];
@@ -63,7 +204,7 @@ function wholeBlock(raw: JsonObject): ReplyEvent[] {
 }
 
 /** Counts of a usage object as the gateway gave them; each may be absent (deviation 34). */
-export interface MessageCounts {
+interface MessageCounts {
   input?: number | undefined;
   output?: number | undefined;
   thinking?: number | undefined;
@@ -72,7 +213,7 @@ export interface MessageCounts {
 }
 
 /** Counts of a later usage object over earlier ones: usage in a stream is cumulative, field by field (formats 4). */
-export function addCounts(before: MessageCounts, usage: JsonObject | undefined): MessageCounts {
+function addCounts(before: MessageCounts, usage: JsonObject | undefined): MessageCounts {
   if (!usage) return before;
   const details = objectField(usage, 'outputTokensDetails');
   return {
@@ -85,7 +226,7 @@ export function addCounts(before: MessageCounts, usage: JsonObject | undefined):
 }
 
 /** The counts as all formats name them. The total counts the cache too, which inputTokens of this format leaves out (formats 3). */
-export function usageEvents(counts: MessageCounts): ReplyEvent[] {
+function usageEvents(counts: MessageCounts): ReplyEvent[] {
   const { input, output, thinking, cacheRead, cacheWrite } = counts;
   if (Object.values(counts).every((count) => count === undefined)) return [];
   const isKnown = input !== undefined && output !== undefined;

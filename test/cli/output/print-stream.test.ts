@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { emptyReport } from '../../../src/cli/output/document.ts';
+import { emptyReport } from '../../../src/cli/output/log.ts';
 import { printStream, stopPlain } from '../../../src/cli/output/print.ts';
 import type { Context } from '../../../src/cli/context.ts';
 import type { Answer } from '../../../src/client/result.ts';

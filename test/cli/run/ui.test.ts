@@ -1,7 +1,6 @@
 import { expect, test as plain } from 'vitest';
 import type { RootOptions } from '../../../src/cli/context.ts';
-import { emptyReport } from '../../../src/cli/output/document.ts';
-import { createUi } from '../../../src/cli/output/log.ts';
+import { createUi, emptyReport } from '../../../src/cli/output/log.ts';
 import { Secret } from '../../../src/settings/redact.ts';
 import { sanitizeOutput } from '../../../src/terminal/output.ts';
 import type { Io } from '../../../src/terminal/io.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { emptyResult } from '../../../src/client/result.ts';
+import { emptyResult } from '../../../src/client/folded.ts';
 import { feedAll, sample } from './feeding.ts';
 
 const { start, stop, end, block, blockStop, text } = sample;

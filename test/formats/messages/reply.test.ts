@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { emptyResult, type Result } from '../../../src/client/result.ts';
+import { type Result } from '../../../src/client/result.ts';
+import { emptyResult } from '../../../src/client/folded.ts';
 import { messages } from '../../../src/formats/messages/format.ts';
 import { eventsOf, foldWhole } from '../folding.ts';
 

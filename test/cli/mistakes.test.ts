@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { run } from '../../helpers/run.ts';
-import { canaryKey } from '../../helpers/with-server.ts';
+import { run } from '../helpers/run.ts';
+import { canaryKey } from '../helpers/with-server.ts';
 
 /** Nothing of this is ever sent: no port is listened to. */
 test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { version } from '../../../src/version.ts';
-import { run } from '../../helpers/run.ts';
+import { version } from '../../src/version.ts';
+import { run } from '../helpers/run.ts';
 
 test.each([
   [['help'], 'Usage: gateway-cli <command>'],

@@ -1,16 +1,16 @@
 import type { Command, CommanderError } from 'commander';
-import { hintFor, type Reason } from '../../advice.ts';
-import { flagOfField } from '../../advice-words.ts';
-import { type GatewayError, settingError, usageError } from '../../errors.ts';
-import { settingFor } from '../flags/set.ts';
-import { commandAfter, type Names, typedNames, wordsOf, namesInside } from './argv.ts';
-import { bodyFlags, connectionFlags, outputFlags } from '../flags/shared.ts';
-import { firstExample, fullName } from '../help/help.ts';
-import { keyInArgv } from './settings.ts';
-import { shellWord } from '../../shell-word.ts';
+import { hintFor, type Reason } from '../advice.ts';
+import { flagOfField } from '../advice-words.ts';
+import { type GatewayError, settingError, usageError } from '../errors.ts';
+import { settingFor } from './flags/set.ts';
+import { commandAfter, type Names, namesInside, typedNames, wordsOf } from './cli.ts';
+import { bodyFlags, connectionFlags, outputFlags } from './flags/shared.ts';
+import { firstExample, fullName } from './help/help.ts';
+import { keyInArgv } from './run/settings.ts';
+import { shellWord } from '../shell-word.ts';
 
 /** What was typed, and the command in which commander found the mistake. */
-export interface TypedLine {
+interface TypedLine {
   argv: readonly string[];
   names: Names;
   command: Command | undefined;

@@ -107,7 +107,7 @@ export async function* arrivingLines(
   if (begunBytes > 0) yield endLine(Buffer.alloc(0), false);
 }
 
-/** The file for reading, or undefined where there is none. */
+/** The file, open for reading; undefined if it does not exist. */
 export async function openIfThere(path: string): Promise<FileHandle | undefined> {
   try {
     return await open(path, 'r');
@@ -130,7 +130,7 @@ export async function* readFileLines(path: string, from = 0): AsyncGenerator<Lin
 
 /** What a file is for, in messages. */
 interface Purpose {
-  /** `--prompts`, or what stands in its place: `jobs` */
+  /** The flag that names it, or `jobs`. */
   label: string;
   /** What to do about a folder: `name a file of JSON Lines`. */
   instead: string;

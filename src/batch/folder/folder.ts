@@ -30,7 +30,7 @@ export async function findOutdir(
   return { path, exists: found === 'folder' };
 }
 
-/** Throws GatewayError usage where a folder holds what no batch wrote, batch-locked where its journal is none of ours. */
+/** Throws GatewayError usage if a folder holds files that no batch wrote, batch-locked if its journal is not one of ours. */
 export async function requireOwn(path: string): Promise<void> {
   const { foreign } = await lookInto(path);
   if (foreign.length > 0) throw notOwn(path, foreign);
@@ -70,7 +70,7 @@ export async function lockFolder(path: string, lease?: LeaseTimes): Promise<Lock
   });
 }
 
-/** So many names of foreign files are told. */
+/** So many foreign files are named. */
 const mostNamed = 3;
 
 function notOwn(path: string, foreign: readonly string[]): GatewayError {
@@ -101,21 +101,21 @@ async function folderAt(path: string): Promise<'folder' | 'file' | 'none'> {
   }
 }
 
-/** What a folder is to a batch that shall be written there. */
+/** What a folder holds, before a batch is written there. */
 export interface FolderFacts {
   /** Its journal begins with the record of a run: the folder is a batch's own. */
   isBatch: boolean;
-  /** What stands there otherwise, and is no work of a batch. */
+  /** Files that no batch wrote. */
   foreign: string[];
 }
 
-/** Systems and git leave these in folders that nobody would call full. */
+/** Files of systems and of git: a folder with these alone is empty. */
 const harmless = new Set(['.DS_Store', '.gitignore', '.gitkeep', 'lost+found']);
 
 /** A run's own record is shorter. */
 const headBytes = 64 * 1024;
 
-/** Looks at a folder before anything is written there. Throws GatewayError batch-locked: its journal is none of ours. */
+/** Looks at a folder before anything is written there. Throws GatewayError batch-locked if its journal is not one of ours. */
 export async function lookInto(folder: string): Promise<FolderFacts> {
   const head = await headOfJournal(folder);
   if (head === undefined) return { isBatch: false, foreign: [batchFiles.journal] };
@@ -133,7 +133,7 @@ export async function lookInto(folder: string): Promise<FolderFacts> {
   return lookInto(folder);
 }
 
-/** Empty where there is none yet; undefined where it is a link or a device. */
+/** Empty if there is no journal yet; undefined if it is a link or a device. */
 async function headOfJournal(folder: string): Promise<string | undefined> {
   const path = join(folder, batchFiles.journal);
   const stats = await lstat(path).catch(() => undefined);
@@ -156,7 +156,7 @@ const { journal, results } = batchFiles;
 
 const cutOrAppended = new Set<string>([journal, results, asideFile(journal), asideFile(results)]);
 
-/** These are cut and appended to: what a link leads to is nobody's to change, and a pipe or a device never ends. */
+/** These are cut and appended to. The target of a link must not change, and a pipe or a device never ends. */
 async function isSafe(folder: string, name: string): Promise<boolean> {
   if (!cutOrAppended.has(name)) return true;
   return (await lstat(join(folder, name))).isFile();

@@ -12,7 +12,7 @@ import { shellWord } from '../../shell-word.ts';
 
 /** The right to send a batch's jobs and to write into its folder, held until `release` or until another run takes it over. */
 export interface Lock {
-  /** Whose lock was found dead and taken over; `ranOut`: nobody here could tell, and its lease was over. */
+  /** The previous holder, if its lock was taken over. `ranOut`: its lease expired, and its process cannot be checked from this host. */
   takenFrom: (ProcessMark & { ranOut: boolean }) | undefined;
   /** Undefined: surely held. Else it is read again. Throws GatewayError batch-locked when another run has it. */
   check(): Promise<void> | undefined;
@@ -49,12 +49,12 @@ export async function takeLock(folder: string, times = usualTimes): Promise<Lock
   throw lockedError(path, undefined, Number.POSITIVE_INFINITY);
 }
 
-/** Whose lock stands in a folder, where its holder lives. */
+/** The holder of a folder's lock, if it is alive. */
 export async function findHolder(folder: string): Promise<ProcessMark | undefined> {
   const path = join(folder, batchFiles.lock);
   const found = await read(path);
   if (found === undefined) return undefined;
-  // Where nothing can be written the time cannot be told either.
+  // In a folder that cannot be written to, the lease cannot be read.
   const leftMs = await timeLeft(path, found, usualTimes.leaseMs).catch(() => 1);
   return leftMs > 0 ? found.mark : undefined;
 }
@@ -83,7 +83,7 @@ function written<Value>(path: string, action: Promise<Value>): Promise<Value> {
   });
 }
 
-/** Undefined where it is gone again. A lock that is not written yet, or is none, is somebody's whom nobody knows. */
+/** Undefined if it is gone again. A lock that is not written yet, or not valid, has an unknown holder. */
 async function read(path: string): Promise<Found | undefined> {
   const text = await written(path, readText(path));
   return text === undefined ? undefined : { mark: markIn(text), text };

@@ -8,7 +8,7 @@ import { readReason } from '../../files/file-reason.ts';
 import { isFolder } from '../../files/temp-file.ts';
 import type { Context } from '../../cli/context.ts';
 
-/** The folder of a batch and what its journal says. Throws GatewayError usage where it is none. */
+/** The folder of a batch and what its journal says. Throws GatewayError usage if it is not one. */
 export async function readBatchFolder(
   outdir: string,
   { io, ui }: Context,

@@ -181,6 +181,6 @@ async function saveWhole(document: JsonObject, saveReply: SaveReply | undefined,
   if (path === undefined) throw failure;
   const short = Object.entries(document).filter(([, value]) => (lineOf(value)?.length ?? Infinity) <= mostLength);
   const warnings = Array.isArray(document['warnings']) ? document['warnings'] : [];
-  const told = `the result is too long for a line: write it out with gateway-cli recover ${shellWord(path)}`;
-  return JSON.stringify({ ...Object.fromEntries(short), warnings: [...warnings, told] });
+  const warning = `the result is too long for a line: write it out with gateway-cli recover ${shellWord(path)}`;
+  return JSON.stringify({ ...Object.fromEntries(short), warnings: [...warnings, warning] });
 }

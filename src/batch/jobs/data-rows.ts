@@ -28,7 +28,7 @@ export interface DataFile {
   /** The folder against which the rows' files are read. */
   folder: string;
   /**
-   * The rows in their order. A row that is none goes to `onFault` as GatewayError usage that names file and line, and is passed
+   * The rows in their order. A line that is not a row goes to `onFault` as GatewayError usage with file and line, and is passed
    * over; without `onFault` it is thrown.
    */
   rows(onFault?: (error: unknown) => void): AsyncGenerator<DataRow, void>;
@@ -100,7 +100,7 @@ function formatOf(path: string, typed: string | undefined): DataFormat {
   );
 }
 
-/** What becomes of a fault that nobody collects. */
+/** Without a collector, the first fault is thrown. */
 export function rethrow(error: unknown): never {
   throw error;
 }

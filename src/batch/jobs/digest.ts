@@ -31,14 +31,14 @@ export interface Digest {
   request: string;
   /** Whether something in it is still to be fetched. */
   hasUrls: boolean;
-  /** Length of what was hashed: that of the body; infinite where files or URLs stand in it. */
+  /** Length of the body; infinite if it has files or URLs. */
   characters: number;
 }
 
 /**
  * The hash of the canonical request: path and body with sorted keys, files by their content, what is still to be fetched by its
  * URL, and where it goes if that is not where the batch goes. Two requests that would send the same bytes have the same one, as
- * long as a URL names the same bytes. `onBytes` is told of each piece of a file. Throws what the system says of an unreadable file.
+ * long as a URL names the same bytes. `onBytes` is called for each piece of a file. Throws the system's error for an unreadable file.
  */
 export async function digestRequest(
   { path, body, origin }: { path: string; body: Body; origin?: string | undefined },

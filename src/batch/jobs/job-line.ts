@@ -10,12 +10,12 @@ import { bodyFlags, connectionFlags, rootFlags } from '../../cli/flags/shared.ts
 
 type Flag = FlagTable[string];
 
-/** Flags whose file may stand in a job as JSON itself. */
+/** Flags of a file whose JSON a job can hold itself. */
 const jsonKeys = new Set(['tools', 'toolConfig', 'contents', 'messages', 'schema', 'body', 'vars']);
 
 const { profile } = rootFlags;
 const { model } = connectionFlags;
-// Of --no-vars stands "vars": false in a job.
+// A job says "vars": false in place of --no-vars.
 const { noVars: _, ...bodyKeys } = bodyFlags;
 const { attach, responseMime, schema } = textFlags;
 const { aspect, size } = imageFlags;
@@ -69,7 +69,7 @@ export function readJobLine(text: string, line: number, rules: JobRules): Job | 
   return at(rules.file, line, () => readJob(parseObject(text), line, rules));
 }
 
-/** The job of one line of `--prompts`; a byte order mark of the file is no part of its first prompt. */
+/** The job of one line of `--prompts`; a byte order mark of the file is not part of its first prompt. */
 export function readPromptLine(text: string, line: number, rules: JobRules): Job | undefined {
   if (text.trim() === '') return undefined;
   const prompt = line === 1 ? text.replace(/^\uFEFF/, '') : text;
@@ -218,7 +218,7 @@ function readOne(name: string, value: JsonValue, flag: Flag): unknown {
   }
   if (typeof value === 'string') return parse(value);
   if (typeof value === 'number') return parse(String(value));
-  // What a flag takes as JSON in a word may stand here as it is: "metadata": {"user_id": "ci"}.
+  // What a flag takes as JSON text can be JSON here: "metadata": {"user_id": "ci"}.
   if (isObjectOrList && !Array.isArray(value)) return parse(JSON.stringify(value));
   throw usageError(`"${name}" is text or a number`);
 }

@@ -95,7 +95,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
     const key = JSON.stringify([command, model, profile]);
     const known = settings.get(key);
     if (known) return known;
-    // Warnings of the settings are told once, not once a model.
+    // Warnings of the settings are printed once, not once a model.
     const from = settings.size === 0 ? context : { ...context, ui: silent };
     const read = readSettings(withJob(flags, values), from, uses[command]);
     settings.set(key, read);
@@ -114,7 +114,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
         const elsewhere = origin === batchOrigin ? undefined : origin;
         const digest = await digestRequest({ ...built.post, body: withoutLane(built), origin: elsewhere }, onHashed);
         const fetchInputs = (deadline: Deadline): Promise<BuiltRequest> => {
-          // What the inputs warn of is told once.
+          // The inputs have warned before.
           own.input.report.warnings.length = 0;
           return build(job, { ...parts, fetchUrl: openFetchUrl(found, () => deadline) });
         };
@@ -219,7 +219,7 @@ function createJobContexts(batch: Context, folders: JobFolders): (command: strin
     const own = {
       ...common,
       report,
-      // Of what a job says only its warnings are kept, and they stand in its result.
+      // Only the warnings of a job are kept: they are in its result.
       ui: { ...batch.ui, ...silent, warn: async (text: string) => void report.warnings.push(batch.ui.redact(text)) },
       atEnd: (cleanup: () => Promise<void>) => void cleanups.unshift(cleanup),
     };

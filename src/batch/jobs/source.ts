@@ -33,7 +33,7 @@ export interface JobSource {
   /** What to type for a blank without a value, where it is not a key of a job. */
   adviseBlank?: (name: string) => string;
   /**
-   * The jobs in their order. A line that is none goes to `onFault` as GatewayError usage that names file and line, and is
+   * The jobs in their order. A line that is not a job goes to `onFault` as GatewayError usage with file and line, and is
    * passed over; without `onFault` it is thrown.
    */
   jobs(onFault?: (error: unknown) => void): AsyncGenerator<Job, void>;
@@ -196,7 +196,7 @@ async function readDefaultsFlag(
   return readDefaults(isObject(value) ? value : {}, jobKeys, isRows);
 }
 
-/** What is wrong with the lines of a job file: all of it is told at once, not one line a run. */
+/** What is wrong with the lines of a job file, reported together and not one line a run. */
 export interface LineErrors {
   /** Takes the mistake of one line; anything else is thrown. */
   add: (error: unknown) => void;
@@ -208,11 +208,11 @@ export interface LineErrors {
   throwIfAny(): void;
 }
 
-/** So many mistakes are told one by one. */
+/** So many mistakes are reported one by one. */
 const mostTold = 10;
 
 /**
- * Collects mistakes whose messages begin with the file's name and a line number. The same one in many rows is told once: it is
+ * Collects mistakes whose messages begin with the file's name and a line number. The same one in many rows is reported once: it is
  * that of their template.
  */
 export function collectLineErrors({ name: file, adviseBlank }: JobSource): LineErrors {

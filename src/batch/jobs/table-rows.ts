@@ -9,7 +9,7 @@ export interface Row {
   columns: JsonObject;
 }
 
-/** A row as it was read: one that is none is passed over. */
+/** A row, or why the line is not one. */
 export type ReadRow = Row | { error: Error };
 
 /** CSV, whose cells commas divide, or the semicolons of some spreadsheets; or TSV. Quoted cells hold what they like. */
@@ -76,7 +76,7 @@ async function* recordsOf(texts: AsyncGenerator<string, void>, delimiter = ','):
   }
 }
 
-/** How often a character stands outside of quoted cells. */
+/** How often a character is outside of quoted cells. */
 function countOf(character: string, line: string): number {
   return line.replaceAll(/"[^"]*"/g, '').split(character).length - 1;
 }

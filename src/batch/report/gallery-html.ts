@@ -28,7 +28,7 @@ export interface CardPicture {
   hidden?: string | undefined;
 }
 
-/** Longer texts are cut: the whole ones stand in results.jsonl. */
+/** Longer texts are cut: results.jsonl has them whole. */
 const mostText = 2000;
 
 const style = `
@@ -86,7 +86,7 @@ function policy(): string {
   ].join('; ');
 }
 
-/** What the page tells of the whole batch. */
+/** What the page says of the whole batch. */
 export interface GalleryFacts {
   title: string;
   counts: Counts;

@@ -117,7 +117,7 @@ async function copyImage(
   { folder, building }: { folder: string; building: string },
 ): Promise<JsonValue> {
   const name = isObject(image) ? imageNameOf(image['path']) : undefined;
-  // Anything else is no picture of the batch's own folder: the line stays as it is.
+  // Anything else is not an image of the batch's own folder: the line stays as it is.
   if (name === undefined) return image;
   const from = join(folder, batchFiles.images, name);
   const stem = basename(name, extname(name));

@@ -20,7 +20,7 @@ export interface ReportWriter {
   foot(): string;
 }
 
-/** What a number looks like; as text of a table it is no formula either. */
+/** A negative number, which is not a formula. */
 const negative = /^-\d+(\.\d+)?$/;
 /** Spreadsheets may pass over what is blank or invisible in front of a formula. */
 const formula = /^[\t\r]|^[\s\p{C}]*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;

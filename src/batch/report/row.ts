@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { imageNameOf } from '../folder/folder.ts';
 import { batchFiles, type JobError } from '../types.ts';
 
-/** Where a job of a report stands. */
+/** The state of a job in a report. */
 export const rowStates = ['done', 'failed', 'unknown', 'pending'] as const;
 
 export type RowState = (typeof rowStates)[number];
@@ -86,7 +86,7 @@ const behind = ['attempts', 'durationMs'] as const;
 /** Stand in every table, whatever the jobs have. */
 const always = new Set(['id', 'state']);
 
-/** Columns stand in a table where at least one job has a value for them. */
+/** A table has a column if at least one job has a value for it. */
 export function findColumns(): ColumnFinder {
   const names = {
     vars: new Set<string>(),

@@ -102,7 +102,7 @@ export async function tellUnread({ unread, torn }: { unread: number; torn?: bool
   );
 }
 
-/** Results that are gone and results that are nobody's: nothing here loses or invents them, so something else did. */
+/** Results that are missing, and results of no job: this program neither loses nor adds them, so another one did. */
 export async function tellArranged(
   { missing, unknownJobs }: { missing: number; unknownJobs: number },
   { ui }: Context,
@@ -145,7 +145,7 @@ export function incompleteStep({ incomplete }: Counts): string | undefined {
   return `${countOf(incomplete, 'answer')} may not be whole; to send them again: the same command with --retry-incomplete, and more maxTokens`;
 }
 
-/** Whoever pays again for what is unknown shall know that its reply may be there. */
+/** Before the user pays again for an unknown job: its reply may be in a recovery file. */
 export async function tellKept({ unknown }: Counts, beganAt: number | undefined): Promise<string | undefined> {
   if (unknown === 0 || beganAt === undefined) return undefined;
   const { isReplySavedSince } = await import('../../cli/run/recovery.ts');

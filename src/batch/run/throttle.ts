@@ -22,10 +22,10 @@ export function createPacer(
   };
 }
 
-/** What one job has to do with the gate. */
+/** The part of the gate that one job uses. */
 type JobGate = Pick<SharedGate, 'enter' | 'close' | 'allowRetry'>;
 
-/** The gate of one job, through which every attempt goes: the first one had its turn before it was written down as sent. */
+/** The gate of one job, which each of its attempts enters. The first one had its turn before it was recorded as sent. */
 export function paceRetries(gate: JobGate, pace: Pacer, lock: Pick<Lock, 'check'>): JobGate {
   let isFirst = true;
   return {
@@ -41,7 +41,7 @@ export function paceRetries(gate: JobGate, pace: Pacer, lock: Pick<Lock, 'check'
   };
 }
 
-/** A job that finds no descriptor left may be paid for and lost: there are fewer at once instead. */
+/** Fewer jobs at once if there are too few descriptors: a job without one may be paid for and lost. */
 export async function limitToFiles(wanted: number, { ui }: Context): Promise<number> {
   const files = await countOpenFiles();
   if (files === undefined || jobsWithin(files) >= wanted) return wanted;
@@ -57,23 +57,23 @@ export interface OpenFiles {
   now: number;
 }
 
-/** A job has a connection, a file that it sends and two pictures that are being written, at most times. */
+/** A job has a connection, a file that it sends and two images that are being written, at most times. */
 const each = 4;
 
 /** For journal, results, lock, look-ups of names, and what Node opens itself. */
 const spare = 32;
 
-/** So many jobs may be under way at once; one in any case. */
+/** So many jobs can be in flight at once, and at least one. */
 export function jobsWithin({ most, now }: OpenFiles): number {
   return Math.max(1, Math.floor((most - now - spare) / each));
 }
 
-/** Under this limit so many jobs may be under way. */
+/** The limit under which so many jobs can be in flight. */
 export function filesFor(jobs: number, { now }: OpenFiles): number {
   return now + spare + jobs * each;
 }
 
-/** Linux alone tells. Undefined where nobody does, or where there is no limit. */
+/** Undefined on systems other than Linux, and without a limit. */
 export async function countOpenFiles(): Promise<OpenFiles | undefined> {
   try {
     const [limits, open] = await Promise.all([readFile('/proc/self/limits', 'utf8'), readdir('/proc/self/fd')]);
@@ -84,7 +84,7 @@ export async function countOpenFiles(): Promise<OpenFiles | undefined> {
   }
 }
 
-/** Work of one turn of the event loop, in ms: what comes behind it waits for turns of its own. */
+/** The longest work in one turn of the event loop, in ms. What is left waits for turns of its own. */
 const longestMs = 2;
 
 /**

@@ -20,7 +20,7 @@ import { isTaken, sendReply } from './http/send.ts';
 import { createOfflineHandler, type OfflineOptions } from './offline-handler.ts';
 import { Problem, problemReply } from './problem.ts';
 import { checkCaller } from './service.ts';
-import { listen } from './listen.ts';
+import { type App, listen } from './listen.ts';
 
 /** Options of a gateway. */
 export interface AppOptions extends OfflineOptions, Allowed {
@@ -58,12 +58,13 @@ const defaultMaxBody = 128 * 2 ** 20;
 const ownNames: OptionNames = { specOnly: 'specOnly', headerNames: 'headerNames', hosts: 'hosts', origins: 'origins' };
 
 /** The local gateway as a `node:http` request listener, not listening yet: all formats, and GET /healthz. */
-export function createApp(options: AppOptions = {}): RequestListener {
+export function createApp(options: AppOptions = {}): App {
   const { specOnly = false, maxBody = defaultMaxBody, headerNames = {}, elapsed = monotonic } = options;
   const { everyPath = false, handler = createOfflineHandler(options), optionNames = ownNames } = options;
   const checked = { key: options.key, headerNames, specOnly, everyPath, maxBody, budget: createBudget(maxBody) };
   const settings: Settings = { ...options, ...checked, optionNames, elapsed, handler };
-  return (request, response) => void serve(request, response, settings);
+  const app: RequestListener = (request, response) => void serve(request, response, settings);
+  return Object.assign(app, { close: () => handler.close?.() });
 }
 
 /** One exchange. It never throws: a failing handler must not stop the server. */

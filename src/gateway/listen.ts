@@ -16,6 +16,9 @@ export interface Listening {
   close(drainMs?: number): Promise<void>;
 }
 
+/** What answers requests; `close` ends what goes on between them. */
+export type App = RequestListener & { close?: () => void };
+
 /** Where to listen: port 0 picks a free one. */
 export interface ListenOptions {
   port?: number | undefined;
@@ -35,10 +38,7 @@ const serverOptions = {
 const maxConnections = 2048;
 
 /** Starts serving an app on loopback, or where `host` says. Throws GatewayError not-sent when the port cannot be had. */
-export async function listen(
-  app: RequestListener,
-  { port = 0, host = '127.0.0.1' }: ListenOptions = {},
-): Promise<Listening> {
+export async function listen(app: App, { port = 0, host = '127.0.0.1' }: ListenOptions = {}): Promise<Listening> {
   const server = createServer(serverOptions, app);
   server.maxConnections = maxConnections;
   // A caller keeps its connection for the next request: the server that closes would wait for it.
@@ -59,7 +59,10 @@ export async function listen(
     localUrl: `http://${reachableHost(host, address)}:${actual}`,
     port: actual,
     isLoopback: address === '::1' || address.startsWith('127.'),
-    close: (drainMs = 5000) => close(server, drainMs),
+    close: async (drainMs = 5000) => {
+      await close(server, drainMs);
+      app.close?.();
+    },
   };
 }
 

@@ -37,14 +37,15 @@ const countedRequests = 10_000;
 
 /** Answers by the offline models: local-text, local-chat, local-image, local-edit and the fault models. */
 export function createOfflineHandler(options: OfflineOptions): Handler {
-  const handler = createHandler(options);
-  return (request) =>
+  const { handler, close } = createHandler(options);
+  const answer: Handler = (request) =>
     handler(request).catch((error: unknown) => {
       throw error instanceof Violation ? request.format.violation(error.path, error.breach) : error;
     });
+  return Object.assign(answer, { close });
 }
 
-function createHandler(options: OfflineOptions): Handler {
+function createHandler(options: OfflineOptions): { handler: Handler; close: () => void } {
   const { pace = 0, varied = false, faultDelay = defaultFaultDelay, rules, script } = options;
   const level = options.specOnly ? 'spec' : (rules?.level ?? (options.refuseUnknown ? 'strict' : 'lenient'));
   const countAttempt = createCounter();
@@ -74,7 +75,7 @@ function createHandler(options: OfflineOptions): Handler {
     answer: (request, handle, body) =>
       respond(request, handle, { body, id: idOf(request, JSON.stringify(body)), inBatch: true }),
   });
-  return async (request) => {
+  const handler: Handler = async (request) => {
     const { route } = request;
     const act = route?.batch?.[request.method];
     if (act) return act(request, batches);
@@ -85,6 +86,7 @@ function createHandler(options: OfflineOptions): Handler {
     const id = idOf(request, route.form ? JSON.stringify(body) : bytes);
     return respond(request, route.handle, { body, id, inBatch: false });
   };
+  return { handler, close: () => batches.close() };
 }
 
 /** A parsed body, and an id that equal requests share. */

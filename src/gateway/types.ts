@@ -67,7 +67,11 @@ export interface Reply {
 export type BodyHandler = (request: GatewayRequest, body: JsonObject, context: RequestContext) => Promise<Reply>;
 
 /** Answers requests: the offline models, an upstream gateway, a recording. Throws Problem for a mistake of the caller. */
-export type Handler = (request: GatewayRequest) => Promise<Reply>;
+export interface Handler {
+  (request: GatewayRequest): Promise<Reply>;
+  /** Ends what goes on between requests. */
+  close?: () => void;
+}
 
 /** What the log learns of one request; never a header, a query or a body. */
 export interface LogEntry {

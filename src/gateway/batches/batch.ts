@@ -67,6 +67,8 @@ export interface Batch extends Pick<BatchJob, 'about' | 'model' | 'total'> {
   /** How often it is not found after its creation. */
   hidden: number;
   stop: AbortController;
+  /** Whether it is deleted, or the gateway has closed. */
+  isDropped: boolean;
 }
 
 /** Answers one request of a batch as it is answered alone. Throws Problem. */
@@ -97,6 +99,7 @@ export function startBatch(id: string, job: BatchJob, options: BatchOptions): Ba
     errors: createSpool(),
     hidden: fault.hiddenReads ?? 0,
     stop: new AbortController(),
+    isDropped: false,
   };
   void run(batch, job, options).catch((error: unknown) => {
     batch.failure = error instanceof Problem ? error : new Problem(500, messageOf(error));
@@ -113,6 +116,14 @@ export function cancelBatch(batch: Batch): void {
   batch.stop.abort();
 }
 
+/** Ends the work on a batch that is not wanted any more. */
+export function dropBatch(batch: Batch): void {
+  batch.isDropped = true;
+  batch.stop.abort();
+  batch.results.close();
+  batch.errors.close();
+}
+
 async function run(batch: Batch, job: BatchJob, options: BatchOptions): Promise<void> {
   const { fault, stop } = batch;
   await pause(options.delay / 2, stop.signal);
@@ -124,6 +135,7 @@ async function run(batch: Batch, job: BatchJob, options: BatchOptions): Promise<
   for await (const line of fault.swapsLines ? swapped(job.lines()) : job.lines()) {
     const opened = job.open(line);
     const result = await resultOf(opened, { batch, job, index: index++, answer: options.answer });
+    if (batch.isDropped) return;
     batch.counts[result.end]++;
     const bytes = Buffer.from(`${JSON.stringify(job.write(opened.label, result))}\n`);
     const spool = job.splitsErrors && result.end !== 'succeeded' ? batch.errors : batch.results;

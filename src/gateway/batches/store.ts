@@ -1,5 +1,5 @@
 import type { FormatName, GatewayRequest, Reply } from '../types.ts';
-import { type Batch, type BatchJob, type BatchOptions, cancelBatch, startBatch } from './batch.ts';
+import { type Batch, type BatchJob, type BatchOptions, dropBatch, startBatch } from './batch.ts';
 import type { Spool } from './spool.ts';
 
 /** An uploaded file, or the results of a batch as one. */
@@ -23,6 +23,7 @@ interface Shelf<T> {
   find(id: string, format: FormatName): T | undefined;
   list(format: FormatName): T[];
   remove(id: string): void;
+  clear(): void;
 }
 
 /** The batches and files of a gateway, for as long as it runs. */
@@ -30,6 +31,8 @@ export interface Batches {
   start(id: string, job: BatchJob): Batch;
   all: Shelf<Batch>;
   files: Shelf<StoredFile>;
+  /** Drops everything, so that no work goes on when the gateway has closed. */
+  close(): void;
 }
 
 /** An action on batches or files. Its request's `model` is the group in its path. Throws Problem and Violation. */
@@ -49,11 +52,7 @@ export interface BatchRoute {
 const kept = 1000;
 
 export function createBatches(options: BatchOptions): Batches {
-  const all = createShelf<Batch>((batch) => {
-    cancelBatch(batch);
-    batch.results.close();
-    batch.errors.close();
-  });
+  const all = createShelf<Batch>(dropBatch);
   const files = createShelf<StoredFile>(({ purpose, spool }) => {
     if (purpose !== outputPurpose) spool.close();
   });
@@ -65,6 +64,10 @@ export function createBatches(options: BatchOptions): Batches {
     },
     all,
     files,
+    close() {
+      all.clear();
+      files.clear();
+    },
   };
 }
 
@@ -88,6 +91,9 @@ function createShelf<T extends { id: string; format: FormatName }>(drop: (item: 
     },
     list: (format) => [...items.values()].filter((item) => item.format === format).toReversed(),
     remove,
+    clear() {
+      for (const id of items.keys()) remove(id);
+    },
   };
 }
 

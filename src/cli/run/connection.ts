@@ -80,7 +80,7 @@ export async function openConnection(
   { forms, deadline = deadlineOnce(settings.timeoutMs.value, context.signal) }: OpenOptions = {},
 ): Promise<Connection> {
   const { connections, close } = await openConnectionsTo([{ settings, forms }], flags, context, deadline);
-  return { send: (connections[0] as Connection).send, close };
+  return { ...(connections[0] as Connection), close };
 }
 
 /** One of the gateways that a command asks. */

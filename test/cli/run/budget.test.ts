@@ -1,0 +1,136 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { scratchFolder } from '../../helpers/scratch.ts';
+import { imageReply, test, textReply } from '../../helpers/with-server.ts';
+
+const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+/** The text of a reply costs 0.000023. */
+const prices = ['--prices', '{"m":{"input":"1","output":"10"}}'];
+/** With a limit of 100 tokens a short request can cost between 0.00108 and 0.0011. */
+const limit = ['--max-tokens', '100'];
+
+interface Line {
+  type: string;
+  amount?: string;
+  unknown?: true;
+  tags?: object;
+  bounded?: boolean;
+}
+
+function place(amount: string) {
+  const cwd = scratchFolder();
+  const path = join(cwd, 'team.jsonl');
+  const lines = () =>
+    readFileSync(path, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Line);
+  return { cwd, flags: ['--budget', `./team.jsonl:${amount}`, ...prices], lines };
+}
+
+test('text reserves what it can cost, and its exact cost takes that place', async ({ server, cli }) => {
+  const { cwd, flags, lines } = place('1.00');
+  server.reply({ body: textReply('a') });
+  const ran = await cli(['text', 'hi', ...limit, ...flags, '--tag', 'team=docs', '--json'], { cwd });
+  expect([ran.code, ran.stderr]).toEqual([0, '']);
+  expect(JSON.parse(ran.stdout)).toMatchObject({ cost: { amount: '0.000023' }, tags: { team: 'docs' } });
+  expect(lines()).toMatchObject([
+    { type: 'budget' },
+    { type: 'limit', amount: '1.00' },
+    { type: 'reserved', bounded: true, command: 'text', model: 'm', lane: 'live', tags: { team: 'docs' } },
+    { type: 'spent', amount: '0.000023' },
+  ]);
+  const shown = await cli(['costs', 'report', '--budget', './team.jsonl', '--by', 'tag'], { cwd });
+  expect(shown.stdout).toBe('team=docs  1 request  0.000023 USD\ntotal      1 request  0.000023 USD\n');
+});
+
+test('a request that could pass the budget is not sent, and the error names it', async ({ cli }) => {
+  const { cwd, flags } = place('0.0001');
+  const ran = await cli(['text', 'hi', ...limit, ...flags], { cwd });
+  expect(ran).toMatchObject({ code: 13, stdout: '' });
+  expect(ran.stderr).toContain('could pass the budget ./team.jsonl: 0 of 0.0001 USD are spent\n');
+});
+
+test('a request without a bound is told', async ({ server, cli }) => {
+  const { cwd, flags, lines } = place('1.00');
+  server.reply({ body: textReply('a') });
+  const ran = await cli(['text', 'hi', ...flags], { cwd });
+  expect(ran.stderr).toContain(
+    'has no --max-tokens, so its cost is not bounded: it can pass the budget ./team.jsonl\n',
+  );
+  expect(lines()).toContainEqual(expect.objectContaining({ type: 'reserved', bounded: false }));
+});
+
+test('an attempt that may have been billed, and its retry, count as two requests; a refused one costs nothing', async ({
+  server,
+  cli,
+}) => {
+  const { cwd, flags, lines } = place('1.00');
+  server.reply({ status: 429, headers: { 'retry-after': '0' }, body: {} });
+  server.reply({ status: 500, headers: { 'retry-after': '0' }, body: {} });
+  server.reply({ body: textReply('a') });
+  expect((await cli(['text', 'hi', ...limit, ...flags], { cwd })).code).toBe(0);
+  server.reply({ status: 400, body: {} });
+  expect((await cli(['text', 'hi', ...limit, ...flags], { cwd })).code).toBe(4);
+  const kinds = lines().map(({ type, unknown }) => (unknown ? `${type} unknown` : type));
+  expect(kinds.slice(2)).toEqual(['reserved', 'spent unknown', 'reserved', 'spent', 'reserved', 'freed']);
+});
+
+test('what a cache answers costs nothing, even when the budget is used up, and is told as saved', async ({
+  server,
+  cli,
+}) => {
+  const { cwd, flags } = place('0.0011');
+  const cache = ['--record', 'kept', '--replay', 'kept'];
+  server.reply({ body: textReply('a') });
+  for (const code of [0, 0]) expect((await cli(['text', 'hi', ...limit, ...flags, ...cache], { cwd })).code).toBe(code);
+  const { stdout } = await cli(['costs', 'report', '--budget', './team.jsonl', '--json'], { cwd });
+  expect(JSON.parse(stdout)).toMatchObject({
+    totals: [{ requests: 1, amount: '0.000023', savedRequests: 1, saved: '0.000023' }],
+  });
+});
+
+test('several images are paid for one by one, from the same ledger', async ({ server, cli }) => {
+  const { cwd, flags, lines } = place('1.00');
+  const counts = { promptTokenCount: 3, candidatesTokenCount: 1290, totalTokenCount: 1293 };
+  const usageMetadata = { ...counts, candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1290 }] };
+  const reply = { ...imageReply({ mimeType: 'image/png', data: pixel }), usageMetadata };
+  for (let n = 0; n < 3; n++) server.reply({ body: reply });
+  expect(
+    (await cli(['image', 'gen', 'hi', '-n', '3', ...flags, '--prices', '{"m":{"input":"1","image":"0.04"}}'], { cwd }))
+      .code,
+  ).toBe(0);
+  expect(lines().filter(({ type }) => type === 'spent')).toMatchObject(Array(3).fill({ amount: '0.040003' }));
+  expect(readdirSync(cwd).filter((name) => name.includes('.lock'))).toEqual([]);
+});
+
+test('a batch stops before the job that could pass the budget, and goes on with a greater one', async ({
+  server,
+  cli,
+}) => {
+  const { cwd, flags } = place('0.0011');
+  const batch = (...more: string[]) =>
+    cli(['batch', '--prompts', '-', '-o', 'out', '--concurrency', '1', '--defaults', '{"maxTokens":100}', ...more], {
+      cwd,
+      stdin: 'a\nb\nc\n',
+    });
+  server.reply({ body: textReply('a') });
+  const stopped = await batch(...flags);
+  expect(stopped.code).toBe(13);
+  expect(stopped.stderr).toContain('stopped: the next request could pass the budget ./team.jsonl: ');
+  for (let n = 0; n < 2; n++) server.reply({ body: textReply('a') });
+  expect((await batch('--budget', './team.jsonl:1', ...prices)).code).toBe(0);
+  const { stdout } = await cli(['costs', '--budget', './team.jsonl', '--json'], { cwd });
+  expect(JSON.parse(stdout)).toMatchObject({ budgets: [{ spent: '0.000069', limit: '1', left: '0.999931' }] });
+});
+
+test.for([
+  [['--budget', 'team'], 'not a budget: "team"'],
+  [['--budget', 'team:1', '--prices', '{}'], '--budget: the model m has no price'],
+  [['--tag', 'team'], "--tag takes key=value, not 'team'"],
+] as const)('%j is refused before anything is sent', async ([flags, message], { cli }) => {
+  const ran = await cli(['text', 'hi', ...flags], { cwd: scratchFolder() });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain(message);
+});

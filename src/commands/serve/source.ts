@@ -227,6 +227,8 @@ async function surveyProfile(profile: string, { proxy, systemCa }: SourceFlags, 
     throw usageError(`profile ${profile} has no baseUrl`, `gateway-cli config set baseUrl <url> --profile ${profile}`);
   }
   for (const warning of text.warnings) await ui.warn(warning);
+  if (text.budget !== undefined)
+    await ui.warn(`what is passed on to profile ${profile} is not counted in its budget ${text.budget.value}`);
   return survey;
 }
 

@@ -223,12 +223,10 @@ async function surveyProfile(profile: string, { proxy, systemCa }: SourceFlags, 
     throw unknownProfile(fromFlag('--upstream', profile) as Sourced<string>, config);
   const survey = surveyUses({ flags: { profile, proxy, systemCa }, env, config });
   const { text } = survey;
-  if (text.baseUrl === undefined) {
+  if (text.baseUrl === undefined)
     throw usageError(`profile ${profile} has no baseUrl`, `gateway-cli config set baseUrl <url> --profile ${profile}`);
-  }
-  for (const warning of text.warnings) await ui.warn(warning);
-  if (text.budget !== undefined)
-    await ui.warn(`what is passed on to profile ${profile} is not counted in its budget ${text.budget.value}`);
+  const uncounted = text.budget && `what is passed on to profile ${profile} is not counted in its budget`;
+  for (const warning of [...text.warnings, uncounted]) if (warning !== undefined) await ui.warn(warning);
   return survey;
 }
 

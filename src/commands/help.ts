@@ -19,7 +19,7 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
   setExamples(command, ['gateway-cli help exit-codes', 'gateway-cli help image gen']);
   setNotes(command, ['Topics:', Object.entries(topicSummaries)]);
   addFlags(command, 'Flags', {
-    recipe: { flags: '--recipe <name>', text: 'print a file to copy, of the topic batch or ci' },
+    recipe: { flags: '--recipe <name>', text: 'print a file to copy, of the topic batch, ci or recipes' },
   });
   return async ({ io, root, report }, [name = ''], flags) => {
     if (!topics.includes(name)) throw unknownTopic(name);

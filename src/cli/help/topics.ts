@@ -11,6 +11,7 @@ export const topicSummaries: Readonly<Record<string, string>> = {
   images: 'output files, input files, recovery',
   library: 'the client as a Node package',
   output: 'the JSON document, key by key',
+  recipes: 'commit messages, editors, make, pre-commit',
   recording: 'recorded exchanges: replays, a cache',
   serve: 'the local gateway, offline models',
   services: 'six services, three formats, headers, profiles, models',

@@ -18,7 +18,7 @@ import { readKey } from '../../settings/key.ts';
 import type { SettingsSurvey, KeySource } from '../../settings/types.ts';
 import type { RetryPolicy } from '../../transport/retry.ts';
 import type { Exchange, Transport } from '../../transport/types.ts';
-import { laneOf, openFallback } from './lane.ts';
+import { flexPolicy, openFallback } from './lane.ts';
 import type { Context } from '../context.ts';
 import { isCache, replayedFolder } from '../flags/shared.ts';
 import { readFileOrPipe, readTextFlag } from '../input/input-files.ts';
@@ -98,7 +98,7 @@ export async function openConnectionsTo(
 ): Promise<{ connections: Pick<Connection, 'send' | 'pay'>[]; close(): Promise<void> }> {
   const pays = await openBudgets(gateways, flags, context);
   const { exchanges, keyed } = await openKeyed(gateways, flags, { context, deadline });
-  const fallback = openFallback(context);
+  const fallback = flags.laneFallback === 'live' ? openFallback(context) : undefined;
   const connections = gateways.map(({ settings, forms }, at) => {
     const options: ClientOptions = {
       ...gatewayOf(settings, context, forms),
@@ -108,15 +108,16 @@ export async function openConnectionsTo(
       onRetry: (notice) => logRetry(notice, context),
       ...keyed[at],
     };
-    const { policy, goesOnLive } = laneOf(flags, settings);
+    const isFlex = settings.lane.value === 'flex';
+    const policy = isFlex ? flexPolicy(flags) : {};
     const send = createSend(options, { exchanges, settings, context, deadline, policy });
-    return { send: goesOnLive ? fallback.wrap(send) : send, pay: pays[at] };
+    return { send: isFlex && fallback ? fallback.wrap(send) : send, pay: pays[at] };
   });
   return {
     connections,
     async close() {
       await exchanges.close();
-      await fallback.note();
+      await fallback?.note();
     },
   };
 }

@@ -3,7 +3,6 @@ import { formatFacts } from '../../formats/format.ts';
 import type { PostOrGet } from '../../client/post.ts';
 import type { RetryNotice } from '../../transport/retry-types.ts';
 import type { RetryPolicy } from '../../transport/retry.ts';
-import type { SettingsSurvey } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import type { Connection } from './connection.ts';
 import type { ConnectionFlags } from './settings.ts';
@@ -11,19 +10,9 @@ import type { ConnectionFlags } from './settings.ts';
 /** The service refuses requests of the flex lane while it is busy: they are retried for long. */
 const flexBusy = { busyRetries: 60, maxWaitMs: 900_000 };
 
-/** How requests of the lane are retried, and whether they go on at full price. */
-export function laneOf(
-  { retries, retryMaxTime, laneFallback }: ConnectionFlags,
-  { lane }: SettingsSurvey,
-): { policy: Partial<RetryPolicy>; goesOnLive: boolean } {
-  if (lane.value === 'flex') {
-    const busyRetries = retries ?? flexBusy.busyRetries;
-    return {
-      policy: { busyRetries, maxWaitMs: retryMaxTime ?? flexBusy.maxWaitMs },
-      goesOnLive: laneFallback === 'live',
-    };
-  }
-  return { policy: {}, goesOnLive: false };
+/** How requests of the flex lane are retried. */
+export function flexPolicy({ retries, retryMaxTime }: ConnectionFlags): Partial<RetryPolicy> {
+  return { busyRetries: retries ?? flexBusy.busyRetries, maxWaitMs: retryMaxTime ?? flexBusy.maxWaitMs };
 }
 
 /** `--lane-fallback live` of a command: all of its connections are counted together. */

@@ -22,6 +22,8 @@ export interface Service {
   formats: Readonly<Partial<Record<Use, FormatName>>>;
   /** In what it differs from others of its format. */
   quirks: Omit<Quirks, 'service'>;
+  /** It has no batch API. */
+  lacksBatches?: true;
   /** It takes requests without a key. */
   isKeyless?: true;
   /** The headers of the key in the content format, and of the version in the messages format. Lower case. */
@@ -102,6 +104,7 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     title: 'OpenRouter',
     baseUrl: 'https://openrouter.ai/api',
     formats: { text: 'completions', chat: 'completions', image: 'completions', edit: 'completions' },
+    lacksBatches: true,
     quirks: { includeUsage: true },
     headerNames: vendorHeaderNames,
     auth: 'bearer',
@@ -119,6 +122,7 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     title: 'Ollama',
     baseUrl: 'http://127.0.0.1:11434',
     formats: { text: 'completions', chat: 'completions' },
+    lacksBatches: true,
     quirks: { includeUsage: true },
     isKeyless: true,
     headerNames: vendorHeaderNames,

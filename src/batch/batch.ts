@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import type { Action, Context } from '../cli/context.ts';
 import type { BatchFlags, Batch, BatchHooks } from './run/types.ts';
@@ -71,6 +72,9 @@ export async function runBatch(
   context: Context,
   hooks: BatchHooks = {},
 ): Promise<void> {
+  // A run that waits for hours holds little memory.
+  if (flags.lane === 'batch')
+    for (const flag of ['--semi-space-growth-factor=1', '--optimize-for-size']) setFlagsFromString(flag);
   const startedAt = context.io.elapsed();
   const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
   await refuseTypo(words, context);
@@ -197,6 +201,8 @@ export async function finishBatch(batch: EndedBatch, { stop, failure }: BatchEnd
   const counts = countJobs(state.index, { jobs: plan.jobs, inFile: true });
   const ending = failure ?? (stop === 'signal' ? context.signal.reason : undefined);
   const exitCode = ending instanceof GatewayError ? ending.exitCode : undefined;
+  // What goes on at the service is no failure of a run that does not wait for it.
+  const outcome = exitCodeOf(batch.flags.wait === false ? { ...counts, submitted: 0 } : counts);
   const summary = summaryDocument({
     counts,
     skipped: plan.jobs - plan.toSend,
@@ -205,7 +211,7 @@ export async function finishBatch(batch: EndedBatch, { stop, failure }: BatchEnd
     durationMs: context.io.elapsed() - batch.startedAt,
     outdir: shownPath(outdir, context.io.cwd),
     failures: state.failures,
-    exitCode: ending === undefined ? undefined : (exitCode ?? outcomes.internal.code),
+    exitCode: ending === undefined ? outcome : (exitCode ?? outcomes.internal.code),
   });
   context.report.own = summary;
   await batch.lock.confirm();
@@ -220,7 +226,7 @@ export async function finishBatch(batch: EndedBatch, { stop, failure }: BatchEnd
   const cut = incompleteStep(counts);
   if (cut) await context.ui.note(cut);
   await tellFailures(batch, counts);
-  if (exitCodeOf(counts) !== outcomes.ok.code) {
+  if (outcome !== outcomes.ok.code) {
     const kept = await tellKept(counts, state.beganAt);
     throw failed(counts, { stop, kept }, batch);
   }

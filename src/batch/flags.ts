@@ -1,5 +1,5 @@
 import { usageError } from '../errors.ts';
-import { type FlagTable, notAFlag, oneOf, whole } from '../cli/flags/flag.ts';
+import { duration, type FlagTable, notAFlag, oneOf, whole } from '../cli/flags/flag.ts';
 import { imageFlags } from '../cli/flags/format.ts';
 import { maxCost } from '../cli/flags/costs.ts';
 import { connectionFlags, outputFlags } from '../cli/flags/shared.ts';
@@ -49,6 +49,16 @@ export const batchFlags = {
   },
   retryUnknown: { flags: '--retry-unknown', text: 'also send again jobs that may already have been billed' },
   acceptChanges: { flags: '--accept-changes', text: 'send jobs again that changed since they were sent' },
+  wait: {
+    flags: '--no-wait',
+    text: 'with --lane batch: end after the jobs were submitted; the same command collects the results later',
+  },
+  poll: {
+    flags: '--poll <time>',
+    text: 'with --lane batch: the longest time between two looks at the service (default: 60s)',
+    parse: duration,
+    advanced: true,
+  },
   failFast: { flags: '--fail-fast', text: 'start no more jobs after the first failure' },
   maxFailures: {
     flags: '--max-failures <n>',

@@ -1,6 +1,7 @@
 import type { GatewayError } from '../errors.ts';
 import type { Certainty } from '../errors.ts';
 import type { Bound, Cost } from '../cost/types.ts';
+import type { PartRecord } from './lane/types.ts';
 import type { Usage } from '../formats/events.ts';
 
 /** The commands that a job can name. */
@@ -106,6 +107,8 @@ export interface JobRecord {
   /** The job's line in its file when it was sent, from 1. */
   line?: number | undefined;
   at: number;
+  /** Of `ready`: the mark of the part that it goes out with; `lane/types.ts` has its records. */
+  part?: string | undefined;
   /** Of `ready` and `sent`: what it can cost, where its model has a price. */
   bound?: Bound | undefined;
   requestedModel?: string | undefined;
@@ -119,7 +122,7 @@ export interface JobRecord {
   error?: JobError | undefined;
 }
 
-export type JournalRecord = RunRecord | JobRecord;
+export type JournalRecord = RunRecord | JobRecord | PartRecord;
 
 /** Jobs by where they stand. `pending` is what has not been sent yet. */
 export interface Counts {
@@ -130,6 +133,8 @@ export interface Counts {
   failed: number;
   unknown: number;
   pending: number;
+  /** Jobs that a batch of the service holds, if there are any. */
+  submitted?: number;
 }
 
 /** Told of each step of a job; tests end the process there. */
@@ -143,7 +148,8 @@ export type Step = (
     | 'result-written'
     | 'result-synced'
     | 'ended-written'
-    | 'ended-synced',
+    | 'ended-synced'
+    | `part-${'planned' | 'uploaded' | 'creating' | 'sent' | 'answered' | 'created' | 'polled' | 'downloaded' | 'ended'}`,
   id: string,
 ) => void;
 

@@ -135,6 +135,10 @@ export const tree: Tree = {
         summary: 'show the state of a batch',
         load: async () => (await import('../batch/report/status.ts')).batchStatusCommand,
       },
+      cancel: {
+        summary: 'end the jobs that go on at the service',
+        load: async () => (await import('../batch/lane/cancel.ts')).batchCancelCommand,
+      },
       merge: {
         summary: 'join the folders of all shards',
         load: async () => (await import('../batch/report/merge.ts')).batchMergeCommand,

@@ -11,8 +11,9 @@ import {
   requireSafeUrl,
   segmentBody,
   versionHeaders,
+  withLength,
 } from '../transport/request.ts';
-import type { HttpRequest } from '../transport/types.ts';
+import type { HttpRequest, RequestBody } from '../transport/types.ts';
 import { version } from '../version.ts';
 import type { AuthForm } from './client-types.ts';
 
@@ -55,7 +56,7 @@ export function createTarget(options: Omit<Target, 'baseUrl'> & { baseUrl: strin
 /** The HTTP request of a post or a GET: what `--dry-run` shows and what is sent. Throws GatewayError usage for an unsafe URL. */
 export function addressPost(target: Target, post: Omit<PostOrGet, 'format'>): HttpRequest {
   requireSafeUrl(target.baseUrl, { allowHttp: target.allowHttp, hasKey: target.key !== undefined });
-  const body = post.body && (post.form ? segmentForm(post.body) : segmentBody(post.body));
+  const body = bodyOf(post);
   const headers = {
     ...(body && { 'content-type': body.contentType ?? 'application/json' }),
     accept: post.accept ?? 'application/json',
@@ -67,9 +68,14 @@ export function addressPost(target: Target, post: Omit<PostOrGet, 'format'>): Ht
     method: body ? 'POST' : 'GET',
     url,
     ownHeaders: target.headers,
-    headers: Object.assign(headers, target.headers, keyHeaders(target, post.use)),
+    headers: Object.assign(headers, post.headers, target.headers, keyHeaders(target, post.use)),
     body: body ?? { segments: [], bytes: 0 },
   };
+}
+
+function bodyOf({ body, form, file }: Omit<PostOrGet, 'format'>): RequestBody | undefined {
+  if (file !== undefined) return { ...withLength([file]), contentType: file.file?.mimeType };
+  return body && (form ? segmentForm(body) : segmentBody(body));
 }
 
 /** The headers that authenticate, and that of the version; without a key the latter alone. */

@@ -66,6 +66,10 @@ export interface Encoded {
   /** Behind the path, without its `?`. */
   query?: string | undefined;
   body: Body;
+  /** In place of the body: a file, whose bytes are sent as they are. */
+  file?: Upload | undefined;
+  /** Headers of this request alone, lower-case names. */
+  headers?: Readonly<Record<string, string>> | undefined;
   /** The body is sent as a form: `multipart/form-data`. */
   form?: true | undefined;
   accept?: string | undefined;

@@ -1,6 +1,7 @@
 import { usageError } from '../errors.ts';
 import type { Use } from '../services.ts';
 import type { Ask, Encoded } from './ask.ts';
+import type { BatchFormat } from './batch-types.ts';
 import type { Body } from '../body.ts';
 import type { Decoder, TextRun } from './events.ts';
 import type { Turn } from './turns.ts';
@@ -143,6 +144,13 @@ export async function loadFormat(name: FormatName): Promise<Format> {
   if (name === 'content') return (await import('./content/format.ts')).content;
   if (name === 'messages') return (await import('./messages/format.ts')).messages;
   return (await import('./completions/format.ts')).completions;
+}
+
+/** Loads the batch API of a format. */
+export async function loadBatchFormat(name: FormatName): Promise<BatchFormat> {
+  if (name === 'content') return (await import('./content/batch.ts')).contentBatch;
+  if (name === 'messages') return (await import('./messages/batch.ts')).messagesBatch;
+  return (await import('./completions/batch.ts')).completionsBatch;
 }
 
 /** The size of a picture in a format that takes its longer side alone. Throws GatewayError usage for `WxH`. */

@@ -255,14 +255,15 @@ export const settings = {
   },
   lane: {
     kind: 'choice',
-    values: ['live', 'flex'],
+    values: ['live', 'flex', 'batch'],
     noun: 'lane',
     group: 'costs',
     flag: '--lane <lane>',
-    help: 'live, or flex: half price, slower, refused while the service is busy',
+    help: 'live, flex (half price, slower, refused while the service is busy), or of a batch: batch',
     advanced: true,
     key: 'lane',
-    description: 'How requests are sent: live, or flex (half price, slower).',
+    description:
+      'How requests are sent: live, flex (half price, slower), or batch: the batch API of the service, for batches alone.',
     examples: ['flex'],
     default: 'live',
     shown: 'if set',

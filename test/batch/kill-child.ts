@@ -29,6 +29,7 @@ let seen = 0;
 const hooks = {
   graceMs: 0,
   lease: leaseMs === undefined ? undefined : { leaseMs: Number(leaseMs), beatMs: Number(leaseMs) / 10 },
+  settleMs: 150,
   step(name: string) {
     if (name === step && ++seen === Number(nth)) process.kill(process.pid, 'SIGKILL');
   },
@@ -38,6 +39,7 @@ async function main(): Promise<void> {
     const command = {
       output: 'out',
       concurrency: 4,
+      ...(flags.includes('lane') && { lane: 'batch', poll: 20 }),
       ...(flags.includes('unknown') && { retryUnknown: true as const }),
     };
     await runBatch(['jobs.jsonl'], command, context, hooks);

@@ -24,7 +24,7 @@ export interface ChildOptions {
 
 /** Bundles the program of a child once; resolves with what starts it in a folder. */
 export async function childProgram(): Promise<
-  (folder: BatchFolder, server: CountingServer, options?: ChildOptions) => Child
+  (folder: BatchFolder, server: Pick<CountingServer, 'url'>, options?: ChildOptions) => Child
 > {
   const program = await bundle('test/batch/kill-child.ts');
   return (folder, server, { before = [], argv = ['none'], env = {} } = {}) => {

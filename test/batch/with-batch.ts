@@ -47,7 +47,7 @@ export const test = base.extend<{
 const jobsAndOut = ['jobs.jsonl', '-o', 'out'];
 
 /** The settings that lead to a server. */
-export function environmentFor({ url }: CountingServer): Record<string, string> {
+export function environmentFor({ url }: Pick<CountingServer, 'url'>): Record<string, string> {
   return { GATEWAY_BASE_URL: url, GATEWAY_API_KEY: canaryKey, GATEWAY_MODEL: 'm', GATEWAY_IMAGE_MODEL: 'm' };
 }
 

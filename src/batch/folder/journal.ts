@@ -12,6 +12,8 @@ import {
   type JournalRecord,
   type RunRecord,
 } from '../types.ts';
+import { addToPart, applyPart } from '../lane/parts.ts';
+import type { PartRecord } from '../lane/types.ts';
 import { readFileLines } from '../lines.ts';
 
 /**
@@ -33,6 +35,11 @@ export async function readJournal(folder: string): Promise<BatchState> {
         startRun(record, state, open);
         continue;
       }
+      if (record.type === 'part') {
+        state.lastAt = record.at;
+        applyPart(record, state);
+        continue;
+      }
       const bound = applyRecord(record, state, open);
       const counting = countCost(record, state, bound);
       if (counting) await counting;
@@ -50,6 +57,7 @@ export function newBatchState(): BatchState {
     usage: {},
     spending: { costs: [], unknown: 0, held: '0', dearest: '0' },
     held: new Map(),
+    parts: new Map(),
     failures: new Map(),
     lastAt: 0,
     torn: false,
@@ -94,7 +102,8 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): Bound
   state.lastAt = record.at;
   state.durationMs = open.earlierMs + Math.max(0, record.at - (state.run?.at ?? record.at));
   if (type === 'ready') {
-    open.ready.push(record);
+    if (record.part === undefined) open.ready.push(record);
+    else addToPart(record, state);
     return undefined;
   }
   take(
@@ -121,6 +130,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): Bound
     open.sent.push({ id, ...before, bound: record.bound });
   } else index.mark(row, 'incomplete', record.incomplete === true);
   index.setState(row, type);
+  index.mark(row, 'atService', false);
   index.setRequest(row, request);
   addUsage(state.usage, record.usage);
   if (type === 'failed' || type === 'unknown')
@@ -160,7 +170,7 @@ export async function* readJobRecords(folder: string): AsyncGenerator<JobRecord,
   for await (const lines of readFileLines(join(folder, batchFiles.journal)))
     for (const { text, whole } of lines) {
       const record = whole ? parseRecord(text) : undefined;
-      if (record && record.type !== 'run') yield record;
+      if (record && record.type !== 'run' && record.type !== 'part') yield record;
     }
 }
 
@@ -177,6 +187,7 @@ export function parseRecord(text: string): JournalRecord | undefined {
   if (!isObject(value)) return undefined;
   const { type, schema, id, request }: JsonObject = value;
   if (type === 'run') return schema === 'gateway-cli/journal@1' ? (value as unknown as RunRecord) : undefined;
+  if (type === 'part') return typeof value['mark'] === 'string' ? (value as unknown as PartRecord) : undefined;
   const isJob = jobTypes.has(type as string) && typeof id === 'string' && typeof request === 'string';
   return isJob ? (value as unknown as JobRecord) : undefined;
 }

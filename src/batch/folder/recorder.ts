@@ -10,6 +10,7 @@ import {
   type Step,
   type SaveReply,
 } from '../types.ts';
+import type { PartRecord } from '../lane/types.ts';
 import type { Lock } from './lock.ts';
 import { GatewayError } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
@@ -25,6 +26,8 @@ export interface Recorder {
   unsent(group: readonly JournalEntry[]): Promise<void>;
   /** Writes the result first, then, after `check`, the end to the journal. Resolves when both are synced. */
   ended(entry: JournalEntry, outcome: JobOutcome, check?: () => Promise<void> | undefined): Promise<void>;
+  /** Records of parts and of their jobs. Resolves when they are synced. */
+  parts(records: readonly (PartRecord | JobRecord)[]): Promise<void>;
   /** No more jobs begin: syncs what has ended without waiting for others. */
   flushWithoutDelay(): void;
   close(): Promise<void>;
@@ -58,7 +61,6 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
   // The ends first: the run's own record says that earlier results are no ends any more.
   for (const record of [...lostEnds, { ...run, results: results.size }]) journal.append(JSON.stringify(record));
   await journal.sync();
-
   function note(type: JobRecord['type'], group: readonly JournalEntry[]): void {
     const at = now();
     journal.append(
@@ -102,6 +104,7 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
       await journal.sync(gatherMs);
       step?.('ended-synced', id);
     },
+    parts: (records) => appendSynced(journal, records),
     flushWithoutDelay() {
       results.syncWithoutDelay();
       journal.syncWithoutDelay();
@@ -111,6 +114,11 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
       await results.close();
     },
   };
+}
+
+async function appendSynced(journal: SyncedFile, records: readonly object[]): Promise<void> {
+  journal.append(records.map((record) => JSON.stringify(record)).join('\n'));
+  await journal.sync();
 }
 
 /** What the journal keeps of an end. */
@@ -135,6 +143,12 @@ export function withLock(recorder: Recorder, lock: Pick<Lock, 'check' | 'confirm
         await recorder.ended(entry, { state: 'unsent' });
         throw error;
       });
+    },
+    async parts(records) {
+      await lock.check();
+      // The check comes after the write: a run that takes over after it finds the part in the journal.
+      await recorder.parts(records);
+      await lock.confirm();
     },
     async unsent(group) {
       await lock.check();

@@ -127,7 +127,8 @@ export async function findLostEnds(
   const places = await locateResults(folder, state.index, {
     see(row, result, offset) {
       // What is before that is the answer to what earlier runs sent.
-      if (offset < (state.run?.results ?? 0) || state.index.stateOf(row) !== 'sent') return undefined;
+      const isOpen = state.index.stateOf(row) === 'sent' || state.index.has(row, 'atService');
+      if (offset < (state.run?.results ?? 0) || !isOpen) return undefined;
       const end = endOf(result, state.lastAt);
       lostEnds.push(end);
       return applyLostEnd(row, end, state);
@@ -138,11 +139,14 @@ export async function findLostEnds(
 
 async function applyLostEnd(row: number, end: JobRecord, state: BatchState): Promise<void> {
   const { index, failures } = state;
+  const wasAtService = index.has(row, 'atService');
+  index.mark(row, 'atService', false);
   index.setState(row, end.type as 'done');
   index.mark(row, 'incomplete', end.incomplete === true);
   if (end.error === undefined) failures.delete(end.id);
   else keepFailure(failures, end.id, end.error);
   addUsage(state.usage, end.usage);
+  if (wasAtService) return void (await countCost(end, state));
   if (end.cost === undefined && mayHaveCost(end)) return;
   // It was counted among those of unknown cost.
   const { addUnknown } = await import('../../cost/cost.ts');

@@ -1,12 +1,14 @@
 import { type JobState, jobStates, type RunRecord, type JobError, type JobRecord } from '../types.ts';
+import type { Part } from '../lane/types.ts';
 import type { Usage } from '../../formats/events.ts';
 import type { Spending, Bound } from '../../cost/types.ts';
 
 /**
  * `inFile`: the job file has this id. `toSend`: this run sends it. `reread`: its line was read a second time, to be sent.
- * `incomplete`: a limit cut its answer, or the reply does not say that it is whole; of jobs that are done.
+ * `incomplete`: a limit cut its answer, or the reply does not say that it is whole; of jobs that are done. `atService`: a batch of
+ * the service holds it, and its state is that before.
  */
-const marks = { inFile: 8, toSend: 16, reread: 32, incomplete: 64 } as const;
+const marks = { inFile: 8, toSend: 16, reread: 32, incomplete: 64, atService: 128 } as const;
 
 type Mark = keyof typeof marks;
 
@@ -125,6 +127,8 @@ export interface BatchState {
   spending: Spending;
   /** What jobs without an end count with against a limit of costs, by id. */
   held: Map<string, string>;
+  /** Parts that a batch of the service may hold, by their marks. */
+  parts: Map<string, Part>;
   /** The newest error of jobs that failed or are unknown, by id; `mostFailures` of them. */
   failures: Map<string, JobError>;
   /** Wall clock of the last record, ms since 1970. */

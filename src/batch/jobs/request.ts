@@ -1,5 +1,6 @@
 import { type Digest, digestRequest } from './digest.ts';
 import { atLine } from './job-line.ts';
+import { requireBatchable } from '../lane/service.ts';
 import type { Job, JobCommand } from '../types.ts';
 import type { Deadline } from '../../client/deadline.ts';
 import { formatFacts } from '../../formats/format.ts';
@@ -111,6 +112,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
       try {
         const parts = { context: own.input, settings: found, compile, adviseBlank };
         const built = await build(job, { ...parts, fetchUrl: openFetchUrl(found) });
+        if (found.lane.value === 'batch') requireBatchable(built, found);
         const elsewhere = origin === batchOrigin ? undefined : origin;
         const digest = await digestRequest({ ...built.post, body: withoutLane(built), origin: elsewhere }, onHashed);
         const fetchInputs = (deadline: Deadline): Promise<BuiltRequest> => {

@@ -138,7 +138,8 @@ function openPromptYaml(
 
 /** The word behind `batch` may be meant as another command of it. Throws GatewayError usage. */
 export async function refuseTypo([word, ...rest]: readonly string[], { io }: Context): Promise<void> {
-  const meant = word === undefined ? undefined : closest(word, ['run', 'status', 'merge', 'export', 'gallery']);
+  const meant =
+    word === undefined ? undefined : closest(word, ['run', 'status', 'cancel', 'merge', 'export', 'gallery']);
   if (word === undefined || meant === undefined) return;
   if ((await stat(resolve(io.cwd, word)).catch(() => undefined)) !== undefined) return;
   const example = ['gateway-cli batch', meant, ...rest].join(' ');

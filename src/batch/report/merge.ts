@@ -18,6 +18,7 @@ import type { Spending } from '../../cost/types.ts';
 import { GatewayError, outcomes, usageError, codeOf } from '../../errors.ts';
 import { copyShards, type Merging, type Shard } from './merge-copy.ts';
 import { readBatchFolder } from '../folder/read.ts';
+import { openParts } from '../lane/parts.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { mergeFlags } from '../flags.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
@@ -70,6 +71,11 @@ async function requireEmpty(path: string, output: string): Promise<void> {
 
 async function readShard(name: string, context: Context): Promise<Omit<Shard, 'name'>> {
   const read = await readBatchFolder(name, context);
+  if (openParts(read.state).length > 0)
+    throw new GatewayError('batch-locked', `jobs of ${name} are at the service`, {
+      hint: 'collect their results first: run its command again with --lane batch',
+      sent: 'no',
+    });
   if ((await findHolder(read.folder)) === undefined) return read;
   throw new GatewayError('batch-locked', `${name} is being worked on`, { hint: 'wait for it', sent: 'no' });
 }

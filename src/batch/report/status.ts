@@ -17,6 +17,10 @@ import {
 import { batchFiles } from '../types.ts';
 import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
+import { isoTime, timeText } from '../../clock.ts';
+import { openParts, waitingRows } from '../lane/parts.ts';
+import type { Part } from '../lane/types.ts';
+import type { BatchState } from '../folder/state.ts';
 import { readBatchFolder } from '../folder/read.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
@@ -41,10 +45,15 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   const facts = { counts, skipped: 0, usage, spending, durationMs, outdir, failures };
   // The telling itself went well, whatever became of the jobs: the document says what the process does.
   const document = summaryDocument({ ...facts, exitCode: outcomes.ok.code });
-  context.report.own = { ...document, running: running && { pid: running.pid, host: running.host } };
+  context.report.own = {
+    ...document,
+    running: running && { pid: running.pid, host: running.host },
+    ...atService(state),
+  };
   if (context.root.json) return;
   const lines = [`${countOf(counts.jobs, 'job')}: ${describeCounts(counts)}`];
   if (running) lines.push(`process ${running.pid} on ${running.host} works on it; what is unknown may be under way`);
+  lines.push(...openParts(state).map((part) => describePart(part, state, context.io.now())));
   const cost = describeSpending(spending);
   if (cost !== '') lines.push(cost);
   const cut = incompleteStep(counts);
@@ -56,4 +65,24 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   }
   const { stdout } = context.io;
   await stdout.write(lines.map((line) => `${stdout.isTTY ? escapeLine(line) : line.replaceAll('\n', ' ')}\n`).join(''));
+}
+
+/** What batches of the service hold. */
+function atService(state: BatchState): object {
+  const parts = openParts(state).map((part) => ({
+    batch: part.batch,
+    mark: part.mark,
+    model: part.plan?.model,
+    jobs: waitingRows(part, state.index).length,
+    submittedAt: isoTime(part.at),
+    expiresAt: part.lastsMs === undefined ? undefined : isoTime(part.at + part.lastsMs),
+  }));
+  return parts.length === 0 ? {} : { atService: parts };
+}
+
+function describePart(part: Part, { index }: BatchState, now: number): string {
+  const { batch = 'a batch whose creation is not answered', at, lastsMs, plan } = part;
+  const since = `${timeText(Math.max(0, now - at))} since`;
+  const left = lastsMs === undefined ? '' : `, expires in ${timeText(Math.max(0, at + lastsMs - now))}`;
+  return `${batch}: ${countOf(waitingRows(part, index).length, 'job')} of ${plan?.model ?? ''}, ${since}${left}`;
 }

@@ -26,18 +26,23 @@ export function countJobs(index: JobIndex, { jobs, inFile = false }: { jobs: num
   const counts: Counts = { jobs, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
   for (let row = 0; row < index.size; row++) {
     if (inFile && !index.has(row, 'inFile')) continue;
+    if (index.has(row, 'atService')) {
+      counts.submitted = (counts.submitted ?? 0) + 1;
+      continue;
+    }
     const state = index.stateOf(row);
     if (state === 'done' || state === 'failed') counts[state]++;
     else if (state !== 'new') counts.unknown++;
     if (state === 'done' && index.has(row, 'incomplete')) counts.incomplete++;
   }
-  counts.pending = Math.max(0, jobs - counts.done - counts.failed - counts.unknown);
+  const { done, failed, unknown, submitted = 0 } = counts;
+  counts.pending = Math.max(0, jobs - done - failed - unknown - submitted);
   return counts;
 }
 
 /** 0 when every job is done, else 13. */
-export function exitCodeOf({ failed, unknown, pending }: Counts): number {
-  return failed + unknown + pending === 0 ? outcomes.ok.code : outcomes['batch-failed'].code;
+export function exitCodeOf({ failed, unknown, pending, submitted = 0 }: Counts): number {
+  return failed + unknown + pending + submitted === 0 ? outcomes.ok.code : outcomes['batch-failed'].code;
 }
 
 /** The document of `batch --json` and of summary.json. */
@@ -82,10 +87,11 @@ export function countOf(count: number, thing: string): string {
 }
 
 /** `12 done (1 incomplete), 2 failed, 1 unknown` */
-export function describeCounts({ done, incomplete, failed, unknown, pending }: Counts): string {
+export function describeCounts({ done, incomplete, failed, unknown, pending, submitted = 0 }: Counts): string {
   const parts = [incomplete > 0 ? `${done} done (${incomplete} incomplete)` : `${done} done`];
   if (failed > 0) parts.push(`${failed} failed`);
   if (unknown > 0) parts.push(`${unknown} unknown (may have been billed)`);
+  if (submitted > 0) parts.push(`${submitted} at the service`);
   if (pending > 0) parts.push(`${pending} not sent yet`);
   return parts.join(', ');
 }
@@ -129,7 +135,8 @@ export async function spentLimit({ usage, spending, run }: BatchState): Promise<
 }
 
 /** What to type to get the rest of a batch that is not done; `spent` is the flag under whose limit nothing goes out. */
-export function nextStep({ failed, unknown, pending }: Counts, spent: string | undefined): string {
+export function nextStep({ failed, unknown, pending, submitted = 0 }: Counts, spent: string | undefined): string {
+  if (submitted > 0) return 'to collect the results: the same command with --lane batch';
   const limit = `a greater ${spent}`;
   if (pending > 0)
     return spent

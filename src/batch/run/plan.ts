@@ -1,3 +1,4 @@
+import { requireOneLane } from '../lane/service.ts';
 import { addIdHash, hashId, hexOf, type IdHash, isInShard } from '../jobs/digest.ts';
 import type { Job, JobState, RunRecord } from '../types.ts';
 import { addressPost, type Post } from '../../client/post.ts';
@@ -101,6 +102,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   if (plan.total === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
   plan.list = hexOf(planning.sum);
   await checkGateways(planning);
+  requireOneLane(plan, planning.flags);
   for (let row = 0; row < state.index.size; row++) if (!state.index.has(row, 'inFile')) plan.removed++;
   const { origins } = planning;
   requireMatch(state.run, { origin: origins.has(plan.origin) ? plan.origin : [...origins].join(', '), shard });
@@ -171,7 +173,10 @@ function decideOn({ job, row, checked }: { job: Job; row: number; checked: Check
   plan.gateways.set(gatewayKey(settings), gateway);
   const before = index.stateOf(row);
   const same = index.requestOf(row) === request;
-  const decision = decide({ state: before, incomplete: index.has(row, 'incomplete'), same }, flags);
+  const decision = decide(
+    { state: before, incomplete: index.has(row, 'incomplete'), atService: index.has(row, 'atService'), same },
+    flags,
+  );
   if (decision === 'changed' && planning.changes++ < mostNamed) planning.changed.push(job.id);
   if (decision !== 'run') return false;
   plan.toSend++;
@@ -237,13 +242,15 @@ export interface Known {
   incomplete: boolean;
   /** The request is the one that the journal knows. */
   same: boolean;
+  atService?: boolean;
 }
 
 /** What a run does with a job: send it, leave it, or stop because it was edited. */
 export type Decision = 'run' | 'skip' | 'changed';
 
 /** The one place that decides whether a job is paid for again. */
-export function decide({ state, incomplete, same }: Known, flags: ResumeFlags): Decision {
+export function decide({ state, incomplete, same, atService }: Known, flags: ResumeFlags): Decision {
+  if (atService) return same || flags.acceptChanges ? 'skip' : 'changed';
   if (state === 'new') return 'run';
   // To allow more tokens edits every job; those whose answers are whole stay as they are.
   if (state === 'done' && flags.retryIncomplete) return incomplete ? 'run' : 'skip';

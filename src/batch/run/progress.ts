@@ -6,7 +6,7 @@ import { hintOf } from '../../advice.ts';
 import type { SharedGate } from '../../transport/gate.ts';
 import { keepFailure, mayHaveCost, addUsage, totalTokens } from '../folder/state.ts';
 import type { Job, JobError, JobOutcome } from '../types.ts';
-import type { JobAttempt } from './sender.ts';
+import type { JournalEntry } from '../folder/recorder.ts';
 import { countOf, describeSpending } from '../report/summary.ts';
 import type { Bound, Cost, Spending } from '../../cost/types.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
@@ -39,7 +39,7 @@ export function countOutcomes({ context: { ui }, state }: Pick<Batch, 'context' 
   return {
     counts,
     /** It went out, and its result is not on the disk. The first such failure ends the batch and is told by its end. */
-    lose({ id }: Job, error: unknown) {
+    lose({ id }: Pick<Job, 'id'>, error: unknown) {
       state.index.setState(state.index.find(id), 'unknown');
       const told = error instanceof GatewayError ? error : new GatewayError('internal', messageOf(error));
       state.failures.set(
@@ -48,7 +48,7 @@ export function countOutcomes({ context: { ui }, state }: Pick<Batch, 'context' 
       );
       if (lost++ > 0) void ui.warn([`${id}: ${told.message}`, hintOf(told)].filter(Boolean).join('; '));
     },
-    count({ job: { id }, bound }: JobAttempt, outcome: JobOutcome) {
+    count({ job: { id }, bound }: JournalEntry, outcome: JobOutcome) {
       // It is what it was.
       if (outcome.state === 'unsent') return;
       const row = state.index.find(id);

@@ -23,11 +23,9 @@ export const defaultGraceMs = 10_000;
 export const defaultConcurrency = 4;
 
 /** Sends the jobs of the plan. Resolves with the reason why it ended early, if any. */
-export async function sendJobs(
-  batch: Batch,
-  { step, graceMs = defaultGraceMs }: BatchHooks,
-): Promise<Stop | undefined> {
+export async function sendJobs(batch: Batch, hooks: BatchHooks): Promise<Stop | undefined> {
   const { flags, context, outdir, lock, state, lostEnds, plan } = batch;
+  const { step, graceMs = defaultGraceMs } = hooks;
   const { io, signal } = context;
   const connections = await openConnections(batch);
   await lock.confirm();
@@ -39,8 +37,13 @@ export async function sendJobs(
     step,
   });
   context.atEnd(() => recorder.close());
-  if (plan.toSend === 0) return undefined;
   context.gracePeriod.ms = graceMs + 2000;
+  if ([...plan.gateways.values()].some(({ settings }) => settings.lane.value === 'batch')) {
+    const { sendByBatches } = await import('../lane/lane.ts');
+    const costs = await openCosts(batch);
+    return sendByBatches({ batch, connections, recorder: withLock(recorder, lock), costs, hooks });
+  }
+  if (plan.toSend === 0) return undefined;
   const concurrency = await limitToFiles(Math.min(flags.concurrency ?? defaultConcurrency, plan.toSend), context);
   const elapsed = (): number => io.elapsed();
   const gate = createGate({ elapsed, sleep: sleepByTimer, jobs: plan.toSend });
@@ -105,9 +108,9 @@ export async function openCosts({ plan, flags: { maxCost: most }, state }: Pick<
     addUnknown: (spending: Spending, bound: Bound | undefined) =>
       addUnknown(spending, heldFor(bound, spending.dearest)),
     /** What a job can cost, recorded even without a limit: a later run may have one. */
-    boundOf({ built, settings: { prices } }: CheckedJob): Bound | undefined {
+    boundOf({ built, settings: { prices, lane } }: CheckedJob): Bound | undefined {
       const price = priceOf(prices, built.model);
-      return price && boundOf(built.post.body, price, built.format.limits(built.post.body));
+      return price && boundOf(built.post.body, price, { ...built.format.limits(built.post.body), lane });
     },
     budget,
   };

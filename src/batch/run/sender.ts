@@ -74,7 +74,7 @@ export interface SenderOptions {
   batch: Pick<Batch, 'context' | 'flags' | 'outdir'> & { lock: Pick<Lock, 'check'> };
   /** Checks the job, and builds its request. */
   check(job: Job): Promise<CheckedJob>;
-  connectionTo(checked: CheckedJob): Connection | Promise<Connection>;
+  connectionTo(checked: CheckedJob): Pick<Connection, 'send' | 'pay'> | Promise<Connection>;
   gate: SharedGate;
   /** Waits for the turn that `--rate` gives. */
   pace: Pacer;

@@ -52,7 +52,10 @@ export async function openStream(
   const folders = { input: cwd, output: outdir?.path ?? cwd };
   const builder = createRequestBuilder({ context, flags, file: 'stdin', folders });
   const base = { id: '', line: 0, command: 'text', name: undefined, values: {} } as const;
-  const origin = originOf(await builder.settingsOf(base));
+  const settings = await builder.settingsOf(base);
+  if (settings.lane.value === 'batch')
+    throw usageError('--stream cannot be combined with --lane batch', 'name another lane: --lane flex');
+  const origin = originOf(settings);
   const counts = { jobs: 0, total: 0, toSend: 0, again: 0, removed: 0 };
   const plan: BatchPlan = { ...counts, list: '', origin, hasPrices: false, gateways: new Map(), ready: new Map() };
   const common = { flags, context, builder, plan, startedAt, shard: undefined, outdir: folders.output };
@@ -144,6 +147,7 @@ const noRecorder: Recorder = {
   ended: async () => undefined,
   flushWithoutDelay: () => undefined,
   close: async () => undefined,
+  parts: async () => undefined,
 };
 
 async function openStreamRecorder(batch: StreamBatch, step: BatchHooks['step']): Promise<Recorder> {

@@ -28,6 +28,9 @@ export type BatchFlags = ConnectionFlags &
     requireModel?: true;
     dryRun?: true;
     estimate?: true;
+    /** False by `--no-wait`. */
+    wait?: boolean;
+    poll?: number;
   };
 
 /** Reachable from tests only. */
@@ -37,6 +40,8 @@ export interface BatchHooks {
   graceMs?: number | undefined;
   /** Instead of the minute after which another machine may take over. */
   lease?: LeaseTimes | undefined;
+  /** Instead of the minute after which a batch that the service does not list does not exist. */
+  settleMs?: number | undefined;
 }
 
 /** Everything that a run works with, once its jobs are checked. */

@@ -2,6 +2,7 @@ import { usageError } from '../../errors.ts';
 import { type Deadline, deadlineOnce } from '../../client/deadline.ts';
 import type { Answer, Result } from '../../client/result.ts';
 import type { Post } from '../../client/post.ts';
+import { byDefault } from '../../settings/sources.ts';
 import type { Settings, Use } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import {
@@ -66,7 +67,7 @@ export async function begin<Flags extends AskFlags>(
   checkRaw(flags);
   const print = await prepareCodeOutput(isText ? flags : { field: flags.field }, context);
   if (flags.tag) context.report.tags = Object.fromEntries(flags.tag);
-  const settings = await readSettings(flags, context, use);
+  const settings = withoutBatchLane(await readSettings(flags, context, use), command);
   const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
   return {
     context,
@@ -78,6 +79,17 @@ export async function begin<Flags extends AskFlags>(
     fetchUrl: openFetchUrls(flags, context)(settings, deadline),
     print,
   };
+}
+
+/** The lane `batch` of a profile is for batches. Throws GatewayError usage where it was typed. */
+function withoutBatchLane(settings: Settings, command: string): Settings {
+  const { lane } = settings;
+  if (lane.value !== 'batch') return settings;
+  if (lane.origin.kind !== 'flag') return { ...settings, lane: byDefault('live') };
+  throw usageError(
+    `--lane batch is for many requests, not for ${command}`,
+    'for half price here: --lane flex; for many: gateway-cli batch jobs.jsonl -o out --lane batch',
+  );
 }
 
 /** Where the pictures go that come beside a text. */

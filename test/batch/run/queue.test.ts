@@ -38,6 +38,7 @@ function queueOf({
       ended: async () => undefined,
       flushWithoutDelay: () => undefined,
       close: async () => undefined,
+      parts: async () => undefined,
     },
     ahead,
     elapsed,

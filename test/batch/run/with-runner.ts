@@ -35,6 +35,7 @@ export const silentRecorder: Recorder = {
   ended: async () => undefined,
   flushWithoutDelay: () => undefined,
   close: async () => undefined,
+  parts: async () => undefined,
 };
 
 /** A run whose jobs do what the test says, with the order in which everything happened. */

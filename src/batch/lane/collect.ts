@@ -1,0 +1,236 @@
+import { join } from 'node:path';
+import type { FileHandle } from 'node:fs/promises';
+import { GatewayError } from '../../errors.ts';
+import { createTempFile, removeFile, writeFully } from '../../files/temp-file.ts';
+import { asideFile, cannotWrite, openToAppend } from '../../files/synced-file.ts';
+import type { BatchFormat, BatchInfo, BatchOutcome } from '../../formats/batch-types.ts';
+import { failureOf } from '../../formats/failure.ts';
+import { parseObject } from '../../json.ts';
+import { batchFiles, type Job } from '../types.ts';
+import type { Answered } from '../../client/send.ts';
+import { endSignals } from '../folder/results.ts';
+import { countOf } from '../report/summary.ts';
+import { apiOf, type LaneRun, longDeadline, record } from './lane-run.ts';
+import { bareOutcome } from './bare-outcome.ts';
+import { keyOf, waitingRows } from './parts.ts';
+import type { Part, PartPlan } from './types.ts';
+
+/** Results of a batch in a file of their own, each found by the row of its job. */
+interface Spool {
+  handle: FileHandle;
+  path: string;
+  places: Map<number, { offset: number; bytes: number }>;
+}
+
+/** Downloads the results of a batch that has ended, joins them to its jobs by their keys alone, and records them. */
+export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Promise<void> {
+  const { batch } = run;
+  const { path, handle } = await createTempFile(batch.outdir).catch((error: unknown) => {
+    throw cannotWrite(batch.outdir, error);
+  });
+  const pending = new Set<Promise<void>>();
+  try {
+    const spool: Spool = { path, handle, places: new Map() };
+    await download(part, info, { run, spool });
+    run.step?.('part-downloaded', part.mark);
+    for await (const { job, row } of jobsOf(part, run)) {
+      batch.context.signal.throwIfAborted();
+      const found = spool.places.get(row);
+      const outcome = found && (await outcomeAt(found, spool, part.plan as PartPlan));
+      if (found && outcome === undefined) await keepAside(await bytesAt(found, spool), run);
+      await joinJob(job, {
+        answer: outcome ?? missing(info, found !== undefined),
+        part,
+        pending,
+        run,
+      });
+      if (pending.size >= mostPending) await Promise.all(pending);
+    }
+    await Promise.all(pending);
+    await loseRest(part, { run, spool });
+    await record([{ type: 'part', mark: part.mark, step: 'ended', at: run.now() }], run);
+    run.step?.('part-ended', part.mark);
+  } finally {
+    await Promise.allSettled(pending);
+    await handle.close();
+    await removeFile(path);
+  }
+}
+
+/** Ends that are being written at once: they share syncs. */
+const mostPending = 256;
+const mostDownloads = 5;
+
+/** Keeps the results of jobs that wait for one; what else comes is kept aside, and told. */
+async function download(part: Part, info: BatchInfo, { run, spool }: { run: LaneRun; spool: Spool }): Promise<void> {
+  const { api, format } = await apiOf(part.plan as PartPlan, run);
+  const { state, context } = run.batch;
+  const ids = [...state.index.ids()];
+  const rows = new Map(part.rows.map((row) => [keyOf(part.mark, ids[row] ?? ''), row]));
+  for (let tries = 1; ; tries++) {
+    const deadline = longDeadline(part.plan as PartPlan, run);
+    const end = (): void => deadline.abort(context.signal.reason);
+    context.signal.addEventListener('abort', end, { once: true });
+    try {
+      return await readResults(api.results(info, deadline), { rows, format, run, spool });
+    } catch (error) {
+      const isCut = error instanceof GatewayError && ['incomplete', 'no-reply', 'gateway'].includes(error.class);
+      if (!isCut || tries === mostDownloads || context.signal.aborted) throw error;
+      spool.places.clear();
+    } finally {
+      context.signal.removeEventListener('abort', end);
+      deadline.end();
+    }
+  }
+}
+
+interface Joining {
+  rows: ReadonlyMap<string, number>;
+  format: BatchFormat;
+  run: LaneRun;
+  spool: Spool;
+}
+
+async function readResults(
+  results: AsyncGenerator<Buffer, void>,
+  { rows, format, run, spool }: Joining,
+): Promise<void> {
+  const { index } = run.batch.state;
+  let offset = 0;
+  const strange: Buffer[] = [];
+  const counts = { strange: 0, doubled: 0 };
+  for await (const bytes of results) {
+    const result = format.readResult(parseObject(bytes.toString()));
+    const row = result && rows.get(result.key);
+    if (row === undefined || spool.places.has(row)) {
+      counts[row === undefined ? 'strange' : 'doubled']++;
+      strange.push(bytes);
+      continue;
+    }
+    // An earlier run has recorded it; a further one is told as doubled.
+    spool.places.set(row, { offset, bytes: bytes.byteLength });
+    if (!index.has(row, 'atService')) continue;
+    await writeFully(spool.handle, bytes, offset);
+    offset += bytes.byteLength;
+  }
+  for (const bytes of strange) await keepAside(bytes, run);
+  const { ui } = run.batch.context;
+  const kept = `${asideFile(batchFiles.results)} keeps ${counts.strange + counts.doubled === 1 ? 'it' : 'them'}`;
+  if (counts.strange > 0)
+    await ui.warn(`${countOf(counts.strange, 'result')} of the service for no job of its batch; ${kept}`);
+  if (counts.doubled > 0)
+    await ui.warn(`${countOf(counts.doubled, 'result')} of the service came twice: the first counts; ${kept}`);
+}
+
+/** What no job takes is kept beside the results. */
+async function keepAside(bytes: Buffer, { batch }: LaneRun): Promise<void> {
+  const path = asideFile(join(batch.outdir, batchFiles.results));
+  try {
+    const handle = await openToAppend(path);
+    await handle.appendFile(Buffer.concat([bytes, Buffer.from('\n')])).finally(() => handle.close());
+  } catch (error) {
+    throw cannotWrite(path, error);
+  }
+}
+
+/** The jobs of the file that wait for a result of the part. */
+async function* jobsOf(part: Part, { batch }: LaneRun): AsyncGenerator<{ job: Job; row: number }, void> {
+  const { index } = batch.state;
+  const rows = new Set(waitingRows(part, index));
+  if (rows.size === 0) return;
+  for await (const job of batch.source.jobs(() => undefined)) {
+    const row = index.find(job.id);
+    if (rows.delete(row)) yield { job, row };
+    if (rows.size === 0) return;
+  }
+}
+
+async function bytesAt({ offset, bytes }: { offset: number; bytes: number }, { handle }: Spool): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(bytes);
+  await handle.read(buffer, 0, bytes, offset);
+  return buffer;
+}
+
+async function outcomeAt(
+  place: { offset: number; bytes: number },
+  spool: Spool,
+  { format: name }: PartPlan,
+): Promise<BatchOutcome | undefined> {
+  const { loadBatchFormat } = await import('../../formats/format.ts');
+  const format = await loadBatchFormat(name);
+  return format.readResult(parseObject((await bytesAt(place, spool)).toString()))?.outcome;
+}
+
+/** The error of a job without a result that can be read. */
+function missing({ status, failure }: BatchInfo, hasResult: boolean): GatewayError {
+  if (hasResult)
+    return new GatewayError('bad-reply', 'the result of the service has another form than it documents', {
+      sent: 'yes',
+      retryable: false,
+    });
+  if (failure !== undefined)
+    return new GatewayError('rejected', `the service refused the batch: ${failure}`, { sent: 'yes', billed: 'no' });
+  if (/cancel|expired/.test(status)) return unfinished(/cancel/.test(status) ? 'cancelled' : 'expired');
+  return new GatewayError('no-reply', `its batch ended (${status}) without a result for it`, { sent: 'yes' });
+}
+
+function unfinished(kind: 'cancelled' | 'expired', message?: string): GatewayError {
+  const what = kind === 'cancelled' ? 'cancelled at the service' : 'expired at the service';
+  const words = `${what} before it was processed${message === undefined ? '' : `: ${message}`}`;
+  return new GatewayError('gateway', words, { sent: 'yes', billed: 'no', retryable: true });
+}
+
+interface Join {
+  answer: BatchOutcome | GatewayError;
+  part: Part;
+  pending: Set<Promise<void>>;
+  run: LaneRun;
+}
+
+/** A result goes the way of a reply: the connection of the job answers with it. */
+async function joinJob(job: Job, { answer, part, pending, run }: Join): Promise<void> {
+  const { collector, batch, now } = run;
+  const { index } = batch.state;
+  const attempt = await collector.prepare(job);
+  // The answer is to the request that was submitted, even if the job was edited since.
+  attempt.request = index.requestOf(index.find(job.id));
+  run.answers.next = answer instanceof GatewayError ? answer : replyOf(answer, part.plan as PartPlan);
+  const outcome = await collector.send(attempt);
+  if (outcome.state !== 'unsent') Object.assign(outcome.document, { durationMs: Math.max(0, now() - part.at) });
+  const isOurs = outcome.state === 'unsent' || endSignals.has(outcome.error?.class);
+  if (batch.context.signal.aborted && isOurs) return;
+  const recorded = run.recordOutcome(attempt, outcome).finally(() => pending.delete(recorded));
+  // A failure is thrown where all are waited for.
+  recorded.catch(() => undefined);
+  pending.add(recorded);
+}
+
+function replyOf(outcome: BatchOutcome, { format }: PartPlan): Answered | GatewayError {
+  if (outcome.kind === 'cancelled' || outcome.kind === 'expired') return unfinished(outcome.kind, outcome.message);
+  if (outcome.kind === 'succeeded') {
+    const bytes = Buffer.from(JSON.stringify(outcome.body));
+    return { attempts: 1, reply: { status: 200, headers: {}, body: oneChunk(bytes) } };
+  }
+  const { status = 500, body } = outcome as Extract<BatchOutcome, { kind: 'errored' }>;
+  const failure = failureOf({ status, headers: {}, body: JSON.stringify(body), format, sentKey: undefined });
+  // It was refused alone: the others of its batch were not.
+  return failure.but({ reason: undefined, retryAfterMs: undefined });
+}
+
+async function* oneChunk(bytes: Buffer): AsyncGenerator<Uint8Array, void> {
+  yield bytes;
+}
+
+/** Jobs that the job file does not name any more: what came for them is kept aside. */
+async function loseRest(part: Part, { run, spool }: { run: LaneRun; spool: Spool }): Promise<void> {
+  const { state, context } = run.batch;
+  const ids = [...state.index.ids()];
+  for (const row of waitingRows(part, state.index)) {
+    const place = spool.places.get(row);
+    if (place !== undefined) await keepAside(await bytesAt(place, spool), run);
+    const kept = place === undefined ? 'no result came' : `${asideFile(batchFiles.results)} has its result`;
+    const error = new GatewayError('no-reply', `the job file does not name it any more; ${kept}`, { sent: 'yes' });
+    const entry = { job: { id: ids[row] ?? '' }, request: state.index.requestOf(row) };
+    await run.recordOutcome(entry, bareOutcome(error, context.ui));
+  }
+}

@@ -1,0 +1,103 @@
+import { type FileHandle, rm } from 'node:fs/promises';
+import type { SentFile } from '../../client/batch-api.ts';
+import { createTempFile, writeFully } from '../../files/temp-file.ts';
+import type { BatchFormat, BatchParts } from '../../formats/batch-types.ts';
+import { segmentBody, streamBody } from '../../transport/request.ts';
+import type { RequestBody } from '../../transport/types.ts';
+import type { Body } from '../../body.ts';
+import { readFileLines } from '../lines.ts';
+import type { JournalEntry } from '../folder/recorder.ts';
+import { newMark } from './parts.ts';
+
+/** Jobs on their way into one batch of the service, their entries in a file. */
+export interface Cut {
+  mark: string;
+  jobs: (Pick<JournalEntry, 'request' | 'bound'> & { id: string; line: number | undefined })[];
+  /** Whether another entry fits. */
+  hasRoom(entryBytes: number): boolean;
+  add(entry: JournalEntry, body: RequestBody): Promise<void>;
+  /** Ends the file: the body of the request that creates the batch, or the lines to upload. */
+  seal(): Promise<{ file: SentFile; isInline: boolean }>;
+  remove(): Promise<void>;
+}
+
+const blockBytes = 256 * 1024;
+
+/** The entry of a job as the bytes of its JSON. Throws GatewayError usage for a number that JSON cannot represent. */
+export function entryOf(format: BatchFormat, key: string, post: { path: string; body: Body }): RequestBody {
+  return segmentBody(format.entry(key, post));
+}
+
+/** Opens a batch in a folder. */
+export async function openCut(
+  format: BatchFormat,
+  { model, path, folder }: Omit<BatchParts, 'mark'> & { folder: string },
+): Promise<Cut> {
+  const mark = newMark();
+  const { inline, byFile, bounds } = format;
+  const frame = inline?.frame({ mark, model, path }) ?? { head: '', separator: '\n', tail: '' };
+  const temp = await createTempFile(folder);
+  const files = [temp.path];
+  let bytes = 0;
+  const jobs: Cut['jobs'] = [];
+
+  const pending: Buffer[] = [];
+  let written = 0;
+
+  async function flush(): Promise<void> {
+    const block = Buffer.concat(pending.splice(0));
+    await writeFully(temp.handle, block, written);
+    written += block.byteLength;
+  }
+
+  async function write(chunk: Uint8Array): Promise<void> {
+    // The chunk is valid until the next one is requested.
+    pending.push(Buffer.from(chunk));
+    bytes += chunk.byteLength;
+    if (bytes - written > blockBytes) await flush();
+  }
+
+  await write(Buffer.from(frame.head));
+  return {
+    mark,
+    jobs,
+    hasRoom: (entryBytes) =>
+      jobs.length < bounds.count && bytes + entryBytes + frame.separator.length + frame.tail.length <= bounds.bytes,
+    async add({ job: { id, line }, request, bound }, body) {
+      if (jobs.length > 0) await write(Buffer.from(frame.separator));
+      for await (const chunk of streamBody(body)) await write(chunk);
+      jobs.push({ id, line, request, bound });
+    },
+    async seal() {
+      await write(Buffer.from(frame.tail));
+      await flush();
+      await temp.handle.close();
+      const name = `${mark}.jsonl`;
+      if (byFile === undefined) return { file: { path: temp.path, bytes, name }, isInline: true };
+      if (inline === undefined) return { file: { path: temp.path, bytes, name }, isInline: false };
+      if (bytes <= inline.mostBytes) return { file: { path: temp.path, bytes, name }, isInline: true };
+      const lines = await createTempFile(folder);
+      files.push(lines.path);
+      const copied = await copyEntries(temp.path, lines.handle, byFile.line).finally(() => lines.handle.close());
+      return { file: { path: lines.path, bytes: copied, name }, isInline: false };
+    },
+    async remove() {
+      await temp.handle.close().catch(() => undefined);
+      for (const file of files) await rm(file, { force: true });
+    },
+  };
+}
+
+/** Turns the entries of a framed body into the lines of a file. Returns its length in bytes. */
+async function copyEntries(from: string, to: FileHandle, lineOf: (entry: string) => string): Promise<number> {
+  let bytes = 0;
+  for await (const lines of readFileLines(from))
+    for (const { text, whole, number } of lines) {
+      // The head is the first line, and the tail the last one.
+      if (number === 1 || !whole) continue;
+      const line = Buffer.from(`${lineOf(text.endsWith(',') ? text.slice(0, -1) : text)}\n`);
+      await writeFully(to, line, bytes);
+      bytes += line.byteLength;
+    }
+  return bytes;
+}

@@ -1,0 +1,72 @@
+import { type BatchApi, openBatchApi } from '../../client/batch-api.ts';
+import { type Deadline, startDeadline } from '../../client/deadline.ts';
+import type { Answered } from '../../client/send.ts';
+import type { Connection } from '../../cli/run/connection.ts';
+import type { Bound } from '../../cost/types.ts';
+import { GatewayError } from '../../errors.ts';
+import type { BatchFormat } from '../../formats/batch-types.ts';
+import { loadBatchFormat } from '../../formats/format.ts';
+import type { JournalEntry, Recorder } from '../folder/recorder.ts';
+import type { JobSender } from '../run/sender.ts';
+import type { Batch, BatchHooks } from '../run/types.ts';
+import type { JobOutcome, JobRecord, Step } from '../types.ts';
+import { addToPart, applyPart } from './parts.ts';
+import type { PartPlan, PartRecord } from './types.ts';
+
+/** What the parts of one run in the lane `batch` have in common. */
+export interface LaneRun {
+  batch: Batch;
+  /** By `gatewayKey`. */
+  connections: ReadonlyMap<string, Pick<Connection, 'send'>>;
+  recorder: Recorder;
+  sender: JobSender;
+  hooks: BatchHooks;
+  step: Step | undefined;
+  now: () => number;
+  startDeadline: () => Deadline;
+  /** What the next request of `collector` is answered with. */
+  answers: { next: Answered | GatewayError | undefined };
+  /** Reads results as if they were replies. */
+  collector: JobSender;
+  /** Records the end of a job, and counts it. */
+  recordOutcome(entry: JournalEntry, outcome: JobOutcome): Promise<void>;
+  /** What all of a part can cost. */
+  sumOfBounds(bounds: readonly (Bound | undefined)[]): Promise<Bound | undefined>;
+  /** What the parts at the service can cost. */
+  openBounds(): string[];
+}
+
+/** The batch API that the jobs of a part go to. Throws GatewayError batch-locked where the command leads elsewhere. */
+export async function apiOf(
+  plan: Pick<PartPlan, 'profile' | 'format' | 'use'>,
+  { connections }: Pick<LaneRun, 'connections'>,
+): Promise<{ api: BatchApi; format: BatchFormat }> {
+  const format = await loadBatchFormat(plan.format);
+  const connection = connections.get(plan.profile);
+  if (connection === undefined) {
+    const named = plan.profile === '' ? 'without a profile' : `with the profile ${plan.profile}`;
+    throw new GatewayError('batch-locked', `jobs were submitted ${named}`, {
+      hint: 'run the command with which they were submitted',
+      sent: 'no',
+    });
+  }
+  return { format, api: openBatchApi(format, (post, options) => connection.send(post, options), plan.use) };
+}
+
+/** An upload and a download can take long; a limit that was given counts. */
+export function longDeadline({ profile }: Pick<PartPlan, 'profile'>, { batch }: Pick<LaneRun, 'batch'>): Deadline {
+  const timeout = batch.plan.gateways.get(profile)?.settings.timeoutMs;
+  const isGiven = timeout !== undefined && timeout.origin.kind !== 'default';
+  // Not ended by a signal: what is created is written down first.
+  return startDeadline(isGiven ? timeout.value : 3_600_000);
+}
+
+/** Writes records of parts into the journal, and applies them. Resolves when they are synced. */
+export async function record(records: readonly (PartRecord | JobRecord)[], run: LaneRun): Promise<void> {
+  await run.recorder.parts(records);
+  const { state } = run.batch;
+  for (const one of records) {
+    if (one.type === 'part') applyPart(one, state);
+    else addToPart(one, state);
+  }
+}

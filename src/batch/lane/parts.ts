@@ -1,0 +1,65 @@
+import { randomNonce } from '../../files/temp-file.ts';
+import type { BatchState, JobIndex } from '../folder/state.ts';
+import { hashId, hexOf } from '../jobs/digest.ts';
+import type { JobRecord } from '../types.ts';
+import type { Part, PartRecord } from './types.ts';
+
+/** A mark that no other part has: letters and digits, at most 16. */
+export function newMark(): string {
+  return `gw${randomNonce().slice(0, 14)}`;
+}
+
+/** The key of a job in a part. All services take it: letters, digits and `-`, at most 33. */
+export function keyOf(mark: string, id: string): string {
+  return `${mark}-${hexOf(hashId(id))}`;
+}
+
+/** Parts that may be at the service. */
+export function openParts({ parts }: Pick<BatchState, 'parts'>): Part[] {
+  return [...parts.values()].filter(({ step }) => step === 'creating' || step === 'created');
+}
+
+/** Jobs of a part that have no end yet. */
+export function waitingRows({ rows }: Part, index: JobIndex): number[] {
+  return rows.filter((row) => index.has(row, 'atService'));
+}
+
+/** A job of a part that is planned. */
+export function addToPart({ id, request, line, part = '' }: JobRecord, { index, parts }: BatchState): void {
+  const known = parts.get(part) ?? {
+    mark: part,
+    step: 'planned',
+    plan: undefined,
+    rows: [],
+    requests: [],
+    at: 0,
+    batch: undefined,
+    lastsMs: undefined,
+  };
+  parts.set(part, known);
+  const row = index.add(id);
+  if (line !== undefined) index.setPlace(row, line);
+  known.rows.push(row);
+  known.requests.push(request);
+}
+
+/** Applies a record of a part to what is known. */
+export function applyPart(record: PartRecord, state: BatchState): void {
+  const part = state.parts.get(record.mark);
+  if (part === undefined) return;
+  const { index } = state;
+  part.step = record.step;
+  part.plan = record.plan ?? part.plan;
+  if (record.step === 'creating') {
+    part.at = record.at;
+    for (const [at, row] of part.rows.entries()) {
+      index.mark(row, 'atService');
+      index.setRequest(row, part.requests[at] ?? '');
+    }
+    part.requests = [];
+  }
+  if (record.step === 'created') [part.batch, part.lastsMs] = [record.batch, record.lastsMs];
+  if (record.step === 'dropped') for (const row of part.rows) index.mark(row, 'atService', false);
+  if (record.step !== 'creating' && record.step !== 'created' && record.step !== 'planned')
+    state.parts.delete(record.mark);
+}

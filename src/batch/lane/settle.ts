@@ -1,0 +1,54 @@
+import { sleepByTimer } from '../../transport/gate.ts';
+import type { BatchInfo } from '../../formats/batch-types.ts';
+import { GatewayError } from '../../errors.ts';
+import { countOf } from '../report/summary.ts';
+import { findBatch, type Found } from './find.ts';
+import { apiOf, type LaneRun, record } from './lane-run.ts';
+import { bareOutcome } from './bare-outcome.ts';
+import { openParts, waitingRows } from './parts.ts';
+import type { Part, PartPlan } from './types.ts';
+
+/** A list can lag behind a creation: only after so many ms a batch that is not in it does not exist. */
+const settleMs = 60_000;
+const lookMs = 5000;
+
+/**
+ * Finds out what became of a part whose creation was not answered. Undefined: it has no batch (and is dropped or lost), or that is
+ * not clear yet. Throws GatewayError where the service cannot be asked, and the reason of a signal.
+ */
+export async function settlePart(part: Part, run: LaneRun): Promise<BatchInfo | undefined> {
+  const { batch, hooks } = run;
+  const { io, signal, ui } = batch.context;
+  const began = io.elapsed();
+  const wait = hooks.settleMs ?? settleMs;
+  let found: Found;
+  for (;;) {
+    found = await look(part, run);
+    if (found !== 'none' || io.elapsed() - began >= wait) break;
+    await sleepByTimer(Math.min(lookMs, Math.max(1, wait / 4)), signal);
+  }
+  const { mark } = part;
+  if (found === 'later') return undefined;
+  const jobs = countOf(part.plan?.jobs ?? part.rows.length, 'job');
+  if (found === 'none') {
+    await ui.note(`the batch of ${jobs} was not created`);
+    await record([{ type: 'part', mark, step: 'dropped', at: run.now() }], run);
+    return undefined;
+  }
+  if (found !== 'unknown') return found;
+  await ui.warn(`the service does not tell whether a batch of ${jobs} was created; it may have been billed`);
+  const why = new GatewayError('no-reply', 'the service does not tell whether its batch was created', { sent: 'yes' });
+  const ids = [...batch.state.index.ids()];
+  for (const row of waitingRows(part, batch.state.index)) {
+    const entry = { job: { id: ids[row] ?? '' }, request: batch.state.index.requestOf(row) };
+    await run.recordOutcome(entry, bareOutcome(why, ui));
+  }
+  await record([{ type: 'part', mark, step: 'lost', at: run.now() }], run);
+  return undefined;
+}
+
+async function look(part: Part, run: LaneRun): Promise<Found> {
+  const { api, format } = await apiOf(part.plan as PartPlan, run);
+  const known = new Set(openParts(run.batch.state).map(({ batch }) => batch));
+  return findBatch(part, { api, format, isKnown: (id) => known.has(id), startDeadline: run.startDeadline });
+}

@@ -1,0 +1,191 @@
+import { mayExist } from '../../client/batch-api.ts';
+import type { BatchInfo } from '../../formats/batch-types.ts';
+import { GatewayError, usageError } from '../../errors.ts';
+import type { JobAttempt } from '../run/sender.ts';
+import { gatewayKey } from '../run/plan.ts';
+import { jobsToSend } from '../run/queue.ts';
+import type { Stop } from '../run/runner.ts';
+import { originOf } from '../jobs/request.ts';
+import { countOf } from '../report/summary.ts';
+import { loadBatchFormat } from '../../formats/format.ts';
+import { type Cut, entryOf, openCut } from './cutter.ts';
+import { apiOf, type LaneRun, longDeadline, record } from './lane-run.ts';
+import { keyOf } from './parts.ts';
+import type { Part, PartPlan } from './types.ts';
+import { settlePart } from './settle.ts';
+
+/** A batch that is being filled, and what its jobs have in common. */
+interface OpenCut {
+  cut: Cut;
+  plan: Omit<PartPlan, 'jobs' | 'bound' | 'after'>;
+}
+
+/** Cuts the jobs of the plan into batches of the service, and creates these. Resolves with the reason why it ended early. */
+export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
+  const { batch, sender } = run;
+  const { signal } = batch.context;
+  const cuts = new Map<string, OpenCut>();
+  const costs = await limitCosts(run);
+  try {
+    for await (const job of jobsToSend(batch)) {
+      if (signal.aborted) return 'signal';
+      const attempt = await sender.prepare(job);
+      await sender.fetchInputs(attempt);
+      if (attempt.inputFailure !== undefined) {
+        await run.recordOutcome(attempt, await sender.send(attempt));
+        continue;
+      }
+      if (!costs.fits(attempt)) {
+        await sender.drop(attempt);
+        await submitAll(cuts, run);
+        return 'cost';
+      }
+      await addJob(attempt, cuts, run).finally(() => sender.drop(attempt));
+    }
+    await submitAll(cuts, run);
+    await costs.warn();
+    return signal.aborted ? 'signal' : undefined;
+  } finally {
+    for (const { cut } of cuts.values()) await cut.remove();
+  }
+}
+
+async function submitAll(cuts: Map<string, OpenCut>, run: LaneRun): Promise<void> {
+  for (const [key, open] of cuts) {
+    if (run.batch.context.signal.aborted) return;
+    cuts.delete(key);
+    await submitCut(open, run).finally(() => open.cut.remove());
+  }
+}
+
+/** One model, one operation and one gateway a batch; a batch that is full is created. */
+async function addJob(attempt: JobAttempt, cuts: Map<string, OpenCut>, run: LaneRun): Promise<void> {
+  const { checked, built, job } = attempt;
+  const { post, model } = built;
+  const format = await loadBatchFormat(post.format);
+  const profile = gatewayKey(checked.settings);
+  const group = JSON.stringify([profile, post.format, post.use, model, pathOf(post.path)]);
+  const plan = {
+    profile,
+    origin: originOf(checked.settings),
+    format: post.format,
+    use: post.use,
+    model,
+    path: post.path,
+  };
+  const open = cuts.get(group) ?? {
+    cut: await openCut(format, { model, path: post.path, folder: run.batch.outdir }),
+    plan,
+  };
+  cuts.set(group, open);
+  const body = entryOf(format, keyOf(open.cut.mark, job.id), post);
+  if (open.cut.hasRoom(body.bytes)) return open.cut.add(attempt, body);
+  if (open.cut.jobs.length === 0) {
+    const size = `its request has ${body.bytes} bytes, more than a batch of the service takes`;
+    throw usageError(`${run.batch.source.name}:${job.line}: ${size}`, 'send this job with --lane live');
+  }
+  cuts.delete(group);
+  await submitCut(open, run).finally(() => open.cut.remove());
+  return addJob(attempt, cuts, run);
+}
+
+/** A stream of the content format is another operation; in a batch there is none. */
+function pathOf(path: string): string {
+  return path.replace(':streamGenerateContent', ':generateContent');
+}
+
+/** Creates one batch. It is in the journal before; where its creation is not answered, the service is asked for it. */
+async function submitCut({ cut, plan }: OpenCut, run: LaneRun): Promise<void> {
+  const { jobs, mark } = cut;
+  const { format, api } = await apiOf(plan, run);
+  const { file, isInline } = await cut.seal();
+  const ready = jobs.map((job) => ({ type: 'ready' as const, ...job, part: mark, at: run.now() }));
+  const bound = await run.sumOfBounds(jobs.map((job) => job.bound));
+  const after = format.byFile === undefined ? await newestOf(api, run) : undefined;
+  await record(
+    [
+      ...ready,
+      { type: 'part', mark, step: 'planned', at: run.now(), plan: { ...plan, jobs: jobs.length, bound, after } },
+    ],
+    run,
+  );
+  run.step?.('part-planned', mark);
+  const parts = { mark, model: plan.model, path: pathOf(plan.path) };
+  const deadline = longDeadline(plan, run);
+  try {
+    const uploaded = isInline ? undefined : await api.upload(file, deadline);
+    run.step?.('part-uploaded', mark);
+    await record([{ type: 'part', mark, step: 'creating', at: run.now() }], run);
+    run.step?.('part-creating', mark);
+    const part = run.batch.state.parts.get(mark) as Part;
+    const options = { deadline, onSent: () => run.step?.('part-sent', mark) };
+    const info = await (
+      uploaded === undefined ? api.createInline(file, parts, options) : api.createOf(uploaded, parts, options)
+    ).catch((error: unknown) => afterFailure(error, part, run));
+    run.step?.('part-answered', mark);
+    if (info === undefined) return;
+    await recordCreated(info, part, run);
+    await run.batch.context.ui.note(`${countOf(jobs.length, 'job')} submitted as ${info.id}`);
+  } finally {
+    deadline.end();
+  }
+}
+
+/** The newest batch of the service, so that the next one is found among those after it. */
+async function newestOf(api: Awaited<ReturnType<typeof apiOf>>['api'], run: LaneRun): Promise<string | undefined> {
+  const deadline = run.startDeadline();
+  try {
+    return (await api.page(deadline)).batches[0]?.id;
+  } catch (error) {
+    if (error instanceof GatewayError && error.class === 'rejected') return undefined;
+    throw error;
+  } finally {
+    deadline.end();
+  }
+}
+
+/** Nothing is created twice: only the service knows whether it was. Throws the failure where it was not. */
+async function afterFailure(error: unknown, part: Part, run: LaneRun): Promise<BatchInfo | undefined> {
+  const { context, state } = run.batch;
+  if (!mayExist(error)) {
+    await record([{ type: 'part', mark: part.mark, step: 'dropped', at: run.now() }], run);
+    throw error;
+  }
+  if (context.signal.aborted) throw error;
+  await context.ui.note('the creation was not answered: looking for the batch at the service');
+  const found = await settlePart(part, run);
+  // It is not clear yet, or it is clear that the service cannot tell: its jobs are not sent again.
+  if (found !== undefined || state.parts.has(part.mark) || part.step === 'lost') return found;
+  throw error;
+}
+
+/** Records what the service calls it, and how long it has. */
+export async function recordCreated(info: BatchInfo, part: Part, run: LaneRun): Promise<void> {
+  const { createdAt, expiresAt } = info;
+  const lastsMs = createdAt === undefined || expiresAt === undefined ? undefined : expiresAt - createdAt;
+  await record([{ type: 'part', mark: part.mark, step: 'created', at: run.now(), batch: info.id, lastsMs }], run);
+  run.step?.('part-created', part.mark);
+}
+
+/** `--max-cost`: all of a batch is billed once it is created, so each job needs room before. */
+async function limitCosts({ batch, openBounds }: LaneRun) {
+  const { maxCost } = batch.flags;
+  if (maxCost === undefined) return { fits: () => true, warn: async () => undefined };
+  const { addAmounts, areWithin, heldFor } = await import('../../cost/cost.ts');
+  const { costs, held, dearest } = batch.state.spending;
+  let sum = addAmounts(costs[0]?.amount ?? '0', held, ...openBounds());
+  let unbounded = 0;
+  return {
+    fits({ bound = { amount: '0', isMost: false } }: JobAttempt): boolean {
+      const next = addAmounts(sum, heldFor(bound, dearest));
+      if (!areWithin([next], maxCost)) return false;
+      sum = next;
+      if (!bound.isMost) unbounded++;
+      return true;
+    },
+    async warn() {
+      if (unbounded > 0)
+        await batch.context.ui.warn(`the cost of ${countOf(unbounded, 'job')} has no bound: give it maxTokens`);
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import type { Bound } from '../../cost/types.ts';
+import type { AuthUse, FormatName } from '../../formats/format.ts';
+
+/**
+ * A record of a part: the jobs that one batch of the service holds. `planned`: which jobs they are, before anything is created.
+ * `creating`: from here on the batch may exist. `dropped`: it certainly does not. `lost`: the service cannot tell. `ended`: all of
+ * its results are recorded.
+ */
+export interface PartRecord {
+  type: 'part';
+  mark: string;
+  step: 'planned' | 'creating' | 'created' | 'dropped' | 'lost' | 'ended';
+  at: number;
+  /** Of `planned`. */
+  plan?: PartPlan | undefined;
+  /** Of `created`: its id at the service, and how long it has from its creation on, in ms. */
+  batch?: string | undefined;
+  lastsMs?: number | undefined;
+}
+
+/** What a part was cut of. */
+export interface PartPlan {
+  /** The profile of its jobs, and where they go. */
+  profile: string;
+  origin: string;
+  format: FormatName;
+  use: AuthUse;
+  model: string;
+  path: string;
+  jobs: number;
+  /** What all of it can cost. */
+  bound?: Bound | undefined;
+  /** The newest batch of the service before it, where batches have no names. */
+  after?: string | undefined;
+}
+
+/** A part as it is known. */
+export interface Part {
+  mark: string;
+  step: PartRecord['step'];
+  plan: PartPlan | undefined;
+  /** The rows of its jobs, and the hashes of their requests until it is created. */
+  rows: number[];
+  requests: string[];
+  /** Wall clock of its creation, ms since 1970. */
+  at: number;
+  batch: string | undefined;
+  lastsMs: number | undefined;
+}

@@ -1,0 +1,200 @@
+import { GatewayError } from '../errors.ts';
+import type { BatchCall, BatchFormat, BatchInfo, BatchPage, BatchParts, ResultPlace } from '../formats/batch-types.ts';
+import type { AuthUse } from '../formats/format.ts';
+import { isObject, type JsonObject, parseFlat } from '../json.ts';
+import { ItemSplitter } from '../scan/json-items.ts';
+import type { HttpReply } from '../transport/types.ts';
+import { createUpload } from '../body.ts';
+import type { Answered, PostOptions } from './send.ts';
+import type { Deadline } from './deadline.ts';
+import type { PostOrGet } from './post.ts';
+
+/** Sends one request, with retries. */
+type Send = (post: PostOrGet, options: Partial<PostOptions> & Pick<PostOptions, 'deadline'>) => Promise<Answered>;
+
+/** The batch API of one service. Every method throws GatewayError, or the reason of the caller's abort. */
+export interface BatchApi {
+  /** Uploads the lines of a batch. Returns the name of the file at the service. */
+  upload(lines: SentFile, deadline: Deadline): Promise<string>;
+  /** Creates a batch of an uploaded file. It is never repeated where it may have been created: see `mayExist`. */
+  createOf(file: string, parts: BatchParts, options: CreateOptions): Promise<BatchInfo>;
+  /** Creates a batch by one request, whose body is in a file. */
+  createInline(body: SentFile, parts: BatchParts, options: CreateOptions): Promise<BatchInfo>;
+  retrieve(id: string, deadline: Deadline): Promise<BatchInfo>;
+  cancel(id: string, deadline: Deadline): Promise<void>;
+  page(deadline: Deadline, page?: string): Promise<BatchPage>;
+  /** The results of a batch that has ended, each as the bytes of its JSON. */
+  results(info: Pick<BatchInfo, 'results'>, deadline: Deadline): AsyncGenerator<Buffer, void>;
+}
+
+/** A file that is sent as it is. */
+export interface SentFile {
+  path: string;
+  bytes: number;
+  name: string;
+}
+
+interface CreateOptions {
+  deadline: Deadline;
+  /** Called just before the first bytes are sent: from then on the batch may exist. */
+  onSent?: (() => void) | undefined;
+}
+
+/** A larger result is none: no model writes so much. */
+const mostResultBytes = 256 * 1024 * 1024;
+/** What a service says of a batch is short, but for results that stand in it. */
+const mostReplyBytes = 16 * 1024 * 1024;
+
+export function openBatchApi(format: BatchFormat, send: Send, use: AuthUse): BatchApi {
+  const base = { format: format.name, use };
+
+  async function ask(call: Partial<PostOrGet> & BatchCall, options: Parameters<Send>[1]): Promise<JsonObject> {
+    const { reply } = await send({ ...base, ...call }, options);
+    return readReply(reply);
+  }
+
+  async function readBatch(call: BatchCall, options: Parameters<Send>[1]): Promise<BatchInfo> {
+    const { reply } = await send({ ...base, ...call }, options);
+    const info = format.readBatch(await readReply(reply));
+    if (info === undefined) throw badReply(reply, 'the reply is not a batch');
+    return info;
+  }
+
+  return {
+    async upload(lines, deadline) {
+      const { byFile } = format;
+      if (byFile?.upload === 'form') {
+        const file = createUpload(lines.path, lines.bytes, { file: { name: lines.name, mimeType: jsonLines } });
+        const call = { path: '/v1/files', form: true, body: { purpose: 'batch', file } } as const;
+        return fileOf(format, await ask(call, { deadline }));
+      }
+      return fileOf(format, await uploadResumable(lines, { base, send, deadline }));
+    },
+    createOf(file, parts, options) {
+      const { byFile } = format;
+      if (byFile === undefined) throw new Error(`${format.name} takes no file`);
+      return readBatch(byFile.create(parts, file), { ...options, policy: onceOnly });
+    },
+    createInline({ path, bytes, name }, parts, options) {
+      const { inline } = format;
+      if (inline === undefined) throw new Error(`${format.name} takes a file`);
+      const file = createUpload(path, bytes, { file: { name, mimeType: 'application/json' } });
+      return readBatch({ path: inline.path(parts), file } as BatchCall, { ...options, policy: onceOnly });
+    },
+    retrieve: (id, deadline) => readBatch(format.retrieve(id), { deadline }),
+    async cancel(id, deadline) {
+      await ask(format.cancel(id), { deadline });
+    },
+    async page(deadline, page) {
+      const { reply } = await send({ ...base, ...format.list(page) }, { deadline });
+      const found = format.readPage(await readReply(reply));
+      if (found === undefined) throw badReply(reply, 'the reply is not a list of batches');
+      return found;
+    },
+    async *results({ results }, deadline) {
+      for (const place of results) {
+        const { reply } = await send({ ...base, ...place }, { deadline });
+        yield* place.items ? itemsOf(reply, place.items) : linesOf(reply);
+      }
+    },
+  };
+}
+
+const jsonLines = 'application/jsonl';
+
+/** What was certainly not done is repeated; nothing else. */
+const onceOnly = { safeOnly: true };
+
+/** Whether a batch may exist although its creation failed so. A reply that refuses it is certain, and so is what was not sent. */
+export function mayExist(error: unknown): boolean {
+  if (!(error instanceof GatewayError)) return true;
+  const { sent, status } = error.details;
+  if (sent === 'no') return false;
+  return status === undefined || status < 400 || status >= 500 || status === 408 || status === 409;
+}
+
+function fileOf({ byFile }: BatchFormat, reply: JsonObject): string {
+  const name = byFile?.fileOf(reply);
+  if (name !== undefined) return name;
+  throw new GatewayError('bad-reply', 'the reply to the upload names no file', { sent: 'yes', billed: 'no' });
+}
+
+/** Google's resumable upload, in one piece: where it goes is in a header of the first reply. */
+async function uploadResumable(
+  { path, bytes, name }: SentFile,
+  { base, send, deadline }: { base: Pick<PostOrGet, 'format' | 'use'>; send: Send; deadline: Deadline },
+): Promise<JsonObject> {
+  const start = '/upload/v1beta/files';
+  const head = { 'x-goog-upload-protocol': 'resumable', 'x-goog-upload-command': 'start' };
+  const facts = {
+    'x-goog-upload-header-content-length': String(bytes),
+    'x-goog-upload-header-content-type': jsonLines,
+  };
+  const body = { file: { displayName: name, mimeType: jsonLines } };
+  const { reply } = await send({ ...base, path: start, headers: { ...head, ...facts }, body }, { deadline });
+  await readReply(reply);
+  const place = uploadPlace(reply, start);
+  const file = createUpload(path, bytes, { file: { name, mimeType: jsonLines } });
+  const headers = { 'x-goog-upload-offset': '0', 'x-goog-upload-command': 'upload, finalize' };
+  const sent = await send({ ...base, ...place, headers, file }, { deadline, policy: onceOnly });
+  return readReply(sent.reply);
+}
+
+/** The key and the requests go to the service that was named, and to no other. */
+function uploadPlace(reply: HttpReply, start: string): Pick<PostOrGet, 'path' | 'query'> {
+  const asked = new URL((reply.request ?? '').replace(/^\w+ /, ''));
+  const prefix = asked.pathname.slice(0, -start.length);
+  const given = reply.headers['x-goog-upload-url'] ?? '';
+  const url = URL.canParse(given) ? new URL(given) : undefined;
+  if (url?.origin !== asked.origin || !url.pathname.startsWith(prefix))
+    throw badReply(reply, 'the upload would go to another host than the service');
+  return { path: url.pathname.slice(prefix.length), query: url.search.slice(1) };
+}
+
+/** A short JSON object. Results that stand in it are passed over. */
+async function readReply(reply: HttpReply): Promise<JsonObject> {
+  const splitter = new ItemSplitter({ key: 'inlinedResponses', below: ['response', 'metadata'] });
+  for await (const chunk of reply.body) {
+    splitter.feed(chunk);
+    if (splitter.restBytes > mostReplyBytes) throw badReply(reply, 'the reply is too large');
+  }
+  const text = splitter.rest();
+  if (text.trim() === '') return {};
+  try {
+    const value = parseFlat(text.replace(/^\uFEFF/, ''));
+    if (isObject(value)) return value;
+  } catch {
+    // Told below.
+  }
+  throw badReply(reply, 'the reply is not a JSON object');
+}
+
+async function* itemsOf(reply: HttpReply, place: NonNullable<ResultPlace['items']>): AsyncGenerator<Buffer, void> {
+  const splitter = new ItemSplitter(place);
+  for await (const chunk of reply.body) for (const item of splitter.feed(chunk)) yield item;
+}
+
+const lineFeed = 0x0a;
+
+/** The lines of a body that are not empty. */
+async function* linesOf(reply: HttpReply): AsyncGenerator<Buffer, void> {
+  let begun: Buffer[] = [];
+  let begunBytes = 0;
+  for await (const chunk of reply.body) {
+    let start = 0;
+    for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, start)) {
+      const line = Buffer.concat([...begun, chunk.subarray(start, end)]);
+      [begun, begunBytes, start] = [[], 0, end + 1];
+      if (line.some((byte) => byte > 0x20)) yield line;
+    }
+    begun.push(Buffer.from(chunk.subarray(start)));
+    begunBytes += chunk.byteLength - start;
+    if (begunBytes > mostResultBytes) throw badReply(reply, 'a result is too large');
+  }
+  const last = Buffer.concat(begun);
+  if (last.some((byte) => byte > 0x20)) yield last;
+}
+
+function badReply({ request, status }: HttpReply, what: string): GatewayError {
+  return new GatewayError('bad-reply', what, { request, status, sent: 'yes', retryable: true });
+}

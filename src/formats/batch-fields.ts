@@ -1,0 +1,28 @@
+import type { JsonObject } from '../json.ts';
+import { field } from '../json.ts';
+
+/** A time in ms since 1970: a text as in `2026-11-25T01:00:00Z`, or seconds. */
+export function timeField(object: JsonObject, name: string): number | undefined {
+  const value = field(object, name);
+  if (typeof value === 'number') return value * 1000;
+  const time = typeof value === 'string' ? Date.parse(value) : NaN;
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/** A count, which proto3 JSON writes as a text. */
+export function countOf(object: JsonObject, name: string): number | undefined {
+  const value = field(object, name);
+  const count = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
+  return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : undefined;
+}
+
+/** The sum of counts; undefined if none of them is there. */
+export function sumOf(object: JsonObject, ...names: string[]): number | undefined {
+  const counts = names.map((name) => countOf(object, name)).filter((count) => count !== undefined);
+  return counts.length === 0 ? undefined : counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** Whether an id of a reply is one segment of a path and nothing more. */
+export function isPlainId(id: string): boolean {
+  return /^[\w-]{1,200}$/.test(id);
+}

@@ -1,0 +1,103 @@
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import type { BatchFormat, BatchInfo, BatchOutcome, BatchResult } from '../batch-types.ts';
+import { countOf, isPlainId, timeField } from '../batch-fields.ts';
+import { listField, numberField, objectField, textField } from '../../json.ts';
+
+const base = '/v1/batches';
+/** The key of the mark in the metadata of a batch. */
+const markKey = 'gateway_cli';
+
+/** Batches of OpenAI: a file of requests is uploaded, and a batch created of it. It has two files of results. */
+export const completionsBatch: BatchFormat = {
+  name: 'completions',
+  bounds: { count: 50_000, bytes: 200_000_000 },
+  entry(key, { path, body }) {
+    const { stream: _, stream_options: _options, ...rest } = body;
+    return { custom_id: key, method: 'POST', url: path, body: rest };
+  },
+  byFile: {
+    upload: 'form',
+    line: (entry) => entry,
+    create: ({ mark, path }, file) => ({
+      path: base,
+      body: { input_file_id: file, endpoint: path, completion_window: '24h', metadata: { [markKey]: mark } },
+    }),
+    fileOf: (reply) => textField(reply, 'id'),
+  },
+  retrieve: (id) => ({ path: `${base}/${id}` }),
+  cancel: (id) => ({ path: `${base}/${id}/cancel`, body: {} }),
+  list(page) {
+    const query = new URLSearchParams({ limit: '100', ...(page !== undefined && { after: page }) });
+    return { path: base, query: query.toString() };
+  },
+  readBatch,
+  readPage(reply) {
+    const data = listField(reply, 'data');
+    if (data === undefined) return undefined;
+    const batches = data.flatMap((item) => (isObject(item) && readBatch(item)) || []);
+    return {
+      batches,
+      next: reply['has_more'] === true ? (textField(reply, 'lastId') ?? batches.at(-1)?.id) : undefined,
+    };
+  },
+  readResult,
+};
+
+const ends = new Set(['completed', 'failed', 'expired', 'cancelled', 'canceled']);
+
+function readBatch(reply: JsonObject): BatchInfo | undefined {
+  const id = textField(reply, 'id');
+  const status = textField(reply, 'status');
+  if (id === undefined || !isPlainId(id) || status === undefined) return undefined;
+  const counts = objectField(reply, 'requestCounts') ?? {};
+  const [completed, failed] = [countOf(counts, 'completed'), countOf(counts, 'failed')];
+  const hasEnded = ends.has(status);
+  const files = [textField(reply, 'outputFileId'), textField(reply, 'errorFileId')].filter(
+    (file) => file !== undefined && isPlainId(file),
+  );
+  return {
+    id,
+    status,
+    hasEnded,
+    mark: textField(objectField(reply, 'metadata') ?? {}, markKey),
+    failure: status === 'failed' ? failureOf(reply) : undefined,
+    done: completed === undefined ? undefined : completed + (failed ?? 0),
+    total: countOf(counts, 'total'),
+    createdAt: timeField(reply, 'createdAt'),
+    expiresAt: timeField(reply, 'expiresAt'),
+    results: hasEnded ? files.map((file) => ({ path: `/v1/files/${file}/content` })) : [],
+  };
+}
+
+/** What is wrong with the file of a batch that failed as a whole. */
+function failureOf(reply: JsonObject): string {
+  const errors = listField(objectField(reply, 'errors') ?? {}, 'data') ?? [];
+  const messages = errors.filter(isObject).flatMap((error) => {
+    const line = numberField(error, 'line');
+    const message = textField(error, 'message') ?? textField(error, 'code');
+    return message === undefined ? [] : [line === undefined ? message : `line ${line}: ${message}`];
+  });
+  return messages.slice(0, 3).join('; ') || 'the service says no reason';
+}
+
+function readResult(line: JsonValue): BatchResult | undefined {
+  if (!isObject(line)) return undefined;
+  const key = textField(line, 'customId');
+  return key === undefined ? undefined : { key, outcome: readOutcome(line) };
+}
+
+function readOutcome(line: JsonObject): BatchOutcome | undefined {
+  const error = objectField(line, 'error');
+  const message = error && textField(error, 'message');
+  const code = error && textField(error, 'code');
+  if (code === 'batch_expired') return { kind: 'expired', message };
+  if (code === 'batch_cancelled' || code === 'batch_canceled') return { kind: 'cancelled', message };
+  const response = objectField(line, 'response');
+  const status = response && numberField(response, 'statusCode');
+  const body = response && objectField(response, 'body');
+  if (status !== undefined && body !== undefined) {
+    const isSuccess = status >= 200 && status < 300;
+    return isSuccess ? { kind: 'succeeded', body } : { kind: 'errored', status, body };
+  }
+  return error && { kind: 'errored', status, body: { error } };
+}

@@ -1,0 +1,128 @@
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import type { BatchFormat, BatchInfo, BatchOutcome, BatchPage, BatchResult, ResultPlace } from '../batch-types.ts';
+import { countOf, timeField } from '../batch-fields.ts';
+import { listField, numberField, objectField, textField } from '../../json.ts';
+import { modelSegment } from './format.ts';
+
+/** The Gemini Batch API: up to 20 MB in the request itself, else by an uploaded file. A batch is an operation with a name. */
+export const contentBatch: BatchFormat = {
+  name: 'content',
+  bounds: { count: 200_000, bytes: 2_000_000_000 },
+  // The key comes first: `line` finds it there.
+  entry: (key, { body }) => ({ metadata: { key }, request: body }),
+  inline: {
+    mostBytes: 20_000_000,
+    path: ({ model }) => batchPath(model),
+    frame: ({ mark }) => ({
+      head: `{"batch":{"displayName":${JSON.stringify(mark)},"inputConfig":{"requests":{"requests":[\n`,
+      separator: ',\n',
+      tail: '\n]}}}}',
+    }),
+  },
+  byFile: {
+    upload: 'resumable',
+    line: (entry) => entry.replace(/^\{"metadata":\{("key":"[^"]*")\},/, '{$1,'),
+    create: ({ mark, model }, file) => ({
+      path: batchPath(model),
+      body: { batch: { displayName: mark, inputConfig: { fileName: file } } },
+    }),
+    fileOf: (reply) => textField(objectField(reply, 'file') ?? reply, 'name'),
+  },
+  retrieve: (id) => ({ path: `/v1beta/${id}` }),
+  cancel: (id) => ({ path: `/v1beta/${id}:cancel`, body: {} }),
+  list(page) {
+    const query = new URLSearchParams({ pageSize: '100', ...(page !== undefined && { pageToken: page }) });
+    return { path: '/v1beta/batches', query: query.toString() };
+  },
+  readBatch,
+  readPage,
+  readResult,
+};
+
+function batchPath(model: string): string {
+  return `/v1beta/models/${modelSegment(model)}:batchGenerateContent`;
+}
+
+function readPage(reply: JsonObject): BatchPage | undefined {
+  const found = listField(reply, 'operations') ?? listField(reply, 'batches') ?? listField(reply, 'batchJobs');
+  // An empty list may be `{}`.
+  if (found === undefined && Object.keys(reply).some((key) => key !== 'nextPageToken')) return undefined;
+  const batches = (found ?? []).flatMap((item) => (isObject(item) && readBatch(item)) || []);
+  return { batches, next: textField(reply, 'nextPageToken') || undefined };
+}
+
+const ends = new Set(['succeeded', 'failed', 'cancelled', 'canceled', 'expired', 'partially_succeeded']);
+
+function readBatch(reply: JsonObject): BatchInfo | undefined {
+  const id = textField(reply, 'name');
+  if (id === undefined || !/^batches\/[\w-]+$/.test(id)) return undefined;
+  const metadata = objectField(reply, 'metadata') ?? reply;
+  const status = (textField(metadata, 'state') ?? '').toLowerCase().replace(/^(?:batch|job)_state_/, '');
+  const hasEnded = reply['done'] === true || ends.has(status);
+  const stats = objectField(metadata, 'batchStats') ?? {};
+  const [total, pending] = [countOf(stats, 'requestCount'), countOf(stats, 'pendingRequestCount') ?? 0];
+  const error = objectField(reply, 'error');
+  return {
+    id,
+    status: status || (hasEnded ? 'done' : 'pending'),
+    hasEnded,
+    mark: textField(metadata, 'displayName'),
+    failure: error && (textField(error, 'message') ?? `error ${numberField(error, 'code') ?? ''}`.trim()),
+    done: total === undefined ? undefined : Math.max(0, total - pending),
+    total,
+    createdAt: timeField(metadata, 'createTime'),
+    results: hasEnded ? placesOf(reply, metadata) : [],
+  };
+}
+
+/** The results stand in the operation itself, below `response` or in its metadata, or in a file. */
+function placesOf(reply: JsonObject, metadata: JsonObject): ResultPlace[] {
+  const id = textField(reply, 'name') ?? '';
+  const response = objectField(reply, 'response');
+  const output = objectField(metadata, 'output') ?? objectField(metadata, 'dest');
+  for (const [below, at] of [
+    ['response', response],
+    ['metadata', output],
+  ] as const) {
+    const file = at && (textField(at, 'responsesFile') ?? textField(at, 'fileName'));
+    if (file !== undefined && /^files\/[\w-]+$/.test(file))
+      return [{ path: `/download/v1beta/${file}:download`, query: 'alt=media' }];
+    if (at && objectField(at, 'inlinedResponses') !== undefined)
+      return [{ path: `/v1beta/${id}`, items: { key: 'inlinedResponses', below: [below] } }];
+  }
+  return [];
+}
+
+function readResult(line: JsonValue): BatchResult | undefined {
+  if (!isObject(line)) return undefined;
+  const key = textField(line, 'key') ?? textField(objectField(line, 'metadata') ?? {}, 'key');
+  return key === undefined ? undefined : { key, outcome: readOutcome(line) };
+}
+
+function readOutcome(line: JsonObject): BatchOutcome | undefined {
+  const response = objectField(line, 'response');
+  if (response !== undefined) return { kind: 'succeeded', body: response };
+  const error = objectField(line, 'error') ?? objectField(line, 'status');
+  if (error === undefined) return undefined;
+  const code = numberField(error, 'code');
+  const message = textField(error, 'message');
+  if (code === rpcCodes.cancelled) return { kind: 'cancelled', message };
+  if (code === rpcCodes.deadline) return { kind: 'expired', message };
+  const status = code === undefined || code >= 100 ? code : rpcStatuses[code];
+  return { kind: 'errored', status, body: { error: { ...error, ...(status !== undefined && { code: status }) } } };
+}
+
+const rpcCodes = { cancelled: 1, deadline: 4 };
+
+/** An error of an operation has the code of gRPC in place of the status of HTTP. */
+const rpcStatuses: Readonly<Record<number, number>> = {
+  3: 400,
+  5: 404,
+  7: 403,
+  8: 429,
+  9: 400,
+  11: 400,
+  13: 500,
+  14: 503,
+  16: 401,
+};

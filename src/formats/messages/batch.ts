@@ -1,0 +1,90 @@
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import type { BatchFormat, BatchInfo, BatchOutcome, BatchResult } from '../batch-types.ts';
+import { listField, numberField, objectField, textField } from '../../json.ts';
+import { isPlainId, sumOf, timeField } from '../batch-fields.ts';
+
+const base = '/v1/messages/batches';
+
+/** Message Batches: `POST /v1/messages/batches` with all requests. A batch has no name: its mark is in the ids of its entries. */
+export const messagesBatch: BatchFormat = {
+  name: 'messages',
+  bounds: { count: 100_000, bytes: 256_000_000 },
+  entry(key, { body }) {
+    const { stream: _, ...params } = body;
+    return { custom_id: key, params };
+  },
+  inline: {
+    mostBytes: 256_000_000,
+    path: () => base,
+    frame: () => ({ head: '{"requests":[\n', separator: ',\n', tail: '\n]}' }),
+  },
+  retrieve: (id) => ({ path: `${base}/${id}` }),
+  cancel: (id) => ({ path: `${base}/${id}/cancel`, body: {} }),
+  list(page) {
+    const query = new URLSearchParams({ limit: '100', ...(page !== undefined && { after_id: page }) });
+    return { path: base, query: query.toString() };
+  },
+  readBatch,
+  readPage(reply) {
+    const data = listField(reply, 'data');
+    if (data === undefined) return undefined;
+    const batches = data.flatMap((item) => (isObject(item) && readBatch(item)) || []);
+    return {
+      batches,
+      next: reply['has_more'] === true ? (textField(reply, 'lastId') ?? batches.at(-1)?.id) : undefined,
+    };
+  },
+  readResult,
+};
+
+function readBatch(reply: JsonObject): BatchInfo | undefined {
+  const id = textField(reply, 'id');
+  const status = textField(reply, 'processingStatus');
+  if (id === undefined || !isPlainId(id) || status === undefined) return undefined;
+  const counts = objectField(reply, 'requestCounts') ?? {};
+  const ended = sumOf(counts, 'succeeded', 'errored', 'canceled', 'expired');
+  const hasEnded = status === 'ended';
+  const waiting = numberField(counts, 'processing');
+  return {
+    id,
+    status,
+    hasEnded,
+    done: ended,
+    total: ended === undefined || waiting === undefined ? undefined : ended + waiting,
+    createdAt: timeField(reply, 'createdAt'),
+    expiresAt: timeField(reply, 'expiresAt'),
+    results: hasEnded ? [{ path: `${base}/${id}/results` }] : [],
+  };
+}
+
+function readResult(line: JsonValue): BatchResult | undefined {
+  if (!isObject(line)) return undefined;
+  const key = textField(line, 'customId');
+  return key === undefined ? undefined : { key, outcome: readOutcome(objectField(line, 'result') ?? {}) };
+}
+
+function readOutcome(result: JsonObject): BatchOutcome | undefined {
+  const type = textField(result, 'type');
+  const message = objectField(result, 'message');
+  if (type === 'succeeded') return message && { kind: 'succeeded', body: message };
+  if (type === 'expired') return { kind: 'expired' };
+  if (type === 'canceled' || type === 'cancelled') return { kind: 'cancelled' };
+  const error = objectField(result, 'error');
+  if (type !== 'errored' || error === undefined) return undefined;
+  const inner = objectField(error, 'error') ?? error;
+  return { kind: 'errored', status: statuses[textField(inner, 'type') ?? ''], body: { type: 'error', error: inner } };
+}
+
+/** A result has the type of its error, and not the status that goes with it. */
+const statuses: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+};

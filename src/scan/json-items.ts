@@ -1,0 +1,106 @@
+const space = 0x20;
+const quotationMark = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+const colon = 0x3a;
+const [openBracket, closeBracket] = [0x5b, 0x5d];
+const [openBrace, closeBrace] = [0x7b, 0x7d];
+
+/** What is taken out of a JSON text. */
+export interface ItemsPlace {
+  /** The key of the array, in camel case; the text can have snake case. */
+  key: string;
+  /** The top-level keys that it is below. */
+  below: readonly string[];
+}
+
+/**
+ * Takes the items of an array out of a JSON text while it arrives, so that neither has to fit into memory. What is left is JSON
+ * with that array empty. Any other JSON passes unchanged.
+ */
+export class ItemSplitter {
+  readonly #place: ItemsPlace;
+  #depth = 0;
+  #inString = false;
+  #isEscaped = false;
+  /** The last string, while it can be a key. */
+  #word: number[] = [];
+  #key = '';
+  #topKey = '';
+  /** The depth inside the array; 0 outside. */
+  #arrayDepth = 0;
+  #item: Buffer[] = [];
+  #rest: Buffer[] = [];
+  #restBytes = 0;
+
+  constructor(place: ItemsPlace) {
+    this.#place = place;
+  }
+
+  /** Reads the next piece, and returns the items that end in it. */
+  feed(chunk: Uint8Array): Buffer[] {
+    const items: Buffer[] = [];
+    let start = 0;
+    const keep = (end: number): void => {
+      if (end > start) (this.#arrayDepth > 0 ? this.#item : this.#rest).push(Buffer.from(chunk.subarray(start, end)));
+      if (this.#arrayDepth === 0) this.#restBytes += end - start;
+      start = end;
+    };
+    const endItem = (at: number): void => {
+      keep(at);
+      const item = Buffer.concat(this.#item.splice(0));
+      if (item.some((byte) => byte > space)) items.push(item);
+    };
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at] as number;
+      const isInArray = this.#arrayDepth > 0 && this.#depth === this.#arrayDepth;
+      if (this.#inString) this.#readString(byte);
+      else if (byte === quotationMark) {
+        this.#inString = true;
+        this.#word = [];
+      } else if (byte === colon) this.#readKey();
+      else if (byte === comma && isInArray) {
+        endItem(at);
+        start = at + 1;
+      } else if (byte === openBrace || byte === openBracket) {
+        this.#depth++;
+        if (byte !== openBracket || !this.#isPlace()) continue;
+        keep(at + 1);
+        this.#arrayDepth = this.#depth;
+      } else if (byte === closeBrace || byte === closeBracket) {
+        if (isInArray) endItem(at);
+        if (isInArray) this.#arrayDepth = 0;
+        this.#depth--;
+      }
+    }
+    keep(chunk.length);
+    return items;
+  }
+
+  /** Bytes of what is left so far. */
+  get restBytes(): number {
+    return this.#restBytes;
+  }
+
+  /** The rest of the text, when all of it was read. */
+  rest(): string {
+    return Buffer.concat([...this.#rest, ...this.#item]).toString();
+  }
+
+  #readString(byte: number): void {
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (byte === backslash) this.#isEscaped = true;
+    else if (byte === quotationMark) this.#inString = false;
+    else if (this.#word.length < 64) this.#word.push(byte);
+  }
+
+  #readKey(): void {
+    this.#key = Buffer.from(this.#word).toString();
+    if (this.#depth === 1) this.#topKey = this.#key;
+  }
+
+  #isPlace(): boolean {
+    if (this.#arrayDepth > 0 || !this.#place.below.includes(this.#topKey)) return false;
+    return this.#key.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()) === this.#place.key;
+  }
+}

@@ -1,0 +1,169 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { apis } from './apis.ts';
+
+export const apiNames = ['content', 'messages', 'completions'] as const;
+export type ApiName = (typeof apiNames)[number];
+
+/** How one request of a batch ends at the server; by default with a text that repeats its prompt. */
+export type Ending = { text: string } | { error: string } | 'expired' | 'cancelled' | 'missing' | 'odd';
+
+export interface Entry {
+  key: string;
+  prompt: string;
+}
+
+export interface Batch {
+  id: string;
+  name: string | undefined;
+  entries: Entry[];
+  byFile: boolean;
+  polls: number;
+  state: 'running' | 'ended' | 'cancelled' | 'failed';
+  at: number;
+}
+
+/** The batch APIs of three services, with the replies that their documents show. It counts what was submitted: its own word for who was billed how often. */
+export interface BatchServer {
+  url: string;
+  batches: Batch[];
+  /** How often the prompt of each request was in a batch that was created. */
+  counts: Map<string, number>;
+  requests: string[];
+  /** Looks until a batch has ended. */
+  pollsToEnd: number;
+  endingOf: (prompt: string) => Ending;
+  /** What happens to a request: `drop` does its work and breaks the connection, `refuse` answers 400, `busy` 503. */
+  fault: (kind: string, count: number) => 'drop' | 'cut' | 'refuse' | 'busy' | 'not-found' | undefined;
+  /** Results that no job asked for, by their keys, and keys that come twice. */
+  strangers: string[];
+  doubles: (key: string) => boolean;
+  seen(kind: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A result that the server has. */
+export interface Result {
+  key: string;
+  ending: Exclude<Ending, 'missing'>;
+}
+
+export type Reply = { status?: number; headers?: Record<string, string>; body?: object | string };
+
+export async function startBatchServer(api: ApiName): Promise<BatchServer> {
+  const files = new Map<string, string>();
+  const kinds = new Map<string, number>();
+  const waiting = new Set<() => void>();
+  const http = createServer((request, response) => void answer(request, response));
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const server: BatchServer = {
+    url,
+    batches: [],
+    counts: new Map(),
+    requests: [],
+    pollsToEnd: 2,
+    endingOf: (prompt) => ({ text: `answer to ${prompt}` }),
+    fault: () => undefined,
+    strangers: [],
+    doubles: () => false,
+    seen: (kind) =>
+      new Promise((resolve) => {
+        const check = (): void => {
+          if (!kinds.has(kind)) return;
+          waiting.delete(check);
+          resolve();
+        };
+        waiting.add(check);
+        check();
+      }),
+    async close() {
+      http.closeAllConnections();
+      http.close();
+      await once(http, 'close');
+    },
+  };
+
+  const route = apis[api]({ server, files, create, find, list, poll, cancel, results });
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+    } catch {
+      return;
+    }
+    const path = request.url ?? '';
+    const { kind, act } = route(`${request.method} ${path}`, Buffer.concat(chunks).toString(), request);
+    server.requests.push(`${kind} ${path}`);
+    const count = (kinds.get(kind) ?? 0) + 1;
+    kinds.set(kind, count);
+    const fault = server.fault(kind, count);
+    const faults = { refuse: 400, busy: 503, 'not-found': 404 } as const;
+    const refused = fault !== undefined && fault in faults ? faults[fault as 'refuse'] : undefined;
+    const reply: Reply = refused ? { status: refused, body: { error: { message: 'no', type: 'no' } } } : act();
+    for (const check of waiting) check();
+    if (fault === 'drop') return void request.socket.destroy();
+    const text = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? {});
+    response.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers });
+    if (fault !== 'cut') return void response.end(text);
+    response.write(text.slice(0, text.length / 2), () => request.socket.destroy());
+  }
+
+  function create(name: string | undefined, entries: Entry[], byFile: boolean): Batch {
+    for (const { prompt } of entries) server.counts.set(prompt, (server.counts.get(prompt) ?? 0) + 1);
+    const id = { content: 'batches/b', messages: 'msgbatch_', completions: 'batch_' }[api];
+    const at = 1_700_000_000 + server.batches.length;
+    const batch: Batch = {
+      id: `${id}${server.batches.length + 1}`,
+      name,
+      entries,
+      byFile,
+      polls: 0,
+      state: 'running',
+      at,
+    };
+    server.batches.unshift(batch);
+    return batch;
+  }
+
+  function find(id: string): Batch | undefined {
+    return server.batches.find((batch) => batch.id === id);
+  }
+  function list(show: (batch: Batch) => object): object[] {
+    for (const batch of server.batches) step(batch);
+    return server.batches.map(show);
+  }
+  /** Each look brings its end nearer. */
+  function step(batch: Batch): void {
+    if (batch.state === 'running' && ++batch.polls >= server.pollsToEnd) batch.state = 'ended';
+  }
+  function poll(id: string, show: (batch: Batch) => object): Reply {
+    const batch = find(id);
+    if (batch === undefined) return { status: 404, body: { error: { message: 'not found' } } };
+    step(batch);
+    return { body: show(batch) };
+  }
+  function cancel(id: string, show: (batch: Batch) => object): Reply {
+    const batch = find(id);
+    if (batch?.state === 'running') batch.state = 'cancelled';
+    return batch ? { body: show(batch) } : { status: 404, body: {} };
+  }
+  /** In another order than the requests. */
+  function results({ entries, state }: Batch): Result[] {
+    const own = entries.map(({ key, prompt }) => ({
+      key,
+      ending: state === 'cancelled' ? ('cancelled' as const) : server.endingOf(prompt),
+    }));
+    const came = own.filter(
+      (one): one is { key: string; ending: Exclude<Ending, 'missing'> } => one.ending !== 'missing',
+    );
+    const twice = came.filter(({ key }) => server.doubles(key)).map(({ key }) => ({ key, ending: { text: 'again' } }));
+    const strange = server.strangers.map((key) => ({ key, ending: { text: 'whose' } }));
+    return [...came.toReversed(), ...twice, ...strange];
+  }
+
+  return server;
+}

@@ -1,0 +1,19 @@
+import { describe, expect, test } from 'vitest';
+import { apiNames } from './batch-server.ts';
+import { killAndGoOn, moments, paidOnce } from './kill.ts';
+
+/** Clocks of the next run that are off, by days. */
+const clocks = [[], ['faketime', '-f', '+3d'], ['faketime', '-f', '-3d']];
+
+describe.for(apiNames)('%s: kill -9 at moments of a batch', (api) => {
+  test.for(
+    moments
+      .filter(([step]) => step !== 'part-uploaded' || api !== 'messages')
+      .map(([step, nth], at) => [step, nth, at] as const),
+  )(
+    '%s, time %s: no job is submitted twice, lost, or joined to the answer of another',
+    { timeout: 120_000 },
+    async ([step, nth, at]) =>
+      expect(await killAndGoOn(api, [step, nth], clocks[at % clocks.length])).toMatchObject(paidOnce),
+  );
+});

@@ -1,0 +1,68 @@
+import { childProgram } from '../start-child.ts';
+import { createFolder, manyJobs } from '../with-batch.ts';
+import { type ApiName, startBatchServer } from './batch-server.ts';
+
+const jobCount = 12;
+
+/** Moments before, during and after creation, upload, polling and download; a number is that of the time. */
+export const moments = [
+  ['part-planned', '1'],
+  ['part-uploaded', '1'],
+  ['part-creating', '1'],
+  ['part-sent', '1'],
+  ['part-answered', '1'],
+  ['part-created', '1'],
+  ['part-polled', '1'],
+  ['part-polled', '2'],
+  ['part-downloaded', '1'],
+  ['result-written', '1'],
+  ['result-written', '7'],
+  ['result-synced', '3'],
+  ['ended-written', '5'],
+  ['ended-synced', '12'],
+  ['part-ended', '1'],
+] as const;
+
+/** What became of a batch that was killed and went on. */
+export interface Facts {
+  killed: unknown;
+  code: unknown;
+  /** How often each prompt was submitted. */
+  submitted: number[];
+  /** `id: text` of each result. */
+  results: string[];
+  summary: unknown;
+}
+
+/** No job was submitted twice, lost, or joined to the answer of another. */
+export const paidOnce = {
+  killed: 'SIGKILL',
+  code: 0,
+  submitted: Array.from({ length: jobCount }, () => 1),
+  results: Array.from({ length: jobCount }, (_, at) => `p${at + 1}: answer to p${at + 1}`).toSorted(),
+  summary: { done: jobCount, failed: 0, unknown: 0, pending: 0 },
+};
+
+/** Kills a run at one moment, and starts another one behind it. */
+export async function killAndGoOn(
+  api: ApiName,
+  [step, nth]: readonly [string, string],
+  before: readonly string[] = [],
+): Promise<Facts> {
+  const start = await program;
+  const server = await startBatchServer(api);
+  const folder = createFolder();
+  const env = { GATEWAY_FORMAT: api };
+  try {
+    folder.jobs(...manyJobs(jobCount));
+    const killed = await start(folder, server, { argv: [step, nth, 'lane'], env }).ended;
+    const code = await start(folder, server, { argv: ['none', '1', 'lane'], env, before }).ended;
+    const results = folder.lines('results.jsonl').map(({ id, text }) => `${String(id)}: ${String(text)}`);
+    const [summary] = folder.lines('summary.json');
+    return { killed, code, submitted: [...server.counts.values()], results: results.toSorted(), summary };
+  } finally {
+    await server.close();
+  }
+}
+
+const program = childProgram();

@@ -1,0 +1,210 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { GatewayError } from '../../../src/errors.ts';
+import { run } from '../../helpers/run.ts';
+import { manyJobs } from '../with-batch.ts';
+import { apiNames, type Ending } from './batch-server.ts';
+import { prices, test } from './with-lane.ts';
+
+const kindsOf = (requests: readonly string[]) => [...new Set(requests.map((line) => line.split(' ')[0]))];
+
+describe.for(apiNames)('%s', (api) => {
+  test('jobs go as one batch, and each gets its own answer at half price', async ({ open }) => {
+    const { batch, folder, server } = await open(api);
+    folder.jobs(...manyJobs(20));
+    const ran = await batch();
+    expect([ran.code, ran.stdout]).toEqual([0, 'out/results.jsonl\n']);
+    expect(ran.stderr).toContain('20 jobs submitted as ');
+    expect(server.batches.map(({ entries }) => entries.length)).toEqual([20]);
+    const results = folder.lines('results.jsonl');
+    expect(results).toHaveLength(20);
+    const cost = { amount: '0.0000115', currency: 'USD' };
+    for (const result of results)
+      expect(result).toMatchObject({ id: result['prompt'], text: `answer to ${String(result['prompt'])}`, cost });
+    expect(folder.lines('summary.json')).toMatchObject([{ done: 20, cost: [{ amount: '0.00023' }], costUnknown: 0 }]);
+    expect(folder.ls()).toEqual(['images', 'journal.jsonl', 'results.jsonl', 'summary.json']);
+    expect([(await batch()).code, server.batches.length]).toEqual([0, 1]);
+  });
+
+  test('--no-wait ends with 0, status shows what is where, and the same command collects', async ({ open }) => {
+    const { batch, folder, server, env } = await open(api);
+    server.pollsToEnd = 3;
+    folder.jobs(...manyJobs(3));
+    const first = await batch(['--no-wait']);
+    expect([first.code, first.stderr]).toEqual([0, expect.stringContaining('3 jobs go on at the service')]);
+    expect(folder.lines('summary.json')).toMatchObject([{ ok: true, exitCode: 0, submitted: 3, pending: 0, done: 0 }]);
+    const status = await run(['batch', 'status', 'out'], { cwd: folder.cwd, env });
+    expect(status.stdout).toContain('3 jobs: 0 done, 3 at the service\n');
+    expect(status.stdout).toMatch(/\n(?:batches\/b|msgbatch_|batch_)1: 3 jobs of m, /);
+    const live = await run(['batch', 'jobs.jsonl', '-o', 'out'], { cwd: folder.cwd, env });
+    expect([live.code, server.requests.includes('unknown')]).toEqual([13, false]);
+    expect(live.stderr).toContain('to collect the results: the same command with --lane batch');
+    expect((await batch()).code).toBe(0);
+    expect([...server.counts.values()]).toEqual([1, 1, 1]);
+  });
+
+  test('failed, expired and cancelled lines are told apart, and sent again alone', async ({ open }) => {
+    const { batch, folder, server } = await open(api);
+    const endings: Record<string, Ending> = {
+      p1: { error: 'bad field' },
+      p2: 'expired',
+      p3: 'cancelled',
+      p4: 'missing',
+      p5: 'odd',
+    };
+    server.endingOf = (prompt) => endings[prompt] ?? { text: 'fine' };
+    folder.jobs(...manyJobs(6));
+    const ran = await batch();
+    expect(ran.code).toBe(13);
+    expect(ran.stderr).toContain('1 done, 4 failed, 1 unknown (may have been billed)');
+    const failures = Object.fromEntries(
+      (folder.lines('summary.json')[0] as { failures: { id: string; error: object }[] }).failures.map(
+        ({ id, error }) => [id, error],
+      ),
+    );
+    expect(failures).toMatchObject({
+      p1: { class: 'rejected', message: expect.stringContaining('bad field') },
+      p2: { message: expect.stringContaining('expired at the service'), billed: 'no' },
+      p3: { message: expect.stringContaining('cancelled at the service'), billed: 'no' },
+      p4: { class: 'no-reply', billed: 'unknown' },
+      p5: { class: 'bad-reply' },
+    });
+    server.endingOf = () => ({ text: 'fine' });
+    const again = await batch(['--retry-failed']);
+    expect(again.stderr).toContain('5 done, 1 unknown');
+    expect(server.batches[0]?.entries.map(({ prompt }) => prompt)).toEqual(['p1', 'p2', 'p3', 'p5']);
+    expect((await batch(['--retry-unknown'])).code).toBe(0);
+  });
+
+  test('a result that no job asked for, or that comes twice, is kept aside and told', async ({ open }) => {
+    const { batch, folder, server } = await open(api);
+    server.strangers = ['gwffff-0000'];
+    const doubled: string[] = [];
+    server.doubles = (key) => (doubled.length === 0 || doubled[0] === key ? doubled.push(key) > 0 : false);
+    folder.jobs(...manyJobs(3));
+    const ran = await batch();
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toContain('1 result of the service for no job of its batch');
+    expect(ran.stderr).toContain('1 result of the service came twice');
+    expect(folder.lines('results.jsonl').map(({ text }) => text)).not.toContain('again');
+    expect(folder.lines('results.aside.jsonl')).toHaveLength(2);
+  });
+
+  test('a creation whose answer is lost is looked for, and not repeated', async ({ open }) => {
+    const { batch, folder, server } = await open(api);
+    server.fault = (kind, count) => (kind === 'create' && count === 1 ? 'drop' : undefined);
+    folder.jobs(...manyJobs(3));
+    const ran = await batch();
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toContain('looking for the batch at the service');
+    expect([server.batches.length, ...server.counts.values()]).toEqual([1, 1, 1, 1]);
+  });
+
+  test('a creation that is refused leaves the jobs as new', async ({ open }) => {
+    const { batch, folder, server } = await open(api);
+    server.fault = (kind, count) => (kind === 'create' && count === 1 ? 'refuse' : undefined);
+    folder.jobs(...manyJobs(2));
+    expect((await batch()).code).toBe(4);
+    expect(server.batches).toEqual([]);
+    expect((await batch()).code).toBe(0);
+  });
+
+  test('where the service does not tell, the jobs are unknown and not sent again', async ({ open }) => {
+    const { batch, folder, server } = await open(api);
+    server.fault = (kind) => (kind === 'create' ? 'drop' : kind === 'list' ? 'not-found' : undefined);
+    folder.jobs(...manyJobs(2));
+    const ran = await batch();
+    expect(ran.code).toBe(13);
+    expect(ran.stderr).toContain('0 done, 2 unknown (may have been billed)');
+    server.fault = () => undefined;
+    expect((await batch()).code).toBe(13);
+    expect([...server.counts.values()]).toEqual([1, 1]);
+  });
+
+  test('a batch that is not found right after its creation is looked at again', async ({ open }) => {
+    const { batch, folder, server } = await open(api);
+    server.fault = (kind, count) => (kind === 'poll' && count < 3 ? 'not-found' : undefined);
+    folder.jobs(...manyJobs(2));
+    expect((await batch()).code).toBe(0);
+  });
+
+  test('a download that breaks off begins again', async ({ open }) => {
+    const { batch, folder, server } = await open(api);
+    server.fault = (kind, count) => (kind === 'results' && count === 1 ? 'cut' : undefined);
+    folder.jobs(...manyJobs(4));
+    expect((await batch()).code).toBe(0);
+    expect(folder.lines('results.jsonl')).toHaveLength(4);
+  });
+
+  test('Ctrl-C leaves the batch running and says so; batch cancel ends it there', async ({ open }) => {
+    const { batch, folder, server, env } = await open(api);
+    server.pollsToEnd = 1000;
+    folder.jobs(...manyJobs(3));
+    const stop = new AbortController();
+    const running = batch([], { signal: stop.signal });
+    await server.seen('poll');
+    stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));
+    const ran = await running;
+    expect(ran.code).toBe(130);
+    expect(ran.stderr).toContain('3 jobs go on at the service, and will be billed; the same command collects');
+    const cancel = await run(['batch', 'cancel', 'out'], { cwd: folder.cwd, env });
+    expect([cancel.code, cancel.stdout]).toEqual([0, expect.stringContaining('1: 3 jobs, cancelled')]);
+    expect((await batch()).code).toBe(13);
+    expect(folder.lines('summary.json')).toMatchObject([{ failed: 3, unknown: 0 }]);
+    expect(folder.lines('summary.json')[0]).not.toHaveProperty('submitted');
+    expect(kindsOf(server.requests)).toContain('cancel');
+  });
+});
+
+test('jobs of two models are two batches', async ({ open }) => {
+  const { batch, folder, server } = await open('content');
+  folder.jobs(...manyJobs(4).map((job, at) => ({ ...job, model: `m${at % 2}` })));
+  expect((await batch()).code).toBe(0);
+  expect(server.batches.map(({ entries }) => entries.length)).toEqual([2, 2]);
+});
+
+test('more than 20 MB go to Gemini as a file', async ({ open }) => {
+  const { batch, folder, server } = await open('content');
+  const picture = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(8_000_000)]);
+  writeFileSync(join(folder.cwd, 'big.png'), picture);
+  folder.jobs(...manyJobs(2).map((job) => ({ ...job, command: 'image edit', image: ['big.png'] })));
+  const ran = await batch();
+  expect(ran.stderr).toContain('2 failed');
+  expect(server.batches).toMatchObject([{ byFile: true, entries: [{ prompt: 'p1' }, { prompt: 'p2' }] }]);
+  expect(folder.lines('summary.json')).toMatchObject([{ failures: [{ error: { class: 'no-result' } }, {}] }]);
+});
+
+test.for([
+  [['--service', 'openrouter', '--format', 'completions'], 'OpenRouter has no batch API', 'gemini, anthropic, openai'],
+  [['--budget', 'team:5.00'], 'a shared budget does not count the lane batch', '--max-cost'],
+  [['--record', 'rec'], '--record cannot be combined with --lane batch', 'leave one of them out'],
+] as const)('%s is exit 2, and nothing is sent', async ([argv, message, hint], { open }) => {
+  const { batch, folder, server } = await open('completions');
+  folder.jobs(...manyJobs(1));
+  const ran = await batch(argv);
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain(message);
+  expect(ran.stderr).toContain(hint);
+  expect(server.requests).toEqual([]);
+});
+
+test.for([
+  ['batch', ['--no-wait'], '--no-wait is for the lane batch'],
+  ['text', ['hi', '--lane', 'batch'], '--lane batch is for many requests, not for text'],
+] as const)('%s %s is exit 2', async ([command, argv, message], { open }) => {
+  const { folder, env } = await open('content');
+  folder.jobs(...manyJobs(1));
+  const words = command === 'batch' ? ['jobs.jsonl', '-o', 'out'] : [];
+  const ran = await run([command, ...words, ...argv], { cwd: folder.cwd, env });
+  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(message)]);
+});
+
+test('--max-cost counts with half the price, and leaves what could pass it', async ({ open }) => {
+  const { batch, folder, server } = await open('messages');
+  folder.jobs(...manyJobs(4).map((job) => ({ ...job, maxTokens: 100 })));
+  const ran = await batch(['--max-cost', '0.002', '--prices', prices]);
+  expect(ran.code).toBe(13);
+  expect(ran.stderr).toContain('3 done, 1 not sent yet');
+  expect(server.batches.map(({ entries }) => entries.length)).toEqual([3]);
+});

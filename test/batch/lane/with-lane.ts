@@ -1,0 +1,41 @@
+import { test as base } from 'vitest';
+import { run, type Ran, type RunOptions } from '../../helpers/run.ts';
+import { canaryKey } from '../../helpers/with-server.ts';
+import { type BatchFolder, createFolder } from '../with-batch.ts';
+import { type ApiName, type BatchServer, startBatchServer } from './batch-server.ts';
+
+/** A server of one API, a folder, and runs of `batch` in the lane `batch` in it. */
+export interface Lane {
+  server: BatchServer;
+  folder: BatchFolder;
+  env: Record<string, string>;
+  batch: (argv?: readonly string[], options?: RunOptions) => Promise<Ran>;
+}
+
+export const prices = '{"m":{"input":"1","output":"10","batch":"0.5"}}';
+
+export const test = base.extend<{ open: (api: ApiName) => Promise<Lane> }>({
+  open: async ({}, use) => {
+    const servers: BatchServer[] = [];
+    await use(async (api) => {
+      const server = await startBatchServer(api);
+      servers.push(server);
+      const folder = createFolder();
+      const env = {
+        GATEWAY_BASE_URL: server.url,
+        GATEWAY_API_KEY: canaryKey,
+        GATEWAY_MODEL: 'm',
+        GATEWAY_IMAGE_MODEL: 'm',
+        GATEWAY_FORMAT: api,
+      };
+      const batch: Lane['batch'] = (argv = [], options = {}) =>
+        run(['batch', 'jobs.jsonl', '-o', 'out', '--lane', 'batch', '--poll', '20ms', '--prices', prices, ...argv], {
+          ...options,
+          env: { ...env, ...options.env },
+          cwd: folder.cwd,
+        });
+      return { server, folder, env, batch };
+    });
+    for (const server of servers) await server.close();
+  },
+});

@@ -11,7 +11,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { usageError } from '../../errors.ts';
 import type { Context } from '../../cli/context.ts';
-import { compileSchema } from '../../cli/input/schema.ts';
+import { compileSchema, type SchemaCheck } from '../../cli/input/schema.ts';
 import type { Output } from '../../terminal/io.ts';
 import { version } from '../../version.ts';
 import { refusedResult, runTool, spentRequests, type ToolPlace } from './run-tool.ts';
@@ -83,10 +83,14 @@ function listed({ name, title, description, inputSchema, writes }: Tool): Listed
 /** Checks and makes calls, within the limit of requests. */
 function caller(options: ServerOptions): (tool: Tool, given: object, signal: AbortSignal) => Promise<CallToolResult> {
   const { maxRequests = Infinity } = options;
+  const checks = new Map<Tool, Promise<SchemaCheck>>();
   let sent = 0;
   return async (tool, given, signal) => {
     try {
-      const typed = await checkArguments(tool, given);
+      // Compiled once: each compilation leaves code behind that V8 frees late.
+      const check = checks.get(tool) ?? compileSchema(JSON.parse(JSON.stringify(tool.inputSchema)));
+      checks.set(tool, check);
+      const typed = checkArguments(tool, given, await check);
       const requests = tool.isBilled ? (typed.count ?? 1) : 0;
       if (sent + requests > maxRequests) throw spentRequests(maxRequests);
       sent += requests;
@@ -98,8 +102,7 @@ function caller(options: ServerOptions): (tool: Tool, given: object, signal: Abo
 }
 
 /** Throws GatewayError usage for arguments that do not fit the tool's schema. */
-async function checkArguments({ name, inputSchema }: Tool, given: object): Promise<ToolArguments> {
-  const check = await compileSchema(JSON.parse(JSON.stringify(inputSchema)));
+function checkArguments({ name }: Tool, given: object, check: SchemaCheck): ToolArguments {
   try {
     return check(JSON.stringify(given)) as ToolArguments;
   } catch (error) {

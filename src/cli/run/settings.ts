@@ -48,8 +48,10 @@ export async function readSettingsFlags(flags: SettingFlags, { io, root }: Conte
   const readFile = async (flag: string, path: string): Promise<string> =>
     new TextDecoder().decode(await readUserFile(flag, path, io.cwd));
   return {
-    ...root,
     ...flags,
+    // These two can come before the command's name.
+    stdin: root.stdin,
+    profile: root.profile,
     modelFrom: flags.places?.model,
     replay: replayedFolder(flags) !== undefined,
     header: flags.header && (await readHeaderFlags(flags.header, (path) => readFile('--header', path))),

@@ -50,10 +50,10 @@ test('holds these files and no other', () => {
   ]);
 });
 
-test('is at most 880 kB in 100 files beside its man pages and topics, and one package when it is installed', () => {
-  expect(installed.packed).toBeLessThanOrEqual(880_000);
+test('is at most 920 kB in 110 files beside its man pages and topics, and one package when it is installed', () => {
+  expect(installed.packed).toBeLessThanOrEqual(920_000);
   const paths = [...installed.files.keys()];
-  expect(paths.filter((path) => !/^(dist\/man|src\/help)\//.test(path)).length).toBeLessThanOrEqual(100);
+  expect(paths.filter((path) => !/^(dist\/man|src\/help)\//.test(path)).length).toBeLessThanOrEqual(110);
   const names = readdirSync(join(installed.cwd, 'node_modules')).filter((name) => !name.startsWith('.'));
   expect(names).toEqual(['gateway-cli']);
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, unknown>;

@@ -134,6 +134,20 @@ test.skipIf(lacks('jq'))('values fill the prompt: lines, blocks and files', asyn
   });
 });
 
+test.skipIf(lacks('jq'))('a budget that is used up fails the step, or skips it', async () => {
+  const { server, env } = await gateway();
+  const inputs = { prompt: 'hi', 'max-tokens': '100', prices: '{"m":{"input":"0","output":"100"}}' };
+  for (const [choice, code] of [
+    ['fail', 13],
+    ['skip', 0],
+  ] as const) {
+    const ran = await runAction(ask, { ...inputs, budget: './spent.jsonl:0.001', 'if-unavailable': choice }, env);
+    expect(ran.ended.code).toBe(code);
+    expect(ran.outputs).toMatchObject({ response: '', 'error-class': 'batch-failed' });
+  }
+  expect(server.requests).toEqual([]);
+});
+
 test.skipIf(lacks('jq'))('a .prompt.yml file gives model, schema and messages', async () => {
   const { server, env } = await gateway();
   server.reply({ body: textReply('{"born":1815}') });

@@ -1,8 +1,10 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { addFlags, type FlagTable, notAFlag, oneOf, setExamples, setNotes, whole } from '../../cli/flags/flag.ts';
+import { priceFlags } from '../../cli/flags/costs.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
 import type { Action, Context } from '../../cli/context.ts';
+import { parseBudget } from '../../settings/budget.ts';
 import { mcpClients } from './clients.ts';
 
 const clientNames = Object.keys(mcpClients);
@@ -36,6 +38,7 @@ interface Flags {
   baseUrl?: string;
   timeout?: string;
   offline?: true;
+  budget?: string;
 }
 
 /** `mcp`: the commands as tools of the Model Context Protocol, on stdin and stdout. */
@@ -53,12 +56,15 @@ export function mcpCommand(command: Command): Action {
   ]);
   const { service, baseUrl, timeout, offline } = connectionFlags;
   addFlags(command, 'Flags', mcpFlags);
+  addFlags(command, 'Costs', { budget: priceFlags.budget });
   addFlags(command, 'Connection', { service, baseUrl, timeout, offline });
   return (context, _words, flags) => runMcp(flags as Flags, context);
 }
 
 async function runMcp(flags: Flags, context: Context): Promise<void> {
   const { io, root: rootFlags, ui, report } = context;
+  const { budget } = flags;
+  if (budget !== undefined) parseBudget(budget, 'flag --budget');
   const folder = resolve(io.cwd, flags.root ?? '.');
   const passed = passedFlags(flags, rootFlags.profile);
   const client = flags.printConfig === undefined ? undefined : mcpClients[flags.printConfig];
@@ -66,6 +72,7 @@ async function runMcp(flags: Flags, context: Context): Promise<void> {
     const limits = [
       ...(flags.maxRequests === undefined ? [] : [`--max-requests=${flags.maxRequests}`]),
       ...(flags.readOnly ? ['--read-only'] : []),
+      ...(flags.budget === undefined ? [] : [`--budget=${flags.budget}`]),
     ];
     await io.stdout.write(
       client.entry({ command: 'gateway-cli', args: ['mcp', '--root', folder, ...limits, ...passed] }),
@@ -80,7 +87,9 @@ async function runMcp(flags: Flags, context: Context): Promise<void> {
   const { maxRequests, readOnly = false } = flags;
   // stdout is protocol alone.
   report.printed = true;
-  await serveTools({ root, flags: passed, env: io.env, readOnly, maxRequests }, context);
+  // A variable: the command that lists models has no such flag.
+  const env = budget === undefined ? io.env : { ...io.env, GATEWAY_BUDGET: budget };
+  await serveTools({ root, flags: passed, env, readOnly, maxRequests }, context);
 }
 
 /** The flags that each command of the server gets. */

@@ -1,4 +1,4 @@
-import { copyFileSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -125,6 +125,27 @@ test('a cancelled call ends its request and leaves no file', async () => {
 });
 
 describe('limits', () => {
+  test('--budget ends the calls that could pass it, and lists models all the same', async () => {
+    const limited = await connect(['--budget', './spent.jsonl:0.01'], {
+      GATEWAY_BASE_URL: server.url,
+      GATEWAY_API_KEY: 'k-123456',
+      GATEWAY_MODEL: 'm',
+      GATEWAY_CONFIG: 'config.json',
+    });
+    const prices = { m: { input: '0', output: '100' } };
+    writeFileSync(join(limited.root, 'config.json'), JSON.stringify({ prices }), { mode: 0o600 });
+    server.reply({ body: { ...textReply('hi'), usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 100 } } });
+    expect((await limited.call('ask', { prompt: 'hi', max_tokens: 100 })).isError).toBeUndefined();
+    const count = server.requests.length;
+    const refused = await limited.call('ask', { prompt: 'hi', max_tokens: 100 });
+    expect(refused.content[0]?.text).toContain('could pass the budget');
+    expect(server.requests).toHaveLength(count);
+    server.reply({ body: { models: [] } });
+    server.reply({ status: 404, body: {} });
+    expect((await limited.call('list_models', {})).isError).toBeUndefined();
+    await limited.client.close();
+  });
+
   test('--max-requests and --read-only', async () => {
     const limited = await connect(['--offline', '--max-requests', '1', '--read-only']);
     const { tools } = await limited.client.listTools();

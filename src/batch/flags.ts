@@ -37,6 +37,12 @@ export const batchFlags = {
     parse: whole(1, 512),
   },
   rate: { flags: '--rate <n/unit>', text: 'maximum request rate: 5/s, 100/m, 2000/h', parse: parseRate },
+  rateGroup: {
+    flags: '--rate-group <name|path>',
+    text: 'share --rate, and the waits that the service asks for, with all processes that name this group',
+    parse: notAFlag,
+    advanced: true,
+  },
   shard: {
     flags: '--shard <i/n>',
     text: 'run part i of n, from 1/n; auto reads it from the CI job, auto/n for n parts',

@@ -35,3 +35,22 @@ test(
     }
   },
 );
+
+test(
+  'processes of a rate group send no more often than the rate, however many they are',
+  { timeout: 180_000 },
+  async () => {
+    const flags = ['--rate', '25/s', '--rate-group', './rates/group.json'];
+    const { received, arrivals, ended } = await runSharing('team:9.00', {
+      processes: 4,
+      jobs: 10,
+      killAt: new Map([[1, 3]]),
+      flags,
+    });
+    expect(ended.filter((_, at) => at !== 1).map(({ code }) => code)).toEqual([0, 0, 0]);
+    expect(received.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(30);
+    // Each alone would have sent its ten in 360 ms. The first can arrive late, after others are spaced from it.
+    const span = Math.max(...arrivals) - Math.min(...arrivals);
+    expect(span).toBeGreaterThan((arrivals.length - 1) * 40 * 0.7);
+  },
+);

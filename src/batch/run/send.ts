@@ -1,5 +1,6 @@
-import { createPacer, limitToFiles } from './throttle.ts';
-import { createGate, sleepByTimer } from '../../transport/gate.ts';
+import { openThrottle } from './rate-group.ts';
+import { limitToFiles } from './throttle.ts';
+import { sleepByTimer } from '../../transport/gate.ts';
 import { withLock, openRecorder } from '../folder/recorder.ts';
 import { runJobs, type Stop } from './runner.ts';
 import { gatewayKey } from './plan.ts';
@@ -46,8 +47,7 @@ export async function sendJobs(batch: Batch, hooks: BatchHooks): Promise<Stop | 
   if (plan.toSend === 0) return undefined;
   const concurrency = await limitToFiles(Math.min(flags.concurrency ?? defaultConcurrency, plan.toSend), context);
   const elapsed = (): number => io.elapsed();
-  const gate = createGate({ elapsed, sleep: sleepByTimer, jobs: plan.toSend });
-  const pace = createPacer(flags.rate, { elapsed, sleep: sleepByTimer });
+  const { gate, pace } = await openThrottle(flags, { elapsed, sleep: sleepByTimer, jobs: plan.toSend }, context);
   const costs = await openCosts(batch);
   const progress = trackProgress(batch, gate, costs);
   const inFlight = new AbortController();

@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { createGate, sleepByTimer } from '../../transport/gate.ts';
+import { sleepByTimer } from '../../transport/gate.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import type { Context } from '../../cli/context.ts';
 import { openConnectionsTo, type Connection } from '../../cli/run/connection.ts';
@@ -17,7 +17,8 @@ import { runJobs, type Stop } from './runner.ts';
 import { defaultConcurrency, defaultGraceMs, noteWaiting, openCosts, runRecord } from './send.ts';
 import { createJobSender } from './sender.ts';
 import { openStreamQueue, type StreamBatch } from './stream-queue.ts';
-import { createPacer, limitToFiles } from './throttle.ts';
+import { openThrottle } from './rate-group.ts';
+import { limitToFiles } from './throttle.ts';
 import type { BatchFlags, BatchHooks } from './types.ts';
 
 /** Throws GatewayError usage for flags that need all jobs at once, or a folder. */
@@ -97,8 +98,7 @@ export async function streamJobs(
   const concurrency = await limitToFiles(flags.concurrency ?? defaultConcurrency, context);
   const elapsed = (): number => io.elapsed();
   // The budget of retries is that of the jobs which may be in flight: how many will come is unknown.
-  const gate = createGate({ elapsed, sleep: sleepByTimer, jobs: concurrency });
-  const pace = createPacer(flags.rate, { elapsed, sleep: sleepByTimer });
+  const { gate, pace } = await openThrottle(flags, { elapsed, sleep: sleepByTimer, jobs: concurrency }, context);
   const costs = await openCosts({ ...batch, plan: { ...batch.plan, hasPrices: true } });
   const tally = countOutcomes(batch, costs);
   const inFlight = new AbortController();

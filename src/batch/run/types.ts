@@ -15,6 +15,7 @@ export type BatchFlags = ConnectionFlags &
     output?: string;
     concurrency?: number;
     rate?: number;
+    rateGroup?: string;
     shard?: string;
     failFast?: true;
     maxFailures?: number;

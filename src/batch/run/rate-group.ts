@@ -1,0 +1,126 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { usageError } from '../../errors.ts';
+import { withFileLock } from '../../files/file-lock.ts';
+import { writeReason } from '../../files/file-reason.ts';
+import { makeFolder, notWritten } from '../../files/temp-file.ts';
+import { parseObject } from '../../json.ts';
+import { isBudgetPath } from '../../settings/budget.ts';
+import { userFolders } from '../../settings/config-file.ts';
+import { createGate, type GateOptions, type SharedGate, type Sleep } from '../../transport/gate.ts';
+import type { Context } from '../../cli/context.ts';
+import { createPacer, type Pacer } from './throttle.ts';
+import type { BatchFlags } from './types.ts';
+
+/** What the file of a group holds: wall clock, ms since 1970. */
+interface GroupState {
+  /** When the next request can go out. */
+  next: number;
+  /** Until when a service asked one of the processes to wait. */
+  until: number;
+}
+
+interface Group {
+  path: string;
+  spacingMs: number;
+  now: () => number;
+  sleep: Sleep;
+}
+
+/** No turn is so far away, in ms: the clock was set back. */
+const farthestMs = 24 * 60 * 60_000;
+
+/** How the requests of a run are spaced, and what holds them back after a 429: alone, or with all processes of `--rate-group`. */
+export async function openThrottle(
+  { rate, rateGroup }: Pick<BatchFlags, 'rate' | 'rateGroup'>,
+  options: GateOptions,
+  context: Context,
+): Promise<{ gate: SharedGate; pace: Pacer }> {
+  const gate = createGate(options);
+  if (rateGroup === undefined) return { gate, pace: createPacer(rate, options) };
+  if (rate === undefined) throw usageError('--rate-group shares a rate, and none is given', 'add it: --rate 60/m');
+  const path = await groupPath(rateGroup, context.io.cwd);
+  const { now } = context.io;
+  return shareRate(gate, { path, spacingMs: rate, now: () => now(), sleep: options.sleep });
+}
+
+/** A name is a file in the state folder, a word with a slash a path. Throws GatewayError usage for a folder that cannot be made. */
+async function groupPath(group: string, cwd: string): Promise<string> {
+  const path = isBudgetPath(group) ? resolve(cwd, group) : join((await userFolders()).state, 'rates', `${group}.json`);
+  await makeFolder(dirname(path), 0o700).catch((error: unknown) => {
+    throw usageError(`--rate-group ${group} cannot be kept: ${writeReason(error)}`, undefined, error);
+  });
+  return path;
+}
+
+/** Spaces the requests of all processes that name the file, and holds all of them back while one was asked to wait. */
+export function shareRate(gate: SharedGate, group: Group): { gate: SharedGate; pace: Pacer } {
+  let holding: Promise<void> = Promise.resolve();
+  const pace = async (signal: AbortSignal): Promise<void> => {
+    await holding;
+    for (;;) {
+      const turn = await takeTurn(group, signal);
+      for (let ms = turn - group.now(); ms > 0; ms = turn - group.now()) await group.sleep(ms, signal);
+      // Another process may have been asked to wait since the turn was taken.
+      if ((await readGroup(group)).until <= group.now()) return;
+    }
+  };
+  const close = (waitMs: number): void => {
+    gate.close(waitMs);
+    holding = Promise.all([holding, hold(group, waitMs)]).then(() => undefined);
+    // The next turn throws it.
+    holding.catch(() => undefined);
+  };
+  const { enter, allowRetry, succeeded } = gate;
+  return {
+    pace,
+    gate: {
+      enter,
+      allowRetry,
+      succeeded,
+      close,
+      get waitMs() {
+        return gate.waitMs;
+      },
+    },
+  };
+}
+
+async function takeTurn(group: Group, signal: AbortSignal): Promise<number> {
+  let turn = 0;
+  await change(group, signal, ({ next, until }) => {
+    turn = Math.max(group.now(), next, until);
+    return { next: turn + group.spacingMs, until };
+  });
+  return turn;
+}
+
+function hold(group: Group, waitMs: number): Promise<void> {
+  const signal = AbortSignal.timeout(farthestMs);
+  return change(group, signal, ({ next, until }) => ({ next, until: Math.max(until, group.now() + waitMs) }));
+}
+
+async function change(group: Group, signal: AbortSignal, next: (state: GroupState) => GroupState): Promise<void> {
+  const { path } = group;
+  await withFileLock(`${path}.lock`, signal, async () => {
+    // Renamed, so that those who read without the lock see a whole file.
+    const part = `${path}.part`;
+    await writeFile(part, `${JSON.stringify(next(await readGroup(group)))}\n`);
+    await rename(part, path);
+  }).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw notWritten(path, error);
+  });
+}
+
+/** A file that is not there, or was broken by a crash, holds nobody back. */
+async function readGroup({ path, now }: Group): Promise<GroupState> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw notWritten(path, error);
+  });
+  const { next, until } = parseObject(text);
+  const timeOf = (value: unknown): number =>
+    typeof value === 'number' && value < now() + farthestMs ? value : Number.NEGATIVE_INFINITY;
+  return { next: timeOf(next), until: timeOf(until) };
+}

@@ -1,0 +1,66 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { shareRate } from '../../../src/batch/run/rate-group.ts';
+import { createGate } from '../../../src/transport/gate.ts';
+import { scratchFolder } from '../../helpers/scratch.ts';
+import { run } from '../../helpers/run.ts';
+
+/** Two processes of a group on one clock, which their waits move. */
+function twoProcesses({ path = join(scratchFolder(), 'group.json') } = {}) {
+  const clock = { at: 1_000_000 };
+  const sleep = async (ms: number): Promise<void> => void (clock.at += ms);
+  const open = () => {
+    const gate = createGate({ elapsed: () => clock.at, sleep, jobs: 10 });
+    return shareRate(gate, { path, spacingMs: 100, now: () => clock.at, sleep });
+  };
+  const { signal } = new AbortController();
+  return { path, clock, signal, first: open(), second: open() };
+}
+
+test('two processes take turns, one after the other', async () => {
+  const { clock, signal, first, second } = twoProcesses();
+  const turns: number[] = [];
+  for (const { pace } of [first, second, second, first]) {
+    await pace(signal);
+    turns.push(clock.at - 1_000_000);
+  }
+  expect(turns).toEqual([0, 100, 200, 300]);
+});
+
+test('a wait that one is asked for holds back the other', async () => {
+  const { clock, signal, first, second } = twoProcesses();
+  await first.pace(signal);
+  first.gate.close(5000);
+  await first.pace(signal);
+  const resumedAt = clock.at;
+  await second.pace(signal);
+  expect([resumedAt, clock.at].map((at) => at - 1_000_000)).toEqual([5000, 5100]);
+});
+
+test('a wait that is asked for after the turn was taken counts, too', async () => {
+  const { clock, signal, path, first } = twoProcesses();
+  await first.pace(signal);
+  const waiting = first.pace(signal);
+  writeFileSync(path, JSON.stringify({ next: clock.at, until: clock.at + 3000 }));
+  await waiting;
+  expect(clock.at - 1_000_000).toBeGreaterThanOrEqual(3000);
+});
+
+test.each(['', '{"next":', '{"next":9e15,"until":9e15}'])('a file that holds %j holds nobody back', async (text) => {
+  const path = join(scratchFolder(), 'group.json');
+  writeFileSync(path, text);
+  const { clock, signal, first } = twoProcesses({ path });
+  await first.pace(signal);
+  expect(clock.at).toBe(1_000_000);
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ next: 1_000_100 });
+  expect(existsSync(`${path}.lock`)).toBe(false);
+});
+
+test('--rate-group without --rate is exit code 2, and the hint has both', async () => {
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'p.txt'), 'hi\n');
+  const ran = await run(['batch', '--prompts', 'p.txt', '-o', 'out', '--offline', '--rate-group', './g.json'], { cwd });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain('add it: --rate 60/m');
+});

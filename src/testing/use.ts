@@ -6,7 +6,7 @@ import type { Gateway, GatewayOptions, Hooks } from './testing-types.ts';
 /**
  * A gateway for all tests of a file. It starts before the first and sets the variables of its `env`; after each test it
  * begins anew, and the test fails if a request had no answer; after the last it stops and restores the variables. `hooks`
- * are those of the test runner: jest and node:test need none, vitest needs `import * as vitest from 'vitest'` unless its
+ * are those of the test runner: jest and node:test need none, vitest needs its module (`import * as vitest`) unless its
  * functions are global.
  */
 export function useGateway(options: GatewayOptions = {}, hooks: Hooks = runnerHooks()): Gateway {

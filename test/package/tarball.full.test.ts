@@ -21,12 +21,14 @@ test('holds these files and no other', () => {
   const kinds = [...installed.files.keys()].map((path) =>
     path
       .replace(/^dist\/chunks\/[\w-]+-[\w-]{8}\.js$/, 'dist/chunks/*.js')
+      .replace(/^dist\/esm\/[\w-]+-[\w-]{8}\.js$/, 'dist/esm/*.js')
       .replace(/^dist\/types\/[\w/-]+\.d\.ts$/, 'dist/types/*.d.ts')
       .replace(/^dist\/man\/[\w-]+\.[17]$/, 'dist/man/*')
       .replace(/^src\/help\/[\w-]+\.md$/, 'src/help/*.md')
       .replace(/^src\/help\/recipes\/[\w-]+\.\w+$/, 'src/help/recipes/*'),
   );
   expect([...new Set(kinds)].toSorted()).toEqual([
+    '.agents/skills/gateway-cli/SKILL.md',
     'LICENSE',
     'README.md',
     'bin/gateway-cli.js',
@@ -34,14 +36,17 @@ test('holds these files and no other', () => {
     'dist/THIRD-PARTY-LICENSES.txt',
     'dist/chunks/*.js',
     'dist/config.schema.json',
+    'dist/esm/*.js',
     'dist/esm/index.js',
     'dist/esm/package.json',
+    'dist/esm/testing.js',
     'dist/help.txt',
     'dist/index.js',
     'dist/main.js',
     'dist/man/*',
     'dist/package.json',
     'dist/result.schema.json',
+    'dist/testing.js',
     'dist/types/*.d.ts',
     'dist/version.txt',
     'package.json',

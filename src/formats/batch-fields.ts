@@ -1,5 +1,5 @@
-import type { JsonObject } from '../json.ts';
-import { field } from '../json.ts';
+import { field, isObject, type JsonObject, listField, textField } from '../json.ts';
+import type { BatchFormat } from './batch-types.ts';
 
 /** A time in ms since 1970: a text as in `2026-11-25T01:00:00Z`, or seconds. */
 export function timeField(object: JsonObject, name: string): number | undefined {
@@ -25,4 +25,30 @@ export function sumOf(object: JsonObject, ...names: string[]): number | undefine
 /** Whether an id of a reply is one segment of a path and nothing more. */
 export function isPlainId(id: string): boolean {
   return /^[\w-]{1,200}$/.test(id);
+}
+
+/** The operations of an API that lists its batches in pages, each after the last one of the page before. */
+export function pagedBatches(
+  base: string,
+  after: string,
+  readBatch: BatchFormat['readBatch'],
+): Pick<BatchFormat, 'retrieve' | 'cancel' | 'list' | 'readBatch' | 'readPage'> {
+  return {
+    retrieve: (id) => ({ path: `${base}/${id}` }),
+    cancel: (id) => ({ path: `${base}/${id}/cancel`, body: {} }),
+    list(page) {
+      const query = new URLSearchParams({ limit: '100', ...(page !== undefined && { [after]: page }) });
+      return { path: base, query: query.toString() };
+    },
+    readBatch,
+    readPage(reply) {
+      const data = listField(reply, 'data');
+      if (data === undefined) return undefined;
+      const batches = data.flatMap((item) => (isObject(item) && readBatch(item)) || []);
+      return {
+        batches,
+        next: reply['has_more'] === true ? (textField(reply, 'lastId') ?? batches.at(-1)?.id) : undefined,
+      };
+    },
+  };
 }

@@ -1,7 +1,14 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listField,
+  numberField,
+  objectField,
+  textField,
+} from '../../json.ts';
 import type { BatchFormat, BatchInfo, BatchOutcome, BatchResult } from '../batch-types.ts';
-import { countOf, isPlainId, timeField } from '../batch-fields.ts';
-import { listField, numberField, objectField, textField } from '../../json.ts';
+import { countOf, isPlainId, pagedBatches, timeField } from '../batch-fields.ts';
 
 const base = '/v1/batches';
 /** The key of the mark in the metadata of a batch. */
@@ -24,22 +31,7 @@ export const completionsBatch: BatchFormat = {
     }),
     fileOf: (reply) => textField(reply, 'id'),
   },
-  retrieve: (id) => ({ path: `${base}/${id}` }),
-  cancel: (id) => ({ path: `${base}/${id}/cancel`, body: {} }),
-  list(page) {
-    const query = new URLSearchParams({ limit: '100', ...(page !== undefined && { after: page }) });
-    return { path: base, query: query.toString() };
-  },
-  readBatch,
-  readPage(reply) {
-    const data = listField(reply, 'data');
-    if (data === undefined) return undefined;
-    const batches = data.flatMap((item) => (isObject(item) && readBatch(item)) || []);
-    return {
-      batches,
-      next: reply['has_more'] === true ? (textField(reply, 'lastId') ?? batches.at(-1)?.id) : undefined,
-    };
-  },
+  ...pagedBatches(base, 'after', readBatch),
   readResult,
 };
 

@@ -1,7 +1,7 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue, numberField, objectField, textField } from '../../json.ts';
 import type { BatchFormat, BatchInfo, BatchOutcome, BatchResult } from '../batch-types.ts';
-import { listField, numberField, objectField, textField } from '../../json.ts';
-import { isPlainId, sumOf, timeField } from '../batch-fields.ts';
+
+import { isPlainId, pagedBatches, sumOf, timeField } from '../batch-fields.ts';
 
 const base = '/v1/messages/batches';
 
@@ -18,22 +18,7 @@ export const messagesBatch: BatchFormat = {
     path: () => base,
     frame: () => ({ head: '{"requests":[\n', separator: ',\n', tail: '\n]}' }),
   },
-  retrieve: (id) => ({ path: `${base}/${id}` }),
-  cancel: (id) => ({ path: `${base}/${id}/cancel`, body: {} }),
-  list(page) {
-    const query = new URLSearchParams({ limit: '100', ...(page !== undefined && { after_id: page }) });
-    return { path: base, query: query.toString() };
-  },
-  readBatch,
-  readPage(reply) {
-    const data = listField(reply, 'data');
-    if (data === undefined) return undefined;
-    const batches = data.flatMap((item) => (isObject(item) && readBatch(item)) || []);
-    return {
-      batches,
-      next: reply['has_more'] === true ? (textField(reply, 'lastId') ?? batches.at(-1)?.id) : undefined,
-    };
-  },
+  ...pagedBatches(base, 'after_id', readBatch),
   readResult,
 };
 

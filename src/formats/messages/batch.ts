@@ -1,6 +1,5 @@
 import { isObject, type JsonObject, type JsonValue, numberField, objectField, textField } from '../../json.ts';
 import type { BatchFormat, BatchInfo, BatchOutcome, BatchResult } from '../batch-types.ts';
-
 import { isPlainId, pagedBatches, sumOf, timeField } from '../batch-fields.ts';
 
 const base = '/v1/messages/batches';

@@ -60,7 +60,7 @@ export function objectAt(body: Body, key: string): Body {
   return isBody(value) ? value : {};
 }
 
-/** A body, or undefined when nothing is in it: an empty object that nobody asked for is not sent. */
+/** A body, or undefined if it is empty: an empty object is not sent. */
 export function unlessEmpty(body: Body): Body | undefined {
   return Object.keys(body).length === 0 ? undefined : body;
 }

@@ -19,7 +19,7 @@ export function localTime(at: number): string {
   return isoTime(at) === undefined ? 'unknown' : new Date(at).toLocaleString('sv').slice(0, 16);
 }
 
-/** Time of a whole call, retries and waits included, where nobody says otherwise. */
+/** Time of a whole call, retries and waits included, by default. */
 export const defaultTimeoutMs = 600_000;
 
 /** The same in the flex lane, where an answer can take 15 minutes. */

@@ -42,7 +42,7 @@ function dieBy(signal: Signal): void {
 
 for (const signal of Object.keys(classes) as Signal[]) process.on(signal, () => onSignal(signal));
 
-// A promise that nobody waited for: the work ends in order, and the run tells of it like of any other bug, redacted.
+// An unhandled rejection: the work ends in order, and the run reports it as any other bug, redacted.
 process.on('uncaughtException', (value) => {
   if (ending.bug !== undefined) return;
   ending.bug = { value };

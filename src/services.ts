@@ -28,7 +28,7 @@ export interface Service {
   isKeyless?: true;
   /** The headers of the key in the content format, and of the version in the messages format. Lower case. */
   headerNames: { apiKey: string; version: string };
-  /** How the key is carried where nobody asked for a form; `auto` is the table of formats/README.md. */
+  /** How the key is carried by default; `auto` is the table of formats/README.md. */
   auth: AuthForm;
   /** Variables of the vendor's own tools that hold a key of this service; the first that is set counts. */
   keyVariables: readonly string[];

@@ -11,15 +11,15 @@ import { arrangeResults, countMissing, findLostEnds, locateResults, type ResultP
 import { parseShard } from './jobs/shard.ts';
 import {
   countOf,
-  tellArranged,
-  tellUnread,
+  warnArranged,
+  warnUnread,
   countJobs,
   summaryDocument,
   describeCounts,
   describeSpending,
   incompleteStep,
   exitCodeOf,
-  tellKept,
+  keptHint,
   describeFailures,
   nextStep,
 } from './report/summary.ts';
@@ -96,7 +96,7 @@ export async function runBatch(
   const checked = countChecked(checking);
   const state = await readJournal(outdir.path);
   const { lostEnds, places } = await findLostEnds(outdir.path, state);
-  await tellUnread({ unread: places.unreadable + (places.torn ? 1 : 0), torn: state.torn }, context);
+  await warnUnread({ unread: places.unreadable + (places.torn ? 1 : 0), torn: state.torn }, context);
   const onChecked = (): void => checked.addJob();
   const plan = await planBatch({ source, builder, state, shard, flags, context, onChecked });
   checking.stop();
@@ -104,13 +104,13 @@ export async function runBatch(
   if (flags.dryRun) return showPlan(planned);
   // A mistake in the jobs leaves no empty folder behind.
   const batch = { ...planned, lock: early ?? (await enterNew(outdir.path, context, hooks.lease)) };
-  await tellResume(batch);
+  await noteResume(batch);
   const stop = await sendJobs(batch, hooks).catch(async (error: unknown) => {
     // The books could not be kept: the summary is tried, and what went wrong is told.
     await finishBatch(batch, { failure: error }).catch(() => undefined);
     throw error;
   });
-  await tellEmptyShard(batch);
+  await noteEmptyShard(batch);
   if (stop !== 'signal') await arrange(batch, places);
   await finishBatch(batch, { stop });
 }
@@ -144,13 +144,13 @@ async function arrange(
     const now = await locateResults(outdir, state.index, { places });
     await arrangeResults(outdir, state.index, { places: now, ordered: flags.ordered });
     sorting.stop();
-    await tellArranged({ missing: countMissing(state.index, now), unknownJobs: now.unknownJobs }, context);
+    await warnArranged({ missing: countMissing(state.index, now), unknownJobs: now.unknownJobs }, context);
   } finally {
     sorting.stop();
   }
 }
 
-/** A folder that was not there before: the journal of nobody else is in it. Throws GatewayError batch-locked. */
+/** Enters a new folder. Throws GatewayError batch-locked if another run has begun in it. */
 async function enterNew(path: string, context: Context, lease: LeaseTimes | undefined): Promise<Lock> {
   const lock = await enterOutdir(path, context, lease);
   if ((await readJournal(path)).run === undefined) return lock;
@@ -161,7 +161,7 @@ async function enterNew(path: string, context: Context, lease: LeaseTimes | unde
   });
 }
 
-async function tellResume({ plan, context, source, flags, state }: Batch): Promise<void> {
+async function noteResume({ plan, context, source, flags, state }: Batch): Promise<void> {
   const before = plan.jobs - plan.toSend + plan.again;
   if (before > 0) {
     const next = describeNext(plan, isSpent(state.usage, flags.maxTokensTotal));
@@ -225,21 +225,21 @@ export async function finishBatch(batch: EndedBatch, { stop, failure }: BatchEnd
   if (ending !== undefined) throw ending;
   const cut = incompleteStep(counts);
   if (cut) await context.ui.note(cut);
-  await tellFailures(batch, counts);
+  await noteFailures(batch, counts);
   if (outcome !== outcomes.ok.code) {
-    const kept = await tellKept(counts, state.beganAt);
+    const kept = await keptHint(counts, state.beganAt);
     throw failed(counts, { stop, kept }, batch);
   }
 }
 
-/** Of few jobs and many shards some shards have none: nobody shall look for a mistake. */
-async function tellEmptyShard({ plan, shard, source, context }: Omit<Batch, 'lock'>): Promise<void> {
+/** With few jobs and many shards, some shards have none: that is not a mistake. */
+async function noteEmptyShard({ plan, shard, source, context }: Omit<Batch, 'lock'>): Promise<void> {
   if (plan.jobs > 0 || shard === undefined) return;
   await context.ui.note(`no job of ${source.name} falls into --shard ${shard.index}/${shard.total}`);
 }
 
-/** Why the first few failed: nobody shall have to look for it. */
-async function tellFailures({ state, context, outdir }: EndedBatch, counts: Counts): Promise<void> {
+/** Why the first few failed. */
+async function noteFailures({ state, context, outdir }: EndedBatch, counts: Counts): Promise<void> {
   const results = shellWord(shownPath(join(outdir, batchFiles.results), context.io.cwd));
   for (const line of describeFailures(state.failures, { counts, most: mostTold, results })) await context.ui.note(line);
 }
@@ -270,7 +270,7 @@ export async function showPlan(batch: Omit<Batch, 'lock'>): Promise<void> {
   const { jobs, total, toSend } = plan;
   const facts = { jobs, total, due: toSend, skipped: jobs - toSend, origin: plan.origin };
   context.report.own = { schema: 'gateway-cli/batch-plan@1', ...facts };
-  await tellEmptyShard(batch);
+  await noteEmptyShard(batch);
   if (context.root.json) return;
   await context.io.stdout.write(`${countOf(jobs, 'job')} checked, ${toSend} to send, ${jobs - toSend} sent before\n`);
 }

@@ -21,7 +21,7 @@ export interface Job {
   values: Readonly<Record<string, unknown>>;
 }
 
-/** Where a job stands. `sent`: it went out, and nobody knows more; it may have been billed. */
+/** The state of a job. `sent`: it was sent, and its end is unknown; it may have been billed. */
 export const jobStates = ['new', 'sent', 'done', 'failed', 'unknown'] as const;
 export type JobState = (typeof jobStates)[number];
 

@@ -184,7 +184,7 @@ async function replyOf<Image extends Picture>(
   return reply;
 }
 
-/** What a generator returns or throws is kept for `reply`; its deltas go to whoever loops. */
+/** What a generator returns or throws is kept for `reply`; its deltas go to the caller's loop. */
 function openStream(
   asking: AsyncGenerator<StreamDelta, Reply<MemoryPicture>>,
   signal: AbortSignal | undefined,

@@ -93,7 +93,7 @@ export function endOf(deadline: Deadline): GatewayError | undefined {
   return end;
 }
 
-/** Work that takes longer, in ms, lets the event loop turn: without it nobody hears of a signal, or of the time. */
+/** Work that takes longer, in ms, lets the event loop turn: without it no signal and no timer is noticed. */
 const longWorkMs = 20;
 
 /** Asks `endOf`, in a later turn where the work takes long. */

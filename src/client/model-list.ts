@@ -87,7 +87,7 @@ export function readModelPage(page: JsonValue | undefined): ModelPage | undefine
   return { models: (entries ?? []).flatMap(readModel), next, goesOn: hasMore || next !== undefined };
 }
 
-/** An entry without a name is left out: nobody could ask for it. */
+/** An entry without a name is left out: it cannot be requested. */
 function readModel(entry: JsonValue): ListedModel[] {
   if (!isObject(entry)) return [];
   // Where there is an id beside it, a name is what people call it.

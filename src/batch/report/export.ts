@@ -2,7 +2,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
 import type { Command } from 'commander';
 import type { ReportFacts, ReportWriter } from './reports.ts';
-import { countOf, tellUnread } from './summary.ts';
+import { countOf, warnUnread } from './summary.ts';
 import { type BatchState, unanswered } from '../folder/state.ts';
 import { locateResults, openResults, type ResultPlaces } from '../folder/results.ts';
 import { batchFiles, type Job, type JobState } from '../types.ts';
@@ -51,11 +51,11 @@ async function runExport(outdir: string, flags: Flags, context: Context): Promis
   const progress = context.ui.progress('reading the results');
   context.atEnd(async () => progress.stop());
   const rows = await findRows(folder, state, await openJobsOf(state, flags, context));
-  await tellUnread(rows, context);
-  if (flags.jobs === undefined && flags.data === undefined) await tellMissing(rows, state.run?.jobs ?? 0, context);
+  await warnUnread(rows, context);
+  if (flags.jobs === undefined && flags.data === undefined) await warnMissing(rows, state.run?.jobs ?? 0, context);
   const facts = { ...rows, name: basename(folder), durationMs: state.durationMs, beganAt: state.beganAt };
   const writer = await openReport(format, facts);
-  const text = reportText(writer, tellLong(rows, format, context), context.signal);
+  const text = reportText(writer, noteLong(rows, format, context), context.signal);
   progress.stop();
   if (output === '-') {
     for await (const piece of text) await context.io.stdout.write(piece);
@@ -142,7 +142,7 @@ async function checkTarget(
 }
 
 /** The folder does not know the ids of jobs that were never sent. */
-async function tellMissing({ counts }: Rows, jobs: number, { ui }: Context): Promise<void> {
+async function warnMissing({ counts }: Rows, jobs: number, { ui }: Context): Promise<void> {
   const missing = jobs - counts.done - counts.failed - counts.unknown - counts.pending;
   if (missing > 0)
     await ui.warn(
@@ -167,7 +167,7 @@ async function openReport(format: ExportFormat, facts: ReportFacts): Promise<Rep
 /** Excel takes so many characters of a cell. */
 const longestCell = 32_767;
 
-async function* tellLong(rows: Rows, format: ExportFormat, { ui }: Context): AsyncGenerator<Row, void> {
+async function* noteLong(rows: Rows, format: ExportFormat, { ui }: Context): AsyncGenerator<Row, void> {
   for await (const row of rows.read()) {
     const { length } = row.text ?? '';
     if (length > longestCell && (format === 'csv' || format === 'tsv'))

@@ -2,7 +2,7 @@ import { type FileHandle, readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Command } from 'commander';
 import { type Card, galleryCard, galleryFoot, galleryHead, galleryMark, type CardPicture } from './gallery-html.ts';
-import { countJobs, countOf, tellUnread } from './summary.ts';
+import { countJobs, countOf, warnUnread } from './summary.ts';
 import { usageError, codeOf } from '../../errors.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../types.ts';
@@ -30,7 +30,7 @@ async function runGallery(outdir: string, context: Context): Promise<void> {
   const progress = context.ui.progress('preparing the gallery');
   context.atEnd(async () => progress.stop());
   const cards = await findCards(folder, state);
-  await tellUnread(cards, context);
+  await warnUnread(cards, context);
   const counts = countJobs(state.index, { jobs: state.run?.jobs || state.index.size });
   let made = 0;
   await writePage(folder, async (page) => {

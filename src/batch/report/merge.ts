@@ -8,8 +8,8 @@ import {
   describeCounts,
   describeSpending,
   summaryDocument,
-  tellArranged,
-  tellUnread,
+  warnArranged,
+  warnUnread,
 } from './summary.ts';
 import { asideFile, cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles, type RunRecord } from '../types.ts';
@@ -47,8 +47,8 @@ async function runMerge(words: readonly string[], { output }: { output?: string 
     await requireEmpty(outdir.path, output as string);
     const merging = { whole, building: await target.begin(), context, progress };
     const { unread, places } = await copyShards(shards, merging);
-    await tellUnread({ unread }, context);
-    await tellArranged({ missing: countMissing(whole.index, places), unknownJobs: places.unknownJobs }, context);
+    await warnUnread({ unread }, context);
+    await warnArranged({ missing: countMissing(whole.index, places), unknownJobs: places.unknownJobs }, context);
     await finishMerge(shards, { ...merging, outdir: output as string });
     await target.publish();
   } catch (error) {

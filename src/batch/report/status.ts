@@ -12,7 +12,7 @@ import {
   incompleteStep,
   nextStep,
   spentLimit,
-  tellKept,
+  keptHint,
 } from './summary.ts';
 import { batchFiles } from '../types.ts';
 import { outcomes } from '../../errors.ts';
@@ -40,7 +40,7 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   const running = await findHolder(folder);
   const counts = countJobs(state.index, { jobs: state.run?.jobs || state.index.size });
   const { usage, spending, durationMs } = state;
-  // Nobody knows which of them are still under way.
+  // It is unknown which of them are still in flight.
   const failures = running ? new Map([...state.failures].filter(([, error]) => error !== unanswered)) : state.failures;
   const facts = { counts, skipped: 0, usage, spending, durationMs, outdir, failures };
   // The telling itself went well, whatever became of the jobs: the document says what the process does.
@@ -60,7 +60,7 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   if (cut) lines.push(cut);
   lines.push(...describeFailures(failures, { counts, most: mostShown, results: batchFiles.results }));
   if (!running && exitCodeOf(counts) !== outcomes.ok.code) {
-    const kept = await tellKept(counts, state.beganAt);
+    const kept = await keptHint(counts, state.beganAt);
     lines.push(...(kept ? [kept] : []), nextStep(counts, await spentLimit(state)));
   }
   const { stdout } = context.io;

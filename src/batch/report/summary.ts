@@ -99,7 +99,7 @@ export function describeCounts({ done, incomplete, failed, unknown, pending, sub
 const { results, journal } = batchFiles;
 
 /** What of a batch's own files cannot be read: nothing here writes such lines, so a crash or somebody else did. */
-export async function tellUnread({ unread, torn }: { unread: number; torn?: boolean }, { ui }: Context): Promise<void> {
+export async function warnUnread({ unread, torn }: { unread: number; torn?: boolean }, { ui }: Context): Promise<void> {
   if (torn) await ui.warn(`the last line of ${journal} is torn; a run keeps it in ${asideFile(journal)}`);
   if (unread === 0) return;
   const them = unread === 1 ? 'it' : 'them';
@@ -109,7 +109,7 @@ export async function tellUnread({ unread, torn }: { unread: number; torn?: bool
 }
 
 /** Results that are missing, and results of no job: this program neither loses nor adds them, so another one did. */
-export async function tellArranged(
+export async function warnArranged(
   { missing, unknownJobs }: { missing: number; unknownJobs: number },
   { ui }: Context,
 ): Promise<void> {
@@ -153,7 +153,7 @@ export function incompleteStep({ incomplete }: Counts): string | undefined {
 }
 
 /** Before the user pays again for an unknown job: its reply may be in a recovery file. */
-export async function tellKept({ unknown }: Counts, beganAt: number | undefined): Promise<string | undefined> {
+export async function keptHint({ unknown }: Counts, beganAt: number | undefined): Promise<string | undefined> {
   if (unknown === 0 || beganAt === undefined) return undefined;
   const { isReplySavedSince } = await import('../../cli/run/recovery.ts');
   if (!(await isReplySavedSince(beganAt))) return undefined;

@@ -113,7 +113,7 @@ async function change(group: Group, signal: AbortSignal, next: (state: GroupStat
   });
 }
 
-/** A file that is not there, or was broken by a crash, holds nobody back. */
+/** A file that is not there, or was broken by a crash, holds no request back. */
 async function readGroup({ path, now }: Group): Promise<GroupState> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';

@@ -111,7 +111,7 @@ interface Connected {
 /**
  * Between a command's request and its sending: the output is checked, then the key read and the connections opened.
  * Undefined where nothing is left to do: the request was shown (`--dry-run`, `--curl`), or its reply handed on (`--raw`).
- * `isKept`: a session keeps the answer, whoever reads stdout.
+ * `isKept`: a session keeps the answer, even if stdout is closed.
  */
 export async function connect(
   post: Post,

@@ -12,7 +12,7 @@ import { adviceForRest } from '../../client/verdict.ts';
 import type { Gate } from '../../transport/retry.ts';
 import type { Usage } from '../../formats/events.ts';
 
-/** Requests under way at once with `--count`, where nobody says otherwise. */
+/** Requests in flight with `--count`, by default. */
 const defaultConcurrency = 4;
 
 /** What is asked, how often, and where the pictures go. */
@@ -167,7 +167,7 @@ function mergeResults(results: readonly Result[]): Result {
   };
 }
 
-/** Token counts added up; a count that nobody gave stays unknown. */
+/** Token counts added up; a count that no reply gave stays unknown. */
 export function sumUsage(usages: readonly Usage[]): Usage | undefined {
   if (usages.length === 0) return undefined;
   const sum: Record<string, number> = {};

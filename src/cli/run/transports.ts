@@ -159,7 +159,7 @@ function explain(error: unknown, label: string, time: Deadline): unknown {
   const known = time.explain(error, 'unsent');
   if (!(known instanceof GatewayError)) return known;
   const { hint = '', reason, value } = known.details;
-  // Nobody is billed for asking again.
+  // Fetching an input again is free.
   const retryable = known.class === 'no-reply' || known.details.retryable;
   const message = `${label}: ${known.message}`;
   if (known.class === 'usage') return new GatewayError('usage', message, { ...known.details, cause: error });

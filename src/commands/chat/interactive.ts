@@ -7,7 +7,7 @@ import type { LineEditor } from '../../terminal/line-editor.ts';
 import { untilAborted } from '../../clock.ts';
 import type { AllChatFlags, Resumed } from './session.ts';
 import { completeLine, parseEntry, runSlash } from './slash.ts';
-import { askPrompt, type Talk, tellFailure } from './talk.ts';
+import { askPrompt, type Talk, logFailure } from './talk.ts';
 import type { Context } from '../../cli/context.ts';
 import { openFetchUrls } from '../../cli/run/transports.ts';
 import { openCostLimit, openMeter } from '../../cli/run/costs.ts';
@@ -94,7 +94,7 @@ async function takeEntry(text: string, talk: Talk): Promise<boolean> {
     else if (entry.kind === 'command') return await runSlash(entry, talk);
     else if (entry.kind === 'prompt') return await askPrompt(entry.text, talk);
   } catch (error) {
-    await tellFailure(error, talk.context);
+    await logFailure(error, talk.context);
   }
   return true;
 }

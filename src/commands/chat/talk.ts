@@ -77,7 +77,7 @@ async function ask(prompt: Prompt, talk: Talk): Promise<boolean> {
   try {
     await askAndKeep(prompt, talk, { signal: AbortSignal.any([context.signal, stop.signal]), heard });
   } catch (error) {
-    if (!stop.signal.aborted || context.signal.aborted) await tellFailure(error, context);
+    if (!stop.signal.aborted || context.signal.aborted) await logFailure(error, context);
     else await keepHalf(prompt, talk, heard);
   } finally {
     editor.onInterrupt(undefined);
@@ -179,7 +179,7 @@ async function askPerson(question: string, { editor }: Talk): Promise<string> {
 }
 
 /** Failures of a turn are told; those that end the program are thrown on. */
-export async function tellFailure(error: unknown, { io, root, ui, signal }: Context): Promise<void> {
+export async function logFailure(error: unknown, { io, root, ui, signal }: Context): Promise<void> {
   const ends = ['closed', 'internal', 'interrupted', 'terminated', 'hangup'];
   if (signal.aborted || !(error instanceof GatewayError) || ends.includes(error.class)) throw error;
   const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });

@@ -104,7 +104,7 @@ async function runOne(call: ToolCall, command: ToolCommand, running: Running): P
   const { flags, context, confirm, signal } = running;
   const { io, ui } = context;
   const input = JSON.stringify(call.input);
-  await tellLine(running, { type: 'tool-call', id: call.id, name: call.name, input: call.input });
+  await writeLine(running, { type: 'tool-call', id: call.id, name: call.name, input: call.input });
   if (!flags.jsonl && !confirm) await ui.note(`tool ${call.name} ${input}`);
   const question = escapeLine(ui.redact(`run ${command.argv.join(' ')} for ${call.name} ${input}?`));
   const allowed = !confirm || isYes(await confirm(`${question} [y/N] `));
@@ -112,11 +112,11 @@ async function runOne(call: ToolCall, command: ToolCommand, running: Running): P
     ? await runTool(command, call.input, { cwd: io.cwd, env: io.env, signal })
     : { content: 'the user did not allow this call', isError: true };
   if (outcome.isError) await ui.note(`tool ${call.name}: ${outcome.content}`);
-  await tellLine(running, { type: 'tool-result', id: call.id, name: call.name, ...outcome });
+  await writeLine(running, { type: 'tool-result', id: call.id, name: call.name, ...outcome });
   return outcome;
 }
 
-async function tellLine({ flags, context }: Running, line: object): Promise<void> {
+async function writeLine({ flags, context }: Running, line: object): Promise<void> {
   if (flags.jsonl) await context.io.stdout.write(jsonLine(line));
 }
 
@@ -124,7 +124,7 @@ function isYes(answer: string): boolean {
   return /^\s*y(es)?\s*$/i.test(answer);
 }
 
-/** Throws GatewayError usage where nobody could answer. */
+/** Throws GatewayError usage if stdin is not a terminal, where no one can answer. */
 function askOnTerminal({ io }: Context): Ask {
   const { openDialog } = io;
   if (!openDialog)

@@ -134,6 +134,16 @@ test.skipIf(lacks('jq'))('values fill the prompt: lines, blocks and files', asyn
   });
 });
 
+test.skipIf(lacks('jq')).each(['|', '|-', '|+'])('a block behind %s that begins with @ names no file', async (mark) => {
+  const { server, env } = await gateway();
+  server.reply({ body: textReply('ok') });
+  const input = `notes: ${mark}\n  @${join(root, '.editorconfig')}\n  two\nlast: |x`;
+  const ran = await runAction(ask, { prompt: '{{notes}}/{{last}}', input }, env);
+  expect(ran.ended).toMatchObject({ code: 0, stderr: '' });
+  const text = `@${join(root, '.editorconfig')}\ntwo/|x`;
+  expect(body(server)).toMatchObject({ contents: [{ parts: [{ text }] }] });
+});
+
 test.skipIf(lacks('jq'))('a budget that is used up fails the step, or skips it', async () => {
   const { server, env } = await gateway();
   const inputs = { prompt: 'hi', 'max-tokens': '100', prices: '{"m":{"input":"0","output":"100"}}' };
@@ -200,20 +210,25 @@ test.skipIf(lacks('jq'))('serve without its folder fails', async () => {
   expect(ended.stderr).toContain('nowhere');
 });
 
-/** The GitLab template with its inputs filled in, run as a job. */
+/** A variable of a GitLab job. */
+type Variable = string | { value: string; expand?: boolean };
+
+/** The GitLab template run as a job: inputs become part of its text, and variables expand unless they say no. */
 async function runTemplate(inputs: Record<string, string>, env: Record<string, string> = {}): Promise<Shell> {
   const text = readFileSync(join(root, '.gitlab/gateway-cli/template.yml'), 'utf8');
   const [head = '', jobs = ''] = text.split('\n---\n');
   const { spec } = parse(head) as { spec: { inputs: Record<string, { default: string }> } };
-  const job = parse(jobs) as Record<string, { script: string[]; variables: Record<string, string> }>;
+  const filled = jobs.replace(
+    /\$\[\[ inputs\.([\w-]+) \]\]/g,
+    (_, name: string) => inputs[name] ?? spec.inputs[name]?.default ?? '',
+  );
+  const job = parse(filled) as Record<string, { script: string[]; variables: Record<string, Variable> }>;
   const [{ script, variables } = { script: [], variables: {} }] = Object.values(job);
-  const fill = (value: string): string =>
-    value.replace(
-      /\$\[\[ inputs\.([\w-]+) \]\]/,
-      (_, name: string) => inputs[name] ?? spec.inputs[name]?.default ?? '',
-    );
-  const given = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, fill(value)]));
-  const place = workspace({ ...env, ...given });
+  const given = Object.entries(variables).map(([name, variable]) => {
+    const { value, expand = true } = typeof variable === 'string' ? { value: variable } : variable;
+    return [name, expand ? value.replace(/\$\w+/g, '') : value] as const;
+  });
+  const place = workspace({ ...env, ...Object.fromEntries(given) });
   return shell(`set -eo pipefail\n${script.join('\n')}`, place);
 }
 
@@ -226,4 +241,12 @@ test('the GitLab template keeps the answer, and skips what is not available', as
   expect(body(server)).toMatchObject({ contents: [{ parts: [{ text: "it's {{x}}" }] }] });
   expect((await runTemplate({ prompt: 'hi', model: 'fault-402' })).code).toBe(5);
   expect((await runTemplate({ prompt: 'hi', model: 'fault-402', 'if-unavailable': 'skip' })).code).toBe(0);
+});
+
+test('an input of the GitLab template stays as it is typed', async () => {
+  const { server, env } = await gateway();
+  server.reply({ body: textReply('an answer') });
+  const prompt = `- "$HOME": it's $5 # {{x}}`;
+  expect(await runTemplate({ prompt }, env)).toMatchObject({ code: 0, stderr: '' });
+  expect(body(server)).toMatchObject({ contents: [{ parts: [{ text: prompt }] }] });
 });

@@ -3,7 +3,7 @@ import { buildProgram } from '../src/cli/cli.ts';
 import { topics, topicSummaries } from '../src/cli/help/topics.ts';
 import { outcomes } from '../src/errors.ts';
 import { services } from '../src/services.ts';
-import { code, readme, tableRows, topicTexts, userTexts } from './helpers/readme.ts';
+import { code, readme, skill, tableRows, topicTexts, userTexts } from './helpers/readme.ts';
 import { run } from './helpers/run.ts';
 
 const hooks = {
@@ -60,6 +60,18 @@ test('the table of exit codes is the one of the program', () => {
     billed,
   }));
   expect(rows).toEqual(Object.entries(outcomes).map(([name, outcome]) => ({ name, ...outcome })));
+});
+
+test('what to do after an exit code is one advice for all that is billed alike, and the same for agents', () => {
+  const advised = [topicTexts.get('exit-codes') ?? '', skill].map((text) =>
+    tableRows('Exit code', [text]).flatMap(([codes = '']) => (/^[1-9]/.test(codes) ? [codes] : [])),
+  );
+  expect(advised[0]).toEqual(advised[1]);
+  expect(advised[0]?.length).toBeGreaterThan(4);
+  for (const codes of advised.flat()) {
+    const billed = Object.values(outcomes).filter((outcome) => codes.split(', ').includes(String(outcome.code)));
+    expect(new Set(billed.map((outcome) => outcome.billed)).size, codes).toBe(1);
+  }
 });
 
 test('every variable of the settings table is read by the program, and none is missing', async () => {

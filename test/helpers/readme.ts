@@ -19,9 +19,9 @@ export const skill = readFileSync(join(root, '.agents/skills/gateway-cli/SKILL.m
 /** All that users read, without the help of commands. */
 export const userTexts: readonly string[] = [readme, ...topicTexts.values(), skill];
 
-/** The rows of every table of these whose first heading is `first`, cells trimmed. */
-export function tableRows(first: string): string[][] {
-  const lines = userTexts.join('\n').split('\n');
+/** The rows of every table of these texts whose first heading is `first`, cells trimmed. */
+export function tableRows(first: string, texts = userTexts): string[][] {
+  const lines = texts.join('\n').split('\n');
   return lines.flatMap((line, index) => (cells(line)[0] === first ? rowsBelow(lines, index + 2) : []));
 }
 

@@ -252,7 +252,6 @@ const advice = {
   'key-flag': 'a key is set by GATEWAY_API_KEY or --api-key-file <path>',
   'gen-image': 'an image to start from is edited: gateway-cli image edit -i photo.jpg "what to change"',
   'edit-attach': 'every input is an image: -i photo.jpg',
-  mask: 'no service here takes a mask: say in the prompt which part changes, or paint over it in the image',
   'batch-prompt': `the prompt of all rows: --template prompt.md, or --defaults '{"prompt":"… {{column}} …"}'`,
   'stray-file': ({ value }) => `send it: ${value}; a prompt that only names a file goes in quotes: -p "…"`,
   'stray-files': ({ value }) => `send them: ${value}; a prompt that only names a file goes in quotes: -p "…"`,

@@ -104,10 +104,9 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
 /** Why a command lacks a flag that others have. */
 function missingFlag(flag: string, { command }: TypedLine): Reason | undefined {
   const name = command === undefined ? '' : fullName(command);
-  const isInput = ['-i', '--image', '--attach'].includes(flag);
+  const isInput = ['-i', '--image', '--attach', '--mask'].includes(flag);
   if (name === 'gateway-cli image gen' && isInput) return 'gen-image';
   if (name === 'gateway-cli image edit' && flag === '--attach') return 'edit-attach';
-  if (flag === '--mask' && name.startsWith('gateway-cli image')) return 'mask';
   return name.startsWith('gateway-cli batch') && (flag === '--prompt' || flag === '-p') ? 'batch-prompt' : undefined;
 }
 

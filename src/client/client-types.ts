@@ -88,6 +88,8 @@ export interface AskRequest extends CommonFields, ContentFields {
   turns?: readonly Message[] | undefined;
   /** Pictures, and files with their type. */
   media?: readonly MediaInput[] | undefined;
+  /** Of `generateImages` with media: a PNG as large as the first picture; where it is transparent, that may change. */
+  mask?: MediaInput | undefined;
   /** Tools by name, description and JSON Schema, or in the format's own form. */
   tools?: readonly object[] | undefined;
   /** `auto`, `any`, `none`, `tool:<name>`, or an object in the format's own form. */

@@ -100,11 +100,13 @@ async function* ask<Image extends Picture>(
 ): AsyncGenerator<StreamDelta, Reply<Image>> {
   const started = monotonic();
   const deadline = sender.startDeadline(call);
-  const opened = await openMedia(request.media);
+  const { media = [], mask }: Pick<AskRequest, 'media' | 'mask'> = request;
+  const opened = await openMedia(mask ? [...media, mask] : media);
   try {
     const asked = askOf(request, { use, stream, format: name });
     const format = await loadFormat(name);
-    const post = postOf({ ...asked, media: opened.inline }, format, {
+    const inputs = { media: opened.inline.slice(0, media.length), mask: opened.inline[media.length] };
+    const post = postOf({ ...asked, ...inputs }, format, {
       ...quirks,
       service: `${quirks.service}/${name}`,
     });

@@ -21,6 +21,8 @@ export interface Ask {
   /** The text of the last turn: a prompt or an instruction. */
   prompt?: string | undefined;
   media?: readonly Media[] | undefined;
+  /** A PNG as large as the first picture of `media`; where it is transparent, that may change. */
+  mask?: Media | undefined;
   /** Blocks in front of the prompt in its turn: results of tools. */
   results?: readonly JsonObject[] | undefined;
   /** Earlier turns. */

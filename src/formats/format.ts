@@ -43,7 +43,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
   content: {
     title: 'the content format',
     path: /\/models\/[^/]+:(?:streamG|g)enerateContent/,
-    lacks: ['metadata'],
+    lacks: ['metadata', 'mask'],
     tierField: 'serviceTier',
     turnsField: 'contents',
     reserved: ['model', 'stream'],
@@ -53,7 +53,10 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
   messages: {
     title: 'the messages format',
     path: /^\/v1\/messages(?:\?|$)/,
-    lacks: ['candidates', 'seed', 'responseMime', 'aspect', 'size', 'safety', 'toolConfig', 'cachedContent', 'tier'],
+    lacks: [
+      ...(['candidates', 'seed', 'responseMime', 'aspect', 'size', 'mask'] as const),
+      ...(['safety', 'toolConfig', 'cachedContent', 'tier'] as const),
+    ],
     turnsField: 'messages',
     reserved: ['stream'],
     takesTextFiles: false,

@@ -150,7 +150,15 @@ export const imageFlags = {
 } satisfies FlagTable;
 
 /** Only `image edit`. */
-export const editFlags = { image: inputFlags.image } satisfies FlagTable;
+export const editFlags = {
+  image: inputFlags.image,
+  mask: {
+    flags: '--mask <path|url|->',
+    text: 'PNG whose transparent parts say where the first image may change; at OpenAI',
+    parse: notAFlag,
+    advanced: true,
+  },
+} satisfies FlagTable;
 
 /** Only `chat`. */
 export const chatFlags = {

@@ -22,6 +22,8 @@ export interface Attached {
   title?: string | undefined;
   /** Lower-case hex; for the sidecar. */
   sha256?: string | undefined;
+  /** `WxH`, in pixels. */
+  pixels?: string | undefined;
 }
 
 /** Above this many bytes a gateway may refuse the request. */
@@ -30,6 +32,31 @@ const largeInput = 20_000_000;
 export interface InputReading {
   context: Context;
   fetchUrl: FetchUrl;
+}
+
+/** What a request is sent beside its prompt. */
+export interface Inputs {
+  /** Pictures. */
+  inputs: Attached[];
+  /** The pictures, and files. */
+  media: Media[];
+  mask?: Attached;
+}
+
+/** Opens all inputs. A format that takes only some types as bytes gets text files as text. Throws GatewayError usage. */
+export async function readInputs(
+  {
+    image = [],
+    attach = [],
+    mask,
+    sidecar = false,
+  }: { image?: string[]; attach?: string[]; mask?: string; sidecar?: boolean | undefined },
+  reading: InputReading & { takesTextFiles: boolean },
+): Promise<Inputs> {
+  const inputs = await readImages(image, reading, { hash: sidecar });
+  const files = await (reading.takesTextFiles ? readAttachments : readDocuments)(attach, reading);
+  const media = [...inputs, ...files];
+  return { inputs, media, ...(mask !== undefined && { mask: await readMask(mask, inputs[0], reading) }) };
 }
 
 /** Opens the images of `-i`; `-` is stdin. Throws GatewayError usage for a file that is not an image. */
@@ -53,13 +80,30 @@ export async function readImages(
       mimeType: image.mimeType,
       data: createUpload(path, image.bytes, origin),
       sha256: image.sha256,
+      pixels: image.width === undefined ? undefined : `${image.width}x${image.height}`,
     });
   }
   return images;
 }
 
+/** Opens the image of `--mask`. Throws GatewayError usage if it is no PNG, or not as large as the image that it covers. */
+async function readMask(typed: string, covered: Attached | undefined, reading: InputReading): Promise<Attached> {
+  const [mask] = (await readImages([typed], reading, { flag: '--mask' })) as [Attached];
+  // What a URL names can be fetched later, and is nothing so far.
+  if (mask.mimeType !== 'image/png' && mask.mimeType !== 'image/*')
+    throw usageError(
+      `--mask ${quote(typed)} is ${mask.mimeType}, and a mask is a PNG`,
+      'make the part that may change transparent, and save it as PNG',
+    );
+  if (mask.pixels === undefined || covered?.pixels === undefined || mask.pixels === covered.pixels) return mask;
+  throw usageError(
+    `--mask ${quote(typed)} has ${mask.pixels} pixels, and the first image has ${covered.pixels}`,
+    'both must be of the same size',
+  );
+}
+
 /** Opens the files of `--attach`, of any type. Throws GatewayError usage if the type is unknown. */
-export async function readAttachments(words: readonly string[], reading: InputReading): Promise<Attached[]> {
+async function readAttachments(words: readonly string[], reading: InputReading): Promise<Attached[]> {
   const files: Attached[] = [];
   for (const typed of words) {
     const { path, name, title, declaredType, origin } = await openInput('--attach', typed, reading);
@@ -76,7 +120,7 @@ export async function readAttachments(words: readonly string[], reading: InputRe
 }
 
 /** Opens attachments, text files as text: the messages format takes only PDF as Base64 documents. */
-export async function readDocuments(words: readonly string[], reading: InputReading): Promise<Media[]> {
+async function readDocuments(words: readonly string[], reading: InputReading): Promise<Media[]> {
   const files = await readAttachments(words, reading);
   return Promise.all(
     files.map(async (file) => (isText(file.mimeType) ? { ...file, data: await readText(file) } : file)),

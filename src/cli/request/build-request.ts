@@ -1,7 +1,7 @@
 import { lastSystem, openCallResults, type SessionMessage } from '../../chat/message.ts';
 import { type Post, postOf } from '../../client/post.ts';
 import { usageError } from '../../errors.ts';
-import type { Ask, Media } from '../../formats/ask.ts';
+import type { Ask } from '../../formats/ask.ts';
 import { type Format, formatFacts, formatNames, loadFormat, type Quirks } from '../../formats/format.ts';
 import type { Turn } from '../../formats/turns.ts';
 import { type JsonObject, type JsonValue } from '../../json.ts';
@@ -12,7 +12,7 @@ import type { Context } from '../context.ts';
 import { quote } from '../flags/flag.ts';
 import { parseToolChoice } from '../flags/format.ts';
 import { applySettings, type Setting } from '../flags/set.ts';
-import type { Attached } from '../input/attachments.ts';
+import type { Attached, Inputs } from '../input/attachments.ts';
 import { type Blanks, fillLeaves, fillText, readBlanks, type VarFlags, warnOfUnused } from '../input/blanks.ts';
 import { type FileOrJson, readJsonFlag, readListFlag, readObjectFlag, readTextFlag } from '../input/input-files.ts';
 import { type PromptFlags, readPrompt, type TextPlaces } from '../input/prompt.ts';
@@ -45,6 +45,7 @@ export interface RequestFlags extends VarFlags, PromptFlags {
   /** Earlier turns of a prompt file. */
   turns?: readonly Turn[];
   image?: string[];
+  mask?: string;
   attach?: string[];
   sidecar?: boolean | undefined;
   /** `--stream`, or false by `--no-stream`. */
@@ -103,7 +104,7 @@ export async function buildRequest(
   if (earlier && files.body?.['messages'] !== undefined) throw givenTwice('--body');
   if (earlier && flags.messages !== undefined) throw givenTwice('--messages');
   const turns = await readTurns(flags, { context, blanks }, building);
-  const { inputs, media } = await readMedia(flags, building);
+  const { inputs, media, mask } = await readMedia(flags, building);
   const prompt = await readPrompt(words, flags, context, {
     command: building.command,
     readsStdin: !isPicture(use),
@@ -129,6 +130,7 @@ export async function buildRequest(
     maxTokens: maxTokensOf(flags, files.body, settings),
     prompt,
     media,
+    mask,
     results: earlier && openCallResults(earlier.at(-1)),
     tier: settings.lane?.value === 'flex' ? 'flex' : undefined,
   };
@@ -228,16 +230,13 @@ function placeOf(flag: string, path: FileOrJson): string {
   return typeof path === 'string' && path !== '-' ? `${flag} ${quote(path)}` : flag;
 }
 
-/** Pictures and files. A format that takes only some types as bytes gets text files as text. */
-async function readMedia(
-  { image = [], attach = [], sidecar = false }: RequestFlags,
-  building: Building,
-): Promise<{ inputs: Attached[]; media: Media[] }> {
-  if (image.length + attach.length === 0) return { inputs: [], media: [] };
-  const { readAttachments, readDocuments, readImages } = await import('../input/attachments.ts');
-  const readFiles = formatFacts[building.settings.format.value].takesTextFiles ? readAttachments : readDocuments;
-  const inputs = await readImages(image, building, { hash: sidecar });
-  return { inputs, media: [...inputs, ...(await readFiles(attach, building))] };
+/** Pictures, files and the mask of the first picture. */
+async function readMedia(flags: RequestFlags, building: Building): Promise<Inputs> {
+  const { image = [], attach = [], mask } = flags;
+  if (image.length + attach.length === 0 && mask === undefined) return { inputs: [], media: [] };
+  const { readInputs } = await import('../input/attachments.ts');
+  const { takesTextFiles } = formatFacts[building.settings.format.value];
+  return readInputs(flags, { ...building, takesTextFiles });
 }
 
 /** Throws GatewayError usage for what is no JSON Schema. */
@@ -266,6 +265,7 @@ const flagsOfFields: { [field in keyof Ask & keyof RequestFlags]?: string } = {
   responseMime: '--response-mime',
   aspect: '--aspect',
   size: '--size',
+  mask: '--mask',
   safety: '--safety',
   toolConfig: '--tool-config',
   cachedContent: '--cached-content',

@@ -131,8 +131,13 @@ function responseFormatOf({ schema, responseMime }: Ask): BodyValue | undefined 
 }
 
 /** Models that answer in words too draw only where they are asked to. */
-function pictureFields({ use, aspect, size }: Ask, body: Body): Record<string, BodyValue | undefined> {
+function pictureFields({ use, aspect, size, mask }: Ask, body: Body): Record<string, BodyValue | undefined> {
   if (use !== 'image' && use !== 'edit') return {};
+  if (mask !== undefined)
+    throw usageError(
+      'pictures by chat have no mask',
+      "leave it out and say in the prompt what changes; OpenAI's edits have it",
+    );
   const config = setFields(objectAt(body, 'image_config'), { aspect_ratio: aspect, image_size: sideOf(size) });
   return { modalities: body['modalities'] ?? ['image', 'text'], image_config: unlessEmpty(config) };
 }

@@ -28,7 +28,8 @@ export function encodeImages(ask: Ask): Encoded {
   const fields = { model: ask.model, prompt: ask.prompt, n: ask.candidates, size: sizeOf(ask) };
   const body = setFields(ask.body ?? {}, fields);
   if (media.length === 0) return { path: '/v1/images/generations', body };
-  return { path: '/v1/images/edits', body: { ...body, 'image[]': media.map(imageFile) }, form: true };
+  const files = { 'image[]': media.map(imageFile), mask: ask.mask && imageFile(ask.mask) };
+  return { path: '/v1/images/edits', body: setFields(body, files), form: true };
 }
 
 function refuseUnfit(ask: Ask): void {

@@ -128,7 +128,7 @@ test.each([
     'unknown flag --attach',
     'image edit -i photo.jpg',
   ],
-  ['a mask', ['image', 'edit', '-i', 'a.png', 'x', '--mask', 'm.png'], 'unknown flag --mask', 'say in the prompt'],
+  ['a mask of image gen', ['image', 'gen', 'x', '--mask', 'm.png'], 'unknown flag --mask', 'image edit -i photo.jpg'],
   [
     'a prompt for rows',
     ['batch', '--data', 'a.csv', '--prompt', '{{x}}', '-o', 'o'],

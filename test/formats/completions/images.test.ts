@@ -42,6 +42,12 @@ describe("OpenAI's operations for images", () => {
     expect(segmentForm(encoded.body).bytes).toBeGreaterThan(6);
   });
 
+  test('are sent the mask of a picture as a file of its own', () => {
+    const ask: Ask = { ...image, use: 'edit', media: [{ mimeType: 'image/png', data }] };
+    const { body } = completions.encode({ ...ask, mask: { mimeType: 'image/png', data } }, openai);
+    expect(body['mask']).toMatchObject({ file: { name: 'image.png', mimeType: 'image/png' } });
+  });
+
   test.each<[string, Partial<Ask>, string, string]>([
     ['a shape that they lack', { aspect: '16:9' }, "no aspect ratio '16:9'", 'it has 1:1, 3:2, 2:3'],
     ['a size that they lack', { size: '4K' }, "no size '4K'", 'it has 1K, or WxH in pixels'],

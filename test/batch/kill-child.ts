@@ -1,5 +1,5 @@
-// A batch in a process of its own that kills itself at one step of one job, or has no patience after SIGTERM: bundled and
-// started by tests.
+// A batch in a process of its own that kills itself at one step of one job, or fails to write there, or has no patience after
+// SIGTERM: bundled and started by tests.
 import process from 'node:process';
 import { runBatch } from '../../src/batch/batch.ts';
 import type { Context } from '../../src/cli/context.ts';
@@ -31,7 +31,9 @@ const hooks = {
   lease: leaseMs === undefined ? undefined : { leaseMs: Number(leaseMs), beatMs: Number(leaseMs) / 10 },
   settleMs: 150,
   step(name: string) {
-    if (name === step && ++seen === Number(nth)) process.kill(process.pid, 'SIGKILL');
+    if (name !== step || ++seen !== Number(nth)) return;
+    if (flags.includes('full')) throw new GatewayError('not-written', 'cannot write results.jsonl: the disk is full');
+    process.kill(process.pid, 'SIGKILL');
   },
 };
 async function main(): Promise<void> {

@@ -199,8 +199,8 @@ async function joinJob(job: Job, { answer, part, pending, run }: Join): Promise<
   if (outcome.state !== 'unsent') Object.assign(outcome.document, { durationMs: Math.max(0, now() - part.at) });
   const isOurs = outcome.state === 'unsent' || endSignals.has(outcome.error?.class);
   if (batch.context.signal.aborted && isOurs) return;
-  const recorded = run.recordOutcome(attempt, outcome).finally(() => pending.delete(recorded));
-  // A failure is thrown where all are waited for.
+  // A failure stays pending: it is thrown where all are waited for.
+  const recorded = run.recordOutcome(attempt, outcome).then(() => void pending.delete(recorded));
   recorded.catch(() => undefined);
   pending.add(recorded);
 }

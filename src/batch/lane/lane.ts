@@ -51,9 +51,9 @@ export async function sendByBatches(options: LaneOptions): Promise<Stop | undefi
     startDeadline: () => startDeadline(lookMs, signal),
     async recordOutcome(attempt, outcome) {
       ends.count(attempt, outcome);
-      state.index.mark(state.index.find(attempt.job.id), 'atService', false);
       try {
         await recorder.ended(attempt, outcome);
+        state.index.mark(state.index.find(attempt.job.id), 'atService', false);
       } catch (error) {
         if (outcome.state === 'unsent') throw error;
         const { failure } = (await outcome.saveReply?.(error)) ?? { failure: error };

@@ -16,7 +16,7 @@ type Send = (post: PostOrGet, options: Partial<PostOptions> & Pick<PostOptions, 
 export interface BatchApi {
   /** Uploads the lines of a batch. Returns the name of the file at the service. */
   upload(lines: SentFile, deadline: Deadline): Promise<string>;
-  /** Creates a batch of an uploaded file. It is never repeated where it may have been created: see `mayExist`. */
+  /** Creates a batch of an uploaded file. That is never repeated where the batch may exist: see `mayExist`. */
   createOf(file: string, parts: BatchParts, options: CreateOptions): Promise<BatchInfo>;
   /** Creates a batch by one request, whose body is in a file. */
   createInline(body: SentFile, parts: BatchParts, options: CreateOptions): Promise<BatchInfo>;
@@ -73,13 +73,13 @@ export function openBatchApi(format: BatchFormat, send: Send, use: AuthUse): Bat
     createOf(file, parts, options) {
       const { byFile } = format;
       if (byFile === undefined) throw new Error(`${format.name} takes no file`);
-      return readBatch(byFile.create(parts, file), { ...options, policy: onceOnly });
+      return readBatch(byFile.create(parts, file), { ...options, policy: createOnce });
     },
     createInline({ path, bytes, name }, parts, options) {
       const { inline } = format;
       if (inline === undefined) throw new Error(`${format.name} takes a file`);
       const file = createUpload(path, bytes, { file: { name, mimeType: 'application/json' } });
-      return readBatch({ path: inline.path(parts), file } as BatchCall, { ...options, policy: onceOnly });
+      return readBatch({ path: inline.path(parts), file } as BatchCall, { ...options, policy: createOnce });
     },
     retrieve: (id, deadline) => readBatch(format.retrieve(id), { deadline }),
     async cancel(id, deadline) {
@@ -102,8 +102,7 @@ export function openBatchApi(format: BatchFormat, send: Send, use: AuthUse): Bat
 
 const jsonLines = 'application/jsonl';
 
-/** What was certainly not done is repeated; nothing else. */
-const onceOnly = { safeOnly: true };
+const createOnce = { undoneOnly: true };
 
 /** Whether a batch may exist although its creation failed so. A reply that refuses it is certain, and so is what was not sent. */
 export function mayExist(error: unknown): boolean {
@@ -136,7 +135,7 @@ async function uploadResumable(
   const place = uploadPlace(reply, start);
   const file = createUpload(path, bytes, { file: { name, mimeType: jsonLines } });
   const headers = { 'x-goog-upload-offset': '0', 'x-goog-upload-command': 'upload, finalize' };
-  const sent = await send({ ...base, ...place, headers, file }, { deadline, policy: onceOnly });
+  const sent = await send({ ...base, ...place, headers, file }, { deadline, policy: { safeOnly: true } });
   return readReply(sent.reply);
 }
 

@@ -12,6 +12,8 @@ export interface RetryPolicy {
   maxWaitMs: number;
   /** Repeats only what was certainly not billed. */
   safeOnly: boolean;
+  /** Repeats only what was certainly not done: 503 can come from a proxy whose service goes on. */
+  undoneOnly?: boolean | undefined;
   /** Attempts after the first one while the gateway says that it is busy, if more than `retries`. */
   busyRetries?: number | undefined;
 }
@@ -221,7 +223,7 @@ export function decideRetry(failed: {
 }): RetryDecision {
   const { attempt, outcome, policy, now } = failed;
   const hint = outcome.kind === 'reply' ? retryHintMs(outcome.headers, now, outcome.bodyHintMs) : undefined;
-  if (attempt > retriesFor(outcome, policy) || !isRetryable(outcome, policy.safeOnly))
+  if (attempt > retriesFor(outcome, policy) || !isRetryable(outcome, policy))
     return { retry: false, retryAfterMs: hint };
   const left = policy.maxWaitMs - failed.waitedMs;
   if (hint !== undefined && hint > left) return { retry: false, retryAfterMs: hint, overBudget: true };
@@ -246,11 +248,12 @@ const unbilledStatuses = new Set([429, 503, 529]);
 /** A reply arrived, but the work may have been done and billed. */
 const maybeBilledStatuses = new Set([408, 500, 502, 504]);
 
-function isRetryable(outcome: Outcome, safeOnly: boolean): boolean {
+function isRetryable(outcome: Outcome, { safeOnly, undoneOnly }: RetryPolicy): boolean {
   if (outcome.kind === 'final') return false;
   if (outcome.kind === 'not-sent') return outcome.retryable;
   const { status, headers, quotaSpent = false } = outcome;
   if (quotaSpent) return false;
+  if (undoneOnly && status !== 429) return false;
   if (safeOnly && !unbilledStatuses.has(status) && (status >= 500 || status === 408)) return false;
   const advice = headers['x-should-retry']?.trim().toLowerCase();
   if (advice === 'true' || advice === 'false') return advice === 'true';

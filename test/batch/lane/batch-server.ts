@@ -9,6 +9,8 @@ export type ApiName = (typeof apiNames)[number];
 /** How one request of a batch ends at the server; by default with a text that repeats its prompt. */
 export type Ending = { text: string } | { error: string } | 'expired' | 'cancelled' | 'missing' | 'odd';
 
+type Fault = 'drop' | 'cut' | 'refuse' | 'limit' | 'busy' | 'busy-after' | 'not-found';
+
 export interface Entry {
   key: string;
   prompt: string;
@@ -34,8 +36,8 @@ export interface BatchServer {
   /** Looks until a batch has ended. */
   pollsToEnd: number;
   endingOf: (prompt: string) => Ending;
-  /** What happens to a request: `drop` does its work and breaks the connection, `refuse` answers 400, `busy` 503. */
-  fault: (kind: string, count: number) => 'drop' | 'cut' | 'refuse' | 'busy' | 'not-found' | undefined;
+  /** What happens to a request: `drop` does its work and breaks the connection, `refuse` answers 400, `limit` 429, `busy` 503, `busy-after` 503 once it is done. */
+  fault: (kind: string, count: number) => Fault | undefined;
   /** Results that no job asked for, by their keys, and keys that come twice. */
   strangers: string[];
   doubles: (key: string) => boolean;
@@ -101,9 +103,11 @@ export async function startBatchServer(api: ApiName): Promise<BatchServer> {
     const count = (kinds.get(kind) ?? 0) + 1;
     kinds.set(kind, count);
     const fault = server.fault(kind, count);
-    const faults = { refuse: 400, busy: 503, 'not-found': 404 } as const;
+    const faults = { refuse: 400, limit: 429, busy: 503, 'not-found': 404 } as const;
     const refused = fault !== undefined && fault in faults ? faults[fault as 'refuse'] : undefined;
-    const reply: Reply = refused ? { status: refused, body: { error: { message: 'no', type: 'no' } } } : act();
+    const no = { error: { message: 'no', type: 'no' } };
+    const acted: Reply = refused ? { status: refused, body: no } : act();
+    const reply = fault === 'busy-after' ? { status: 503, body: no } : acted;
     for (const check of waiting) check();
     if (fault === 'drop') return void request.socket.destroy();
     const text = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? {});

@@ -101,6 +101,22 @@ describe.for(apiNames)('%s', (api) => {
     expect([server.batches.length, ...server.counts.values()]).toEqual([1, 1, 1, 1]);
   });
 
+  test('a creation that is answered busy may have been done: it is looked for, and not repeated', async ({ open }) => {
+    const { batch, folder, server } = await open(api);
+    server.fault = (kind, count) => (kind === 'create' && count === 1 ? 'busy-after' : undefined);
+    folder.jobs(...manyJobs(3));
+    const ran = await batch();
+    expect([ran.code, server.batches.length, ...server.counts.values()]).toEqual([0, 1, 1, 1, 1]);
+    expect(ran.stderr).toContain('looking for the batch at the service');
+  });
+
+  test('a creation is repeated after a 429, which certainly created nothing', async ({ open }) => {
+    const { batch, folder, server } = await open(api);
+    server.fault = (kind, count) => (kind === 'create' && count === 1 ? 'limit' : undefined);
+    folder.jobs(...manyJobs(3));
+    expect([(await batch()).code, server.batches.length]).toEqual([0, 1]);
+  });
+
   test('a creation that is refused leaves the jobs as new', async ({ open }) => {
     const { batch, folder, server } = await open(api);
     server.fault = (kind, count) => (kind === 'create' && count === 1 ? 'refuse' : undefined);

@@ -114,12 +114,13 @@ async function adoptParts(run: LaneRun): Promise<void> {
   const { index } = state;
   for (const part of openParts(state)) {
     if (part.batch !== undefined) continue;
-    const rows = waitingRows(part, index);
+    const submitted = waitingRows(part, index).map((row) => [row, index.requestOf(row)] as const);
     const info = await settlePart(part, run);
     if (info !== undefined) await recordCreated(info, part, run);
     if (!wasDropped(part)) continue;
-    for (const row of rows.filter((one) => index.has(one, 'inFile'))) {
+    for (const [row, request] of submitted.filter(([one]) => index.has(one, 'inFile'))) {
       index.mark(row, 'toSend');
+      index.setRequest(row, request);
       plan.toSend++;
     }
   }

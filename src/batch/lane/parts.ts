@@ -52,14 +52,26 @@ export function applyPart(record: PartRecord, state: BatchState): void {
   part.plan = record.plan ?? part.plan;
   if (record.step === 'creating') {
     part.at = record.at;
-    for (const [at, row] of part.rows.entries()) {
-      index.mark(row, 'atService');
-      index.setRequest(row, part.requests[at] ?? '');
-    }
+    swapRequests(part, index);
+    for (const row of part.rows) index.mark(row, 'atService');
+  }
+  if (record.step === 'created') {
+    [part.batch, part.lastsMs] = [record.batch, record.lastsMs];
     part.requests = [];
   }
-  if (record.step === 'created') [part.batch, part.lastsMs] = [record.batch, record.lastsMs];
-  if (record.step === 'dropped') for (const row of part.rows) index.mark(row, 'atService', false);
+  if (record.step === 'dropped') {
+    // Its jobs are what they were, with the requests that they had then.
+    swapRequests(part, index);
+    for (const row of part.rows) index.mark(row, 'atService', false);
+  }
   if (record.step !== 'creating' && record.step !== 'created' && record.step !== 'planned')
     state.parts.delete(record.mark);
+}
+
+function swapRequests(part: Part, index: JobIndex): void {
+  part.requests = part.rows.map((row, at) => {
+    const before = index.requestOf(row);
+    index.setRequest(row, part.requests[at] ?? '');
+    return before;
+  });
 }

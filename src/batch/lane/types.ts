@@ -39,8 +39,9 @@ export interface Part {
   mark: string;
   step: PartRecord['step'];
   plan: PartPlan | undefined;
-  /** The rows of its jobs, and the hashes of their requests until it is created. */
+  /** The rows of its jobs. */
   rows: number[];
+  /** While it is planned, the hashes of their requests; from `creating` to `created`, those that the jobs had before. */
   requests: string[];
   /** Wall clock of its creation, ms since 1970. */
   at: number;

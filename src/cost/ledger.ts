@@ -8,7 +8,7 @@ import { GatewayError, usageError } from '../errors.ts';
 import { type HeldLock, withFileLock } from '../files/file-lock.ts';
 import { isRunning, ownMark, type ProcessMark } from '../files/process-mark.ts';
 import { openToAppend } from '../files/synced-file.ts';
-import { notWritten, syncFolder, writeTempFile } from '../files/temp-file.ts';
+import { notWritten, removeFile, syncFolder, writeTempFile } from '../files/temp-file.ts';
 import { addAmounts, areWithin, heldFor } from './cost.ts';
 import {
   addToSums,
@@ -82,21 +82,33 @@ export const unknownAmount = 'unknown';
 const unseenMs = 15 * 60_000;
 const headBytes = 96;
 
+/** Nothing is read. */
+function startOfFile(): Pick<Opened, 'state' | 'head' | 'end'> {
+  return { state: emptyState(), head: '', end: 0 };
+}
+
 /** Opens a ledger; the file is made by the first request. */
 export function openLedger(options: LedgerOptions): Ledger {
-  const ledger: Opened = { ...options, state: emptyState(), head: '', end: 0, waiting: [], isWorking: false };
-  const nowText = (): string => new Date(options.now()).toISOString();
+  const ledger: Opened = { ...options, ...startOfFile(), waiting: [], isWorking: false };
   return {
     reserve: (request, signal) => reserve(ledger, request, signal),
     spend: (id, amount, answered) =>
       change(ledger, ({ open }) => {
         const isUnknown = amount === unknownAmount;
         const spent = isUnknown ? { amount: open.get(id)?.amount ?? '0', unknown: true as const } : { amount };
-        return [{ type: 'spent', id, at: nowText(), ...spent, ...answered }];
+        return [{ type: 'spent', id, at: timeOf(ledger), ...spent, ...answered }];
       }),
-    free: (id) => change(ledger, () => [{ type: 'freed', id, at: nowText() }]),
-    save: (entry, saved) => change(ledger, () => [{ type: 'saved', at: nowText(), ...entry, ...saved }]),
+    free: (id) => free(ledger, id),
+    save: (entry, saved) => change(ledger, () => [{ type: 'saved', at: timeOf(ledger), ...entry, ...saved }]),
   };
+}
+
+function free(ledger: Opened, id: string): Promise<void> {
+  return change(ledger, () => [{ type: 'freed', id, at: timeOf(ledger) }]);
+}
+
+function timeOf({ now }: LedgerOptions): string {
+  return new Date(now()).toISOString();
 }
 
 async function reserve(
@@ -113,13 +125,18 @@ async function reserve(
       const amount = heldFor(bound, state.dearest);
       room = roomFor(amount, state, ledger);
       if (!('isFree' in room)) return [];
-      const at = new Date(ledger.now()).toISOString();
+      const at = timeOf(ledger);
       const { limit } = ledger;
       const isNewLimit = state.limit?.amount !== limit.amount || state.limit.per !== limit.per;
       const reserved = { type: 'reserved', id, at, amount, bounded: bound.isMost, by: ownMark(), ...request } as const;
       return [...(isNewLimit ? [{ type: 'limit', ...limit } as const] : []), reserved];
     });
-    await orAborted(changed, signal);
+    await orAborted(changed, signal).catch((error: unknown) => {
+      // The line may be written after the signal.
+      const giveBack = (): Promise<void> | undefined => (room && 'isFree' in room ? free(ledger, id) : undefined);
+      void changed.then(giveBack).catch(() => undefined);
+      throw error;
+    });
     if (room === undefined || 'isFree' in room) return { id };
     if ('spent' in room) return room;
     await sleep(waitMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
@@ -217,13 +234,14 @@ async function workUnder(lock: HeldLock, taken: Waiting[], ledger: Opened): Prom
     const lines = linesOf(taken, ledger);
     await append(handle, lines, ledger).catch((error: unknown) => {
       // What was not written is no part of the state.
-      ledger.head = '';
+      Object.assign(ledger, startOfFile());
       throw error;
     });
     if (lines.some(({ type }) => type === 'reserved')) await handle.datasync();
     const { size } = await handle.stat();
     const { compactAt = 4 * 1024 * 1024, state } = ledger;
-    if (size > Math.max(compactAt, 2 * state.compactedBytes)) await compact(handle, lock, ledger);
+    // The lines are written: where compaction fails, the file stays as it is.
+    if (size > Math.max(compactAt, 2 * state.compactedBytes)) await compact(handle, lock, ledger).catch(() => undefined);
     return true;
   } finally {
     await handle.close();
@@ -250,7 +268,7 @@ async function catchUp(handle: FileHandle, ledger: Opened): Promise<void> {
   const head = Buffer.alloc(headBytes);
   const { bytesRead } = await handle.read(head, 0, headBytes, 0);
   const text = head.toString('latin1', 0, bytesRead);
-  if (text !== ledger.head) Object.assign(ledger, { state: emptyState(), end: 0, head: text });
+  if (text !== ledger.head) Object.assign(ledger, startOfFile(), { head: text });
   for await (const { line, end } of readLedger(handle, ledger.end)) {
     if (line !== undefined) applyLine(ledger.state, line);
     ledger.end = end;
@@ -288,7 +306,10 @@ async function compact(handle: FileHandle, lock: HeldLock, ledger: Opened): Prom
   const head = { type: 'budget', schema: 'gateway-cli/budget@1', id, dearest: state.dearest } as const;
   const header = JSON.stringify({ ...head, compactedBytes: text.length });
   const temp = await writeTempFile(dirname(path), (file) => file.writeFile(`${header}\n${text}`));
-  if (!lock.isSure()) return;
-  await rename(temp, path);
+  try {
+    if (lock.isSure()) await rename(temp, path);
+  } finally {
+    await removeFile(temp);
+  }
   await syncFolder(dirname(path));
 }

@@ -1,5 +1,5 @@
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type LedgerRequest, openLedger, unknownAmount } from '../../src/cost/ledger.ts';
 import { groupCosts, surveyLedger } from '../../src/cost/ledger-report.ts';
@@ -63,6 +63,20 @@ test('a wait ends with its signal, and reserves nothing', async () => {
   stop.abort(new Error('enough'));
   await expect(waiting).rejects.toThrow('enough');
   expect(lines().filter(({ type }) => type === 'reserved')).toHaveLength(1);
+});
+
+test('a request whose signal comes while it is being written down gives its amount back', async () => {
+  const { path, open, spent } = place('1');
+  const stop = new AbortController();
+  const now = () => {
+    stop.abort(new Error('enough'));
+    return noon;
+  };
+  const ledger = openLedger({ path, limit: { amount: '1' }, now });
+  await expect(ledger.reserve(request('0.8'), stop.signal)).rejects.toThrow('enough');
+  const id = await reserved(open(), request('0.9'));
+  await open().free(id);
+  expect(await spent()).toBe('0');
 });
 
 test('what a process reserved that was killed counts as spent, and is not waited for', async () => {
@@ -132,6 +146,29 @@ test('a line that a crash cut is skipped, and so is one that is not known', asyn
   await ledger.spend(await reserved(ledger, request('0.2')), '0.2');
   await open().spend(await reserved(open(), request('0.3')), '0.3');
   expect(await spent()).toBe('0.6');
+});
+
+test('what could not be written is no part of what is spent', async () => {
+  const { open, spent } = place('1');
+  const ledger = open();
+  const unwritable = {
+    toJSON: () => {
+      throw new Error('no room');
+    },
+  };
+  await expect(ledger.reserve(request('0.8', { tags: unwritable as never }), never)).rejects.toThrow('no room');
+  expect(await ledger.reserve(request('0.9'), AbortSignal.timeout(10_000))).toHaveProperty('id');
+  expect(await spent()).toBe('0');
+});
+
+test('a ledger that cannot be compacted goes on', async () => {
+  const { path, open } = place('1');
+  const ledger = open(1);
+  await ledger.spend(await reserved(open(), request('0.1')), '0.1');
+  appendFileSync(path, '{"type":"saved"}\n');
+  await ledger.spend(await reserved(ledger, request('0.2')), '0.2');
+  expect(await ledger.reserve(request('0.8'), never)).toEqual({ spent: '0.3' });
+  expect(readdirSync(dirname(path))).toEqual(['team.jsonl']);
 });
 
 test('a large ledger is compacted, whoever has it open, to the same sums to the last digit', async () => {

@@ -241,7 +241,8 @@ async function workUnder(lock: HeldLock, taken: Waiting[], ledger: Opened): Prom
     const { size } = await handle.stat();
     const { compactAt = 4 * 1024 * 1024, state } = ledger;
     // The lines are written: where compaction fails, the file stays as it is.
-    if (size > Math.max(compactAt, 2 * state.compactedBytes)) await compact(handle, lock, ledger).catch(() => undefined);
+    if (size > Math.max(compactAt, 2 * state.compactedBytes))
+      await compact(handle, lock, ledger).catch(() => undefined);
     return true;
   } finally {
     await handle.close();

@@ -71,6 +71,8 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
   const plain = pickPlain(input, { any: chosen, service: picked, origin: owned });
   return {
     ...plain,
+    // What the local gateway answers costs nothing: a budget that is set for every command has no part in it.
+    budget: offline && plain.budget?.origin.kind !== 'flag' ? undefined : plain.budget,
     use,
     profile: picked?.name,
     service,

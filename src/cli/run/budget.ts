@@ -20,49 +20,44 @@ import { requirePrice } from './costs.ts';
 export type Tag = readonly [string, string];
 
 /** What a request is paid from, and what it is written down with. */
-export interface Purse extends Pick<SettingsSurvey, 'prices' | 'format' | 'lane'> {
+export interface OpenBudget extends Pick<SettingsSurvey, 'prices' | 'format' | 'lane'> {
   service: string;
   ledger: Ledger;
-  budget: BudgetSetting;
+  /** The file of the ledger. */
+  path: string;
+  setting: BudgetSetting;
   tags: LedgerEntry['tags'];
   context: Context;
 }
 
-const purses = new WeakMap<Context['report'], Map<string, Ledger>>();
+const ledgers = new WeakMap<Context['report'], Map<string, Ledger>>();
 
-/**
- * Opens the budget of the settings; undefined if none is set. Throws GatewayError usage for a model without a price, and for a
- * folder that cannot be made.
- */
-export async function openPurse(
-  settings: Pick<SettingsSurvey, 'budget' | 'prices' | 'format' | 'service' | 'model' | 'lane'>,
+/** Opens the budget of the settings; undefined if none is set. Nothing is written before the first request. */
+export async function openBudget(
+  settings: Pick<SettingsSurvey, 'budget' | 'prices' | 'format' | 'service' | 'lane'>,
   tags: readonly Tag[] | undefined,
   context: Context,
-): Promise<Purse | undefined> {
-  const { budget: setting, prices, format, service, model, lane } = settings;
-  if (setting === undefined) return undefined;
-  const budget = parseBudget(setting.value, setting.from);
-  if (model !== undefined) requirePrice(prices, model.value, '--budget');
-  const path = await budgetPath(setting, context);
+): Promise<OpenBudget | undefined> {
+  const { budget: sourced, prices, format, service, lane } = settings;
+  if (sourced === undefined) return undefined;
+  const setting = parseBudget(sourced.value, sourced.from);
+  const path = await budgetPath(sourced, context);
+  const ledger = ledgerAt(path, setting, context);
+  const own = { prices, format, service: service.value, lane };
+  return { ...own, ledger, path, setting, tags: tags && Object.fromEntries(tags), context };
+}
+
+/** Throws GatewayError usage for a folder that cannot be made. */
+async function makeFolderOf({ path, setting }: OpenBudget): Promise<void> {
   await makeFolder(dirname(path), 0o700).catch((error: unknown) => {
-    throw usageError(`the budget ${budget.place} cannot be kept: ${writeReason(error)}`, undefined, error);
+    throw usageError(`the budget ${setting.place} cannot be kept: ${writeReason(error)}`, undefined, error);
   });
-  return {
-    ledger: ledgerAt(path, budget, context),
-    budget,
-    prices,
-    format,
-    service: service.value,
-    lane,
-    tags: tags && Object.fromEntries(tags),
-    context,
-  };
 }
 
 /** The connections of a command share a ledger, and so its locks and syncs. */
 function ledgerAt(path: string, { amount, per }: BudgetSetting, { report, io }: Context): Ledger {
-  const opened = purses.get(report) ?? new Map<string, Ledger>();
-  purses.set(report, opened);
+  const opened = ledgers.get(report) ?? new Map<string, Ledger>();
+  ledgers.set(report, opened);
   const key = `${path} ${amount} ${per}`;
   const ledger = opened.get(key) ?? openLedger({ path, limit: { amount, per }, now: () => io.now() });
   opened.set(key, ledger);
@@ -83,8 +78,8 @@ async function budgetPath({ value, from, origin }: Sourced<string>, { io }: Cont
 }
 
 /** Pays for one request. */
-export function payFrom(purse: Purse, { post, model }: Pick<Operation, 'post' | 'model'>): Payment {
-  const { ledger } = purse;
+export function payFrom(budget: OpenBudget, { post, model }: Pick<Operation, 'post' | 'model'>): Payment {
+  const { ledger } = budget;
   let id: string | undefined;
   let isDoubtful = false;
   return {
@@ -93,7 +88,7 @@ export function payFrom(purse: Purse, { post, model }: Pick<Operation, 'post' | 
       // The attempt before may have been billed, and this one is paid for too.
       if (id !== undefined) await ledger.spend(id, unknownAmount);
       [id, isDoubtful] = [undefined, false];
-      id = await reserve(purse, { post, model }, signal);
+      id = await reserve(budget, { post, model }, signal);
     },
     retry(error) {
       isDoubtful ||= error.billed !== 'no';
@@ -101,10 +96,10 @@ export function payFrom(purse: Purse, { post, model }: Pick<Operation, 'post' | 
     async end(end) {
       const ended = id;
       id = undefined;
-      const written = ended === undefined ? saveRecorded(purse, model, end) : writeEnd(purse, ended, { model, end });
+      const written = ended === undefined ? saveRecorded(budget, model, end) : writeEnd(budget, ended, { model, end });
       await written.catch((error: unknown) => {
         const counts = 'the request counts with what it can cost';
-        return purse.context.ui.warn(`${messageOf(error)}, so ${counts} in the budget ${purse.budget.place}`);
+        return budget.context.ui.warn(`${messageOf(error)}, so ${counts} in the budget ${budget.setting.place}`);
       });
     },
     async cancel() {
@@ -114,53 +109,59 @@ export function payFrom(purse: Purse, { post, model }: Pick<Operation, 'post' | 
   };
 }
 
-async function writeEnd(purse: Purse, id: string, { model, end }: { model: string; end: PaidEnd }): Promise<void> {
-  const { amount, ...answered } = spentOn(purse, model, end);
-  if (amount === undefined) await purse.ledger.free(id);
-  else await purse.ledger.spend(id, amount, answered);
+async function writeEnd(
+  budget: OpenBudget,
+  id: string,
+  { model, end }: { model: string; end: PaidEnd },
+): Promise<void> {
+  const { amount, ...answered } = spentOn(budget, model, end);
+  if (amount === undefined) await budget.ledger.free(id);
+  else await budget.ledger.spend(id, amount, answered);
 }
 
-function entryOf({ context, service, lane, tags }: Purse, model: string): LedgerEntry {
+function entryOf({ context, service, lane, tags }: OpenBudget, model: string): LedgerEntry {
   return { command: context.report.command, service, model, lane: lane.value, ...(tags && { tags }) };
 }
 
 async function reserve(
-  purse: Purse,
+  budget: OpenBudget,
   { post, model }: Pick<Operation, 'post' | 'model'>,
   signal: AbortSignal,
 ): Promise<string> {
-  const { budget, prices, lane, ledger } = purse;
+  const { setting, prices, lane, ledger } = budget;
   const price = requirePrice(prices, model, '--budget');
   const { limits } = await loadFormat(post.format);
   const bound = boundOf(post.body, price, { ...limits(post.body), lane });
-  if (!bound.isMost) await warnOfBound(purse, limits(post.body).maxTokens === undefined);
+  if (!bound.isMost) await warnOfBound(budget, limits(post.body).maxTokens === undefined);
   const currency = currencyOf(price);
-  const reserved = await ledger.reserve({ ...entryOf(purse, model), bound, currency }, signal);
+  await makeFolderOf(budget);
+  const reserved = await ledger.reserve({ ...entryOf(budget, model), bound, currency }, signal);
   if ('id' in reserved) return reserved.id;
-  const period = budget.per === undefined ? '' : ` of this ${budget.per}`;
-  const spent = `${reserved.spent} of ${budget.amount} ${currency}${period} are spent`;
-  throw new GatewayError('batch-failed', `the next request could pass the budget ${budget.place}: ${spent}`, {
+  const { place, amount, per } = setting;
+  const period = per === undefined ? '' : ` of this ${per}`;
+  const spent = `${reserved.spent} of ${amount} ${currency}${period} are spent`;
+  throw new GatewayError('batch-failed', `the next request could pass the budget ${place}: ${spent}`, {
     reason: 'budget',
-    value: `${budget.place}:<amount>${budget.per === undefined ? '' : `/${budget.per}`}`,
+    value: `${place}:<amount>${per === undefined ? '' : `/${per}`}`,
     sent: 'no',
     billed: 'no',
-    retryable: budget.per !== undefined,
+    retryable: per !== undefined,
   });
 }
 
 const warned = new WeakSet<Ledger>();
 
 /** Once for each command: a request whose cost has no bound can pass the budget. */
-async function warnOfBound({ ledger, budget, context }: Purse, isWithoutLimit: boolean): Promise<void> {
+async function warnOfBound({ ledger, setting, context }: OpenBudget, isWithoutLimit: boolean): Promise<void> {
   if (warned.has(ledger)) return;
   warned.add(ledger);
   const why = isWithoutLimit ? 'has no --max-tokens' : 'has files';
-  await context.ui.warn(`a request ${why}, so its cost is not bounded: it can pass the budget ${budget.place}`);
+  await context.ui.warn(`a request ${why}, so its cost is not bounded: it can pass the budget ${setting.place}`);
 }
 
 /** What came of a request: an amount, `unknown` if it may have been billed, or nothing. */
 function spentOn(
-  purse: Purse,
+  budget: OpenBudget,
   model: string,
   { answer, error }: PaidEnd,
 ): { amount: string | undefined; model?: string; lane?: string } {
@@ -168,7 +169,7 @@ function spentOn(
     const isFree = error instanceof GatewayError && error.billed === 'no';
     return { amount: isFree ? undefined : unknownAmount };
   }
-  const cost = costOfAnswer(answer, purse);
+  const cost = costOfAnswer(answer, budget);
   const other = otherModel(model, answer.result.modelVersion);
   // A request of the flex lane may have been answered at full price.
   const lane = unusualTier(answer.result.serviceTier)?.toLowerCase() ?? 'live';
@@ -176,7 +177,9 @@ function spentOn(
 }
 
 /** What a recording answers costs nothing. */
-async function saveRecorded(purse: Purse, model: string, { answer }: PaidEnd): Promise<void> {
-  const cost = answer && costOfAnswer(answer, purse);
-  if (cost !== undefined) await purse.ledger.save(entryOf(purse, model), cost);
+async function saveRecorded(budget: OpenBudget, model: string, { answer }: PaidEnd): Promise<void> {
+  const cost = answer && costOfAnswer(answer, budget);
+  if (cost === undefined) return;
+  await makeFolderOf(budget);
+  await budget.ledger.save(entryOf(budget, model), cost);
 }

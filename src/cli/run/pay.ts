@@ -10,8 +10,8 @@ export async function openBudgets(
   context: Context,
 ): Promise<PayingSender['pay'][]> {
   if (gateways.every(({ settings }) => settings.budget === undefined)) return [];
-  const { openPurse, payFrom } = await import('./budget.ts');
-  const purses = [];
-  for (const { settings } of gateways) purses.push(await openPurse(settings, tag, context));
-  return purses.map((purse) => purse && ((operation) => payFrom(purse, operation)));
+  const { openBudget, payFrom } = await import('./budget.ts');
+  const budgets = [];
+  for (const { settings } of gateways) budgets.push(await openBudget(settings, tag, context));
+  return budgets.map((budget) => budget && ((operation) => payFrom(budget, operation)));
 }

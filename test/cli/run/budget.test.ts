@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { scratchFolder } from '../../helpers/scratch.ts';
@@ -123,6 +123,31 @@ test('a batch stops before the job that could pass the budget, and goes on with 
   expect((await batch('--budget', './team.jsonl:1', ...prices)).code).toBe(0);
   const { stdout } = await cli(['costs', '--budget', './team.jsonl', '--json'], { cwd });
   expect(JSON.parse(stdout)).toMatchObject({ budgets: [{ spent: '0.000069', limit: '1', left: '0.999931' }] });
+});
+
+test('a command that pays for nothing needs no price, and makes no folder for the budget', async ({ server, cli }) => {
+  const cwd = scratchFolder();
+  for (let n = 0; n < 2; n++) server.reply({ body: { models: [], data: [] } });
+  const ran = await cli(['models'], { cwd, env: { GATEWAY_BUDGET: './far/team.jsonl:1' } });
+  expect(ran).toMatchObject({ code: 0, stdout: '' });
+  expect(readdirSync(cwd)).toEqual([]);
+});
+
+test('a folder of the budget that cannot be made is told before anything is sent', async ({ cli }) => {
+  const { cwd } = place('1');
+  writeFileSync(join(cwd, 'far'), '');
+  const ran = await cli(['text', 'hi', '--budget', './far/team.jsonl:1', ...prices], { cwd });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain('the budget ./far/team.jsonl cannot be kept');
+});
+
+test('--offline is paid from a budget that a flag names, and from no other', async ({ cli }) => {
+  const { cwd, lines } = place('1');
+  const offline = ['text', '--offline', 'hi', '--prices', '{"local-*":{"input":"1","output":"10"}}'];
+  await cli(offline, { cwd, env: { GATEWAY_BUDGET: './team.jsonl:1' } });
+  expect(readdirSync(cwd)).toEqual([]);
+  await cli([...offline, '--budget', './team.jsonl:1'], { cwd });
+  expect(lines().map(({ type }) => type)).toEqual(['budget', 'limit', 'reserved', 'spent']);
 });
 
 test.for([

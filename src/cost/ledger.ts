@@ -1,27 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import type { FileHandle } from 'node:fs/promises';
-import { rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError, usageError } from '../errors.ts';
 import { type HeldLock, withFileLock } from '../files/file-lock.ts';
 import { isRunning, ownMark, type ProcessMark } from '../files/process-mark.ts';
 import { openToAppend } from '../files/synced-file.ts';
-import { notWritten, removeFile, syncFolder, writeTempFile } from '../files/temp-file.ts';
+import { notWritten } from '../files/temp-file.ts';
 import { addAmounts, areWithin, heldFor } from './cost.ts';
+import { append, catchUp, compact, type LedgerFile, startOfFile } from './ledger-file.ts';
 import {
-  addToSums,
   applyLine,
   dayOf,
-  emptyState,
   type LedgerEntry,
   type LedgerLimit,
   type LedgerLine,
   type LedgerState,
-  type LedgerSums,
   type Period,
-  readLedger,
   type SpentLine,
 } from './ledger-lines.ts';
 import type { Bound } from './types.ts';
@@ -66,11 +60,7 @@ interface Waiting {
   fail: (error: unknown) => void;
 }
 
-interface Opened extends LedgerOptions {
-  state: LedgerState;
-  /** The beginning of the file that the state was read from, and how far. */
-  head: string;
-  end: number;
+interface Opened extends LedgerOptions, LedgerFile {
   waiting: Waiting[];
   isWorking: boolean;
 }
@@ -80,12 +70,6 @@ export const unknownAmount = 'unknown';
 
 /** Requests of hosts that cannot be seen from here count as under way for this time, ms. */
 const unseenMs = 15 * 60_000;
-const headBytes = 96;
-
-/** Nothing is read. */
-function startOfFile(): Pick<Opened, 'state' | 'head' | 'end'> {
-  return { state: emptyState(), head: '', end: 0 };
-}
 
 /** Opens a ledger; the file is made by the first request. */
 export function openLedger(options: LedgerOptions): Ledger {
@@ -104,7 +88,7 @@ export function openLedger(options: LedgerOptions): Ledger {
 }
 
 function free(ledger: Opened, id: string): Promise<void> {
-  return change(ledger, () => [{ type: 'freed', id, at: timeOf(ledger) }]);
+  return change(ledger, ({ open }) => (open.has(id) ? [{ type: 'freed', id, at: timeOf(ledger) }] : []));
 }
 
 function timeOf({ now }: LedgerOptions): string {
@@ -133,8 +117,7 @@ async function reserve(
     });
     await orAborted(changed, signal).catch((error: unknown) => {
       // The line may be written after the signal.
-      const giveBack = (): Promise<void> | undefined => (room && 'isFree' in room ? free(ledger, id) : undefined);
-      void changed.then(giveBack).catch(() => undefined);
+      void changed.then(() => free(ledger, id)).catch(() => undefined);
       throw error;
     });
     if (room === undefined || 'isFree' in room) return { id };
@@ -262,55 +245,4 @@ function linesOf(taken: Waiting[], { state }: Opened): LedgerLine[] {
       return [];
     }
   });
-}
-
-/** Reads what other processes have appended; all of the file if it is another one. */
-async function catchUp(handle: FileHandle, ledger: Opened): Promise<void> {
-  const head = Buffer.alloc(headBytes);
-  const { bytesRead } = await handle.read(head, 0, headBytes, 0);
-  const text = head.toString('latin1', 0, bytesRead);
-  if (text !== ledger.head) Object.assign(ledger, startOfFile(), { head: text });
-  for await (const { line, end } of readLedger(handle, ledger.end)) {
-    if (line !== undefined) applyLine(ledger.state, line);
-    ledger.end = end;
-  }
-}
-
-async function append(handle: FileHandle, lines: readonly LedgerLine[], ledger: Opened): Promise<void> {
-  if (lines.length === 0) return;
-  const { size } = await handle.stat();
-  // A line that a crash cut must not swallow the next one.
-  const isCut = size > ledger.end;
-  const header: LedgerLine[] =
-    size === 0 ? [{ type: 'budget', schema: 'gateway-cli/budget@1', id: randomBytes(16).toString('hex') }] : [];
-  const text = [...header, ...lines].map((line) => `${JSON.stringify(line)}\n`).join('');
-  await handle.appendFile(isCut ? `\n${text}` : text);
-  if (size === 0) {
-    ledger.head = text.slice(0, headBytes);
-    await syncFolder(dirname(ledger.path));
-  }
-  ledger.end = size + Buffer.byteLength(text) + (isCut ? 1 : 0);
-}
-
-/** Replaces ended requests by their sums. Reservations that have not ended stay as they are. */
-async function compact(handle: FileHandle, lock: HeldLock, ledger: Opened): Promise<void> {
-  const { state, path } = ledger;
-  const all: LedgerSums = { sums: new Map(), open: new Map() };
-  for await (const { line } of readLedger(handle)) if (line !== undefined) addToSums(all, line);
-  const lines: LedgerLine[] = [
-    ...(state.limit === undefined ? [] : [{ type: 'limit', ...state.limit } as const]),
-    ...all.sums.values(),
-    ...all.open.values(),
-  ];
-  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-  const id = randomBytes(16).toString('hex');
-  const head = { type: 'budget', schema: 'gateway-cli/budget@1', id, dearest: state.dearest } as const;
-  const header = JSON.stringify({ ...head, compactedBytes: text.length });
-  const temp = await writeTempFile(dirname(path), (file) => file.writeFile(`${header}\n${text}`));
-  try {
-    if (lock.isSure()) await rename(temp, path);
-  } finally {
-    await removeFile(temp);
-  }
-  await syncFolder(dirname(path));
 }

@@ -2,7 +2,8 @@ import { Big } from 'big.js';
 import type { Usage } from '../formats/events.ts';
 import { type FormatFacts, formatFacts, type RequestLimits } from '../formats/format.ts';
 import type { Price } from '../settings/types.ts';
-import { type Body, isUpload } from '../body.ts';
+import type { Body } from '../body.ts';
+import { measureRequest } from '../formats/request-size.ts';
 import { currencyOf, pricedTiers, priceOfAnswer, priceOfTier, type Pricing } from './price.ts';
 import type { Bound, Budget, Cost, Meter, MeteredAnswer, Spending } from './types.ts';
 
@@ -90,15 +91,13 @@ export function costOfAnswer({ result, error }: MeteredAnswer, pricing: Pricing)
 
 /** The most that a request can cost by its body and its lane: a token has at least one byte. */
 export function boundOf(body: Body, price: Price, { lane, ...limits }: RequestLimits & Pick<Pricing, 'lane'>): Bound {
-  let hasFiles = false;
-  const text = JSON.stringify(body, (_key, value: unknown) => (isUpload(value) ? ((hasFiles = true), '') : value));
-  const bytes = Buffer.byteLength(text);
+  const { bytes, hasFiles, readsMore } = measureRequest(body);
   // The service tier is unknown before the reply, and so is the number of tokens of an image or a document.
   const tiers = pricedTiers.flatMap((tier) => priceOfTier(price, tier) ?? []);
   const batch = lane?.value === 'batch' ? priceOfTier(price, 'batch') : undefined;
   const possible = batch === undefined ? [{ price, factor: 1 }, ...tiers] : [batch];
   const amounts = possible.map(({ price, factor }) => new Big(mostAt(price, bytes, limits)).times(factor).toFixed());
-  return { amount: greatest(amounts), isMost: limits.maxTokens !== undefined && !hasFiles };
+  return { amount: greatest(amounts), isMost: limits.maxTokens !== undefined && !hasFiles && !readsMore };
 }
 
 /** The most that a request of some bytes can cost at one price. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { boundOf } from '../../src/cost/cost.ts';
 import { completions } from '../../src/formats/completions/format.ts';
 import { content } from '../../src/formats/content/format.ts';
-import type { Format, RequestLimits } from '../../src/formats/format.ts';
+import { type Format, type FormatName, loadFormat, type RequestLimits } from '../../src/formats/format.ts';
 import { messages } from '../../src/formats/messages/format.ts';
 import { type Body, createUpload } from '../../src/body.ts';
 import { flash, opus, scaled, sum } from './prices.ts';
@@ -57,4 +57,64 @@ test.each([
   const price = { input: '3', output: '4', flex: '0.5', ...own };
   const limits = messages.limits(body);
   expect(boundOf(body, price, { ...limits, lane: { value: lane } })).toEqual(boundOf(body, own[tier], limits));
+});
+
+const limited = { max_tokens: 100 };
+
+test.each<[FormatName, string, Body]>([
+  ['content', 'Google search', { tools: [{ googleSearch: {} }] }],
+  ['content', 'code execution beside functions', { tools: [{ functionDeclarations: [], codeExecution: {} }] }],
+  ['content', 'a single tool', { tools: { url_context: {} } }],
+  ['content', 'a cache', { cachedContent: 'cachedContents/a' }],
+  ['content', 'a file of the service', { contents: [{ parts: [{ fileData: { fileUri: 'https://h/files/a' } }] }] }],
+  [
+    'content',
+    'a file in Base64',
+    { contents: [{ parts: [{ inline_data: { mime_type: 'image/png', data: 'AAAA' } }] }] },
+  ],
+  ['messages', 'a search', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
+  ['messages', 'servers of tools', { mcp_servers: [{ type: 'url', url: 'https://h', name: 'a' }] }],
+  [
+    'messages',
+    'a picture by its URL',
+    { messages: [{ content: [{ source: { type: 'url', url: 'https://h/a.png' } }] }] },
+  ],
+  ['messages', 'a file by its id', { messages: [{ content: [{ source: { type: 'file', file_id: 'f-1' } }] }] }],
+  ['messages', 'a document in Base64', { messages: [{ content: [{ source: { type: 'base64', data: 'AAAA' } }] }] }],
+  ['completions', 'a search', { web_search_options: {} }],
+  ['completions', 'plugins', { plugins: [{ id: 'web' }] }],
+  ['completions', 'a tool of another type', { tools: [{ type: 'web_search' }] }],
+  ['completions', 'a picture', { messages: [{ content: [{ image_url: { url: 'data:image/png;base64,AAAA' } }] }] }],
+  ['completions', 'a sound', { messages: [{ content: [{ input_audio: { data: 'AAAA', format: 'wav' } }] }] }],
+])('in the format %s, a request with %s can cost more than its bytes and its limit', async (name, _what, body) => {
+  const { limits } = await loadFormat(name);
+  const whole = { ...body, ...limited, generationConfig: { maxOutputTokens: 100 } };
+  expect(limits(whole).maxTokens).toBe(100);
+  expect(boundOf(whole, opus, limits(whole)).isMost).toBe(false);
+});
+
+test.each<[FormatName, Body]>([
+  ['content', { tools: [{ functionDeclarations: [{ name: 'a', parameters: { properties: { url: {} } } }] }] }],
+  [
+    'messages',
+    {
+      tools: [
+        { name: 'a', input_schema: {} },
+        { type: 'custom', name: 'b' },
+      ],
+    },
+  ],
+  ['completions', { tools: [{ type: 'function', function: { name: 'a' } }] }],
+  ['completions', { tools: [{ function: { name: 'a' } }] }],
+])('in the format %s, tools of the caller are bounded by their bytes: %j', async (name, body) => {
+  const { limits } = await loadFormat(name);
+  const whole = { ...body, ...limited, generationConfig: { maxOutputTokens: 100 } };
+  expect(boundOf(whole, opus, limits(whole)).isMost).toBe(true);
+});
+
+test('a limit that is no count bounds nothing', () => {
+  expect(completions.limits({ max_tokens: -5, n: -1 })).toEqual({ maxTokens: undefined, candidates: 1 });
+  expect(completions.limits({ max_tokens: 1e300, n: 0.5 })).toEqual({ maxTokens: undefined, candidates: 1 });
+  const zeros = { maxOutputTokens: 0, candidateCount: 0 };
+  expect(content.limits({ generationConfig: zeros })).toEqual({ maxTokens: undefined, candidates: 1 });
 });

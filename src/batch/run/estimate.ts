@@ -1,7 +1,8 @@
 import { countTokens, readWindow } from '../../client/count-tokens.ts';
 import { startDeadline } from '../../client/deadline.ts';
 import type { PostOrGet } from '../../client/post.ts';
-import { isUpload, type Body } from '../../body.ts';
+import type { Body } from '../../body.ts';
+import { measureRequest } from '../../formats/request-size.ts';
 import { currencyOf, describeCosts, pricedTiers, priceOf, priceOfTier } from '../../cost/price.ts';
 import type { Cost } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
@@ -175,9 +176,8 @@ const refusals = new Set([400, 413, 422]);
 const bytesPerToken = 4;
 
 function countBytes(body: Body): Pick<Count, 'tokens' | 'by'> {
-  let by: Count['by'] = 'bytes';
-  const text = JSON.stringify(body, (_key, value: unknown) => (isUpload(value) ? ((by = 'files'), '') : value));
-  return { tokens: Math.ceil(Buffer.byteLength(text) / bytesPerToken), by };
+  const { bytes, hasFiles } = measureRequest(body);
+  return { tokens: Math.ceil(bytes / bytesPerToken), by: hasFiles ? 'files' : 'bytes' };
 }
 
 /** Adds up jobs by model, and their costs by lane. */

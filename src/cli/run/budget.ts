@@ -155,7 +155,7 @@ const warned = new WeakSet<Ledger>();
 async function warnOfBound({ ledger, setting, context }: OpenBudget, isWithoutLimit: boolean): Promise<void> {
   if (warned.has(ledger)) return;
   warned.add(ledger);
-  const why = isWithoutLimit ? 'has no --max-tokens' : 'has files';
+  const why = isWithoutLimit ? 'has no --max-tokens' : 'has files, a cache or tools of the service';
   await context.ui.warn(`a request ${why}, so its cost is not bounded: it can pass the budget ${setting.place}`);
 }
 

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue, objectField, textField } from '../../json.ts';
-import { type Body, type BodyValue, objectAt, setFields, unlessEmpty } from '../../body.ts';
+import { type Body, type BodyValue, countField, objectAt, setFields, unlessEmpty } from '../../body.ts';
 import { type Format, type Quirks, sideOf } from '../format.ts';
 import { encodeImages } from './images.ts';
 import { createCompletionsDecoder } from './stream.ts';
@@ -34,12 +34,8 @@ function nameOf(tool: BodyValue): string[] {
 }
 
 function limitsOf(body: Body): ReturnType<Format['limits']> {
-  const { max_completion_tokens: newer, max_tokens: older, n } = body;
-  const maxTokens = newer ?? older;
-  return {
-    maxTokens: typeof maxTokens === 'number' ? maxTokens : undefined,
-    candidates: typeof n === 'number' ? n : 1,
-  };
+  const name = body['max_completion_tokens'] === undefined ? 'max_tokens' : 'max_completion_tokens';
+  return { maxTokens: countField(body, name) || undefined, candidates: countField(body, 'n') || 1 };
 }
 
 /** A chat completion (formats 7): `ask.body` first, the other fields over it. Throws usage for what the format cannot say. */

@@ -50,7 +50,9 @@ export const content: Format = {
   },
   limits(body: Body) {
     const config = objectAt(body, 'generationConfig');
-    return { maxTokens: countField(config, 'maxOutputTokens'), candidates: countField(config, 'candidateCount') ?? 1 };
+    // To the service, 0 is the same as no value.
+    const [maxTokens, candidates] = [countField(config, 'maxOutputTokens'), countField(config, 'candidateCount')];
+    return { maxTokens: maxTokens || undefined, candidates: candidates || 1 };
   },
 };
 

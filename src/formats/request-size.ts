@@ -1,0 +1,47 @@
+import { type Body, isUpload } from '../body.ts';
+import { isObject } from '../json.ts';
+
+/** How long a request is, as far as it shows. */
+export interface RequestSize {
+  /** Of its JSON, without files. */
+  bytes: number;
+  /** It has files, or names some: their tokens do not depend on their bytes. */
+  hasFiles: boolean;
+  /** It has tools that run at the service, or a text that is kept there: the service bills more than was sent. */
+  readsMore: boolean;
+}
+
+/** Keys of the formats whose strings are a file, or name one. */
+const fileKeys = new Set(['data', 'file_data', 'url', 'fileUri', 'file_uri', 'file_id']);
+
+/** Fields whose contents are at the service. */
+const fieldsOfService = [
+  'cachedContent',
+  'cached_content',
+  'container',
+  'mcp_servers',
+  'plugins',
+  'web_search_options',
+] as const;
+
+/** Measures the body of a request, in any format. */
+export function measureRequest(body: Body): RequestSize {
+  let hasFiles = false;
+  const text = JSON.stringify(body, (key, value: unknown) => {
+    const isFile = isUpload(value);
+    hasFiles ||= isFile || (typeof value === 'string' && fileKeys.has(key));
+    return isFile ? '' : value;
+  });
+  const isAtService = fieldsOfService.some((field) => body[field] !== undefined && body[field] !== null);
+  const readsMore = isAtService || [body['tools'] ?? []].flat().some(runsAtService);
+  return { bytes: Buffer.byteLength(text), hasFiles, readsMore };
+}
+
+/** Whether a tool runs at the service. A caller runs functions, which have no type of their own in some formats. */
+function runsAtService(tool: unknown): boolean {
+  if (!isObject(tool)) return false;
+  if (typeof tool['type'] === 'string') return tool['type'] !== 'function' && tool['type'] !== 'custom';
+  return typeof tool['name'] !== 'string' && Object.keys(tool).some((key) => !functionKeys.has(key));
+}
+
+const functionKeys = new Set(['function', 'functionDeclarations', 'function_declarations']);

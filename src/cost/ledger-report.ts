@@ -61,8 +61,8 @@ export interface CostRow extends Pick<
   name: string;
 }
 
-/** Requests of ledgers in groups, sorted by name; currencies stay separate. */
-export function groupCosts(sums: readonly SumLine[], by: Grouping): CostRow[] {
+/** Requests of ledgers in groups, sorted by name, or all in one; currencies stay separate. */
+export function groupCosts(sums: readonly SumLine[], by: Grouping | 'total'): CostRow[] {
   const rows = new Map<string, CostRow>();
   for (const sum of sums) {
     const name = nameIn(sum, by);
@@ -84,7 +84,8 @@ export function groupCosts(sums: readonly SumLine[], by: Grouping): CostRow[] {
 const none = { requests: 0, unknown: 0, amount: '0', savedRequests: 0, saved: '0' };
 
 /** All tags of a request together are one name, so that every request is in one row. */
-function nameIn(sum: SumLine, by: Grouping): string {
+function nameIn(sum: SumLine, by: Grouping | 'total'): string {
+  if (by === 'total') return by;
   if (by !== 'tag') return sum[by];
   const tags = Object.entries(sum.tags ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return tags.map(([key, value]) => `${key}=${value}`).join(' ');

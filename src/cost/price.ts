@@ -36,7 +36,8 @@ function countsAt({ from = '', until = '9' }: Price, at: number): boolean {
 /** Names of service tiers with the factor 1. */
 const plainTiers = new Set(['', 'standard', 'default', 'on_demand', 'on-demand', 'unspecified']);
 
-function normalised(tier: string): string {
+/** A service tier without what one service writes before it. */
+export function normalised(tier: string): string {
   return tier.toLowerCase().replace(/^service_tier_/, '');
 }
 

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseObject } from '../json.ts';
-import { leaseLeft, readClocks } from './lease.ts';
-import { createFile, readText, takeOver } from './lock.ts';
-import { isRunning, ownMark, type ProcessMark } from './process-mark.ts';
+import { type ClockTimes, isLate, leaseLeft, readClocks } from './lease.ts';
+import { createFile, isDead, parseMark, readText, takeOver } from './lock.ts';
+import { isRunning, ownMark } from './process-mark.ts';
 import { removeFile } from './temp-file.ts';
 
 /** A lock that its holder keeps for milliseconds, among the processes of all hosts that share the folder. */
@@ -30,18 +29,14 @@ export async function withFileLock<T>(
 ): Promise<T> {
   const own = JSON.stringify({ ...ownMark(), nonce: randomBytes(8).toString('hex') });
   const since = await take(path, own, signal);
-  const isSure = (): boolean => {
-    const now = readClocks();
-    return Math.max(now.monotonic - since.monotonic, now.wall - since.wall) <= (leaseMs * 3) / 4;
-  };
   try {
-    return await work({ isSure });
+    return await work({ isSure: () => !isLate(since, leaseMs) });
   } finally {
     if ((await readText(path).catch(() => undefined)) === own) await removeFile(path).catch(() => undefined);
   }
 }
 
-async function take(path: string, own: string, signal: AbortSignal): Promise<ReturnType<typeof readClocks>> {
+async function take(path: string, own: string, signal: AbortSignal): Promise<ClockTimes> {
   let seen: { text: string; since: number } | undefined;
   for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, mostWaitMs)) {
     signal.throwIfAborted();
@@ -61,16 +56,13 @@ async function take(path: string, own: string, signal: AbortSignal): Promise<Ret
 /** Takes over a lock whose holder has ended; false if it is not over. */
 async function replace(path: string, own: string, dead: string): Promise<boolean> {
   const isStillDead = (): Promise<boolean> => hasEnded(path, dead);
-  return (await isStillDead()) && takeOver({ path, dead, own, isDead: isOfDead, isStillDead });
+  return (await isStillDead()) && takeOver({ path, dead, own, isDead, isStillDead });
 }
 
 /** Whether the holder of a lock has ended, or its lease is over where that cannot be checked. */
 async function hasEnded(path: string, text: string): Promise<boolean> {
-  const running = isRunning(parseObject(text) as unknown as ProcessMark);
+  const mark = parseMark(text);
+  const running = mark && isRunning(mark);
   if (running !== undefined) return !running;
   return ((await leaseLeft(path, leaseMs)) ?? leaseMs) <= 0;
-}
-
-function isOfDead(text: string): boolean {
-  return isRunning(parseObject(text) as unknown as ProcessMark) === false;
 }

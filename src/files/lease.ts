@@ -35,7 +35,7 @@ export interface LeaseOptions extends LeaseTimes {
 }
 
 /** Two clocks: the monotonic one stops while the machine sleeps, the wall clock can be set back. */
-interface ClockTimes {
+export interface ClockTimes {
   monotonic: number;
   wall: number;
 }
@@ -45,21 +45,24 @@ export function readClocks(): ClockTimes {
 }
 
 /**
- * Keeps a lock file alive. Other processes compare its age with the lease by the clock of the file system; the holder, whose
- * clock may be slower, relies on it for three quarters of the time only.
+ * Whether so much of a lease is over that another process may be about to take the lock. Others compare its age with the lease by
+ * the clock of the file system; the holder, whose clock may be slower, relies on it for three quarters of the time only.
  */
+export function isLate(renewedAt: ClockTimes, leaseMs: number): boolean {
+  const now = readClocks();
+  return Math.max(now.monotonic - renewedAt.monotonic, now.wall - renewedAt.wall) > (leaseMs * 3) / 4;
+}
+
+/** Keeps a lock file alive. */
 export function holdLease({ path, text, since, isDead, beatMs, leaseMs }: LeaseOptions): Lease {
   const state = { renewedAt: since, isLost: false };
   let renewing: Promise<void> | undefined;
 
-  function isLate(): boolean {
-    const [then, now] = [state.renewedAt, readClocks()];
-    return Math.max(now.monotonic - then.monotonic, now.wall - then.wall) > (leaseMs * 3) / 4;
-  }
+  const isOwnLate = (): boolean => isLate(state.renewedAt, leaseMs);
 
   async function renew(): Promise<void> {
     const began = readClocks();
-    const isOwn = isLate() ? await renewLate() : await touch(path, text);
+    const isOwn = isOwnLate() ? await renewLate() : await touch(path, text);
     if (isOwn) state.renewedAt = began;
     else state.isLost = true;
   }
@@ -75,9 +78,9 @@ export function holdLease({ path, text, since, isDead, beatMs, leaseMs }: LeaseO
   // A failed renewal is repeated at the next beat.
   const beat = setInterval(() => void renewOnce().catch(() => undefined), beatMs).unref();
   return {
-    isSure: () => !state.isLost && !isLate(),
+    isSure: () => !state.isLost && !isOwnLate(),
     async confirm() {
-      while (!state.isLost && isLate()) await renewOnce();
+      while (!state.isLost && isOwnLate()) await renewOnce();
       if (!state.isLost && readNow(path) !== text) state.isLost = true;
       return !state.isLost;
     },

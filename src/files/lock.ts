@@ -33,12 +33,12 @@ function heldLock(path: string): ProcessLock {
 }
 
 /** Whether the process of a lock ran on this machine and has ended. An incomplete text is still being written. */
-function isDead(text: string): boolean {
+export function isDead(text: string): boolean {
   const mark = parseMark(text);
   return mark !== undefined && isRunning(mark) === false;
 }
 
-function parseMark(text: string): ProcessMark | undefined {
+export function parseMark(text: string): ProcessMark | undefined {
   const { host, pid, namespace, started } = parseObject(text);
   if (typeof host !== 'string' || typeof pid !== 'number') return undefined;
   return {

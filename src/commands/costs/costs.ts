@@ -13,7 +13,7 @@ import {
 } from '../../cost/ledger-report.ts';
 import { codeOf, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
-import { isBudgetPath } from '../../settings/budget.ts';
+import { budgetForm, isBudgetPath } from '../../settings/budget.ts';
 import { shellWord } from '../../shell-word.ts';
 import { asColumn } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
@@ -70,7 +70,7 @@ interface SurveyedBudget extends LedgerSurvey {
 async function surveyBudgets(named: readonly string[] | undefined, { io }: Context): Promise<SurveyedBudget[]> {
   const folder = await budgetsFolder();
   // A value as the other commands take it has an amount, which says nothing here.
-  const places = named?.map((word) => word.replace(/:[\d.]+(?:\/(?:day|month))?$/, '')) ?? (await budgetNames(folder));
+  const places = named?.map((word) => budgetForm.exec(word)?.[1] ?? word) ?? (await budgetNames(folder));
   const found: SurveyedBudget[] = [];
   for (const place of places) {
     const path = isBudgetPath(place) ? resolve(io.cwd, place) : join(folder, `${place}.jsonl`);
@@ -137,10 +137,7 @@ async function runReport(flags: FlagValues<typeof reportFlags>, context: Context
   const budgets = await surveyBudgets(budget, context);
   const sums = budgets.flatMap((survey) => survey.sums).filter(({ day }) => day >= from);
   const rows = groupCosts(sums, by);
-  const totals = groupCosts(
-    sums.map((sum) => ({ ...sum, command: 'total' })),
-    'command',
-  );
+  const totals = groupCosts(sums, 'total');
   if (root.json) {
     report.own = {
       schema: 'gateway-cli/costs-report@1',

@@ -45,6 +45,16 @@ test('text reserves what it can cost, and its exact cost takes that place', asyn
   expect(shown.stdout).toBe('team=docs  1 request  0.000023 USD\ntotal      1 request  0.000023 USD\n');
 });
 
+test('the ledger has the lane that answered, however the service writes it', async ({ server, cli }) => {
+  const { cwd, flags, lines } = place('1.00');
+  const reply = textReply('a') as { usageMetadata: object };
+  server.reply({ body: { ...reply, usageMetadata: { ...reply.usageMetadata, serviceTier: 'SERVICE_TIER_PRIORITY' } } });
+  server.reply({ body: textReply('a') });
+  for (let n = 0; n < 2; n++) await cli(['text', 'hi', ...limit, ...flags], { cwd });
+  const ended = lines().filter(({ type }) => type === 'spent');
+  expect(ended).toMatchObject([{ lane: 'priority' }, { lane: 'live' }]);
+});
+
 test('a request that could pass the budget is not sent, and the error names it', async ({ cli }) => {
   const { cwd, flags } = place('0.0001');
   const ran = await cli(['text', 'hi', ...limit, ...flags], { cwd });

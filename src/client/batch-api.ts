@@ -150,9 +150,12 @@ function uploadPlace(reply: HttpReply, start: string): Pick<PostOrGet, 'path' | 
   return { path: url.pathname.slice(prefix.length), query: url.search.slice(1) };
 }
 
+/** Where results can be in a batch, and in a list of batches. */
+const resultsBelow = ['response', 'metadata', 'operations', 'batches', 'batchJobs'];
+
 /** A short JSON object. Results that stand in it are passed over. */
 async function readReply(reply: HttpReply): Promise<JsonObject> {
-  const splitter = new ItemSplitter({ key: 'inlinedResponses', below: ['response', 'metadata'] });
+  const splitter = new ItemSplitter({ key: 'inlinedResponses', below: resultsBelow });
   for await (const chunk of reply.body) {
     splitter.feed(chunk);
     if (splitter.restBytes > mostReplyBytes) throw badReply(reply, 'the reply is too large');

@@ -2,7 +2,7 @@ import type { BatchApi } from '../../client/batch-api.ts';
 import type { Deadline } from '../../client/deadline.ts';
 import { GatewayError } from '../../errors.ts';
 import type { BatchFormat, BatchInfo } from '../../formats/batch-types.ts';
-import { isObject, parseObject } from '../../json.ts';
+import { parseObject } from '../../json.ts';
 import type { Part } from './types.ts';
 
 /**
@@ -47,7 +47,7 @@ async function readPage({ api, startDeadline }: Finding, page: string | undefine
   try {
     return await api.page(deadline, page);
   } catch (error) {
-    if (error instanceof GatewayError && (error.class === 'rejected' || error.class === 'bad-reply')) return undefined;
+    if (error instanceof GatewayError && error.class === 'rejected') return undefined;
     throw error;
   } finally {
     deadline.end();
@@ -62,12 +62,14 @@ async function nameless(part: Part, candidates: readonly BatchInfo[], finding: F
   const possible = candidates.filter(
     ({ id, mark, total }) => mark === undefined && !finding.isKnown(id) && (total === undefined || total === jobs),
   );
+  let isUnsure = false;
   for (const info of possible.filter(({ hasEnded }) => hasEnded)) {
     const isOwn = await holdsMark(part, info, finding);
-    if (isOwn === undefined) return 'unknown';
     if (isOwn) return info;
+    isUnsure ||= isOwn === undefined;
   }
-  return possible.some(({ hasEnded }) => !hasEnded) ? 'later' : 'none';
+  if (possible.some(({ hasEnded }) => !hasEnded)) return 'later';
+  return isUnsure ? 'unknown' : 'none';
 }
 
 /** Whether the results of a batch have the mark of a part; undefined where they cannot be read. */
@@ -79,8 +81,7 @@ async function holdsMark(
   const deadline = startDeadline();
   try {
     for await (const bytes of api.results(info, deadline)) {
-      const line = parseObject(bytes.toString());
-      const key = isObject(line) ? format.readResult(line)?.key : undefined;
+      const key = format.readResult(parseObject(bytes.toString()))?.key;
       if (key !== undefined) return key.startsWith(`${part.mark}-`);
     }
     return false;

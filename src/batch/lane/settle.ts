@@ -8,7 +8,7 @@ import { bareOutcome } from './bare-outcome.ts';
 import { openParts, waitingRows } from './parts.ts';
 import type { Part, PartPlan } from './types.ts';
 
-/** A list can lag behind a creation: only after so many ms a batch that is not in it does not exist. */
+/** A list can lag behind a creation: only after so many ms it counts that a batch is not in it. */
 const settleMs = 60_000;
 const lookMs = 5000;
 
@@ -24,7 +24,7 @@ export async function settlePart(part: Part, run: LaneRun): Promise<BatchInfo | 
   let found: Found;
   for (;;) {
     found = await look(part, run);
-    if (found !== 'none' || io.elapsed() - began >= wait) break;
+    if ((found !== 'none' && found !== 'unknown') || io.elapsed() - began >= wait) break;
     await sleepByTimer(Math.min(lookMs, Math.max(1, wait / 4)), signal);
   }
   const { mark } = part;

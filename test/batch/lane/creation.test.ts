@@ -1,6 +1,43 @@
 import { expect } from 'vitest';
 import { manyJobs } from '../with-batch.ts';
-import { test } from './with-lane.ts';
+import { apiNames } from './batch-server.ts';
+import { hurriedClock, test } from './with-lane.ts';
+
+test.for(apiNames)('%s: a list that cannot be read leaves the search to the next run', async (api, { open }) => {
+  const { batch, folder, server } = await open(api);
+  let garbled = 0;
+  server.fault = (kind) => {
+    if (kind === 'create') return 'drop';
+    return kind === 'list' && server.batches.length > 0 && garbled++ === 0 ? 'garble' : undefined;
+  };
+  folder.jobs(...manyJobs(2));
+  expect((await batch()).code).toBe(9);
+  expect(folder.lines('summary.json')).toMatchObject([{ unknown: 0, submitted: 2 }]);
+  expect((await batch()).code).toBe(0);
+  expect([...server.counts.values()]).toEqual([1, 1]);
+});
+
+test('the results of another batch that cannot be read do not end the search', async ({ open }) => {
+  const { batch, folder, server } = await open('messages');
+  server.fault = (kind, count) => {
+    if (kind === 'create') return 'drop';
+    if (kind === 'list' && count === 2)
+      server.batches.unshift({ ...server.batches[0]!, id: 'msgbatch_other', entries: [{ key: 'k', prompt: 'p' }] });
+    return kind === 'results' && count === 1 ? 'not-found' : undefined;
+  };
+  folder.jobs(...manyJobs(1));
+  expect((await batch()).code).toBe(0);
+  expect(server.requests).toContain('results /v1/messages/batches/msgbatch_other/results');
+});
+
+test('a list of batches with long results in them is read', async ({ open }) => {
+  const { batch, folder, server } = await open('content');
+  server.pollsToEnd = 1;
+  server.endingOf = () => ({ text: 'x'.repeat(17_000_000) });
+  server.fault = (kind) => (kind === 'create' ? 'drop' : undefined);
+  folder.jobs(...manyJobs(1));
+  expect((await batch()).code).toBe(0);
+});
 
 test('an edited job whose batch was refused is sent by the next run', async ({ open }) => {
   const { batch, folder, server } = await open('messages');
@@ -36,13 +73,7 @@ test('an edited job whose batch was not created after all is sent by the run tha
   );
   folder.write('out/results.jsonl', '');
   server.batches.length = 0;
-  const ran = await batch([], { clock: hurried() });
+  const ran = await batch([], { clock: hurriedClock() });
   expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('the batch of 2 jobs was not created')]);
   expect(folder.lines('summary.json')).toMatchObject([{ done: 2, failed: 0 }]);
 });
-
-/** A clock on which the time until a batch that is not listed does not exist is over at the second look. */
-function hurried() {
-  let now = 0;
-  return { elapsed: () => (now += 60_000), after: () => () => undefined };
-}

@@ -5,7 +5,7 @@ import { GatewayError } from '../../../src/errors.ts';
 import { run } from '../../helpers/run.ts';
 import { manyJobs } from '../with-batch.ts';
 import { apiNames, type Ending } from './batch-server.ts';
-import { prices, test } from './with-lane.ts';
+import { hurriedClock, prices, test } from './with-lane.ts';
 
 const kindsOf = (requests: readonly string[]) => [...new Set(requests.map((line) => line.split(' ')[0]))];
 
@@ -130,7 +130,7 @@ describe.for(apiNames)('%s', (api) => {
     const { batch, folder, server } = await open(api);
     server.fault = (kind) => (kind === 'create' ? 'drop' : kind === 'list' ? 'not-found' : undefined);
     folder.jobs(...manyJobs(2));
-    const ran = await batch();
+    const ran = await batch([], { clock: hurriedClock() });
     expect(ran.code).toBe(13);
     expect(ran.stderr).toContain('0 done, 2 unknown (may have been billed)');
     server.fault = () => undefined;

@@ -1,4 +1,5 @@
 import { test as base } from 'vitest';
+import type { Io } from '../../../src/terminal/io.ts';
 import { run, type Ran, type RunOptions } from '../../helpers/run.ts';
 import { canaryKey } from '../../helpers/with-server.ts';
 import { type BatchFolder, createFolder } from '../with-batch.ts';
@@ -39,3 +40,9 @@ export const test = base.extend<{ open: (api: ApiName) => Promise<Lane> }>({
     for (const server of servers) await server.close();
   },
 });
+
+/** A clock on which the time until a batch that is not listed does not exist is over at the second look. */
+export function hurriedClock(): Pick<Io, 'elapsed' | 'after'> {
+  let now = 0;
+  return { elapsed: () => (now += 60_000), after: () => () => undefined };
+}

@@ -109,7 +109,7 @@ export interface JobRecord {
   at: number;
   /** Of `ready`: the mark of the part that it goes out with; `lane/types.ts` has its records. */
   part?: string | undefined;
-  /** Of `ready` and `sent`: what it can cost, where its model has a price. */
+  /** Of `ready`, `sent` and an end of unknown cost: what it can cost, where its model has a price. */
   bound?: Bound | undefined;
   requestedModel?: string | undefined;
   model?: string | undefined;

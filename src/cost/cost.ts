@@ -162,6 +162,11 @@ export function heldFor({ amount, isMost }: Bound = { amount: '0', isMost: false
   return isMost ? amount : greatest([amount, dearest]);
 }
 
+/** The amount that requests with an unknown cost count with together. */
+export function sumOfHeld(bounds: readonly (Bound | undefined)[], dearest: string): string {
+  return sumOf(bounds.map((bound) => heldFor(bound, dearest))).toFixed();
+}
+
 /** Adds several spendings. */
 export function joinSpendings(spendings: readonly Spending[]): Spending {
   return {

@@ -136,7 +136,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): Bound
   if (type === 'failed' || type === 'unknown')
     keepFailure(failures, id, record.error ?? { class: 'unknown', message: 'no error is known' });
   else failures.delete(id);
-  return was?.bound;
+  return was?.bound ?? record.bound;
 }
 
 function take<Item>(list: Item[], at: number): Item | undefined {

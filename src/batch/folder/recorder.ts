@@ -10,6 +10,7 @@ import {
   type Step,
   type SaveReply,
 } from '../types.ts';
+import { mayHaveCost } from './state.ts';
 import type { PartRecord } from '../lane/types.ts';
 import type { Lock } from './lock.ts';
 import { GatewayError } from '../../errors.ts';
@@ -92,14 +93,14 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
     async unsent(group) {
       if (run.boot !== undefined) await unsent(group);
     },
-    async ended({ job: { id }, request }, outcome, check) {
+    async ended({ job: { id }, request, bound }, outcome, check) {
       if (outcome.state === 'unsent') return unsent([{ job: { id }, request }]);
       results.append(await resultLine({ id, request, ...outcome.document }, outcome.saveReply));
       step?.('result-written', id);
       await results.sync(gatherMs);
       step?.('result-synced', id);
       await check?.();
-      await journal.appendSoon(JSON.stringify({ type: outcome.state, id, request, at: now(), ...endOf(outcome) }));
+      await journal.appendSoon(JSON.stringify(endOf({ id, request, at: now(), bound }, outcome)));
       step?.('ended-written', id);
       await journal.sync(gatherMs);
       step?.('ended-synced', id);
@@ -121,9 +122,11 @@ async function appendSynced(journal: SyncedFile, records: readonly object[]): Pr
   await journal.sync();
 }
 
-/** What the journal keeps of an end. */
-function endOf({ requestedModel, model, tier, usage, cost, billed, incomplete, error }: Ended): Partial<JobRecord> {
-  return { requestedModel, model, tier, usage, cost, billed, incomplete, error };
+/** What the journal keeps of an end: what it can cost only where its cost is unknown. */
+function endOf({ bound, ...entry }: Pick<JobRecord, 'id' | 'request' | 'at' | 'bound'>, outcome: Ended): JobRecord {
+  const { state: type, requestedModel, model, tier, usage, cost, billed, incomplete, error } = outcome;
+  const held = cost === undefined && mayHaveCost(outcome) ? bound : undefined;
+  return { type, ...entry, requestedModel, model, tier, usage, cost, bound: held, billed, incomplete, error };
 }
 
 /** A recorder that writes as long as its run has the folder. Its methods throw GatewayError batch-locked, too. */

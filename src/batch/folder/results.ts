@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Cost } from '../../cost/types.ts';
+import type { Bound, Cost } from '../../cost/types.ts';
 import type { Certainty, ErrorClass } from '../../errors.ts';
 import { cannotWrite, copyAside } from '../../files/synced-file.ts';
 import { copyRange, type Range, writeAnew } from '../../files/temp-file.ts';
@@ -129,7 +129,7 @@ export async function findLostEnds(
       // What is before that is the answer to what earlier runs sent.
       const isOpen = state.index.stateOf(row) === 'sent' || state.index.has(row, 'atService');
       if (offset < (state.run?.results ?? 0) || !isOpen) return undefined;
-      const end = endOf(result, state.lastAt);
+      const end = { ...endOf(result, state.lastAt), bound: boundAtService(row, state) };
       lostEnds.push(end);
       return applyLostEnd(row, end, state);
     },
@@ -146,12 +146,18 @@ async function applyLostEnd(row: number, end: JobRecord, state: BatchState): Pro
   if (end.error === undefined) failures.delete(end.id);
   else keepFailure(failures, end.id, end.error);
   addUsage(state.usage, end.usage);
-  if (wasAtService) return void (await countCost(end, state));
+  if (wasAtService) return void (await countCost(end, state, end.bound));
   if (end.cost === undefined && mayHaveCost(end)) return;
   // It was counted among those of unknown cost.
   const { addUnknown } = await import('../../cost/cost.ts');
   state.spending = addUnknown(state.spending, state.held.get(end.id) ?? '0', -1);
   await countCost(end, state);
+}
+
+/** What a job that a batch of the service holds can cost. */
+function boundAtService(row: number, { index, parts }: BatchState): Bound | undefined {
+  const part = index.has(row, 'atService') && [...parts.values()].find(({ rows }) => rows.includes(row));
+  return part ? part.bounds[part.rows.indexOf(row)] : undefined;
 }
 
 /** The record that the journal lacks. */

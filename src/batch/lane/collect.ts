@@ -4,6 +4,7 @@ import { GatewayError } from '../../errors.ts';
 import { createTempFile, removeFile, writeFully } from '../../files/temp-file.ts';
 import { asideFile, cannotWrite, openToAppend } from '../../files/synced-file.ts';
 import type { BatchFormat, BatchInfo, BatchOutcome } from '../../formats/batch-types.ts';
+import type { Bound } from '../../cost/types.ts';
 import { failureOf } from '../../formats/failure.ts';
 import { parseObject } from '../../json.ts';
 import { batchFiles, type Job } from '../types.ts';
@@ -11,8 +12,8 @@ import type { Answered } from '../../client/send.ts';
 import { endSignals } from '../folder/results.ts';
 import { countOf } from '../report/summary.ts';
 import { apiOf, type LaneRun, longDeadline, record } from './lane-run.ts';
-import { bareOutcome } from './bare-outcome.ts';
-import { keyOf, waitingRows } from './parts.ts';
+import { loseJobs, mostPending } from './lose.ts';
+import { keyOf, waitingBounds } from './parts.ts';
 import type { Part, PartPlan } from './types.ts';
 
 /** Results of a batch in a file of their own, each found by the row of its job. */
@@ -33,13 +34,14 @@ export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Pr
     const spool: Spool = { path, handle, places: new Map() };
     await download(part, info, { run, spool });
     run.step?.('part-downloaded', part.mark);
-    for await (const { job, row } of jobsOf(part, run)) {
+    for await (const { job, row, bound } of jobsOf(part, run)) {
       batch.context.signal.throwIfAborted();
       const found = spool.places.get(row);
       const outcome = found && (await outcomeAt(found, spool, part.plan as PartPlan));
       if (found && outcome === undefined) await keepAside(await bytesAt(found, spool), run);
       await joinJob(job, {
         answer: outcome ?? missing(info, found !== undefined),
+        bound,
         part,
         pending,
         run,
@@ -57,8 +59,6 @@ export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Pr
   }
 }
 
-/** Ends that are being written at once: they share syncs. */
-const mostPending = 256;
 const mostDownloads = 5;
 
 /** Keeps the results of jobs that wait for one; what else comes is kept aside, and told. */
@@ -134,15 +134,22 @@ async function keepAside(bytes: Buffer, { batch }: LaneRun): Promise<void> {
 }
 
 /** The jobs of the file that wait for a result of the part. */
-async function* jobsOf(part: Part, { batch }: LaneRun): AsyncGenerator<{ job: Job; row: number }, void> {
+async function* jobsOf(part: Part, { batch }: LaneRun): AsyncGenerator<WaitingJob, void> {
   const { index } = batch.state;
-  const rows = new Set(waitingRows(part, index));
-  if (rows.size === 0) return;
+  const waiting = waitingBounds(part, index);
+  if (waiting.size === 0) return;
   for await (const job of batch.source.jobs(() => undefined)) {
     const row = index.find(job.id);
-    if (rows.delete(row)) yield { job, row };
-    if (rows.size === 0) return;
+    const bound = waiting.get(row);
+    if (waiting.delete(row)) yield { job, row, bound };
+    if (waiting.size === 0) return;
   }
+}
+
+interface WaitingJob {
+  job: Job;
+  row: number;
+  bound: Bound | undefined;
 }
 
 async function bytesAt({ offset, bytes }: { offset: number; bytes: number }, { handle }: Spool): Promise<Buffer> {
@@ -182,18 +189,19 @@ function unfinished(kind: 'cancelled' | 'expired', message?: string): GatewayErr
 
 interface Join {
   answer: BatchOutcome | GatewayError;
+  bound: Bound | undefined;
   part: Part;
   pending: Set<Promise<void>>;
   run: LaneRun;
 }
 
 /** A result goes the way of a reply: the connection of the job answers with it. */
-async function joinJob(job: Job, { answer, part, pending, run }: Join): Promise<void> {
+async function joinJob(job: Job, { answer, bound, part, pending, run }: Join): Promise<void> {
   const { collector, batch, now } = run;
   const { index } = batch.state;
   const attempt = await collector.prepare(job);
   // The answer is to the request that was submitted, even if the job was edited since.
-  attempt.request = index.requestOf(index.find(job.id));
+  Object.assign(attempt, { request: index.requestOf(index.find(job.id)), bound });
   run.answers.next = answer instanceof GatewayError ? answer : replyOf(answer, part.plan as PartPlan);
   const outcome = await collector.send(attempt);
   if (outcome.state !== 'unsent') Object.assign(outcome.document, { durationMs: Math.max(0, now() - part.at) });
@@ -223,14 +231,14 @@ async function* oneChunk(bytes: Buffer): AsyncGenerator<Uint8Array, void> {
 
 /** Jobs that the job file does not name any more: what came for them is kept aside. */
 async function loseRest(part: Part, { run, spool }: { run: LaneRun; spool: Spool }): Promise<void> {
-  const { state, context } = run.batch;
-  const ids = [...state.index.ids()];
-  for (const row of waitingRows(part, state.index)) {
-    const place = spool.places.get(row);
-    if (place !== undefined) await keepAside(await bytesAt(place, spool), run);
-    const kept = place === undefined ? 'no result came' : `${asideFile(batchFiles.results)} has its result`;
-    const error = new GatewayError('no-reply', `the job file does not name it any more; ${kept}`, { sent: 'yes' });
-    const entry = { job: { id: ids[row] ?? '' }, request: state.index.requestOf(row) };
-    await run.recordOutcome(entry, bareOutcome(error, context.ui));
-  }
+  await loseJobs(
+    part,
+    async (row) => {
+      const place = spool.places.get(row);
+      if (place !== undefined) await keepAside(await bytesAt(place, spool), run);
+      const kept = place === undefined ? 'no result came' : `${asideFile(batchFiles.results)} has its result`;
+      return `the job file does not name it any more; ${kept}`;
+    },
+    run,
+  );
 }

@@ -2,7 +2,6 @@ import { type BatchApi, openBatchApi } from '../../client/batch-api.ts';
 import { type Deadline, startDeadline } from '../../client/deadline.ts';
 import type { Answered } from '../../client/send.ts';
 import type { Connection } from '../../cli/run/connection.ts';
-import type { Bound } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import type { BatchFormat } from '../../formats/batch-types.ts';
 import { loadBatchFormat } from '../../formats/format.ts';
@@ -30,10 +29,6 @@ export interface LaneRun {
   collector: JobSender;
   /** Records the end of a job, and counts it. */
   recordOutcome(entry: JournalEntry, outcome: JobOutcome): Promise<void>;
-  /** What all of a part can cost. */
-  sumOfBounds(bounds: readonly (Bound | undefined)[]): Promise<Bound | undefined>;
-  /** What the parts at the service can cost. */
-  openBounds(): string[];
 }
 
 /** The batch API that the jobs of a part go to. Throws GatewayError batch-locked where the command leads elsewhere. */

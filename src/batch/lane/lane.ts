@@ -61,14 +61,6 @@ export async function sendByBatches(options: LaneOptions): Promise<Stop | undefi
         throw failure;
       }
     },
-    async sumOfBounds(bounds) {
-      const known = bounds.filter((bound) => bound !== undefined);
-      if (known.length === 0) return undefined;
-      const { addAmounts } = await import('../../cost/cost.ts');
-      const isMost = known.length === bounds.length && known.every((bound) => bound.isMost);
-      return { amount: addAmounts(...known.map(({ amount }) => amount)), isMost };
-    },
-    openBounds: () => openParts(state).map((part) => part.plan?.bound?.amount ?? '0'),
   });
 }
 

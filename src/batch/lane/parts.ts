@@ -1,6 +1,7 @@
 import { randomNonce } from '../../files/temp-file.ts';
 import type { BatchState, JobIndex } from '../folder/state.ts';
 import { hashId, hexOf } from '../jobs/digest.ts';
+import type { Bound } from '../../cost/types.ts';
 import type { JobRecord } from '../types.ts';
 import type { Part, PartRecord } from './types.ts';
 
@@ -20,18 +21,30 @@ export function openParts({ parts }: Pick<BatchState, 'parts'>): Part[] {
 }
 
 /** Jobs of a part that have no end yet. */
-export function waitingRows({ rows }: Part, index: JobIndex): number[] {
+export function waitingRows({ rows }: Pick<Part, 'rows'>, index: JobIndex): number[] {
   return rows.filter((row) => index.has(row, 'atService'));
 }
 
+/** The same, with what each of them can cost. */
+export function waitingBounds({ rows, bounds }: Part, index: JobIndex): Map<number, Bound | undefined> {
+  const all = rows.map((row, at) => [row, bounds[at]] as const);
+  return new Map(all.filter(([row]) => index.has(row, 'atService')));
+}
+
+/** What jobs that a batch of the service holds can cost. */
+export function openBounds(state: Pick<BatchState, 'parts' | 'index'>): (Bound | undefined)[] {
+  return openParts(state).flatMap((part) => [...waitingBounds(part, state.index).values()]);
+}
+
 /** A job of a part that is planned. */
-export function addToPart({ id, request, line, part = '' }: JobRecord, { index, parts }: BatchState): void {
+export function addToPart({ id, request, line, bound, part = '' }: JobRecord, { index, parts }: BatchState): void {
   const known = parts.get(part) ?? {
     mark: part,
     step: 'planned',
     plan: undefined,
     rows: [],
     requests: [],
+    bounds: [],
     at: 0,
     batch: undefined,
     lastsMs: undefined,
@@ -41,6 +54,7 @@ export function addToPart({ id, request, line, part = '' }: JobRecord, { index, 
   if (line !== undefined) index.setPlace(row, line);
   known.rows.push(row);
   known.requests.push(request);
+  known.bounds.push(bound);
 }
 
 /** Applies a record of a part to what is known. */

@@ -1,11 +1,10 @@
 import { sleepByTimer } from '../../transport/gate.ts';
 import type { BatchInfo } from '../../formats/batch-types.ts';
-import { GatewayError } from '../../errors.ts';
 import { countOf } from '../report/summary.ts';
 import { findBatch, type Found } from './find.ts';
 import { apiOf, type LaneRun, record } from './lane-run.ts';
-import { bareOutcome } from './bare-outcome.ts';
-import { openParts, waitingRows } from './parts.ts';
+import { loseJobs } from './lose.ts';
+import { openParts } from './parts.ts';
 import type { Part, PartPlan } from './types.ts';
 
 /** A list can lag behind a creation: only after so many ms it counts that a batch is not in it. */
@@ -37,12 +36,7 @@ export async function settlePart(part: Part, run: LaneRun): Promise<BatchInfo | 
   }
   if (found !== 'unknown') return found;
   await ui.warn(`the service does not tell whether a batch of ${jobs} was created; it may have been billed`);
-  const why = new GatewayError('no-reply', 'the service does not tell whether its batch was created', { sent: 'yes' });
-  const ids = [...batch.state.index.ids()];
-  for (const row of waitingRows(part, batch.state.index)) {
-    const entry = { job: { id: ids[row] ?? '' }, request: batch.state.index.requestOf(row) };
-    await run.recordOutcome(entry, bareOutcome(why, ui));
-  }
+  await loseJobs(part, () => 'the service does not tell whether its batch was created', run);
   await record([{ type: 'part', mark, step: 'lost', at: run.now() }], run);
   return undefined;
 }

@@ -4,6 +4,8 @@ import { GatewayError, usageError } from '../../errors.ts';
 import type { JobAttempt } from '../run/sender.ts';
 import { gatewayKey } from '../run/plan.ts';
 import { jobsToSend } from '../run/queue.ts';
+import { isSpent } from '../folder/state.ts';
+import { openBudget } from '../run/send.ts';
 import type { Stop } from '../run/runner.ts';
 import { originOf } from '../jobs/request.ts';
 import { countOf } from '../report/summary.ts';
@@ -17,7 +19,7 @@ import { settlePart } from './settle.ts';
 /** A batch that is being filled, and what its jobs have in common. */
 interface OpenCut {
   cut: Cut;
-  plan: Omit<PartPlan, 'jobs' | 'bound' | 'after'>;
+  plan: Omit<PartPlan, 'jobs' | 'after'>;
 }
 
 /** Cuts the jobs of the plan into batches of the service, and creates these. Resolves with the reason why it ended early. */
@@ -25,7 +27,10 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
   const { batch, sender } = run;
   const { signal } = batch.context;
   const cuts = new Map<string, OpenCut>();
-  const costs = await limitCosts(run);
+  // All of a batch is spent once it is created: this limit holds between runs.
+  if (batch.plan.toSend > 0 && isSpent(batch.state.usage, batch.flags.maxTokensTotal)) return 'tokens';
+  const budget = await openBudget(batch);
+  let unbounded = 0;
   try {
     for await (const job of jobsToSend(batch)) {
       if (signal.aborted) return 'signal';
@@ -35,15 +40,20 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
         await run.recordOutcome(attempt, await sender.send(attempt));
         continue;
       }
-      if (!costs.fits(attempt)) {
+      const { bound = { amount: '0', isMost: false } } = attempt;
+      const reservation = await budget?.reserve(bound);
+      if (budget && !reservation) {
         await sender.drop(attempt);
         await submitAll(cuts, run);
         return 'cost';
       }
+      reservation?.spend(undefined);
+      if (!bound.isMost) unbounded++;
       await addJob(attempt, cuts, run).finally(() => sender.drop(attempt));
     }
     await submitAll(cuts, run);
-    await costs.warn();
+    if (budget && unbounded > 0)
+      await batch.context.ui.warn(`the cost of ${countOf(unbounded, 'job')} has no bound: give it maxTokens`);
     return signal.aborted ? 'signal' : undefined;
   } finally {
     for (const { cut } of cuts.values()) await cut.remove();
@@ -100,13 +110,9 @@ async function submitCut({ cut, plan }: OpenCut, run: LaneRun): Promise<void> {
   const { format, api } = await apiOf(plan, run);
   const { file, isInline } = await cut.seal();
   const ready = jobs.map((job) => ({ type: 'ready' as const, ...job, part: mark, at: run.now() }));
-  const bound = await run.sumOfBounds(jobs.map((job) => job.bound));
   const after = format.byFile === undefined ? await newestOf(api, run) : undefined;
   await record(
-    [
-      ...ready,
-      { type: 'part', mark, step: 'planned', at: run.now(), plan: { ...plan, jobs: jobs.length, bound, after } },
-    ],
+    [...ready, { type: 'part', mark, step: 'planned', at: run.now(), plan: { ...plan, jobs: jobs.length, after } }],
     run,
   );
   run.step?.('part-planned', mark);
@@ -165,27 +171,4 @@ export async function recordCreated(info: BatchInfo, part: Part, run: LaneRun): 
   const lastsMs = createdAt === undefined || expiresAt === undefined ? undefined : expiresAt - createdAt;
   await record([{ type: 'part', mark: part.mark, step: 'created', at: run.now(), batch: info.id, lastsMs }], run);
   run.step?.('part-created', part.mark);
-}
-
-/** `--max-cost`: all of a batch is billed once it is created, so each job needs room before. */
-async function limitCosts({ batch, openBounds }: LaneRun) {
-  const { maxCost } = batch.flags;
-  if (maxCost === undefined) return { fits: () => true, warn: async () => undefined };
-  const { addAmounts, areWithin, heldFor } = await import('../../cost/cost.ts');
-  const { costs, held, dearest } = batch.state.spending;
-  let sum = addAmounts(costs[0]?.amount ?? '0', held, ...openBounds());
-  let unbounded = 0;
-  return {
-    fits({ bound = { amount: '0', isMost: false } }: JobAttempt): boolean {
-      const next = addAmounts(sum, heldFor(bound, dearest));
-      if (!areWithin([next], maxCost)) return false;
-      sum = next;
-      if (!bound.isMost) unbounded++;
-      return true;
-    },
-    async warn() {
-      if (unbounded > 0)
-        await batch.context.ui.warn(`the cost of ${countOf(unbounded, 'job')} has no bound: give it maxTokens`);
-    },
-  };
 }

@@ -28,8 +28,6 @@ export interface PartPlan {
   model: string;
   path: string;
   jobs: number;
-  /** What all of it can cost. */
-  bound?: Bound | undefined;
   /** The newest batch of the service before it, where batches have no names. */
   after?: string | undefined;
 }
@@ -43,6 +41,8 @@ export interface Part {
   rows: number[];
   /** While it is planned, the hashes of their requests; from `creating` to `created`, those that the jobs had before. */
   requests: string[];
+  /** What each of its jobs can cost, where its model has a price. */
+  bounds: (Bound | undefined)[];
   /** Wall clock of its creation, ms since 1970. */
   at: number;
   batch: string | undefined;

@@ -7,10 +7,11 @@ import { gatewayKey } from './plan.ts';
 import { checkAgain, jobsToSend, openJobQueue } from './queue.ts';
 import { createJobSender, type JobSender } from './sender.ts';
 import { countOf } from '../report/summary.ts';
+import { openBounds } from '../lane/parts.ts';
 import type { RunRecord } from '../types.ts';
 import { totalTokens } from '../folder/state.ts';
 import { priceOf } from '../../cost/price.ts';
-import type { Bound, Spending } from '../../cost/types.ts';
+import type { Bound, Budget, Spending } from '../../cost/types.ts';
 import { bootMark } from '../../files/process-mark.ts';
 import { version } from '../../version.ts';
 import { trackProgress } from './progress.ts';
@@ -76,7 +77,7 @@ export async function sendJobs(batch: Batch, hooks: BatchHooks): Promise<Stop | 
     maxFailures: flags.failFast ? 1 : (flags.maxFailures ?? Number.POSITIVE_INFINITY),
     maxTokens: flags.maxTokensTotal ?? Number.POSITIVE_INFINITY,
     usedTokens: totalTokens(state.usage),
-    budget: costs?.budget,
+    budget: await openBudget(batch),
     onEnded: (attempt, outcome) => progress.count(attempt, outcome),
     onLost: ({ job }, error) => progress.lose(job, error),
     step,
@@ -95,13 +96,9 @@ export async function openConnections({
 }
 
 /** How costs are counted. Decimal arithmetic is loaded only if a job has a price. */
-export async function openCosts({ plan, flags: { maxCost: most }, state }: Pick<Batch, 'plan' | 'flags' | 'state'>) {
+export async function openCosts({ plan }: Pick<Batch, 'plan'>) {
   if (!plan.hasPrices) return undefined;
-  const { addAmounts, addSpending, addUnknown, boundOf, createBudget, createMeter, heldFor } =
-    await import('../../cost/cost.ts');
-  const { costs, held, dearest } = state.spending;
-  const spent = addAmounts(costs[0]?.amount ?? '0', held);
-  const budget = most === undefined ? undefined : createBudget({ most, spent, dearest });
+  const { addSpending, addUnknown, boundOf, createMeter, heldFor } = await import('../../cost/cost.ts');
   return {
     createMeter,
     addSpending,
@@ -112,8 +109,17 @@ export async function openCosts({ plan, flags: { maxCost: most }, state }: Pick<
       const price = priceOf(prices, built.model);
       return price && boundOf(built.post.body, price, { ...built.format.limits(built.post.body), lane });
     },
-    budget,
   };
+}
+
+/** `--max-cost`, without what earlier runs have spent, and what batches of the service can cost. */
+export async function openBudget({ flags, state }: Pick<Batch, 'flags' | 'state'>): Promise<Budget | undefined> {
+  const { maxCost: most } = flags;
+  if (most === undefined) return undefined;
+  const { addAmounts, createBudget, sumOfHeld } = await import('../../cost/cost.ts');
+  const { costs, held, dearest } = state.spending;
+  const spent = addAmounts(costs[0]?.amount ?? '0', held, sumOfHeld(openBounds(state), dearest));
+  return createBudget({ most, spent, dearest });
 }
 
 /** After Ctrl-C: why the program is still running, and how to stop it at once. */

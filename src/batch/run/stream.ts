@@ -14,7 +14,7 @@ import { openJobStream } from '../jobs/source.ts';
 import { type BatchPlan, createPriceCheck, gatewayKey, requireMatch, requireOwnKeys } from './plan.ts';
 import { countOutcomes } from './progress.ts';
 import { runJobs, type Stop } from './runner.ts';
-import { defaultConcurrency, defaultGraceMs, noteWaiting, openCosts, runRecord } from './send.ts';
+import { defaultConcurrency, defaultGraceMs, noteWaiting, openBudget, openCosts, runRecord } from './send.ts';
 import { createJobSender } from './sender.ts';
 import { openStreamQueue, type StreamBatch } from './stream-queue.ts';
 import { openThrottle } from './rate-group.ts';
@@ -127,7 +127,7 @@ export async function streamJobs(
     maxFailures: flags.failFast ? 1 : (flags.maxFailures ?? Number.POSITIVE_INFINITY),
     maxTokens: flags.maxTokensTotal ?? Number.POSITIVE_INFINITY,
     usedTokens: totalTokens(state.usage),
-    budget: costs?.budget,
+    budget: await openBudget(batch),
     onEnded(attempt, outcome) {
       tally.count(attempt, outcome);
       return queue.print(attempt, outcome);

@@ -1,0 +1,30 @@
+import { resultDocument } from '../../cli/output/document.ts';
+import { emptyReport } from '../../cli/output/log.ts';
+import { GatewayError } from '../../errors.ts';
+import type { JobOutcome } from '../types.ts';
+import type { LaneRun } from './lane-run.ts';
+import { waitingBounds } from './parts.ts';
+import type { Part } from './types.ts';
+
+/** So many ends are written at once: they share syncs. */
+export const mostPending = 256;
+
+/** Ends the jobs of a part that wait for a result which cannot come; `reasonOf` says why, by their rows. They may have been billed. */
+export async function loseJobs(
+  part: Part,
+  reasonOf: (row: number) => Promise<string> | string,
+  { batch, recordOutcome }: LaneRun,
+): Promise<void> {
+  const { state, context } = batch;
+  const { index } = state;
+  const ids = [...index.ids()];
+  const waiting = [...waitingBounds(part, index)];
+  async function lose([row, bound]: (typeof waiting)[number]): Promise<void> {
+    const error = new GatewayError('no-reply', await reasonOf(row), { sent: 'yes' });
+    const document = resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui });
+    const told = { class: error.class, message: context.ui.redact(error.message), billed: error.billed };
+    const outcome: JobOutcome = { state: 'unknown', document, error: told };
+    await recordOutcome({ job: { id: ids[row] ?? '' }, request: index.requestOf(row), bound }, outcome);
+  }
+  while (waiting.length > 0) await Promise.all(waiting.splice(0, mostPending).map(lose));
+}

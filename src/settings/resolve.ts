@@ -61,7 +61,7 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
   // Its URL, key, headers, models and forms belong to its service; the rest of it counts for any service.
   const picked = chosen && isForAnotherService(chosen, named) ? undefined : chosen;
   const givenUrl = offline ? undefined : (given('baseUrl', input) ?? inProfile('baseUrl', picked));
-  const byKey = offline || named || chosen || givenUrl ? undefined : serviceOfKey(input);
+  const byKey = offline || named || givenUrl || chosen?.profile.service ? undefined : serviceOfKey(input);
   const service = byKey ?? pickService(named, givenUrl, offline ? undefined : picked);
   const format = pickFormat(input, picked, service);
   const ofService = <T>(value: T | undefined) => sourced(value, `service ${service.value}`, 'service');

@@ -137,6 +137,18 @@ describe('with one key alone', () => {
     expect(resolve({ env, profiles: { default: { baseUrl: 'https://a.example' } } }).service.value).toBe('gateway');
     expect(resolve({ env, flags: { service: 'anthropic' } }).service.value).toBe('anthropic');
     expect(resolve({ env, flags: { offline: true } }).service.value).toBe('gateway');
+    const gateway = { service: 'gateway', baseUrl: 'https://a.example' };
+    expect(resolve({ env, profiles: { default: gateway } }).service.value).toBe('gateway');
+  });
+
+  test('a profile that names neither a service nor a base URL leaves it the choice', async () => {
+    const start = { env: { GEMINI_API_KEY: 'k' }, profiles: { default: { timeout: '3m', budget: 'team:5' } } };
+    expect(resolve(start)).toMatchObject({
+      service: { value: 'gemini', from: 'environment GEMINI_API_KEY' },
+      baseUrl: { value: google },
+      timeoutMs: { value: 180_000 },
+    });
+    expect(await keyOf(start)).toBe('k');
   });
 });
 

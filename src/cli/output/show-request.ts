@@ -39,12 +39,16 @@ interface ShowOptions {
   settings: Pick<Settings, 'offline' | 'key' | 'headers' | 'headerNames'>;
 }
 
-/** The printed command reads the key from GATEWAY_API_KEY alone: without it, it would send no key. */
+/** The printed command reads the key from a variable alone: without it, it would send no key. */
 async function warnOfKey(key: KeySource, { ui }: Context): Promise<void> {
-  if (key.kind === 'value' && 'name' in key.origin && key.origin.name === 'GATEWAY_API_KEY') return;
-  if (key.kind === 'none') return;
+  if (key.kind === 'none' || variableOfKey(key) !== undefined) return;
   const here = key.kind === 'missing' ? key.reason : `the key is from ${key.from}`;
   await ui.warn(`set GATEWAY_API_KEY in the shell that runs this command; here ${here}`);
+}
+
+/** The variable that holds the key. */
+function variableOfKey(key: KeySource): string | undefined {
+  return key.kind === 'value' && key.origin.kind === 'variable' ? key.origin.name : undefined;
 }
 
 async function warnOfHeaders({ headers }: ShowOptions['settings'], { ui }: Context): Promise<void> {
@@ -60,7 +64,7 @@ function curlOf(post: Post, target: Target, { headers, key: source }: ShowOption
   const withKey = { ...target, key };
   const ofKey = Object.entries(keyHeaders(withKey, post.use)).filter(([, value]) => value.endsWith(key));
   const secret = headers.filter(({ value }) => typeof value.value !== 'string').map(({ value }) => value.name);
-  const keyVariable = source.kind === 'value' && 'name' in source.origin ? source.origin.name : 'GATEWAY_API_KEY';
+  const keyVariable = variableOfKey(source) ?? 'GATEWAY_API_KEY';
   const variables = new Map([
     ...secret.map((name) => [name, variableOf(name)] as const),
     ...ofKey.map(([name]) => [name, keyVariable] as const),

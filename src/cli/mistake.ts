@@ -1,11 +1,13 @@
 import type { Command, CommanderError } from 'commander';
 import { hintFor, type Reason } from '../advice.ts';
+import { closest } from '../closest.ts';
 import { flagOfField } from '../advice-words.ts';
 import { type GatewayError, settingError, usageError } from '../errors.ts';
 import { settingFor } from './flags/set.ts';
 import { commandAfter, type Names, namesInside, typedNames, wordsOf } from './cli.ts';
 import { bodyFlags, connectionFlags, outputFlags } from './flags/shared.ts';
 import { firstExample, fullName } from './help/help.ts';
+import { topics } from './help/topics.ts';
 import { keyInArgv } from './run/settings.ts';
 import { shellWord } from '../shell-word.ts';
 
@@ -186,6 +188,8 @@ function explainUnknownCommand(
   const meant = meantBy(word, group, names) ?? nearest?.split(', ').map((name) => [...group, name].join(' '));
   if (meant !== undefined)
     return settingError(message, { reason: 'meant', value: meant.map((name) => `gateway-cli ${name}`).join(', or ') });
+  const topic = group.length === 0 && rest.length === 0 ? closest(word, topics) : undefined;
+  if (topic !== undefined) return settingError(message, { reason: 'meant', value: `gateway-cli help ${topic}` });
   const prompt = promptCommands[group.join(' ')];
   const help = hintFor('help', { value: place });
   if (prompt === undefined) return usageError(message, help);

@@ -7,13 +7,13 @@ import { wantsColor } from '../terminal/output.ts';
 import type { Action } from '../cli/context.ts';
 import { addFlags, quote, setExamples, setNotes } from '../cli/flags/flag.ts';
 import { formatHelp } from '../cli/help/help.ts';
-import { topics, topicSummaries } from '../cli/help/topics.ts';
+import { topicSummaries } from '../cli/help/topics.ts';
 import { readShipped, shippedFile } from '../cli/shipped.ts';
 
 /** The JSON Schemas of topics, which `--json` includes. */
 const schemas: Readonly<Record<string, string>> = { output: 'result', settings: 'config' };
 
-/** `help <topic>`. The help of a command is printed by commander: `help text` is `text --help`. */
+/** `help <topic>`. All other words were turned into the help of a command: `help text` is `text --help`. */
 export function helpCommand(command: Command, openProgram: (words: readonly string[]) => Promise<Command>): Action {
   command.argument('<topic>', 'one of those below').usage('<command or topic>');
   setExamples(command, ['gateway-cli help exit-codes', 'gateway-cli help image gen']);
@@ -22,7 +22,6 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
     recipe: { flags: '--recipe <name>', text: 'print a file to copy, of the topic batch, ci or recipes' },
   });
   return async ({ io, root, report }, [name = ''], flags) => {
-    if (!topics.includes(name)) throw unknownTopic(name);
     const { recipe } = flags as { recipe?: string };
     if (recipe !== undefined) return void (await io.stdout.write(await readRecipe(name, recipe)));
     const text = await readShipped(`src/help/${name}.md`);
@@ -57,10 +56,4 @@ async function readRecipe(topic: string, name: string): Promise<string> {
   const hint =
     near === undefined ? `it has: ${names.join(', ')}` : `did you mean: gateway-cli help ${topic} --recipe ${near}?`;
   throw usageError(`the topic ${topic} has no recipe ${quote(name)}`, hint);
-}
-
-function unknownTopic(name: string): Error {
-  const near = closest(name, topics);
-  const hint = near === undefined ? `topics are ${topics.join(', ')}` : `did you mean: gateway-cli help ${near}?`;
-  return usageError(`${quote(name)} is not a command or a topic`, hint);
 }

@@ -36,6 +36,8 @@ test.each([
   [['image', '--model=x', 'gen', 'hi'], 'unknown flag --model before the command', 'gateway-cli image gen --model'],
   [['--nonsense', 'text'], 'unknown flag --nonsense\n', 'see:'],
   [['version'], "unknown command 'version'", 'gateway-cli --version'],
+  [['help', 'exit-code'], "unknown command 'exit-code'", 'did you mean: gateway-cli help exit-codes\n'],
+  [['templates'], "unknown command 'templates'", 'did you mean: gateway-cli help templates\n'],
 ])('%j is exit 2, with what was meant', async (argv, message, hint) => {
   const ran = await run(argv);
   expect(ran).toMatchObject({ code: 2, stdout: '' });

@@ -20,20 +20,33 @@ export function missingError(input: SettingsInput, missing: readonly ('base URL'
   const keys = keysIn(env);
   if (lacksUrl && keys.length > 1) return severalKeys(keys, use);
   const isOfImages = use === 'image' || use === 'edit';
-  const urlWay =
-    vendorWay(input) ??
-    [...vendorsOf(use).map((name) => `--service ${name}`), '--base-url <url> (GATEWAY_BASE_URL)'].join(' or ');
-  const modelWay = `--model <model> or ${variablesOf('model', use).at(-1)}`;
+  const variable = variablesOf('model', use).at(-1);
   const ofText = variablesOf('model', 'chat').findLast((name) => fromEnvironment(env, name) !== undefined);
   const hint = [
     lacksModel && isOfImages && ofText && `${ofText} is for text; images have a model of their own`,
-    `set ${[lacksUrl && urlWay, lacksModel && modelWay].filter(Boolean).join(', and ')}, or ${profileWay(input)}`,
+    ...(lacksUrl
+      ? addressWays(input, lacksModel ? { flag: ' -m <model>', own: ` and --model <model> (${variable})` } : undefined)
+      : [`set --model <model> or ${variable}, or ${profileWay(input)}`]),
     // Recordings have no list.
     !lacksUrl && !flags.replay && `to see which there are: gateway-cli models${typedFlags(flags)}`,
     `to try it without a gateway: ${commands[use].offline}`,
   ];
   const names = missing.map((name) => (name === 'model' && isOfImages ? 'image model' : name));
   return usageError(`no ${names.join(' and no ')} is set`, hint.filter(Boolean).join('\n'));
+}
+
+/** The ways to a base URL, with the words for a model where that is missing: a service that has a key has default models. */
+function addressWays(input: SettingsInput, model = { flag: '', own: '' }): string[] {
+  const own = `or your gateway: --base-url <url> (GATEWAY_BASE_URL)${model.own}`;
+  const vendor = vendorWay(input);
+  if (vendor !== undefined) return [`name the service: ${vendor}`, `${own}, or ${profileWay(input)}`];
+  const known = vendorsOf(input.use).map((name) => services[name]);
+  const variables = known.flatMap(({ keyVariables: [first] }) => first ?? []);
+  const keyed = `set the key of a service: ${variables.slice(0, -1).join(', ')} or ${variables.at(-1)}`;
+  if (profilesLeft(input)) return [profileWay(input), `or ${keyed}`, own];
+  const keyless = known.filter(({ isKeyless }) => isKeyless);
+  const free = keyless.map(({ name, title }) => `or use ${title}, which needs none: --service ${name}${model.flag}`);
+  return [keyed, ...free, `${own}, or ${profileWay(input)}`];
 }
 
 /** The commands that name one of several services whose keys are set. */
@@ -57,8 +70,12 @@ export function vendorWay({ use, env }: Pick<SettingsInput, 'use' | 'env'>): str
 function profileWay(input: SettingsInput): string {
   const { exists, path, config } = input.config;
   if (!exists) return 'a profile (gateway-cli config init)';
-  if (pickProfile(input) || Object.keys(config.profiles).length === 0) return `a profile in ${path}`;
-  return `choose a profile (--profile): ${namesIn(config)}`;
+  return profilesLeft(input) ? `choose a profile (--profile): ${namesIn(config)}` : `a profile in ${path}`;
+}
+
+/** Whether there are profiles, and none is in use. */
+function profilesLeft(input: SettingsInput): boolean {
+  return pickProfile(input) === undefined && Object.keys(input.config.config.profiles).length > 0;
 }
 
 /** The error for a use that the service does not have, with services that have it, and the commands that this one has. */

@@ -60,6 +60,21 @@ describe('resolveSettings refuses', () => {
     ],
     ['neither', {}, 'no base URL and no model is set', "gateway-cli text --offline 'Hello'"],
     [
+      'neither, where a key is enough',
+      {},
+      'no base URL and no model is set',
+      'set the key of a service: GEMINI_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY\nor use Ollama, which needs none: --service ollama -m <model>\nor your gateway: --base-url <url> (GATEWAY_BASE_URL) and --model <model> (GATEWAY_MODEL), or a profile',
+    ],
+    [
+      'neither beside the only key, in a profile of a gateway',
+      {
+        env: { OPENAI_API_KEY: 'k' },
+        config: { ...noConfig, config: { profiles: { default: { service: 'gateway' } } } },
+      },
+      'no base URL and no model is set',
+      'name the service: --service openai, whose key is in OPENAI_API_KEY\n',
+    ],
+    [
       'no base URL beside two keys',
       { env: { GATEWAY_MODEL: 'm', GOOGLE_API_KEY: 'k', ANTHROPIC_API_KEY: 'k' }, use: 'chat' },
       'the keys of several services are set: GOOGLE_API_KEY, ANTHROPIC_API_KEY',
@@ -75,7 +90,7 @@ describe('resolveSettings refuses', () => {
       'no base URL where no profile is in use',
       { env: { GATEWAY_MODEL: 'm' }, config: twoProfiles },
       'no base URL is set',
-      'or choose a profile (--profile): there are: work, home',
+      'choose a profile (--profile): there are: work, home\nor set the key of a service: GEMINI_API_KEY, ',
     ],
     [
       'no base URL in the profile that is in use',

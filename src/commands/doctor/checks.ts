@@ -7,10 +7,11 @@ import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { services, usesOf } from '../../services.ts';
 import type { LoadedConfig } from '../../settings/types.ts';
+import { missingError } from '../../settings/missing.ts';
 import { surveyUses } from '../../settings/resolve.ts';
 import type { Secret } from '../../settings/redact.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
-import { type SettingRow, settingRows } from '../../settings/survey.ts';
+import { type SettingRow, settingRows, type SurveyPlace } from '../../settings/survey.ts';
 import type { SettingsSurvey, Use } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 import { runtime } from '../../terminal/runtime.ts';
@@ -81,6 +82,7 @@ export function failedCheck(name: string, error: unknown): Check {
 
 /** The settings of every use. */
 export interface Surveyed {
+  place: SurveyPlace;
   of: Readonly<Record<Use, SettingsSurvey>>;
   rows: SettingRow[];
 }
@@ -144,7 +146,7 @@ export async function survey({ flags, config }: Start, context: Context): Promis
     env: context.io.env,
     config: config as LoadedConfig,
   };
-  return { of: surveyUses(place), rows: settingRows(place) };
+  return { place, of: surveyUses(place), rows: settingRows(place) };
 }
 
 /** A gateway, as far as it was examined. */
@@ -166,17 +168,15 @@ export function settingsOf({ surveyed, uses }: Examined): SettingsSurvey {
 export const addressRow: Row<Examined> = {
   name: 'base URL',
   check(examined) {
-    const { baseUrl, allowHttp } = settingsOf(examined);
-    if (baseUrl === undefined) return { state: 'failed', class: 'usage', text: 'none is set' };
+    const { baseUrl, allowHttp, use } = settingsOf(examined);
+    if (baseUrl === undefined) throw missingError({ ...examined.surveyed.place, use }, ['base URL']);
     const { url, warnings } = readAddress(baseUrl, allowHttp.value);
     examined.url = url;
     const [warning] = warnings;
     return warning === undefined ? `${url.href} (${baseUrl.from})` : { state: 'warning', text: warning };
   },
   mend(examined) {
-    if (examined.url) return `gateway-cli config set baseUrl ${shellWord(examined.url.href)}`;
-    if (settingsOf(examined).baseUrl) return undefined;
-    return 'to try it without a gateway: gateway-cli doctor --offline\nset GATEWAY_BASE_URL, or type: gateway-cli config init';
+    return examined.url && `gateway-cli config set baseUrl ${shellWord(examined.url.href)}`;
   },
 };
 

@@ -170,7 +170,7 @@ test('the last line of a failure is what to type', async ({ server, cli }) => {
     /leave out GATEWAY_AUTH, and type:\n(?: +gateway-cli config set auth\.\w+ api-key\n)+$/,
   );
   const unset = await run(['doctor']);
-  expect(unset.stderr).toMatch(/type: gateway-cli config init\n$/);
+  expect(unset.stderr).toMatch(/to try it without a gateway: gateway-cli text --offline 'Hello'\n$/);
 });
 
 test('--live leaves out the format that the service does not have', async ({ server, cli }) => {
@@ -195,7 +195,14 @@ test('--live offline asks the local gateway in every form', async () => {
 const key = { GATEWAY_API_KEY: canaryKey, GATEWAY_MODEL: 'm', GATEWAY_IMAGE_MODEL: 'm' };
 
 test.each([
-  ['nothing set', {}, 2, { models: 'failed', key: 'failed', 'base URL': 'failed' }, 'gateway-cli config init'],
+  ['nothing set', {}, 2, { models: 'failed', key: 'failed', 'base URL': 'failed' }, 'set the key of a service: GEMINI'],
+  [
+    'the keys of two services',
+    { GEMINI_API_KEY: canaryKey, OPENAI_API_KEY: canaryKey },
+    2,
+    { 'base URL': 'failed' },
+    'or for good: GATEWAY_SERVICE=gemini',
+  ],
   [
     'no key',
     { GATEWAY_BASE_URL: 'http://127.0.0.1:1', GATEWAY_MODEL: 'm' },

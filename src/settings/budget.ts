@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { usageError } from '../errors.ts';
 
 /** A budget as it is typed: `team:20/month`. Its groups are the name or path, the amount and the period. */
@@ -24,4 +25,10 @@ export function parseBudget(text: string, from: string): BudgetSetting {
 /** Whether a budget is a file, and not a name in the state folder. */
 export function isBudgetPath(place: string): boolean {
   return /[\\/]/.test(place) || place.endsWith('.jsonl');
+}
+
+/** The same budget for a program that runs in another folder. */
+export function absoluteBudget(text: string, cwd: string): string {
+  const [, place] = budgetForm.exec(text.trim()) ?? [];
+  return place !== undefined && isBudgetPath(place) ? resolve(cwd, place) + text.trim().slice(place.length) : text;
 }

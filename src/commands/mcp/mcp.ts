@@ -4,7 +4,8 @@ import { addFlags, type FlagTable, notAFlag, oneOf, setExamples, setNotes, whole
 import { priceFlags } from '../../cli/flags/costs.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { parseBudget } from '../../settings/budget.ts';
+import { absoluteBudget, parseBudget } from '../../settings/budget.ts';
+import type { Environment } from '../../settings/sources.ts';
 import { mcpClients } from './clients.ts';
 
 const clientNames = Object.keys(mcpClients);
@@ -63,8 +64,8 @@ export function mcpCommand(command: Command): Action {
 
 async function runMcp(flags: Flags, context: Context): Promise<void> {
   const { io, root: rootFlags, ui, report } = context;
-  const { budget } = flags;
-  if (budget !== undefined) parseBudget(budget, 'flag --budget');
+  if (flags.budget !== undefined) parseBudget(flags.budget, 'flag --budget');
+  const budget = flags.budget && absoluteBudget(flags.budget, io.cwd);
   const folder = resolve(io.cwd, flags.root ?? '.');
   const passed = passedFlags(flags, rootFlags.profile);
   const client = flags.printConfig === undefined ? undefined : mcpClients[flags.printConfig];
@@ -72,7 +73,7 @@ async function runMcp(flags: Flags, context: Context): Promise<void> {
     const limits = [
       ...(flags.maxRequests === undefined ? [] : [`--max-requests=${flags.maxRequests}`]),
       ...(flags.readOnly ? ['--read-only'] : []),
-      ...(flags.budget === undefined ? [] : [`--budget=${flags.budget}`]),
+      ...(budget === undefined ? [] : [`--budget=${budget}`]),
     ];
     await io.stdout.write(
       client.entry({ command: 'gateway-cli', args: ['mcp', '--root', folder, ...limits, ...passed] }),
@@ -88,8 +89,18 @@ async function runMcp(flags: Flags, context: Context): Promise<void> {
   // stdout is protocol alone.
   report.printed = true;
   // A variable: the command that lists models has no such flag.
-  const env = budget === undefined ? io.env : { ...io.env, GATEWAY_BUDGET: budget };
+  const env = absolutePaths(budget === undefined ? io.env : { ...io.env, GATEWAY_BUDGET: budget }, io.cwd);
   await serveTools({ root, flags: passed, env, readOnly, maxRequests }, context);
+}
+
+/** The environment for commands that run in another folder than this one. */
+function absolutePaths(env: Environment, cwd: string): Environment {
+  const { GATEWAY_BUDGET: budget } = env;
+  const paths = ['GATEWAY_CONFIG', 'GATEWAY_API_KEY_FILE', 'NODE_EXTRA_CA_CERTS'].flatMap((name) => {
+    const path = env[name];
+    return path === undefined || path === '' ? [] : [[name, resolve(cwd, path)]];
+  });
+  return { ...env, ...Object.fromEntries(paths), ...(budget && { GATEWAY_BUDGET: absoluteBudget(budget, cwd) }) };
 }
 
 /** The flags that each command of the server gets. */

@@ -17,9 +17,12 @@ interface ToolResult {
   isError?: boolean;
 }
 
-/** Starts `gateway-cli mcp` with these flags, in a new root folder. */
-export async function connect(flags: readonly string[], env: Record<string, string> = {}): Promise<Connected> {
-  const root = scratchFolder();
+/** Starts `gateway-cli mcp` with these flags, by default in a new folder. */
+export async function connect(
+  flags: readonly string[],
+  env: Record<string, string> = {},
+  root = scratchFolder(),
+): Promise<Connected> {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [bin, 'mcp', ...flags],

@@ -24,6 +24,15 @@ test('the entry has the flags of the server', async () => {
   expect(JSON.parse(stdout)).toEqual({ servers: { 'gateway-cli': { type: 'stdio', ...server } } });
 });
 
+test.each(['spent.jsonl:2', './kept/spent:0.50/day', 'team:5'])(
+  'the entry has --budget %s as a client elsewhere needs it',
+  async (budget) => {
+    const { stdout, cwd } = await run(['mcp', '--print-config', 'cursor', '--budget', budget]);
+    const flag = `--budget=${budget.startsWith('team') ? '' : `${cwd}/`}${budget.replace('./', '')}`;
+    expect(JSON.parse(stdout)).toEqual({ mcpServers: { 'gateway-cli': started(cwd, flag) } });
+  },
+);
+
 test('the entry for codex is TOML', async () => {
   const { stdout, cwd } = await run(['mcp', '--print-config', 'codex']);
   expect(stdout).toBe(

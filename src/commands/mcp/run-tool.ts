@@ -5,7 +5,7 @@ import { basename, join, resolve } from 'node:path';
 import { execPath } from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { CallToolResult, ResourceLink } from '@modelcontextprotocol/sdk/types.js';
-import { GatewayError, usageError } from '../../errors.ts';
+import { GatewayError } from '../../errors.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { shippedFile } from '../../cli/shipped.ts';
 import type { RootFolder } from './root-folder.ts';
@@ -23,7 +23,6 @@ export interface ToolPlace {
 
 /**
  * Runs the command of a tool in a process of its own, which the signal ends. A failure of the command is a result that says so.
- * Throws GatewayError usage for a path outside the root.
  */
 export async function runTool(
   tool: Tool,
@@ -31,13 +30,9 @@ export async function runTool(
   { place, signal }: { place: ToolPlace; signal: AbortSignal },
 ): Promise<CallToolResult> {
   const { root, readOnly } = place;
-  const placed = await withPaths(given, root);
   const folder = readOnly ? await mkdtemp(join(tmpdir(), 'gateway-cli-mcp-')) : root.path;
   try {
-    const words = [...wordsOf(tool, placed), '--json', '--quiet', ...place.flags];
-    // The flags of a filter stand before its dashes.
-    const end = words.indexOf('--');
-    const argv = end < 0 ? words : [...words.slice(0, end), ...words.slice(end + 2), ...words.slice(end, end + 2)];
+    const argv = wordsOf(tool, given, ['--json', '--quiet', ...place.flags]);
     const document = await runCommand(argv, { ...place, cwd: folder, prompt: given.prompt ?? '', signal });
     return resultOf(tool, document, folder);
   } finally {
@@ -45,7 +40,8 @@ export async function runTool(
   }
 }
 
-async function withPaths(given: ToolArguments, root: RootFolder): Promise<ToolArguments> {
+/** The arguments with the paths that the command gets. Throws GatewayError usage for a path outside the root. */
+export async function withPaths(given: ToolArguments, root: RootFolder): Promise<ToolArguments> {
   const { images, files, output } = given;
   return {
     ...given,
@@ -80,15 +76,14 @@ async function runCommand(argv: readonly string[], { cwd, env, prompt, signal }:
   signal.throwIfAborted();
   const document = parseObject(Buffer.concat(out).toString('utf8'));
   if (typeof document['schema'] === 'string') return document;
-  throw new GatewayError('internal', `the command printed no document: ${err.trim()}`);
+  throw new GatewayError('internal', `the command printed no document: ${err.trim()}`, { sent: 'unknown' });
 }
 
 /** What a client is told: never the bytes of a picture. */
 function resultOf(tool: Tool, document: JsonObject, folder: string): CallToolResult {
   const { error } = document;
   const { result, links } = factsOf(tool, document, folder);
-  if (isObject(error))
-    return { ...failedResult(error, result), content: [...failedResult(error, result).content, ...links] };
+  if (isObject(error)) return failedResult(error, result, links);
   const answer = typeof result['text'] === 'string' ? result['text'] : JSON.stringify(result);
   const text = [...pathLines(result['images']), ...(tool.writes && answer === '' ? [] : [answer])].join('\n');
   return { content: [{ type: 'text', text }, ...links], structuredContent: result };
@@ -126,20 +121,17 @@ function factsOf(tool: Tool, document: JsonObject, folder: string): { result: Js
 function failedResult(
   { class: kind, message, hint, sent, billed }: JsonObject,
   partial: JsonObject = {},
-): CallToolResult & { content: { type: 'text'; text: string }[] } {
+  links: readonly ResourceLink[] = [],
+): CallToolResult {
   const error = { class: kind, message, hint, sent, billed };
   const text = `${String(kind)}: ${String(message)}${hint === undefined ? '' : `\n${String(hint)}`}\nsent: ${String(sent)}, billed: ${String(billed)}`;
-  return { content: [{ type: 'text', text }], structuredContent: { ...partial, error }, isError: true };
+  return { content: [{ type: 'text', text }, ...links], structuredContent: { ...partial, error }, isError: true };
 }
 
 /** The same for what is refused here. */
 export function refusedResult(error: unknown): CallToolResult {
   if (!(error instanceof GatewayError)) throw error;
   const { class: kind, message, details } = error;
-  return failedResult({ class: kind, message, hint: details.hint ?? null, sent: 'no', billed: 'no' });
-}
-
-/** The error of a server that has sent all requests that it may. */
-export function spentRequests(most: number): GatewayError {
-  return usageError(`this server has sent its ${most} requests`, 'start it again with a greater --max-requests');
+  const { hint, sent = 'no' } = details;
+  return failedResult({ class: kind, message, ...(hint !== undefined && { hint }), sent, billed: error.billed });
 }

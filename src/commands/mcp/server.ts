@@ -14,8 +14,8 @@ import type { Context } from '../../cli/context.ts';
 import { compileSchema, type SchemaCheck } from '../../cli/input/schema.ts';
 import type { Output } from '../../terminal/io.ts';
 import { version } from '../../version.ts';
-import { refusedResult, runTool, spentRequests, type ToolPlace } from './run-tool.ts';
-import { type Tool, type ToolArguments, tools } from './tools.ts';
+import { refusedResult, runTool, type ToolPlace, withPaths } from './run-tool.ts';
+import { longestWord, type Tool, type ToolArguments, tools } from './tools.ts';
 
 /** How the server is limited. */
 export interface ServerOptions extends ToolPlace {
@@ -39,21 +39,19 @@ export async function serveTools(options: ServerOptions, { io, signal }: Context
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
     const tool = offered.find(({ name }) => name === params.name);
     if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `unknown tool: ${params.name}`);
-    const { _meta: meta } = params;
-    const token = meta?.progressToken;
+    const stop = AbortSignal.any([extra.signal, stopped.signal]);
+    const result = call(tool, params.arguments ?? {}, stop);
+    const token = extra._meta?.progressToken;
+    if (token === undefined) return result;
     let progress = 0;
-    const report = (): void => {
+    const timer = setInterval(() => {
       progress += progressMs / 1000;
       const message = `waiting for the gateway, ${progress} s`;
-      if (token === undefined) return;
       void extra
         .sendNotification({ method: 'notifications/progress', params: { progressToken: token, progress, message } })
         .catch(() => undefined);
-    };
-    const timer = setInterval(report, progressMs);
-    return call(tool, params.arguments ?? {}, AbortSignal.any([extra.signal, stopped.signal])).finally(() =>
-      clearInterval(timer),
-    );
+    }, progressMs);
+    return result.finally(() => clearInterval(timer));
   });
   const input = Readable.from(io.stdin.read(), { objectMode: false });
   const output = new PassThrough();
@@ -62,6 +60,7 @@ export async function serveTools(options: ServerOptions, { io, signal }: Context
   await new Promise<void>((resolve) => {
     input.once('end', resolve).once('close', resolve);
     signal.addEventListener('abort', () => resolve(), { once: true });
+    written.catch(() => resolve());
     if (signal.aborted) resolve();
   });
   stopped.abort(new Error('the server ends'));
@@ -71,8 +70,12 @@ export async function serveTools(options: ServerOptions, { io, signal }: Context
   signal.throwIfAborted();
 }
 
+/** Throws GatewayError if stdout takes no more. */
 async function writeAll(chunks: AsyncIterable<Buffer>, stdout: Output): Promise<void> {
-  for await (const chunk of chunks) await stdout.write(chunk);
+  for await (const chunk of chunks) {
+    await stdout.write(chunk);
+    if (stdout.failure !== undefined) throw stdout.failure;
+  }
 }
 
 function listed({ name, title, description, inputSchema, writes }: Tool): ListedTool {
@@ -91,10 +94,17 @@ function caller(options: ServerOptions): (tool: Tool, given: object, signal: Abo
       const check = checks.get(tool) ?? compileSchema(JSON.parse(JSON.stringify(tool.inputSchema)));
       checks.set(tool, check);
       const typed = checkArguments(tool, given, await check);
+      const placed = await withPaths(typed, options.root);
       const requests = tool.isBilled ? (typed.count ?? 1) : 0;
-      if (sent + requests > maxRequests) throw spentRequests(maxRequests);
+      if (sent + requests > maxRequests)
+        throw usageError(
+          `this server has sent its ${maxRequests} requests`,
+          'start it again with a greater --max-requests',
+        );
       sent += requests;
-      return await runTool(tool, typed, { place: options, signal });
+      const isCounted = tool.isBilled && options.maxRequests !== undefined;
+      const place = isCounted ? { ...options, flags: [...options.flags, '--retries=0'] } : options;
+      return await runTool(tool, placed, { place, signal });
     } catch (error) {
       return refusedResult(error);
     }
@@ -103,10 +113,13 @@ function caller(options: ServerOptions): (tool: Tool, given: object, signal: Abo
 
 /** Throws GatewayError usage for arguments that do not fit the tool's schema. */
 function checkArguments({ name }: Tool, given: object, check: SchemaCheck): ToolArguments {
+  let typed: ToolArguments;
   try {
-    return check(JSON.stringify(given)) as ToolArguments;
+    typed = check(JSON.stringify(given)) as ToolArguments;
   } catch (error) {
     const why = error instanceof Error ? error.message.replace('the answer does not fit the schema: ', '') : '';
     throw usageError(`the arguments of ${name} do not fit: ${why}`, 'list the tools for their schemas', error);
   }
+  if (typed.schema === undefined || JSON.stringify(typed.schema).length <= longestWord) return typed;
+  throw usageError(`the schema has more than ${longestWord} characters`, 'leave out its descriptions');
 }

@@ -12,10 +12,14 @@ export interface Tool {
   writes: boolean;
 }
 
-const text = (description: string): object => ({ type: 'string', minLength: 1, description });
+/** Characters of an argument that becomes a word of a command: Linux takes 128 KiB, and a character is up to four bytes. */
+export const longestWord = 30_000;
+
+const long = (description: string): object => ({ type: 'string', minLength: 1, description });
+const text = (description: string): object => ({ ...long(description), maxLength: longestWord });
 const path = 'a path below the root folder';
 
-const prompt = text('what to ask for');
+const prompt = long('what to ask for');
 const model = text('name of the model, as list_models gives it; the default model without it');
 
 const picture = {
@@ -53,7 +57,7 @@ export const tools: readonly Tool[] = [
       type: 'object',
       properties: {
         ...picture,
-        prompt: text('the instruction'),
+        prompt: long('the instruction'),
         images: { type: 'array', items: text(path), minItems: 1, maxItems: 16, description: `image files: ${path}` },
       },
       required: ['prompt', 'images'],
@@ -119,8 +123,8 @@ function flag(name: string, value: string | number | undefined): string[] {
   return value === undefined ? [] : [`--${name}=${value}`];
 }
 
-/** The words of the command. The prompt goes to stdin: it can be longer than a word may be, and has no blanks to fill. */
-export function wordsOf({ command }: Tool, given: ToolArguments): string[] {
+/** The words of the command, with these flags. The prompt goes to stdin: it can be longer than a word may be, and has no blanks to fill. */
+export function wordsOf({ command }: Tool, given: ToolArguments, flags: readonly string[]): string[] {
   return [
     ...command,
     ...(given.prompt === undefined ? [] : ['--prompt-file=-', '--no-vars']),
@@ -134,6 +138,7 @@ export function wordsOf({ command }: Tool, given: ToolArguments): string[] {
     ...flag('system', given.system),
     ...flag('schema', given.schema && JSON.stringify(given.schema)),
     ...flag('max-tokens', given.max_tokens),
+    ...flags,
     ...(given.filter === undefined ? [] : ['--', given.filter]),
   ];
 }

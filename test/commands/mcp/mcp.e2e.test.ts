@@ -1,8 +1,21 @@
-import { copyFileSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawn, type SpawnOptions } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { scratchFolder } from '../../helpers/scratch.ts';
 import { startScriptedServer, type ScriptedServer } from '../../helpers/scripted-server.ts';
+import { bareEnv, bin } from '../../helpers/spawn.ts';
 import { imageReply, textReply } from '../../helpers/with-server.ts';
 import { connect, type Connected } from './client.ts';
 
@@ -109,6 +122,33 @@ test.each([
   expect(server.requests).toHaveLength(before);
 });
 
+test('a refusal without a hint has two lines', async () => {
+  const result = await mcp.call('ask', { prompt: 'x', files: ['a\0b'] });
+  expect(result.content[0]?.text).toBe('usage: a path has a NUL character\nsent: no, billed: no');
+});
+
+test.skipIf(process.platform !== 'linux')('of a command that is killed nobody knows what it sent', async () => {
+  const count = server.requests.length + 1;
+  server.reply({ chunks: ['{"candidates":', new Promise(() => {})] });
+  const call = mcp.call('ask', { prompt: 'x' });
+  await server.received(count);
+  const [child = ''] = readFileSync(`/proc/${mcp.pid}/task/${mcp.pid}/children`, 'utf8').split(' ');
+  process.kill(Number(child), 'SIGKILL');
+  expect((await call).structuredContent).toMatchObject({
+    error: { class: 'internal', sent: 'unknown', billed: 'unknown' },
+  });
+  await server.requests.at(-1)?.closed;
+});
+
+test.each([
+  [{ system: 'x'.repeat(30_001) }, 'system'],
+  [{ schema: { description: 'x'.repeat(30_000) } }, 'the schema has more than 30000 characters'],
+])('what is longer than a word of a command is refused', async (more, message) => {
+  const result = await mcp.call('ask', { prompt: 'x', ...more });
+  expect(result.structuredContent).toMatchObject({ error: { class: 'usage', sent: 'no', billed: 'no' } });
+  expect(result.content[0]?.text).toContain(message);
+});
+
 test('a cancelled call ends its request and leaves no file', async () => {
   const files = readdirSync(mcp.root);
   const count = server.requests.length + 1;
@@ -122,6 +162,17 @@ test('a cancelled call ends its request and leaves no file', async () => {
   server.reply({ body: textReply('still here') });
   expect((await mcp.call('ask', { prompt: 'hi' })).content[0]?.text).toBe('still here');
   expect(readdirSync(mcp.root)).toEqual(files);
+});
+
+test.skipIf(process.platform !== 'linux')('a stdout that cannot be written ends the server', async () => {
+  const root = scratchFolder();
+  const full = openSync('/dev/full', 'w');
+  const options = { cwd: root, env: bareEnv(root), stdio: ['pipe', full, 'ignore'] } satisfies SpawnOptions;
+  const child = spawn(process.execPath, [bin, 'mcp', '--offline'], options);
+  child.stdin?.on('error', () => undefined).write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
+  const [code] = (await once(child, 'close')) as [number];
+  closeSync(full);
+  expect(code).toBe(12);
 });
 
 describe('limits', () => {
@@ -143,6 +194,44 @@ describe('limits', () => {
     server.reply({ body: { models: [] } });
     server.reply({ status: 404, body: {} });
     expect((await limited.call('list_models', {})).isError).toBeUndefined();
+    await limited.client.close();
+  });
+
+  test.each([
+    ['--read-only', '--budget', './spent.jsonl:0.01'],
+    ['--root', 'pictures'],
+  ])('paths start at the folder where the server starts, with %s %s', async (...flags) => {
+    const cwd = scratchFolder();
+    mkdirSync(join(cwd, 'pictures'));
+    const prices = { m: { input: '0', output: '100' } };
+    writeFileSync(join(cwd, 'config.json'), JSON.stringify({ prices }), { mode: 0o600 });
+    writeFileSync(join(cwd, 'key'), 'k-123456', { mode: 0o600 });
+    const files = { GATEWAY_API_KEY_FILE: 'key', GATEWAY_CONFIG: 'config.json', GATEWAY_BUDGET: 'spent.jsonl:0.01' };
+    const limited = await connect(flags, { GATEWAY_BASE_URL: server.url, GATEWAY_MODEL: 'm', ...files }, cwd);
+    server.reply({ body: { ...textReply('hi'), usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 100 } } });
+    expect((await limited.call('ask', { prompt: 'hi', max_tokens: 100 })).structuredContent['text']).toBe('hi');
+    const refused = await limited.call('ask', { prompt: 'hi', max_tokens: 100 });
+    expect(refused.content[0]?.text).toContain('could pass the budget');
+    expect(readFileSync(join(cwd, 'spent.jsonl'), 'utf8')).toContain('"m"');
+    await limited.client.close();
+  });
+
+  test('--max-requests counts what is sent: no call that is refused, and no retry', async () => {
+    const limited = await connect(['--max-requests', '1'], {
+      GATEWAY_BASE_URL: server.url,
+      GATEWAY_API_KEY: 'k-123456',
+      GATEWAY_MODEL: 'm',
+    });
+    expect((await limited.call('ask', { prompt: 'hi', files: ['../x'] })).content[0]?.text).toContain(
+      'outside the root',
+    );
+    server.reply({ status: 503, body: {} });
+    const count = server.requests.length;
+    expect((await limited.call('ask', { prompt: 'hi' })).structuredContent).toMatchObject({
+      error: { class: 'gateway' },
+    });
+    expect((await limited.call('ask', { prompt: 'hi' })).content[0]?.text).toContain('has sent its 1 requests');
+    expect(server.requests).toHaveLength(count + 1);
     await limited.client.close();
   });
 

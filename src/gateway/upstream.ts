@@ -57,6 +57,17 @@ export function createUpstreamHandler(options: UpstreamOptions): Handler {
   };
 }
 
+/** Answers requests from recordings; one that is not recorded is answered with 404. */
+export function createReplayHandler(exchangeAt: (base: URL) => Exchange): Handler {
+  const base = new URL('http://127.0.0.1');
+  return createUpstreamHandler({
+    exchange: exchangeAt(base),
+    address: (_request, path) => ({ url: new URL(path, base), headers: {} }),
+    usageStatus: 404,
+    wholeBodies: true,
+  });
+}
+
 /** The body as it arrives, if its length is known and it is not recorded. */
 async function bodyOf(asked: GatewayRequest, { wholeBodies }: UpstreamOptions): Promise<HttpRequest['body']> {
   const { length } = asked;

@@ -1,8 +1,9 @@
+import { Readable } from 'node:stream';
 import { createApp, createKey } from '../gateway/app.ts';
 import { listen } from '../gateway/listen.ts';
 import { createOfflineHandler } from '../gateway/offline-handler.ts';
 import type { GatewayRequest, Handler, Script as ModelScript } from '../gateway/types.ts';
-import { createUpstreamHandler } from '../gateway/upstream.ts';
+import { createReplayHandler } from '../gateway/upstream.ts';
 import { misleadingVariables, vendorEnvironment } from '../gateway/variables.ts';
 import { usageError } from '../errors.ts';
 import { isObject } from '../json.ts';
@@ -27,32 +28,39 @@ const localModels = {
  * nothing, an unknown fault, or a folder without recordings.
  */
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
-  const { replay } = options;
-  if (replay !== undefined && (options.answers !== undefined || options.faults !== undefined))
-    throw usageError('replay cannot be combined with answers or faults', 'leave one of them out');
   let received: Received[] = [];
   const records = new WeakMap<GatewayRequest, Received>();
-  const open = async (script: Script): Promise<Handler> =>
-    replay === undefined ? scriptedHandler(await createScript(script), records) : replayHandler(replay, records);
+  const open = async (script: Script): Promise<Handler> => {
+    const { replay } = options;
+    if (replay === undefined) return scriptedHandler(await createScript(script), records);
+    if (script.answers !== undefined || script.faults !== undefined)
+      throw usageError('replay cannot be combined with answers or faults', 'leave one of them out');
+    return createReplayHandler(await openReplay(replay));
+  };
   let answering = await open(options);
-  const handler: Handler = async (request) => {
+  const answer: Handler = async (request) => {
     const bytes = await request.readBody();
-    const known = { ...request, readBody: async () => bytes };
+    const known = { ...request, body: Readable.from([bytes]), readBody: async () => bytes };
     const record = recordOf(request, bytes);
     records.set(known, record);
     received.push(record);
-    return answering(known);
+    const reply = await answering(known);
+    record.answered = true;
+    return reply;
   };
+  const handler = Object.assign(answer, { close: () => answering.close?.() });
   const key = createKey();
   const { url, close } = await listen(createApp({ key, handler }));
-  const models = replay === undefined ? localModels : await savedVariables(replay);
+  const models = options.replay === undefined ? localModels : await savedVariables(options.replay);
   return {
     url,
     key,
     env: environment({ url, key }, models ?? {}),
     requests: () => [...received],
     async reset(script = options) {
+      const before = answering;
       answering = await open(script);
+      before.close?.();
       received = [];
     },
     stop: () => close(0),
@@ -67,6 +75,7 @@ function scriptedHandler(script: ModelScript, records: WeakMap<GatewayRequest, R
         const record = records.get(request);
         if (record) record.prompt = promptOf(read.task);
         const answer = script.answer(read, request);
+        // A fault is an answer too, and can be an error.
         if (record) record.answered = true;
         return answer;
       },
@@ -74,31 +83,11 @@ function scriptedHandler(script: ModelScript, records: WeakMap<GatewayRequest, R
   });
 }
 
-/** A request that is not in the folder is answered with 404. */
-async function replayHandler(folder: string, records: WeakMap<GatewayRequest, Received>): Promise<Handler> {
-  const base = new URL('http://127.0.0.1');
-  const exchanges = await openReplay(folder);
-  const play = createUpstreamHandler({
-    exchange: exchanges(base),
-    address: (_request, path) => ({ url: new URL(path, base), headers: {} }),
-    usageStatus: 404,
-    wholeBodies: true,
-  });
-  return async (request) => {
-    const reply = await play(request);
-    const record = records.get(request);
-    if (record) record.answered = true;
-    return reply;
-  };
-}
-
-function recordOf({ method, target, headers, model, route }: GatewayRequest, bytes: Buffer): Received {
+function recordOf({ method, target, headers, model }: GatewayRequest, bytes: Buffer): Received {
   const body = parsed(bytes.toString('utf8'));
   const named = isObject(body) && typeof body['model'] === 'string' ? body['model'] : undefined;
   const path = target.split('?')[0] ?? '';
-  // A list of models is answered without a model.
-  const answered = route !== undefined && route.handle === undefined;
-  return { method, path, headers, body, prompt: undefined, model: model ?? named, answered };
+  return { method, path, headers, body, prompt: undefined, model: model ?? named, answered: false };
 }
 
 function parsed(text: string): unknown {

@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startGateway } from '../../src/testing/index.ts';
 import type { Gateway, GatewayOptions } from '../../src/testing/index.ts';
+import { run } from '../helpers/run.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 async function start(options: GatewayOptions): Promise<Gateway> {
   const gateway = await startGateway(options);
@@ -88,6 +90,7 @@ test('faults come first, one a request, then the answer; a reset begins again', 
     return all;
   };
   expect(await statuses()).toEqual([503, 400, 200]);
+  expect(gateway.requests().map(({ answered }) => answered)).toEqual([true, true, true]);
   await gateway.reset();
   expect(gateway.requests()).toEqual([]);
   expect(await statuses()).toEqual([503, 400, 200]);
@@ -100,6 +103,59 @@ test('a prompt that no answer matches is refused with its words, and known', asy
   const { status, text } = await post(gateway, '/v1/messages', said('something else'));
   expect({ status, text }).toEqual({ status: 404, text: expect.stringContaining("the prompt 'something else'") });
   expect(gateway.requests()).toMatchObject([{ answered: false, prompt: 'something else' }]);
+});
+
+test('tokens that are counted, models that are listed and files that are kept are answers too', async () => {
+  const gateway = await start({ answers: { hello: 'Hi' } });
+  await post(gateway, '/v1/messages/count_tokens', { model: 'm', messages: [{ role: 'user', content: 'what?' }] });
+  await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${gateway.key}` } });
+  await upload(gateway);
+  expect(gateway.requests().map(({ path, answered }) => [path, answered])).toEqual([
+    ['/v1/messages/count_tokens', true],
+    ['/v1/models', true],
+    ['/v1/files', true],
+  ]);
+});
+
+/** Uploads a file for a batch, too long to be kept in memory. */
+async function upload({ url, key }: Gateway): Promise<void> {
+  const form = new FormData();
+  form.set('purpose', 'batch');
+  form.set('file', new Blob([' '.repeat(70_000)]), 'jobs.jsonl');
+  const headers = { authorization: `Bearer ${key}` };
+  const reply = await fetch(`${url}/v1/files`, { method: 'POST', headers, body: form });
+  expect({ status: reply.status, text: await reply.text() }).toMatchObject({ status: 200 });
+}
+
+/** Temporary files of gateways that this process has open. */
+function openSpools(): number {
+  const links = readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${fd}`)];
+    } catch {
+      return [];
+    }
+  });
+  return links.filter((link) => link.includes('/spool')).length;
+}
+
+test.skipIf(process.platform !== 'linux')('a reset and the end close the files that were uploaded', async () => {
+  const before = openSpools();
+  const gateway = await startGateway();
+  await upload(gateway);
+  expect(openSpools()).toBe(before + 1);
+  await gateway.reset();
+  expect(openSpools()).toBe(before);
+  await upload(gateway);
+  await gateway.stop();
+  expect(openSpools()).toBe(before);
+});
+
+test('a gateway of recordings is not reset to answers', async () => {
+  const folder = scratchFolder();
+  await run(['text', 'hi', '--offline', '--record', folder]);
+  const gateway = await start({ replay: folder });
+  await expect(gateway.reset({ answers: { hello: 'Hi' } })).rejects.toThrow('replay cannot be combined with answers');
 });
 
 test('without answers the offline models answer', async () => {

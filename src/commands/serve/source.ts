@@ -4,7 +4,7 @@ import { GatewayError, usageError } from '../../errors.ts';
 import { type AuthUse, type FormatName, formatNames } from '../../formats/format.ts';
 import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/types.ts';
 import type { ModelsByUse } from '../../recordings/models.ts';
-import { createUpstreamHandler } from '../../gateway/upstream.ts';
+import { createReplayHandler, createUpstreamHandler } from '../../gateway/upstream.ts';
 import { services, useNames, vendorHeaderNames } from '../../services.ts';
 import { configPath, readConfig, unknownProfile } from '../../settings/config-file.ts';
 import { fromFlag } from '../../settings/sources.ts';
@@ -82,15 +82,8 @@ export async function openSource(flags: SourceFlags, place: SourcePlace): Promis
 
 async function openReplaySource(replay: string, { context }: SourcePlace): Promise<Source> {
   const exchanges = await openReplaying(replay, context);
-  const base = new URL('http://127.0.0.1');
-  const handler = createUpstreamHandler({
-    exchange: exchanges.at(base),
-    address: (_request, path) => ({ url: new URL(path, base), headers: {} }),
-    usageStatus: 404,
-    wholeBodies: true,
-  });
   return {
-    handler,
+    handler: createReplayHandler(exchanges.at),
     headerNames: {},
     models: await replayedModels(replay, context),
     name: `replays ${replay}`,

@@ -132,9 +132,9 @@ test('an unknown authority is exit 7, with the flag that trusts it', async ({ se
 test('the time of the command bounds the fetch', async ({ server, host, trust, cli }) => {
   const pause = createPause();
   host.reply({ headers: { 'content-type': 'image/png' }, chunks: ['begun', pause.until] });
-  const ran = await cli(['chat', 'x', '-i', `${host.url}/cat.png`, '--timeout', '2s', ...trust]);
+  const ran = await cli(['chat', 'x', '-i', `${host.url}/cat.png`, '--timeout', '4s', ...trust]);
   expect(ran).toMatchObject({ code: 7, stdout: '' });
-  expect(ran.stderr).toContain(`-i '${host.url}/cat.png': not sent within 2 s`);
+  expect(ran.stderr).toContain(`-i '${host.url}/cat.png': not sent within 4 s`);
   expect(ran.stderr).toContain('--timeout');
   expect(server.requests).toEqual([]);
   pause.release();

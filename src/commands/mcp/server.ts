@@ -41,7 +41,8 @@ export async function serveTools(options: ServerOptions, { io, signal }: Context
     if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `unknown tool: ${params.name}`);
     const stop = AbortSignal.any([extra.signal, stopped.signal]);
     const result = call(tool, params.arguments ?? {}, stop);
-    const token = extra._meta?.progressToken;
+    const { _meta: meta } = extra;
+    const token = meta?.progressToken;
     if (token === undefined) return result;
     let progress = 0;
     const timer = setInterval(() => {

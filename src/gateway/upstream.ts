@@ -13,6 +13,16 @@ interface UpstreamAddress {
   ownHeaders?: Readonly<Record<string, string>> | undefined;
 }
 
+/** One request that is paid for. */
+interface UpstreamPayment {
+  /** Awaited right before the request is sent. Throws Problem if it is not paid for. */
+  reserve(signal: AbortSignal): Promise<void>;
+  /** The reply, which tells its cost while it is passed on. */
+  watch(reply: HttpReply): HttpReply;
+  /** There is no reply. */
+  fail(error: unknown): Promise<void>;
+}
+
 /** Where requests are passed on to. */
 export interface UpstreamOptions {
   exchange: Exchange;
@@ -24,6 +34,8 @@ export interface UpstreamOptions {
   timeoutMs?: number | undefined;
   /** The exchange looks at whole bodies, so they are not passed on while they come. */
   wholeBodies?: boolean | undefined;
+  /** What pays for a request; undefined for one that costs nothing. Throws Problem for one that is not passed on. */
+  pay?: ((asked: GatewayRequest, body: Buffer) => Promise<UpstreamPayment | undefined>) | undefined;
   /** Status of a failure of class usage: 404 where it means that nothing was recorded (default 502). */
   usageStatus?: number | undefined;
 }
@@ -39,15 +51,17 @@ const shortBody = 64 * 1024;
  */
 export function createUpstreamHandler(options: UpstreamOptions): Handler {
   return async (asked) => {
-    const body = await bodyOf(asked, options);
+    const { body, payment } = await bodyOf(asked, options);
     // The timeout covers the head alone: a body may take as long as it flows.
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(new Error('the time is over')), options.timeoutMs ?? defaultTimeoutMs);
+    const signal = AbortSignal.any([asked.left.signal, late.signal]);
     try {
-      const request = requestTo(asked, body, options);
-      const reply = await options.exchange(request, { signal: AbortSignal.any([asked.left.signal, late.signal]) });
-      return passOn(reply, asked);
+      const beforeSend = payment && (() => payment.reserve(signal));
+      const reply = await options.exchange(requestTo(asked, body, options), { signal, beforeSend });
+      return passOn(payment?.watch(reply) ?? reply, asked);
     } catch (error) {
+      await payment?.fail(error);
       if (asked.left.signal.aborted) throw error;
       if (late.signal.aborted) throw new Problem(504, 'the upstream gateway did not answer in time', notAgain);
       throw failureProblem(error, options.usageStatus ?? 502);
@@ -68,15 +82,19 @@ export function createReplayHandler(exchangeAt: (base: URL) => Exchange): Handle
   });
 }
 
-/** The body as it arrives, if its length is known and it is not recorded. */
-async function bodyOf(asked: GatewayRequest, { wholeBodies }: UpstreamOptions): Promise<HttpRequest['body']> {
+/** The body as it arrives, if its length is known and nobody looks at it. */
+async function bodyOf(
+  asked: GatewayRequest,
+  { wholeBodies, pay }: UpstreamOptions,
+): Promise<{ body: HttpRequest['body']; payment?: UpstreamPayment | undefined }> {
   const { length } = asked;
-  if (!wholeBodies && length !== undefined && length > shortBody) {
+  if (!wholeBodies && !pay && length !== undefined && length > shortBody) {
     // If reading stops early, the caller must still get a reply.
-    return { segments: [], bytes: length, arriving: asked.body.iterator({ destroyOnReturn: false }) };
+    const arriving = asked.body.iterator({ destroyOnReturn: false });
+    return { body: { segments: [], bytes: length, arriving } };
   }
   const bytes = await asked.readBody();
-  return { segments: [bytes], bytes: bytes.length };
+  return { body: { segments: [bytes], bytes: bytes.length }, payment: await pay?.(asked, bytes) };
 }
 
 function requestTo(

@@ -11,6 +11,9 @@ export const misleadingVariables = [
   'GATEWAY_AUTH',
 ];
 
+/** Local answers cost nothing: no budget counts them. */
+export const unpaid = { GATEWAY_BUDGET: 'none' };
+
 /** What the SDKs of a service read. */
 interface VendorVariables {
   baseUrl: readonly string[];

@@ -4,6 +4,9 @@ import { usageError } from '../errors.ts';
 /** A budget as it is typed: `team:20/month`. Its groups are the name or path, the amount and the period. */
 export const budgetForm = /^([^:].*):(?=[0.]*[1-9])(\d{1,12}(?:\.\d{1,12})?)(?:\/(day|month))?$/;
 
+/** In place of a budget: there is none, whatever a profile says. */
+export const noBudget = 'none';
+
 /** A limit of costs that runs share. */
 export interface BudgetSetting {
   /** A name in the state folder, or a path. */

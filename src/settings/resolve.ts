@@ -1,3 +1,4 @@
+import { noBudget } from './budget.ts';
 import { isCredential, Secret } from './redact.ts';
 import type {
   AuthForm,
@@ -71,8 +72,7 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
   const plain = pickPlain(input, { any: chosen, service: picked, origin: owned });
   return {
     ...plain,
-    // What the local gateway answers costs nothing: a budget that is set for every command has no part in it.
-    budget: offline && plain.budget?.origin.kind !== 'flag' ? undefined : plain.budget,
+    budget: pickBudget(plain.budget, offline),
     use,
     profile: picked?.name,
     service,
@@ -113,6 +113,11 @@ function pickPlain(
   const { lane, timeoutMs } = picked;
   if (lane.value !== 'flex' || timeoutMs.origin.kind !== 'default') return picked;
   return { ...picked, timeoutMs: { ...timeoutMs, value: flexTimeoutMs } };
+}
+
+/** What the local gateway answers costs nothing: a budget that is set for every command has no part in it. */
+function pickBudget(budget: PlainSettings['budget'], offline: boolean): PlainSettings['budget'] {
+  return budget?.value === noBudget || (offline && budget?.origin.kind !== 'flag') ? undefined : budget;
 }
 
 /** The least that the service recommends for images. */

@@ -1,7 +1,7 @@
 import { usageError } from '../errors.ts';
 import { shellWord } from '../shell-word.ts';
 import { closest } from '../closest.ts';
-import { parseBudget } from './budget.ts';
+import { noBudget, parseBudget } from './budget.ts';
 import { parseDurationOf } from './duration.ts';
 import { type Row, type SettingName, settingNames, settings } from './table.ts';
 import type {
@@ -140,7 +140,7 @@ function readValue(row: Row, value: unknown, from: string): unknown {
   const name = from.replace(/^(?:flag|environment) /, '');
   switch (row.kind) {
     case 'budget':
-      parseBudget(text, from);
+      if (text.trim() !== noBudget) parseBudget(text, from);
       return text.trim();
     case 'choice':
       return readChoice(row, text, from);

@@ -4,7 +4,7 @@ import { listen } from '../gateway/listen.ts';
 import { createOfflineHandler } from '../gateway/offline-handler.ts';
 import type { GatewayRequest, Handler, Script as ModelScript } from '../gateway/types.ts';
 import { createReplayHandler } from '../gateway/upstream.ts';
-import { misleadingVariables, vendorEnvironment } from '../gateway/variables.ts';
+import { misleadingVariables, unpaid, vendorEnvironment } from '../gateway/variables.ts';
 import { usageError } from '../errors.ts';
 import { isObject } from '../json.ts';
 import { savedVariables } from '../recordings/models.ts';
@@ -104,6 +104,6 @@ function environment(
 ): Record<string, string | undefined> {
   const { variables, unset } = vendorEnvironment(undefined, gateway);
   const removed = [...misleadingVariables, ...unset].map((name) => [name, undefined] as const);
-  const own = { GATEWAY_BASE_URL: gateway.url, GATEWAY_API_KEY: gateway.key };
+  const own = { GATEWAY_BASE_URL: gateway.url, GATEWAY_API_KEY: gateway.key, ...unpaid };
   return { ...Object.fromEntries(removed), ...models, ...own, ...variables };
 }

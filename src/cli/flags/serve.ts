@@ -1,5 +1,6 @@
 import { usageError } from '../../errors.ts';
 import { duration, type FlagTable, notAFlag, oneOf, quote, whole } from './flag.ts';
+import { priceFlags } from './costs.ts';
 import { connectionFlags } from './shared.ts';
 
 /** The services whose behaviour the local gateway can imitate; `gateway` is its own. */
@@ -67,6 +68,9 @@ export const serveFlags = {
     parse: notAFlag,
     repeat: true,
   },
+  budget: { ...priceFlags.budget, text: 'limit of costs that runs share, for what --upstream passes on' },
+  prices: priceFlags.prices,
+  tag: { ...priceFlags.tag, text: 'write this into the ledger of the budget' },
   record: { ...connectionFlags.record, text: 'write what --upstream answers to a folder, without the key' },
   replay: {
     ...connectionFlags.replay,

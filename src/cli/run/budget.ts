@@ -77,8 +77,13 @@ async function budgetPath({ value, from, origin }: Sourced<string>, { io }: Cont
   return resolve(isOfConfig ? dirname(await configPath({ env: io.env, cwd: io.cwd })) : io.cwd, place);
 }
 
+/** What decides the cost of a request. */
+interface PaidOperation extends Pick<Operation, 'model'> {
+  post: Pick<Operation['post'], 'format' | 'body'>;
+}
+
 /** Pays for one request. */
-export function payFrom(budget: OpenBudget, { post, model }: Pick<Operation, 'post' | 'model'>): Payment {
+export function payFrom(budget: OpenBudget, { post, model }: PaidOperation): Payment {
   const { ledger } = budget;
   let id: string | undefined;
   let isDoubtful = false;
@@ -123,11 +128,7 @@ function entryOf({ context, service, lane, tags }: OpenBudget, model: string): L
   return { command: context.report.command, service, model, lane: lane.value, ...(tags && { tags }) };
 }
 
-async function reserve(
-  budget: OpenBudget,
-  { post, model }: Pick<Operation, 'post' | 'model'>,
-  signal: AbortSignal,
-): Promise<string> {
+async function reserve(budget: OpenBudget, { post, model }: PaidOperation, signal: AbortSignal): Promise<string> {
   const { setting, prices, lane, ledger } = budget;
   const price = requirePrice(prices, model, '--budget');
   const { limits } = await loadFormat(post.format);
@@ -155,7 +156,8 @@ const warned = new WeakSet<Ledger>();
 async function warnOfBound({ ledger, setting, context }: OpenBudget, isWithoutLimit: boolean): Promise<void> {
   if (warned.has(ledger)) return;
   warned.add(ledger);
-  const why = isWithoutLimit ? 'has no --max-tokens' : 'has files, a cache or tools of the service';
+  const limit = context.report.command === 'serve' ? 'limit of tokens' : '--max-tokens';
+  const why = isWithoutLimit ? `has no ${limit}` : 'has files, a cache or tools of the service';
   await context.ui.warn(`a request ${why}, so its cost is not bounded: it can pass the budget ${setting.place}`);
 }
 

@@ -13,7 +13,7 @@ import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { serveFlags } from '../../cli/flags/serve.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
 import { localModels } from './models.ts';
-import { vendorEnvironment } from '../../gateway/variables.ts';
+import { unpaid, vendorEnvironment } from '../../gateway/variables.ts';
 import { runServed } from './run.ts';
 import { openSource, type SourceFlags } from './source.ts';
 
@@ -119,6 +119,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     GATEWAY_API_KEY: key,
     // Also where it is a gateway: a profile may be for another service.
     GATEWAY_SERVICE: service ?? 'gateway',
+    ...((source?.isPaid ?? true) && unpaid),
     ...(service === undefined && nameVariable(headerNames, flags)),
     ...(source?.models ?? localModels(service === undefined ? useNames : usesOf(service))),
     ...vendors?.variables,

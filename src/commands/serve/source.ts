@@ -1,27 +1,14 @@
-import type { Exchanges } from '../../client/send.ts';
-import { addressPost, createTarget, keyHeaders, type Target } from '../../client/post.ts';
-import { GatewayError, usageError } from '../../errors.ts';
-import { type AuthUse, type FormatName, formatNames } from '../../formats/format.ts';
-import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/types.ts';
-import type { ModelsByUse } from '../../recordings/models.ts';
-import { createReplayHandler, createUpstreamHandler } from '../../gateway/upstream.ts';
-import { services, useNames, vendorHeaderNames } from '../../services.ts';
-import { configPath, readConfig, unknownProfile } from '../../settings/config-file.ts';
-import { fromFlag } from '../../settings/sources.ts';
-import { revealHeaders, Secret } from '../../settings/redact.ts';
-import { surveyUses } from '../../settings/resolve.ts';
-import type { SettingsSurvey, Sourced, Use } from '../../settings/types.ts';
+import { usageError } from '../../errors.ts';
+import type { Handler, ServedHeaderNames } from '../../gateway/types.ts';
+import { createReplayHandler } from '../../gateway/upstream.ts';
 import { type RecordingFlags, replayedFolder } from '../../cli/flags/shared.ts';
+import type { Tag } from '../../cli/run/budget.ts';
 import { checkRecordingFlags } from '../../cli/run/settings.ts';
 import { openReplaying } from '../../cli/run/recordings.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
-import { keepModels, modelVariables, replayedModels } from './models.ts';
-import { type Credential, readConfiguredKey, credentialsOf } from '../../cli/run/connection.ts';
-import { openExchanges, openTransports } from '../../cli/run/transports.ts';
-
-/** The names of the specification, for headers without a configured name. */
-const placeholders = services.gateway.headerNames;
+import { replayedModels } from './models.ts';
+import { openUpstreams } from './upstreams.ts';
 
 /** The flags that choose what answers in place of the offline models. */
 export interface SourceFlags extends RecordingFlags {
@@ -32,10 +19,13 @@ export interface SourceFlags extends RecordingFlags {
   cacert?: string;
   clientCert?: string;
   clientKey?: string;
+  budget?: string;
+  prices?: string;
+  tag?: Tag[];
 }
 
 /** What answers requests, and what the served command is told of it. */
-interface Source {
+export interface Source {
   handler: Handler;
   /** As the upstream gateway calls them. */
   headerNames: ServedHeaderNames;
@@ -43,11 +33,13 @@ interface Source {
   models: Record<string, string>;
   /** For people: `profile work, https://host`. */
   name: string;
+  /** What answers costs nothing, or it is paid for here. */
+  isPaid: boolean;
   close(): Promise<void>;
 }
 
 /** What a source needs beside the flags. */
-interface SourcePlace {
+export interface SourcePlace {
   context: Context;
   /** The key that callers show here: it never goes on, nor into a recording. */
   localKey: string;
@@ -71,6 +63,13 @@ export async function openSource(flags: SourceFlags, place: SourcePlace): Promis
   if (flags.record !== undefined && flags.upstream === undefined) {
     throw usageError('serve --record keeps what an upstream gateway answers', 'name its profile: --upstream <profile>');
   }
+  const costFlag = (['budget', 'prices', 'tag'] as const).find((name) => flags[name] !== undefined);
+  if (costFlag !== undefined && flags.upstream === undefined) {
+    throw usageError(
+      `serve --${costFlag} limits what --upstream passes on: local answers cost nothing`,
+      `leave --${costFlag} out, or name a profile: --upstream <profile>`,
+    );
+  }
   if (replayed !== undefined) return openReplaySource(replayed, place);
   if (flags.upstream === undefined) return undefined;
   return openUpstreams(
@@ -87,206 +86,7 @@ async function openReplaySource(replay: string, { context }: SourcePlace): Promi
     headerNames: {},
     models: await replayedModels(replay, context),
     name: `replays ${replay}`,
+    isPaid: true,
     close: exchanges.close,
   };
-}
-
-interface SurveyedProfile {
-  profile: string;
-  survey: Survey;
-}
-
-/** A profile that calls are passed on to. */
-interface Upstream extends SurveyedProfile {
-  target: Target;
-  credentials: Credential[];
-}
-
-/** Passes calls on to the gateways of profiles. Throws GatewayError usage or auth. */
-async function openUpstreams(names: readonly string[], flags: SourceFlags, place: SourcePlace): Promise<Source> {
-  const { context, localKey, served } = place;
-  const profiles: SurveyedProfile[] = [];
-  for (const profile of names) profiles.push({ profile, survey: await surveyProfile(profile, flags, context) });
-  // Profiles that do not fit together are refused before a key is read.
-  byFormat(profiles);
-  const upstreams: Upstream[] = [];
-  for (const profile of profiles) upstreams.push(await prepareUpstream(profile, context));
-  const chosen = byFormat(upstreams);
-  const credentials = upstreams.flatMap((upstream) => upstream.credentials);
-  context.ui.hide(credentials.map(({ secret }) => secret));
-  const transport = await openTransports(
-    upstreams.map(({ survey }) => survey.text),
-    flags,
-    context,
-  );
-  const local = { name: 'the local key', secret: new Secret(localKey) };
-  const exchanges = await openExchanges(transport, flags, { context, credentials: [...credentials, local] });
-  const models = modelVariables(modelsOf({ ...chosen.content.survey, chat: chosen.messages.survey.chat }));
-  if (flags.record !== undefined) await keepModels(flags.record, models, context);
-  const headerNames = {
-    apiKey: chosen.content.survey.text.headerNames.apiKey?.value,
-    version: chosen.messages.survey.chat.headerNames.version?.value,
-  };
-  const parts = { headerNames, served, wholeBodies: flags.record !== undefined };
-  const content = upstreamHandler(exchanges, chosen.content, parts);
-  const messages = upstreamHandler(exchanges, chosen.messages, parts);
-  const completions = upstreamHandler(exchanges, chosen.completions, parts);
-  const handlers = { text: content, image: content, messages, completions };
-  return {
-    handler: (request) => handlers[useOf(request)](request),
-    headerNames,
-    models,
-    name: upstreams.map(({ profile, target }) => `profile ${profile}, ${target.baseUrl.origin}`).join('; '),
-    close: exchanges.close,
-  };
-}
-
-async function prepareUpstream({ profile, survey }: SurveyedProfile, context: Context): Promise<Upstream> {
-  if (survey.text.key.kind === 'none') {
-    return { profile, survey, target: await targetOf(survey, undefined, context), credentials: [] };
-  }
-  const key = await readProfileKey(profile, survey.text, context);
-  const target = await targetOf(survey, key.reveal(), context);
-  return { profile, survey, target, credentials: credentialsOf(survey.text, key) };
-}
-
-/**
- * Gives each format to the profile whose service speaks it, to a gateway only where no other service does. A format that none
- * speaks goes to a gateway, else to the first. Throws GatewayError usage where a profile is left without a format.
- */
-function byFormat<T extends SurveyedProfile>(profiles: readonly T[]): Record<FormatName, T> {
-  const [first] = profiles;
-  if (first === undefined || profiles.length > formatNames.length)
-    throw usageError('--upstream takes one profile, or one for each format', 'for example: --upstream gemini,claude');
-  const isGateway = ({ survey }: T): boolean => survey.text.service.value === 'gateway';
-  const speaking = (format: FormatName): T[] =>
-    profiles
-      .filter(({ survey }) => useNames.some((use) => survey[use].format.value === format))
-      .toSorted((one, other) => Number(isGateway(one)) - Number(isGateway(other)));
-  const idle = profiles.find((profile) => formatNames.every((format) => speaking(format)[0] !== profile));
-  if (idle !== undefined) {
-    const format = formatNames.find((name) => speaking(name).includes(idle)) ?? 'content';
-    throw usageError(
-      `profiles ${speaking(format)[0]?.profile} and ${idle.profile} both serve the ${format} format`,
-      'name one for each format, such as one of service gemini and one of service anthropic',
-    );
-  }
-  const rest = profiles.find(isGateway) ?? first;
-  const chosen = (format: FormatName): T => speaking(format)[0] ?? rest;
-  return { content: chosen('content'), messages: chosen('messages'), completions: chosen('completions') };
-}
-
-/** The key of the profile, or of the variable that belongs to its service, and no other. Throws GatewayError auth. */
-async function readProfileKey(profile: string, survey: SettingsSurvey, context: Context): Promise<Secret> {
-  const source = survey.key;
-  if (source.kind !== 'missing') return readConfiguredKey(source, context);
-  const { GATEWAY_API_KEY: value, GATEWAY_API_KEY_FILE: file } = context.io.env;
-  const passed = value ? 'GATEWAY_API_KEY' : file ? 'GATEWAY_API_KEY_FILE' : undefined;
-  const why = passed === undefined ? '' : `; ${passed} does not count here`;
-  const [variable] = services[survey.service.value].keyVariables;
-  const other = variable === undefined ? '' : ` than ${variable}`;
-  throw new GatewayError('auth', `profile ${profile} has no key, and serve --upstream takes no other${other}${why}`, {
-    hint: `set it: gateway-cli config set apiKey - --profile ${profile}`,
-    sent: 'no',
-    retryable: false,
-  });
-}
-
-type Survey = Record<Use, SettingsSurvey>;
-
-function modelsOf({ text, chat, image, edit }: Survey): ModelsByUse {
-  return { text: text.model?.value, chat: chat.model?.value, image: image.model?.value, edit: edit.model?.value };
-}
-
-/** What counts of the environment: where home is, and keys that go to the host of their vendor alone. */
-const countedVariables = [
-  'HOME',
-  'USERPROFILE',
-  ...Object.values(services).flatMap(({ keyVariables }) => keyVariables),
-];
-
-/**
- * The settings of the named profile, and of the flags of the connection: the environment may already point here. Throws
- * GatewayError usage where it has no base URL.
- */
-async function surveyProfile(profile: string, { proxy, systemCa }: SourceFlags, { io, ui }: Context): Promise<Survey> {
-  const env = Object.fromEntries(countedVariables.map((name) => [name, io.env[name]]));
-  const config = await readConfig(await configPath({ env: io.env, cwd: io.cwd }));
-  if (!Object.hasOwn(config.config.profiles, profile))
-    throw unknownProfile(fromFlag('--upstream', profile) as Sourced<string>, config);
-  const survey = surveyUses({ flags: { profile, proxy, systemCa }, env, config });
-  const { text } = survey;
-  if (text.baseUrl === undefined)
-    throw usageError(`profile ${profile} has no baseUrl`, `gateway-cli config set baseUrl <url> --profile ${profile}`);
-  const uncounted = text.budget && `what is passed on to profile ${profile} is not counted in its budget`;
-  for (const warning of [...text.warnings, uncounted]) if (warning !== undefined) await ui.warn(warning);
-  return survey;
-}
-
-async function targetOf({ text, image, chat }: Survey, key: string | undefined, { ui }: Context): Promise<Target> {
-  const { headerNames, headers, allowHttp } = text;
-  const { target, warnings } = createTarget({
-    baseUrl: text.baseUrl?.value ?? '',
-    key,
-    auth: { text: text.auth.value, image: image.auth.value, messages: chat.auth.value, completions: chat.auth.value },
-    headerNames: {
-      apiKey: headerNames.apiKey?.value ?? placeholders.apiKey,
-      version: headerNames.version?.value ?? placeholders.version,
-    },
-    headers: revealHeaders(headers.map(({ value }) => value)),
-    allowHttp: allowHttp.value,
-  });
-  for (const warning of warnings) await ui.warn(warning);
-  // A URL that a key must not go to is refused now, not when the first caller comes.
-  addressPost(target, { path: '/v1/messages', use: 'messages', body: {} });
-  return target;
-}
-
-interface UpstreamParts {
-  /** The names that the formats have upstream. */
-  headerNames: ServedHeaderNames;
-  served: ServedHeaderNames;
-  /** Bodies are recorded. */
-  wholeBodies: boolean;
-}
-
-function upstreamHandler(exchanges: Exchanges, { target, survey }: Upstream, parts: UpstreamParts): Handler {
-  const { headerNames, served, wholeBodies } = parts;
-  const names = [
-    served.apiKey,
-    served.version,
-    headerNames.apiKey,
-    headerNames.version,
-    ...Object.keys(target.headers),
-  ];
-  const versionNames = [
-    served.version,
-    target.headerNames.version,
-    placeholders.version,
-    vendorHeaderNames.version,
-  ].filter((name) => name !== undefined);
-  return createUpstreamHandler({
-    exchange: exchanges.at(target.baseUrl),
-    localHeaders: names.filter((name) => name !== undefined),
-    timeoutMs: survey.text.timeoutMs.value,
-    wholeBodies,
-    address(request, path) {
-      const use = useOf(request);
-      const { url } = addressPost(target, { path, use, body: {} });
-      const headers = { ...target.headers, ...keyHeaders(target, use) };
-      // The version that the caller speaks, under the name that upstream knows.
-      const spoken = versionNames.map((name) => request.headers[name]).find((value) => typeof value === 'string');
-      const versionName = target.headerNames.version;
-      if (typeof spoken === 'string' && versionName in headers) headers[versionName] = spoken;
-      return { url, headers, ownHeaders: target.headers };
-    },
-  });
-}
-
-/** The key of a caller says which form of the specification it means, where the path does not. */
-function useOf({ format, route, keyForm }: GatewayRequest): AuthUse {
-  if (format.name === 'completions') return 'completions';
-  const isMessages = format.name === 'messages' && (!route || route.handle !== undefined || route.batch !== undefined);
-  if (isMessages || (keyForm === 'x-api-key' && !route?.handle)) return 'messages';
-  return keyForm === 'bearer' ? 'image' : 'text';
 }

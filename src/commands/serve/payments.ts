@@ -1,0 +1,162 @@
+import { PassThrough, Readable } from 'node:stream';
+import type { PaidEnd, Payment } from '../../client/payment.ts';
+import { readReply } from '../../client/read-reply.ts';
+import { outcomeOf } from '../../client/send.ts';
+import type { Body } from '../../body.ts';
+import { GatewayError, messageOf } from '../../errors.ts';
+import { failureOf } from '../../formats/failure.ts';
+import { type FormatName, formatOfPath, loadFormat } from '../../formats/format.ts';
+import { spoolForm } from '../../gateway/batches/form.ts';
+import { Problem } from '../../gateway/problem.ts';
+import type { GatewayRequest } from '../../gateway/types.ts';
+import type { UpstreamOptions } from '../../gateway/upstream.ts';
+import { createEmptyStore } from '../../images/store.ts';
+import { parseObject } from '../../json.ts';
+import type { Context } from '../../cli/context.ts';
+import { openBudget, type OpenBudget, payFrom, type Tag } from '../../cli/run/budget.ts';
+import type { SettingsSurvey } from '../../settings/types.ts';
+import type { HttpReply } from '../../transport/types.ts';
+
+/** A request whose cost counts in a budget. */
+interface PaidRequest {
+  format: FormatName;
+  model: string;
+  body: Body;
+}
+
+/** Pays for the requests that are passed on. */
+export interface Pays {
+  /** For a gateway, by its settings. */
+  of(settings: SettingsSurvey): UpstreamOptions['pay'];
+  /** Waits for what is still being written down. */
+  written(): Promise<void>;
+}
+
+/** Opens the budgets of gateways. */
+export async function payForPassed(
+  gateways: readonly SettingsSurvey[],
+  tags: readonly Tag[] | undefined,
+  context: Context,
+): Promise<Pays> {
+  const pending = new Set<Promise<void>>();
+  const end = async (payment: Payment, ended: Promise<PaidEnd>): Promise<void> => {
+    const written = ended.then((known) => payment.end(known)).finally(() => pending.delete(written));
+    pending.add(written);
+    return written;
+  };
+  const pays = new Map<SettingsSurvey, UpstreamOptions['pay']>();
+  for (const settings of gateways) {
+    // The reply tells the lane.
+    const lane = { ...settings.lane, value: 'live' as const };
+    const budget = await openBudget({ ...settings, lane }, tags, context);
+    if (budget !== undefined) pays.set(settings, payFor(budget, end));
+  }
+  return { of: (settings) => pays.get(settings), written: async () => void (await Promise.all(pending)) };
+}
+
+type End = (payment: Payment, ended: Promise<PaidEnd>) => Promise<void>;
+
+function payFor(budget: OpenBudget, end: End): UpstreamOptions['pay'] {
+  return async (asked, bytes) => {
+    const paid = await paidRequest(asked, bytes, budget);
+    if (paid === undefined) return undefined;
+    const { format, model, body } = paid;
+    const ofFormat = { ...budget, format: { ...budget.format, value: format } };
+    const payment = payFrom(ofFormat, { post: { format, body }, model });
+    return {
+      reserve: (signal) => reserve(payment, signal),
+      fail: (error) => payment.end({ error }),
+      watch: (reply) => watch(reply, asked, paid, (ended) => end(payment, ended)),
+    };
+  };
+}
+
+/** Throws Problem 402 where the budget says no: clients do not retry that. */
+async function reserve(payment: Payment, signal: AbortSignal): Promise<void> {
+  await payment.reserve(signal).catch((error: unknown) => {
+    if (!(error instanceof GatewayError) || signal.aborted) throw error;
+    throw notPaid(messageOf(error), error.class === 'not-written' ? 500 : 402);
+  });
+}
+
+function notPaid(message: string, code = 402): Problem {
+  return new Problem(code, message, { status: 'RESOURCE_EXHAUSTED', headers: { 'x-should-retry': 'false' } });
+}
+
+const freeMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE']);
+const freePaths =
+  /^\/(?:v1\/messages\/count_tokens|v1(?:beta)?\/models\/[^/]+:countTokens|(?:upload\/)?v1(?:beta)?\/files|v1\/batches\/[^/]+\/cancel|v1\/messages\/batches\/[^/]+\/cancel|v1beta\/batches\/[^/]+:cancel)$/;
+
+/** What a request asks for; undefined if it costs nothing. Throws Problem for one whose cost cannot be counted. */
+async function paidRequest(
+  asked: GatewayRequest,
+  bytes: Buffer,
+  { setting }: OpenBudget,
+): Promise<PaidRequest | undefined> {
+  const { method, target } = asked;
+  const { pathname } = new URL(target, 'http://localhost');
+  if (freeMethods.has(method) || freePaths.test(pathname)) return undefined;
+  const uncounted = (why: string): Problem => notPaid(`${why} cannot be counted in the budget ${setting.place}`);
+  const format = formatOfPath(pathname);
+  if (format === undefined || method !== 'POST') throw uncounted(`the cost of ${method} ${pathname.slice(0, 200)}`);
+  const body = await bodyIn(asked, bytes);
+  const [, named] = /\/models\/([^/:]+):/.exec(pathname) ?? [];
+  const model = named === undefined ? body['model'] : decodeURIComponent(named);
+  if (typeof model !== 'string') throw uncounted('a request that names no model');
+  return { format, model, body };
+}
+
+/** The fields of a request. Of a form, those that decide its cost. */
+async function bodyIn({ headers }: GatewayRequest, bytes: Buffer): Promise<Body> {
+  const type = headers['content-type'] ?? '';
+  if (!/^multipart\/form-data/i.test(type)) return parseObject(bytes.toString()) as Body;
+  const { fields, spool } = await spoolForm(Readable.from([bytes]), type, bytes.length);
+  spool.close();
+  return { ...fields, n: Number(fields['n'] ?? 1) };
+}
+
+/** Passes a reply on, and reads meanwhile what it cost. The end of the reply waits until that is written down. */
+function watch(
+  reply: HttpReply,
+  asked: GatewayRequest,
+  paid: PaidRequest,
+  end: (ended: Promise<PaidEnd>) => Promise<void>,
+): HttpReply {
+  const { status, headers } = reply;
+  const { format } = paid;
+  if (status < 200 || status > 299) {
+    void end(Promise.resolve({ error: failureOf({ status, headers, body: '', format }) }));
+    return reply;
+  }
+  const copy = new PassThrough();
+  const stop = (): void => void copy.end();
+  asked.left.signal.addEventListener('abort', stop, { once: true });
+  const written = end(readEnd({ ...reply, body: copy }, paid));
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const chunk of reply.body) {
+        // The bytes of a chunk can be used again for the next.
+        if (copy.writable) copy.write(Buffer.from(chunk));
+        yield chunk;
+      }
+    } catch (error) {
+      copy.destroy(error as Error);
+      throw error;
+    } finally {
+      stop();
+      await written;
+    }
+  }
+  return { ...reply, body: chunks() };
+}
+
+async function readEnd(reply: HttpReply, { format, model, body }: PaidRequest): Promise<PaidEnd> {
+  const known = await loadFormat(format);
+  const reading = { store: createEmptyStore(), model, candidates: known.limits(body).candidates };
+  try {
+    const answer = await outcomeOf(readReply(reply, reading, known));
+    return { answer: { ...answer, attempts: 1, isRecorded: reply.recordedAt !== undefined } };
+  } catch (error) {
+    return { error };
+  }
+}

@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { decode } from 'fast-png';
 import { expect, test } from 'vitest';
 import { readme } from './helpers/readme.ts';
+import { scratchFolder } from './helpers/scratch.ts';
 import { shell } from './helpers/spawn.ts';
 
 /** Every `$ gateway-cli …` of a console block with the output that the README shows below it. */
@@ -48,4 +49,15 @@ test('the table of ten rows becomes a table of results whose costs add up to the
   const sum = rows.reduce((all, row) => all + BigInt((row['cost.amount'] ?? '').replace('.', '').padEnd(8, '0')), 0n);
   const bill = /^cost: 0\.(\d+) USD$/m.exec(ran.stderr)?.[1] ?? '';
   expect(BigInt(bill.padEnd(7, '0'))).toBe(sum);
+});
+
+test('the script and the command that tests it meet two failures, and the picture is made', async () => {
+  const bare = (text: string): string => text.replaceAll('gateway-cli ', 'node $BIN ');
+  const [, script = ''] = /```sh\n([^`]*case \$\?[^`]*)```/.exec(readme) ?? [];
+  const [, command = ''] = /`(gateway-cli serve -- [^`]*script\.sh)`/.exec(readme) ?? [];
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'script.sh'), `#!/bin/sh\n${bare(script)}`, { mode: 0o700 });
+  const ran = await shell(bare(command), { cwd });
+  expect(ran).toMatchObject({ code: 0, stdout: 'hero.png\ndone\n' });
+  expect(ran.stderr.match(/^POST \S+ \d+/gm)?.map((line) => line.slice(-3))).toEqual(['503', '503', '200']);
 });

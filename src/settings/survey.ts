@@ -48,6 +48,21 @@ export function settingRows(place: SurveyPlace, which: 'all' | 'used' = 'all'): 
   });
 }
 
+/** The prices of all models, and of each, as JSON: what `config set prices` and `config set prices.<model>` take. */
+export function priceRows(place: SurveyPlace): SettingRow[] {
+  return merged(Object.values(surveyUses(place)), ({ prices }) => {
+    const models = Object.entries(prices);
+    const [first] = Object.values(prices);
+    if (first === undefined) return [];
+    const all = Object.fromEntries(models.map(([model, { value }]) => [model, value]));
+    const from = [...new Set(models.map(([, price]) => price.from))].join(', ');
+    return [
+      { ...first, from, key: 'prices', value: JSON.stringify(all) },
+      ...models.map(([model, price]) => ({ ...price, key: `prices.${model}`, value: JSON.stringify(price.value) })),
+    ];
+  });
+}
+
 function isOfAllUses(name: SettingName): boolean {
   const { fields, uses }: Row = settings[name];
   return fields === undefined && uses === undefined;

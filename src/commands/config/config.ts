@@ -4,7 +4,7 @@ import { services, usesOf } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
 import { closest } from '../../closest.ts';
 import { configPath, namesIn, readConfig, serviceOfProfile, withNameFor } from '../../settings/config-file.ts';
-import { rowName, type SettingRow, settingRows } from '../../settings/survey.ts';
+import { priceRows, rowName, type SettingRow, settingRows, type SurveyPlace } from '../../settings/survey.ts';
 import { type Config, type LoadedConfig, type Profile, type Use, useNames } from '../../settings/types.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../cli/context.ts';
@@ -203,16 +203,27 @@ export function configGetCommand(command: Command): Action {
   setExamples(command, ['gateway-cli config get baseUrl', 'gateway-cli config get models.image --profile work']);
   setNotes(command, [`Keys: ${keysText}`]);
   return async (context, [key = '']) => {
+    const { io, root, report } = context;
     const opened = await openConfig(context);
-    requireKey(key);
+    const isOfPrices = requireKey(key).kind === 'prices';
     const name = key.startsWith('headers.') ? key.toLowerCase() : key;
-    const rows = rowsOf(context, opened.loaded).filter((row) => row.key === name);
+    const known = isOfPrices ? priceRows(placeOf(context, opened.loaded)) : rowsOf(context, opened.loaded);
+    const rows = known.filter((row) => row.key === name);
     const [found] = rows;
     if (found?.uses !== undefined) throw differsByUse(rows, opened);
-    if (found === undefined) throw usageError(`${key} is not set`, `set it: ${settingCommand(key)}`);
-    if (context.root.json) context.report.own = configDocument(opened, { key, value: found.value, from: found.from });
-    else await context.io.stdout.write(`${String(found.value)}\n`);
+    if (found === undefined) throw notInUse(key, opened);
+    if (!root.json) return io.stdout.write(`${String(found.value)}\n`);
+    const value: unknown = isOfPrices ? JSON.parse(String(found.value)) : found.value;
+    report.own = configDocument(opened, { key, value, from: found.from });
   };
+}
+
+/** The error for a key without a value that counts: a profile can have one, and an address that it does not go to. */
+function notInUse(key: string, { loaded, profile }: Opened): Error {
+  const own = typeof profile === 'string' ? loaded.config.profiles[profile] : undefined;
+  if (own && Object.hasOwn(own, key))
+    return usageError(`${key} is in profile ${profile}, and no command uses it`, 'to see why: gateway-cli doctor');
+  return usageError(`${key} is not set`, `set it: ${settingCommand(key)}`);
 }
 
 function differsByUse(rows: readonly SettingRow[], { profile }: Opened): Error {
@@ -222,6 +233,10 @@ function differsByUse(rows: readonly SettingRow[], { profile }: Opened): Error {
   return usageError(`uses differ: ${values.join('; ')}`, hint === '' ? undefined : `say which: ${hint}`);
 }
 
-function rowsOf({ io, root }: Context, config: LoadedConfig, which?: 'all' | 'used'): SettingRow[] {
-  return settingRows({ flags: { profile: root.profile }, env: io.env, config }, which);
+function rowsOf(context: Context, config: LoadedConfig, which?: 'all' | 'used'): SettingRow[] {
+  return settingRows(placeOf(context, config), which);
+}
+
+function placeOf({ io, root }: Context, config: LoadedConfig): SurveyPlace {
+  return { flags: { profile: root.profile }, env: io.env, config };
 }

@@ -124,6 +124,14 @@ test('a key that is not there is set as a key is', async () => {
   );
 });
 
+test('a key of a profile without a base URL is not said to be unset', async () => {
+  const ran = await place({ profiles: { default: { apiKey: canaryKey } } }).cli(['config', 'get', 'apiKey']);
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toMatch(
+    /apiKey is in profile default, and no command uses it\n {2}to see why: gateway-cli doctor\n$/,
+  );
+});
+
 test('list shows every setting with its origin and no key; get shows one', async () => {
   const { cli, file } = place(work);
   const env = { GATEWAY_MODEL: 'from-env' };

@@ -45,6 +45,27 @@ test('prices of the file, of the profile and of the flag are one table, in which
   expect((await cli(['config', 'get', 'prices.b.input'])).stdout).toBe('1\n');
 });
 
+test('get prints the prices of a model, or of all, as set takes them', async () => {
+  const { cli, file } = place({ prices: { a: { input: 1 } }, profiles: {} });
+  await cli(['config', 'set', 'prices.g-2.5.input', '0.30']);
+  const all = '{"a":{"input":1},"g-2.5":{"input":"0.30"}}';
+  expect(await cli(['config', 'get', 'prices'])).toMatchObject({ code: 0, stdout: `${all}\n`, stderr: '' });
+  expect((await cli(['config', 'get', 'prices.g-2.5'])).stdout).toBe('{"input":"0.30"}\n');
+  const document = await cli(['config', 'get', 'prices', '--json']);
+  expect(JSON.parse(document.stdout)).toMatchObject({
+    key: 'prices',
+    value: JSON.parse(all),
+    from: `config ${file}, profile default (${file})`,
+  });
+  const none = await cli(['config', 'get', 'prices.b']);
+  expect(none).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('prices.b is not set') });
+  const differing = place({
+    profile: { text: 't', chat: 'c' },
+    profiles: { t: { prices: { m: { input: 1 } } }, c: { prices: { m: { input: 2 } } } },
+  });
+  expect((await differing.cli(['config', 'get', 'prices.m'])).stderr).toContain('prices.m of chat is {"input":2}');
+});
+
 test('a service tier has a factor or amounts of its own, and a model several prices by date', async () => {
   const { cli, config } = place({ profiles: {} });
   await cli(['config', 'set', 'prices.g-2.5.flex', '0.5']);

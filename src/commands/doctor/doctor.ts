@@ -7,7 +7,9 @@ import { transportOptions } from '../../cli/run/transports.ts';
 import { GatewayError, outcomes } from '../../errors.ts';
 import { type SettingRow, rowName } from '../../settings/survey.ts';
 import { type Use, useNames } from '../../settings/types.ts';
+import { breakLines } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
+import type { Output } from '../../terminal/io.ts';
 import { runtime } from '../../terminal/runtime.ts';
 import { createStyle, type Style } from '../../terminal/output.ts';
 import {
@@ -64,7 +66,8 @@ async function runDoctor(flags: Flags, context: Context): Promise<void> {
   }
   progress.stop();
   const style = createStyle({ env: io.env, isTTY: io.stdout.isTTY, color: root.color });
-  if (!root.json) for (const check of worstFirst(checks)) await io.stdout.write(await formatCheck(check, style));
+  if (!root.json)
+    for (const check of worstFirst(checks)) await io.stdout.write(await formatCheck(check, style, io.stdout));
   const failed = checks.filter(({ state }) => state === 'failed');
   const first = failed[0];
   const exitCode = first ? outcomes[first.class ?? 'internal'].code : 0;
@@ -136,11 +139,15 @@ async function* examineGateway(examined: Examined & { flags: Flags }): AsyncGene
 }
 
 const marks = { ok: 'ok      ', warning: 'warning ', failed: 'FAILED  ', skipped: 'skipped ' } as const;
+/** The columns of a mark and a name. */
+const indent = 26;
 
-/** `ok      dns        …`, and what to type on lines of its own. */
-async function formatCheck({ name, profile, state, text, fix }: Check, style: Style): Promise<string> {
+/** `ok      dns        …`, and what to type on lines of its own. A terminal gets whole words. */
+async function formatCheck({ name, profile, state, text, fix }: Check, style: Style, stdout: Output): Promise<string> {
   const dress = { ok: style.success, warning: style.warning, failed: style.failure, skipped: style.faint }[state];
   const said = profile === undefined ? text : `${profile}: ${text}`;
-  const fixes = fix === undefined ? [] : fix.split('\n').map((line) => `${' '.repeat(26)}${escapeLine(line)}\n`);
-  return [`${await dress(marks[state])}${name.padEnd(18)}${escapeLine(said)}\n`, ...fixes].join('');
+  const fixes = fix === undefined ? [] : fix.split('\n');
+  const lines = [said, ...fixes].map((line) => `${' '.repeat(indent)}${escapeLine(line)}`).join('\n');
+  const shown = stdout.isTTY ? breakLines(lines, stdout.columns) : lines;
+  return `${await dress(marks[state])}${name.padEnd(18)}${shown.slice(indent)}\n`;
 }

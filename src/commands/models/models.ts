@@ -4,7 +4,7 @@ import { connectionFlags } from '../../cli/flags/shared.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
 import { keepModels, type ListOwner } from '../../settings/kept-models.ts';
-import { asColumn } from '../../terminal/break-lines.ts';
+import { asColumn, cutToColumns } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { type AuthForms, type Connection, openConnection } from '../../cli/run/connection.ts';
 import { type ModelList, readModelList, type ListedModel } from '../../client/model-list.ts';
@@ -78,21 +78,21 @@ async function cacheNames(lists: readonly FoundList[], { io, ui }: Context): Pro
 }
 
 async function print(models: readonly FoundModel[], { io }: Context): Promise<void> {
-  const { isTTY } = io.stdout;
-  const columns = [
-    models.map(({ id }) => escapeLine(id)),
+  const names = models.map(({ id }) => escapeLine(id));
+  const { isTTY, columns } = io.stdout;
+  if (!isTTY) return io.stdout.write(names.map((name) => `${name}\n`).join(''));
+  const table = [
+    names,
     models.map(({ formats }) => formats.join(', ')),
     models.map(({ title = '' }) => escapeLine(title)),
     models.map(({ operations = [] }) => escapeLine(operations.join(', '))),
   ].map(asColumn);
-  const lines = models.map(({ id }, row) =>
-    isTTY
-      ? columns
-          .map((column) => column[row])
-          .join('  ')
-          .trimEnd()
-      : escapeLine(id),
-  );
+  const lines = names.map((name, row) => {
+    const line = table.map((column) => column[row]).join('  ');
+    const cut = cutToColumns(line.trimEnd(), columns);
+    // A name is there to be copied, so it stays whole.
+    return cut.startsWith(name) ? cut : name;
+  });
   await io.stdout.write(lines.map((line) => `${line}\n`).join(''));
 }
 

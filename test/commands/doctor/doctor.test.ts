@@ -173,6 +173,19 @@ test('the last line of a failure is what to type', async ({ server, cli }) => {
   expect(unset.stderr).toMatch(/to try it without a gateway: gateway-cli text --offline 'Hello'\n$/);
 });
 
+test('a terminal gets whole words below each other, and commands in one piece', async () => {
+  const ran = await run(['doctor'], { tty: { stdout: true }, columns: 60, env: { NO_COLOR: '1' } });
+  const [first, ...more] = ran.stdout.split('\n');
+  expect(first).toBe('FAILED  base URL          no base URL is set');
+  expect(more.slice(0, 4)).toEqual([
+    '                          set the key of a service:',
+    '                            GEMINI_API_KEY,',
+    '                            ANTHROPIC_API_KEY,',
+    '                            OPENAI_API_KEY or',
+  ]);
+  expect(ran.stdout).toContain("\n                            gateway-cli text --offline 'Hello'\n");
+});
+
 test('--live leaves out the format that the service does not have', async ({ server, cli }) => {
   server.reply(head());
   server.reply({ status: 400, body: { error: { message: 'API key not valid' } } });

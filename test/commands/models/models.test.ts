@@ -82,6 +82,19 @@ test('prints a table on a terminal, and filters names and titles', async ({ serv
   );
 });
 
+test('a line of the table is cut to the terminal, and a name never', async ({ server, cli }) => {
+  server.reply({ body: `{"models":[${flash},${pro}]}` });
+  server.reply(notFound);
+  const ran = await cli(['models'], { tty: { stdout: true }, columns: 50 });
+  expect(ran.stdout).toBe(
+    'gemini-2.5-flash  content  Gemini 2.5 Flash  gene…\ngemini-2.5-pro    content                    gene…\n',
+  );
+  server.reply({ body: `{"models":[${flash}]}` });
+  server.reply(notFound);
+  const narrow = await cli(['models'], { tty: { stdout: true }, columns: 10 });
+  expect(narrow.stdout).toBe('gemini-2.5-flash\n');
+});
+
 test('one list is enough, with a warning about the other', async ({ server, cli }) => {
   server.reply({ status: 401, body: '{"error":{"code":401,"message":"no","status":"UNAUTHENTICATED"}}' });
   server.reply({ body: `{"data":[${claude}],"has_more":false}` });

@@ -248,16 +248,22 @@ export function namesIn(config: Config): string {
   return names.length === 0 ? 'there are none yet' : `there are: ${names.join(', ')}`;
 }
 
+/** What makes a profile that does not exist. */
+export function wayToMake(name: string): string {
+  return `make it: gateway-cli config init --profile ${profileNameForm.test(name) ? name : '<name>'}`;
+}
+
 /** The error for a profile that does not exist, with those that do; `from` says what named it. */
 export function unknownProfile({ value, from, origin }: Sourced<string>, loaded: LoadedConfig): Error {
   const { path, config, exists } = loaded;
   if (/^https?:\/\//i.test(value) && URL.canParse(value)) return urlAsProfile(new URL(value), from);
   const wanted = JSON.stringify(value.slice(0, 64));
-  if (!exists) return usageError(`no profile ${wanted} (${from}): there is no ${path}`, 'gateway-cli config init');
+  const make = wayToMake(value);
+  if (!exists) return usageError(`no profile ${wanted} (${from}): there is no ${path}`, make);
   const near = closest(value, Object.keys(config.profiles));
   const flag = origin.kind === 'flag' ? origin.name : '--profile';
   const meant = origin.kind === 'job' ? `"profile":"${near}"` : `${flag} ${near}`;
-  const hint = near === undefined ? `gateway-cli config list` : `did you mean ${meant}?`;
+  const hint = near === undefined ? make : `did you mean ${meant}?`;
   return usageError(`no profile ${wanted} (${from}) in ${path}; ${namesIn(config)}`, hint);
 }
 

@@ -114,19 +114,19 @@ describe('resolveSettings refuses', () => {
       'a profile where the config has none',
       { flags: { profile: 'work' }, config: { ...twoProfiles, config: parseConfig('{"profiles":{}}', path) } },
       'there are none yet',
-      'config list',
+      'make it: gateway-cli config init --profile work',
     ],
     [
       'a profile without a config',
       { env: { GATEWAY_PROFILE: 'work' } },
       `no profile "work" (environment GATEWAY_PROFILE): there is no ${path}`,
-      'config init',
+      'make it: gateway-cli config init --profile work',
     ],
     [
       'a profile of the prototype',
       { flags: { profile: '__proto__' }, config: twoProfiles },
       'no profile "__proto__"',
-      'config list',
+      'make it: gateway-cli config init --profile <name>',
     ],
     ['an empty flag', { env, flags: { model: '' } }, '--model is empty', '--model'],
     [

@@ -3,7 +3,14 @@ import { usageError } from '../../errors.ts';
 import { services, usesOf } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
 import { closest } from '../../closest.ts';
-import { configPath, namesIn, readConfig, serviceOfProfile, withNameFor } from '../../settings/config-file.ts';
+import {
+  configPath,
+  namesIn,
+  readConfig,
+  serviceOfProfile,
+  wayToMake,
+  withNameFor,
+} from '../../settings/config-file.ts';
 import { priceRows, rowName, type SettingRow, settingRows, type SurveyPlace } from '../../settings/survey.ts';
 import { type Config, type LoadedConfig, type Profile, type Use, useNames } from '../../settings/types.ts';
 import { escapeLine } from '../../terminal/escape.ts';
@@ -132,8 +139,7 @@ function withProfileInUse({ config, path }: LoadedConfig, name: string, uses: re
   const profile = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined;
   if (profile === undefined) {
     const near = closest(name, Object.keys(config.profiles));
-    const make = `make it: gateway-cli config init --profile ${/^[\w.-]{1,64}$/.test(name) ? name : '<name>'}`;
-    const hint = near === undefined ? make : `did you mean: gateway-cli config use ${near}`;
+    const hint = near === undefined ? wayToMake(name) : `did you mean: gateway-cli config use ${near}`;
     throw usageError(`there is no profile ${quote(name)} in ${path}; ${namesIn(config)}`, hint);
   }
   if (uses === undefined) return { ...config, profile: name };

@@ -155,6 +155,7 @@ const advice = {
 
   // The network.
   network: 'check the network, the base URL and the proxy variables',
+  'nothing-listens': 'start the server on this machine, or check the port in the base URL',
   'host-name': 'check the host name in the base URL',
   'no-http': 'check the base URL and its port; if it speaks TLS, the base URL begins with https://',
   'port-speaks-http': 'that port may speak http://, not https://',
@@ -241,7 +242,7 @@ const advice = {
   help: ({ value }) => `see: ${value} --help`,
   'help-not-flag': ({ value }) => `for the help: ${value} --help`,
   meant: ({ value }) => `did you mean: ${value}`,
-  'ask-model': ({ value }) => `to ask a model: ${value}`,
+  'ask-model': ({ value }) => `to send it as a prompt: ${value}`,
   'no-command': 'choose one from the list above',
   'command-first': ({ value }) => `a command comes first: ${value}`,
   'flag-first': ({ value }) => `put it behind: ${value}`,

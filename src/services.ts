@@ -34,10 +34,7 @@ export interface Service {
   keyVariables: readonly string[];
   /** Where a person makes a key. */
   keyPage: string | undefined;
-  /**
-   * A current model of each use, which hints and the README recommend: the vendor's own moving alias where there is one. It is
-   * never asked without being named.
-   */
+  /** The model of each use that is asked if none is named: the vendor's own moving alias where there is one. */
   models: Readonly<Partial<Record<Use, string>>>;
 }
 

@@ -1,5 +1,6 @@
 import type { Reason } from '../advice.ts';
 import { codeOf, type ErrorDetails, GatewayError, messageOf, settingError } from '../errors.ts';
+import { isLoopback } from './request.ts';
 
 /** A connection that this program closed; the message says why. */
 export class ConnectionEnd extends Error {}
@@ -28,7 +29,7 @@ export function networkError(error: unknown, phase: Phase, host: string): Gatewa
   if (code === 'UND_ERR_INVALID_ARG') return invalidRequest(error);
   if (phase === 'connecting' || isRefusedHandshake(code)) {
     const what = `cannot connect to ${host}: ${describeCause(error, host)}`;
-    return new GatewayError('not-sent', what, { ...connectAdvice(error, code), sent: 'no', cause: error });
+    return new GatewayError('not-sent', what, { ...connectAdvice(error, code, host), sent: 'no', cause: error });
   }
   // Before the head is complete, undici reports contradicting lengths with the code of a body that is too short.
   if (isOtherProtocol(error, code) || (phase === 'waiting' && code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')) {
@@ -70,13 +71,14 @@ function invalidRequest(error: unknown): GatewayError {
       });
 }
 
-function connectAdvice(error: unknown, code: string): Pick<ErrorDetails, 'reason' | 'retryable'> {
+function connectAdvice(error: unknown, code: string, host: string): Pick<ErrorDetails, 'reason' | 'retryable'> {
   if (isTrustCode(code)) return { reason: trustReason(code), retryable: false };
   if (isOutOfMemory(error, code)) return { reason: 'memory', retryable: false };
   if (code === 'ENOTFOUND') return { reason: 'host-name', retryable: false };
   // This program closed the connection.
   if (code === 'UND_ERR_DESTROYED') return { retryable: false };
-  return { reason: 'network', retryable: true };
+  const isClosedHere = code === 'ECONNREFUSED' && isLoopback(new URL(`http://${host}`));
+  return { reason: isClosedHere ? 'nothing-listens' : 'network', retryable: true };
 }
 
 /** Of the system, or of V8: buffers, and the 10 GB of address space that WebAssembly reserves. */

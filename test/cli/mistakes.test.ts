@@ -4,7 +4,7 @@ import { canaryKey } from '../helpers/with-server.ts';
 
 /** Nothing of this is ever sent: no port is listened to. */
 test.each([
-  ['its way', ['three cats'], 'unknown command', "to ask a model: gateway-cli text 'three cats'"],
+  ['its way', ['three cats'], 'unknown command', "to send it as a prompt: gateway-cli text 'three cats'"],
   ['a prompt without quotes', ['three', 'cats'], "unknown command 'three'", 'gateway-cli text three cats'],
   ['a prompt before a flag', ['three cats', '--offline'], "command 'three cats'", "gateway-cli text 'three cats'"],
   ['a prompt behind a flag', ['--offline', 'three cats'], '--offline before the command', 'gateway-cli text --offline'],

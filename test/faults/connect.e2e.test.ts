@@ -24,6 +24,7 @@ function resolving(addresses: readonly string[], ...options: string[]): Record<s
 test.each([
   ['DNS fails', 'http://nope.invalid --allow-http', 'nope.invalid'],
   ['refused', 'http://127.0.0.1:1', 'ECONNREFUSED'],
+  ['refused by this machine', 'http://[::1]:1', 'start the server on this machine, or check the port in the base URL'],
 ])('%s: exit 7, not sent, not billed', async (_name, url, what) => {
   const ran = await bash(`$CLI text x --json --retries 0 --base-url ${url}`, nowhere);
   expect(ran.code).toBe(7);

@@ -102,7 +102,7 @@ export function imageGenCommand(command: Command): Action {
   setExamples(command, [
     'gateway-cli image gen "a lighthouse at dusk" --aspect 16:9 -o dusk.png',
     'gateway-cli image gen -n 4 "tile pattern" -o tiles/',
-    "gateway-cli image gen --prompt-file prompt.txt -o 'out/{slug}-{n}.{ext}' --sidecar",
+    "gateway-cli image gen --prompt-file prompt.txt -o '{slug}-{n}.{ext}' --sidecar",
     'gateway-cli image gen "a cat" -o - | gateway-cli image edit -i - "make it gray" -o cat.png',
   ]);
   addFlags(command, 'Flags', { ...imageFlags, ...contentFlags });

@@ -33,7 +33,7 @@ export function textCommand(command: Command): Action {
     'gateway-cli text "three names for a lighthouse cat"',
     'gateway-cli text "summarise" < report.txt',
     'gateway-cli text --stream "a long story"',
-    'gateway-cli text --schema person.schema.json "Ada Lovelace" --json | jq .text',
+    'gateway-cli text --schema person.schema.json "Ada Lovelace" --field answer',
     'while read -r word; do gateway-cli text --no-stdin "define $word"; done < words.txt',
   ]);
   addFlags(command, 'Flags', { ...textFlags, ...advanced(answerFileFlags), ...contentFlags });

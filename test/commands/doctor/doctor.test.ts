@@ -225,7 +225,13 @@ test.each([
   ],
   ['plain http', { ...key, GATEWAY_BASE_URL: 'http://gateway.example' }, 2, { 'base URL': 'failed' }, 'https://'],
   ['a query', { ...key, GATEWAY_BASE_URL: 'https://gateway.example?a' }, 2, { 'base URL': 'failed' }, 'https://host'],
-  ['a closed port', { ...key, GATEWAY_BASE_URL: 'http://127.0.0.1:1' }, 7, { tcp: 'failed' }, 'check the network'],
+  [
+    'a closed port',
+    { ...key, GATEWAY_BASE_URL: 'http://127.0.0.1:1' },
+    7,
+    { tcp: 'failed' },
+    'start the server on this',
+  ],
   ['no such host', { ...key, GATEWAY_BASE_URL: 'https://gateway.invalid' }, 7, { dns: 'failed' }, ''],
   [
     'a bad proxy',

@@ -6,8 +6,8 @@ import type { Gate } from './retry.ts';
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
 /** Waits by a timer of Node, at most for its longest time. */
-export const sleepByTimer: Sleep = async (ms, signal) =>
-  void (await wait(Math.min(ms, longestTimerMs), undefined, { signal }));
+export const sleepByTimer: Sleep = (ms, signal) =>
+  wait(Math.min(ms, longestTimerMs), undefined, { signal }).catch(() => signal.throwIfAborted());
 
 export interface GateOptions {
   /** Monotonic clock in ms: the wall clock can jump. */

@@ -68,9 +68,7 @@ async function download(part: Part, info: BatchInfo, { run, spool }: { run: Lane
   const ids = [...state.index.ids()];
   const rows = new Map(part.rows.map((row) => [keyOf(part.mark, ids[row] ?? ''), row]));
   for (let tries = 1; ; tries++) {
-    const deadline = longDeadline(part.plan as PartPlan, run);
-    const end = (): void => deadline.abort(context.signal.reason);
-    context.signal.addEventListener('abort', end, { once: true });
+    const deadline = longDeadline(part.plan as PartPlan, run, context.signal);
     try {
       return await readResults(api.results(info, deadline), { rows, format, run, spool });
     } catch (error) {
@@ -78,7 +76,6 @@ async function download(part: Part, info: BatchInfo, { run, spool }: { run: Lane
       if (!isCut || tries === mostDownloads || context.signal.aborted) throw error;
       spool.places.clear();
     } finally {
-      context.signal.removeEventListener('abort', end);
       deadline.end();
     }
   }
@@ -206,7 +203,7 @@ async function joinJob(job: Job, { answer, bound, part, pending, run }: Join): P
   const outcome = await collector.send(attempt);
   if (outcome.state !== 'unsent') Object.assign(outcome.document, { durationMs: Math.max(0, now() - part.at) });
   const isOurs = outcome.state === 'unsent' || endSignals.has(outcome.error?.class);
-  if (batch.context.signal.aborted && isOurs) return;
+  if (isOurs) batch.context.signal.throwIfAborted();
   // A failure stays pending: it is thrown where all are waited for.
   const recorded = run.recordOutcome(attempt, outcome).then(() => void pending.delete(recorded));
   recorded.catch(() => undefined);

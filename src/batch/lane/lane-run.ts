@@ -22,7 +22,6 @@ export interface LaneRun {
   hooks: BatchHooks;
   step: Step | undefined;
   now: () => number;
-  startDeadline: () => Deadline;
   /** What the next request of `collector` is answered with. */
   answers: { next: Answered | GatewayError | undefined };
   /** Reads results as if they were replies. */
@@ -48,12 +47,15 @@ export async function apiOf(
   return { format, api: openBatchApi(format, (post, options) => connection.send(post, options), plan.use) };
 }
 
-/** An upload and a download can take long; a limit that was given counts. */
-export function longDeadline({ profile }: Pick<PartPlan, 'profile'>, { batch }: Pick<LaneRun, 'batch'>): Deadline {
+/** An upload, a download and a list with results can take long; a limit that was given counts. */
+export function longDeadline(
+  { profile }: Pick<PartPlan, 'profile'>,
+  { batch }: Pick<LaneRun, 'batch'>,
+  signal?: AbortSignal,
+): Deadline {
   const timeout = batch.plan.gateways.get(profile)?.settings.timeoutMs;
   const isGiven = timeout !== undefined && timeout.origin.kind !== 'default';
-  // Not ended by a signal: what is created is written down first.
-  return startDeadline(isGiven ? timeout.value : 3_600_000);
+  return startDeadline(isGiven ? timeout.value : 3_600_000, signal);
 }
 
 /** Writes records of parts into the journal, and applies them. Resolves when they are synced. */

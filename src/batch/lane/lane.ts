@@ -1,8 +1,8 @@
 import type { Answered } from '../../client/send.ts';
-import { startDeadline } from '../../client/deadline.ts';
 import { GatewayError } from '../../errors.ts';
 import { createGate, sleepByTimer } from '../../transport/gate.ts';
 import type { Recorder } from '../folder/recorder.ts';
+import { endSignals } from '../folder/results.ts';
 import { countOf } from '../report/summary.ts';
 import { countOutcomes } from '../run/progress.ts';
 import { checkAgain } from '../run/queue.ts';
@@ -11,15 +11,13 @@ import type { openCosts } from '../run/send.ts';
 import { createJobSender } from '../run/sender.ts';
 import type { Batch } from '../run/types.ts';
 import { collectPart } from './collect.ts';
-import { apiOf, type LaneRun } from './lane-run.ts';
+import { apiOf, type LaneRun, longDeadline, record } from './lane-run.ts';
 import { openParts, waitingRows } from './parts.ts';
+import { loseJobs } from './lose.ts';
 import { settlePart } from './settle.ts';
 import { recordCreated, submitJobs } from './submit.ts';
 import type { Part, PartPlan } from './types.ts';
 import { showWaiting } from './waiting.ts';
-
-/** A look at the service takes at most so many ms. */
-const lookMs = 120_000;
 
 interface LaneOptions extends Pick<LaneRun, 'batch' | 'connections' | 'hooks'> {
   recorder: Recorder;
@@ -30,7 +28,7 @@ interface LaneOptions extends Pick<LaneRun, 'batch' | 'connections' | 'hooks'> {
 export async function sendByBatches(options: LaneOptions): Promise<Stop | undefined> {
   const { batch, recorder, costs, hooks } = options;
   const { context, state, plan, builder } = batch;
-  const { io, signal } = context;
+  const { io } = context;
   const ends = countOutcomes(batch, costs);
   const answers: LaneRun['answers'] = { next: undefined };
   const common = {
@@ -48,7 +46,6 @@ export async function sendByBatches(options: LaneOptions): Promise<Stop | undefi
     collector: createJobSender({ ...common, check: (job) => builder.check(job, plan.origin) }),
     step: hooks.step,
     now: () => io.now(),
-    startDeadline: () => startDeadline(lookMs, signal),
     async recordOutcome(attempt, outcome) {
       ends.count(attempt, outcome);
       try {
@@ -75,14 +72,14 @@ async function answerWith(answers: LaneRun['answers']): Promise<Answered> {
 
 async function runLane(run: LaneRun): Promise<Stop | undefined> {
   const { batch } = run;
-  const { context, state, flags } = batch;
+  const { state, flags } = batch;
   try {
     await adoptParts(run);
     const stop = await submitJobs(run);
-    if (stop === 'signal') return stop;
-    return (await waitForParts(run)) ?? stop;
+    if (stop !== 'signal') await waitForParts(run);
+    return stop;
   } catch (error) {
-    if (context.signal.aborted && error === context.signal.reason) return 'signal';
+    if (error instanceof GatewayError && endSignals.has(error.class)) return 'signal';
     throw error;
   } finally {
     const parts = openParts(state);
@@ -126,26 +123,24 @@ function wasDropped({ step }: Part): boolean {
 const usualPollMs = 60_000;
 const firstPollMs = 5000;
 
-/** Polls slowly. Resolves with `signal` where that ended it. */
-async function waitForParts(run: LaneRun): Promise<Stop | undefined> {
+/** Polls slowly. */
+async function waitForParts(run: LaneRun): Promise<void> {
   const { batch } = run;
   const { signal } = batch.context;
   const most = batch.flags.poll ?? usualPollMs;
   const waiting = showWaiting(run);
-  const trouble = { since: undefined as number | undefined };
+  const watch: Watch = { run, waiting, since: undefined, missing: new Map(), failure: undefined };
   try {
     for (let pollMs = Math.min(firstPollMs, most); ; pollMs = Math.min(pollMs * 1.5, most)) {
       for (const part of openParts(batch.state)) {
         signal.throwIfAborted();
-        await lookAfter(part, { run, waiting, trouble });
+        await lookAfter(part, watch);
       }
-      if (openParts(batch.state).length === 0 || batch.flags.wait === false) return undefined;
+      if (batch.flags.wait === false && watch.failure !== undefined) throw watch.failure;
+      if (openParts(batch.state).length === 0 || batch.flags.wait === false) return;
       await waiting.tell();
       await sleepByTimer(pollMs, signal);
     }
-  } catch (error) {
-    if (signal.aborted) return 'signal';
-    throw error;
   } finally {
     waiting.stop();
   }
@@ -154,13 +149,19 @@ async function waitForParts(run: LaneRun): Promise<Stop | undefined> {
 interface Watch {
   run: LaneRun;
   waiting: ReturnType<typeof showWaiting>;
-  trouble: { since: number | undefined };
+  /** When the service could not be reached first, if it was not reached since. */
+  since: number | undefined;
+  /** The same for batches that are not found, by their marks. */
+  missing: Map<string, number>;
+  /** Why a part could not be looked after. */
+  failure: GatewayError | undefined;
 }
 
-/** A service that cannot be reached for so many ms ends the wait. */
+/** A service that cannot be reached for so many ms ends the wait, and so does a batch that is not found for its jobs. */
 const mostTroubleMs = 3_600_000;
 
-async function lookAfter(part: Part, { run, waiting, trouble }: Watch): Promise<void> {
+async function lookAfter(part: Part, watch: Watch): Promise<void> {
+  const { run, waiting, missing } = watch;
   const { context } = run.batch;
   try {
     if (part.batch === undefined) {
@@ -169,20 +170,44 @@ async function lookAfter(part: Part, { run, waiting, trouble }: Watch): Promise<
       await recordCreated(found, part, run);
     }
     const { api } = await apiOf(part.plan as PartPlan, run);
-    const deadline = run.startDeadline();
+    const deadline = longDeadline(part.plan as PartPlan, run, context.signal);
     const info = await api.retrieve(part.batch as string, deadline).finally(() => deadline.end());
     run.step?.('part-polled', part.mark);
-    trouble.since = undefined;
+    watch.since = undefined;
     waiting.see(part, info);
-    if (info.hasEnded) await collectPart(part, info, run);
+    if (info.hasEnded) return await collectPart(part, info, run);
+    missing.delete(part.mark);
   } catch (error) {
-    if (context.signal.aborted || !isPassing(error)) throw error;
+    if (!isPassing(error)) throw error;
+    context.signal.throwIfAborted();
+    if (error.details.status === 404) return missPart(part, error, watch);
     const now = context.io.elapsed();
-    if (trouble.since === undefined) await context.ui.note(`${(error as GatewayError).message}; polling goes on`);
-    trouble.since ??= now;
-    if (now - trouble.since > mostTroubleMs || run.batch.flags.wait === false) throw error;
+    watch.failure ??= error;
+    if (watch.since === undefined) await context.ui.note(`${error.message}; polling goes on`);
+    watch.since ??= now;
+    if (now - watch.since > mostTroubleMs) throw error;
   }
 }
+
+/** A batch or its results can be missing right after their creation, and with another key. What stays away is lost. */
+async function missPart(part: Part, error: GatewayError, watch: Watch): Promise<void> {
+  const { run, missing } = watch;
+  const { io, ui } = run.batch.context;
+  const { mark, batch = '' } = part;
+  const now = io.elapsed();
+  const since = missing.get(mark);
+  watch.failure ??= error.but({ hint: `give the key with which it was submitted; without --no-wait, ${givesUp}` });
+  if (since === undefined) {
+    missing.set(mark, now);
+    await ui.note(`${batch} is not found at the service; polling goes on: ${givesUp}`);
+  } else if (now - since > mostTroubleMs) {
+    await ui.warn(`${batch} is not found at the service; its jobs may have been billed`);
+    await loseJobs(part, () => `its batch ${batch} is not found at the service`, run);
+    await record([{ type: 'part', mark, step: 'lost', at: run.now() }], run);
+  }
+}
+
+const givesUp = 'after 1 h its jobs are unknown, and their results lost';
 
 /** A batch is not found right after its creation, and a network or a service can be down for a while. */
 function isPassing(error: unknown): error is GatewayError {

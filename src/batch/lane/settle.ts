@@ -2,7 +2,7 @@ import { sleepByTimer } from '../../transport/gate.ts';
 import type { BatchInfo } from '../../formats/batch-types.ts';
 import { countOf } from '../report/summary.ts';
 import { findBatch, type Found } from './find.ts';
-import { apiOf, type LaneRun, record } from './lane-run.ts';
+import { apiOf, type LaneRun, longDeadline, record } from './lane-run.ts';
 import { loseJobs } from './lose.ts';
 import { openParts } from './parts.ts';
 import type { Part, PartPlan } from './types.ts';
@@ -42,7 +42,13 @@ export async function settlePart(part: Part, run: LaneRun): Promise<BatchInfo | 
 }
 
 async function look(part: Part, run: LaneRun): Promise<Found> {
-  const { api, format } = await apiOf(part.plan as PartPlan, run);
+  const plan = part.plan as PartPlan;
+  const { api, format } = await apiOf(plan, run);
   const known = new Set(openParts(run.batch.state).map(({ batch }) => batch));
-  return findBatch(part, { api, format, isKnown: (id) => known.has(id), startDeadline: run.startDeadline });
+  return findBatch(part, {
+    api,
+    format,
+    isKnown: (id) => known.has(id),
+    startDeadline: () => longDeadline(plan, run, run.batch.context.signal),
+  });
 }

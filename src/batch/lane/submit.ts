@@ -1,4 +1,4 @@
-import { mayExist } from '../../client/batch-api.ts';
+import { type BatchApi, mayExist, type SentFile } from '../../client/batch-api.ts';
 import type { BatchInfo } from '../../formats/batch-types.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import type { JobAttempt } from '../run/sender.ts';
@@ -110,17 +110,19 @@ async function submitCut({ cut, plan }: OpenCut, run: LaneRun): Promise<void> {
   const { format, api } = await apiOf(plan, run);
   const { file, isInline } = await cut.seal();
   const ready = jobs.map((job) => ({ type: 'ready' as const, ...job, part: mark, at: run.now() }));
-  const after = format.byFile === undefined ? await newestOf(api, run) : undefined;
+  const after = format.byFile === undefined ? await newestOf(api, plan, run) : undefined;
   await record(
     [...ready, { type: 'part', mark, step: 'planned', at: run.now(), plan: { ...plan, jobs: jobs.length, after } }],
     run,
   );
   run.step?.('part-planned', mark);
   const parts = { mark, model: plan.model, path: pathOf(plan.path) };
+  const uploaded = isInline ? undefined : await upload(api, file, { plan, run });
+  run.step?.('part-uploaded', mark);
+  run.batch.context.signal.throwIfAborted();
+  // No signal ends it: whether the batch was created must be known.
   const deadline = longDeadline(plan, run);
   try {
-    const uploaded = isInline ? undefined : await api.upload(file, deadline);
-    run.step?.('part-uploaded', mark);
     await record([{ type: 'part', mark, step: 'creating', at: run.now() }], run);
     run.step?.('part-creating', mark);
     const part = run.batch.state.parts.get(mark) as Part;
@@ -137,9 +139,18 @@ async function submitCut({ cut, plan }: OpenCut, run: LaneRun): Promise<void> {
   }
 }
 
+async function upload(
+  api: BatchApi,
+  file: SentFile,
+  { plan, run }: { plan: OpenCut['plan']; run: LaneRun },
+): Promise<string> {
+  const deadline = longDeadline(plan, run, run.batch.context.signal);
+  return api.upload(file, deadline).finally(() => deadline.end());
+}
+
 /** The newest batch of the service, so that the next one is found among those after it. */
-async function newestOf(api: Awaited<ReturnType<typeof apiOf>>['api'], run: LaneRun): Promise<string | undefined> {
-  const deadline = run.startDeadline();
+async function newestOf(api: BatchApi, plan: OpenCut['plan'], run: LaneRun): Promise<string | undefined> {
+  const deadline = longDeadline(plan, run, run.batch.context.signal);
   try {
     return (await api.page(deadline)).batches[0]?.id;
   } catch (error) {
@@ -157,7 +168,7 @@ async function afterFailure(error: unknown, part: Part, run: LaneRun): Promise<B
     await record([{ type: 'part', mark: part.mark, step: 'dropped', at: run.now() }], run);
     throw error;
   }
-  if (context.signal.aborted) throw error;
+  context.signal.throwIfAborted();
   await context.ui.note('the creation was not answered: looking for the batch at the service');
   const found = await settlePart(part, run);
   // It is not clear yet, or it is clear that the service cannot tell: its jobs are not sent again.

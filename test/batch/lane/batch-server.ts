@@ -9,7 +9,7 @@ export type ApiName = (typeof apiNames)[number];
 /** How one request of a batch ends at the server; by default with a text that repeats its prompt. */
 export type Ending = { text: string } | { error: string } | 'expired' | 'cancelled' | 'missing' | 'odd';
 
-type Fault = 'drop' | 'cut' | 'refuse' | 'limit' | 'busy' | 'busy-after' | 'garble' | 'not-found';
+type Fault = 'drop' | 'cut' | 'refuse' | 'limit' | 'busy' | 'busy-after' | 'garble' | 'hold' | 'not-found';
 
 export interface Entry {
   key: string;
@@ -36,7 +36,7 @@ export interface BatchServer {
   /** Looks until a batch has ended. */
   pollsToEnd: number;
   endingOf: (prompt: string) => Ending;
-  /** What happens to a request: `drop` does its work and breaks the connection, `refuse` answers 400, `limit` 429, `busy` 503, `busy-after` 503 once it is done, `garble` no JSON. */
+  /** What happens to a request: `drop` does its work and breaks the connection, `refuse` answers 400, `limit` 429, `busy` 503, `busy-after` 503 once it is done, `garble` no JSON, `hold` nothing. */
   fault: (kind: string, count: number) => Fault | undefined;
   /** Results that no job asked for, by their keys, and keys that come twice. */
   strangers: string[];
@@ -109,6 +109,7 @@ export async function startBatchServer(api: ApiName): Promise<BatchServer> {
     const acted: Reply = refused ? { status: refused, body: no } : act();
     const reply: Reply = fault === 'busy-after' ? { status: 503, body: no } : acted;
     for (const check of waiting) check();
+    if (fault === 'hold') return;
     if (fault === 'drop') return void request.socket.destroy();
     if (fault === 'garble') reply.body = '<html>';
     const text = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? {});

@@ -42,7 +42,7 @@ export const test = base.extend<{ open: (api: ApiName) => Promise<Lane> }>({
 });
 
 /** A clock on which the time until a batch that is not listed does not exist is over at the second look. */
-export function hurriedClock(): Pick<Io, 'elapsed' | 'after'> {
+export function hurriedClock(stepMs = 60_000): Pick<Io, 'elapsed' | 'after'> {
   let now = 0;
-  return { elapsed: () => (now += 60_000), after: () => () => undefined };
+  return { elapsed: () => (now += stepMs), after: () => () => undefined };
 }

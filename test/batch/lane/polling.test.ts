@@ -1,0 +1,41 @@
+import { expect } from 'vitest';
+import { manyJobs } from '../with-batch.ts';
+import { hurriedClock, test } from './with-lane.ts';
+
+test('a look at the service takes as long as --timeout allows', { timeout: 10_000 }, async ({ open }) => {
+  const { batch, folder, server } = await open('messages');
+  server.fault = (kind, count) => (kind === 'poll' && count === 1 ? 'hold' : undefined);
+  folder.jobs(...manyJobs(2));
+  const ran = await batch(['--timeout', '1s']);
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('no reply within 1 s; polling goes on')]);
+});
+
+test.for(['poll', 'results'])('jobs whose %s stays away with 404 become unknown', async (missing, { open }) => {
+  const { batch, folder, server } = await open('messages');
+  server.fault = (kind) => (kind === missing ? 'not-found' : undefined);
+  folder.jobs(...manyJobs(2));
+  const ran = await batch([], { clock: hurriedClock(1_000_000) });
+  expect(ran.code).toBe(13);
+  expect(ran.stderr).toContain('msgbatch_1 is not found at the service; polling goes on');
+  expect(ran.stderr).toContain('0 done, 2 unknown (may have been billed)');
+  expect(ran.stderr).toContain('--retry-unknown');
+  server.fault = () => undefined;
+  expect((await batch()).code).toBe(13);
+  expect(server.batches).toHaveLength(1);
+  expect((await batch(['--retry-unknown'])).code).toBe(0);
+});
+
+test('with --no-wait a batch that is not found fails the run, after the other batches were collected', async ({
+  open,
+}) => {
+  const { batch, folder, server } = await open('messages');
+  server.pollsToEnd = 1000;
+  folder.jobs(...manyJobs(2).map((job, at) => ({ ...job, model: `m${at}` })));
+  expect((await batch(['--no-wait'])).code).toBe(0);
+  server.pollsToEnd = 1;
+  server.fault = (kind, count) => (kind === 'poll' && count === 3 ? 'not-found' : undefined);
+  const ran = await batch(['--no-wait']);
+  expect([ran.code, ran.stderr]).toEqual([4, expect.stringContaining('the key with which it was submitted')]);
+  expect(folder.lines('summary.json')).toMatchObject([{ done: 1, submitted: 1 }]);
+  expect((await batch()).code).toBe(0);
+});

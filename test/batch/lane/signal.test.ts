@@ -1,0 +1,47 @@
+import { expect } from 'vitest';
+import { GatewayError } from '../../../src/errors.ts';
+import { manyJobs } from '../with-batch.ts';
+import { test } from './with-lane.ts';
+
+const interrupted = () => new GatewayError('interrupted', 'ended by SIGINT');
+
+test('Ctrl-C between two looks for a batch ends the run, and the next one looks again', async ({ open }) => {
+  const { batch, folder, server } = await open('completions');
+  server.fault = (kind) => (kind === 'create' ? 'busy' : undefined);
+  folder.jobs(...manyJobs(2));
+  const stop = new AbortController();
+  // Asked just before the wait.
+  const elapsed = (): number => {
+    if (server.requests.some((line) => line.startsWith('list'))) queueMicrotask(() => stop.abort(interrupted()));
+    return 0;
+  };
+  const ran = await batch([], { signal: stop.signal, clock: { elapsed, after: () => () => undefined } });
+  expect(ran.code).toBe(130);
+  expect(folder.lines('journal.jsonl').at(-1)).toMatchObject({ type: 'part', step: 'creating' });
+});
+
+test('Ctrl-C ends an upload, and no batch is created', { timeout: 10_000 }, async ({ open }) => {
+  const { batch, folder, server } = await open('completions');
+  server.fault = (kind, count) => (kind === 'upload' && count === 1 ? 'hold' : undefined);
+  folder.jobs(...manyJobs(2));
+  const stop = new AbortController();
+  const running = batch([], { signal: stop.signal });
+  await server.seen('upload');
+  stop.abort(interrupted());
+  expect((await running).code).toBe(130);
+  expect(folder.lines('summary.json')).toMatchObject([{ unknown: 0, pending: 2 }]);
+  expect((await batch()).code).toBe(0);
+  expect(server.batches).toHaveLength(1);
+});
+
+test('Ctrl-C during a creation waits for its answer', async ({ open }) => {
+  const { batch, folder, server } = await open('messages');
+  const stop = new AbortController();
+  server.fault = (kind) => {
+    if (kind === 'create') stop.abort(interrupted());
+    return undefined;
+  };
+  folder.jobs(...manyJobs(2));
+  expect((await batch([], { signal: stop.signal })).code).toBe(130);
+  expect(folder.lines('journal.jsonl').at(-1)).toMatchObject({ step: 'created', batch: 'msgbatch_1' });
+});

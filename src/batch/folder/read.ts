@@ -33,7 +33,8 @@ export async function readBatchFolder(
 }
 
 function hasOpenJobs({ index }: BatchState): boolean {
-  for (let row = 0; row < index.size; row++) if (index.stateOf(row) === 'sent') return true;
+  for (let row = 0; row < index.size; row++)
+    if (index.stateOf(row) === 'sent' || index.has(row, 'atService')) return true;
   return false;
 }
 

@@ -12,7 +12,8 @@ import { surveySettings } from '../../settings/resolve.ts';
 import type { SettingsSurvey } from '../../settings/types.ts';
 import { readBatchFolder } from '../folder/read.ts';
 import { countOf } from '../report/summary.ts';
-import { openParts } from './parts.ts';
+import { endSignals } from '../folder/results.ts';
+import { openParts, waitingRows } from './parts.ts';
 import type { Part, PartPlan } from './types.ts';
 
 const unused = new Set(['model', 'record', 'replay', 'maxAge']);
@@ -27,25 +28,40 @@ export function batchCancelCommand(command: Command): Action {
 }
 
 async function runCancel(outdir: string, flags: ConnectionFlags, context: Context): Promise<void> {
+  const { ui, io, report, root } = context;
   const { state } = await readBatchFolder(outdir, context);
   const cancelled: { batch: string; jobs: number }[] = [];
-  for (const part of openParts(state)) {
-    const jobs = part.rows.length;
+  let failure: GatewayError | undefined;
+  const open = openParts(state).filter((part) => waitingRows(part, state.index).length > 0);
+  for (const part of open) {
+    const jobs = waitingRows(part, state.index).length;
     if (part.batch === undefined) {
-      await context.ui.warn(
-        `${countOf(jobs, 'job')}: the creation of the batch is not answered yet; run the batch again`,
-      );
+      await ui.warn(`${countOf(jobs, 'job')}: the creation of the batch is not answered yet; run the batch again`);
       continue;
     }
-    await cancelPart(part, flags, context);
-    cancelled.push({ batch: part.batch, jobs });
+    const failed = await failureOf(cancelPart(part, flags, context));
+    failure ??= failed;
+    if (failed) await ui.warn(`${part.batch}: ${failed.message}`);
+    else cancelled.push({ batch: part.batch, jobs });
   }
-  context.report.own = { schema: 'gateway-cli/batch-cancel@1', ok: true, cancelled };
-  if (cancelled.length === 0) return context.ui.note(`no jobs of ${outdir} are at the service`);
-  if (!context.root.json)
+  report.own = { schema: 'gateway-cli/batch-cancel@1', ok: failure === undefined, cancelled };
+  if (open.length === 0) return ui.note(`no jobs of ${outdir} are at the service`);
+  if (!root.json)
     for (const { batch, jobs } of cancelled)
-      await context.io.stdout.write(`${batch}: ${countOf(jobs, 'job')}, cancelled as far as they are not done\n`);
-  await context.ui.note('what was done before is billed: the same batch command collects it');
+      await io.stdout.write(`${batch}: ${countOf(jobs, 'job')}, cancelled as far as they are not done\n`);
+  if (failure) throw failure;
+  await ui.note('what was done before is billed: the same batch command collects it');
+}
+
+/** The failure of one batch does not keep the others running; a signal ends all. */
+async function failureOf(cancelling: Promise<void>): Promise<GatewayError | undefined> {
+  try {
+    await cancelling;
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof GatewayError) || endSignals.has(error.class)) throw error;
+    return error;
+  }
 }
 
 async function cancelPart({ plan, batch = '' }: Part, flags: ConnectionFlags, context: Context): Promise<void> {

@@ -1,0 +1,34 @@
+import { expect } from 'vitest';
+import { run } from '../../helpers/run.ts';
+import { manyJobs } from '../with-batch.ts';
+import { test } from './with-lane.ts';
+
+test('a batch that cannot be cancelled is told, the others are cancelled, and the exit code says so', async ({
+  open,
+}) => {
+  const { batch, folder, server, env } = await open('messages');
+  server.pollsToEnd = 1000;
+  folder.jobs(...manyJobs(3).map((job, at) => ({ ...job, model: `m${at % 2}` })));
+  expect((await batch(['--no-wait'])).code).toBe(0);
+  server.fault = (kind, count) => (kind === 'cancel' && count === 1 ? 'refuse' : undefined);
+  const ran = await run(['batch', 'cancel', 'out'], { cwd: folder.cwd, env });
+  expect([ran.code, ran.stdout]).toEqual([4, 'msgbatch_2: 1 job, cancelled as far as they are not done\n']);
+  expect(ran.stderr).toContain('warning: msgbatch_1: the gateway answered 400');
+  expect(server.batches.map(({ state }) => state)).toEqual(['cancelled', 'running']);
+  const again = await run(['batch', 'cancel', 'out', '--json'], { cwd: folder.cwd, env });
+  expect(JSON.parse(again.stdout)).toMatchObject({ ok: true, cancelled: [{ jobs: 2 }, { jobs: 1 }] });
+});
+
+test('jobs whose results are written are not at the service, whatever the journal lacks', async ({ open }) => {
+  const { batch, folder, env } = await open('messages');
+  folder.jobs(...manyJobs(3));
+  expect((await batch()).code).toBe(0);
+  const kept = folder
+    .lines('journal.jsonl')
+    .filter(({ type, id, step }) => step !== 'ended' && (type !== 'done' || id === 'p1'));
+  folder.write('out/journal.jsonl', kept.map((record) => `${JSON.stringify(record)}\n`).join(''));
+  const status = await run(['batch', 'status', 'out'], { cwd: folder.cwd, env });
+  expect(status.stdout).toContain('3 jobs: 3 done\n');
+  const cancel = await run(['batch', 'cancel', 'out'], { cwd: folder.cwd, env });
+  expect([cancel.code, cancel.stderr]).toEqual([0, 'no jobs of out are at the service\n']);
+});

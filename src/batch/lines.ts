@@ -26,7 +26,7 @@ export interface Line {
 const blockBytes = 256 * 1024;
 
 /** A longer line would not fit into memory beside the others, and its text not into a string of V8. */
-const mostLineBytes = 256 * 1024 * 1024;
+export const mostLineBytes = 256 * 1024 * 1024;
 
 const lineFeed = 10;
 

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import type { FileHandle } from 'node:fs/promises';
 import { GatewayError } from '../../errors.ts';
-import { createTempFile, removeFile, writeFully } from '../../files/temp-file.ts';
+import { removeFile } from '../../files/temp-file.ts';
 import { asideFile, cannotWrite, openToAppend } from '../../files/synced-file.ts';
 import type { BatchFormat, BatchInfo, BatchOutcome } from '../../formats/batch-types.ts';
 import type { Bound } from '../../cost/types.ts';
@@ -13,25 +12,22 @@ import { endSignals } from '../folder/results.ts';
 import { countOf } from '../report/summary.ts';
 import { apiOf, type LaneRun, longDeadline, record } from './lane-run.ts';
 import { loseJobs, mostPending } from './lose.ts';
+import { createPartFile, type PartFile } from './part-file.ts';
 import { keyOf, waitingBounds } from './parts.ts';
 import type { Part, PartPlan } from './types.ts';
 
 /** Results of a batch in a file of their own, each found by the row of its job. */
-interface Spool {
-  handle: FileHandle;
-  path: string;
+interface Spool extends PartFile {
   places: Map<number, { offset: number; bytes: number }>;
 }
 
 /** Downloads the results of a batch that has ended, joins them to its jobs by their keys alone, and records them. */
 export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Promise<void> {
   const { batch } = run;
-  const { path, handle } = await createTempFile(batch.outdir).catch((error: unknown) => {
-    throw cannotWrite(batch.outdir, error);
-  });
+  const file = await createPartFile(batch.outdir);
   const pending = new Set<Promise<void>>();
   try {
-    const spool: Spool = { path, handle, places: new Map() };
+    const spool: Spool = { ...file, places: new Map() };
     await download(part, info, { run, spool });
     run.step?.('part-downloaded', part.mark);
     for await (const { job, row, bound } of jobsOf(part, run)) {
@@ -54,8 +50,8 @@ export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Pr
     run.step?.('part-ended', part.mark);
   } finally {
     await Promise.allSettled(pending);
-    await handle.close();
-    await removeFile(path);
+    await file.handle.close();
+    await removeFile(file.path);
   }
 }
 
@@ -107,7 +103,7 @@ async function readResults(
     // An earlier run has recorded it; a further one is told as doubled.
     spool.places.set(row, { offset, bytes: bytes.byteLength });
     if (!index.has(row, 'atService')) continue;
-    await writeFully(spool.handle, bytes, offset);
+    await spool.write(bytes, offset);
     offset += bytes.byteLength;
   }
   for (const bytes of strange) await keepAside(bytes, run);

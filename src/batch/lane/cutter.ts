@@ -1,12 +1,12 @@
-import { type FileHandle, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import type { SentFile } from '../../client/batch-api.ts';
-import { createTempFile, writeFully } from '../../files/temp-file.ts';
 import type { BatchFormat, BatchParts } from '../../formats/batch-types.ts';
 import { segmentBody, streamBody } from '../../transport/request.ts';
 import type { RequestBody } from '../../transport/types.ts';
 import type { Body } from '../../body.ts';
-import { readFileLines } from '../lines.ts';
+import { mostLineBytes, readFileLines } from '../lines.ts';
 import type { JournalEntry } from '../folder/recorder.ts';
+import { createPartFile, type PartFile } from './part-file.ts';
 import { newMark } from './parts.ts';
 
 /** Jobs on their way into one batch of the service, their entries in a file. */
@@ -36,7 +36,7 @@ export async function openCut(
   const mark = newMark();
   const { inline, byFile, bounds } = format;
   const frame = inline?.frame({ mark, model, path }) ?? { head: '', separator: '\n', tail: '' };
-  const temp = await createTempFile(folder);
+  const temp = await createPartFile(folder);
   const files = [temp.path];
   let bytes = 0;
   const jobs: Cut['jobs'] = [];
@@ -46,7 +46,7 @@ export async function openCut(
 
   async function flush(): Promise<void> {
     const block = Buffer.concat(pending.splice(0));
-    await writeFully(temp.handle, block, written);
+    await temp.write(block, written);
     written += block.byteLength;
   }
 
@@ -62,7 +62,10 @@ export async function openCut(
     mark,
     jobs,
     hasRoom: (entryBytes) =>
-      jobs.length < bounds.count && bytes + entryBytes + frame.separator.length + frame.tail.length <= bounds.bytes,
+      jobs.length < bounds.count &&
+      // It is read again as a line.
+      entryBytes + frame.separator.length <= mostLineBytes &&
+      bytes + entryBytes + frame.separator.length + frame.tail.length <= bounds.bytes,
     async add({ job: { id, line }, request, bound }, body) {
       if (jobs.length > 0) await write(Buffer.from(frame.separator));
       for await (const chunk of streamBody(body)) await write(chunk);
@@ -73,12 +76,11 @@ export async function openCut(
       await flush();
       await temp.handle.close();
       const name = `${mark}.jsonl`;
-      if (byFile === undefined) return { file: { path: temp.path, bytes, name }, isInline: true };
-      if (inline === undefined) return { file: { path: temp.path, bytes, name }, isInline: false };
-      if (bytes <= inline.mostBytes) return { file: { path: temp.path, bytes, name }, isInline: true };
-      const lines = await createTempFile(folder);
+      if (byFile === undefined || inline === undefined || bytes <= inline.mostBytes)
+        return { file: { path: temp.path, bytes, name }, isInline: inline !== undefined };
+      const lines = await createPartFile(folder);
       files.push(lines.path);
-      const copied = await copyEntries(temp.path, lines.handle, byFile.line).finally(() => lines.handle.close());
+      const copied = await copyEntries(temp.path, lines, byFile.line).finally(() => lines.handle.close());
       return { file: { path: lines.path, bytes: copied, name }, isInline: false };
     },
     async remove() {
@@ -89,14 +91,14 @@ export async function openCut(
 }
 
 /** Turns the entries of a framed body into the lines of a file. Returns its length in bytes. */
-async function copyEntries(from: string, to: FileHandle, lineOf: (entry: string) => string): Promise<number> {
+async function copyEntries(from: string, to: PartFile, lineOf: (entry: string) => string): Promise<number> {
   let bytes = 0;
   for await (const lines of readFileLines(from))
     for (const { text, whole, number } of lines) {
       // The head is the first line, and the tail the last one.
       if (number === 1 || !whole) continue;
       const line = Buffer.from(`${lineOf(text.endsWith(',') ? text.slice(0, -1) : text)}\n`);
-      await writeFully(to, line, bytes);
+      await to.write(line, bytes);
       bytes += line.byteLength;
     }
   return bytes;

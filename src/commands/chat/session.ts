@@ -44,12 +44,17 @@ export interface Resumed {
 
 /** Opens the session of `--session` or `--continue`, locked until the end of the run. Throws GatewayError usage. */
 export async function resumeSession(flags: SessionFlags, context: Context): Promise<Resumed> {
-  if (flags.save === false)
-    throw usageError('--no-save keeps no session, and one is named', 'leave one of them out: --no-save or --session');
   if (flags.session !== undefined && flags.continue) {
     throw usageError('--session and --continue both name a session', 'keep one of them');
   }
-  if (flags.raw) throw usageError('--raw does not read the answer, so no session can keep it', 'leave one of them out');
+  const named = flags.continue ? '--continue' : '--session';
+  if (flags.save === false)
+    throw usageError('--no-save keeps no session, and one is named', `leave one of them out: --no-save or ${named}`);
+  if (flags.raw)
+    throw usageError(
+      '--raw does not read the answer, so no session can keep it',
+      `leave one of them out: --raw or ${named}`,
+    );
   const label = flags.session ?? (await newestSession(await sessionsFolder())).name;
   const path = await pathOf(label, context);
   if (flags.dryRun || flags.curl)

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders } from 'node:http';
+import { createWatch, listenOnLoopback, readText } from '../helpers/loopback.ts';
 import { textReply } from '../helpers/with-server.ts';
 
 /** What the server says to one request; the default is a text that repeats the prompt. */
@@ -34,16 +33,16 @@ export interface CountingServer {
 
 export async function startCountingServer(): Promise<CountingServer> {
   const state = { connections: 0, running: 0, most: 0 };
-  const waiting = new Set<() => void>();
-  const http = createServer(async (request, response) => {
-    const body = await readBody(request);
+  const watch = createWatch();
+  const { url, http, close } = await listenOnLoopback(async (request, response) => {
+    const body = JSON.parse((await readText(request)) || '{}') as Record<string, unknown>;
     const prompt = promptOf(body);
     const count = (server.counts.get(prompt) ?? 0) + 1;
     server.counts.set(prompt, count);
     server.headers.push(request.headers);
     server.bodies.push({ path: request.url ?? '', body });
     state.most = Math.max(state.most, ++state.running);
-    for (const check of waiting) check();
+    watch.look();
     const {
       status = 200,
       headers = {},
@@ -58,10 +57,8 @@ export async function startCountingServer(): Promise<CountingServer> {
     response.end(typeof reply === 'string' ? reply : JSON.stringify(reply ?? textReply(`answer to ${prompt}`)));
   });
   http.on('connection', () => void state.connections++);
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
   const server: CountingServer = {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    url,
     counts: new Map(),
     bodies: [],
     headers: [],
@@ -72,29 +69,10 @@ export async function startCountingServer(): Promise<CountingServer> {
       return state.most;
     },
     answer: () => undefined,
-    received: (total) =>
-      new Promise((resolve) => {
-        const check = (): void => {
-          if (server.bodies.length < total) return;
-          waiting.delete(check);
-          resolve();
-        };
-        waiting.add(check);
-        check();
-      }),
-    async close() {
-      http.closeAllConnections();
-      http.close();
-      await once(http, 'close');
-    },
+    received: (total) => watch.until(() => server.bodies.length >= total),
+    close,
   };
   return server;
-}
-
-async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return JSON.parse(Buffer.concat(chunks).toString() || '{}') as Record<string, unknown>;
 }
 
 function promptOf(body: Record<string, unknown>): string {

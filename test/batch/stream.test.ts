@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { createEvent } from './event.ts';
+import { createWatch } from '../helpers/loopback.ts';
 import { test } from './with-batch.ts';
 
 /** A stdin that is written to while the program runs; it counts how many pieces were read. */
@@ -35,21 +36,14 @@ function openStdin() {
 /** The lines of stdout while they come. */
 function openStdout() {
   const lines: Record<string, unknown>[] = [];
-  const waiting = new Set<() => void>();
+  const watch = createWatch();
   return {
     lines,
     onStdout(text: string) {
       lines.push(JSON.parse(text) as Record<string, unknown>);
-      for (const check of waiting) check();
+      watch.look();
     },
-    printed: (count: number) =>
-      new Promise<void>((resolve) => {
-        const check = (): void => {
-          if (lines.length >= count) resolve();
-        };
-        waiting.add(check);
-        check();
-      }),
+    printed: (count: number) => watch.until(() => lines.length >= count),
   };
 }
 

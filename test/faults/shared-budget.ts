@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { listenOnLoopback } from '../helpers/loopback.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const bin = join(import.meta.dirname, '../../bin/gateway-cli.js');
@@ -53,7 +52,7 @@ export async function runSharing(
   const received = Array.from({ length: processes }, () => 0);
   const arrivals: number[] = [];
   const children: ChildProcess[] = [];
-  const server = createServer((request, response) => {
+  const { url, close } = await listenOnLoopback((request, response) => {
     void text(request).then((body) => {
       arrivals.push(performance.now());
       const at = Number(/p(\d+)-/.exec(body)?.[1]);
@@ -62,9 +61,7 @@ export async function runSharing(
       if (received[at] === killAt.get(at)) return void children[at]?.kill('SIGKILL');
       setTimeout(() => response.setHeader('content-type', 'application/json').end(answer), 20);
     });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
   const ended = Array.from({ length: processes }, async (_, at): Promise<Ended> => {
     const argv = ['batch', '--prompts', '-', '-o', `out${at}`, '--defaults', '{"maxTokens":100}', '--concurrency', '2'];
     const child = spawn(
@@ -83,7 +80,6 @@ export async function runSharing(
     return { code, stderr };
   });
   const all = await Promise.all(ended);
-  server.closeAllConnections();
-  server.close();
+  await close();
   return { cwd, received, arrivals, ended: all };
 }

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
+import { createWatch } from './loopback.ts';
 import { createRequestReader, type ReceivedRequest } from './request-reader.ts';
 
 /** Step: sends RST. */
@@ -72,7 +73,7 @@ export async function startScriptedServer({ tls, host = '127.0.0.1' }: ServerOpt
   const queue: Answer[] = [];
   const requests: ReceivedRequest[] = [];
   const sockets = new Set<Socket>();
-  const waiting = new Set<() => void>();
+  const watch = createWatch();
 
   const server = tls === undefined ? createServer(serve) : createTlsServer(tls, serve);
   // The client may refuse the handshake: that is a test's subject, not the server's failure.
@@ -105,7 +106,7 @@ export async function startScriptedServer({ tls, host = '127.0.0.1' }: ServerOpt
       },
       onEnd(request) {
         state.whole++;
-        for (const check of waiting) check();
+        watch.look();
         const answer = answers.get(request);
         if (answer !== undefined) void respond(socket, answer, request);
       },
@@ -129,16 +130,7 @@ export async function startScriptedServer({ tls, host = '127.0.0.1' }: ServerOpt
     raw: (...steps) => void queue.push({ raw: steps }),
     always: (answer) => void (state.standing = answer),
     dropNextConnection: () => void state.drops++,
-    received: (count) =>
-      new Promise((resolve) => {
-        const check = (): void => {
-          if (state.whole < count) return;
-          waiting.delete(check);
-          resolve();
-        };
-        waiting.add(check);
-        check();
-      }),
+    received: (count) => watch.until(() => state.whole >= count),
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { listenOnLoopback, readText } from '../helpers/loopback.ts';
 
 /** A request as the stand-in received it. */
 export interface StandInRequest {
@@ -31,28 +30,16 @@ export interface StandIn {
 /** Serves what `answer` returns on a free port of 127.0.0.1. */
 export async function startStandIn(answer: (request: StandInRequest) => StandInReply): Promise<StandIn> {
   const requests: StandInRequest[] = [];
-  const server = createServer((incoming, response) => {
+  const { url, close } = await listenOnLoopback((incoming, response) => {
     void read(incoming).then((request) => {
       requests.push(request);
       send(response, answer(request));
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    requests,
-    async close() {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
+  return { url, requests, close };
 }
 
 async function read(incoming: IncomingMessage): Promise<StandInRequest> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk);
   const [path = '', query = ''] = (incoming.url ?? '').split('?', 2);
   const headers = Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]);
   return {
@@ -60,7 +47,7 @@ async function read(incoming: IncomingMessage): Promise<StandInRequest> {
     path,
     query: new URLSearchParams(query),
     headers: Object.fromEntries(headers) as Record<string, string>,
-    body: Buffer.concat(chunks).toString(),
+    body: await readText(incoming),
   };
 }
 

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createWatch, listenOnLoopback, readText } from '../../helpers/loopback.ts';
 import { apis } from './apis.ts';
 
 export const apiNames = ['content', 'messages', 'completions'] as const;
@@ -56,11 +55,8 @@ export type Reply = { status?: number; headers?: Record<string, string>; body?: 
 export async function startBatchServer(api: ApiName): Promise<BatchServer> {
   const files = new Map<string, string>();
   const kinds = new Map<string, number>();
-  const waiting = new Set<() => void>();
-  const http = createServer((request, response) => void answer(request, response));
-  http.listen(0, '127.0.0.1');
-  await once(http, 'listening');
-  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const watch = createWatch();
+  const { url, close } = await listenOnLoopback((request, response) => void answer(request, response));
   const server: BatchServer = {
     url,
     batches: [],
@@ -71,34 +67,17 @@ export async function startBatchServer(api: ApiName): Promise<BatchServer> {
     fault: () => undefined,
     strangers: [],
     doubles: () => false,
-    seen: (kind) =>
-      new Promise((resolve) => {
-        const check = (): void => {
-          if (!kinds.has(kind)) return;
-          waiting.delete(check);
-          resolve();
-        };
-        waiting.add(check);
-        check();
-      }),
-    async close() {
-      http.closeAllConnections();
-      http.close();
-      await once(http, 'close');
-    },
+    seen: (kind) => watch.until(() => kinds.has(kind)),
+    close,
   };
 
   const route = apis[api]({ server, files, create, find, list, poll, cancel, results });
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    try {
-      for await (const chunk of request) chunks.push(chunk as Buffer);
-    } catch {
-      return;
-    }
+    const body = await readText(request).catch(() => undefined);
+    if (body === undefined) return;
     const path = request.url ?? '';
-    const { kind, act } = route(`${request.method} ${path}`, Buffer.concat(chunks).toString(), request);
+    const { kind, act } = route(`${request.method} ${path}`, body, request);
     server.requests.push(`${kind} ${path}`);
     const count = (kinds.get(kind) ?? 0) + 1;
     kinds.set(kind, count);
@@ -108,7 +87,7 @@ export async function startBatchServer(api: ApiName): Promise<BatchServer> {
     const no = { error: { message: 'no', type: 'no' } };
     const acted: Reply = refused ? { status: refused, body: no } : act();
     const reply: Reply = fault === 'busy-after' ? { status: 503, body: no } : acted;
-    for (const check of waiting) check();
+    watch.look();
     if (fault === 'hold') return;
     if (fault === 'drop') return void request.socket.destroy();
     if (fault === 'garble') reply.body = '<html>';

@@ -1,8 +1,9 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { isFull } from '../helpers/full.ts';
+import { installLocked } from '../helpers/install.ts';
 
 const folder = import.meta.dirname;
 
@@ -13,13 +14,7 @@ export function isInstalled(): boolean {
   return existsSync(join(packages, 'genai-1')) && existsSync(join(packages, 'openai'));
 }
 
-if (isFull && !isInstalled()) {
-  execFileSync('npm', ['ci', '--no-audit', '--no-fund'], {
-    cwd: folder,
-    stdio: 'ignore',
-    shell: process.platform === 'win32',
-  });
-}
+if (isFull && !isInstalled()) installLocked(folder);
 
 /** Runs a script of this folder against a gateway; the JSON that it prints. */
 export async function runScript(

@@ -1,0 +1,66 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { isFull } from '../helpers/full.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
+import { shell } from '../helpers/spawn.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+describe('a release', () => {
+  const cwd = scratchFolder();
+  const git = (...argv: string[]): string =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...argv], { cwd, encoding: 'utf8' });
+  const commit = (file: string, subject: string): void => {
+    mkdirSync(join(cwd, file, '..'), { recursive: true });
+    writeFileSync(join(cwd, file), subject);
+    git('add', '-A');
+    git('commit', '-qm', subject);
+  };
+  const release = (): string =>
+    execFileSync(process.execPath, ['.scripts/release.js', 'out'], { cwd, encoding: 'utf8' });
+  const written = (name: string): string => readFileSync(join(cwd, 'out', name), 'utf8');
+
+  test('has notes from the commits since the one before, and a formula for its tarball', () => {
+    git('init', '-q');
+    mkdirSync(join(cwd, '.scripts'));
+    copyFileSync(join(root, '.scripts/release.js'), join(cwd, '.scripts/release.js'));
+    const manifest = { name: 'gateway-cli', version: '1.1.0', description: 'It draws', license: 'MIT', files: ['src'] };
+    writeFileSync(join(cwd, 'package.json'), JSON.stringify({ ...manifest, type: 'module' }));
+    commit('src/a.js', 'Draw cats');
+    release();
+    expect(written('notes.md')).toBe('# gateway-cli 1.1.0\n\nThe first release. It draws.\n');
+    git('tag', 'v1.0.0');
+    commit('src/b.js', 'Draw dogs');
+    commit('test/a.js', 'Test more');
+    git('tag', 'v1.1.0');
+    release();
+    expect(written('notes.md')).toBe('# gateway-cli 1.1.0\n\nChanges since 1.0.0:\n\n- Draw dogs\n');
+    const formula = written('gateway-cli.rb');
+    const [, url = ''] = /url "([^"]+)"/.exec(formula) ?? [];
+    expect(url).toBe('https://registry.npmjs.org/gateway-cli/-/gateway-cli-1.1.0.tgz');
+    const tarball = readFileSync(join(cwd, 'out', basename(url)));
+    expect(formula).toContain(`sha256 "${createHash('sha256').update(tarball).digest('hex')}"`);
+    expect(formula).toMatch(/^class GatewayCli < Formula$/m);
+  });
+});
+
+// Without a daemon there is no image: its steps run in a folder.
+test.skipIf(!isFull)('the steps of the Dockerfile install the program', { timeout: 300_000 }, async () => {
+  const text = readFileSync(join(root, '.github/Dockerfile'), 'utf8');
+  const ignored = readFileSync(join(root, '.github/Dockerfile.dockerignore'), 'utf8').trim().split('\n');
+  const names = new Set(ignored.map((line) => line.replace('**/', '')));
+  const folder = scratchFolder();
+  const src = join(folder, 'src');
+  cpSync(root, src, { recursive: true, filter: (path) => path === root || !names.has(basename(path)) });
+  const steps = [...text.matchAll(/^RUN (?:--mount=\S+ )?(.+)$/gm)].map(([, step = '']) => step);
+  const script = steps.map((step) => step.replaceAll('/out', `${folder}/out`)).join(' && ');
+  // Where npm finds its registry here is in the environment.
+  const env = { ...process.env, npm_config_prefix: join(folder, 'global') };
+  execFileSync('bash', ['-c', script], { cwd: src, env, stdio: 'pipe' });
+  const [, program = ''] = /^ENTRYPOINT \["(.+)"\]$/m.exec(text) ?? [];
+  const ran = await shell(`${folder}/global/bin/${program} text --offline hi`);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+});

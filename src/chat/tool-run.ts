@@ -4,6 +4,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { usageError } from '../errors.ts';
 import { runReason } from '../files/file-reason.ts';
 import type { JsonValue } from '../json.ts';
+import { type ServiceName, services } from '../services.ts';
 import { shellWord } from '../shell-word.ts';
 
 /** A local command that answers the calls of one tool. */
@@ -23,6 +24,8 @@ export interface ToolOutcome {
 export interface ToolPlace {
   cwd: string;
   env: Readonly<Record<string, string | undefined>>;
+  /** Which is asked: its key is kept from the command, whatever variable holds it. */
+  service: ServiceName;
   /** Kills the command. */
   signal: AbortSignal;
 }
@@ -33,7 +36,7 @@ const maxOutput = 1024 * 1024;
 /** Checks before a request is paid whether the program of a command exists. Throws GatewayError usage. */
 export async function checkProgram(
   { name, argv }: ToolCommand,
-  { cwd, env }: Omit<ToolPlace, 'signal'>,
+  { cwd, env }: Pick<ToolPlace, 'cwd' | 'env'>,
 ): Promise<void> {
   const [program = ''] = argv;
   const isPath = /[\\/]/.test(program);
@@ -68,7 +71,8 @@ function exists(path: string, mode: number): Promise<boolean> {
 export async function runTool({ argv }: ToolCommand, input: JsonValue, place: ToolPlace): Promise<ToolOutcome> {
   const { signal } = place;
   signal.throwIfAborted();
-  const { GATEWAY_API_KEY: _, ...env } = place.env;
+  const keys = new Set(['GATEWAY_API_KEY', ...services[place.service].keyVariables]);
+  const env = Object.fromEntries(Object.entries(place.env).filter(([name]) => !keys.has(name)));
   const [program = '', ...words] = argv;
   return new Promise((resolve, reject) => {
     const child = spawn(program, words, { cwd: place.cwd, env: env as NodeJS.ProcessEnv, windowsHide: true });

@@ -9,7 +9,7 @@ const node = (script: string): { name: string; argv: string[] } => ({
   name: 'f',
   argv: [process.execPath, '-e', script],
 });
-const place = { cwd, env: process.env, signal: new AbortController().signal };
+const place = { cwd, env: process.env, service: 'gateway' as const, signal: new AbortController().signal };
 const echo = "process.stdin.on('data', (d) => process.stdout.write(d))";
 
 test('passes the input as JSON on stdin, and returns stdout as the result', async () => {
@@ -40,10 +40,11 @@ test('more than 1 MiB of output is an error, not a request that is too large', a
   });
 });
 
-test('the key is not in the environment of a tool', async () => {
-  const env = { ...process.env, GATEWAY_API_KEY: 'secret', OTHER: 'kept' };
-  const shown = node('console.log(process.env.GATEWAY_API_KEY, process.env.OTHER)');
-  expect((await runTool(shown, {}, { ...place, env })).content).toBe('undefined kept\n');
+test.each(['gemini', 'openai'] as const)('the key of %s is not in the environment of a tool', async (service) => {
+  const env = { ...process.env, GATEWAY_API_KEY: '1', OPENAI_API_KEY: '2', GEMINI_API_KEY: '3', GOOGLE_API_KEY: '4' };
+  const shown = node("console.log(Object.keys(process.env).filter((name) => name.endsWith('_API_KEY')).sort().join())");
+  const kept = { gemini: 'OPENAI_API_KEY\n', openai: 'GEMINI_API_KEY,GOOGLE_API_KEY\n' }[service];
+  expect((await runTool(shown, {}, { ...place, env, service })).content).toBe(kept);
 });
 
 test('an abort kills the command and rejects with its reason', async () => {

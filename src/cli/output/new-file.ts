@@ -1,6 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { placeFile } from '../../files/temp-file.ts';
-import { notWritten, writeTempFile } from '../../files/temp-file.ts';
+import { notWritten, placeFile, writeTempFile } from '../../files/temp-file.ts';
 
 type Append = (piece: string) => Promise<void>;
 

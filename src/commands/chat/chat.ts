@@ -47,7 +47,7 @@ async function runChat(words: readonly string[], typed: AllChatFlags, context: C
   const building = { ...begun, earlier: resumed?.earlier };
   const request = await within(deadline(), buildRequest(words, flags, building));
   const { post, check } = request;
-  const tools = await openTools(flags, request, { context });
+  const tools = await openTools(flags, request, { context, service: settings.service.value });
   const plan = await planBesideText(flags, request, context);
   const connected = await connect(post, plan, { ...begun, isKept: resumed?.file !== undefined });
   if (!connected) return;

@@ -137,7 +137,8 @@ async function askAndKeep(
   const request = await buildRequest([], flagsOf(prompt, talk), building);
   const { check } = request;
   heard.question = questionOf(request);
-  const tools = await openTools(flags, request, { context, ask: (question) => askPerson(question, talk) });
+  const ask = (question: string): Promise<string> => askPerson(question, talk);
+  const tools = await openTools(flags, request, { context, service: settings.service.value, ask });
   const images = await planImages(await planBesideText(flags, { prompt: prompt.text, model }, context), context);
   context.report.images = [];
   const isMarkdown = settings.markdown.value && check === undefined;

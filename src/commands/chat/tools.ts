@@ -4,6 +4,7 @@ import type { Result, ToolCall } from '../../client/result.ts';
 import { usageError } from '../../errors.ts';
 import { blocksOf, type Turn } from '../../formats/turns.ts';
 import { isObject, type JsonValue } from '../../json.ts';
+import type { ServiceName } from '../../services.ts';
 import { escapeLine, jsonLine } from '../../terminal/escape.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import type { Context, RunCall } from '../../cli/context.ts';
@@ -37,7 +38,7 @@ const defaultMaxTurns = 10;
 export async function openTools(
   flags: ToolFlags,
   { format, post }: Pick<BuiltRequest, 'format' | 'post'>,
-  { context, ask }: { context: Context; ask?: Ask | undefined },
+  { context, service, ask }: { context: Context; service: ServiceName; ask?: Ask | undefined },
 ): Promise<ToolBelt | undefined> {
   const commands = flags.toolExec;
   if (!commands) {
@@ -68,7 +69,7 @@ export async function openTools(
       const done: RunCall[] = [];
       for (const call of calls) {
         const command = byName.get(call.name) as ToolCommand;
-        const outcome = await runOne(call, command, { flags, context, confirm, signal });
+        const outcome = await runOne(call, command, { flags, context, service, confirm, signal });
         done.push({ ...call, result: outcome.content, isError: outcome.isError });
       }
       return done;
@@ -96,12 +97,13 @@ export function resultsTurn(calls: readonly RunCall[]): Turn {
 interface Running {
   flags: ToolFlags;
   context: Context;
+  service: ServiceName;
   confirm: Ask | undefined;
   signal: AbortSignal;
 }
 
 async function runOne(call: ToolCall, command: ToolCommand, running: Running): Promise<ToolOutcome> {
-  const { flags, context, confirm, signal } = running;
+  const { flags, context, service, confirm, signal } = running;
   const { io, ui } = context;
   const input = JSON.stringify(call.input);
   await writeLine(running, { type: 'tool-call', id: call.id, name: call.name, input: call.input });
@@ -109,7 +111,7 @@ async function runOne(call: ToolCall, command: ToolCommand, running: Running): P
   const question = escapeLine(ui.redact(`run ${command.argv.join(' ')} for ${call.name} ${input}?`));
   const allowed = !confirm || isYes(await confirm(`${question} [y/N] `));
   const outcome = allowed
-    ? await runTool(command, call.input, { cwd: io.cwd, env: io.env, signal })
+    ? await runTool(command, call.input, { cwd: io.cwd, env: io.env, service, signal })
     : { content: 'the user did not allow this call', isError: true };
   if (outcome.isError) await ui.note(`tool ${call.name}: ${outcome.content}`);
   await writeLine(running, { type: 'tool-result', id: call.id, name: call.name, ...outcome });

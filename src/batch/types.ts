@@ -1,5 +1,4 @@
-import type { GatewayError } from '../errors.ts';
-import type { Certainty } from '../errors.ts';
+import type { Certainty, GatewayError } from '../errors.ts';
 import type { Bound, Cost } from '../cost/types.ts';
 import type { PartRecord } from './lane/types.ts';
 import type { Usage } from '../formats/events.ts';

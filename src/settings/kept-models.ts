@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
-import { makeFolder } from '../files/temp-file.ts';
-import { writeAnew } from '../files/temp-file.ts';
+import { makeFolder, writeAnew } from '../files/temp-file.ts';
 import { isObject } from '../json.ts';
 import { userFolders } from './config-file.ts';
 import type { SettingsSurvey } from './types.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { unanswered } from '../folder/state.ts';
+import { type BatchState, unanswered } from '../folder/state.ts';
 import { findHolder } from '../folder/lock.ts';
 import {
   countJobs,
@@ -20,7 +20,6 @@ import { escapeLine } from '../../terminal/escape.ts';
 import { isoTime, timeText } from '../../clock.ts';
 import { openParts, waitingRows } from '../lane/parts.ts';
 import type { Part } from '../lane/types.ts';
-import type { BatchState } from '../folder/state.ts';
 import { readBatchFolder } from '../folder/read.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';

@@ -6,13 +6,12 @@ import { type ConnectionFlags, readSettingsFlags } from '../../cli/run/settings.
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { services, usesOf } from '../../services.ts';
-import type { LoadedConfig } from '../../settings/types.ts';
 import { missingError } from '../../settings/missing.ts';
 import { surveyUses } from '../../settings/resolve.ts';
 import type { Secret } from '../../settings/redact.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
 import { type SettingRow, settingRows, type SurveyPlace } from '../../settings/survey.ts';
-import type { SettingsSurvey, Use } from '../../settings/types.ts';
+import type { LoadedConfig, SettingsSurvey, Use } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 import { runtime } from '../../terminal/runtime.ts';
 import { parseBaseUrl, requireSafeUrl } from '../../transport/request.ts';

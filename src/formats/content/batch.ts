@@ -1,7 +1,14 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listField,
+  numberField,
+  objectField,
+  textField,
+} from '../../json.ts';
 import type { BatchFormat, BatchInfo, BatchOutcome, BatchPage, BatchResult, ResultPlace } from '../batch-types.ts';
 import { countOf, timeField } from '../batch-fields.ts';
-import { listField, numberField, objectField, textField } from '../../json.ts';
 import { modelSegment } from './format.ts';
 
 /** The Gemini Batch API: up to 20 MB in the request itself, else by an uploaded file. A batch is an operation with a name. */

@@ -191,4 +191,9 @@ export const tree: Tree = {
       return (command) => completeCommand(command, openProgram);
     },
   },
+  __preview: {
+    summary: 'small copies of images',
+    hidden: true,
+    load: async () => (await import('../commands/mcp/preview.ts')).previewCommand,
+  },
 };

@@ -143,7 +143,7 @@ function colorAt({ width, height, data }: Pixels, x: number, y: number): Color {
 }
 
 /** Each new pixel is the mean of those it covers; transparent ones do not count for the colour. */
-function shrink(picture: Pixels, width: number, height: number): Pixels {
+export function shrink(picture: Pixels, width: number, height: number): Pixels {
   if (width === picture.width && height === picture.height) return picture;
   const data = new Uint8Array(width * height * 4);
   const columns = Array.from({ length: width }, (_, x) => span(x, width, picture.width));

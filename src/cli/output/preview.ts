@@ -48,7 +48,7 @@ export function tooManyPixels({ width, height }: { width: number; height: number
 }
 
 /** The pixels of an image, or why there are none. */
-async function decodePreview(bytes: Buffer, mimeType: string): Promise<Pixels | { hidden: string }> {
+export async function decodePreview(bytes: Buffer, mimeType: string): Promise<Pixels | { hidden: string }> {
   const { decodeWithin } = await import('../../images/pixels/decode.ts');
   const decoded = await decodeWithin({ bytes, mimeType }, mostPixels);
   if (decoded === 'damaged') return { hidden: 'it cannot be decoded' };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { execPath } from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { CallToolResult, ResourceLink } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult, ImageContent, ResourceLink } from '@modelcontextprotocol/sdk/types.js';
 import { GatewayError } from '../../errors.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { shippedFile } from '../../cli/shipped.ts';
@@ -32,9 +32,11 @@ export async function runTool(
   const { root, readOnly } = place;
   const folder = readOnly ? await mkdtemp(join(tmpdir(), 'gateway-cli-mcp-')) : root.path;
   try {
-    const argv = wordsOf(tool, given, ['--json', '--quiet', ...place.flags]);
-    const document = await runCommand(argv, { ...place, cwd: folder, prompt: given.prompt ?? '', signal });
-    return resultOf(tool, document, folder);
+    const run = { ...place, cwd: folder, prompt: given.prompt ?? '', signal };
+    const document = await runCommand(wordsOf(tool, given, ['--json', '--quiet', ...place.flags]), run);
+    // What is written to a folder that is removed is no file for a client.
+    const files = readOnly ? [] : filesOf(document, folder);
+    return resultOf({ tool, document, files, previews: await makePreviews(files, run) });
   } finally {
     if (readOnly) await rm(folder, { recursive: true, force: true });
   }
@@ -58,7 +60,29 @@ interface CommandRun extends ToolPlace {
 }
 
 /** The JSON document of a command. Throws the reason of the signal, and GatewayError internal if it printed none. */
-async function runCommand(argv: readonly string[], { cwd, env, prompt, signal }: CommandRun): Promise<JsonObject> {
+async function runCommand(argv: readonly string[], run: CommandRun): Promise<JsonObject> {
+  const { out, err } = await runProgram(argv, run);
+  const document = parseObject(out);
+  if (typeof document['schema'] === 'string') return document;
+  throw new GatewayError('internal', `the command printed no document: ${err.trim()}`, { sent: 'unknown' });
+}
+
+/** Small copies of the images that can be decoded: a paid image is not lost with its preview. Throws the reason of the signal. */
+async function makePreviews(files: readonly WrittenFile[], run: CommandRun): Promise<ImageContent[]> {
+  if (files.length === 0) return [];
+  const argv = ['__preview', ...files.map(({ path }) => path)];
+  const { out } = await runProgram(argv, { ...run, prompt: '' }).catch(() => ({ out: '' }));
+  run.signal.throwIfAborted();
+  const { previews } = parseObject(out);
+  const made = Array.isArray(previews) ? previews.filter((data) => typeof data === 'string') : [];
+  return made.map((data) => ({ type: 'image', mimeType: 'image/jpeg', data }));
+}
+
+/** What the program prints, and the end of its stderr. Throws the reason of the signal. */
+async function runProgram(
+  argv: readonly string[],
+  { cwd, env, prompt, signal }: CommandRun,
+): Promise<{ out: string; err: string }> {
   const program = fileURLToPath(shippedFile('bin/gateway-cli.js'));
   const { GATEWAY_NO_STDIN: _, ...inherited } = env;
   const child = spawn(execPath, [program, ...argv], { cwd, env: inherited, stdio: 'pipe', windowsHide: true });
@@ -74,58 +98,65 @@ async function runCommand(argv: readonly string[], { cwd, env, prompt, signal }:
   await new Promise<void>((done, fail) => child.on('error', fail).on('close', () => done()));
   signal.removeEventListener('abort', stop);
   signal.throwIfAborted();
-  const document = parseObject(Buffer.concat(out).toString('utf8'));
-  if (typeof document['schema'] === 'string') return document;
-  throw new GatewayError('internal', `the command printed no document: ${err.trim()}`, { sent: 'unknown' });
+  return { out: Buffer.concat(out).toString('utf8'), err };
 }
 
-/** What a client is told: never the bytes of a picture. */
-function resultOf(tool: Tool, document: JsonObject, folder: string): CallToolResult {
+/** A file that a command wrote, with what its document says of it. */
+type WrittenFile = JsonObject & { path: string };
+
+function filesOf(document: JsonObject, folder: string): WrittenFile[] {
+  const found = [document['images'], document['files']].flatMap((list) => (Array.isArray(list) ? list : []));
+  return found.filter(isObject).map((file) => ({ ...file, path: resolve(folder, String(file['path'])) }));
+}
+
+/** What a command did. */
+interface Done {
+  tool: Tool;
+  document: JsonObject;
+  files: readonly WrittenFile[];
+  previews: readonly ImageContent[];
+}
+
+/** What a client is told: never the bytes of a whole picture. */
+function resultOf({ tool, document, files, previews }: Done): CallToolResult {
   const { error } = document;
-  const { result, links } = factsOf(tool, document, folder);
-  if (isObject(error)) return failedResult(error, result, links);
+  const facts = told.flatMap((name) => (document[name] === undefined ? [] : [[name, document[name]]]));
+  const result = { ...Object.fromEntries(facts), ...((tool.writes || files.length > 0) && { images: [...files] }) };
+  const more = [...files.map(linkTo), ...previews];
+  if (isObject(error)) return failedResult(error, result, more);
   const answer = typeof result['text'] === 'string' ? result['text'] : JSON.stringify(result);
-  const text = [...pathLines(result['images']), ...(tool.writes && answer === '' ? [] : [answer])].join('\n');
-  return { content: [{ type: 'text', text }, ...links], structuredContent: result };
+  const text = [...files.map(pathLine), ...(tool.writes && answer === '' ? [] : [answer])].join('\n');
+  return { content: [{ type: 'text', text }, ...more], structuredContent: result };
 }
 
 /** For models that see the text alone. */
-function pathLines(files: unknown): string[] {
-  if (!Array.isArray(files)) return [];
-  return files.filter(isObject).map(({ path, mimeType, width, height }) => {
-    const size = width === undefined ? '' : `, ${String(width)}×${String(height)}`;
-    return `${String(path)} (${String(mimeType)}${size})`;
-  });
+function pathLine({ path, mimeType, width, height }: WrittenFile): string {
+  const size = width === undefined ? '' : `, ${String(width)}×${String(height)}`;
+  return `${path} (${String(mimeType)}${size})`;
+}
+
+function linkTo({ path, mimeType, bytes }: WrittenFile): ResourceLink {
+  return {
+    type: 'resource_link',
+    uri: pathToFileURL(path).href,
+    name: basename(path),
+    mimeType: String(mimeType),
+    size: Number(bytes),
+  };
 }
 
 /** The keys of the document that a client can use. */
 const told = ['text', 'answer', 'complete', 'model', 'models', 'usage', 'cost', 'warnings'];
 
-function factsOf(tool: Tool, document: JsonObject, folder: string): { result: JsonObject; links: ResourceLink[] } {
-  const found = [document['images'], document['files']].flatMap((list) => (Array.isArray(list) ? list : []));
-  const files = found.filter(isObject).map((file) => ({ ...file, path: resolve(folder, String(file['path'])) }));
-  const result = Object.fromEntries(
-    told.flatMap((name) => (document[name] === undefined ? [] : [[name, document[name]]])),
-  );
-  const links = files.map(({ path, ...facts }: JsonObject & { path: string }) => ({
-    type: 'resource_link' as const,
-    uri: pathToFileURL(path).href,
-    name: basename(path),
-    mimeType: String(facts['mimeType']),
-    size: Number(facts['bytes']),
-  }));
-  return { result: tool.writes || files.length > 0 ? { ...result, images: files } : result, links };
-}
-
 /** A failure with what the caller needs to decide what to do next. */
 function failedResult(
   { class: kind, message, hint, sent, billed }: JsonObject,
   partial: JsonObject = {},
-  links: readonly ResourceLink[] = [],
+  more: readonly (ResourceLink | ImageContent)[] = [],
 ): CallToolResult {
   const error = { class: kind, message, hint, sent, billed };
   const text = `${String(kind)}: ${String(message)}${hint === undefined ? '' : `\n${String(hint)}`}\nsent: ${String(sent)}, billed: ${String(billed)}`;
-  return { content: [{ type: 'text', text }, ...links], structuredContent: { ...partial, error }, isError: true };
+  return { content: [{ type: 'text', text }, ...more], structuredContent: { ...partial, error }, isError: true };
 }
 
 /** The same for what is refused here. */

@@ -12,7 +12,7 @@ export interface Connected {
 }
 
 interface ToolResult {
-  content: { type: string; text?: string; uri?: string; mimeType?: string }[];
+  content: { type: string; text?: string; uri?: string; mimeType?: string; data?: string }[];
   structuredContent: Record<string, unknown>;
   isError?: boolean;
 }

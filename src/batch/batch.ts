@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import type { Action, Context } from '../cli/context.ts';
 import type { BatchFlags, Batch, BatchHooks } from './run/types.ts';
@@ -28,6 +27,8 @@ import { GatewayError, outcomes } from '../errors.ts';
 import type { LeaseTimes } from '../files/lease.ts';
 import { enterOutdir, findOutdir, requireOwn, writeSummary } from './folder/folder.ts';
 import { type BatchPlan, planBatch } from './run/plan.ts';
+import { requireRate } from './run/rate-group.ts';
+import { saveMemory } from './run/save-memory.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { countChecked } from './run/progress.ts';
 import { sendJobs } from './run/send.ts';
@@ -72,13 +73,12 @@ export async function runBatch(
   context: Context,
   hooks: BatchHooks = {},
 ): Promise<void> {
-  // A run that waits for hours holds little memory.
-  if (flags.lane === 'batch')
-    for (const flag of ['--semi-space-growth-factor=1', '--optimize-for-size']) setFlagsFromString(flag);
+  if (flags.lane === 'batch') saveMemory();
   const startedAt = context.io.elapsed();
   const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
   await refuseTypo(words, context);
   requireJobs(words, flags);
+  requireRate(flags);
   const outdir = await findOutdir(flags.output, context);
   if (outdir.exists) await requireOwn(outdir.path);
   const source = await openJobs(words, flags, context);

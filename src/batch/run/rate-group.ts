@@ -30,6 +30,12 @@ interface Group {
 /** No turn is so far away, in ms: the clock was set back. */
 const farthestMs = 24 * 60 * 60_000;
 
+/** Throws GatewayError usage for a group without a rate. */
+export function requireRate({ rate, rateGroup }: Pick<BatchFlags, 'rate' | 'rateGroup'>): void {
+  if (rateGroup !== undefined && rate === undefined)
+    throw usageError('--rate-group shares a rate, and none is given', 'add it: --rate 60/m');
+}
+
 /** How the requests of a run are spaced, and what holds them back after a 429: alone, or with all processes of `--rate-group`. */
 export async function openThrottle(
   { rate, rateGroup }: Pick<BatchFlags, 'rate' | 'rateGroup'>,
@@ -37,8 +43,7 @@ export async function openThrottle(
   context: Context,
 ): Promise<{ gate: SharedGate; pace: Pacer }> {
   const gate = createGate(options);
-  if (rateGroup === undefined) return { gate, pace: createPacer(rate, options) };
-  if (rate === undefined) throw usageError('--rate-group shares a rate, and none is given', 'add it: --rate 60/m');
+  if (rateGroup === undefined || rate === undefined) return { gate, pace: createPacer(rate, options) };
   const path = await groupPath(rateGroup, context.io.cwd);
   const { now } = context.io;
   return shareRate(gate, { path, spacingMs: rate, now: () => now(), sleep: options.sleep });

@@ -26,7 +26,7 @@ export const defaultConcurrency = 4;
 
 /** Sends the jobs of the plan. Resolves with the reason why it ended early, if any. */
 export async function sendJobs(batch: Batch, hooks: BatchHooks): Promise<Stop | undefined> {
-  const { flags, context, outdir, lock, state, lostEnds, plan } = batch;
+  const { flags, context, outdir, lock, lostEnds, plan } = batch;
   const { step, graceMs = defaultGraceMs } = hooks;
   const { io, signal } = context;
   const connections = await openConnections(batch);
@@ -64,6 +64,7 @@ export async function sendJobs(batch: Batch, hooks: BatchHooks): Promise<Stop | 
   const locked = withLock(recorder, lock);
   signal.addEventListener('abort', () => void noteWaiting(sender, context, graceMs), { once: true });
   return runJobs({
+    ...(await limitsOf(batch)),
     queue: openJobQueue({ jobs: jobsToSend(batch), sender, recorder: locked, ahead: concurrency, elapsed, step }),
     sender,
     recorder: locked,
@@ -71,17 +72,24 @@ export async function sendJobs(batch: Batch, hooks: BatchHooks): Promise<Stop | 
     concurrency,
     gate,
     pace,
-    signal,
     inFlight,
     graceMs,
-    maxFailures: flags.failFast ? 1 : (flags.maxFailures ?? Number.POSITIVE_INFINITY),
-    maxTokens: flags.maxTokensTotal ?? Number.POSITIVE_INFINITY,
-    usedTokens: totalTokens(state.usage),
-    budget: await openBudget(batch),
     onEnded: (attempt, outcome) => progress.count(attempt, outcome),
     onLost: ({ job }, error) => progress.lose(job, error),
     step,
   }).finally(() => progress.stop());
+}
+
+/** What ends the taking of jobs. */
+export async function limitsOf(batch: Pick<Batch, 'flags' | 'context' | 'state'>) {
+  const { flags, context, state } = batch;
+  return {
+    signal: context.signal,
+    maxFailures: flags.failFast ? 1 : (flags.maxFailures ?? Number.POSITIVE_INFINITY),
+    maxTokens: flags.maxTokensTotal ?? Number.POSITIVE_INFINITY,
+    usedTokens: totalTokens(state.usage),
+    budget: await openBudget(batch),
+  };
 }
 
 /** Connections by `gatewayKey`. */

@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
 import { sleepByTimer } from '../../transport/gate.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import type { Context } from '../../cli/context.ts';
@@ -7,17 +6,17 @@ import { enterOutdir, findOutdir, requireOwn } from '../folder/folder.ts';
 import { newBatchState, readJournal } from '../folder/journal.ts';
 import { openRecorder, type Recorder, withLock } from '../folder/recorder.ts';
 import { findLostEnds, openResults } from '../folder/results.ts';
-import { totalTokens } from '../folder/state.ts';
 import { describeCounts, exitCodeOf } from '../report/summary.ts';
 import { createRequestBuilder, originOf, type CheckedJob } from '../jobs/request.ts';
 import { openJobStream } from '../jobs/source.ts';
 import { type BatchPlan, createPriceCheck, gatewayKey, requireMatch, requireOwnKeys } from './plan.ts';
 import { countOutcomes } from './progress.ts';
 import { runJobs, type Stop } from './runner.ts';
-import { defaultConcurrency, defaultGraceMs, noteWaiting, openBudget, openCosts, runRecord } from './send.ts';
+import { defaultConcurrency, defaultGraceMs, limitsOf, noteWaiting, openCosts, runRecord } from './send.ts';
 import { createJobSender } from './sender.ts';
 import { openStreamQueue, type StreamBatch } from './stream-queue.ts';
-import { openThrottle } from './rate-group.ts';
+import { openThrottle, requireRate } from './rate-group.ts';
+import { saveMemory } from './save-memory.ts';
 import { limitToFiles } from './throttle.ts';
 import type { BatchFlags, BatchHooks } from './types.ts';
 
@@ -44,8 +43,8 @@ export async function openStream(
   hooks: BatchHooks = {},
 ): Promise<StreamBatch> {
   requireStream(words, flags, context);
-  // A worker runs for days beside others: its memory counts more than the last tenth of its speed.
-  for (const flag of ['--semi-space-growth-factor=1', '--optimize-for-size']) setFlagsFromString(flag);
+  requireRate(flags);
+  saveMemory();
   const { cwd } = context.io;
   const startedAt = context.io.elapsed();
   const outdir = flags.output === undefined ? undefined : await findOutdir(flags.output, context);
@@ -90,7 +89,7 @@ export async function streamJobs(
   batch: StreamBatch,
   { step, graceMs = defaultGraceMs }: BatchHooks = {},
 ): Promise<Stop | undefined> {
-  const { flags, context, state } = batch;
+  const { flags, context } = batch;
   const { io, signal } = context;
   const lines = await openJobStream(flags, context);
   const recorder = batch.results === undefined ? noRecorder : await openStreamRecorder(batch, step);
@@ -114,6 +113,7 @@ export async function streamJobs(
   const queue = openStreamQueue(lines, { batch, sender, recorder });
   signal.addEventListener('abort', () => void noteWaiting(sender, context, graceMs), { once: true });
   return runJobs({
+    ...(await limitsOf(batch)),
     queue,
     sender,
     recorder: queue.recorder,
@@ -121,13 +121,8 @@ export async function streamJobs(
     concurrency,
     gate,
     pace,
-    signal,
     inFlight,
     graceMs,
-    maxFailures: flags.failFast ? 1 : (flags.maxFailures ?? Number.POSITIVE_INFINITY),
-    maxTokens: flags.maxTokensTotal ?? Number.POSITIVE_INFINITY,
-    usedTokens: totalTokens(state.usage),
-    budget: await openBudget(batch),
     onEnded(attempt, outcome) {
       tally.count(attempt, outcome);
       return queue.print(attempt, outcome);

@@ -61,6 +61,7 @@ test('--rate-group without --rate is exit code 2, and the hint has both', async 
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'p.txt'), 'hi\n');
   const ran = await run(['batch', '--prompts', 'p.txt', '-o', 'out', '--offline', '--rate-group', './g.json'], { cwd });
+  expect(existsSync(join(cwd, 'out'))).toBe(false);
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.stderr).toContain('add it: --rate 60/m');
 });

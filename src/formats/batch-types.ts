@@ -77,6 +77,8 @@ export interface BatchParts {
 export interface BatchFormat {
   name: FormatName;
   bounds: BatchBounds;
+  /** The path of a request in a batch, where a stream has another one. */
+  pathOf?(path: string): string;
   /** One request as it is in a batch: `key` comes back with its result. */
   entry(key: string, post: { path: string; body: Body }): Body;
   /** A batch that is created by one request with all of its entries. Undefined: they are uploaded first. */

@@ -29,7 +29,7 @@ export async function readJournal(folder: string): Promise<BatchState> {
       state.torn = !whole;
       if (!whole || (text === '' && !isTooLong)) continue;
       const record = parseRecord(text);
-      if (!record) throw notAJournal(path, number);
+      if (!record || lacksPart(record, state)) throw notAJournal(path, number);
       if (record.type === 'run') {
         await settleRun(open, state);
         startRun(record, state, open);
@@ -46,6 +46,11 @@ export async function readJournal(folder: string): Promise<BatchState> {
     }
   await settleRun(open, state);
   return state;
+}
+
+/** Without the record of its part, a job that a batch of the service holds would be sent again. */
+function lacksPart(record: JournalRecord, { parts }: BatchState): boolean {
+  return record.type === 'ready' && record.part !== undefined && !parts.has(record.part);
 }
 
 /** The state of a batch without a journal. */

@@ -14,7 +14,7 @@ import { readBatchFolder } from '../folder/read.ts';
 import { countOf } from '../report/summary.ts';
 import { endSignals } from '../folder/results.ts';
 import { openParts, waitingRows } from './parts.ts';
-import type { Part, PartPlan } from './types.ts';
+import type { Part } from './types.ts';
 
 const unused = new Set(['model', 'record', 'replay', 'maxAge']);
 const cancelFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));
@@ -65,7 +65,7 @@ async function failureOf(cancelling: Promise<void>): Promise<GatewayError | unde
 }
 
 async function cancelPart({ plan, batch = '' }: Part, flags: ConnectionFlags, context: Context): Promise<void> {
-  const { profile, origin, format: name, use } = plan as PartPlan;
+  const { profile, origin, format: name, use } = plan;
   const input = await readSettingsInput(flags, context);
   const asked = { ...input.flags, ...(profile !== '' && { jobProfile: profile }) };
   const settings = surveySettings({ ...input, flags: asked, use: use === 'messages' ? 'chat' : 'text' });

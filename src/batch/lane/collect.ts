@@ -33,7 +33,7 @@ export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Pr
     for await (const { job, row, bound } of jobsOf(part, run)) {
       batch.context.signal.throwIfAborted();
       const found = spool.places.get(row);
-      const outcome = found && (await outcomeAt(found, spool, part.plan as PartPlan));
+      const outcome = found && (await outcomeAt(found, spool, part.plan));
       if (found && outcome === undefined) await keepAside(await bytesAt(found, spool), run);
       await joinJob(job, {
         answer: outcome ?? missing(info, found !== undefined),
@@ -59,12 +59,12 @@ const mostDownloads = 5;
 
 /** Keeps the results of jobs that wait for one; what else comes is kept aside, and told. */
 async function download(part: Part, info: BatchInfo, { run, spool }: { run: LaneRun; spool: Spool }): Promise<void> {
-  const { api, format } = await apiOf(part.plan as PartPlan, run);
+  const { api, format } = await apiOf(part.plan, run);
   const { state, context } = run.batch;
   const ids = [...state.index.ids()];
   const rows = new Map(part.rows.map((row) => [keyOf(part.mark, ids[row] ?? ''), row]));
   for (let tries = 1; ; tries++) {
-    const deadline = longDeadline(part.plan as PartPlan, run, context.signal);
+    const deadline = longDeadline(part.plan, run, context.signal);
     try {
       return await readResults(api.results(info, deadline), { rows, format, run, spool });
     } catch (error) {
@@ -195,7 +195,7 @@ async function joinJob(job: Job, { answer, bound, part, pending, run }: Join): P
   const attempt = await collector.prepare(job);
   // The answer is to the request that was submitted, even if the job was edited since.
   Object.assign(attempt, { request: index.requestOf(index.find(job.id)), bound });
-  run.answers.next = answer instanceof GatewayError ? answer : replyOf(answer, part.plan as PartPlan);
+  run.answers.next = answer instanceof GatewayError ? answer : replyOf(answer, part.plan);
   const outcome = await collector.send(attempt);
   if (outcome.state !== 'unsent') Object.assign(outcome.document, { durationMs: Math.max(0, now() - part.at) });
   const isOurs = outcome.state === 'unsent' || endSignals.has(outcome.error?.class);

@@ -31,7 +31,7 @@ export async function findBatch(part: Part, finding: Finding): Promise<Found> {
     const found = await readPage(finding, page);
     if (found === undefined) return 'unknown';
     for (const info of found.batches) {
-      if (info.id === part.plan?.after) return nameless(part, candidates, finding);
+      if (info.id === part.plan.after) return nameless(part, candidates, finding);
       if (info.mark === part.mark) return info;
       candidates.push(info);
     }
@@ -58,7 +58,7 @@ async function readPage({ api, startDeadline }: Finding, page: string | undefine
 async function nameless(part: Part, candidates: readonly BatchInfo[], finding: Finding): Promise<Found> {
   // With names, its own would have been found.
   if (finding.format.byFile !== undefined) return 'none';
-  const jobs = part.plan?.jobs;
+  const jobs = part.rows.length;
   const possible = candidates.filter(
     ({ id, mark, total }) => mark === undefined && !finding.isKnown(id) && (total === undefined || total === jobs),
   );

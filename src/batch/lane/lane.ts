@@ -8,6 +8,7 @@ import { countOutcomes } from '../run/progress.ts';
 import { checkAgain } from '../run/queue.ts';
 import type { Stop } from '../run/runner.ts';
 import type { openCosts } from '../run/send.ts';
+import { saveMemory } from '../run/save-memory.ts';
 import { createJobSender } from '../run/sender.ts';
 import type { Batch } from '../run/types.ts';
 import { collectPart } from './collect.ts';
@@ -16,7 +17,7 @@ import { openParts, waitingRows } from './parts.ts';
 import { loseJobs } from './lose.ts';
 import { settlePart } from './settle.ts';
 import { recordCreated, submitJobs } from './submit.ts';
-import type { Part, PartPlan } from './types.ts';
+import type { Part } from './types.ts';
 import { showWaiting } from './waiting.ts';
 
 interface LaneOptions extends Pick<LaneRun, 'batch' | 'connections' | 'hooks'> {
@@ -29,6 +30,7 @@ export async function sendByBatches(options: LaneOptions): Promise<Stop | undefi
   const { batch, recorder, costs, hooks } = options;
   const { context, state, plan, builder } = batch;
   const { io } = context;
+  saveMemory();
   const ends = countOutcomes(batch, costs);
   const answers: LaneRun['answers'] = { next: undefined };
   const common = {
@@ -169,8 +171,8 @@ async function lookAfter(part: Part, watch: Watch): Promise<void> {
       if (found === undefined) return;
       await recordCreated(found, part, run);
     }
-    const { api } = await apiOf(part.plan as PartPlan, run);
-    const deadline = longDeadline(part.plan as PartPlan, run, context.signal);
+    const { api } = await apiOf(part.plan, run);
+    const deadline = longDeadline(part.plan, run, context.signal);
     const info = await api.retrieve(part.batch as string, deadline).finally(() => deadline.end());
     run.step?.('part-polled', part.mark);
     watch.since = undefined;

@@ -3,7 +3,7 @@ import type { BatchState, JobIndex } from '../folder/state.ts';
 import { hashId, hexOf } from '../jobs/digest.ts';
 import type { Bound } from '../../cost/types.ts';
 import type { JobRecord } from '../types.ts';
-import type { Part, PartRecord } from './types.ts';
+import type { Part, PartPlan, PartRecord } from './types.ts';
 
 /** A mark that no other part has: letters and digits, at most 16. */
 export function newMark(): string {
@@ -38,18 +38,8 @@ export function openBounds(state: Pick<BatchState, 'parts' | 'index'>): (Bound |
 
 /** A job of a part that is planned. */
 export function addToPart({ id, request, line, bound, part = '' }: JobRecord, { index, parts }: BatchState): void {
-  const known = parts.get(part) ?? {
-    mark: part,
-    step: 'planned',
-    plan: undefined,
-    rows: [],
-    requests: [],
-    bounds: [],
-    at: 0,
-    batch: undefined,
-    lastsMs: undefined,
-  };
-  parts.set(part, known);
+  const known = parts.get(part);
+  if (known === undefined) return;
   const row = index.add(id);
   if (line !== undefined) index.setPlace(row, line);
   known.rows.push(row);
@@ -59,11 +49,11 @@ export function addToPart({ id, request, line, bound, part = '' }: JobRecord, { 
 
 /** Applies a record of a part to what is known. */
 export function applyPart(record: PartRecord, state: BatchState): void {
+  if (record.plan) state.parts.set(record.mark, newPart(record.mark, record.plan));
   const part = state.parts.get(record.mark);
   if (part === undefined) return;
   const { index } = state;
   part.step = record.step;
-  part.plan = record.plan ?? part.plan;
   if (record.step === 'creating') {
     part.at = record.at;
     swapRequests(part, index);
@@ -80,6 +70,20 @@ export function applyPart(record: PartRecord, state: BatchState): void {
   }
   if (record.step !== 'creating' && record.step !== 'created' && record.step !== 'planned')
     state.parts.delete(record.mark);
+}
+
+function newPart(mark: string, plan: PartPlan): Part {
+  return {
+    mark,
+    step: 'planned',
+    plan,
+    rows: [],
+    requests: [],
+    bounds: [],
+    at: 0,
+    batch: undefined,
+    lastsMs: undefined,
+  };
 }
 
 function swapRequests(part: Part, index: JobIndex): void {

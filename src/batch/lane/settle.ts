@@ -5,7 +5,7 @@ import { findBatch, type Found } from './find.ts';
 import { apiOf, type LaneRun, longDeadline, record } from './lane-run.ts';
 import { loseJobs } from './lose.ts';
 import { openParts } from './parts.ts';
-import type { Part, PartPlan } from './types.ts';
+import type { Part } from './types.ts';
 
 /** A list can lag behind a creation: only after so many ms it counts that a batch is not in it. */
 const settleMs = 60_000;
@@ -28,7 +28,7 @@ export async function settlePart(part: Part, run: LaneRun): Promise<BatchInfo | 
   }
   const { mark } = part;
   if (found === 'later') return undefined;
-  const jobs = countOf(part.plan?.jobs ?? part.rows.length, 'job');
+  const jobs = countOf(part.rows.length, 'job');
   if (found === 'none') {
     await ui.note(`the batch of ${jobs} was not created`);
     await record([{ type: 'part', mark, step: 'dropped', at: run.now() }], run);
@@ -42,7 +42,7 @@ export async function settlePart(part: Part, run: LaneRun): Promise<BatchInfo | 
 }
 
 async function look(part: Part, run: LaneRun): Promise<Found> {
-  const plan = part.plan as PartPlan;
+  const { plan } = part;
   const { api, format } = await apiOf(plan, run);
   const known = new Set(openParts(run.batch.state).map(({ batch }) => batch));
   return findBatch(part, {

@@ -19,7 +19,9 @@ import { settlePart } from './settle.ts';
 /** A batch that is being filled, and what its jobs have in common. */
 interface OpenCut {
   cut: Cut;
-  plan: Omit<PartPlan, 'jobs' | 'after'>;
+  plan: Omit<PartPlan, 'after'>;
+  /** The path of its requests. */
+  path: string;
 }
 
 /** Cuts the jobs of the plan into batches of the service, and creates these. Resolves with the reason why it ended early. */
@@ -74,18 +76,13 @@ async function addJob(attempt: JobAttempt, cuts: Map<string, OpenCut>, run: Lane
   const { post, model } = built;
   const format = await loadBatchFormat(post.format);
   const profile = gatewayKey(checked.settings);
-  const group = JSON.stringify([profile, post.format, post.use, model, pathOf(post.path)]);
-  const plan = {
-    profile,
-    origin: originOf(checked.settings),
-    format: post.format,
-    use: post.use,
-    model,
-    path: post.path,
-  };
+  const path = format.pathOf?.(post.path) ?? post.path;
+  const group = JSON.stringify([profile, post.format, post.use, model, path]);
+  const plan = { profile, origin: originOf(checked.settings), format: post.format, use: post.use, model };
   const open = cuts.get(group) ?? {
-    cut: await openCut(format, { model, path: post.path, folder: run.batch.outdir }),
+    cut: await openCut(format, { model, path, folder: run.batch.outdir }),
     plan,
+    path,
   };
   cuts.set(group, open);
   const body = entryOf(format, keyOf(open.cut.mark, job.id), post);
@@ -99,24 +96,16 @@ async function addJob(attempt: JobAttempt, cuts: Map<string, OpenCut>, run: Lane
   return addJob(attempt, cuts, run);
 }
 
-/** A stream of the content format is another operation; in a batch there is none. */
-function pathOf(path: string): string {
-  return path.replace(':streamGenerateContent', ':generateContent');
-}
-
 /** Creates one batch. It is in the journal before; where its creation is not answered, the service is asked for it. */
-async function submitCut({ cut, plan }: OpenCut, run: LaneRun): Promise<void> {
+async function submitCut({ cut, plan, path }: OpenCut, run: LaneRun): Promise<void> {
   const { jobs, mark } = cut;
   const { format, api } = await apiOf(plan, run);
   const { file, isInline } = await cut.seal();
   const ready = jobs.map((job) => ({ type: 'ready' as const, ...job, part: mark, at: run.now() }));
   const after = format.byFile === undefined ? await newestOf(api, plan, run) : undefined;
-  await record(
-    [...ready, { type: 'part', mark, step: 'planned', at: run.now(), plan: { ...plan, jobs: jobs.length, after } }],
-    run,
-  );
+  await record([{ type: 'part', mark, step: 'planned', at: run.now(), plan: { ...plan, after } }, ...ready], run);
   run.step?.('part-planned', mark);
-  const parts = { mark, model: plan.model, path: pathOf(plan.path) };
+  const parts = { mark, model: plan.model, path };
   const uploaded = isInline ? undefined : await upload(api, file, { plan, run });
   run.step?.('part-uploaded', mark);
   run.batch.context.signal.throwIfAborted();

@@ -2,8 +2,8 @@ import type { Bound } from '../../cost/types.ts';
 import type { AuthUse, FormatName } from '../../formats/format.ts';
 
 /**
- * A record of a part: the jobs that one batch of the service holds. `planned`: which jobs they are, before anything is created.
- * `creating`: from here on the batch may exist. `dropped`: it certainly does not. `lost`: the service cannot tell. `ended`: all of
+ * A record of a part: the jobs that one batch of the service holds. `planned`: what they have in common; records `ready` of its
+ * jobs follow. `creating`: from here on the batch may exist. `dropped`: it certainly does not. `lost`: the service cannot tell. `ended`: all of
  * its results are recorded.
  */
 export interface PartRecord {
@@ -26,8 +26,6 @@ export interface PartPlan {
   format: FormatName;
   use: AuthUse;
   model: string;
-  path: string;
-  jobs: number;
   /** The newest batch of the service before it, where batches have no names. */
   after?: string | undefined;
 }
@@ -36,7 +34,7 @@ export interface PartPlan {
 export interface Part {
   mark: string;
   step: PartRecord['step'];
-  plan: PartPlan | undefined;
+  plan: PartPlan;
   /** The rows of its jobs. */
   rows: number[];
   /** While it is planned, the hashes of their requests; from `creating` to `created`, those that the jobs had before. */

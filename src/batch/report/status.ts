@@ -71,7 +71,7 @@ function atService(state: BatchState): object {
   const parts = openParts(state).map((part) => ({
     batch: part.batch,
     mark: part.mark,
-    model: part.plan?.model,
+    model: part.plan.model,
     jobs: waitingRows(part, state.index).length,
     submittedAt: isoTime(part.at),
     expiresAt: part.lastsMs === undefined ? undefined : isoTime(part.at + part.lastsMs),
@@ -83,5 +83,5 @@ function describePart(part: Part, { index }: BatchState, now: number): string {
   const { batch = 'a batch whose creation is not answered', at, lastsMs, plan } = part;
   const since = `${timeText(Math.max(0, now - at))} since`;
   const left = lastsMs === undefined ? '' : `, expires in ${timeText(Math.max(0, at + lastsMs - now))}`;
-  return `${batch}: ${countOf(waitingRows(part, index).length, 'job')} of ${plan?.model ?? ''}, ${since}${left}`;
+  return `${batch}: ${countOf(waitingRows(part, index).length, 'job')} of ${plan.model}, ${since}${left}`;
 }

@@ -15,6 +15,7 @@ import { modelSegment } from './format.ts';
 export const contentBatch: BatchFormat = {
   name: 'content',
   bounds: { count: 200_000, bytes: 2_000_000_000 },
+  pathOf: (path) => path.replace(':streamGenerateContent', ':generateContent'),
   // The key comes first: `line` finds it there.
   entry: (key, { body }) => ({ metadata: { key }, request: body }),
   inline: {

@@ -39,6 +39,17 @@ test('a list of batches with long results in them is read', async ({ open }) => 
   expect((await batch()).code).toBe(0);
 });
 
+test('a journal that lacks the record of a batch is exit 14, and nothing is sent', async ({ open }) => {
+  const { batch, folder, server } = await open('messages');
+  folder.jobs(...manyJobs(2));
+  expect((await batch(['--no-wait'])).code).toBe(0);
+  const kept = folder.lines('journal.jsonl').filter(({ step }) => step !== 'planned');
+  folder.write('out/journal.jsonl', kept.map((record) => `${JSON.stringify(record)}\n`).join(''));
+  const ran = await batch();
+  expect([ran.code, ran.stderr]).toEqual([14, expect.stringContaining('no record that this version knows')]);
+  expect(server.batches).toHaveLength(1);
+});
+
 test('an edited job whose batch was refused is sent by the next run', async ({ open }) => {
   const { batch, folder, server } = await open('messages');
   server.endingOf = () => ({ error: 'bad field' });

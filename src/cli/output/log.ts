@@ -30,7 +30,7 @@ export function createUi(io: Io, root: RootOptions, report: Report): Ui {
   return {
     isVerbose: root.verbose === true,
     async note(text) {
-      if (!root.quiet) await line(escapeLine(redact(text)));
+      if (!root.quiet) await line(await wrapForStderr(escapeLine(redact(text)), io));
     },
     async warn(text) {
       report.warnings.push(redact(text));

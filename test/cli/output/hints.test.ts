@@ -70,3 +70,10 @@ test.each([
   const ran = await run(argv, { cwd, env });
   expect(ran.stdout + ran.stderr).toContain(line);
 });
+
+test('a note is broken between words on a terminal, and stays one line in a pipe', async () => {
+  const ask = (tty: { stderr: boolean }) =>
+    run(['text', 'hi', '--dry-run'], { env: { OPENAI_API_KEY: 'k' }, tty, columns: 30 });
+  expect((await ask({ stderr: true })).stderr).toBe('using OpenAI, gpt-5-mini\n  (OPENAI_API_KEY)\n');
+  expect((await ask({ stderr: false })).stderr).toBe('using OpenAI, gpt-5-mini (OPENAI_API_KEY)\n');
+});

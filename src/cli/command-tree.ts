@@ -194,6 +194,6 @@ export const tree: Tree = {
   __preview: {
     summary: 'small copies of images',
     hidden: true,
-    load: async () => (await import('../commands/mcp/preview.ts')).previewCommand,
+    load: async () => (await import('../commands/mcp/mcp.ts')).previewCommand,
   },
 };

@@ -24,6 +24,6 @@ test.skipIf(lacks('man'))('man shows flags and examples as they are typed', asyn
   });
   expect(stdout).toContain('\n       -o, --output <path|->\n');
   expect(stdout).toContain(
-    `gateway-cli image gen --prompt-file prompt.txt -o \\\n           'out/{slug}-{n}.{ext}' --sidecar\n`,
+    `gateway-cli image gen --prompt-file prompt.txt -o \\\n           '{slug}-{n}.{ext}' --sidecar\n`,
   );
 });

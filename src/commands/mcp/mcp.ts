@@ -8,6 +8,8 @@ import { absoluteBudget, parseBudget } from '../../settings/budget.ts';
 import type { Environment } from '../../settings/sources.ts';
 import { mcpClients } from './clients.ts';
 
+export { previewCommand } from './preview.ts';
+
 const clientNames = Object.keys(mcpClients);
 
 const mcpFlags = {

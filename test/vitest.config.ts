@@ -20,10 +20,10 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        // Files share what they import: loading it again for each took longer than the tests.
+        // Files of both share what they import: loading it again for each took longer than the tests.
         test: { name: 'quick', isolate: false, include: [anyTest], exclude: [endToEnd, demanding, installed] },
       },
-      { extends: true, test: { name: 'e2e', include: [endToEnd], exclude: [installed] } },
+      { extends: true, test: { name: 'e2e', isolate: false, include: [endToEnd], exclude: [installed] } },
       { extends: true, test: { name: 'full', include: [demanding], exclude: [installed] } },
     ],
   },

@@ -74,7 +74,7 @@ const cases: [string, Answer[]][] = [
   ['GITHUB_ACTIONS=true $CLI text x --json', [echo(400)]],
   ['$CLI text x --debug', [{ body: '<html>' }]],
   ['$CLI text x --debug', [{ raw: [cut] }]],
-  ['$CLI text x --debug --timeout 300ms', [{ raw: [new Promise(() => undefined)] }]],
+  ['$CLI text x --debug --timeout 1s', [{ raw: [new Promise(() => undefined)] }]],
   ['$CLI chat x --debug', [{ chunks: [stream.slice(0, 300), cut] }]],
   ['$CLI text x --debug -v --retries 0 --base-url http://127.0.0.1:1', []],
   ['$CLI text x --debug -v --base-url http://nope.invalid', []],

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { post, settled } from './post.ts';
 
-// Needs a process of its own, unlike quick tests: undici keeps its first timer, which must be the one that the test moves.
+// Needs a process of its own, as files of the full suite have: undici keeps its first timer, which must be the one that the test moves.
 test('the connect timeout is ten seconds by default', async () => {
   onTestFinished(() => void vi.useRealTimers());
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

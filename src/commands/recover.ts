@@ -6,7 +6,7 @@ import type { Result, ResultCandidate } from '../client/result.ts';
 import { usageError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { readRecovery } from '../recovery/recovery-file.ts';
-import type { Action, Context } from '../cli/context.ts';
+import type { Action, Context, Report, Turn } from '../cli/context.ts';
 import { addFlags, setExamples } from '../cli/flags/flag.ts';
 import { imageFlags } from '../cli/flags/format.ts';
 import { planImages } from '../cli/output/image-output.ts';
@@ -49,6 +49,7 @@ async function runRecover([file, ...more]: readonly string[], flags: Flags, cont
   const saved = await readRecovery(readChunks(path, file), store);
   const document = isObject(saved.document) ? saved.document : {};
   report.result = resultOf(document);
+  Object.assign(report, restOf(document));
   await images.save(
     saved.images.map((image) => ({ ...image, draft: false })),
     {
@@ -89,6 +90,20 @@ function resultOf(document: JsonObject): Result {
     usage: isObject(usage) ? usage : undefined,
     complete: document['complete'] === true,
   };
+}
+
+/** What a document has beside the result of its last request. Its cost is left out: this command sends nothing. */
+function restOf({ answer, turns, tags }: JsonObject): Pick<Report, 'answer' | 'turns' | 'tags'> {
+  const isTags = isObject(tags) && Object.values(tags).every((value) => typeof value === 'string');
+  return {
+    answer,
+    turns: Array.isArray(turns) ? (turns as unknown[]).filter(isTurn) : undefined,
+    ...(isTags && { tags: tags as Record<string, string> }),
+  };
+}
+
+function isTurn(value: unknown): value is Turn {
+  return isObject(value) && typeof value['text'] === 'string' && Array.isArray(value['toolCalls']);
 }
 
 function isCandidate(value: unknown): value is ResultCandidate {

@@ -42,3 +42,24 @@ test('without a saved reply, recover says which exit code names one', async () =
     'there is no recovery file; with exit code 12, stderr names one: gateway-cli recover <file>',
   );
 });
+
+test('the document has the answer that fitted the schema, the calls of tools and the tags again', async () => {
+  const turn = {
+    text: '',
+    stopReason: 'tool_use',
+    toolCalls: [{ name: 'f', input: {}, result: 'sunny', isError: false }],
+  };
+  const kept = { text: '{"born":1815}', answer: { born: 1815 }, turns: [turn], tags: { project: 'cats' } };
+  const document = { schema: 'gateway-cli/result@1', command: 'chat', requestedModel: 'm', complete: true, ...kept };
+  const file = join(scratchFolder(), 'kept.json');
+  const saved = { schema: 'gateway-cli/recovery@1', command: 'chat', printsText: true, images: [] };
+  writeFileSync(file, JSON.stringify({ ...saved, document: [JSON.stringify(document)] }));
+  const ran = await run(['recover', file, '--json']);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse(ran.stdout)).toMatchObject({ command: 'recover', attempts: 0, ...kept });
+  const changed = { ...document, turns: [1, turn, {}], tags: { project: 1 } };
+  writeFileSync(file, JSON.stringify({ ...saved, document: [JSON.stringify(changed)] }));
+  const other = JSON.parse((await run(['recover', file, '--json'])).stdout) as object;
+  expect(other).toMatchObject({ turns: [turn] });
+  expect(other).not.toHaveProperty('tags');
+});

@@ -106,7 +106,7 @@ export interface JobRecord {
   /** The job's line in its file when it was sent, from 1. */
   line?: number | undefined;
   at: number;
-  /** Of `ready`: the mark of the part that it goes out with; `lane/types.ts` has its records. */
+  /** Of `ready`: the mark of the part that it goes out with; `lane/types.ts` has its records. Of an end: if its part has a budget. */
   part?: string | undefined;
   /** Of `ready`, `sent` and an end of unknown cost: what it can cost, where its model has a price. */
   bound?: Bound | undefined;

@@ -23,7 +23,7 @@ export interface LedgerLimit {
 }
 
 /** A request that was written down before it was sent, and whose end is not known. */
-interface ReservedLine extends LedgerEntry {
+export interface ReservedLine extends LedgerEntry {
   type: 'reserved';
   id: string;
   /** ISO 8601, UTC. Its date is the day that the cost counts for. */
@@ -32,19 +32,31 @@ interface ReservedLine extends LedgerEntry {
   currency: string;
   /** It cannot cost more. */
   bounded: boolean;
+  /** Of a batch, which goes on at the service when its process has ended: its requests. */
+  held?: number | undefined;
   by: ProcessMark;
 }
 
-/** The end of a request. `unknown`: it may have been billed, and counts with what was reserved. */
-export interface SpentLine {
+/**
+ * The end of a request, or of all of a batch. `unknown`: it may have been billed, and counts with what was reserved; of a batch, how
+ * many of its requests.
+ */
+export interface SpentLine extends Partial<BatchEnd> {
   type: 'spent';
   id: string;
   at: string;
   amount: string;
-  unknown?: true | undefined;
+  unknown?: true | number | undefined;
   /** The model that answered, if it is another one. */
   model?: string | undefined;
   lane?: string | undefined;
+}
+
+/** What is known of the requests of a batch that were billed, or may have been. */
+export interface BatchEnd {
+  requests: number;
+  /** The highest cost of one of them. */
+  dearest: string;
 }
 
 /** Requests of one day and kind, added up. */
@@ -151,7 +163,7 @@ export function applyLine(state: LedgerState, line: LedgerLine): void {
     state.open.delete(line.id);
     if (line.type === 'freed') return;
     add(dayOf(reserved.at), line.amount);
-    if (!line.unknown) state.dearest = greatest([state.dearest, line.amount]);
+    state.dearest = greatest([state.dearest, line.dearest ?? (line.unknown ? '0' : line.amount)]);
   }
 }
 
@@ -185,8 +197,8 @@ const noSum = { type: 'sum', requests: 0, unknown: 0, amount: '0', savedRequests
 function sumOfEnded(reserved: ReservedLine, end: Omit<SpentLine, 'type' | 'id' | 'at'>): SumLine {
   const { command, service, tags, currency } = reserved;
   const kind = { command, service, model: end.model ?? reserved.model, lane: end.lane ?? reserved.lane, tags };
-  const { amount, unknown } = end;
-  return { ...noSum, ...kind, currency, day: dayOf(reserved.at), requests: 1, unknown: unknown ? 1 : 0, amount };
+  const { amount, unknown = 0, requests = 1 } = end;
+  return { ...noSum, ...kind, currency, day: dayOf(reserved.at), requests, unknown: Number(unknown), amount };
 }
 
 function addSum(sums: Map<string, SumLine>, line: SumLine): void {

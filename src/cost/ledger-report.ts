@@ -1,7 +1,7 @@
 import { constants, open } from 'node:fs/promises';
 import { codeOf } from '../errors.ts';
 import { addAmounts } from './cost.ts';
-import { judgeProcesses, spentOf } from './ledger.ts';
+import { judgeProcesses, spentOf } from './ledger-room.ts';
 import {
   addToSums,
   applyLine,
@@ -17,7 +17,7 @@ export interface LedgerSurvey {
   /** The limit that the last run named. */
   limit: LedgerLimit | undefined;
   currency: string | undefined;
-  /** What is spent in the period of the limit, and what requests under way have reserved. */
+  /** What is spent in the period of the limit, and what requests under way and batches have reserved. */
   spent: string;
   inFlight: string;
   sums: SumLine[];
@@ -43,10 +43,11 @@ export async function surveyLedger(path: string, now: number): Promise<LedgerSur
   }
   // A request of a process that was killed may have been billed.
   const isInFlight = judgeProcesses(now);
-  for (const line of [...all.open.values()].filter((line) => !isInFlight(line)))
+  for (const line of [...all.open.values()].filter((line) => line.held === undefined && !isInFlight(line)))
     addToSums(all, { ...line, type: 'spent', unknown: true });
   const { limit, currency } = state;
-  return { limit, currency, ...spentOf(state, limit?.per, now), sums: [...all.sums.values()] };
+  const { spent, held, inFlight } = spentOf(state, limit?.per, now);
+  return { limit, currency, spent, inFlight: addAmounts(held, inFlight), sums: [...all.sums.values()] };
 }
 
 /** What requests are grouped by. */

@@ -3,19 +3,20 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError, usageError } from '../errors.ts';
 import { type HeldLock, withFileLock } from '../files/file-lock.ts';
-import { isRunning, ownMark, type ProcessMark } from '../files/process-mark.ts';
+import { ownMark } from '../files/process-mark.ts';
 import { openToAppend } from '../files/synced-file.ts';
 import { notWritten } from '../files/temp-file.ts';
-import { addAmounts, areWithin, heldFor } from './cost.ts';
+import { addAmounts, areWithin, subtractAmounts, sumOfHeld } from './cost.ts';
+import { type Room, roomFor, spentOf } from './ledger-room.ts';
 import { append, catchUp, compact, type LedgerFile, startOfFile } from './ledger-file.ts';
 import {
   applyLine,
-  dayOf,
+  type BatchEnd,
   type LedgerEntry,
   type LedgerLimit,
   type LedgerLine,
   type LedgerState,
-  type Period,
+  type ReservedLine,
   type SpentLine,
 } from './ledger-lines.ts';
 import type { Bound } from './types.ts';
@@ -23,6 +24,15 @@ import type { Bound } from './types.ts';
 /** A request that is to be paid from a budget. */
 export interface LedgerRequest extends LedgerEntry {
   bound: Bound;
+  currency: string;
+}
+
+/** A batch of requests that a service holds for a day. */
+export interface LedgerBatch extends LedgerEntry {
+  /** No other request or batch has it. */
+  id: string;
+  /** Of each request. */
+  bounds: readonly Bound[];
   currency: string;
 }
 
@@ -36,7 +46,13 @@ export interface Ledger {
   reserve(request: LedgerRequest, signal: AbortSignal): Promise<{ id: string } | { spent: string }>;
   /** Writes down what a request cost: an amount, or `unknown` if it may have been billed. Throws GatewayError not-written. */
   spend(id: string, amount: string, answered?: Pick<SpentLine, 'model' | 'lane'>): Promise<void>;
-  /** Writes down that a request was not billed. Throws GatewayError not-written. */
+  /** The same as `reserve` for a batch. It stays reserved until its end is written down, whatever becomes of its process. */
+  reserveBatch(batch: LedgerBatch, signal: AbortSignal): Promise<{ id: string } | { spent: string }>;
+  /** Writes down what a batch cost, once. Throws GatewayError not-written. */
+  endBatch(id: string, end: BatchEnd & { amount: string; unknown: number }): Promise<void>;
+  /** What is neither spent nor reserved, and the highest cost of one request. Throws GatewayError not-written. */
+  left(): Promise<{ left: string; dearest: string }>;
+  /** Writes down that a request, or a batch, was not billed. Throws GatewayError not-written. */
   free(id: string): Promise<void>;
   /** Writes down what a recording answered, and what that would have cost. Throws GatewayError not-written. */
   save(entry: LedgerEntry, saved: { amount: string; currency: string }): Promise<void>;
@@ -68,27 +84,47 @@ interface Opened extends LedgerOptions, LedgerFile {
 /** In place of an amount: the request counts with what it has reserved. */
 export const unknownAmount = 'unknown';
 
-/** Requests of hosts that cannot be seen from here count as under way for this time, ms. */
-const unseenMs = 15 * 60_000;
-
 /** Opens a ledger; the file is made by the first request. */
 export function openLedger(options: LedgerOptions): Ledger {
   const ledger: Opened = { ...options, ...startOfFile(), waiting: [], isWorking: false };
   return {
-    reserve: (request, signal) => reserve(ledger, request, signal),
+    reserve: ({ bound, ...request }, signal) => {
+      const id = randomBytes(8).toString('hex');
+      return reserve(ledger, { ...request, id, bounds: [bound] }, signal);
+    },
+    reserveBatch: (batch, signal) => reserve(ledger, { ...batch, held: batch.bounds.length }, signal),
     spend: (id, amount, answered) =>
-      change(ledger, ({ open }) => {
-        const isUnknown = amount === unknownAmount;
-        const spent = isUnknown ? { amount: open.get(id)?.amount ?? '0', unknown: true as const } : { amount };
-        return [{ type: 'spent', id, at: timeOf(ledger), ...spent, ...answered }];
+      end(ledger, id, ({ amount: reserved }) => {
+        const spent = amount === unknownAmount ? { amount: reserved, unknown: true as const } : { amount };
+        return { type: 'spent', id, at: timeOf(ledger), ...spent, ...answered };
       }),
+    endBatch: (id, known) => end(ledger, id, () => ({ type: 'spent', id, at: timeOf(ledger), ...known })),
+    async left() {
+      let left = { left: '0', dearest: '0' };
+      await change(ledger, (state) => {
+        const { spent, held, inFlight } = spentOf(state, ledger.limit.per, ledger.now());
+        const taken = addAmounts(spent, held, inFlight);
+        const isOver = !areWithin([taken], ledger.limit.amount);
+        left = { left: isOver ? '0' : subtractAmounts(ledger.limit.amount, taken), dearest: state.dearest };
+        return [];
+      });
+      return left;
+    },
     free: (id) => free(ledger, id),
     save: (entry, saved) => change(ledger, () => [{ type: 'saved', at: timeOf(ledger), ...entry, ...saved }]),
   };
 }
 
+/** Ends what is reserved, once. */
+function end(ledger: Opened, id: string, lineOf: (reserved: ReservedLine) => LedgerLine): Promise<void> {
+  return change(ledger, ({ open }) => {
+    const reserved = open.get(id);
+    return reserved === undefined ? [] : [lineOf(reserved)];
+  });
+}
+
 function free(ledger: Opened, id: string): Promise<void> {
-  return change(ledger, ({ open }) => (open.has(id) ? [{ type: 'freed', id, at: timeOf(ledger) }] : []));
+  return end(ledger, id, () => ({ type: 'freed', id, at: timeOf(ledger) }));
 }
 
 function timeOf({ now }: LedgerOptions): string {
@@ -97,22 +133,23 @@ function timeOf({ now }: LedgerOptions): string {
 
 async function reserve(
   ledger: Opened,
-  { bound, ...request }: LedgerRequest,
+  { bounds, ...request }: LedgerBatch & Pick<ReservedLine, 'held'>,
   signal: AbortSignal,
 ): Promise<{ id: string } | { spent: string }> {
-  const id = randomBytes(8).toString('hex');
+  const { id } = request;
+  const bounded = bounds.every(({ isMost }) => isMost);
   for (let waitMs = 25; ; waitMs = Math.min(waitMs * 2, 500)) {
     let room: Room | undefined;
     const changed = change(ledger, (state) => {
       if (signal.aborted) return [];
       requireCurrency(state, request.currency, ledger.path);
-      const amount = heldFor(bound, state.dearest);
-      room = roomFor(amount, state, ledger);
+      const amount = sumOfHeld(bounds, state.dearest);
+      room = roomFor(amount, state, { limit: ledger.limit, now: ledger.now() });
       if (!('isFree' in room)) return [];
       const at = timeOf(ledger);
       const { limit } = ledger;
       const isNewLimit = state.limit?.amount !== limit.amount || state.limit.per !== limit.per;
-      const reserved = { type: 'reserved', id, at, amount, bounded: bound.isMost, by: ownMark(), ...request } as const;
+      const reserved = { type: 'reserved', ...request, at, amount, bounded, by: ownMark() } as const;
       return [...(isNewLimit ? [{ type: 'limit', ...limit } as const] : []), reserved];
     });
     await orAborted(changed, signal).catch((error: unknown) => {
@@ -134,44 +171,6 @@ async function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void
   await Promise.race([work, aborted]).finally(() => over.abort());
   if (signal.aborted) work.catch(() => undefined);
   signal.throwIfAborted();
-}
-
-/** Whether a request has room: if not, what is spent, or that requests under way may leave some. */
-type Room = { isFree: true } | { isTaken: true } | { spent: string };
-
-function roomFor(amount: string, state: LedgerState, { limit, now }: Opened): Room {
-  const { spent, inFlight } = spentOf(state, limit.per, now());
-  const isOver = !areWithin([spent, amount], limit.amount) || areWithin([limit.amount], spent);
-  if (isOver) return { spent };
-  return areWithin([spent, inFlight, amount], limit.amount) ? { isFree: true } : { isTaken: true };
-}
-
-/**
- * What is spent in the period of a time, and what requests under way have reserved. A request whose process has ended may have
- * been billed: it counts as spent.
- */
-export function spentOf({ days, open }: LedgerState, per: Period, now: number): { spent: string; inFlight: string } {
-  const today = new Date(now).toISOString();
-  const period = per === undefined ? '' : today.slice(0, per === 'day' ? 10 : 7);
-  const ended = [...days].flatMap(([day, amount]) => (day.startsWith(period) ? [amount] : []));
-  const isInFlight = judgeProcesses(now);
-  const reserved = [...open.values()].filter(({ at }) => dayOf(at).startsWith(period));
-  const lost = reserved.filter((line) => !isInFlight(line));
-  const under = reserved.filter(isInFlight);
-  return {
-    spent: addAmounts(...ended, ...lost.map(({ amount }) => amount)),
-    inFlight: addAmounts(...under.map(({ amount }) => amount)),
-  };
-}
-
-/** Whether the process of a reservation is running; each is looked at once. */
-export function judgeProcesses(now: number): (line: { by: ProcessMark; at: string }) => boolean {
-  const known = new Map<string, boolean | undefined>();
-  return ({ by, at }) => {
-    const key = JSON.stringify(by);
-    if (!known.has(key)) known.set(key, isRunning(by));
-    return known.get(key) ?? Math.abs(now - Date.parse(at)) < unseenMs;
-  };
 }
 
 function requireCurrency({ currency }: LedgerState, wanted: string, path: string): void {

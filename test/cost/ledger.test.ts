@@ -171,6 +171,25 @@ test('a ledger that cannot be compacted goes on', async () => {
   expect(readdirSync(dirname(path))).toEqual(['team.jsonl']);
 });
 
+test('a batch is reserved until its end, which counts once, and nobody waits for it', async () => {
+  const { path, open, spent, clock } = place('1');
+  const ledger = open(1);
+  const bounds = [0.1, 0.2, 0.3].map((amount) => ({ amount: String(amount), isMost: true }));
+  const batch = { ...kind, id: 'b1', lane: 'batch', currency: 'USD', bounds };
+  expect(await ledger.reserveBatch(batch, never)).toEqual({ id: 'b1' });
+  expect(await open().reserve(request('0.5'), never)).toEqual({ spent: '0.6' });
+  expect(await open().left()).toEqual({ left: '0.4', dearest: '0' });
+  expect(await open().reserveBatch({ ...batch, id: 'b2' }, never)).toEqual({ spent: '0.6' });
+  const text = readFileSync(path, 'utf8').replace(JSON.stringify(ownMark()), JSON.stringify(markOf(await deadPid())));
+  writeFileSync(path, text);
+  expect(await surveyLedger(path, clock.now)).toMatchObject({ spent: '0', inFlight: '0.6', sums: [] });
+  const end = { amount: '0.25', requests: 2, unknown: 1, dearest: '0.05' };
+  for (let n = 0; n < 2; n++) await open(1).endBatch('b1', end);
+  expect([await spent(), await open().left()]).toEqual(['0.25', { left: '0.75', dearest: '0.05' }]);
+  const survey = await surveyLedger(path, clock.now);
+  expect(survey?.sums).toMatchObject([{ lane: 'batch', requests: 2, unknown: 1, amount: '0.25' }]);
+});
+
 test('a large ledger is compacted, whoever has it open, to the same sums to the last digit', async () => {
   const { path, open, lines, clock } = place('100');
   const [one, other] = [open(4000), open()];

@@ -12,7 +12,7 @@ import {
   type JournalRecord,
   type RunRecord,
 } from '../types.ts';
-import { addToPart, applyPart } from '../lane/parts.ts';
+import { addToPart, applyPart, countPaid } from '../lane/parts.ts';
 import type { PartRecord } from '../lane/types.ts';
 import { readFileLines } from '../lines.ts';
 
@@ -43,6 +43,7 @@ export async function readJournal(folder: string): Promise<BatchState> {
       const bound = applyRecord(record, state, open);
       const counting = countCost(record, state, bound);
       if (counting) await counting;
+      if (record.part !== undefined && record.type !== 'ready') await countPaid(record, state, bound);
     }
   await settleRun(open, state);
   return state;

@@ -39,6 +39,8 @@ export interface JournalEntry {
   job: Pick<Job, 'id'> & Partial<Pick<Job, 'line'>>;
   request: string;
   bound?: Bound | undefined;
+  /** The mark of its part, if that has a budget. */
+  part?: string | undefined;
 }
 
 type Ended = Exclude<JobOutcome, { state: 'unsent' }>;
@@ -93,14 +95,14 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
     async unsent(group) {
       if (run.boot !== undefined) await unsent(group);
     },
-    async ended({ job: { id }, request, bound }, outcome, check) {
+    async ended({ job: { id }, request, bound, part }, outcome, check) {
       if (outcome.state === 'unsent') return unsent([{ job: { id }, request }]);
       results.append(await resultLine({ id, request, ...outcome.document }, outcome.saveReply));
       step?.('result-written', id);
       await results.sync(gatherMs);
       step?.('result-synced', id);
       await check?.();
-      await journal.appendSoon(JSON.stringify(endOf({ id, request, at: now(), bound }, outcome)));
+      await journal.appendSoon(JSON.stringify(endOf({ id, request, at: now(), bound, part }, outcome)));
       step?.('ended-written', id);
       await journal.sync(gatherMs);
       step?.('ended-synced', id);
@@ -123,7 +125,10 @@ async function appendSynced(journal: SyncedFile, records: readonly object[]): Pr
 }
 
 /** What the journal keeps of an end: what it can cost only where its cost is unknown. */
-function endOf({ bound, ...entry }: Pick<JobRecord, 'id' | 'request' | 'at' | 'bound'>, outcome: Ended): JobRecord {
+function endOf(
+  { bound, ...entry }: Pick<JobRecord, 'id' | 'request' | 'at' | 'bound' | 'part'>,
+  outcome: Ended,
+): JobRecord {
   const { state: type, requestedModel, model, tier, usage, cost, billed, incomplete, error } = outcome;
   const held = cost === undefined && mayHaveCost(outcome) ? bound : undefined;
   return { type, ...entry, requestedModel, model, tier, usage, cost, bound: held, billed, incomplete, error };

@@ -1,12 +1,13 @@
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Bound, Cost } from '../../cost/types.ts';
+import type { Cost } from '../../cost/types.ts';
 import type { Certainty, ErrorClass } from '../../errors.ts';
 import { cannotWrite, copyAside } from '../../files/synced-file.ts';
 import { copyRange, type Range, writeAnew } from '../../files/temp-file.ts';
 import type { Usage } from '../../formats/events.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { addUsage, type JobIndex, type BatchState, countCost, keepFailure, mayHaveCost } from './state.ts';
+import { budgetedMark, countPaid } from '../lane/parts.ts';
 import { batchFiles, type JobError, type JobRecord } from '../types.ts';
 import { openIfThere, readFileLines } from '../lines.ts';
 
@@ -129,7 +130,7 @@ export async function findLostEnds(
       // What is before that is the answer to what earlier runs sent.
       const isOpen = state.index.stateOf(row) === 'sent' || state.index.has(row, 'atService');
       if (offset < (state.run?.results ?? 0) || !isOpen) return undefined;
-      const end = { ...endOf(result, state.lastAt), bound: boundAtService(row, state) };
+      const end = { ...endOf(result, state.lastAt), ...ofPart(row, state) };
       lostEnds.push(end);
       return applyLostEnd(row, end, state);
     },
@@ -146,7 +147,10 @@ async function applyLostEnd(row: number, end: JobRecord, state: BatchState): Pro
   if (end.error === undefined) failures.delete(end.id);
   else keepFailure(failures, end.id, end.error);
   addUsage(state.usage, end.usage);
-  if (wasAtService) return void (await countCost(end, state, end.bound));
+  if (wasAtService) {
+    await countCost(end, state, end.bound);
+    return countPaid(end, state, end.bound);
+  }
   if (end.cost === undefined && mayHaveCost(end)) return;
   // It was counted among those of unknown cost.
   const { addUnknown } = await import('../../cost/cost.ts');
@@ -154,10 +158,11 @@ async function applyLostEnd(row: number, end: JobRecord, state: BatchState): Pro
   await countCost(end, state);
 }
 
-/** What a job that a batch of the service holds can cost. */
-function boundAtService(row: number, { index, parts }: BatchState): Bound | undefined {
+/** What a job that a batch of the service holds can cost, and its part if that has a budget. */
+function ofPart(row: number, { index, parts }: BatchState): Pick<JobRecord, 'bound' | 'part'> {
   const part = index.has(row, 'atService') && [...parts.values()].find(({ rows }) => rows.includes(row));
-  return part ? part.bounds[part.rows.indexOf(row)] : undefined;
+  if (!part) return {};
+  return { bound: part.bounds[part.rows.indexOf(row)], part: budgetedMark(part) };
 }
 
 /** The record that the journal lacks. */

@@ -13,7 +13,7 @@ import { countOf } from '../report/summary.ts';
 import { apiOf, type LaneRun, longDeadline, record } from './lane-run.ts';
 import { loseJobs, mostPending } from './lose.ts';
 import { createPartFile, type PartFile } from './part-file.ts';
-import { keyOf, waitingBounds } from './parts.ts';
+import { budgetedMark, keyOf, waitingBounds } from './parts.ts';
 import type { Part, PartPlan } from './types.ts';
 
 /** Results of a batch in a file of their own, each found by the row of its job. */
@@ -194,7 +194,7 @@ async function joinJob(job: Job, { answer, bound, part, pending, run }: Join): P
   const { index } = batch.state;
   const attempt = await collector.prepare(job);
   // The answer is to the request that was submitted, even if the job was edited since.
-  Object.assign(attempt, { request: index.requestOf(index.find(job.id)), bound });
+  Object.assign(attempt, { request: index.requestOf(index.find(job.id)), bound, part: budgetedMark(part) });
   run.answers.next = answer instanceof GatewayError ? answer : replyOf(answer, part.plan);
   const outcome = await collector.send(attempt);
   if (outcome.state !== 'unsent') Object.assign(outcome.document, { durationMs: Math.max(0, now() - part.at) });

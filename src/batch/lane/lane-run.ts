@@ -9,6 +9,7 @@ import type { JournalEntry, Recorder } from '../folder/recorder.ts';
 import type { JobSender } from '../run/sender.ts';
 import type { Batch, BatchHooks } from '../run/types.ts';
 import type { JobOutcome, JobRecord, Step } from '../types.ts';
+import type { LaneBudgets } from './budgets.ts';
 import { addToPart, applyPart } from './parts.ts';
 import type { PartPlan, PartRecord } from './types.ts';
 
@@ -26,6 +27,8 @@ export interface LaneRun {
   answers: { next: Answered | GatewayError | undefined };
   /** Reads results as if they were replies. */
   collector: JobSender;
+  /** What pays for parts; absent where no part has a budget. */
+  budgets: LaneBudgets | undefined;
   /** Records the end of a job, and counts it. */
   recordOutcome(entry: JournalEntry, outcome: JobOutcome): Promise<void>;
 }
@@ -58,10 +61,17 @@ export function longDeadline(
   return startDeadline(isGiven ? timeout.value : 3_600_000, signal);
 }
 
+const finalSteps: ReadonlySet<PartRecord['step']> = new Set(['dropped', 'lost', 'ended']);
+
 /** Writes records of parts into the journal, and applies them. Resolves when they are synced. */
 export async function record(records: readonly (PartRecord | JobRecord)[], run: LaneRun): Promise<void> {
-  await run.recorder.parts(records);
   const { state } = run.batch;
+  for (const one of records) {
+    const part = one.type === 'part' && finalSteps.has(one.step) ? state.parts.get(one.mark) : undefined;
+    // The ledger first: it takes an end once, and the next run writes it again if this one is killed.
+    if (part) await run.budgets?.end(part, (one as PartRecord).step !== 'dropped');
+  }
+  await run.recorder.parts(records);
   for (const one of records) {
     if (one.type === 'part') applyPart(one, state);
     else addToPart(one, state);

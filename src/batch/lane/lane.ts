@@ -13,7 +13,8 @@ import { createJobSender } from '../run/sender.ts';
 import type { Batch } from '../run/types.ts';
 import { collectPart } from './collect.ts';
 import { apiOf, type LaneRun, longDeadline, record } from './lane-run.ts';
-import { openParts, waitingRows } from './parts.ts';
+import type { LaneBudgets } from './budgets.ts';
+import { countPaid, openParts, waitingRows } from './parts.ts';
 import { loseJobs } from './lose.ts';
 import { settlePart } from './settle.ts';
 import { recordCreated, submitJobs } from './submit.ts';
@@ -48,10 +49,13 @@ export async function sendByBatches(options: LaneOptions): Promise<Stop | undefi
     collector: createJobSender({ ...common, check: (job) => builder.check(job, plan.origin) }),
     step: hooks.step,
     now: () => io.now(),
+    budgets: await openBudgets(batch),
     async recordOutcome(attempt, outcome) {
       ends.count(attempt, outcome);
       try {
         await recorder.ended(attempt, outcome);
+        if (outcome.state !== 'unsent')
+          await countPaid({ ...outcome, type: outcome.state, part: attempt.part }, state, attempt.bound);
         state.index.mark(state.index.find(attempt.job.id), 'atService', false);
       } catch (error) {
         if (outcome.state === 'unsent') throw error;
@@ -61,6 +65,13 @@ export async function sendByBatches(options: LaneOptions): Promise<Stop | undefi
       }
     },
   });
+}
+
+/** What pays for parts of this run, and of earlier ones. */
+async function openBudgets(batch: Batch): Promise<LaneBudgets | undefined> {
+  const isPaid = [...batch.plan.gateways.values()].some(({ settings }) => settings.budget !== undefined);
+  const wasPaid = [...batch.state.parts.values()].some(({ plan }) => plan.budget !== undefined);
+  return isPaid || wasPaid ? (await import('./budgets.ts')).openLaneBudgets(batch) : undefined;
 }
 
 /** A result is read as the reply that it would have been. */
@@ -103,6 +114,8 @@ async function noteOpen(
 async function adoptParts(run: LaneRun): Promise<void> {
   const { state, plan } = run.batch;
   const { index } = state;
+  // What was planned alone is not at the service.
+  for (const part of state.parts.values()) if (part.step === 'planned') await run.budgets?.end(part, false);
   for (const part of openParts(state)) {
     if (part.batch !== undefined) continue;
     const submitted = waitingRows(part, index).map((row) => [row, index.requestOf(row)] as const);

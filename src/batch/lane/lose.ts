@@ -3,7 +3,7 @@ import { emptyReport } from '../../cli/output/log.ts';
 import { GatewayError } from '../../errors.ts';
 import type { JobOutcome } from '../types.ts';
 import type { LaneRun } from './lane-run.ts';
-import { waitingBounds } from './parts.ts';
+import { budgetedMark, waitingBounds } from './parts.ts';
 import type { Part } from './types.ts';
 
 /** So many ends are written at once: they share syncs. */
@@ -19,12 +19,13 @@ export async function loseJobs(
   const { index } = state;
   const ids = [...index.ids()];
   const waiting = [...waitingBounds(part, index)];
+  const mark = budgetedMark(part);
   async function lose([row, bound]: (typeof waiting)[number]): Promise<void> {
     const error = new GatewayError('no-reply', await reasonOf(row), { sent: 'yes' });
     const document = resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui });
     const told = { class: error.class, message: context.ui.redact(error.message), billed: error.billed };
     const outcome: JobOutcome = { state: 'unknown', document, error: told };
-    await recordOutcome({ job: { id: ids[row] ?? '' }, request: index.requestOf(row), bound }, outcome);
+    await recordOutcome({ job: { id: ids[row] ?? '' }, request: index.requestOf(row), bound, part: mark }, outcome);
   }
   while (waiting.length > 0) await Promise.all(waiting.splice(0, mostPending).map(lose));
 }

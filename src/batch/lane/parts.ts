@@ -1,5 +1,5 @@
 import { randomNonce } from '../../files/temp-file.ts';
-import type { BatchState, JobIndex } from '../folder/state.ts';
+import { type BatchState, countCost, type JobIndex, mayHaveCost } from '../folder/state.ts';
 import { hashId, hexOf } from '../jobs/digest.ts';
 import type { Bound } from '../../cost/types.ts';
 import type { JobRecord } from '../types.ts';
@@ -47,6 +47,23 @@ export function addToPart({ id, request, line, bound, part = '' }: JobRecord, { 
   known.bounds.push(bound);
 }
 
+/** The mark of a part that is paid from a budget. */
+export function budgetedMark({ mark, plan }: Part): string | undefined {
+  return plan.budget === undefined ? undefined : mark;
+}
+
+/** Counts the end of a job for the budget of its part. */
+export async function countPaid(
+  { part: mark = '', ...end }: Pick<JobRecord, 'type' | 'part' | 'cost' | 'billed' | 'error'>,
+  { parts }: Pick<BatchState, 'parts'>,
+  bound: Bound | undefined,
+): Promise<void> {
+  const part = parts.get(mark);
+  if (part === undefined || !mayHaveCost(end)) return;
+  part.paid.requests++;
+  await countCost(end, part.paid, bound);
+}
+
 /** Applies a record of a part to what is known. */
 export function applyPart(record: PartRecord, state: BatchState): void {
   if (record.plan) state.parts.set(record.mark, newPart(record.mark, record.plan));
@@ -80,6 +97,7 @@ function newPart(mark: string, plan: PartPlan): Part {
     rows: [],
     requests: [],
     bounds: [],
+    paid: { spending: { costs: [], unknown: 0, held: '0', dearest: '0' }, requests: 0 },
     at: 0,
     batch: undefined,
     lastsMs: undefined,

@@ -24,8 +24,6 @@ export function requireOneLane({ gateways }: Pick<BatchPlan, 'gateways'>, flags:
   const needsBatch = flags.wait === false ? '--no-wait' : flags.poll === undefined ? undefined : '--poll';
   if (needsBatch !== undefined && !lanes.has('batch'))
     throw usageError(`${needsBatch} is for the lane batch`, 'add --lane batch');
-  if (lanes.has('batch') && [...gateways.values()].some(({ settings }) => settings.budget !== undefined))
-    throw usageError('a shared budget does not count the lane batch', 'limit this batch alone: --max-cost <amount>');
   const recording = flags.record === undefined ? flags.replay && '--replay' : '--record';
   if (recording !== undefined && lanes.has('batch'))
     throw usageError(`${recording} cannot be combined with --lane batch`, 'leave one of them out');

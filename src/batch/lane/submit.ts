@@ -44,19 +44,23 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
       }
       const { bound = { amount: '0', isMost: false } } = attempt;
       const reservation = await budget?.reserve(bound);
-      if (budget && !reservation) {
+      const refusal = budget && !reservation ? ('cost' as const) : await run.budgets?.admit(attempt);
+      if (refusal !== undefined) {
         await sender.drop(attempt);
         await submitAll(cuts, run);
-        return 'cost';
+        return refusal;
       }
       reservation?.spend(undefined);
       if (!bound.isMost) unbounded++;
       await addJob(attempt, cuts, run).finally(() => sender.drop(attempt));
     }
     await submitAll(cuts, run);
-    if (budget && unbounded > 0)
+    if ((budget || run.budgets) && unbounded > 0)
       await batch.context.ui.warn(`the cost of ${countOf(unbounded, 'job')} has no bound: give it maxTokens`);
     return signal.aborted ? 'signal' : undefined;
+  } catch (error) {
+    if (error instanceof GatewayError && error.details.reason === 'budget') return error;
+    throw error;
   } finally {
     for (const { cut } of cuts.values()) await cut.remove();
   }
@@ -78,7 +82,14 @@ async function addJob(attempt: JobAttempt, cuts: Map<string, OpenCut>, run: Lane
   const profile = gatewayKey(checked.settings);
   const path = format.pathOf?.(post.path) ?? post.path;
   const group = JSON.stringify([profile, post.format, post.use, model, path]);
-  const plan = { profile, origin: originOf(checked.settings), format: post.format, use: post.use, model };
+  const plan = {
+    profile,
+    origin: originOf(checked.settings),
+    format: post.format,
+    use: post.use,
+    model,
+    budget: run.budgets?.pathOf(profile),
+  };
   const open = cuts.get(group) ?? {
     cut: await openCut(format, { model, path, folder: run.batch.outdir }),
     plan,
@@ -109,12 +120,13 @@ async function submitCut({ cut, plan, path }: OpenCut, run: LaneRun): Promise<vo
   const uploaded = isInline ? undefined : await upload(api, file, { plan, run });
   run.step?.('part-uploaded', mark);
   run.batch.context.signal.throwIfAborted();
+  const part = run.batch.state.parts.get(mark) as Part;
+  await run.budgets?.reserve(part, run.batch.context.signal);
   // No signal ends it: whether the batch was created must be known.
   const deadline = longDeadline(plan, run);
   try {
     await record([{ type: 'part', mark, step: 'creating', at: run.now() }], run);
     run.step?.('part-creating', mark);
-    const part = run.batch.state.parts.get(mark) as Part;
     const options = { deadline, onSent: () => run.step?.('part-sent', mark) };
     const info = await (
       uploaded === undefined ? api.createInline(file, parts, options) : api.createOf(uploaded, parts, options)

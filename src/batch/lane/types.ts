@@ -1,4 +1,4 @@
-import type { Bound } from '../../cost/types.ts';
+import type { Bound, Spending } from '../../cost/types.ts';
 import type { AuthUse, FormatName } from '../../formats/format.ts';
 
 /**
@@ -28,6 +28,8 @@ export interface PartPlan {
   model: string;
   /** The newest batch of the service before it, where batches have no names. */
   after?: string | undefined;
+  /** The file of the budget that it is paid from. */
+  budget?: string | undefined;
 }
 
 /** A part as it is known. */
@@ -41,6 +43,8 @@ export interface Part {
   requests: string[];
   /** What each of its jobs can cost, where its model has a price. */
   bounds: (Bound | undefined)[];
+  /** What those of its jobs cost that have ended, and how many of them were billed or may have been; counted for its budget alone. */
+  paid: { spending: Spending; requests: number };
   /** Wall clock of its creation, ms since 1970. */
   at: number;
   batch: string | undefined;

@@ -2,7 +2,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Payment, PaidEnd } from '../../client/payment.ts';
 import type { Operation } from '../../client/send.ts';
 import { boundOf, costOfAnswer } from '../../cost/cost.ts';
-import { type Ledger, openLedger, unknownAmount } from '../../cost/ledger.ts';
+import { type Ledger, type LedgerBatch, openLedger, unknownAmount } from '../../cost/ledger.ts';
 import type { LedgerEntry } from '../../cost/ledger-lines.ts';
 import { currencyOf, normalised, unusualTier } from '../../cost/price.ts';
 import { GatewayError, messageOf, usageError } from '../../errors.ts';
@@ -129,7 +129,7 @@ function entryOf({ context, service, lane, tags }: OpenBudget, model: string): L
 }
 
 async function reserve(budget: OpenBudget, { post, model }: PaidOperation, signal: AbortSignal): Promise<string> {
-  const { setting, prices, lane, ledger } = budget;
+  const { prices, lane, ledger } = budget;
   const price = requirePrice(prices, model, '--budget');
   const { limits } = await loadFormat(post.format);
   const bound = boundOf(post.body, price, { ...limits(post.body), lane });
@@ -138,10 +138,33 @@ async function reserve(budget: OpenBudget, { post, model }: PaidOperation, signa
   await makeFolderOf(budget);
   const reserved = await ledger.reserve({ ...entryOf(budget, model), bound, currency }, signal);
   if ('id' in reserved) return reserved.id;
+  throw overBudget(budget, model, reserved.spent);
+}
+
+/** What other runs leave of a budget. */
+export async function leftOf(budget: OpenBudget): Promise<Awaited<ReturnType<Ledger['left']>>> {
+  await makeFolderOf(budget);
+  return budget.ledger.left();
+}
+
+/** Reserves what the requests of a batch can cost, all or none. Throws GatewayError batch-failed if that is too much. */
+export async function reserveBatch(
+  budget: OpenBudget,
+  { id, model, bounds }: Pick<LedgerBatch, 'id' | 'model' | 'bounds'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const currency = currencyOf(requirePrice(budget.prices, model, '--budget'));
+  await makeFolderOf(budget);
+  const reserved = await budget.ledger.reserveBatch({ ...entryOf(budget, model), id, bounds, currency }, signal);
+  if ('spent' in reserved) throw overBudget(budget, model, reserved.spent);
+}
+
+/** The error of a request that could pass a budget. */
+export function overBudget({ setting, prices }: OpenBudget, model: string, spent: string): GatewayError {
   const { place, amount, per } = setting;
   const period = per === undefined ? '' : ` of this ${per}`;
-  const spent = `${reserved.spent} of ${amount} ${currency}${period} are spent`;
-  throw new GatewayError('batch-failed', `the next request could pass the budget ${place}: ${spent}`, {
+  const words = `${spent} of ${amount} ${currencyOf(requirePrice(prices, model, '--budget'))}${period} are spent`;
+  return new GatewayError('batch-failed', `the next request could pass the budget ${place}: ${words}`, {
     reason: 'budget',
     value: `${place}:<amount>${per === undefined ? '' : `/${per}`}`,
     sent: 'no',

@@ -1,6 +1,9 @@
+import { join } from 'node:path';
+import { surveyLedger } from '../../../src/cost/ledger-report.ts';
 import { childProgram } from '../start-child.ts';
 import { createFolder, manyJobs } from '../with-batch.ts';
 import { type ApiName, startBatchServer } from './batch-server.ts';
+import { prices } from './with-lane.ts';
 
 const jobCount = 12;
 
@@ -32,15 +35,18 @@ export interface Facts {
   /** `id: text` of each result. */
   results: string[];
   summary: unknown;
+  /** What the budget has spent, and what it still holds. */
+  budget: { spent: string | undefined; inFlight: string | undefined };
 }
 
-/** No job was submitted twice, lost, or joined to the answer of another. */
+/** No job was submitted twice, lost, or joined to the answer of another, and the budget counts each once. */
 export const paidOnce = {
   killed: 'SIGKILL',
   code: 0,
   submitted: Array.from({ length: jobCount }, () => 1),
   results: Array.from({ length: jobCount }, (_, at) => `p${at + 1}: answer to p${at + 1}`).toSorted(),
   summary: { done: jobCount, failed: 0, unknown: 0, pending: 0 },
+  budget: { spent: '0.000138', inFlight: '0' },
 };
 
 /** Kills a run at one moment, and starts another one behind it. */
@@ -52,14 +58,18 @@ export async function killAndGoOn(
   const start = await program;
   const server = await startBatchServer(api);
   const folder = createFolder();
-  const env = { GATEWAY_FORMAT: api };
+  folder.write('config.json', `{"prices":${prices}}`);
+  const config = join(folder.cwd, 'config.json');
+  const env = { GATEWAY_FORMAT: api, GATEWAY_CONFIG: config, GATEWAY_BUDGET: './team.jsonl:1' };
   try {
     folder.jobs(...manyJobs(jobCount));
     const killed = await start(folder, server, { argv: [step, nth, 'lane'], env }).ended;
     const code = await start(folder, server, { argv: ['none', '1', 'lane'], env, before }).ended;
     const results = folder.lines('results.jsonl').map(({ id, text }) => `${String(id)}: ${String(text)}`);
     const [summary] = folder.lines('summary.json');
-    return { killed, code, submitted: [...server.counts.values()], results: results.toSorted(), summary };
+    const { spent, inFlight } = (await surveyLedger(join(folder.cwd, 'team.jsonl'), Date.now())) ?? {};
+    const submitted = [...server.counts.values()];
+    return { killed, code, submitted, results: results.toSorted(), summary, budget: { spent, inFlight } };
   } finally {
     await server.close();
   }

@@ -193,7 +193,6 @@ test('more than 20 MB go to Gemini as a file', async ({ open }) => {
 
 test.for([
   [['--service', 'openrouter', '--format', 'completions'], 'OpenRouter has no batch API', 'gemini, anthropic, openai'],
-  [['--budget', 'team:5.00'], 'a shared budget does not count the lane batch', '--max-cost'],
   [['--record', 'rec'], '--record cannot be combined with --lane batch', 'leave one of them out'],
 ] as const)('%s is exit 2, and nothing is sent', async ([argv, message, hint], { open }) => {
   const { batch, folder, server } = await open('completions');

@@ -1,0 +1,87 @@
+import { access } from 'node:fs/promises';
+import { addAmounts, createBudget, subtractAmounts } from '../../cost/cost.ts';
+import { openLedger } from '../../cost/ledger.ts';
+import type { Bound, Budget } from '../../cost/types.ts';
+import { leftOf, type OpenBudget, openBudget, overBudget, reserveBatch } from '../../cli/run/budget.ts';
+import { type GatewayError, messageOf } from '../../errors.ts';
+import { gatewayKey } from '../run/plan.ts';
+import type { JobAttempt } from '../run/sender.ts';
+import type { Batch } from '../run/types.ts';
+import type { Part } from './types.ts';
+
+/** Pays for batches of the service from budgets that runs share. */
+export interface LaneBudgets {
+  /** The file of the budget of a profile; undefined if it has none. */
+  pathOf(profile: string): string | undefined;
+  /** Whether what is left pays for another job, before it is in a batch. Returns the error if not. */
+  admit(attempt: JobAttempt): Promise<GatewayError | undefined>;
+  /** Reserves what the jobs of a part can cost. Throws GatewayError batch-failed if that is too much. */
+  reserve(part: Part, signal: AbortSignal): Promise<void>;
+  /** Writes down what a part cost, or gives it back. A failure is a warning. */
+  end(part: Part, isCreated: boolean): Promise<void>;
+}
+
+const noBound: Bound = { amount: '0', isMost: false };
+
+/** What a run can submit: what other runs leave of a budget. */
+interface Room {
+  budget: Budget;
+  /** What is spent or reserved. */
+  taken: string;
+}
+
+async function openRoom(budget: OpenBudget): Promise<Room> {
+  const { left, dearest } = await leftOf(budget);
+  const taken = subtractAmounts(budget.setting.amount, left);
+  return { budget: createBudget({ most: left, spent: '0', dearest }), taken };
+}
+
+/** Opens the budgets of a run. Parts of earlier runs name theirs. */
+export async function openLaneBudgets({ plan, flags, context }: Batch): Promise<LaneBudgets> {
+  const { io, ui } = context;
+  const budgets = new Map<string, OpenBudget>();
+  for (const [profile, { settings }] of plan.gateways) {
+    const budget = await openBudget(settings, flags.tag, context);
+    if (budget !== undefined) budgets.set(profile, budget);
+  }
+  const rooms = new Map<string, Room>();
+
+  return {
+    pathOf: (profile) => budgets.get(profile)?.path,
+    async admit({ checked, built, bound = noBound }) {
+      const budget = budgets.get(gatewayKey(checked.settings));
+      if (budget === undefined) return undefined;
+      const room = rooms.get(budget.path) ?? (await openRoom(budget));
+      rooms.set(budget.path, room);
+      const reservation = await room.budget.reserve(bound);
+      if (reservation === undefined) return overBudget(budget, built.model, addAmounts(room.taken, room.budget.spent));
+      reservation.spend(undefined);
+      return undefined;
+    },
+    async reserve({ mark, plan: { profile, model }, bounds }, signal) {
+      const budget = budgets.get(profile);
+      if (budget === undefined) return;
+      await reserveBatch(budget, { id: mark, model, bounds: bounds.map((bound) => bound ?? noBound) }, signal);
+    },
+    async end({ mark, plan: { budget: path }, paid }, isCreated) {
+      // A budget that was removed is forgotten.
+      if (path === undefined || !(await exists(path))) return;
+      const ledger = openLedger({ path, limit: { amount: '0' }, now: () => io.now() });
+      const { costs, held, unknown, dearest } = paid.spending;
+      const amount = addAmounts(held, ...costs.map((cost) => cost.amount));
+      const known = { amount, requests: paid.requests, unknown, dearest };
+      const written = isCreated && paid.requests > 0 ? ledger.endBatch(mark, known) : ledger.free(mark);
+      await written.catch((error: unknown) => {
+        const counts = 'its jobs count with what they can cost';
+        return ui.warn(`${messageOf(error)}, so ${counts} in the budget ${path}`);
+      });
+    },
+  };
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -144,7 +144,7 @@ async function waitForParts(run: LaneRun): Promise<void> {
   const { signal } = batch.context;
   const most = batch.flags.poll ?? usualPollMs;
   const waiting = showWaiting(run);
-  const watch: Watch = { run, waiting, since: undefined, missing: new Map(), failure: undefined };
+  const watch: Watch = { run, waiting, troubles: new Map(), failure: undefined };
   try {
     for (let pollMs = Math.min(firstPollMs, most); ; pollMs = Math.min(pollMs * 1.5, most)) {
       for (const part of openParts(batch.state)) {
@@ -164,19 +164,17 @@ async function waitForParts(run: LaneRun): Promise<void> {
 interface Watch {
   run: LaneRun;
   waiting: ReturnType<typeof showWaiting>;
-  /** When the service could not be reached first, if it was not reached since. */
-  since: number | undefined;
-  /** The same for batches that are not found, by their marks. */
-  missing: Map<string, number>;
-  /** Why a part could not be looked after. */
+  /** Parts that could not be looked after, by their marks, since when; `isMissing`: the service does not find their batch. */
+  troubles: Map<string, { since: number; isMissing: boolean }>;
+  /** Why the first of them could not. */
   failure: GatewayError | undefined;
 }
 
-/** A service that cannot be reached for so many ms ends the wait, and so does a batch that is not found for its jobs. */
+/** So many ms of trouble end the wait; a batch that is not found for so long is lost. */
 const mostTroubleMs = 3_600_000;
 
 async function lookAfter(part: Part, watch: Watch): Promise<void> {
-  const { run, waiting, missing } = watch;
+  const { run, waiting, troubles } = watch;
   const { context } = run.batch;
   try {
     if (part.batch === undefined) {
@@ -188,41 +186,39 @@ async function lookAfter(part: Part, watch: Watch): Promise<void> {
     const deadline = longDeadline(part.plan, run, context.signal);
     const info = await api.retrieve(part.batch as string, deadline).finally(() => deadline.end());
     run.step?.('part-polled', part.mark);
-    watch.since = undefined;
     waiting.see(part, info);
-    if (info.hasEnded) return await collectPart(part, info, run);
-    missing.delete(part.mark);
+    if (info.hasEnded) await collectPart(part, info, run);
+    troubles.delete(part.mark);
   } catch (error) {
     if (!isPassing(error)) throw error;
     context.signal.throwIfAborted();
-    if (error.details.status === 404) return missPart(part, error, watch);
-    const now = context.io.elapsed();
-    watch.failure ??= error;
-    if (watch.since === undefined) await context.ui.note(`${error.message}; polling goes on`);
-    watch.since ??= now;
-    if (now - watch.since > mostTroubleMs) throw error;
+    await bear(error, part, watch);
   }
 }
 
-/** A batch or its results can be missing right after their creation, and with another key. What stays away is lost. */
-async function missPart(part: Part, error: GatewayError, watch: Watch): Promise<void> {
-  const { run, missing } = watch;
+/** Tells what goes wrong, once; throws it, or gives the part up, where it lasts. */
+async function bear(error: GatewayError, part: Part, watch: Watch): Promise<void> {
+  const { run, troubles } = watch;
   const { io, ui } = run.batch.context;
   const { mark, batch = '' } = part;
+  const isMissing = error.details.status === 404;
+  const known = troubles.get(mark);
   const now = io.elapsed();
-  const since = missing.get(mark);
-  watch.failure ??= error.but({ hint: `give the key with which it was submitted; without --no-wait, ${givesUp}` });
-  if (since === undefined) {
-    missing.set(mark, now);
-    await ui.note(`${batch} is not found at the service; polling goes on: ${givesUp}`);
-  } else if (now - since > mostTroubleMs) {
-    await ui.warn(`${batch} is not found at the service; its jobs may have been billed`);
-    await loseJobs(part, () => `its batch ${batch} is not found at the service`, run);
-    await record([{ type: 'part', mark, step: 'lost', at: run.now() }], run);
+  watch.failure ??= isMissing ? error.but({ hint: `give the key with which it was submitted; ${givesUp}` }) : error;
+  if (known?.isMissing !== isMissing) {
+    if (isMissing) await ui.note(`${batch} is not found at the service; polling goes on: ${givesUp}`);
+    else if (troubles.size === 0) await ui.note(`${error.message}; polling goes on`);
+    troubles.set(mark, { since: now, isMissing });
+    return;
   }
+  if (now - known.since <= mostTroubleMs) return;
+  if (!isMissing) throw error;
+  await ui.warn(`${batch} is not found at the service; its jobs may have been billed`);
+  await loseJobs(part, () => `its batch ${batch} is not found at the service`, run);
+  await record([{ type: 'part', mark, step: 'lost', at: run.now() }], run);
 }
 
-const givesUp = 'after 1 h its jobs are unknown, and their results lost';
+const givesUp = 'a run that waits for it gives it up after 1 h, and its jobs are unknown';
 
 /** A batch is not found right after its creation, and a network or a service can be down for a while. */
 function isPassing(error: unknown): error is GatewayError {

@@ -40,7 +40,9 @@ import { shellWord } from '../shell-word.ts';
 
 /** `batch [run] <jobs.jsonl|-> -o <dir>`: many requests, parallel, each paid for once. */
 export function batchRunCommand(command: Command): Action {
-  command.argument('[jobs...]', 'JSON Lines, one job a line; - is stdin').usage('<jobs.jsonl|-> -o <dir> [flags]');
+  command
+    .argument('[jobs...]', 'JSON Lines, one job a line; - is stdin; not with --data or --prompts')
+    .usage('[jobs.jsonl|-] -o <dir> [flags]');
   setExamples(command, [
     'gateway-cli batch jobs.jsonl -o out --concurrency 8',
     'gateway-cli batch jobs.jsonl -o out                 # again: continues where it stopped',

@@ -83,8 +83,8 @@ interface Selection {
   /** Steps from the document to a value: names, and indices of items. */
   field?: readonly string[] | undefined;
   code?: boolean | undefined;
-  /** `-o` is a file for the text or the code. */
-  file?: boolean;
+  /** `-o`, if it is a file for the text or the code. */
+  file?: string | undefined;
 }
 
 /** The parts of a paid reply that could not be written. They go to a recovery file at the end of the run. */

@@ -3,14 +3,18 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { emptyResult } from '../client/folded.ts';
 import type { Result, ResultCandidate } from '../client/result.ts';
+import { verdictOf } from '../client/verdict.ts';
 import { usageError } from '../errors.ts';
+import type { StoredBlob } from '../images/types.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { readRecovery } from '../recovery/recovery-file.ts';
 import type { Action, Context, Report, Turn } from '../cli/context.ts';
 import { addFlags, setExamples } from '../cli/flags/flag.ts';
-import { imageFlags } from '../cli/flags/format.ts';
-import { planImages } from '../cli/output/image-output.ts';
-import { writeToStdout } from '../cli/output/save-images.ts';
+import { answerFileFlags } from '../cli/flags/format.ts';
+import { planImages, warnOfNoImage } from '../cli/output/image-output.ts';
+import { writeNewFile } from '../cli/output/new-file.ts';
+import { imagesOfText, prepareCodeOutput } from '../cli/output/print.ts';
+import { chunksOf, writeToStdout } from '../cli/output/save-images.ts';
 import { unreadable } from '../cli/input/input-files.ts';
 import { printText } from './text/text.ts';
 
@@ -25,10 +29,14 @@ export function recoverCommand(command: Command): Action {
   setExamples(command, [
     'gateway-cli recover ~/.local/state/gateway-cli/recovered/gateway-cli-….json',
     'gateway-cli recover kept.json -o cat.png',
+    'gateway-cli recover kept.json -o answer.txt',
     'gateway-cli recover kept.json --json | jq -r .text',
   ]);
-  const { output, force } = imageFlags;
-  addFlags(command, 'Flags', { output, force });
+  const { output, force } = answerFileFlags;
+  addFlags(command, 'Flags', {
+    output: { ...output, text: 'file for the text or the image, or a folder/ for images; - is stdout' },
+    force,
+  });
   return (context, words, flags) => runRecover(words, flags as Flags, context);
 }
 
@@ -41,8 +49,12 @@ async function runRecover([file, ...more]: readonly string[], flags: Flags, cont
   const path = resolve(io.cwd, file);
   // The reply is in this file: if it cannot be written again, no second copy is made.
   report.kept = path;
+  const { output, force } = flags;
+  const writeText = await prepareCodeOutput({ output, force }, context);
+  const place = output === '-' ? { output } : await imagesOfText({ output }, context);
+  const isText = report.selected?.file !== undefined;
   const images = await planImages(
-    { output: flags.output, force: flags.force, maxImages: Infinity, prompt: '', model: 'recovered' },
+    { ...place, force, maxImages: Infinity, prompt: '', model: 'recovered', imagesAreExtra: isText },
     context,
   );
   const store = await images.openStore();
@@ -58,9 +70,32 @@ async function runRecover([file, ...more]: readonly string[], flags: Flags, cont
     },
     () => void context.signal.throwIfAborted(),
   );
-  if (saved.body) await writeToStdout(saved.body, io);
-  if (saved.printsText && saved.body === undefined)
-    await printText({ result: report.result }, { isMarkdown: false, context });
+  await warnOfCut(report.result, context);
+  if (saved.body) return writeBody(saved.body, { force, context });
+  if (!saved.printsText && saved.images.length > 0) return;
+  if (output !== '-') await warnOfNoImage(place, context);
+  await printText({ result: report.result }, { isMarkdown: false, context });
+  await writeText(report.result);
+}
+
+/** The body of a reply to `--raw`. */
+async function writeBody(
+  body: Pick<StoredBlob, 'content'>,
+  { force = false, context }: { force: boolean | undefined; context: Context },
+): Promise<void> {
+  const { io, report } = context;
+  const file = report.selected?.file;
+  if (file === undefined) return void (await writeToStdout(body, io));
+  const fill = async (append: (piece: Uint8Array) => Promise<void>): Promise<void> => {
+    for await (const chunk of chunksOf(body)) await append(chunk);
+  };
+  await writeNewFile(file, fill, { cwd: io.cwd, force });
+}
+
+async function warnOfCut(result: Result, { ui }: Context): Promise<void> {
+  if (result.complete || result.text === '') return;
+  const { doubt } = verdictOf({ result, error: undefined }, { images: 0, requireComplete: false });
+  await ui.warn(doubt?.message ?? 'the answer may not be whole');
 }
 
 async function* readChunks(path: string, typed: string): AsyncGenerator<Uint8Array> {

@@ -1,8 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, expect, test, vi } from 'vitest';
-import { run } from '../helpers/run.ts';
+import { beforeEach, describe, expect, vi } from 'vitest';
+import { type Ran, run } from '../helpers/run.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
+import { test, textReply } from '../helpers/with-server.ts';
 
 let folder: string;
 let temp: string;
@@ -62,4 +63,75 @@ test('the document has the answer that fitted the schema, the calls of tools and
   const other = JSON.parse((await run(['recover', file, '--json'])).stdout) as object;
   expect(other).toMatchObject({ turns: [turn] });
   expect(other).not.toHaveProperty('tags');
+});
+
+describe('-o', () => {
+  const cut = textReply('half an ans', {
+    candidates: [{ content: { role: 'model', parts: [{ text: 'half an ans' }] }, finishReason: 'MAX_TOKENS' }],
+  });
+
+  /** The recovery file of an answer that was cut, and what stderr said. */
+  async function keepCut(cli: (argv: string[]) => Promise<Ran>): Promise<{ file: string; stderr: string }> {
+    const { code, stderr } = await cli(['text', 'hi', '--require-complete', '-o', 'an answer.txt']);
+    expect(code).toBe(11);
+    const [, file = ''] = /gateway-cli recover (\S+)/.exec(stderr) ?? [];
+    return { file, stderr };
+  }
+
+  test.for([[], ['--json']])('names the file of the text, with %j', async (json, { server, cli }) => {
+    server.reply({ body: cut });
+    const { file, stderr } = await keepCut(cli);
+    expect(stderr).toContain(`gateway-cli recover ${file} -o 'an answer.txt'\n`);
+    const ran = await cli(['recover', file, '-o', 'answer.txt', ...json]);
+    expect(ran.code).toBe(0);
+    expect(readdirSync(ran.cwd)).toEqual(['answer.txt']);
+    expect(readFileSync(join(ran.cwd, 'answer.txt'), 'utf8')).toBe('half an ans\n');
+    if (json.length === 0) expect(ran.stdout).toBe('');
+    else expect(JSON.parse(ran.stdout)).toMatchObject({ ok: true, complete: false, text: 'half an ans' });
+  });
+
+  test('overwrites a file only with --force', async ({ server, cli }) => {
+    server.reply({ body: cut });
+    const { file } = await keepCut(cli);
+    const cwd = scratchFolder();
+    writeFileSync(join(cwd, 'answer.txt'), 'mine');
+    expect(await cli(['recover', file, '-o', 'answer.txt'], { cwd })).toMatchObject({ code: 2, stdout: '' });
+    expect(readFileSync(join(cwd, 'answer.txt'), 'utf8')).toBe('mine');
+    expect(await cli(['recover', file, '-o', 'answer.txt', '-f'], { cwd })).toMatchObject({ code: 0 });
+    expect(readFileSync(join(cwd, 'answer.txt'), 'utf8')).toBe('half an ans\n');
+  });
+
+  test('is the place of images alone if it names one, and the text goes to stdout', async ({ server, cli }) => {
+    server.reply({ body: cut });
+    const { file } = await keepCut(cli);
+    const ran = await cli(['recover', file, '-o', 'dot.png']);
+    expect(ran).toMatchObject({ code: 0, stdout: 'half an ans\n' });
+    expect(ran.stderr).toContain('no image came; text goes to stdout: > dot.png');
+  });
+
+  test('names the file of an unchanged body', async ({ cli }) => {
+    const cwd = scratchFolder();
+    const body = Buffer.from('{"paid": true}');
+    const document = [JSON.stringify({ schema: 'gateway-cli/result@1' })];
+    const kept = {
+      schema: 'gateway-cli/recovery@1',
+      savedAt: '',
+      command: 'text',
+      printsText: false,
+      document,
+      images: [],
+    };
+    writeFileSync(join(cwd, 'kept.json'), JSON.stringify({ ...kept, body: body.toString('base64') }));
+    expect(await cli(['recover', 'kept.json', '-o', 'body.json'], { cwd })).toMatchObject({ code: 0, stdout: '' });
+    expect(readFileSync(join(cwd, 'body.json'))).toEqual(body);
+  });
+});
+
+test('recover warns that an answer is cut', async ({ server, cli }) => {
+  const content = { role: 'model', parts: [{ text: 'half' }] };
+  server.reply({ body: textReply('', { candidates: [{ content, finishReason: 'MAX_TOKENS' }] }) });
+  const { stderr } = await cli(['text', 'hi', '--require-complete', '-o', 'answer.txt']);
+  const [, file = ''] = /gateway-cli recover (\S+)/.exec(stderr) ?? [];
+  const { stdout } = await cli(['recover', file, '--json']);
+  expect(JSON.parse(stdout)).toMatchObject({ ok: true, warnings: ['cut by the token limit (MAX_TOKENS)'] });
 });

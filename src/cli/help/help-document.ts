@@ -22,7 +22,8 @@ export function describeCommand(command: Command): CommandData {
     commands: commandRows(command).map(([name, summary]) => ({ name, summary })),
     arguments: shown.registeredArguments.map((argument) => ({
       name: argument.name(),
-      required: argument.required,
+      // Commands that say more than commander where it is missing check it themselves.
+      required: argument.required || usageOf(command).includes(`<${argument.name()}>`),
       repeatable: argument.variadic,
       text: argument.description,
     })),

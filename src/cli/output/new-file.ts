@@ -1,9 +1,9 @@
 import { dirname, resolve } from 'node:path';
 import { notWritten, placeFile, writeTempFile } from '../../files/temp-file.ts';
 
-type Append = (piece: string) => Promise<void>;
+type Append = (piece: string | Uint8Array) => Promise<void>;
 
-/** Writes a text file, whole or not at all; only `force` replaces a file. Throws GatewayError not-written, and what `fill` throws. */
+/** Writes a file, whole or not at all; only `force` replaces a file. Throws GatewayError not-written, and what `fill` throws. */
 export async function writeNewFile(
   output: string,
   fill: (append: Append) => Promise<void>,
@@ -16,7 +16,7 @@ export async function writeNewFile(
       dirname(path),
       (handle) =>
         fill(async (piece) => {
-          const chunk = Buffer.from(piece);
+          const chunk = typeof piece === 'string' ? Buffer.from(piece) : piece;
           bytes += chunk.length;
           await handle.appendFile(chunk);
         }),

@@ -178,8 +178,7 @@ export async function prepareCodeOutput(flags: CodeFlags, context: Context): Pro
   const { field, code, force = false, dryRun } = flags;
   const { cwd } = context.io;
   const output = await answerFile(flags, cwd);
-  if (field !== undefined || code || output !== undefined)
-    context.report.selected = { field, code, file: output !== undefined };
+  if (field !== undefined || code || output !== undefined) context.report.selected = { field, code, file: output };
   if (output !== undefined) {
     const { checkFile } = await import('../../images/publish.ts');
     await checkFile(output, { cwd, force, dryRun }).catch(prefixUsageError('-o: '));

@@ -182,10 +182,15 @@ async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveStat
   await printPath(path, saving);
 }
 
+/** The bytes of a blob, piece by piece. */
+export async function* chunksOf({ content }: Pick<StoredBlob, 'content'>): AsyncGenerator<Uint8Array> {
+  if ('data' in content) yield content.data;
+  else yield* createReadStream(content.file) as AsyncIterable<Uint8Array>;
+}
+
 /** Writes the bytes of an image to stdout, for `-o -`; its path in the JSON document is `-`. */
-export async function writeToStdout({ content }: Pick<StoredBlob, 'content'>, { stdout }: Io): Promise<string> {
-  if ('data' in content) await stdout.write(content.data);
-  else for await (const chunk of createReadStream(content.file)) await stdout.write(chunk as Uint8Array);
+export async function writeToStdout(blob: Pick<StoredBlob, 'content'>, { stdout }: Io): Promise<string> {
+  for await (const chunk of chunksOf(blob)) await stdout.write(chunk);
   if (stdout.failure !== undefined) throw stdout.failure;
   return '-';
 }

@@ -44,7 +44,7 @@ export async function saveUnwritten(
   report.lost.text ||= io.stdout.failure !== undefined && !report.command.startsWith('image');
   const error = await saveForRecovery(failure, { report, io, redaction: ui });
   if (thrown === undefined || !takesPrecedence(thrown.value)) throw error;
-  if (report.kept !== undefined) await ui.warn(recoverHint(report.kept));
+  if (report.kept !== undefined) await ui.warn(recoverHint(report.kept, report));
 }
 
 /** Saves a paid answer whose code was not printed, because it was cut or has none, and throws that error. */
@@ -76,14 +76,14 @@ function hasReply({ kept, result, attempts, lost }: Report): boolean {
 }
 
 async function save({ report, io, redaction }: RecoveryInput): Promise<string> {
-  if (report.kept !== undefined) return recoverHint(report.kept);
+  if (report.kept !== undefined) return recoverHint(report.kept, report);
   if (areImagesWritten(report))
     return `the pictures are written: ${report.images.map(({ path }) => shellWord(path)).join(' ')}`;
   const reply = savedReply({ report, io, redaction });
   const id = `gateway-cli-${reply.savedAt.slice(0, 19).replaceAll(/[-:]/g, '')}-${randomBytes(4).toString('hex')}`;
   try {
     report.kept = await writeRecovery(reply, { folders: await recoveryFolders(), id });
-    return recoverHint(report.kept);
+    return recoverHint(report.kept, report);
   } catch (error) {
     const files = await keepTempFiles(reply, id);
     if (files.length === 0) throw error;
@@ -96,8 +96,10 @@ function areImagesWritten({ lost, images }: Report): boolean {
   return !lost.text && lost.images.length === 0 && lost.body === undefined && images.some(({ path }) => path !== '-');
 }
 
-function recoverHint(path: string): string {
-  return `the reply is kept; write it out: gateway-cli recover ${shellWord(path)}`;
+/** The file that the text was to go to is named again; that of `--code` would get the whole answer. */
+function recoverHint(path: string, { selected }: Report): string {
+  const output = selected?.file === undefined || selected.code ? '' : ` -o ${shellWord(selected.file)}`;
+  return `the reply is kept; write it out: gateway-cli recover ${shellWord(path)}${output}`;
 }
 
 function savedReply({ report, io, redaction }: RecoveryInput): SavedReply {

@@ -4,11 +4,14 @@ import { openSilent } from '../../../src/cli/cli.ts';
 import { describeCommand } from '../../../src/cli/help/help-document.ts';
 import { run } from '../../helpers/run.ts';
 
-async function flagsOf(words: string): Promise<ReturnType<typeof describeCommand>['flags']> {
+async function describe(words: string): Promise<ReturnType<typeof describeCommand>> {
   const names = words.split(' ');
   const program = await openSilent(names);
-  const command = names.reduce((at, name) => at.commands.find((sub) => sub.name() === name) ?? at, program);
-  return describeCommand(command).flags;
+  return describeCommand(names.reduce((at, name) => at.commands.find((sub) => sub.name() === name) ?? at, program));
+}
+
+async function flagsOf(words: string): Promise<ReturnType<typeof describeCommand>['flags']> {
+  return (await describe(words)).flags;
 }
 
 test.each([
@@ -25,6 +28,21 @@ test.each([
 ] as const)('%s describes %s as data', async (words, name, facts) => {
   const flag = (await flagsOf(words)).find((one) => one.name === name);
   expect(flag).toMatchObject({ name, ...facts });
+});
+
+test.each([
+  ['recover', true],
+  ['batch', false],
+  ['batch status', true],
+  ['text', false],
+  ['config set', true],
+] as const)('the first argument of %s is required: %s, in its usage too', async (words, required) => {
+  const {
+    usage,
+    arguments: [first],
+  } = await describe(words);
+  expect(first?.required).toBe(required);
+  expect(usage.replace(`gateway-cli ${words} `, '')[0]).toBe(required ? '<' : '[');
 });
 
 test('a flag that help never shows is not described', async () => {

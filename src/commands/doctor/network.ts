@@ -79,7 +79,7 @@ function throwNetworkError(cause: unknown, { timeoutMs, next }: Attempt): never 
   throw new GatewayError(name, text, codeOf(cause) === 'ENOTFOUND' ? { hint: nameHint } : details);
 }
 
-const nameHint = 'check the name: gateway-cli config get baseUrl; a VPN or a proxy (HTTPS_PROXY) may be needed';
+const nameHint = 'check the name in the base URL; a VPN or a proxy (HTTPS_PROXY) may be needed';
 
 async function findProxy(attempt: Attempt): Promise<Finding> {
   const { baseUrl, transport } = attempt;
@@ -182,7 +182,7 @@ function certificateFinding(socket: TLSSocket, { baseUrl, transport, now }: Atte
   return { state: 'warning', text: `${text}: in ${days} days`, fix: `tell the people who run ${host}` };
 }
 
-const wrongHost = 'check the host and port: gateway-cli config get baseUrl';
+const wrongHost = 'check the host and port of the base URL';
 
 function mendCertificate(code: string, transport: TransportOptions): string {
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `the certificate is for another host; ${wrongHost}`;

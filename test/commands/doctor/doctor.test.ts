@@ -212,7 +212,7 @@ test.each([
     { tcp: 'failed' },
     'start the server on this',
   ],
-  ['no such host', { ...key, GATEWAY_BASE_URL: 'https://gateway.invalid' }, 7, { dns: 'failed' }, ''],
+  ['no such host', { ...key, GATEWAY_BASE_URL: 'https://gateway.invalid' }, 7, { dns: 'failed' }, 'name in the'],
   [
     'a bad proxy',
     { ...key, GATEWAY_BASE_URL: 'https://gateway.example', HTTPS_PROXY: 'socks://x' },

@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { faultFlags } from '../../src/commands/serve/serve.ts';
 import { faultRows } from '../../src/gateway/faults/table.ts';
 import { shellWord } from '../../src/shell-word.ts';
+import { installFromRegistry } from '../helpers/registry.ts';
 import { startScriptedServer } from '../helpers/scripted-server.ts';
 import { shell } from '../helpers/spawn.ts';
 import { textReply } from '../helpers/with-server.ts';
@@ -102,13 +102,8 @@ describe.skipIf(!isFull)('the installed package on other versions of Node', () =
 /** The program of a version: the one that runs this test, or one that npm installs. */
 async function nodeOf(major: string, cwd: string): Promise<string> {
   if (process.versions.node.startsWith(`${major}.`)) return process.execPath;
-  writeFileSync(join(cwd, 'package.json'), '{}');
-  const install = `npm install --prefer-offline --no-audit --no-fund --loglevel error node@${major}`;
-  const cache = process.env['npm_config_cache'] ?? join(homedir(), '.npm');
-  const ran = await shell(install, { cwd, env: { npm_config_update_notifier: 'false', npm_config_cache: cache } });
-  const node = join(cwd, 'node_modules/node/bin/node');
-  if (!existsSync(node)) throw new Error(ran.stdout + ran.stderr);
-  return node;
+  await installFromRegistry(cwd, `node@${major}`);
+  return join(cwd, 'node_modules/node/bin/node');
 }
 
 /** Every fault model with one of its commands: each version begins with the next, so that together they try them all. */

@@ -6,7 +6,6 @@ import {
   type CallToolResult,
   ErrorCode,
   ListToolsRequestSchema,
-  McpError,
   type Tool as ListedTool,
 } from '@modelcontextprotocol/sdk/types.js';
 import { usageError } from '../../errors.ts';
@@ -38,7 +37,9 @@ export async function serveTools(options: ServerOptions, { io, signal }: Context
   server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: offered.map(listed) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
     const tool = offered.find(({ name }) => name === params.name);
-    if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `unknown tool: ${params.name}`);
+    // Not an McpError: its message has the code in it, which the client adds again.
+    if (tool === undefined)
+      throw Object.assign(new Error(`unknown tool: ${params.name}`), { code: ErrorCode.InvalidParams });
     const stop = AbortSignal.any([extra.signal, stopped.signal]);
     const result = call(tool, params.arguments ?? {}, stop);
     const { _meta: meta } = extra;
@@ -113,14 +114,23 @@ function caller(options: ServerOptions): (tool: Tool, given: object, signal: Abo
 }
 
 /** Throws GatewayError usage for arguments that do not fit the tool's schema. */
-function checkArguments({ name }: Tool, given: object, check: SchemaCheck): ToolArguments {
+function checkArguments(tool: Tool, given: object, check: SchemaCheck): ToolArguments {
   let typed: ToolArguments;
   try {
-    typed = check(JSON.stringify(given)) as ToolArguments;
+    typed = check(JSON.stringify(withTexts(tool, given))) as ToolArguments;
   } catch (error) {
     const why = error instanceof Error ? error.message.replace('the answer does not fit the schema: ', '') : '';
-    throw usageError(`the arguments of ${name} do not fit: ${why}`, 'list the tools for their schemas', error);
+    throw usageError(`the arguments of ${tool.name} do not fit: ${why}`, 'list the tools for their schemas', error);
   }
   if (typed.schema === undefined || JSON.stringify(typed.schema).length <= longestWord) return typed;
   throw usageError(`the schema has more than ${longestWord} characters`, 'leave out its descriptions');
+}
+
+/** Models and clients write the text 512 as a number. */
+function withTexts({ inputSchema: { properties } }: Tool, given: object): object {
+  const entries = Object.entries(given).map(([name, value]: [string, unknown]) => {
+    const { type } = (properties[name] ?? {}) as { type?: string };
+    return [name, type === 'string' && typeof value === 'number' ? String(value) : value];
+  });
+  return Object.fromEntries(entries) as object;
 }

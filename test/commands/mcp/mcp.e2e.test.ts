@@ -92,6 +92,13 @@ test('ask sends files and checks the answer against a schema', async () => {
   expect(result.content).toEqual([{ type: 'text', text: '{"born":1815}' }]);
 });
 
+test('a number where a text is expected is taken for its digits', async () => {
+  server.reply({ body: imageReply({ mimeType: 'image/png', data }) });
+  const result = await mcp.call('generate_image', { prompt: 42, size: 512, output: 'numbers.png' });
+  expect(result.isError).toBeUndefined();
+  expect(sentBody()).toMatchObject({ contents: [{ parts: [{ text: '42' }] }] });
+});
+
 test('list_models lists the models', async () => {
   server.reply({ body: { models: [{ name: 'models/m-1', supportedGenerationMethods: ['generateContent'] }] } });
   server.reply({ status: 404, body: {} });
@@ -252,7 +259,9 @@ describe('limits', () => {
     const limited = await connect(['--offline', '--max-requests', '1', '--read-only']);
     const { tools } = await limited.client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(['ask', 'list_models']);
-    await expect(limited.call('generate_image', { prompt: 'x' })).rejects.toThrow('unknown tool: generate_image');
+    await expect(limited.call('generate_image', { prompt: 'x' })).rejects.toThrow(
+      /^MCP error -32602: unknown tool: generate_image$/,
+    );
     expect((await limited.call('ask', { prompt: 'hi' })).isError).toBeUndefined();
     expect((await limited.call('ask', { prompt: 'hi' })).content[0]?.text).toContain(
       'this server has sent its 1 requests',

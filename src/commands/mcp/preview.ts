@@ -6,6 +6,8 @@ import { encodeThumbnail } from '../../images/thumbnail.ts';
 
 /** Longer side of a preview, in pixels. */
 const longest = 256;
+/** After this no further image is decoded, ms: the caller waits. */
+const enough = 5000;
 
 /**
  * `__preview <image>…`: prints small JPEGs in Base64 as JSON, null for an image that cannot be decoded. The server runs it in a
@@ -14,8 +16,12 @@ const longest = 256;
 export function previewCommand(command: Command): Action {
   command.argument('<images...>');
   return async ({ io }, paths) => {
+    const end = io.elapsed() + enough;
     const previews: (string | null)[] = [];
-    for (const path of paths) previews.push(await previewOf(path).catch(() => null));
+    for (const path of paths) {
+      if (io.elapsed() > end) break;
+      previews.push(await previewOf(path).catch(() => null));
+    }
     await io.stdout.write(JSON.stringify({ previews }));
   };
 }

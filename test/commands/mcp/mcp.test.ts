@@ -69,3 +69,20 @@ test('the root folder has what is in it, also by its links, and nothing else', a
     await expect(root.input(path), path).rejects.toMatchObject({ class: 'usage' });
   await expect(root.output('{slug}/x.png')).rejects.toMatchObject({ class: 'usage' });
 });
+
+const dusk = join(import.meta.dirname, '../../fixtures/dusk.png');
+
+test('previews are null for what is no image', async () => {
+  const { code, stdout } = await run(['__preview', dusk, '/etc/hostname', 'nowhere.png']);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toEqual({ previews: [expect.stringMatching(/^[\w+/]{4000,}=*$/), null, null] });
+});
+
+test('no preview is begun after five seconds: the caller waits', async () => {
+  let now = 0;
+  const clock = { elapsed: () => (now += 2000), after: () => () => undefined };
+  const { stdout } = await run(['__preview', ...Array.from({ length: 9 }, () => dusk)], { clock });
+  const { previews } = JSON.parse(stdout) as { previews: string[] };
+  expect(previews.length).toBeGreaterThan(0);
+  expect(previews.length).toBeLessThan(4);
+});

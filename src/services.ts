@@ -158,7 +158,7 @@ export function vendorsOf(use: Use): ServiceName[] {
 /** A date or a number of a version, as vendors add it to the name of a model: `-20250929`, `@20250929`, `-2024-08-06`, `-05-20`, `-001`. */
 const modelVersion = /^[-@](?:\d{3}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}(?:-\d{4})?)$/;
 
-/** Whether the name that a reply gives is that of the requested model: with a version behind it, or with a path before it. */
+/** Whether the name that a reply gives is that of the requested model: with a version after it, or with a path before it. */
 function isSameModel(requested: string, answered: string): boolean {
   const [asked, found] = [withoutPath(requested), withoutPath(answered)];
   return asked === found || (found.startsWith(asked) && modelVersion.test(found.slice(asked.length)));

@@ -61,7 +61,7 @@ export function batchRunCommand(command: Command): Action {
     const flags = typed as BatchFlags;
     if (flags.stream) return runStream(words, flags, context);
     if (flags.estimate) return (await import('./run/estimate.ts')).runEstimate(words, flags, context);
-    // Nothing was said: the help, as of every group of commands; what is missing is told behind it.
+    // Nothing was said: the help, as of every group of commands; and after it what is missing.
     if (words.length === 0 && !flags.prompts && !flags.data && !flags.template && !flags.output)
       command.parent?.outputHelp({ error: true });
     await runBatch(words, flags, context);

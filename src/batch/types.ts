@@ -85,7 +85,7 @@ export interface RunRecord {
   list: string;
   /** The boot of the machine: while it lasts, no line is lost that was not synced. Absent where the system does not tell. */
   boot?: string | undefined;
-  /** Size of results.jsonl when the run began, in bytes: its own lines stand behind that. */
+  /** Size of results.jsonl when the run began, in bytes: its own lines are after that. */
   results?: number | undefined;
   /** `--max-tokens-total`: the tokens of all runs that this one stops at. */
   maxTokens?: number | undefined;

@@ -26,7 +26,7 @@ export interface ClientOptions {
   apiKey?: string | (() => string | Promise<string>) | undefined;
   /** One form for all, or one for each operation. */
   auth?: AuthForm | { text?: AuthForm; image?: AuthForm; messages?: AuthForm; completions?: AuthForm } | undefined;
-  /** The real names behind vendor-a's key header and vendor-b's version header; those of the service otherwise. */
+  /** The real names of vendor-a's key header and vendor-b's version header; those of the service otherwise. */
   headerNames?: { apiKey?: string | undefined; version?: string | undefined } | undefined;
   /** Further headers of every request. */
   headers?: Readonly<Record<string, string>> | undefined;

@@ -33,7 +33,7 @@ export interface FoldedCandidate {
 /** A reply as far as it came. */
 export interface Folded extends FoldOptions {
   readonly candidates: Map<number, FoldedCandidate>;
-  /** Indexes of the candidates that came behind those. */
+  /** Indexes of the candidates that came after those. */
   readonly surplus: Set<number>;
   readonly filters: Map<Block, TextFilter>;
   readonly warnings: string[];

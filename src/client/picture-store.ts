@@ -100,7 +100,7 @@ export function createLateStore(open: () => Promise<BlobStore>): BlobStore {
   };
 }
 
-/** Where a picture of a reply stands. */
+/** Where a picture of a reply is. */
 interface Place {
   candidate: number;
   draft: boolean;

@@ -127,7 +127,7 @@ function adviceFor(result: Result, wanted: Wanted): Advice {
   return { reason: hasSafety ? 'safety' : 'prompt' };
 }
 
-/** The address of a hosted picture that stands in the text instead of one (deviation 3). */
+/** The address of a hosted picture that is in the text instead of one (deviation 3). */
 function linkedPicture(text: string): string | undefined {
   return /!\[[^\]]{0,200}\]\((https?:\/\/[^\s)']{1,2000})\)/.exec(text)?.[1];
 }
@@ -176,7 +176,7 @@ function text(value: JsonValue): string {
 }
 
 /**
- * What a finish reason or a stop reason says of an answer: it is whole, a limit cut it, the service stopped it, or nobody
+ * What a finish reason or a stop reason says of an answer: it is whole, a limit cut it, the service stopped it, or no one
  * knows.
  */
 type Ending = 'complete' | 'cut' | 'stopped' | 'unknown';

@@ -10,7 +10,7 @@ export type Room = { isFree: true } | { isTaken: true } | { spent: string };
 
 export function roomFor(amount: string, state: LedgerState, { limit, now }: { limit: LedgerLimit; now: number }): Room {
   const { spent: ended, held, inFlight } = spentOf(state, limit.per, now);
-  // A batch can take a day: nobody waits for what it may leave.
+  // A batch can take a day: no request waits for what it may leave.
   const spent = addAmounts(ended, held);
   const isOver = !areWithin([spent, amount], limit.amount) || areWithin([limit.amount], spent);
   if (isOver) return { spent };

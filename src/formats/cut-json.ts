@@ -2,7 +2,7 @@
 export interface ClosedJson {
   /** Cut back to the last whole value, open brackets closed. */
   json: string;
-  /** The text is no beginning of JSON: `json` holds what stands in front of its first wrong character. */
+  /** The text is no beginning of JSON: `json` holds what comes before its first wrong character. */
   isWrong: boolean;
 }
 
@@ -54,7 +54,7 @@ function isSpace(char: string): boolean {
   return char === ' ' || char === '\n' || char === '\r' || char === '\t';
 }
 
-/** Whether the character may begin what stands next, `closer` being what ends the bracket around it. */
+/** Whether the character may begin what comes next, `closer` being what ends the bracket around it. */
 function fits(char: string, expected: Expected, closer: string | undefined): boolean {
   if (isSpace(char)) return true;
   if (char === ':') return expected === 'colon';

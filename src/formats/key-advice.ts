@@ -22,7 +22,7 @@ export interface Asked {
 
 /**
  * What mends a refusal: one setting, or the end of the search. It follows the words of the reply, and never names what was
- * already sent. Where the words name no header, it only goes on from a form that nobody chose, so that no two hints point at
+ * already sent. Where the words name no header, it only goes on from a form that was not chosen, so that no two hints point at
  * each other.
  */
 export function keyAdvice(refusal: Refusal | undefined, { format, sentKey: sent }: Asked): Advice {
@@ -83,7 +83,7 @@ function adviceFor(names: readonly string[], sent: SentKey, format: Asked['forma
   return { reason: isBearer(sent) ? 'key-header' : 'header-names', value: `${name},` };
 }
 
-/** No key was found, and nobody says where it is looked for: the next place, as long as the form was not chosen. */
+/** No key was found, and no reply says where it is looked for: the next place, as long as the form was not chosen. */
 function nextPlace(sent: SentKey, format: Asked['format']): Advice {
   const { header, form } = sent;
   if (isBearer(sent)) return form === 'auto' ? asApiKey : unknown;

@@ -86,7 +86,7 @@ export interface LogEntry {
   note: string | undefined;
 }
 
-/** The real names behind vendor-a's key header and vendor-b's version header. */
+/** The real names of vendor-a's key header and vendor-b's version header. */
 export interface ServedHeaderNames {
   apiKey?: string | undefined;
   version?: string | undefined;
@@ -253,7 +253,7 @@ export interface Operation {
   serves(model: LocalModel): boolean;
   /** The name of the model that a request asks for. */
   modelOf(request: GatewayRequest, body: JsonObject): string | undefined;
-  /** The whole request behind a body, before it is checked. */
+  /** The whole request of a body, before it is checked. */
   complete?(body: JsonObject, context: RequestContext): JsonObject;
   /** Checks a body by itself, whichever model it is for. Throws Violation. */
   check(body: JsonObject, mode: ValidationMode): JsonObject;
@@ -285,12 +285,12 @@ export interface OperationStream {
   events(reply: JsonObject, request: ModelRequest): Iterable<StreamEvent>;
   /** The bytes of an event; `index` is its place in the stream. */
   encode(event: StreamEvent, index: number, request: GatewayRequest): string;
-  /** Bytes behind the last event. */
+  /** Bytes after the last event. */
   end?(request: GatewayRequest): string;
   /** The error that breaks a stream off. */
   failure: StreamEvent;
   /** An event that is not JSON. */
   broken: StreamEvent;
-  /** What a newer server could send behind an event. */
+  /** What a newer server could send after an event. */
   unknownAfter?(event: StreamEvent): StreamEvent[];
 }

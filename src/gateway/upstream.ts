@@ -82,7 +82,7 @@ export function createReplayHandler(exchangeAt: (base: URL) => Exchange): Handle
   });
 }
 
-/** The body as it arrives, if its length is known and nobody looks at it. */
+/** The body as it arrives, if its length is known and nothing reads it. */
 async function bodyOf(
   asked: GatewayRequest,
   { wholeBodies, pay }: UpstreamOptions,

@@ -153,7 +153,7 @@ export interface SettingsSurvey extends Omit<Settings, 'model'> {
 /** Defined beside the services, whose types are in the library's declarations: those refer to no package. */
 export { type AuthForm, type Use, useNames } from '../services.ts';
 
-/** The real names behind vendor-a's key header and vendor-b's version header (formats 1). */
+/** The real names of vendor-a's key header and vendor-b's version header (formats 1). */
 export interface HeaderNames {
   apiKey?: string | undefined;
   version?: string | undefined;

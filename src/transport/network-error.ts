@@ -178,7 +178,7 @@ function describeKind(error: unknown, code: string): string | undefined {
   return error.message.includes('Invalid EOF state') ? 'the connection was closed' : 'its reply is not HTTP/1.1';
 }
 
-/** The address behind a host name; one that the user typed is in the message already. */
+/** The address of a host name; one that the user typed is in the message already. */
 function addressOf(error: unknown, host: string): string {
   if (!(error instanceof Error) || !('address' in error) || !('port' in error)) return '';
   const address = String(error.address);

@@ -136,7 +136,7 @@ function openPromptYaml(
   };
 }
 
-/** The word behind `batch` may be meant as another command of it. Throws GatewayError usage. */
+/** The word after `batch` may be meant as another command of it. Throws GatewayError usage. */
 export async function refuseTypo([word, ...rest]: readonly string[], { io }: Context): Promise<void> {
   const meant =
     word === undefined ? undefined : closest(word, ['run', 'status', 'cancel', 'merge', 'export', 'gallery']);

@@ -153,7 +153,7 @@ async function waitForParts(run: LaneRun): Promise<void> {
       }
       if (batch.flags.wait === false && watch.failure !== undefined) throw watch.failure;
       if (openParts(batch.state).length === 0 || batch.flags.wait === false) return;
-      await waiting.tell();
+      await waiting.show();
       await sleepByTimer(pollMs, signal);
     }
   } finally {

@@ -7,7 +7,7 @@ import { loseJobs } from './lose.ts';
 import { openParts } from './parts.ts';
 import type { Part } from './types.ts';
 
-/** A list can lag behind a creation: only after so many ms it counts that a batch is not in it. */
+/** A list can show a creation late: only after so many ms it counts that a batch is not in it. */
 const settleMs = 60_000;
 const lookMs = 5000;
 

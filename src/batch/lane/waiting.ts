@@ -12,7 +12,7 @@ export function showWaiting({ batch, now }: LaneRun) {
   const live = isAnimated({ io, quiet: root.quiet === true || root.verbose === true });
   const spinner = live ? ui.progress('waiting for the service') : undefined;
   const infos = new Map<string, BatchInfo>();
-  let told = '';
+  let shown = '';
 
   function describe(): { count: string; times: string } {
     const parts = openParts(state);
@@ -32,11 +32,11 @@ export function showWaiting({ batch, now }: LaneRun) {
   const timer = spinner && setInterval(draw, 1000).unref();
   return {
     see: ({ mark }: Part, info: BatchInfo) => void infos.set(mark, info),
-    async tell() {
+    async show() {
       if (spinner) return draw();
       const { count, times } = describe();
-      if (count === told) return;
-      told = count;
+      if (count === shown) return;
+      shown = count;
       await ui.note(count + times);
     },
     stop() {

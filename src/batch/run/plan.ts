@@ -274,7 +274,7 @@ export function changedError(ids: readonly string[], count: number): GatewayErro
   );
 }
 
-/** The error for a folder of which no job stands in the job file. */
+/** The error for a folder of which no job is in the job file. */
 function otherJobs(file: string): GatewayError {
   return new GatewayError('batch-locked', `the folder holds other jobs: none of ${file} is among them`, {
     hint: 'name another folder with -o',

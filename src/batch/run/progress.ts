@@ -85,18 +85,18 @@ function lostError(error: GatewayError, redact: (text: string) => string): JobEr
 /** Counts jobs that are checked, and what is hashed for them: a file may have gigabytes. */
 export function countChecked(progress: Progress) {
   const counts = { jobs: 0, bytes: 0 };
-  const tell = (): void => {
+  const show = (): void => {
     const hashed = counts.bytes < shownBytes ? '' : `, ${sizeOf(counts.bytes)} hashed`;
     progress.update(`${countOf(counts.jobs, 'job')}${hashed}`);
   };
   return {
     addJob() {
       counts.jobs++;
-      tell();
+      show();
     },
     addBytes(bytes: number) {
       counts.bytes += bytes;
-      tell();
+      show();
     },
   };
 }
@@ -113,12 +113,12 @@ function showProgress(context: Context, facts: () => ProgressFacts): { stop(): v
   const { io, root, ui } = context;
   const live = isAnimated({ io, quiet: root.quiet === true || root.verbose === true });
   const spinner = live ? ui.progress('sending') : undefined;
-  const tell = (): void => {
+  const show = (): void => {
     const text = progressText(facts());
     if (spinner) spinner.update(text);
     else void ui.note(text);
   };
-  const timer = setInterval(tell, live ? liveMs : lineMs).unref();
+  const timer = setInterval(show, live ? liveMs : lineMs).unref();
   return {
     stop() {
       clearInterval(timer);

@@ -87,7 +87,7 @@ export interface BuiltRequest {
 }
 
 /**
- * The request of a command that asks a model, in the format that the settings name: files behind flags are read first, so that
+ * The request of a command that asks a model, in the format that the settings name: the files that flags name are read first, so that
  * `-` finds its one reader, then the prompt. Throws GatewayError usage.
  */
 export async function buildRequest(

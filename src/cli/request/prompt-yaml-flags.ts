@@ -11,7 +11,7 @@ import type { RequestFlags } from './build-request.ts';
 /** What a prompt file can say in the place of flags. */
 export type PromptYamlFlags = RequestFlags & { model?: string };
 
-/** What a prompt file stands in. */
+/** Where a prompt file is. */
 export interface PromptYamlUse {
   context: Context;
   /** `image gen` */

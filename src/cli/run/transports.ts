@@ -123,7 +123,7 @@ export function openFetchUrls(flags: ConnectionFlags, context: Context): OpenFet
 
 async function openFetcher(settings: FetchSettings, flags: ConnectionFlags, context: Context): Promise<InputFetcher> {
   const options = await transportOptions(settings, flags, context);
-  // The HTTP client is loaded where a URL stands, not at start-up.
+  // The HTTP client is loaded where there is a URL, not at start-up.
   const { openInputFetcher } = await import('../../transport/fetch-input.ts');
   const fetcher = openInputFetcher(options);
   context.atEnd(() => fetcher.close());

@@ -63,7 +63,7 @@ export async function runInteractive(typed: AllChatFlags, { context, settings, r
   }
 }
 
-/** The flags with the blanks of the system instruction filled: what is typed from here on is sent as it stands. */
+/** The flags with the blanks of the system instruction filled: what is typed from here on is sent as it is. */
 async function withoutBlanks(flags: AllChatFlags, context: Context): Promise<AllChatFlags> {
   const blanks = await readBlanks(flags, context);
   const system = await readSystem(flags, { context, blanks });

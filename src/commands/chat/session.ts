@@ -71,7 +71,7 @@ export async function lockedSession(path: string, context: Context): Promise<Ses
   return file;
 }
 
-/** Where a session that was named stands; the folder of names is made at need. */
+/** Where a session that was named is; the folder of names is made at need. */
 export async function pathOf(typed: string, { io }: Context): Promise<string> {
   const path = await sessionPath(typed, { cwd: io.cwd, folder: sessionsFolder });
   if (isSessionPath(typed)) await requireFolder(dirname(typed), io.cwd);
@@ -121,7 +121,7 @@ async function freshSession(context: Context): Promise<Resumed> {
   }
 }
 
-/** `2026-11-20-1503`, by the clock on the user's wall; a number behind it where that is taken. */
+/** `2026-11-20-1503`, by the clock on the user's wall; a number after it where that is taken. */
 async function freshName(now: number): Promise<string> {
   const date = new Date(now);
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;

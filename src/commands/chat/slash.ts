@@ -161,7 +161,7 @@ export interface Completions {
 /** Names with controls in them would be obeyed by the terminal. */
 const harmless = /^[^\p{Cc}\p{Bidi_Control}]+$/u;
 
-/** Completes a line of the interactive mode: commands, and the file names behind `/image` and `/save`. */
+/** Completes a line of the interactive mode: commands, and the file names after `/image` and `/save`. */
 export async function completeLine(line: string, cwd: string): Promise<Completions> {
   const file = /^\/(?:image|save)\s+(.*)$/.exec(line);
   if (file) return completePath(file[1] ?? '', cwd);

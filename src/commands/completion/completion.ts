@@ -21,7 +21,7 @@ export function completionCommand(command: Command): Action {
   command.addArgument(argument).usage('<bash|zsh|fish|powershell> [flags]');
   setExamples(command, [
     'eval "$(gateway-cli completion bash)"          # in ~/.bashrc',
-    'source <(gateway-cli completion zsh)           # in ~/.zshrc, behind compinit',
+    'source <(gateway-cli completion zsh)           # in ~/.zshrc, after compinit',
     'gateway-cli completion fish | source           # in ~/.config/fish/config.fish',
     'gateway-cli completion powershell | Out-String | Invoke-Expression',
   ]);

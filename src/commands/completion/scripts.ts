@@ -27,7 +27,7 @@ _gateway_cli() {
 complete -F _gateway_cli gateway-cli
 `,
   zsh: `#compdef gateway-cli
-# gateway-cli completion for zsh: source <(gateway-cli completion zsh) behind compinit in ~/.zshrc
+# gateway-cli completion for zsh: source <(gateway-cli completion zsh) after compinit in ~/.zshrc
 _gateway_cli() {
   local line rest=none
   local -a values shown open

@@ -20,7 +20,7 @@ interface OpenCall {
   name: string;
   json: string;
   /** Its start was told: its name is known. */
-  isTold: boolean;
+  hasStarted: boolean;
 }
 
 /** More than any model makes at once: each piece is held against all of them. */
@@ -39,9 +39,9 @@ export function createCallJoiner(firstBlock: number) {
   const calls: OpenCall[] = [];
 
   /** The start waits for the arguments: a name may come in pieces. */
-  function tell(call: OpenCall): ReplyEvent[] {
-    if (call.isTold) return [];
-    call.isTold = true;
+  function startOf(call: OpenCall): ReplyEvent[] {
+    if (call.hasStarted) return [];
+    call.hasStarted = true;
     const raw = { type: 'tool_use', ...(call.id !== undefined && { id: call.id }), name: call.name, input: {} };
     return [{ type: 'block-start', raw, index: call.block }];
   }
@@ -49,21 +49,21 @@ export function createCallJoiner(firstBlock: number) {
   function grow(call: OpenCall, { id, name, json }: CallPiece): ReplyEvent[] {
     call.id ??= id;
     // Some servers repeat the name with every piece.
-    if (!call.isTold && name !== call.name) call.name += name;
+    if (!call.hasStarted && name !== call.name) call.name += name;
     if (json === '') return [];
     call.json += json;
-    return [...tell(call), { type: 'tool-input', json, index: call.block }];
+    return [...startOf(call), { type: 'tool-input', json, index: call.block }];
   }
 
   function begin({ index, id }: CallPiece): OpenCall {
     if (calls.length >= mostCalls) throw badStream(`the answer has more than ${mostCalls} calls of tools`);
     const block = firstBlock + calls.length;
-    const call = { block, wireIndex: index, id, name: '', json: '', isTold: false };
+    const call = { block, wireIndex: index, id, name: '', json: '', hasStarted: false };
     calls.push(call);
     return call;
   }
 
-  const starts = (before = calls.length): ReplyEvent[] => calls.slice(0, before).flatMap(tell);
+  const starts = (before = calls.length): ReplyEvent[] => calls.slice(0, before).flatMap(startOf);
 
   return {
     /** Adds the calls of a message, or pieces of them, and says what they mean. */

@@ -60,7 +60,7 @@ function encodeChat(ask: Ask, quirks: Quirks): Encoded {
   return withStream(encoded, ask, quirks);
 }
 
-/** Further turns behind those of a body. A choice that forces a call would force one after each result, for ever. */
+/** Further turns after those of a body. A choice that forces a call would force one after each result, for ever. */
 function appendTurns(body: Body, turns: readonly Turn[], { service }: Quirks): Body {
   const { tool_choice: choice, ...rest } = body;
   const kept = choice === 'auto' || choice === 'none' ? { tool_choice: choice } : {};
@@ -78,7 +78,7 @@ function messagesOf(ask: Ask, body: Body, { service }: Quirks): BodyValue | unde
   return [{ role: 'system', content: system }, ...earlier.filter((message) => !isSystem(message)), ...added];
 }
 
-/** The prompt stands before what it speaks of, as in the format's own documents. */
+/** The prompt comes before what it speaks of, as in the format's own documents. */
 function promptMessages({ prompt, media = [] }: Ask): Body[] {
   if (media.length === 0) return prompt === undefined ? [] : [{ role: 'user', content: prompt }];
   const text = prompt === undefined ? [] : [{ type: 'text', text: prompt }];

@@ -47,7 +47,7 @@ interface Choice {
   held: number;
 }
 
-/** The number of the block of thinking; those of calls are behind it. */
+/** The number of the block of thinking; those of calls follow it. */
 const thinkingBlock = 0;
 
 export function createReplyReader(): ReplyReader {
@@ -73,7 +73,7 @@ export function createReplyReader(): ReplyReader {
       const events = startEvents(start, json);
       for (const [at, raw] of listed.entries()) events.push(...readOne(raw, numberField(raw, 'index') ?? at));
       events.push(...usageEvents(json, listed));
-      // What is broken comes last: nothing behind it is read.
+      // What is broken comes last: nothing after it is read.
       return events.some(isBroken)
         ? [...events.filter((event) => !isBroken(event)), ...events.filter(isBroken)]
         : events;

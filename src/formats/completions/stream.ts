@@ -56,13 +56,13 @@ function feed(state: State, fed: ServerEvent | TextRun): ReplyEvent[] {
   return take(state, (Array.isArray(parsed) ? parsed : [parsed]).filter(isObject), fed.event);
 }
 
-/** It ends a reply that said why it stopped, and means nothing else: gateways send it behind a cut one, too. */
+/** It ends a reply that said why it stopped, and means nothing else: gateways send it after a cut one, too. */
 function end(state: State): ReplyEvent[] {
   state.isEnded = state.reader.isStopped;
   return state.isEnded ? [{ type: 'end' }] : [];
 }
 
-/** An error comes behind what the pieces say before it, and what stands beside it; alone it is thrown. */
+/** An error comes after what the pieces say before it and beside it; alone it is thrown. */
 function take({ reader }: State, pieces: readonly JsonObject[], event?: string): ReplyEvent[] {
   const events: ReplyEvent[] = [];
   for (const json of pieces) {

@@ -97,7 +97,7 @@ function textPart(text: string): JsonObject {
   return { type: 'text', text };
 }
 
-/** The format has no text documents: the name stands above the text. */
+/** The format has no text documents: the name is above the text. */
 function titled(text: string, title: string | undefined): string {
   return title === undefined ? text : `${title}:\n${text}`;
 }

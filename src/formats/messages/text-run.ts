@@ -8,7 +8,7 @@ const longestIndex = 6;
 
 /**
  * Text deltas in their usual spelling, read where they stand in the stream without making an event of each: a stream is
- * made of these. `end` is behind the last one's blank line. Undefined for anything else, which the parsers decide on.
+ * made of these. `end` is after the last one's blank line. Undefined for anything else, which the parsers decide on.
  */
 export function readTextRun(
   stream: string,
@@ -33,7 +33,7 @@ export function readTextRun(
   return events === 0 ? undefined : { value: { index: Number(digits), text }, events, end };
 }
 
-/** The string that begins behind its quote, where `"}}` follows up to the end of the line; gateways pad with blanks. */
+/** The string that begins after its quote, where `"}}` follows up to the end of the line; gateways pad with blanks. */
 function readPiece(stream: string, start: number, lineEnd: number): string | undefined {
   let last = lineEnd - 2;
   while (stream.charCodeAt(last) === 0x20) last--;

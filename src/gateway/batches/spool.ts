@@ -97,7 +97,7 @@ export async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<str
   if (line !== '') yield line;
 }
 
-/** The lines of a spool that is not needed behind them. */
+/** The lines of a spool that is not needed after them. */
 export async function* linesOnce(spool: Spool): AsyncGenerator<string> {
   try {
     yield* linesOf(spool.read());

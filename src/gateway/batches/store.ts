@@ -97,7 +97,7 @@ function createShelf<T extends { id: string; format: FormatName }>(drop: (item: 
   };
 }
 
-/** A page of a list behind the item that `after` names, or before that of `before`. */
+/** A page of a list after the item that `after` names, or before that of `before`. */
 export function pageOf<T extends { id: string }>(
   items: readonly T[],
   { after, before, limit }: { after?: string | null; before?: string | null; limit: number },

@@ -178,7 +178,7 @@ function imageOf({ mimeType, data }: MadePicture, index: number): JsonValue {
   return { type: 'image_url', image_url: { url: `data:${mimeType};base64,${data}` }, index };
 }
 
-/** Events without names, and `[DONE]` behind the last. */
+/** Events without names, and `[DONE]` after the last. */
 export const completionsStream: OperationStream = {
   contentType: () => 'text/event-stream; charset=utf-8',
   events: chunksOf,

@@ -56,7 +56,7 @@ function isUser(message: JsonValue): boolean {
   return textAt(message, 'role') === 'user';
 }
 
-/** Every call is answered by the tool messages right behind it, and these answer nothing else. Throws Problem. */
+/** Every call is answered by the tool messages right after it, and these answer nothing else. Throws Problem. */
 function checkCalls(messages: readonly JsonValue[]): void {
   let open: string[] | undefined;
   for (const [index, message] of [...messages, null].entries()) {

@@ -28,7 +28,7 @@ export const messagesFormat: Format = {
   describeModel,
 };
 
-/** A page of 20 unless `limit` says so, behind the model that `after_id` names, or before that of `before_id`. */
+/** A page of 20 unless `limit` says so, after the model that `after_id` names, or before that of `before_id`. */
 function listModels(models: readonly LocalModel[], query: URLSearchParams): JsonObject {
   const limit = numberIn(query, 'limit', 20);
   const placeOf = (name: string): number => models.findIndex(({ id }) => id === query.get(name));

@@ -114,7 +114,7 @@ export function cutToTokens(text: string, tokens: number): string {
   return text.slice(0, splitsPair ? end - 1 : end);
 }
 
-/** A text as the pieces a stream sends it in: those given for it, or words with the blanks behind them. Joined they are the text again. */
+/** A text as the pieces a stream sends it in: those given for it, or words with the blanks after them. Joined they are the text again. */
 export function splitWords(text: string, { pieces }: { pieces?: readonly string[] } = {}): readonly string[] {
   if (pieces?.join('') === text) return pieces;
   return text.match(/\s*\S+\s*/g) ?? (text === '' ? [] : [text]);

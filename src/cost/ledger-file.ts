@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
-import { rename } from 'node:fs/promises';
+import { type FileHandle, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { HeldLock } from '../files/file-lock.ts';
 import { removeFile, syncFolder, writeTempFile } from '../files/temp-file.ts';

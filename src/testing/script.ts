@@ -1,8 +1,7 @@
 import { usageError } from '../errors.ts';
 import { closest } from '../closest.ts';
 import { faultRows, findFault } from '../gateway/faults/table.ts';
-import type { Draft, MadePicture, TextTask } from '../gateway/models/task.ts';
-import { countTokens } from '../gateway/models/task.ts';
+import { countTokens, type Draft, type MadePicture, type TextTask } from '../gateway/models/task.ts';
 import { Problem } from '../gateway/problem.ts';
 import type { Script as ModelScript, Scripted } from '../gateway/types.ts';
 import { imageFacts } from '../images/image-type.ts';

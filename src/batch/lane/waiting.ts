@@ -21,7 +21,7 @@ export function showWaiting({ batch, now }: LaneRun) {
     const since = Math.max(0, now() - Math.min(...parts.map(({ at }) => at)));
     const left = parts.flatMap((part) => (part.lastsMs === undefined ? [] : part.at + part.lastsMs - now()));
     const expires = left.length === 0 ? '' : `, expires in ${timeText(Math.max(0, Math.min(...left)))}`;
-    return { count: `at the service: ${done} of ${jobs} done`, times: `, ${timeText(since)} since${expires}` };
+    return { count: `at the service: ${done} of ${jobs} done`, times: `, submitted ${timeText(since)} ago${expires}` };
   }
 
   const draw = (): void => {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Action, Context } from '../cli/context.ts';
 import type { BatchFlags, Batch, BatchHooks } from './run/types.ts';
+import { errorDocument } from '../cli/output/document.ts';
 import { addFlags, setExamples, setNotes } from '../cli/flags/flag.ts';
 import { batchConnectionFlags, batchFlags } from './flags.ts';
 import { priceFlags } from '../cli/flags/costs.ts';
@@ -23,7 +24,7 @@ import {
   nextStep,
 } from './report/summary.ts';
 import { isSpent, totalTokens } from './folder/state.ts';
-import { GatewayError, outcomes } from '../errors.ts';
+import { failureOfThrown, GatewayError, outcomes } from '../errors.ts';
 import type { LeaseTimes } from '../files/lease.ts';
 import { enterOutdir, findOutdir, requireOwn, writeSummary } from './folder/folder.ts';
 import { type BatchPlan, planBatch } from './run/plan.ts';
@@ -202,9 +203,8 @@ export async function finishBatch(batch: EndedBatch, { stop, failure }: BatchEnd
   const { context, flags, state, plan, outdir } = batch;
   const counts = countJobs(state.index, { jobs: plan.jobs, inFile: true });
   const ending = failure ?? (stop === 'signal' ? context.signal.reason : undefined);
-  const exitCode = ending instanceof GatewayError ? ending.exitCode : undefined;
-  // What goes on at the service is no failure of a run that does not wait for it.
-  const outcome = exitCodeOf(batch.flags.wait === false ? { ...counts, submitted: 0 } : counts);
+  const thrown = ending ?? (await failureOfCounts(counts, stop, batch));
+  const error = thrown === undefined ? undefined : failureOfThrown(thrown);
   const summary = summaryDocument({
     counts,
     skipped: plan.jobs - plan.toSend,
@@ -213,7 +213,8 @@ export async function finishBatch(batch: EndedBatch, { stop, failure }: BatchEnd
     durationMs: context.io.elapsed() - batch.startedAt,
     outdir: shownPath(outdir, context.io.cwd),
     failures: state.failures,
-    exitCode: ending === undefined ? outcome : (exitCode ?? outcomes.internal.code),
+    exitCode: error?.exitCode ?? outcomes.ok.code,
+    error: error && errorDocument(error, false, context.ui),
   });
   context.report.own = summary;
   await batch.lock.confirm();
@@ -228,10 +229,7 @@ export async function finishBatch(batch: EndedBatch, { stop, failure }: BatchEnd
   const cut = incompleteStep(counts);
   if (cut) await context.ui.note(cut);
   await noteFailures(batch, counts);
-  if (outcome !== outcomes.ok.code) {
-    const kept = await keptHint(counts, state.beganAt);
-    throw failed(counts, { stop, kept }, batch);
-  }
+  if (error !== undefined) throw error;
 }
 
 /** With few jobs and many shards, some shards have none: that is not a mistake. */
@@ -246,11 +244,13 @@ async function noteFailures({ state, context, outdir }: EndedBatch, counts: Coun
   for (const line of describeFailures(state.failures, { counts, most: mostTold, results })) await context.ui.note(line);
 }
 
-function failed(
+/** What the counts mean for the exit code. What goes on at the service is no failure of a run that does not wait for it. */
+async function failureOfCounts(
   counts: Counts,
-  { stop, kept }: { stop: Stop | undefined; kept: string | undefined },
+  stop: Stop | undefined,
   { flags, state }: EndedBatch,
-): GatewayError {
+): Promise<GatewayError | undefined> {
+  if (exitCodeOf(flags.wait === false ? { ...counts, submitted: 0 } : counts) === outcomes.ok.code) return undefined;
   const early = {
     cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,
     tokens: `stopped after ${totalTokens(state.usage)} of ${flags.maxTokensTotal} tokens: `,
@@ -258,12 +258,24 @@ function failed(
     signal: '',
   };
   const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop && early[stop];
-  const message = `${why ?? ''}${describeCounts(counts)}`;
+  const budget = stop instanceof GatewayError && stop.details.reason === 'budget' ? stop.details : undefined;
   const tokens = isSpent(state.usage, flags.maxTokensTotal) ? '--max-tokens-total' : undefined;
-  const next = nextStep(counts, stop === 'cost' ? '--max-cost' : tokens);
+  const limit = stop === 'cost' ? '--max-cost' : budget ? budgetLimit(budget) : tokens;
+  const next = nextStep(counts, limit);
   const told = counts.pending > 0 ? next : `details are in ${batchFiles.summary}; ${next}`;
-  const hint = [kept, told].filter((line) => line !== undefined).join('\n');
-  return new GatewayError('batch-failed', message, { hint, sent: 'yes', retryable: true });
+  const hints = [await keptHint(counts, state.beganAt), told, budget && 'to see what is spent: gateway-cli costs'];
+  const { done, failed, unknown, submitted = 0 } = counts;
+  const isSent = done + failed + unknown + submitted > 0;
+  return new GatewayError('batch-failed', `${why ?? ''}${describeCounts(counts)}`, {
+    hint: hints.filter((line) => line !== undefined).join('\n'),
+    ...(isSent ? { sent: 'yes' } : { sent: 'no', billed: 'no' }),
+    retryable: failed + unknown === 0 && (limit === undefined || budget?.retryable === true),
+  });
+}
+
+/** What a batch that a budget stopped needs. One with a period can be paid from again. */
+function budgetLimit({ retryable }: GatewayError['details']): string {
+  return retryable ? '--budget, or when its next period begins' : '--budget';
 }
 
 /** `--dry-run`: all jobs are checked, and nothing is sent or written. */

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { type Tree, tree } from './command-tree.ts';
-import type { Action } from './context.ts';
+import type { Action, OwnDocument } from './context.ts';
 import { addFlags, type Note, setExamples, setNotes } from './flags/flag.ts';
 import { rootFlags } from './flags/shared.ts';
 import { formatHelp } from './help/help.ts';
@@ -194,7 +194,7 @@ function throwFound(error: CommanderError, command: Command): never {
 }
 
 /** Help or the version as a document, for `--json`. */
-export async function shownDocument(error: CommanderError, text: string): Promise<object> {
+export async function shownDocument(error: CommanderError, text: string): Promise<OwnDocument> {
   const command = places.get(error);
   if (error.code === 'commander.version' || command === undefined)
     return { schema: 'gateway-cli/version@1', version: text.trim() };

@@ -97,6 +97,12 @@ export interface Lost {
   body?: Pick<StoredBlob, 'content'> | undefined;
 }
 
+/** A document with a schema of its own. `ok`, `exitCode` and `error` are added to it. */
+export interface OwnDocument {
+  schema: string;
+  [key: string]: unknown;
+}
+
 /** What a command knows so far. It is filled while the command runs, so that an error is reported with as much as a success. */
 export interface Report {
   /** `image gen` */
@@ -120,7 +126,7 @@ export interface Report {
   /** A recording answered. */
   fromCache?: true;
   /** The document of a command with a schema of its own, such as a dry run or a list of sessions. */
-  own?: object | undefined;
+  own?: OwnDocument | undefined;
   /** The command has printed its document. */
   printed?: true;
   /** The exit code of a program that the command ran. */

@@ -2,7 +2,7 @@ import { type Command, CommanderError } from 'commander';
 import { buildProgram, commandOf, helpAsFlag, type Hooks, isShown, shownDocument, throwParsed } from './cli.ts';
 import { tree } from './command-tree.ts';
 import type { Context, Report, RootOptions } from './context.ts';
-import { fieldLine, missingField, resultDocument } from './output/document.ts';
+import { fieldLine, missingField, ownDocument, resultDocument } from './output/document.ts';
 import { createUi, emptyReport, noSecrets } from './output/log.ts';
 import { formatHelp } from './help/help.ts';
 import { withReplyHint } from './run/reply-hint.ts';
@@ -196,7 +196,11 @@ async function printDocument(
   { error, durationMs, io }: { error: GatewayError | undefined; durationMs: number; io: Io },
 ): Promise<void> {
   if (error?.class === 'closed') return;
-  const document = run.report.own ?? resultDocument(run.report, { error, durationMs, redaction: run.redaction });
+  const { report, redaction } = run;
+  const document =
+    report.own === undefined
+      ? resultDocument(report, { error, durationMs, redaction })
+      : ownDocument(report.own, report, { error, redaction });
   const { field } = run.report.selected ?? {};
   const line = field === undefined ? jsonLine(document) : fieldLine(document, field);
   if (line !== undefined) await io.stdout.write(io.stdout.isTTY ? escapeForTerminal(line) : line);

@@ -95,7 +95,7 @@ describe('what a batch says', () => {
   test('without anything it prints its help, and says what is missing (code 2)', async ({ batch }) => {
     const { code, stdout, stderr } = await batch(['run', '--json']);
     expect([code, JSON.parse(stdout)]).toMatchObject([2, { error: { class: 'usage', message: 'there are no jobs' } }]);
-    expect(stderr).toContain('Usage: gateway-cli batch <jobs.jsonl|-> -o <dir> [flags]');
+    expect(stderr).toContain('Usage: gateway-cli batch [jobs.jsonl|-] -o <dir> [flags]');
     expect(stderr).toContain('gallery  write a page');
     const half = await batch(['run', '-o', 'out']);
     expect([half.code, half.stdout]).toEqual([2, '']);
@@ -108,7 +108,7 @@ describe('what a batch says', () => {
     const { stdout } = await batch(['-h']);
     for (const part of ['gateway-cli batch jobs.jsonl -o out', '--concurrency', 'gallery', 'Ctrl-C takes no further'])
       expect(stdout).toContain(part);
-    expect(stdout).toContain('Usage: gateway-cli batch <jobs.jsonl|-> -o <dir> [flags]');
+    expect(stdout).toContain('Usage: gateway-cli batch [jobs.jsonl|-] -o <dir> [flags]');
   });
 
   test('after Ctrl-C it says what it waits for', async ({ server, folder, batch }) => {

@@ -44,7 +44,7 @@ async function runCancel(outdir: string, flags: ConnectionFlags, context: Contex
     if (failed) await ui.warn(`${part.batch}: ${failed.message}`);
     else cancelled.push({ batch: part.batch, jobs });
   }
-  report.own = { schema: 'gateway-cli/batch-cancel@1', ok: failure === undefined, cancelled };
+  report.own = { schema: 'gateway-cli/batch-cancel@1', cancelled };
   if (open.length === 0) return ui.note(`no jobs of ${outdir} are at the service`);
   if (!root.json)
     for (const { batch, jobs } of cancelled)

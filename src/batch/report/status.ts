@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type BatchState, unanswered } from '../folder/state.ts';
 import { findHolder } from '../folder/lock.ts';
@@ -14,7 +16,8 @@ import {
   spentLimit,
   keptHint,
 } from './summary.ts';
-import { batchFiles } from '../types.ts';
+import { batchFiles, type Counts } from '../types.ts';
+import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { isoTime, timeText } from '../../clock.ts';
@@ -44,8 +47,10 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   const facts = { counts, skipped: 0, usage, spending, durationMs, outdir, failures };
   // The telling itself went well, whatever became of the jobs: the document says what the process does.
   const document = summaryDocument({ ...facts, exitCode: outcomes.ok.code });
+  const ended = running ? undefined : await lastError(folder, counts);
   context.report.own = {
     ...document,
+    ...(ended && { lastError: ended }),
     running: running && { pid: running.pid, host: running.host },
     ...atService(state),
   };
@@ -60,10 +65,21 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   lines.push(...describeFailures(failures, { counts, most: mostShown, results: batchFiles.results }));
   if (!running && exitCodeOf(counts) !== outcomes.ok.code) {
     const kept = await keptHint(counts, state.beganAt);
-    lines.push(...(kept ? [kept] : []), nextStep(counts, await spentLimit(state)));
+    const next = [...(kept ? [kept] : []), nextStep(counts, await spentLimit(state))];
+    const hint = counts.pending > 0 ? ended?.['hint'] : undefined;
+    lines.push(...(typeof hint === 'string' ? hint.split('\n') : next));
   }
   const { stdout } = context.io;
   await stdout.write(lines.map((line) => `${stdout.isTTY ? escapeLine(line) : line.replaceAll('\n', ' ')}\n`).join(''));
+}
+
+/** The error of the last run; undefined if it wrote no summary, or if jobs have ended since. */
+async function lastError(folder: string, counts: Counts): Promise<JsonObject | undefined> {
+  const text = await readFile(join(folder, batchFiles.summary), 'utf8').catch(() => '');
+  const summary = parseObject(text);
+  const names = ['done', 'failed', 'unknown', 'pending'] as const;
+  const isLast = names.every((name) => summary[name] === counts[name]);
+  return isLast && isObject(summary['error']) ? summary['error'] : undefined;
 }
 
 /** What batches of the service hold. */

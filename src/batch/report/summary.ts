@@ -4,7 +4,7 @@ import type { Usage } from '../../formats/events.ts';
 import { outcomes } from '../../errors.ts';
 import { type JobIndex, type BatchState, isSpent } from '../folder/state.ts';
 import { type Counts, type JobError, batchFiles } from '../types.ts';
-import type { Context } from '../../cli/context.ts';
+import type { Context, OwnDocument } from '../../cli/context.ts';
 import { asideFile } from '../../files/synced-file.ts';
 
 /** What a summary is made of. */
@@ -19,6 +19,8 @@ export interface SummaryFacts {
   failures: ReadonlyMap<string, JobError>;
   /** The code that the process will end with, where it is not that of the counts. */
   exitCode?: number | undefined;
+  /** Why it ended so. */
+  error?: object | undefined;
 }
 
 /** Counts jobs by their state; with `inFile`, those of the job file. */
@@ -46,7 +48,7 @@ export function exitCodeOf({ failed, unknown, pending, submitted = 0 }: Counts):
 }
 
 /** The document of `batch --json` and of summary.json. */
-export function summaryDocument(facts: SummaryFacts): object {
+export function summaryDocument(facts: SummaryFacts): OwnDocument {
   const { counts, skipped, usage, spending, durationMs, outdir, failures } = facts;
   const exitCode = facts.exitCode ?? exitCodeOf(counts);
   return {
@@ -60,6 +62,7 @@ export function summaryDocument(facts: SummaryFacts): object {
     durationMs: Math.round(durationMs),
     outdir,
     failures: [...failures].map(([id, error]) => ({ id, error })),
+    ...(facts.error && { error: facts.error }),
   };
 }
 

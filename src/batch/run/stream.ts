@@ -1,4 +1,5 @@
 import { sleepByTimer } from '../../transport/gate.ts';
+import { hintOf } from '../../advice.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import type { Context } from '../../cli/context.ts';
 import { openConnectionsTo, type Connection } from '../../cli/run/connection.ts';
@@ -186,7 +187,10 @@ export async function finishStream(batch: StreamBatch, stop: Stop | undefined): 
   };
   const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop === undefined ? '' : limits[stop];
   throw new GatewayError('batch-failed', `${why}${describeCounts(printed)}`, {
-    hint: 'each line with "ok":false has its error; a job without a line was not sent',
+    hint: [
+      'each line with "ok":false has its error; a job without a line was not sent',
+      ...(stop instanceof GatewayError ? (hintOf(stop) ?? []) : []),
+    ].join('\n'),
     sent: 'yes',
     retryable: true,
   });

@@ -1,12 +1,13 @@
 import type { Command, Option } from 'commander';
 import { outcomes } from '../../errors.ts';
+import type { OwnDocument } from '../context.ts';
 import { conflicts } from '../flags/conflicts.ts';
 import { examplesOf, factsOf, isAdvanced } from '../flags/flag.ts';
 import { readShipped } from '../shipped.ts';
 import { commandRows, fullName, isList, orDefault, usageOf, visible } from './help.ts';
 
 /** The help of a command as a document, with the JSON Schema of what `--json` prints. */
-export async function helpDocument(command: Command, text: string): Promise<object> {
+export async function helpDocument(command: Command, text: string): Promise<OwnDocument> {
   const resultSchema: unknown = JSON.parse(await readShipped('dist/result.schema.json'));
   return { schema: 'gateway-cli/help@1', text, ...describeCommand(command), resultSchema };
 }

@@ -6,7 +6,7 @@ import { closest } from '../../closest.ts';
 import type { Redaction } from '../../settings/redact.ts';
 import { shellWord } from '../../shell-word.ts';
 import { jsonLine } from '../../terminal/escape.ts';
-import type { Report } from '../context.ts';
+import type { OwnDocument, Report } from '../context.ts';
 import { fieldPathText } from '../flags/set.ts';
 import type { ResultDocument } from './result-definition.ts';
 
@@ -53,15 +53,28 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
   return { ...document, images: report.images, ...(report.files && { files: report.files }) };
 }
 
+/** The document of a command that has its own, with what every document says of the run. */
+export function ownDocument(
+  { schema, ...facts }: OwnDocument,
+  report: Report,
+  { error, redaction }: Omit<DocumentEnd, 'durationMs'>,
+): object {
+  // What the command itself put there can be out of date, and keeps its place.
+  const end = { ok: error === undefined, exitCode: error?.exitCode ?? outcomes.ok.code };
+  const failure = error && { error: errorDocument(error, report.attempts > 0, redaction) };
+  return { schema, ...end, ...facts, ...end, ...failure };
+}
+
 /** If only recordings answered, the error says that nothing was sent or billed. */
 export function unbilled(error: GatewayError, { fromCache, attempts }: Report): GatewayError {
   return fromCache && attempts === 0 ? error.but({ sent: 'no', billed: 'no' }) : error;
 }
 
 /** The `error` object of every JSON document. After a request, what the error does not say is unknown. */
-function errorDocument(error: GatewayError, requested: boolean, { redact }: Redaction): ResultDocument['error'] {
+export function errorDocument(error: GatewayError, requested: boolean, { redact }: Redaction): ResultDocument['error'] {
   const hint = hintOf(error);
   const { status, requestId, retryable, retryAfterMs, sent } = error.details;
+  const mayBeSent = requested || sent === 'yes';
   return {
     class: error.class,
     message: redact(error.message),
@@ -71,7 +84,7 @@ function errorDocument(error: GatewayError, requested: boolean, { redact }: Reda
     retryable: retryable ?? false,
     retryAfterMs,
     sent: sent ?? (requested ? 'unknown' : 'no'),
-    billed: requested || error.billed !== 'unknown' ? error.billed : 'no',
+    billed: mayBeSent || error.billed !== 'unknown' ? error.billed : 'no',
   };
 }
 

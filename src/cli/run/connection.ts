@@ -23,7 +23,7 @@ import type { Context } from '../context.ts';
 import { isCache, replayedFolder } from '../flags/shared.ts';
 import { readFileOrPipe, readTextFlag } from '../input/input-files.ts';
 import type { ConnectionFlags } from './settings.ts';
-import { openBudgets } from './pay.ts';
+import { countUnpaid, openBudgets } from './pay.ts';
 import { openExchanges, openTransports, originOf } from './transports.ts';
 import { announcedEnd, logReply, logRequest, logRetry } from '../output/log.ts';
 
@@ -247,12 +247,14 @@ function createSend(
       void context.ui.warn(end);
     },
   });
-  return (post, own = {}) =>
-    sender
-      .send(post, { ...own, deadline: own.deadline ?? deadline(), policy: { ...policy, ...own.policy } })
+  return (post, own = {}) => {
+    const payment = own.payment && countUnpaid(own.payment, context);
+    return sender
+      .send(post, { ...own, payment, deadline: own.deadline ?? deadline(), policy: { ...policy, ...own.policy } })
       .catch(async (error: unknown) => {
         throw await withNearestModel(withSource(error, settings), post, { settings, context });
       });
+  };
 }
 
 /** The hint says which key was refused, and which flags lead to the same gateway. */

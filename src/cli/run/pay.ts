@@ -1,3 +1,4 @@
+import type { Payment } from '../../client/payment.ts';
 import type { PayingSender } from '../../client/send.ts';
 import type { SettingsSurvey } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
@@ -14,4 +15,16 @@ export async function openBudgets(
   const budgets = [];
   for (const { settings } of gateways) budgets.push(await openBudget(settings, tag, context));
   return budgets.map((budget) => budget && ((operation) => payFrom(budget, operation)));
+}
+
+/** An attempt that is not paid for is not sent. */
+export function countUnpaid<P extends Pick<Payment, 'reserve'>>(payment: P, { report }: Context): P {
+  return {
+    ...payment,
+    reserve: (signal) =>
+      payment.reserve(signal).catch((error: unknown) => {
+        report.attempts--;
+        throw error;
+      }),
+  };
 }

@@ -29,7 +29,7 @@ export function completionCommand(command: Command): Action {
     const shell = shells.find((known) => known === name);
     if (shell === undefined)
       throw usageError(`completion does not support ${quote(name)}`, `name one of these shells: ${shells.join(', ')}`);
-    if (root.json) report.own = { schema: 'gateway-cli/completion@1', ok: true, shell, script: scripts[shell] };
+    if (root.json) report.own = { schema: 'gateway-cli/completion@1', shell, script: scripts[shell] };
     else await io.stdout.write(scripts[shell]);
   };
 }

@@ -167,7 +167,7 @@ export function configPathCommand(command: Command): Action {
     const path = await configPath({ env: io.env, cwd: io.cwd });
     if (!root.json) return io.stdout.write(`${path}\n`);
     const { exists, config } = await readConfig(path);
-    report.own = { schema: 'gateway-cli/config@1', ok: true, path, exists, profile: config.profile };
+    report.own = { schema: 'gateway-cli/config@1', path, exists, profile: config.profile };
   };
 }
 

@@ -7,7 +7,7 @@ import { type ProcessLock, takeProcessLock } from '../../files/lock.ts';
 import { makeFolder, syncFolder, writeAnew } from '../../files/temp-file.ts';
 import { configPath, nameFor, readConfig, requireProfileName } from '../../settings/config-file.ts';
 import { type Config, type LoadedConfig, type Use, useNames } from '../../settings/types.ts';
-import type { Context } from '../../cli/context.ts';
+import type { Context, OwnDocument } from '../../cli/context.ts';
 import { shellWord } from '../../shell-word.ts';
 import { hintOf } from '../../advice.ts';
 import { readAddress } from '../doctor/checks.ts';
@@ -141,8 +141,8 @@ async function followLinks(path: string): Promise<string> {
 }
 
 /** The JSON document of every `config` command. */
-export function configDocument({ loaded, profile }: Opened, more: object): object {
-  return { schema: 'gateway-cli/config@1', ok: true, path: loaded.path, profile, ...more };
+export function configDocument({ loaded, profile }: Opened, more: object): OwnDocument {
+  return { schema: 'gateway-cli/config@1', path: loaded.path, profile, ...more };
 }
 
 /** Warns at once of a base URL that the first request would refuse: plain http to another machine, a query, a password. */

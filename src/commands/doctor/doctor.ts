@@ -4,7 +4,7 @@ import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
 import { type ConnectionFlags, refuseKeyInArgv } from '../../cli/run/settings.ts';
 import { transportOptions } from '../../cli/run/transports.ts';
-import { GatewayError, outcomes } from '../../errors.ts';
+import { GatewayError } from '../../errors.ts';
 import { type SettingRow, rowName } from '../../settings/survey.ts';
 import { type Use, useNames } from '../../settings/types.ts';
 import { breakLines } from '../../terminal/break-lines.ts';
@@ -70,8 +70,7 @@ async function runDoctor(flags: Flags, context: Context): Promise<void> {
     for (const check of worstFirst(checks)) await io.stdout.write(await formatCheck(check, style, io.stdout));
   const failed = checks.filter(({ state }) => state === 'failed');
   const first = failed[0];
-  const exitCode = first ? outcomes[first.class ?? 'internal'].code : 0;
-  report.own = { schema: 'gateway-cli/doctor@1', ok: first === undefined, exitCode, checks, settings };
+  report.own = { schema: 'gateway-cli/doctor@1', checks, settings };
   if (first === undefined) return;
   const count = failed.length === 1 ? 'one check' : `${failed.length} checks`;
   const names = failed.map(({ name, profile }) => (profile === undefined ? name : `${name} of ${profile}`));

@@ -44,7 +44,7 @@ async function runModels(filter: string, flags: ConnectionFlags, context: Contex
   await cacheNames(lists, context);
   const all = merge(lists);
   const models = all.filter(({ id, title = '' }) => `${id}\n${title}`.toLowerCase().includes(filter.toLowerCase()));
-  if (root.json) report.own = { schema: 'gateway-cli/models@1', ok: true, complete, models };
+  if (root.json) report.own = { schema: 'gateway-cli/models@1', complete, models };
   else await print(models, context);
   if (models.length === 0)
     await ui.note(all.length === 0 ? 'the list is empty' : `none of ${all.length} models matches`);

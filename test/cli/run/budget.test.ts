@@ -60,6 +60,9 @@ test('a request that could pass the budget is not sent, and the error names it',
   const ran = await cli(['text', 'hi', ...limit, ...flags], { cwd });
   expect(ran).toMatchObject({ code: 13, stdout: '' });
   expect(ran.stderr).toContain('could pass the budget ./team.jsonl: 0 of 0.0001 USD are spent\n');
+  const { stdout } = await cli(['text', 'hi', ...limit, ...flags, '--json'], { cwd });
+  const error = { class: 'batch-failed', retryable: false, sent: 'no', billed: 'no' };
+  expect(JSON.parse(stdout)).toMatchObject({ ok: false, exitCode: 13, attempts: 0, error });
 });
 
 test('a request without a bound is told', async ({ server, cli }) => {
@@ -129,6 +132,19 @@ test('a batch stops before the job that could pass the budget, and goes on with 
   const stopped = await batch(...flags);
   expect(stopped.code).toBe(13);
   expect(stopped.stderr).toContain('stopped: the next request could pass the budget ./team.jsonl: ');
+  const goOn = 'to continue: the same command with a greater --budget';
+  expect(stopped.stderr).toContain(`${goOn}\n  to see what is spent: gateway-cli costs\n`);
+  const document = JSON.parse((await batch(...flags, '--json')).stdout) as object;
+  const hint = `${goOn}\nto see what is spent: gateway-cli costs`;
+  const error = { class: 'batch-failed', hint, retryable: false, sent: 'yes', billed: 'unknown' };
+  expect(document).toMatchObject({ schema: 'gateway-cli/batch@1', ok: false, exitCode: 13, failures: [], error });
+  expect(JSON.parse(readFileSync(join(cwd, 'out/summary.json'), 'utf8'))).toMatchObject({ exitCode: 13, error });
+  const status = await cli(['batch', 'status', 'out', '--json'], { cwd });
+  expect(JSON.parse(status.stdout)).toMatchObject({ ok: true, exitCode: 0, lastError: error });
+  expect((await cli(['batch', 'status', 'out'], { cwd })).stdout).toContain(`\n${goOn}\n`);
+  const daily = await batch('--budget', './daily.jsonl:0.0001/day', ...prices, '--json');
+  const again = { retryable: true, hint: expect.stringContaining(`${goOn}, or when its next period begins`) as string };
+  expect(JSON.parse(daily.stdout)).toMatchObject({ exitCode: 13, error: again });
   for (let n = 0; n < 2; n++) server.reply({ body: textReply('a') });
   expect((await batch('--budget', './team.jsonl:1', ...prices)).code).toBe(0);
   const { stdout } = await cli(['costs', '--budget', './team.jsonl', '--json'], { cwd });

@@ -214,7 +214,7 @@ export async function finishBatch(batch: EndedBatch, { stop, failure }: BatchEnd
     outdir: shownPath(outdir, context.io.cwd),
     failures: state.failures,
     exitCode: error?.exitCode ?? outcomes.ok.code,
-    error: error && errorDocument(error, false, context.ui),
+    error: error && errorDocument(error, context.report, context.ui),
   });
   context.report.own = summary;
   await batch.lock.confirm();

@@ -135,3 +135,15 @@ test('recover warns that an answer is cut', async ({ server, cli }) => {
   const { stdout } = await cli(['recover', file, '--json']);
   expect(JSON.parse(stdout)).toMatchObject({ ok: true, warnings: ['cut by the token limit (MAX_TOKENS)'] });
 });
+
+test('the document of a paid answer that went into a recovery file names the file, and does not invite to pay again', async ({
+  server,
+  cli,
+}) => {
+  server.reply({ body: textReply('no JSON') });
+  const ran = await cli(['text', 'hi', '--schema', '{"type":"object"}', '-o', 'answer.json', '--json']);
+  const { error } = JSON.parse(ran.stdout) as { error: { recovery: string } };
+  expect(error).toMatchObject({ class: 'incomplete', retryable: false, billed: 'yes' });
+  expect(error.recovery.startsWith(folder)).toBe(true);
+  expect(await cli(['recover', error.recovery])).toMatchObject({ code: 0, stdout: 'no JSON\n' });
+});

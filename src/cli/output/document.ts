@@ -47,7 +47,7 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     warnings: report.warnings.map((warning) => redaction.redact(warning)),
     attempts: report.attempts,
     durationMs: Math.round(durationMs),
-    error: error && errorDocument(unbilled(error, report), report.attempts > 0, redaction),
+    error: error && errorDocument(unbilled(error, report), report, redaction),
   });
   // Image paths are not redacted: they must work even if a name resembles the key.
   return { ...document, images: report.images, ...(report.files && { files: report.files }) };
@@ -61,7 +61,7 @@ export function ownDocument(
 ): object {
   // What the command itself put there can be out of date, and keeps its place.
   const end = { ok: error === undefined, exitCode: error?.exitCode ?? outcomes.ok.code };
-  const failure = error && { error: errorDocument(error, report.attempts > 0, redaction) };
+  const failure = error && { error: errorDocument(error, report, redaction) };
   return { schema, ...end, ...facts, ...end, ...failure };
 }
 
@@ -71,7 +71,12 @@ export function unbilled(error: GatewayError, { fromCache, attempts }: Report): 
 }
 
 /** The `error` object of every JSON document. After a request, what the error does not say is unknown. */
-export function errorDocument(error: GatewayError, requested: boolean, { redact }: Redaction): ResultDocument['error'] {
+export function errorDocument(
+  error: GatewayError,
+  { attempts, kept }: Report,
+  { redact }: Redaction,
+): ResultDocument['error'] {
+  const requested = attempts > 0;
   const hint = hintOf(error);
   const { status, requestId, retryable, retryAfterMs, sent } = error.details;
   const mayBeSent = requested || sent === 'yes';
@@ -79,6 +84,8 @@ export function errorDocument(error: GatewayError, requested: boolean, { redact 
     class: error.class,
     message: redact(error.message),
     hint: hint && redact(hint),
+    // A mistake of `recover` may be that there is no such file.
+    recovery: error.class === 'usage' ? undefined : kept,
     status,
     requestId,
     retryable: retryable ?? false,

@@ -23,13 +23,13 @@ interface RecoveryInput {
 
 /**
  * Saves a paid reply that could not be written in a recovery file. The hint of the returned error says how to write it out, or,
- * if no recovery file can be written either, which files are left.
+ * if no recovery file can be written either, which files are left. It is not retryable: that would be paid for a second time.
  */
 export async function saveForRecovery(failure: GatewayError, input: RecoveryInput): Promise<GatewayError> {
   if (!hasReply(input.report)) return failure;
   const hint = await save(input).catch((error: unknown) => `the reply could not be kept: ${writeReason(error)}`);
   const hints = [hint, hintOf(failure)].filter((line) => line !== undefined);
-  return failure.but({ hint: hints.join('\n'), sent: 'yes' });
+  return failure.but({ hint: hints.join('\n'), sent: 'yes', retryable: false });
 }
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
-import { expect } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { topicTexts } from '../../helpers/readme.ts';
 import { run } from '../../helpers/run.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
@@ -99,6 +99,8 @@ test('the JSON Schema of the result document fits every kind of result, and has 
   cli,
 }) => {
   const cwd = scratchFolder();
+  vi.stubEnv('XDG_STATE_HOME', scratchFolder());
+  onTestFinished(() => void vi.unstubAllEnvs());
   writeFileSync(join(cwd, 'tools.json'), '[{"name":"see","input_schema":{"type":"object"}}]');
   writeFileSync(join(cwd, 'object.json'), '{"type":"object"}');
   const shown = new Set<string>();
@@ -130,6 +132,7 @@ test('the JSON Schema of the result document fits every kind of result, and has 
     [9, ['text', 'hi'], { body: '<html>' }],
     [10, ['text', 'hi'], { body: blocked }],
     [0, ['text', 'hi'], { body: tooLong }],
+    [11, ['text', 'hi', '--schema', 'object.json', '-o', 'answer.json'], { body: textReply('no JSON') }],
     [11, ['chat', 'hi'], { body: eventStream(...messageEvents('half').slice(0, 3)) }],
   ];
   for (const [exitCode, argv, ...replies] of runs) {

@@ -43,18 +43,21 @@ export async function catchUp(handle: FileHandle, ledger: LedgerFile): Promise<v
 
 export async function append(handle: FileHandle, lines: readonly LedgerLine[], ledger: LedgerFile): Promise<void> {
   if (lines.length === 0) return;
+  // A line that a crash cut must not swallow the next one; it counts if only its end was cut.
+  if ((await handle.stat()).size > ledger.end) {
+    await handle.appendFile('\n');
+    await catchUp(handle, ledger);
+  }
   const { size } = await handle.stat();
-  // A line that a crash cut must not swallow the next one.
-  const isCut = size > ledger.end;
   const header: LedgerLine[] =
     size === 0 ? [{ type: 'budget', schema: 'gateway-cli/budget@1', id: randomBytes(16).toString('hex') }] : [];
   const text = [...header, ...lines].map((line) => `${JSON.stringify(line)}\n`).join('');
-  await handle.appendFile(isCut ? `\n${text}` : text);
+  await handle.appendFile(text);
   if (size === 0) {
     ledger.head = text.slice(0, headBytes);
     await syncFolder(dirname(ledger.path));
   }
-  ledger.end = size + Buffer.byteLength(text) + (isCut ? 1 : 0);
+  ledger.end = size + Buffer.byteLength(text);
 }
 
 /** Replaces ended requests by their sums. Reservations that have not ended stay as they are. */

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { isObject, parseObject } from '../json.ts';
+import { isObject, type JsonValue, parseObject } from '../json.ts';
 import type { ProcessMark } from '../files/process-mark.ts';
 import { addAmounts, greatest } from './cost.ts';
 
@@ -83,12 +83,30 @@ export type LedgerLine =
   | (LedgerEntry & { type: 'saved'; at: string; amount: string; currency: string })
   | SumLine;
 
-const types = new Set(['budget', 'limit', 'reserved', 'spent', 'freed', 'saved', 'sum']);
+/** Texts that a line of each type needs to be counted. */
+const needed: Readonly<Record<string, readonly string[]>> = {
+  budget: ['id'],
+  limit: ['amount'],
+  reserved: ['id', 'at', 'amount', 'currency'],
+  spent: ['id', 'at', 'amount'],
+  freed: ['id', 'at'],
+  saved: ['at', 'amount', 'currency'],
+  sum: ['day', 'amount', 'currency', 'saved'],
+};
 
-/** Reads a line; undefined if it is of another version, or was cut. */
+const amounts = ['amount', 'saved', 'dearest'];
+const isAmount = (value: JsonValue): boolean => typeof value === 'string' && /^\d+(\.\d+)?(e[-+]?\d+)?$/.test(value);
+
+/** Reads a line; undefined if it is of another version, was cut, or cannot be counted: what it would end stays reserved. */
 function parseLine(text: string): LedgerLine | undefined {
   const line = parseObject(text);
-  return types.has(String(line['type'])) ? (line as unknown as LedgerLine) : undefined;
+  const { type } = line;
+  const fields = typeof type === 'string' && Object.hasOwn(needed, type) ? needed[type] : undefined;
+  const isWhole =
+    fields?.every((field) => typeof line[field] === 'string') &&
+    amounts.every((field) => line[field] === undefined || isAmount(line[field])) &&
+    (type !== 'reserved' || isObject(line['by']));
+  return isWhole ? (line as unknown as LedgerLine) : undefined;
 }
 
 const blockBytes = 64 * 1024;

@@ -218,3 +218,32 @@ test('a large ledger is compacted, whoever has it open, to the same sums to the 
     ['team=a', 20],
   ]);
 });
+
+test('a line that cannot be counted is skipped, by requests and by the survey', async () => {
+  const { path, open, spent } = place('1');
+  const ledger = open();
+  await ledger.spend(await reserved(ledger, request('0.2')), '0.1');
+  const reservation = { type: 'reserved', id: 'x', at: '2026-11-25T12:00:00Z', currency: 'USD', ...kind };
+  const lines = [
+    { type: 'spent', id: 'x' },
+    { type: 'sum', day: '2026-11-25', amount: 'much' },
+    { ...reservation, amount: 'much', by: ownMark() },
+    { ...reservation, amount: '0.1' },
+    { type: 'budget', id: 'b', dearest: null },
+    { type: 'constructor' },
+  ];
+  appendFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  expect(await spent()).toBe('0.1');
+  expect(await open().reserve(request('0.9'), never)).toHaveProperty('id');
+});
+
+test('a last line that lacks nothing but its newline counts as soon as another one follows', async () => {
+  const { path, open, spent } = place('1');
+  const ledger = open();
+  await ledger.spend(await reserved(ledger, request('0.2')), '0.1');
+  const sum = { type: 'sum', day: '2026-11-25', currency: 'USD', requests: 1, unknown: 0, amount: '0.5' };
+  appendFileSync(path, JSON.stringify({ ...sum, savedRequests: 0, saved: '0', ...kind }));
+  await ledger.spend(await reserved(ledger, request('0.1')), '0.1');
+  expect(await spent()).toBe('0.7');
+  expect(await ledger.reserve(request('0.4'), never)).toEqual({ spent: '0.7' });
+});

@@ -20,12 +20,17 @@ export async function loseJobs(
   const ids = [...index.ids()];
   const waiting = [...waitingBounds(part, index)];
   const mark = budgetedMark(part);
-  async function lose([row, bound]: (typeof waiting)[number]): Promise<void> {
-    const error = new GatewayError('no-reply', await reasonOf(row), { sent: 'yes' });
+  async function lose([row, bound]: (typeof waiting)[number], reason: string): Promise<void> {
+    const error = new GatewayError('no-reply', reason, { sent: 'yes' });
     const document = resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui });
     const told = { class: error.class, message: context.ui.redact(error.message), billed: error.billed };
     const outcome: JobOutcome = { state: 'unknown', document, error: told };
     await recordOutcome({ job: { id: ids[row] ?? '' }, request: index.requestOf(row), bound, part: mark }, outcome);
   }
-  while (waiting.length > 0) await Promise.all(waiting.splice(0, mostPending).map(lose));
+  while (waiting.length > 0) {
+    const group = [];
+    // One after the other: what has a result is kept in one file.
+    for (const job of waiting.splice(0, mostPending)) group.push([job, await reasonOf(job[0])] as const);
+    await Promise.all(group.map(([job, reason]) => lose(job, reason)));
+  }
 }

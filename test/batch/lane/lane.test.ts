@@ -91,6 +91,19 @@ describe.for(apiNames)('%s', (api) => {
     expect(folder.lines('results.aside.jsonl')).toHaveLength(2);
   });
 
+  test('large results of jobs that the job file does not name any more are kept aside, each whole', async ({
+    open,
+  }) => {
+    const { batch, folder, server } = await open(api);
+    server.endingOf = (prompt) => ({ text: prompt.repeat(1_000_000) });
+    folder.jobs(...manyJobs(3));
+    expect((await batch(['--no-wait'])).code).toBe(0);
+    folder.jobs(...manyJobs(1));
+    await batch();
+    const aside = folder.lines('results.aside.jsonl').map((line) => JSON.stringify(line));
+    expect(aside.map((line) => /(p[23]){9}/.exec(line)?.[1]).toSorted()).toEqual(['p2', 'p3']);
+  });
+
   test('a creation whose answer is lost is looked for, and not repeated', async ({ open }) => {
     const { batch, folder, server } = await open(api);
     server.fault = (kind, count) => (kind === 'create' && count === 1 ? 'drop' : undefined);

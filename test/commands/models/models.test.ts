@@ -60,6 +60,7 @@ test('requests both lists of a gateway; --json gives the lists of each model', a
   expect(JSON.parse(ran.stdout)).toEqual({
     schema: 'gateway-cli/models@1',
     ok: true,
+    exitCode: 0,
     complete: true,
     models: [
       {

@@ -204,5 +204,10 @@ test('rm --json lists the removed sessions', async () => {
   twoSessions();
   const ran = await run(['sessions', 'rm', 'trip', '--json']);
   expect(ran).toMatchObject({ code: 0, stderr: '' });
-  expect(JSON.parse(ran.stdout)).toEqual({ schema: 'gateway-cli/sessions@1', removed: ['trip'] });
+  expect(JSON.parse(ran.stdout)).toEqual({
+    schema: 'gateway-cli/sessions@1',
+    ok: true,
+    exitCode: 0,
+    removed: ['trip'],
+  });
 });

@@ -88,7 +88,7 @@ const made = ['definition', 'result-definition', 'pages'].map((name) => import(p
 const { configDefinition, resultDefinition, manPages } = Object.assign({}, ...(await Promise.all(made)));
 for (const [name, definition] of Object.entries({ config: configDefinition, result: resultDefinition })) {
   const schema = toJsonSchema(definition, { typeMode: 'output', ignoreActions: ['check', 'raw_check'] });
-  writeFileSync(`${dist}/${name}.schema.json`, `${JSON.stringify(schema, null, 2)}\n`);
+  writeFileSync(`${dist}/${name}.schema.json`, `${JSON.stringify(schema)}\n`);
 }
 const pages = await manPages((topic) => readFileSync(`${root}src/help/${topic}.md`, 'utf8'));
 mkdirSync(`${dist}/man`);

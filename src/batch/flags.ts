@@ -85,7 +85,10 @@ export const batchFlags = {
   },
   ordered: { flags: '--ordered', text: 'write results in the order of the jobs', advanced: true },
   maxImages: imageFlags.maxImages,
-  strict: { ...imageFlags.strict, text: 'a job fails if its image has another aspect ratio or size' },
+  strict: {
+    ...imageFlags.strict,
+    text: 'a job fails if its image is more than 4 % off the aspect ratio, or 10 % off the size (4 % off WxH)',
+  },
   requireComplete: {
     ...outputFlags.requireComplete,
     text: 'a job fails if a limit cut its answer, or it may be incomplete',

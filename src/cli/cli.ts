@@ -104,6 +104,7 @@ interface CommandNames {
   readonly commands?: Readonly<Record<string, CommandNames>>;
   /** Runs if the words after the group name no command. */
   readonly isDefault?: true;
+  readonly takesNoWords?: true;
 }
 
 /** The commands of a program or a group. */
@@ -149,9 +150,18 @@ export function helpAsFlag(argv: readonly string[], names: Names): string[] {
   const group = entryOf(names, argv[first] ?? '')?.commands !== undefined;
   const at = argv[first] === 'help' ? first : group && argv[second] === 'help' ? second : -1;
   const rest = at < 0 ? [...argv] : [...argv.slice(0, at), ...argv.slice(at + 1)];
-  const unknown = wordsOf(rest).length > 0 && commandOf(rest, names) === '';
-  if (unknown) return rest.filter((word) => word !== '--help' && word !== '-h');
+  if (namesUnknown(rest, names)) return rest.filter((word) => word !== '--help' && word !== '-h');
   return at < 0 ? rest : [...rest, '--help'];
+}
+
+/** Whether a word stands where a command is named, and names none. What stands behind a flag can be its value. */
+function namesUnknown(argv: readonly string[], names: Names): boolean {
+  const group = typedNames(wordsOf(argv), names);
+  if (group.length === 0) return wordsOf(argv).length > 0 && commandOf(argv, names) === '';
+  const inside = Object.values(namesInside(group, names));
+  const { takesNoWords = false } = inside.find(({ isDefault }) => isDefault) ?? { takesNoWords: true };
+  const [before = 0, after] = wordPlaces(argv).slice(group.length - 1);
+  return inside.length > 0 && takesNoWords && after === before + 1;
 }
 
 /** The command after a flag that belongs to it: `text` of `--offline text hi`. */

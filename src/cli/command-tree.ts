@@ -8,6 +8,8 @@ interface Entry {
   summary: string;
   /** Runs if the words after the group name no command; its flags are always known. */
   isDefault?: true;
+  /** Of a default: a word after the group can only be meant as a command. */
+  takesNoWords?: true;
   /** Not in help. */
   hidden?: true;
   /** Called only for the requested command: the flags and imports of the others are not loaded. */
@@ -159,6 +161,7 @@ export const tree: Tree = {
       show: {
         summary: 'each budget, and what is left of it (the default)',
         isDefault: true,
+        takesNoWords: true,
         load: async () => (await import('../commands/costs/costs.ts')).costsShowCommand,
       },
       report: {

@@ -38,11 +38,18 @@ export function explainMistake(error: CommanderError, typed: TypedLine): Gateway
         missingHint(typed),
         error,
       );
+    case 'commander.excessArguments':
+      return isOfDefault(typed) ? explainUnknownCommand(typed, undefined) : usageError(first, helpHint(typed), error);
     case 'commander.optionMissingArgument':
       return usageError(first.replace(' argument missing', ' needs a value'), helpHint(typed), error);
     default:
       return usageError(first, helpHint(typed), error);
   }
+}
+
+/** Whether the command was not typed: it is the default of its group. */
+function isOfDefault({ argv, names, command }: TypedLine): boolean {
+  return command !== undefined && command.name() !== typedNames(wordsOf(argv), names).at(-1);
 }
 
 function explainFlag(word: string, suggestion: string | undefined, typed: TypedLine): GatewayError {

@@ -103,7 +103,7 @@ function merged(surveys: readonly SettingsSurvey[], shownOf: (survey: SettingsSu
 
 /** What one use has for a setting, or for a field of it. */
 function shownOf(name: SettingName, field: string, survey: SettingsSurvey): Shown[] {
-  const { key = name, kind, shown }: Row = settings[name];
+  const { key = name, kind, shown, formats }: Row = settings[name];
   const { key: keySource, headerNames } = survey;
   switch (name) {
     case 'apiKey':
@@ -127,7 +127,8 @@ function shownOf(name: SettingName, field: string, survey: SettingsSurvey): Show
   const source = name === 'headerNames' ? headerNames[field as keyof typeof headerNames] : survey[name];
   if (source === undefined || shown === 'never' || (shown === 'if on' && source.value === false)) return [];
   if (shown === 'if set' && !isSet(source)) return [];
-  return [{ ...source, key: field === '' ? key : `${key}.${field}`, value: shownValue(kind, source.value) }];
+  const from = formats && !isSet(source) ? `${source.from} of the ${formats.join(' and ')} format` : source.from;
+  return [{ ...source, from, key: field === '' ? key : `${key}.${field}`, value: shownValue(kind, source.value) }];
 }
 
 /** The values within a price with the names that lead to them; those of a list begin with its number, from 0. */

@@ -14,6 +14,10 @@ test.each([
   ['names in one word', ['image-gen', 'x'], "unknown command 'image-gen'", 'did you mean: gateway-cli image gen\n'],
   ['a name without its group', ['edit', 'x'], "unknown command 'edit'", 'did you mean: gateway-cli image edit\n'],
   ['a word of other programs', ['sessions', 'delete', 'x'], "command 'delete'", 'gateway-cli sessions rm\n'],
+  ['one whose help is wanted', ['sessions', 'delete', '--help'], "command 'delete'", 'gateway-cli sessions rm'],
+  ['no command of costs', ['costs', 'status'], "unknown command 'status'", 'see: gateway-cli costs --help'],
+  ['with --help', ['costs', 'status', '--help'], "unknown command 'status'", 'see: gateway-cli costs --help'],
+  ['behind help', ['help', 'costs', 'status'], "unknown command 'status'", 'see: gateway-cli costs --help'],
   ['one at the top', ['generate', 'x'], 'unknown', 'did you mean: gateway-cli text, or gateway-cli image gen\n'],
   [
     'a key before the command',

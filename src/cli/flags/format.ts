@@ -146,7 +146,11 @@ export const imageFlags = {
     advanced: true,
   },
   ...settingFlags('image'),
-  strict: { flags: '--strict', text: 'exit code 11 if the image has another aspect ratio or size', advanced: true },
+  strict: {
+    flags: '--strict',
+    text: 'exit code 11 if the image is more than 4 % off the aspect ratio, or 10 % off the size (4 % off WxH)',
+    advanced: true,
+  },
 } satisfies FlagTable;
 
 /** Only `image edit`. */

@@ -4,12 +4,19 @@ import type { OwnDocument } from '../context.ts';
 import { conflicts } from '../flags/conflicts.ts';
 import { examplesOf, factsOf, isAdvanced } from '../flags/flag.ts';
 import { readShipped } from '../shipped.ts';
+import { type DocumentData, documentsOf } from './documents.ts';
 import { commandRows, fullName, isList, orDefault, usageOf, visible } from './help.ts';
 
-/** The help of a command as a document, with the JSON Schema of what `--json` prints. */
+/**
+ * The help of a command as a document, with what `--json` prints: the JSON Schema of the result, for a command that prints one and
+ * for the program, and the keys of other documents.
+ */
 export async function helpDocument(command: Command, text: string): Promise<OwnDocument> {
-  const resultSchema: unknown = JSON.parse(await readShipped('dist/result.schema.json'));
-  return { schema: 'gateway-cli/help@1', text, ...describeCommand(command), resultSchema };
+  const described = describeCommand(command);
+  const help = { schema: 'gateway-cli/help@1', text, ...described };
+  const printsResult = described.documents.some(({ schema }) => schema === 'gateway-cli/result@1');
+  if (!printsResult && command.parent !== null) return help;
+  return { ...help, resultSchema: JSON.parse(await readShipped('dist/result.schema.json')) as unknown };
 }
 
 /** What a program needs to know of a command: its arguments, flags and exit codes. */
@@ -29,6 +36,7 @@ export function describeCommand(command: Command): CommandData {
       text: argument.description,
     })),
     flags: visible(shown).map((option) => describeFlag(option, visible(shown))),
+    documents: documentsOf(fullName(shown).replace('gateway-cli ', '')),
     exitCodes: Object.entries(outcomes).map(([name, outcome]) => ({ class: name, ...outcome })),
   };
 }
@@ -41,6 +49,7 @@ interface CommandData {
   commands: { name: string; summary: string }[];
   arguments: { name: string; required: boolean; repeatable: boolean; text: string }[];
   flags: FlagData[];
+  documents: DocumentData[];
   exitCodes: { class: string; code: number; billed: string; meaning: string }[];
 }
 

@@ -12,6 +12,8 @@ test('the help of a command as JSON has the schema of what the command prints as
   expect(isValid(await gw('text --offline hi --json'))).toBe(true);
   expect(isValid(await gw('models --base-url nowhere --json'))).toBe(true);
   expect(isValid({ schema: 'gateway-cli/result@1' })).toBe(false);
+  expect(await gw('costs --help --json')).not.toHaveProperty('resultSchema');
+  expect(await gw('help --json')).toMatchObject({ resultSchema });
 });
 
 test.each(['help --json', '--help --json'])('%j names the commands', async (words) => {

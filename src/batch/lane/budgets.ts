@@ -64,8 +64,9 @@ export async function openLaneBudgets({ plan, flags, context }: Batch): Promise<
       await reserveBatch(budget, { id: mark, model, bounds: bounds.map((bound) => bound ?? noBound) }, signal);
     },
     async end({ mark, plan: { budget: path }, paid }, isCreated) {
-      // A budget that was removed is forgotten.
-      if (path === undefined || !(await exists(path))) return;
+      if (path === undefined) return;
+      if (!(await exists(path)))
+        return ui.warn(`the budget ${path} is not on this machine: what its batch cost is written down in none`);
       const ledger = openLedger({ path, limit: { amount: '0' }, now: () => io.now() });
       const { costs, held, unknown, dearest } = paid.spending;
       const amount = addAmounts(held, ...costs.map((cost) => cost.amount));

@@ -164,8 +164,8 @@ async function waitForParts(run: LaneRun): Promise<void> {
 interface Watch {
   run: LaneRun;
   waiting: ReturnType<typeof showWaiting>;
-  /** Parts that could not be looked after, by their marks, since when; `isMissing`: the service does not find their batch. */
-  troubles: Map<string, { since: number; isMissing: boolean }>;
+  /** Parts that could not be looked after, by their marks: since when the service does not find their batch, or fails. */
+  troubles: Map<string, { missing?: number; failing?: number }>;
   /** Why the first of them could not. */
   failure: GatewayError | undefined;
 }
@@ -202,16 +202,18 @@ async function bear(error: GatewayError, part: Part, watch: Watch): Promise<void
   const { io, ui } = run.batch.context;
   const { mark, batch = '' } = part;
   const isMissing = error.details.status === 404;
-  const known = troubles.get(mark);
+  const kind = isMissing ? 'missing' : 'failing';
+  const known = troubles.get(mark) ?? {};
+  const since = known[kind];
   const now = io.elapsed();
   watch.failure ??= isMissing ? error.but({ hint: `give the key with which it was submitted; ${givesUp}` }) : error;
-  if (known?.isMissing !== isMissing) {
+  if (since === undefined) {
     if (isMissing) await ui.note(`${batch} is not found at the service; polling goes on: ${givesUp}`);
     else if (troubles.size === 0) await ui.note(`${error.message}; polling goes on`);
-    troubles.set(mark, { since: now, isMissing });
+    troubles.set(mark, { ...known, [kind]: now });
     return;
   }
-  if (now - known.since <= mostTroubleMs) return;
+  if (now - since <= mostTroubleMs) return;
   if (!isMissing) throw error;
   await ui.warn(`${batch} is not found at the service; its jobs may have been billed`);
   await loseJobs(part, () => `its batch ${batch} is not found at the service`, run);

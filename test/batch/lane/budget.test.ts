@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { ownMark } from '../../../src/files/process-mark.ts';
@@ -187,4 +187,14 @@ test('a run that was killed while it collected has its results counted once', as
   writeFileSync(path, `${reserved.join('\n')}\n`);
   expect((await batch(flag('1'))).code).toBe(0);
   expect(lines().slice(3)).toMatchObject([{ type: 'spent', amount: '0.0000345', requests: 3 }]);
+});
+
+test('a batch whose budget is not there any more is collected, with a warning', async ({ open }) => {
+  const lane = await open('messages');
+  const { path, flag } = budgetOf(lane);
+  lane.folder.jobs(...jobs(1));
+  expect((await lane.batch([...flag('1'), '--no-wait'])).code).toBe(0);
+  rmSync(path);
+  const ran = await lane.batch();
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('team.jsonl is not on this machine')]);
 });

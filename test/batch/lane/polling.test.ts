@@ -25,6 +25,16 @@ test.for(['poll', 'results'])('jobs whose %s stays away with 404 become unknown'
   expect((await batch(['--retry-unknown'])).code).toBe(0);
 });
 
+test('a wait ends also where a batch is not found and cannot be looked at by turns', async ({ open }) => {
+  const { batch, folder, server } = await open('messages');
+  server.fault = (kind, count) => (kind !== 'poll' ? undefined : count % 2 === 0 ? 'not-found' : 'busy');
+  folder.jobs(...manyJobs(2));
+  const ran = await batch(['--retries', '0'], { clock: hurriedClock(2_000_000) });
+  expect([ran.code, ran.stderr]).toEqual([6, expect.stringContaining('2 jobs go on at the service')]);
+  server.fault = () => undefined;
+  expect((await batch()).code).toBe(0);
+});
+
 test('results that the service fails to send end the run, and the next one collects them', async ({ open }) => {
   const { batch, folder, server } = await open('messages');
   server.fault = (kind) => (kind === 'results' ? 'busy' : undefined);

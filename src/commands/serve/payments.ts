@@ -131,6 +131,7 @@ function watch(
   const copy = new PassThrough();
   const stop = (): void => void copy.end();
   asked.left.signal.addEventListener('abort', stop, { once: true });
+  if (asked.left.signal.aborted) stop();
   const written = end(readEnd({ ...reply, body: copy }, paid));
   async function* chunks(): AsyncGenerator<Uint8Array> {
     try {

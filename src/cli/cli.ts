@@ -154,7 +154,7 @@ export function helpAsFlag(argv: readonly string[], names: Names): string[] {
   return at < 0 ? rest : [...rest, '--help'];
 }
 
-/** Whether a word stands where a command is named, and names none. What stands behind a flag can be its value. */
+/** Whether a word stands where a command is named, and names none. What follows a flag can be its value. */
 function namesUnknown(argv: readonly string[], names: Names): boolean {
   const group = typedNames(wordsOf(argv), names);
   if (group.length === 0) return wordsOf(argv).length > 0 && commandOf(argv, names) === '';

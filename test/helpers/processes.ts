@@ -24,10 +24,16 @@ export const canUnshare = isFull || runs([...unshare, 'true']);
 /** Whether the clocks of programs can be set; the full run demands it. */
 export const canFakeTime = isFull || runs(['faketime', '-f', '-5m', 'true']);
 
-/** Starts a program whose clock is off by so much: as faketime does, which cannot start two in containers at once. */
+/**
+ * Starts a program whose clock is off by so much. The program `faketime` itself cannot start two in containers at once, and ends where
+ * one of its own number was killed before: so it is asked for its library alone, again where that happens.
+ */
 export function offBy(offset: string): string[] {
-  const { stdout } = spawnSync('faketime', ['-f', offset, 'printenv', 'LD_PRELOAD'], { encoding: 'utf8' });
-  return ['env', `LD_PRELOAD=${stdout.trim()}`, `FAKETIME=${offset}`];
+  for (let count = 0; count < 20; count++) {
+    const { stdout } = spawnSync('faketime', ['-f', offset, 'printenv', 'LD_PRELOAD'], { encoding: 'utf8' });
+    if (stdout) return ['env', `LD_PRELOAD=${stdout.trim()}`, `FAKETIME=${offset}`];
+  }
+  throw new Error('faketime does not start: see its package');
 }
 
 function runs([command = '', ...argv]: readonly string[]): boolean {

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { offBy } from '../../helpers/processes.ts';
 import { apiNames } from './batch-server.ts';
 import { killAndGoOn, moments, paidOnce } from './kill.ts';
 
 /** Clocks of the next run that are off, by days. */
-const clocks = [[], ['faketime', '-f', '+3d'], ['faketime', '-f', '-3d']];
+const clocks = [[], offBy('+3d'), offBy('-3d')];
 
 describe.for(apiNames)('%s: kill -9 at moments of a batch', (api) => {
   test.for(

@@ -1,8 +1,13 @@
 import { usageError } from '../errors.ts';
-import { duration, type FlagTable, notAFlag, oneOf, whole } from '../cli/flags/flag.ts';
+import { duration, type FlagTable, type FlagValues, notAFlag, oneOf, whole } from '../cli/flags/flag.ts';
 import { imageFlags } from '../cli/flags/format.ts';
 import { maxCost } from '../cli/flags/costs.ts';
 import { connectionFlags, outputFlags } from '../cli/flags/shared.ts';
+import type { ConnectionFlags } from '../cli/run/settings.ts';
+
+/** How rows are written. */
+export const dataFormats = ['csv', 'tsv', 'json', 'jsonl'] as const;
+export type DataFormat = (typeof dataFormats)[number];
 
 /** `batch run` alone. */
 export const batchFlags = {
@@ -24,9 +29,9 @@ export const batchFlags = {
   },
   dataFormat: {
     flags: '--data-format <format>',
-    text: 'format of --data, if its name does not tell it: csv, tsv, json, jsonl',
-    parse: oneOf(['csv', 'tsv', 'json', 'jsonl']),
-    values: ['csv', 'tsv', 'json', 'jsonl'],
+    text: `format of --data, if its name does not tell it: ${dataFormats.join(', ')}`,
+    parse: oneOf(dataFormats),
+    values: dataFormats,
     advanced: true,
   },
   idColumn: { flags: '--id-column <name>', text: 'column that holds the id of each row (default: its number)' },
@@ -99,7 +104,20 @@ export const batchFlags = {
     text: 'count the tokens of all jobs, print what they can cost, and send none; -o is optional',
   },
   dryRun: { ...outputFlags.dryRun, text: 'check all jobs, print how many would be sent, and send nothing' },
-} satisfies FlagTable;
+} as const satisfies FlagTable;
+
+/** Flags of `batch run`, as they were typed. */
+export type BatchFlags = ConnectionFlags &
+  Omit<FlagValues<typeof batchFlags>, 'wait'> & {
+    /** False by `--no-wait`. */
+    wait?: boolean;
+  };
+
+/** Flags that name the jobs, and the model of all of them. */
+export type SourceFlags = Pick<
+  BatchFlags,
+  'prompts' | 'data' | 'template' | 'dataFormat' | 'idColumn' | 'defaults' | 'model'
+>;
 
 /** Of `batch run`: limits are those of each job. */
 export const batchConnectionFlags = {
@@ -139,7 +157,7 @@ export const exportFlags = {
   },
   dataFormat: batchFlags.dataFormat,
   idColumn: { ...batchFlags.idColumn, advanced: true },
-} satisfies FlagTable;
+} as const satisfies FlagTable;
 
 /** `batch merge` alone. */
 export const mergeFlags = {

@@ -9,11 +9,7 @@ import type { Context } from '../../cli/context.ts';
 import { quote } from '../../cli/flags/flag.ts';
 import { valueText } from '../../cli/input/blanks.ts';
 import { type ReadRow, type Row, tableRows } from './table-rows.ts';
-
-/** How a data file is written. */
-const dataFormats = ['csv', 'tsv', 'json', 'jsonl'] as const;
-
-type DataFormat = (typeof dataFormats)[number];
+import { type DataFormat, dataFormats, type SourceFlags } from '../flags.ts';
 
 /** One row of a data file. */
 export interface DataRow extends Row {
@@ -34,15 +30,13 @@ export interface DataFile {
   rows(onFault?: (error: unknown) => void): AsyncGenerator<DataRow, void>;
 }
 
-/** Flags that say how rows are read. */
-export interface DataFlags {
-  dataFormat?: string;
-  idColumn?: string;
-}
-
 /** Opens the file of `--data`; `-` is stdin. Throws GatewayError usage. */
-export async function openData(path: string, flags: DataFlags, context: Context): Promise<DataFile> {
-  const format = formatOf(path, flags.dataFormat);
+export async function openData(
+  path: string,
+  flags: Pick<SourceFlags, 'dataFormat' | 'idColumn'>,
+  context: Context,
+): Promise<DataFile> {
+  const format = flags.dataFormat ?? formatOf(path);
   const instead = 'name a file of CSV, TSV, JSON or JSON Lines';
   const handle = await openLines(path, { label: '--data', instead }, context);
   const { cwd } = context.io;
@@ -59,8 +53,11 @@ export async function openData(path: string, flags: DataFlags, context: Context)
           continue;
         }
         const id = idOf(row.columns, number, flags.idColumn);
-        if (id === '') onFault(withoutId(`${name}:${row.line}: row ${number}`, flags.idColumn ?? ''));
-        else yield { ...row, id };
+        if (id !== '') yield { ...row, id };
+        else {
+          const what = `row ${number} has no id: its column ${quote(flags.idColumn ?? '')} is empty`;
+          onFault(usageError(`${name}:${row.line}: ${what}`, 'fill it, or leave out --id-column'));
+        }
       }
     },
   };
@@ -79,20 +76,18 @@ export function idOf(columns: JsonObject, number: number, idColumn: string | und
   );
 }
 
-function withoutId(row: string, idColumn: string): Error {
-  return usageError(`${row} has no id: its column ${quote(idColumn)} is empty`, 'fill it, or leave out --id-column');
-}
+const formatsByName: Readonly<Record<string, DataFormat>> = {
+  '.csv': 'csv',
+  '.tsv': 'tsv',
+  '.tab': 'tsv',
+  '.json': 'json',
+  '.jsonl': 'jsonl',
+  '.ndjson': 'jsonl',
+};
 
-function formatOf(path: string, typed: string | undefined): DataFormat {
-  const known: Readonly<Record<string, DataFormat>> = {
-    '.csv': 'csv',
-    '.tsv': 'tsv',
-    '.tab': 'tsv',
-    '.json': 'json',
-    '.jsonl': 'jsonl',
-    '.ndjson': 'jsonl',
-  };
-  const format = (typed as DataFormat | undefined) ?? known[extname(path).toLowerCase()];
+/** By the end of the file's name. */
+function formatOf(path: string): DataFormat {
+  const format = formatsByName[extname(path).toLowerCase()];
   if (format !== undefined) return format;
   throw usageError(
     `--data ${quote(path)}: the name does not tell the format`,

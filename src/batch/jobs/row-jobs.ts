@@ -9,17 +9,10 @@ import { readTextFlag } from '../../cli/input/input-files.ts';
 import { parsePromptYaml, type PromptYaml } from '../../cli/input/prompt-yaml.ts';
 import { isPromptYaml } from '../../cli/run/command.ts';
 import { mergePromptYaml } from '../../cli/request/prompt-yaml-flags.ts';
-import { type DataFile, type DataFlags, idOf, openData, rethrow } from './data-rows.ts';
+import { type DataFile, idOf, openData, rethrow } from './data-rows.ts';
+import type { SourceFlags } from '../flags.ts';
 import { atLine, type Defaults, type JobRules, readJobObject } from './job-line.ts';
 import type { JobSource } from './source.ts';
-
-/** Flags that make jobs of rows, as they were typed. */
-export interface RowFlags extends DataFlags {
-  data?: string;
-  template?: string;
-  /** Of the whole batch: it wins over that of a template. */
-  model?: string;
-}
 
 /** What every row is put into. */
 interface Template {
@@ -29,14 +22,14 @@ interface Template {
 }
 
 /** Opens the rows of `--data`, or those of the template's own test data. Throws GatewayError usage. */
-export async function openRows(flags: RowFlags, context: Context): Promise<DataFile> {
+export async function openRows(flags: SourceFlags, context: Context): Promise<DataFile> {
   if (flags.data !== undefined) return openData(flags.data, flags, context);
   return testData(await readTemplate(flags.template ?? '', context), flags, context);
 }
 
 /** One job a row: its columns fill the template and the default values. Throws GatewayError usage. */
 export async function openRowJobs(
-  flags: RowFlags,
+  flags: SourceFlags,
   { defaults, tables }: Pick<JobRules, 'defaults' | 'tables'>,
   context: Context,
 ): Promise<JobSource> {
@@ -86,7 +79,7 @@ async function readTemplate(path: string, context: Context): Promise<Template> {
 /** The rows that a prompt file brings itself. */
 function testData(
   { content, place }: Template,
-  { template = '', idColumn, dataFormat }: RowFlags,
+  { template = '', idColumn, dataFormat }: SourceFlags,
   { io }: Context,
 ): DataFile {
   if (dataFormat !== undefined) throw usageError('--data-format is for --data', 'add --data <file>');
@@ -133,7 +126,7 @@ function adviseBlank(name: string): string {
   return `add a column ${quote(name)}, or a value for all rows: --defaults '{"vars":{${JSON.stringify(name)}:"…"}}'`;
 }
 
-function intoTemplate(job: Job, template: Template | undefined, { model }: RowFlags): Job {
+function intoTemplate(job: Job, template: Template | undefined, { model }: SourceFlags): Job {
   if (template === undefined) return job;
   const { content, place } = template;
   if (typeof content === 'string')

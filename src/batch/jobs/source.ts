@@ -11,7 +11,8 @@ import {
 } from './job-line.ts';
 import { rethrow } from './data-rows.ts';
 import { type ArrivedLine, arrivingLines, notUtf8, openLines, readLines } from '../lines.ts';
-import { openRowJobs, type RowFlags } from './row-jobs.ts';
+import { openRowJobs } from './row-jobs.ts';
+import type { SourceFlags } from '../flags.ts';
 import type { Job } from '../types.ts';
 import { usageError, GatewayError } from '../../errors.ts';
 import { isObject, parseObject } from '../../json.ts';
@@ -38,9 +39,6 @@ export interface JobSource {
    */
   jobs(onFault?: (error: unknown) => void): AsyncGenerator<Job, void>;
 }
-
-/** Flags that name the jobs, as they were typed. */
-export type SourceFlags = RowFlags & { prompts?: string; defaults?: string };
 
 /** Opens the jobs, the rows of `--data`, or the prompts of `--prompts`. Throws GatewayError usage. */
 export async function openJobs(words: readonly string[], flags: SourceFlags, context: Context): Promise<JobSource> {
@@ -138,10 +136,9 @@ function openPromptYaml(
 
 /** The word after `batch` may be meant as another command of it. Throws GatewayError usage. */
 export async function refuseTypo([word, ...rest]: readonly string[], { io }: Context): Promise<void> {
-  const meant =
-    word === undefined ? undefined : closest(word, ['run', 'status', 'cancel', 'merge', 'export', 'gallery']);
-  if (word === undefined || meant === undefined) return;
-  if ((await stat(resolve(io.cwd, word)).catch(() => undefined)) !== undefined) return;
+  if (word === undefined || (await stat(resolve(io.cwd, word)).catch(() => undefined))) return;
+  const meant = closest(word, ['run', 'status', 'cancel', 'merge', 'export', 'gallery']);
+  if (meant === undefined) return;
   const example = ['gateway-cli batch', meant, ...rest].join(' ');
   throw usageError(`${JSON.stringify(word)} is neither a command nor a job file`, `did you mean: ${example}`);
 }

@@ -1,8 +1,7 @@
 import { usageError } from '../../errors.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import { serviceNames, services } from '../../services.ts';
-import type { BatchPlan } from '../run/plan.ts';
-import type { BatchFlags } from '../run/types.ts';
+import type { BatchFlags } from '../flags.ts';
 import type { Settings } from '../../settings/types.ts';
 
 /** Throws GatewayError usage for a job that no batch of its service can hold. */
@@ -17,8 +16,7 @@ export function requireBatchable({ post }: Pick<BuiltRequest, 'post'>, { service
 }
 
 /** The lane `batch` is that of a whole run. Throws GatewayError usage. */
-export function requireOneLane({ gateways }: Pick<BatchPlan, 'gateways'>, flags: BatchFlags): void {
-  const lanes = new Set([...gateways.values()].map(({ settings }) => settings.lane.value));
+export function requireOneLane(lanes: ReadonlySet<string>, flags: BatchFlags): void {
   if (lanes.has('batch') && lanes.size > 1)
     throw usageError(`the profiles of the jobs name several lanes: ${[...lanes].join(', ')}`, 'name one: --lane batch');
   const needsBatch = flags.wait === false ? '--no-wait' : flags.poll === undefined ? undefined : '--poll';

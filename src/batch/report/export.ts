@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
 import type { Command } from 'commander';
-import type { ReportFacts, ReportWriter } from './reports.ts';
+import { junitReport, markdownReport, type ReportFacts, type ReportWriter, tableReport } from './reports.ts';
 import { countOf, warnUnread } from './summary.ts';
 import { type BatchState, unanswered } from '../folder/state.ts';
 import { locateResults, openResults, type ResultPlaces } from '../folder/results.ts';
@@ -12,22 +12,15 @@ import { checkFile } from '../../images/publish.ts';
 import { type Row, type Column, findColumns, rowOf, type RowState } from './row.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { jsonLine } from '../../terminal/escape.ts';
-import { addFlags, prefixUsageError, setExamples } from '../../cli/flags/flag.ts';
+import { addFlags, type FlagValues, prefixUsageError, setExamples } from '../../cli/flags/flag.ts';
 import { exportFlags, type ExportFormat, exportFormats } from '../flags.ts';
 import { writeNewFile } from '../../cli/output/new-file.ts';
-import type { DataFlags } from '../jobs/data-rows.ts';
 import { openRows } from '../jobs/row-jobs.ts';
 import { openJobs } from '../jobs/source.ts';
 import { isInShard } from '../jobs/digest.ts';
 import { readBatchFolder, rowsOfReport } from '../folder/read.ts';
 
-interface Flags extends DataFlags {
-  data?: string;
-  format?: ExportFormat;
-  output?: string;
-  force?: true;
-  jobs?: string;
-}
+type Flags = FlagValues<typeof exportFlags>;
 
 /** `batch export <outdir>`: one row a job, as a table or a report for CI. */
 export function batchExportCommand(command: Command): Action {
@@ -54,7 +47,7 @@ async function runExport(outdir: string, flags: Flags, context: Context): Promis
   await warnUnread(rows, context);
   if (flags.jobs === undefined && flags.data === undefined) await warnMissing(rows, state.run?.jobs ?? 0, context);
   const facts = { ...rows, name: basename(folder), durationMs: state.durationMs, beganAt: state.beganAt };
-  const writer = await openReport(format, facts);
+  const writer = openReport(format, facts);
   const text = reportText(writer, noteLong(rows, format, context), context.signal);
   progress.stop();
   if (output === '-') {
@@ -71,33 +64,28 @@ async function runExport(outdir: string, flags: Flags, context: Context): Promis
 }
 
 /** The jobs of the folder's shard in the file that `--jobs` or `--data` names. */
-async function openJobsOf(
-  { run }: BatchState,
-  flags: Flags,
-  context: Context,
-): Promise<() => AsyncGenerator<NamedJob, void>> {
+async function openJobsOf({ run }: BatchState, flags: Flags, context: Context): Promise<Jobs> {
   const open = await openNamed(flags, context);
   return async function* () {
-    for await (const job of open()) if (isInShard(job.pending.id, run?.shard)) yield job;
+    for await (const row of open()) if (isInShard(row.id, run?.shard)) yield row;
   };
 }
 
 /** Lines that cannot be read now were jobs when they were sent. */
 function ignore(): void {}
 
-async function openNamed(flags: Flags, context: Context): Promise<() => AsyncGenerator<NamedJob, void>> {
+async function openNamed(flags: Flags, context: Context): Promise<Jobs> {
   const { jobs, data } = flags;
   if (data !== undefined) {
     if (jobs !== undefined) throw usageError('the jobs are given twice: --jobs and --data', 'keep one of them');
     const file = await openRows(flags, context);
     return async function* () {
-      for await (const { id, columns: vars } of file.rows(ignore))
-        yield { pending: { id, state: 'pending', vars, images: [] } };
+      for await (const { id, columns: vars } of file.rows(ignore)) yield { id, state: 'pending', vars, images: [] };
     };
   }
   const source = jobs === undefined ? undefined : await openJobs([jobs], {}, context);
   return async function* () {
-    for await (const job of source?.jobs(ignore) ?? []) yield { pending: rowOfJob(job) };
+    for await (const job of source?.jobs(ignore) ?? []) yield rowOfJob(job);
   };
 }
 
@@ -150,18 +138,10 @@ async function warnMissing({ counts }: Rows, jobs: number, { ui }: Context): Pro
     );
 }
 
-/** Each format is loaded when it is asked for. */
-async function openReport(format: ExportFormat, facts: ReportFacts): Promise<ReportWriter> {
-  switch (format) {
-    case 'jsonl':
-      return { head: '', row: jsonLine, foot: () => '' };
-    case 'md':
-      return (await import('./reports.ts')).markdownReport(facts);
-    case 'junit':
-      return (await import('./reports.ts')).junitReport(facts);
-    default:
-      return (await import('./reports.ts')).tableReport(facts, format === 'csv' ? ',' : '\t');
-  }
+function openReport(format: ExportFormat, facts: ReportFacts): ReportWriter {
+  if (format === 'jsonl') return { head: '', row: jsonLine, foot: () => '' };
+  if (format === 'md') return markdownReport(facts);
+  return format === 'junit' ? junitReport(facts) : tableReport(facts, format === 'csv' ? ',' : '\t');
 }
 
 /** Excel takes so many characters of a cell. */
@@ -195,16 +175,11 @@ async function* reportText(
   yield gathered + foot();
 }
 
-/** A job as its file names it. */
-export interface NamedJob {
-  pending: Row;
-}
-
-/** The jobs of a folder's job file; none where it is not known. */
-type Jobs = () => AsyncIterable<NamedJob>;
+/** The jobs of a folder's job file, as rows of jobs that were not sent; none where it is not known. */
+type Jobs = () => AsyncGenerator<Row, void>;
 
 /** The jobs of a folder as rows in the order of their job file: those that were sent, and those that the file names. */
-export interface Rows {
+interface Rows {
   columns: Column[];
   counts: Record<RowState, number>;
   /** Lines of results.jsonl that cannot be read. */
@@ -214,7 +189,7 @@ export interface Rows {
 }
 
 /** Looks through a folder's results and journal, and the jobs of its file. */
-export async function findRows(folder: string, state: BatchState, jobs: Jobs): Promise<Rows> {
+async function findRows(folder: string, state: BatchState, jobs: Jobs): Promise<Rows> {
   const { index } = state;
   const found = findColumns();
   const places = await locateResults(folder, index, {
@@ -223,7 +198,7 @@ export async function findRows(folder: string, state: BatchState, jobs: Jobs): P
   const counts: Rows['counts'] = { done: 0, failed: 0, unknown: 0, pending: 0 };
   for (let row = 0; row < index.size; row++) counts[rowState(index.stateOf(row))]++;
   if (counts.unknown + counts.failed > 0) found.see(unansweredRow('', 'unknown', state));
-  for await (const { pending } of jobs()) {
+  for await (const pending of jobs()) {
     if (index.find(pending.id) >= 0) continue;
     counts.pending++;
     found.see(pending);
@@ -247,7 +222,7 @@ async function* readRows(
     return document ? rowOf(id, is, document) : unansweredRow(id, is, state);
   };
   try {
-    for await (const { pending } of jobs()) {
+    for await (const pending of jobs()) {
       const at = index.find(pending.id);
       const row = at < 0 ? undefined : await readRow(pending.id, at);
       if (row) isRead[at] = 1;

@@ -20,7 +20,8 @@ import { gatewayKey, planBatch } from './plan.ts';
 import { countChecked } from './progress.ts';
 import { checkAgain, jobsToSend } from './queue.ts';
 import { defaultConcurrency, openConnections } from './send.ts';
-import type { Batch, BatchFlags } from './types.ts';
+import type { BatchFlags } from '../flags.ts';
+import type { Batch } from './types.ts';
 
 /** What the jobs of one model come to. */
 interface ModelEstimate {

@@ -7,8 +7,9 @@ import { currencyOf } from '../../cost/price.ts';
 import { looseKey } from '../../settings/key.ts';
 import { Secret } from '../../settings/redact.ts';
 import type { Settings } from '../../settings/types.ts';
-import { type CheckedJob, originOf, type RequestBuilder } from '../jobs/request.ts';
-import { type JobSource, type LineErrors, collectLineErrors, duplicate } from '../jobs/source.ts';
+import { type CheckedJob, originOf } from '../jobs/request.ts';
+import { type LineErrors, collectLineErrors, duplicate } from '../jobs/source.ts';
+import type { BatchFlags } from '../flags.ts';
 import type { Batch } from './types.ts';
 import { priceWarning, requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
 import { type AuthForms, readTarget } from '../../cli/run/connection.ts';
@@ -41,6 +42,11 @@ interface BatchGateway {
   forms: AuthForms;
   /** One of its requests; absent where this shard has none. */
   post?: Post;
+}
+
+export function emptyPlan(origin: string): BatchPlan {
+  const counts = { jobs: 0, total: 0, toSend: 0, again: 0, removed: 0 };
+  return { ...counts, list: '', origin, hasPrices: false, gateways: new Map(), ready: new Map() };
 }
 
 /** What jobs of one gateway have in common: all of the connection follows from the profile. */
@@ -77,11 +83,10 @@ const mostNamed = 5;
  * belongs to another gateway or shard, or jobs were edited.
  */
 export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
-  const { source, state, context, shard } = options;
+  const { source, state, context, shard, flags } = options;
   const lineErrors = collectLineErrors(source);
   const known = state.index.size;
-  const counts = { jobs: 0, total: 0, toSend: 0, again: 0, removed: 0 };
-  const plan: BatchPlan = { ...counts, list: '', origin: '', hasPrices: false, gateways: new Map(), ready: new Map() };
+  const plan = emptyPlan('');
   const planning: Planning = {
     ...options,
     plan,
@@ -102,11 +107,16 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   if (plan.total === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
   plan.list = hexOf(planning.sum);
   await checkGateways(planning);
-  requireOneLane(plan, planning.flags);
+  const lanes = new Set([...plan.gateways.values()].map(({ settings }) => settings.lane.value));
+  if (lanes.has('batch') || flags.wait === false || flags.poll !== undefined) requireOneLane(lanes, flags);
   for (let row = 0; row < state.index.size; row++) if (!state.index.has(row, 'inFile')) plan.removed++;
   const { origins } = planning;
   requireMatch(state.run, { origin: origins.has(plan.origin) ? plan.origin : [...origins].join(', '), shard });
-  if (known > 0 && plan.removed === known) throw otherJobs(source.name);
+  if (known > 0 && plan.removed === known)
+    throw new GatewayError('batch-locked', `the folder holds other jobs: none of ${source.name} is among them`, {
+      hint: 'name another folder with -o',
+      sent: 'no',
+    });
   if (planning.changes > 0) throw changedError(planning.changed, planning.changes);
   return plan;
 }
@@ -190,7 +200,11 @@ function decideOn({ job, row, checked }: { job: Job; row: number; checked: Check
 
 /** What no job can know of itself: where the requests go, and whether a key may go there. */
 async function checkGateways({ plan, context, builder, source }: Planning): Promise<void> {
-  if (plan.gateways.size === 0) plan.gateways.set('', { settings: await settingsOfAny(builder, source), forms: {} });
+  if (plan.gateways.size === 0) {
+    // This shard has no job.
+    const { value } = await source.jobs().next();
+    plan.gateways.set('', { settings: await builder.settingsOf(value as Job), forms: {} });
+  }
   requireOwnKeys([...plan.gateways.values()].map(({ settings }) => settings));
   for (const { settings, forms, post } of plan.gateways.values()) {
     if (settings.offline.value || post === undefined) continue;
@@ -221,22 +235,8 @@ export function requireOwnKeys(gateways: readonly Settings[]): void {
     );
 }
 
-/** A shard may have no job at all. */
-async function settingsOfAny(builder: RequestBuilder, source: JobSource): Promise<Settings> {
-  const { value } = await source.jobs().next();
-  return builder.settingsOf(value as Job);
-}
-
-/** What the user wants of jobs that an earlier run has seen. */
-export interface ResumeFlags {
-  retryFailed?: boolean;
-  retryUnknown?: boolean;
-  retryIncomplete?: boolean;
-  acceptChanges?: boolean;
-}
-
 /** What is known of a job when a run begins. */
-export interface Known {
+interface Known {
   state: JobState;
   /** It is done, though its answer may not be whole. */
   incomplete: boolean;
@@ -245,11 +245,8 @@ export interface Known {
   atService?: boolean;
 }
 
-/** What a run does with a job: send it, leave it, or stop because it was edited. */
-export type Decision = 'run' | 'skip' | 'changed';
-
-/** The one place that decides whether a job is paid for again. */
-export function decide({ state, incomplete, same, atService }: Known, flags: ResumeFlags): Decision {
+/** The one place that decides whether a job is paid for again: it is sent or left, or the run stops because it was edited. */
+export function decide({ state, incomplete, same, atService }: Known, flags: BatchFlags): 'run' | 'skip' | 'changed' {
   if (atService) return same || flags.acceptChanges ? 'skip' : 'changed';
   if (state === 'new') return 'run';
   // To allow more tokens edits every job; those whose answers are whole stay as they are.
@@ -272,14 +269,6 @@ export function changedError(ids: readonly string[], count: number): GatewayErro
       sent: 'no',
     },
   );
-}
-
-/** The error for a folder of which no job is in the job file. */
-function otherJobs(file: string): GatewayError {
-  return new GatewayError('batch-locked', `the folder holds other jobs: none of ${file} is among them`, {
-    hint: 'name another folder with -o',
-    sent: 'no',
-  });
 }
 
 /** Throws GatewayError batch-locked when a folder's journal belongs to another gateway or another shard. */

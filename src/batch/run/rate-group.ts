@@ -7,10 +7,9 @@ import { makeFolder, notWritten } from '../../files/temp-file.ts';
 import { parseObject } from '../../json.ts';
 import { isBudgetPath } from '../../settings/budget.ts';
 import { userFolders } from '../../settings/config-file.ts';
-import { createGate, type GateOptions, type SharedGate, type Sleep } from '../../transport/gate.ts';
+import type { SharedGate, Sleep } from '../../transport/gate.ts';
 import type { Context } from '../../cli/context.ts';
-import { createPacer, type Pacer } from './throttle.ts';
-import type { BatchFlags } from './types.ts';
+import type { Pacer } from './throttle.ts';
 
 /** What the file of a group holds: wall clock, ms since 1970. */
 interface GroupState {
@@ -30,23 +29,13 @@ interface Group {
 /** No turn is so far away, in ms: the clock was set back. */
 const farthestMs = 24 * 60 * 60_000;
 
-/** Throws GatewayError usage for a group without a rate. */
-export function requireRate({ rate, rateGroup }: Pick<BatchFlags, 'rate' | 'rateGroup'>): void {
-  if (rateGroup !== undefined && rate === undefined)
-    throw usageError('--rate-group shares a rate, and none is given', 'add it: --rate 60/m');
-}
-
-/** How the requests of a run are spaced, and what holds them back after a 429: alone, or with all processes of `--rate-group`. */
-export async function openThrottle(
-  { rate, rateGroup }: Pick<BatchFlags, 'rate' | 'rateGroup'>,
-  options: GateOptions,
-  context: Context,
+/** Opens the group that `--rate-group` names; requests are `spacingMs` apart. Throws GatewayError usage. */
+export async function joinGroup(
+  gate: SharedGate,
+  { rateGroup, spacingMs, sleep }: { rateGroup: string; spacingMs: number; sleep: Sleep },
+  { io }: Context,
 ): Promise<{ gate: SharedGate; pace: Pacer }> {
-  const gate = createGate(options);
-  if (rateGroup === undefined || rate === undefined) return { gate, pace: createPacer(rate, options) };
-  const path = await groupPath(rateGroup, context.io.cwd);
-  const { now } = context.io;
-  return shareRate(gate, { path, spacingMs: rate, now: () => now(), sleep: options.sleep });
+  return shareRate(gate, { path: await groupPath(rateGroup, io.cwd), spacingMs, now: () => io.now(), sleep });
 }
 
 /** A name is a file in the state folder, a word with a slash a path. Throws GatewayError usage for a folder that cannot be made. */

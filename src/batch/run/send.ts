@@ -1,5 +1,4 @@
-import { openThrottle } from './rate-group.ts';
-import { limitToFiles } from './throttle.ts';
+import { limitToFiles, openThrottle } from './throttle.ts';
 import { sleepByTimer } from '../../transport/gate.ts';
 import { withLock, openRecorder } from '../folder/recorder.ts';
 import { runJobs, type Stop } from './runner.ts';

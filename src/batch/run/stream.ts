@@ -10,16 +10,16 @@ import { findLostEnds, openResults } from '../folder/results.ts';
 import { describeCounts, exitCodeOf } from '../report/summary.ts';
 import { createRequestBuilder, originOf, type CheckedJob } from '../jobs/request.ts';
 import { openJobStream } from '../jobs/source.ts';
-import { type BatchPlan, createPriceCheck, gatewayKey, requireMatch, requireOwnKeys } from './plan.ts';
+import { createPriceCheck, emptyPlan, gatewayKey, requireMatch, requireOwnKeys } from './plan.ts';
 import { countOutcomes } from './progress.ts';
 import { runJobs, type Stop } from './runner.ts';
 import { defaultConcurrency, defaultGraceMs, limitsOf, noteWaiting, openCosts, runRecord } from './send.ts';
 import { createJobSender } from './sender.ts';
 import { openStreamQueue, type StreamBatch } from './stream-queue.ts';
-import { openThrottle, requireRate } from './rate-group.ts';
 import { saveMemory } from './save-memory.ts';
-import { limitToFiles } from './throttle.ts';
-import type { BatchFlags, BatchHooks } from './types.ts';
+import { limitToFiles, openThrottle, requireRate } from './throttle.ts';
+import type { BatchFlags } from '../flags.ts';
+import type { BatchHooks } from './types.ts';
 
 /** Throws GatewayError usage for flags that need all jobs at once, or a folder. */
 function requireStream(words: readonly string[], flags: BatchFlags, { root }: Context): void {
@@ -57,9 +57,15 @@ export async function openStream(
   if (settings.lane.value === 'batch')
     throw usageError('--stream cannot be combined with --lane batch', 'name another lane: --lane flex');
   const origin = originOf(settings);
-  const counts = { jobs: 0, total: 0, toSend: 0, again: 0, removed: 0 };
-  const plan: BatchPlan = { ...counts, list: '', origin, hasPrices: false, gateways: new Map(), ready: new Map() };
-  const common = { flags, context, builder, plan, startedAt, shard: undefined, outdir: folders.output };
+  const common = {
+    flags,
+    context,
+    builder,
+    plan: emptyPlan(origin),
+    startedAt,
+    shard: undefined,
+    outdir: folders.output,
+  };
   const printed = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
   const noFolder = { lock: noLock, state: newBatchState(), lostEnds: [], results: undefined };
   const folder = outdir ? await openFolder(outdir.path, context, hooks) : noFolder;

@@ -1,16 +1,36 @@
-import type { Sleep, SharedGate } from '../../transport/gate.ts';
+import { usageError } from '../../errors.ts';
+import { createGate, type GateOptions, type SharedGate } from '../../transport/gate.ts';
 import type { Lock } from '../folder/lock.ts';
 import type { Context } from '../../cli/context.ts';
 import { countOf } from '../report/summary.ts';
 import { readFile, readdir } from 'node:fs/promises';
+import type { BatchFlags } from '../flags.ts';
 
 /** Waits for the turn of one request; rejects with the signal's reason. */
 export type Pacer = (signal: AbortSignal) => Promise<void>;
 
+/** Throws GatewayError usage for a group without a rate. */
+export function requireRate({ rate, rateGroup }: Pick<BatchFlags, 'rate' | 'rateGroup'>): void {
+  if (rateGroup !== undefined && rate === undefined)
+    throw usageError('--rate-group shares a rate, and none is given', 'add it: --rate 60/m');
+}
+
+/** How the requests of a run are spaced, and what holds them back after a 429: alone, or with all processes of `--rate-group`. */
+export async function openThrottle(
+  { rate, rateGroup }: Pick<BatchFlags, 'rate' | 'rateGroup'>,
+  options: GateOptions,
+  context: Context,
+): Promise<{ gate: SharedGate; pace: Pacer }> {
+  const gate = createGate(options);
+  if (rateGroup === undefined || rate === undefined) return { gate, pace: createPacer(rate, options) };
+  const { joinGroup } = await import('./rate-group.ts');
+  return joinGroup(gate, { rateGroup, spacingMs: rate, sleep: options.sleep }, context);
+}
+
 /** Spaces requests evenly: each call waits for its own turn. A time without requests is not made up for by a burst. */
 export function createPacer(
   spacingMs: number | undefined,
-  { elapsed, sleep }: { elapsed: () => number; sleep: Sleep },
+  { elapsed, sleep }: Pick<GateOptions, 'elapsed' | 'sleep'>,
 ): Pacer {
   const atOnce = Promise.resolve();
   if (spacingMs === undefined) return () => atOnce;

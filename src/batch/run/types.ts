@@ -2,37 +2,11 @@ import type { Lock } from '../folder/lock.ts';
 import type { BatchState } from '../folder/state.ts';
 import type { JobRecord, Shard, Step } from '../types.ts';
 import type { LeaseTimes } from '../../files/lease.ts';
-import type { BatchPlan, ResumeFlags } from './plan.ts';
+import type { BatchPlan } from './plan.ts';
 import type { RequestBuilder } from '../jobs/request.ts';
-import type { JobSource, SourceFlags } from '../jobs/source.ts';
+import type { JobSource } from '../jobs/source.ts';
 import type { Context } from '../../cli/context.ts';
-import type { ConnectionFlags } from '../../cli/run/settings.ts';
-
-/** Flags of `batch run`, as they were typed. */
-export type BatchFlags = ConnectionFlags &
-  SourceFlags &
-  ResumeFlags & {
-    output?: string;
-    concurrency?: number;
-    rate?: number;
-    rateGroup?: string;
-    shard?: string;
-    failFast?: true;
-    maxFailures?: number;
-    maxTokensTotal?: number;
-    maxCost?: string;
-    ordered?: true;
-    stream?: true;
-    maxImages?: number;
-    strict?: true;
-    requireComplete?: true;
-    requireModel?: true;
-    dryRun?: true;
-    estimate?: true;
-    /** False by `--no-wait`. */
-    wait?: boolean;
-    poll?: number;
-  };
+import type { BatchFlags } from '../flags.ts';
 
 /** Reachable from tests only. */
 export interface BatchHooks {

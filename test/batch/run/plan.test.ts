@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { changedError, decide, requireMatch } from '../../../src/batch/run/plan.ts';
+import type { BatchFlags } from '../../../src/batch/flags.ts';
 import type { JobState, RunRecord } from '../../../src/batch/types.ts';
-
-const none = { retryFailed: false, retryUnknown: false, acceptChanges: false };
 
 describe('what a run does with a job', () => {
   test.each([
@@ -20,7 +19,7 @@ describe('what a run does with a job', () => {
     ['an edited one that may have been billed', 'sent', false, { retryUnknown: true }, 'changed'],
     ['an edited one on demand', 'done', false, { acceptChanges: true }, 'run'],
   ])('%s', (_, state, same, flags, expected) => {
-    expect(decide({ state: state as JobState, same, incomplete: false }, { ...none, ...flags })).toBe(expected);
+    expect(decide({ state: state as JobState, same, incomplete: false }, flags as BatchFlags)).toBe(expected);
   });
 
   test.each([
@@ -29,7 +28,7 @@ describe('what a run does with a job', () => {
     ['is sent again with other limits', true, false, { retryIncomplete: true }, 'run'],
     ['that is whole stays as it is, whatever was edited', false, false, { retryIncomplete: true }, 'skip'],
   ])('a done one that was cut %s', (_, incomplete, same, flags, expected) => {
-    expect(decide({ state: 'done', incomplete, same }, { ...none, ...flags })).toBe(expected);
+    expect(decide({ state: 'done', incomplete, same }, flags as BatchFlags)).toBe(expected);
   });
 });
 

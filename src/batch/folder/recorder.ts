@@ -17,7 +17,7 @@ import { GatewayError } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
 import { shellWord } from '../../shell-word.ts';
 
-/** Records what happens to the jobs of one run. All of its methods throw GatewayError not-written. */
+/** Records what happens to the jobs of one run, as long as it has the folder. All methods throw GatewayError not-written or batch-locked. */
 export interface Recorder {
   /** Resolves when they are synced: only then may their requests go out. */
   ready(group: readonly JournalEntry[]): Promise<void>;
@@ -25,8 +25,8 @@ export interface Recorder {
   sent(entry: JournalEntry): Promise<void>;
   /** They were ready, and were not sent. Writes nothing if `ready` was not written. */
   unsent(group: readonly JournalEntry[]): Promise<void>;
-  /** Writes the result first, then, after `check`, the end to the journal. Resolves when both are synced. */
-  ended(entry: JournalEntry, outcome: JobOutcome, check?: () => Promise<void> | undefined): Promise<void>;
+  /** Writes the result first, then the end to the journal. Resolves when both are synced. */
+  ended(entry: JournalEntry, outcome: JobOutcome): Promise<void>;
   /** Records of parts and of their jobs. Resolves when they are synced. */
   parts(records: readonly (PartRecord | JobRecord)[]): Promise<void>;
   /** No more jobs begin: syncs what has ended without waiting for others. */
@@ -45,9 +45,10 @@ export interface JournalEntry {
 
 type Ended = Exclude<JobOutcome, { state: 'unsent' }>;
 
-export interface RecorderOptions {
+interface RecorderOptions {
   folder: string;
   run: RunRecord;
+  lock: Pick<Lock, 'check' | 'confirm'>;
   /** Ends of jobs that an earlier run could not write down. */
   lostEnds: readonly JobRecord[];
   now: () => number;
@@ -58,56 +59,46 @@ export interface RecorderOptions {
 const gatherMs = 50;
 
 /** Opens journal and results of a folder, and writes the run's own record. */
-export async function openRecorder({ folder, run, lostEnds, now, step }: RecorderOptions): Promise<Recorder> {
+export async function openRecorder({ folder, lostEnds, ...options }: RecorderOptions): Promise<Recorder> {
+  const { run, lock, now, step } = options;
+  await lock.confirm();
   const journal = await SyncedFile.open(join(folder, batchFiles.journal));
   const results = await SyncedFile.open(join(folder, batchFiles.results));
+  const open: Open = { ...options, journal, results };
   // The ends first: the run's own record says that earlier results are no ends any more.
-  for (const record of [...lostEnds, { ...run, results: results.size }]) journal.append(JSON.stringify(record));
-  await journal.sync();
-  function note(type: JobRecord['type'], group: readonly JournalEntry[]): void {
-    const at = now();
-    journal.append(
-      group
-        .map(({ job: { id, line }, request, bound }) => JSON.stringify({ type, id, request, line, bound, at }))
-        .join('\n'),
-    );
-  }
-
-  async function unsent(group: readonly JournalEntry[]): Promise<void> {
-    if (group.length === 0) return;
-    note('unsent', group);
-    await journal.sync();
-  }
-
+  await write([...lostEnds, { ...run, results: results.size }], open);
   return {
     async ready(group) {
-      if (run.boot === undefined) return;
-      note('ready', group);
-      for (const { job } of group) step?.('ready-written', job.id);
-      await journal.sync();
-      for (const { job } of group) step?.('ready-synced', job.id);
+      await lock.check();
+      // A run that takes over after this confirmation finds the group in the journal: it is appended before.
+      await Promise.all([writeReady(group, open), lock.confirm()]);
     },
     async sent(entry) {
-      note('sent', [entry]);
+      await lock.check();
+      append(recordsOf('sent', [entry], now()), open);
       if (run.boot === undefined) await journal.sync();
       step?.('sent-written', entry.job.id);
+      // A process that was suspended after the check finds that it lost the lock, and records the job as unsent.
+      await lock.check()?.catch(async (error: unknown) => {
+        await takeBack(entry, open);
+        throw error;
+      });
     },
     async unsent(group) {
-      if (run.boot !== undefined) await unsent(group);
+      await lock.check();
+      if (run.boot !== undefined) await write(recordsOf('unsent', group, now()), open);
     },
-    async ended({ job: { id }, request, bound, part }, outcome, check) {
-      if (outcome.state === 'unsent') return unsent([{ job: { id }, request }]);
-      results.append(await resultLine({ id, request, ...outcome.document }, outcome.saveReply));
-      step?.('result-written', id);
-      await results.sync(gatherMs);
-      step?.('result-synced', id);
-      await check?.();
-      await journal.appendSoon(JSON.stringify(endOf({ id, request, at: now(), bound, part }, outcome)));
-      step?.('ended-written', id);
-      await journal.sync(gatherMs);
-      step?.('ended-synced', id);
+    async ended(entry, outcome) {
+      await lock.check();
+      if (outcome.state === 'unsent') await takeBack(entry, open);
+      else await writeEnd(entry, outcome, open);
     },
-    parts: (records) => appendSynced(journal, records),
+    async parts(records) {
+      await lock.check();
+      // A run that takes over after this confirmation finds the part in the journal: it is written before.
+      await write(records, open);
+      await lock.confirm();
+    },
     flushWithoutDelay() {
       results.syncWithoutDelay();
       journal.syncWithoutDelay();
@@ -119,9 +110,51 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
   };
 }
 
-async function appendSynced(journal: SyncedFile, records: readonly object[]): Promise<void> {
+type Open = Omit<RecorderOptions, 'folder' | 'lostEnds'> & { journal: SyncedFile; results: SyncedFile };
+
+function recordsOf(type: JobRecord['type'], group: readonly JournalEntry[], at: number): object[] {
+  return group.map(({ job: { id, line }, request, bound }) => ({ type, id, request, line, bound, at }));
+}
+
+function append(records: readonly object[], { journal }: Open): void {
   journal.append(records.map((record) => JSON.stringify(record)).join('\n'));
+}
+
+async function write(records: readonly object[], open: Open): Promise<void> {
+  if (records.length === 0) return;
+  append(records, open);
+  await open.journal.sync();
+}
+
+function takeBack({ job: { id }, request }: JournalEntry, open: Open): Promise<void> {
+  return write(recordsOf('unsent', [{ job: { id }, request }], open.now()), open);
+}
+
+async function writeReady(group: readonly JournalEntry[], open: Open): Promise<void> {
+  const { run, now, journal, step } = open;
+  if (run.boot === undefined) return;
+  append(recordsOf('ready', group, now()), open);
+  for (const { job } of group) step?.('ready-written', job.id);
   await journal.sync();
+  for (const { job } of group) step?.('ready-synced', job.id);
+}
+
+async function writeEnd(
+  { job: { id }, request, bound, part }: JournalEntry,
+  outcome: Ended,
+  open: Open,
+): Promise<void> {
+  const { journal, results, lock, now, step } = open;
+  results.append(await resultLine({ id, request, ...outcome.document }, outcome.saveReply));
+  step?.('result-written', id);
+  await results.sync(gatherMs);
+  step?.('result-synced', id);
+  // A process that was suspended before may have written the result to a file that another run has replaced.
+  await lock.check();
+  await journal.appendSoon(JSON.stringify(endOf({ id, request, at: now(), bound, part }, outcome)));
+  step?.('ended-written', id);
+  await journal.sync(gatherMs);
+  step?.('ended-synced', id);
 }
 
 /** What the journal keeps of an end: what it can cost only where its cost is unknown. */
@@ -132,42 +165,6 @@ function endOf(
   const { state: type, requestedModel, model, tier, usage, cost, billed, incomplete, error } = outcome;
   const held = cost === undefined && mayHaveCost(outcome) ? bound : undefined;
   return { type, ...entry, requestedModel, model, tier, usage, cost, bound: held, billed, incomplete, error };
-}
-
-/** A recorder that writes as long as its run has the folder. Its methods throw GatewayError batch-locked, too. */
-export function withLock(recorder: Recorder, lock: Pick<Lock, 'check' | 'confirm'>): Recorder {
-  return {
-    ...recorder,
-    async ready(group) {
-      await lock.check();
-      // The check comes after the write: a run that takes over after it finds the group in the journal.
-      await Promise.all([recorder.ready(group), lock.confirm()]);
-    },
-    async sent(entry) {
-      await lock.check();
-      await recorder.sent(entry);
-      // A process that was suspended after the check finds that it lost the lock, and records the job as unsent.
-      await lock.check()?.catch(async (error: unknown) => {
-        await recorder.ended(entry, { state: 'unsent' });
-        throw error;
-      });
-    },
-    async parts(records) {
-      await lock.check();
-      // The check comes after the write: a run that takes over after it finds the part in the journal.
-      await recorder.parts(records);
-      await lock.confirm();
-    },
-    async unsent(group) {
-      await lock.check();
-      await recorder.unsent(group);
-    },
-    async ended(entry, outcome) {
-      await lock.check();
-      // A process that was suspended before may have written the result to a file that another run has replaced.
-      await recorder.ended(entry, outcome, () => lock.check());
-    },
-  };
 }
 
 /** A longer line is hard on every reader, of which ours takes four times as much. */

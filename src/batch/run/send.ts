@@ -1,6 +1,6 @@
 import { limitToFiles, openThrottle } from './throttle.ts';
 import { sleepByTimer } from '../../transport/gate.ts';
-import { withLock, openRecorder } from '../folder/recorder.ts';
+import { openRecorder, type Recorder } from '../folder/recorder.ts';
 import { runJobs, type Stop } from './runner.ts';
 import { gatewayKey } from './plan.ts';
 import { checkAgain, jobsToSend, openJobQueue } from './queue.ts';
@@ -25,24 +25,16 @@ export const defaultConcurrency = 4;
 
 /** Sends the jobs of the plan. Resolves with the reason why it ended early, if any. */
 export async function sendJobs(batch: Batch, hooks: BatchHooks): Promise<Stop | undefined> {
-  const { flags, context, outdir, lock, lostEnds, plan } = batch;
+  const { flags, context, plan } = batch;
   const { step, graceMs = defaultGraceMs } = hooks;
   const { io, signal } = context;
   const connections = await openConnections(batch);
-  await lock.confirm();
-  const recorder = await openRecorder({
-    folder: outdir,
-    run: runRecord(batch),
-    lostEnds,
-    now: () => io.now(),
-    step,
-  });
-  context.atEnd(() => recorder.close());
+  const recorder = await openFolderRecorder(batch, step);
   context.gracePeriod.ms = graceMs + 2000;
   if ([...plan.gateways.values()].some(({ settings }) => settings.lane.value === 'batch')) {
     const { sendByBatches } = await import('../lane/lane.ts');
     const costs = await openCosts(batch);
-    return sendByBatches({ batch, connections, recorder: withLock(recorder, lock), costs, hooks });
+    return sendByBatches({ batch, connections, recorder, costs, hooks });
   }
   if (plan.toSend === 0) return undefined;
   const concurrency = await limitToFiles(Math.min(flags.concurrency ?? defaultConcurrency, plan.toSend), context);
@@ -60,13 +52,12 @@ export async function sendJobs(batch: Batch, hooks: BatchHooks): Promise<Stop | 
     abortOn: inFlight.signal,
     costs,
   });
-  const locked = withLock(recorder, lock);
   signal.addEventListener('abort', () => void noteWaiting(sender, context, graceMs), { once: true });
   return runJobs({
     ...(await limitsOf(batch)),
-    queue: openJobQueue({ jobs: jobsToSend(batch), sender, recorder: locked, ahead: concurrency, elapsed, step }),
+    queue: openJobQueue({ jobs: jobsToSend(batch), sender, recorder, ahead: concurrency, elapsed, step }),
     sender,
-    recorder: locked,
+    recorder,
     elapsed,
     concurrency,
     gate,
@@ -77,6 +68,18 @@ export async function sendJobs(batch: Batch, hooks: BatchHooks): Promise<Stop | 
     onLost: ({ job }, error) => progress.lose(job, error),
     step,
   }).finally(() => progress.stop());
+}
+
+/** Records what this run does in the folder of the batch. */
+export async function openFolderRecorder(
+  batch: Pick<Batch, 'flags' | 'plan' | 'shard' | 'context' | 'outdir' | 'lock' | 'lostEnds'>,
+  step: BatchHooks['step'],
+): Promise<Recorder> {
+  const { context, outdir: folder, lock, lostEnds } = batch;
+  const now = (): number => context.io.now();
+  const recorder = await openRecorder({ folder, run: runRecord(batch), lock, lostEnds, now, step });
+  context.atEnd(() => recorder.close());
+  return recorder;
 }
 
 /** What ends the taking of jobs. */
@@ -136,12 +139,7 @@ export async function noteWaiting({ inFlight }: JobSender, { ui }: Context, grac
 }
 
 /** What the journal says of this run. */
-export function runRecord({
-  flags,
-  plan,
-  shard,
-  context,
-}: Pick<Batch, 'flags' | 'plan' | 'shard' | 'context'>): RunRecord {
+function runRecord({ flags, plan, shard, context }: Pick<Batch, 'flags' | 'plan' | 'shard' | 'context'>): RunRecord {
   return {
     type: 'run',
     schema: 'gateway-cli/journal@1',

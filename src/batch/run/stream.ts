@@ -5,7 +5,7 @@ import type { Context } from '../../cli/context.ts';
 import { openConnectionsTo, type Connection } from '../../cli/run/connection.ts';
 import { enterOutdir, findOutdir, requireOwn } from '../folder/folder.ts';
 import { newBatchState, readJournal } from '../folder/journal.ts';
-import { openRecorder, type Recorder, withLock } from '../folder/recorder.ts';
+import type { Recorder } from '../folder/recorder.ts';
 import { findLostEnds, openResults } from '../folder/results.ts';
 import { describeCounts, exitCodeOf } from '../report/summary.ts';
 import { createRequestBuilder, originOf, type CheckedJob } from '../jobs/request.ts';
@@ -13,7 +13,7 @@ import { openJobStream } from '../jobs/source.ts';
 import { createPriceCheck, emptyPlan, gatewayKey, requireMatch, requireOwnKeys } from './plan.ts';
 import { countOutcomes } from './progress.ts';
 import { runJobs, type Stop } from './runner.ts';
-import { defaultConcurrency, defaultGraceMs, limitsOf, noteWaiting, openCosts, runRecord } from './send.ts';
+import { defaultConcurrency, defaultGraceMs, limitsOf, noteWaiting, openCosts, openFolderRecorder } from './send.ts';
 import { createJobSender } from './sender.ts';
 import { openStreamQueue, type StreamBatch } from './stream-queue.ts';
 import { saveMemory } from './save-memory.ts';
@@ -99,7 +99,7 @@ export async function streamJobs(
   const { flags, context } = batch;
   const { io, signal } = context;
   const lines = await openJobStream(flags, context);
-  const recorder = batch.results === undefined ? noRecorder : await openStreamRecorder(batch, step);
+  const recorder = batch.results === undefined ? noRecorder : await openFolderRecorder(batch, step);
   context.gracePeriod.ms = graceMs + 2000;
   const concurrency = await limitToFiles(flags.concurrency ?? defaultConcurrency, context);
   const elapsed = (): number => io.elapsed();
@@ -151,15 +151,6 @@ const noRecorder: Recorder = {
   close: async () => undefined,
   parts: async () => undefined,
 };
-
-async function openStreamRecorder(batch: StreamBatch, step: BatchHooks['step']): Promise<Recorder> {
-  const { context, outdir, lock, lostEnds } = batch;
-  await lock.confirm();
-  const now = (): number => context.io.now();
-  const recorder = await openRecorder({ folder: outdir, run: runRecord(batch), lostEnds, now, step });
-  context.atEnd(() => recorder.close());
-  return withLock(recorder, lock);
-}
 
 /** Opens the connection of a job when the first one needs it. Throws GatewayError usage if a key would go to several hosts. */
 function createConnections({ flags, context }: StreamBatch): (checked: CheckedJob) => Promise<Connection> {

@@ -31,7 +31,7 @@ export async function readJournal(folder: string): Promise<BatchState> {
       const record = parseRecord(text);
       if (!record || lacksPart(record, state)) throw notAJournal(path, number);
       if (record.type === 'run') {
-        await settleRun(open, state);
+        settleRun(open, state);
         startRun(record, state, open);
         continue;
       }
@@ -41,11 +41,10 @@ export async function readJournal(folder: string): Promise<BatchState> {
         continue;
       }
       const bound = applyRecord(record, state, open);
-      const counting = countCost(record, state, bound);
-      if (counting) await counting;
-      if (record.part !== undefined && record.type !== 'ready') await countPaid(record, state, bound);
+      countCost(record, state, bound);
+      if (record.part !== undefined && record.type !== 'ready') countPaid(record, state, bound);
     }
-  await settleRun(open, state);
+  settleRun(open, state);
   return state;
 }
 
@@ -153,13 +152,13 @@ function take<Item>(list: Item[], at: number): Item | undefined {
  * Jobs that were ready and have no `sent` did not go out: the kernel keeps every line of a process that was killed. If the machine
  * went down since then, the line may be lost, and the job may have been billed.
  */
-async function settleRun({ ready, sent }: OpenRun, state: BatchState): Promise<void> {
+function settleRun({ ready, sent }: OpenRun, state: BatchState): void {
   const { index, run, failures } = state;
-  const lose = async (id: string, bound: Bound | undefined): Promise<void> => {
+  const lose = (id: string, bound: Bound | undefined): void => {
     keepFailure(failures, id, unanswered);
-    state.held.set(id, await countUnknown(state, bound));
+    state.held.set(id, countUnknown(state, bound));
   };
-  for (const { id, bound } of sent.splice(0)) await lose(id, bound);
+  for (const { id, bound } of sent.splice(0)) lose(id, bound);
   const unsure = ready.splice(0);
   if (unsure.length > 0 && (run?.boot === undefined || run.boot !== bootMark()))
     for (const { id, request, bound, line = 0 } of unsure) {
@@ -167,7 +166,7 @@ async function settleRun({ ready, sent }: OpenRun, state: BatchState): Promise<v
       index.setState(row, 'sent');
       index.setRequest(row, request);
       index.setPlace(row, line);
-      await lose(id, bound);
+      lose(id, bound);
     }
 }
 

@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { addUnknown } from '../../cost/cost.ts';
 import type { Cost } from '../../cost/types.ts';
 import type { Certainty, ErrorClass } from '../../errors.ts';
 import { cannotWrite, copyAside } from '../../files/synced-file.ts';
@@ -44,7 +45,7 @@ export async function locateResults(
   {
     places,
     see,
-  }: { places?: ResultPlaces | undefined; see?: (row: number, result: ResultLine, offset: number) => unknown } = {},
+  }: { places?: ResultPlaces | undefined; see?: (row: number, result: ResultLine, offset: number) => void } = {},
 ): Promise<ResultPlaces> {
   const found = { end: 0, unreadable: 0, unknownJobs: 0, unassignedRanges: [], ...places, torn: false };
   const offsets = new Float64Array(index.size).fill(-1);
@@ -70,7 +71,7 @@ export async function locateResults(
       }
       offsets[row] = line.offset;
       bytes[row] = line.bytes;
-      if (see && index.requestOf(row) === result.request) await see(row, result, line.offset);
+      if (see && index.requestOf(row) === result.request) see(row, result, line.offset);
     }
   return { ...found, offsets, bytes };
 }
@@ -129,16 +130,16 @@ export async function findLostEnds(
     see(row, result, offset) {
       // What is before that is the answer to what earlier runs sent.
       const isOpen = state.index.stateOf(row) === 'sent' || state.index.has(row, 'atService');
-      if (offset < (state.run?.results ?? 0) || !isOpen) return undefined;
+      if (offset < (state.run?.results ?? 0) || !isOpen) return;
       const end = { ...endOf(result, state.lastAt), ...ofPart(row, state) };
       lostEnds.push(end);
-      return applyLostEnd(row, end, state);
+      applyLostEnd(row, end, state);
     },
   });
   return { lostEnds, places };
 }
 
-async function applyLostEnd(row: number, end: JobRecord, state: BatchState): Promise<void> {
+function applyLostEnd(row: number, end: JobRecord, state: BatchState): void {
   const { index, failures } = state;
   const wasAtService = index.has(row, 'atService');
   index.mark(row, 'atService', false);
@@ -148,14 +149,14 @@ async function applyLostEnd(row: number, end: JobRecord, state: BatchState): Pro
   else keepFailure(failures, end.id, end.error);
   addUsage(state.usage, end.usage);
   if (wasAtService) {
-    await countCost(end, state, end.bound);
-    return countPaid(end, state, end.bound);
+    countCost(end, state, end.bound);
+    countPaid(end, state, end.bound);
+    return;
   }
   if (end.cost === undefined && mayHaveCost(end)) return;
   // It was counted among those of unknown cost.
-  const { addUnknown } = await import('../../cost/cost.ts');
   state.spending = addUnknown(state.spending, state.held.get(end.id) ?? '0', -1);
-  await countCost(end, state);
+  countCost(end, state);
 }
 
 /** What a job that a batch of the service holds can cost, and its part if that has a budget. */

@@ -1,6 +1,7 @@
 import { type JobState, jobStates, type RunRecord, type JobError, type JobRecord } from '../types.ts';
 import type { Part } from '../lane/types.ts';
 import type { Usage } from '../../formats/events.ts';
+import { addSpending, addUnknown, heldFor } from '../../cost/cost.ts';
 import type { Spending, Bound } from '../../cost/types.ts';
 
 /**
@@ -159,10 +160,10 @@ export function countCost(
   { type, ...end }: Pick<JobRecord, 'type' | 'cost' | 'billed' | 'error'>,
   state: Pick<BatchState, 'spending'>,
   bound?: Bound,
-): Promise<unknown> | undefined {
+): void {
   const hasEnded = type === 'done' || type === 'failed' || type === 'unknown';
-  if (end.cost !== undefined) return addKnown(end.cost, state);
-  return hasEnded && mayHaveCost(end) ? countUnknown(state, bound) : undefined;
+  if (end.cost !== undefined) state.spending = addSpending(state.spending, end.cost);
+  else if (hasEnded && mayHaveCost(end)) countUnknown(state, bound);
 }
 
 /** Whether a job that ended so cost something, or may have. */
@@ -170,18 +171,13 @@ export function mayHaveCost({ cost, billed, error }: Pick<JobRecord, 'cost' | 'b
   return cost !== undefined || (billed ?? error?.billed) !== 'no';
 }
 
-async function addKnown(cost: NonNullable<JobRecord['cost']>, state: Pick<BatchState, 'spending'>): Promise<void> {
-  state.spending = (await import('../../cost/cost.ts')).addSpending(state.spending, cost);
-}
-
 /** Returns what it counts with against a limit. */
-export async function countUnknown(state: Pick<BatchState, 'spending'>, bound: Bound | undefined): Promise<string> {
+export function countUnknown(state: Pick<BatchState, 'spending'>, bound: Bound | undefined): string {
   if (bound === undefined && state.spending.dearest === '0') {
-    // Decimal arithmetic is not loaded where no job has a price.
+    // A million jobs without a price need no decimal arithmetic.
     state.spending.unknown++;
     return '0';
   }
-  const { addUnknown, heldFor } = await import('../../cost/cost.ts');
   const held = heldFor(bound, state.spending.dearest);
   state.spending = addUnknown(state.spending, held);
   return held;

@@ -1,13 +1,11 @@
 import type { Answered } from '../../client/send.ts';
 import { GatewayError } from '../../errors.ts';
 import { createGate, sleepByTimer } from '../../transport/gate.ts';
-import type { Recorder } from '../folder/recorder.ts';
 import { endSignals } from '../folder/results.ts';
 import { countOf } from '../report/summary.ts';
 import { countOutcomes } from '../run/progress.ts';
 import { checkAgain } from '../run/queue.ts';
 import type { Stop } from '../run/runner.ts';
-import type { openCosts } from '../run/send.ts';
 import { saveMemory } from '../run/save-memory.ts';
 import { createJobSender } from '../run/sender.ts';
 import type { Batch } from '../run/types.ts';
@@ -21,18 +19,15 @@ import { recordCreated, submitJobs } from './submit.ts';
 import type { Part } from './types.ts';
 import { showWaiting } from './waiting.ts';
 
-interface LaneOptions extends Pick<LaneRun, 'batch' | 'connections' | 'hooks'> {
-  recorder: Recorder;
-  costs: Awaited<ReturnType<typeof openCosts>>;
-}
-
 /** Creates batches of the jobs that are due, waits for all that are at the service, and collects their results. */
-export async function sendByBatches(options: LaneOptions): Promise<Stop | undefined> {
-  const { batch, recorder, costs, hooks } = options;
+export async function sendByBatches(
+  options: Pick<LaneRun, 'batch' | 'connections' | 'recorder' | 'hooks'>,
+): Promise<Stop | undefined> {
+  const { batch, recorder, hooks } = options;
   const { context, state, plan, builder } = batch;
   const { io } = context;
   saveMemory();
-  const ends = countOutcomes(batch, costs);
+  const ends = countOutcomes(batch);
   const answers: LaneRun['answers'] = { next: undefined };
   const common = {
     batch,
@@ -40,7 +35,6 @@ export async function sendByBatches(options: LaneOptions): Promise<Stop | undefi
     gate: createGate({ elapsed: () => io.elapsed(), sleep: sleepByTimer, jobs: state.index.size }),
     pace: async () => undefined,
     abortOn: new AbortController().signal,
-    costs,
   };
   return runLane({
     ...options,
@@ -55,7 +49,7 @@ export async function sendByBatches(options: LaneOptions): Promise<Stop | undefi
       try {
         await recorder.ended(attempt, outcome);
         if (outcome.state !== 'unsent')
-          await countPaid({ ...outcome, type: outcome.state, part: attempt.part }, state, attempt.bound);
+          countPaid({ ...outcome, type: outcome.state, part: attempt.part }, state, attempt.bound);
         state.index.mark(state.index.find(attempt.job.id), 'atService', false);
       } catch (error) {
         if (outcome.state === 'unsent') throw error;

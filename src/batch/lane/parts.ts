@@ -53,15 +53,15 @@ export function budgetedMark({ mark, plan }: Part): string | undefined {
 }
 
 /** Counts the end of a job for the budget of its part. */
-export async function countPaid(
+export function countPaid(
   { part: mark = '', ...end }: Pick<JobRecord, 'type' | 'part' | 'cost' | 'billed' | 'error'>,
   { parts }: Pick<BatchState, 'parts'>,
   bound: Bound | undefined,
-): Promise<void> {
+): void {
   const part = parts.get(mark);
   if (part === undefined || !mayHaveCost(end)) return;
   part.paid.requests++;
-  await countCost(end, part.paid, bound);
+  countCost(end, part.paid, bound);
 }
 
 /** Applies a record of a part to what is known. */

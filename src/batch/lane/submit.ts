@@ -31,7 +31,7 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
   const cuts = new Map<string, OpenCut>();
   // All of a batch is spent once it is created: this limit holds between runs.
   if (batch.plan.toSend > 0 && isSpent(batch.state.usage, batch.flags.maxTokensTotal)) return 'tokens';
-  const budget = await openBudget(batch);
+  const budget = openBudget(batch);
   let unbounded = 0;
   try {
     for await (const job of jobsToSend(batch)) {

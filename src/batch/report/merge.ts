@@ -14,7 +14,7 @@ import {
 import { asideFile, cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles, type RunRecord } from '../types.ts';
 import { addUsage, type BatchState, JobIndex } from '../folder/state.ts';
-import type { Spending } from '../../cost/types.ts';
+import { joinSpendings } from '../../cost/cost.ts';
 import { GatewayError, outcomes, usageError, codeOf } from '../../errors.ts';
 import { copyShards, type Merging, type Shard } from './merge-copy.ts';
 import { readBatchFolder } from '../folder/read.ts';
@@ -80,11 +80,6 @@ async function readShard(name: string, context: Context): Promise<Omit<Shard, 'n
   throw new GatewayError('batch-locked', `${name} is being worked on`, { hint: 'wait for it', sent: 'no' });
 }
 
-async function joinSpending(shards: readonly Shard[]): Promise<Spending> {
-  const { joinSpendings } = await import('../../cost/cost.ts');
-  return joinSpendings(shards.map(({ state }) => state.spending));
-}
-
 async function finishMerge(
   shards: readonly Shard[],
   { whole, building, context, outdir }: Merging & { outdir: string },
@@ -95,7 +90,7 @@ async function finishMerge(
     counts,
     skipped: 0,
     usage: shards.reduce((sum, { state }) => addUsage(sum, state.usage), {}),
-    spending: await joinSpending(shards),
+    spending: joinSpendings(shards.map(({ state }) => state.spending)),
     durationMs: Math.max(...shards.map(({ state }) => state.durationMs)),
     outdir,
     failures,

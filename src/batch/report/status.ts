@@ -65,7 +65,7 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   lines.push(...describeFailures(failures, { counts, most: mostShown, results: batchFiles.results }));
   if (!running && exitCodeOf(counts) !== outcomes.ok.code) {
     const kept = await keptHint(counts, state.beganAt);
-    const next = [...(kept ? [kept] : []), nextStep(counts, await spentLimit(state))];
+    const next = [...(kept ? [kept] : []), nextStep(counts, spentLimit(state))];
     const hint = counts.pending > 0 ? ended?.['hint'] : undefined;
     lines.push(...(typeof hint === 'string' ? hint.split('\n') : next));
   }

@@ -1,3 +1,4 @@
+import { addAmounts, areWithin } from '../../cost/cost.ts';
 import { describeCosts } from '../../cost/price.ts';
 import type { Spending } from '../../cost/types.ts';
 import type { Usage } from '../../formats/events.ts';
@@ -128,10 +129,9 @@ export async function warnArranged(
 }
 
 /** The flag whose limit the last run of a batch has spent, or could pass with one more request like its dearest. */
-export async function spentLimit({ usage, spending, run }: BatchState): Promise<string | undefined> {
+export function spentLimit({ usage, spending, run }: BatchState): string | undefined {
   if (isSpent(usage, run?.maxTokens)) return '--max-tokens-total';
   if (run?.maxCost === undefined) return undefined;
-  const { addAmounts, areWithin } = await import('../../cost/cost.ts');
   const spent = addAmounts(...spending.costs.map(({ amount }) => amount), spending.held);
   const hasRoom = areWithin([spent, spending.dearest], run.maxCost) && !areWithin([run.maxCost], spent);
   return hasRoom ? undefined : '--max-cost';

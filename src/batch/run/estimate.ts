@@ -3,6 +3,7 @@ import { startDeadline } from '../../client/deadline.ts';
 import type { PostOrGet } from '../../client/post.ts';
 import type { Body } from '../../body.ts';
 import { measureRequest } from '../../formats/request-size.ts';
+import { addCost, estimateOf } from '../../cost/cost.ts';
 import { currencyOf, describeCosts, pricedTiers, priceOf, priceOfTier } from '../../cost/price.ts';
 import type { Cost } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
@@ -109,7 +110,7 @@ async function estimateJobs(batch: Estimated, onCounted: (done: number) => void)
   const estimate: Estimate = { models: new Map(), lanes: new Map(), tooLong: [], tooLongJobs: 0 };
   if (plan.toSend === 0) return estimate;
   const counter = createCounter(batch, await openConnections(batch));
-  const add = await createSums(estimate);
+  const add = createSums(estimate);
   const jobs = jobsToSend(batch);
   let done = 0;
   const work = async (): Promise<void> => {
@@ -182,8 +183,7 @@ function countBytes(body: Body): Pick<Count, 'tokens' | 'by'> {
 }
 
 /** Adds up jobs by model, and their costs by lane. */
-async function createSums(estimate: Estimate): Promise<(job: Job, checked: CheckedJob, count: Count) => void> {
-  const { addCost, estimateOf } = await import('../../cost/cost.ts');
+function createSums(estimate: Estimate): (job: Job, checked: CheckedJob, count: Count) => void {
   const { models, lanes } = estimate;
   const lacking = new Set<string>();
   return ({ id, line }, { built, settings }, { tokens, by, window }) => {

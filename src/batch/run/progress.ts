@@ -4,23 +4,17 @@ import { timeText } from '../../clock.ts';
 import { sizeOf } from '../../cli/input/prompt.ts';
 import { hintOf } from '../../advice.ts';
 import type { SharedGate } from '../../transport/gate.ts';
-import { keepFailure, mayHaveCost, addUsage, totalTokens } from '../folder/state.ts';
+import { addUsage, countCost, keepFailure, totalTokens } from '../folder/state.ts';
 import type { Job, JobError, JobOutcome } from '../types.ts';
 import type { JournalEntry } from '../folder/recorder.ts';
 import { countOf, describeSpending } from '../report/summary.ts';
-import type { Bound, Cost, Spending } from '../../cost/types.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
 import type { Batch } from './types.ts';
 
-interface Sums {
-  addSpending(spending: Spending, cost: Cost): Spending;
-  addUnknown(spending: Spending, bound: Bound | undefined): Spending;
-}
-
 /** Counts what has ended, and shows it while the batch runs. */
-export function trackProgress(batch: Batch, gate: SharedGate, sums: Sums | undefined) {
+export function trackProgress(batch: Batch, gate: SharedGate) {
   const { context, plan, state, startedAt } = batch;
-  const tally = countOutcomes(batch, sums);
+  const tally = countOutcomes(batch);
   const shown = showProgress(context, () => ({
     toSend: plan.toSend,
     ...tally.counts,
@@ -33,7 +27,7 @@ export function trackProgress(batch: Batch, gate: SharedGate, sums: Sums | undef
 }
 
 /** Counts what has ended, for the summary. */
-export function countOutcomes({ context: { ui }, state }: Pick<Batch, 'context' | 'state'>, sums: Sums | undefined) {
+export function countOutcomes({ context: { ui }, state }: Pick<Batch, 'context' | 'state'>) {
   let lost = 0;
   const counts = { ended: 0, failed: 0 };
   return {
@@ -55,10 +49,7 @@ export function countOutcomes({ context: { ui }, state }: Pick<Batch, 'context' 
       state.index.setState(row, outcome.state);
       state.index.mark(row, 'incomplete', outcome.incomplete === true);
       state.usage = addUsage(state.usage, outcome.usage);
-      const { spending } = state;
-      if (outcome.cost && sums) state.spending = sums.addSpending(spending, outcome.cost);
-      else if (mayHaveCost(outcome))
-        state.spending = sums?.addUnknown(spending, bound) ?? { ...spending, unknown: spending.unknown + 1 };
+      countCost({ ...outcome, type: outcome.state }, state, bound);
       counts.ended++;
       if (outcome.state === 'done') {
         state.failures.delete(id);

@@ -9,12 +9,11 @@ import { countOf } from '../report/summary.ts';
 import { openBounds } from '../lane/parts.ts';
 import type { RunRecord } from '../types.ts';
 import { totalTokens } from '../folder/state.ts';
-import { priceOf } from '../../cost/price.ts';
-import type { Bound, Budget, Spending } from '../../cost/types.ts';
+import { addAmounts, createBudget, sumOfHeld } from '../../cost/cost.ts';
+import type { Budget } from '../../cost/types.ts';
 import { bootMark } from '../../files/process-mark.ts';
 import { version } from '../../version.ts';
 import { trackProgress } from './progress.ts';
-import type { CheckedJob } from '../jobs/request.ts';
 import type { Batch, BatchHooks } from './types.ts';
 import type { Context } from '../../cli/context.ts';
 import { openConnectionsTo, type Connection } from '../../cli/run/connection.ts';
@@ -33,15 +32,13 @@ export async function sendJobs(batch: Batch, hooks: BatchHooks): Promise<Stop | 
   context.gracePeriod.ms = graceMs + 2000;
   if ([...plan.gateways.values()].some(({ settings }) => settings.lane.value === 'batch')) {
     const { sendByBatches } = await import('../lane/lane.ts');
-    const costs = await openCosts(batch);
-    return sendByBatches({ batch, connections, recorder, costs, hooks });
+    return sendByBatches({ batch, connections, recorder, hooks });
   }
   if (plan.toSend === 0) return undefined;
   const concurrency = await limitToFiles(Math.min(flags.concurrency ?? defaultConcurrency, plan.toSend), context);
   const elapsed = (): number => io.elapsed();
   const { gate, pace } = await openThrottle(flags, { elapsed, sleep: sleepByTimer, jobs: plan.toSend }, context);
-  const costs = await openCosts(batch);
-  const progress = trackProgress(batch, gate, costs);
+  const progress = trackProgress(batch, gate);
   const inFlight = new AbortController();
   const sender = createJobSender({
     batch,
@@ -50,11 +47,10 @@ export async function sendJobs(batch: Batch, hooks: BatchHooks): Promise<Stop | 
     gate,
     pace,
     abortOn: inFlight.signal,
-    costs,
   });
   signal.addEventListener('abort', () => void noteWaiting(sender, context, graceMs), { once: true });
   return runJobs({
-    ...(await limitsOf(batch)),
+    ...limitsOf(batch),
     queue: openJobQueue({ jobs: jobsToSend(batch), sender, recorder, ahead: concurrency, elapsed, step }),
     sender,
     recorder,
@@ -83,14 +79,14 @@ export async function openFolderRecorder(
 }
 
 /** What ends the taking of jobs. */
-export async function limitsOf(batch: Pick<Batch, 'flags' | 'context' | 'state'>) {
+export function limitsOf(batch: Pick<Batch, 'flags' | 'context' | 'state'>) {
   const { flags, context, state } = batch;
   return {
     signal: context.signal,
     maxFailures: flags.failFast ? 1 : (flags.maxFailures ?? Number.POSITIVE_INFINITY),
     maxTokens: flags.maxTokensTotal ?? Number.POSITIVE_INFINITY,
     usedTokens: totalTokens(state.usage),
-    budget: await openBudget(batch),
+    budget: openBudget(batch),
   };
 }
 
@@ -105,28 +101,10 @@ export async function openConnections({
   return new Map([...plan.gateways.keys()].map((key, at) => [key, opened.connections[at] as Connection]));
 }
 
-/** How costs are counted. Decimal arithmetic is loaded only if a job has a price. */
-export async function openCosts({ plan }: Pick<Batch, 'plan'>) {
-  if (!plan.hasPrices) return undefined;
-  const { addSpending, addUnknown, boundOf, createMeter, heldFor } = await import('../../cost/cost.ts');
-  return {
-    createMeter,
-    addSpending,
-    addUnknown: (spending: Spending, bound: Bound | undefined) =>
-      addUnknown(spending, heldFor(bound, spending.dearest)),
-    /** What a job can cost, recorded even without a limit: a later run may have one. */
-    boundOf({ built, settings: { prices, lane } }: CheckedJob): Bound | undefined {
-      const price = priceOf(prices, built.model);
-      return price && boundOf(built.post.body, price, { ...built.format.limits(built.post.body), lane });
-    },
-  };
-}
-
 /** `--max-cost`, without what earlier runs have spent, and what batches of the service can cost. */
-export async function openBudget({ flags, state }: Pick<Batch, 'flags' | 'state'>): Promise<Budget | undefined> {
+export function openBudget({ flags, state }: Pick<Batch, 'flags' | 'state'>): Budget | undefined {
   const { maxCost: most } = flags;
   if (most === undefined) return undefined;
-  const { addAmounts, createBudget, sumOfHeld } = await import('../../cost/cost.ts');
   const { costs, held, dearest } = state.spending;
   const spent = addAmounts(costs[0]?.amount ?? '0', held, sumOfHeld(openBounds(state), dearest));
   return createBudget({ most, spent, dearest });

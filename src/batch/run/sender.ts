@@ -11,8 +11,9 @@ import { blobsOf } from '../../client/picture-store.ts';
 import { createDeadlines, type Deadline, timeOf } from '../../client/deadline.ts';
 import type { Payment } from '../../client/payment.ts';
 import { outcomeOf, perform } from '../../client/send.ts';
-import { type Pricing, unusualTier } from '../../cost/price.ts';
-import type { Bound, Meter, Reservation } from '../../cost/types.ts';
+import { boundOf, createMeter } from '../../cost/cost.ts';
+import { priceOf, unusualTier } from '../../cost/price.ts';
+import type { Bound, Reservation } from '../../cost/types.ts';
 import { type ErrorClass, GatewayError, isBug, isQuotaSpent } from '../../errors.ts';
 import { otherModel } from '../../services.ts';
 import { createFileStore } from '../../images/store.ts';
@@ -80,8 +81,6 @@ export interface SenderOptions {
   pace: Pacer;
   /** Ends the requests in flight. The signal of the context ends only what is not in flight. */
   abortOn: AbortSignal;
-  /** If prices are set. */
-  costs: { createMeter(pricing: Pricing): Meter; boundOf(checked: CheckedJob): Bound | undefined } | undefined;
 }
 
 interface Sending extends SenderOptions {
@@ -93,7 +92,7 @@ interface Sending extends SenderOptions {
 const unsent = { startedAt: 0, attempts: 1, mayBeBilled: false, inFlight: false };
 
 export function createJobSender(options: SenderOptions): JobSender {
-  const { batch, check, costs, connectionTo, abortOn } = options;
+  const { batch, check, connectionTo, abortOn } = options;
   const { io, signal } = batch.context;
   const sending: Sending = { ...options, yieldToEventLoop: createYield(() => io.elapsed()) };
   const startDeadline = createDeadlines();
@@ -125,7 +124,7 @@ export function createJobSender(options: SenderOptions): JobSender {
     async prepare(job) {
       const checked = await check(job);
       const { request, built } = checked;
-      return { job, request, bound: costs?.boundOf(checked), checked, built, ...unsent };
+      return { job, request, bound: boundOfJob(checked), checked, built, ...unsent };
     },
     async reserve(attempt, reserving) {
       // What a recording answers costs nothing: requests that it lacks reserve when they are sent.
@@ -153,6 +152,12 @@ export function createJobSender(options: SenderOptions): JobSender {
   };
 }
 
+/** What a job can cost, recorded even without a limit: a later run may have one. */
+function boundOfJob({ built, settings: { prices, lane } }: CheckedJob): Bound | undefined {
+  const price = priceOf(prices, built.model);
+  return price && boundOf(built.post.body, price, { ...built.format.limits(built.post.body), lane });
+}
+
 async function thrownBy(act: () => Promise<void>): Promise<unknown> {
   try {
     await act();
@@ -167,7 +172,7 @@ async function sendJob(attempt: JobAttempt, deadline: Deadline, sending: Sending
   const batch = sending.batch.context;
   const context = checked.own.output;
   const { report } = context;
-  report.meter = sending.costs?.createMeter(checked.settings);
+  if (Object.keys(checked.settings.prices).length > 0) report.meter = createMeter(checked.settings);
   const failure = attempt.inputFailure ?? (await thrownBy(() => readAnswer(attempt, deadline, sending)));
   report.attempts = attempt.attempts;
   const { result } = report;

@@ -13,7 +13,7 @@ import { openJobStream } from '../jobs/source.ts';
 import { createPriceCheck, emptyPlan, gatewayKey, requireMatch, requireOwnKeys } from './plan.ts';
 import { countOutcomes } from './progress.ts';
 import { runJobs, type Stop } from './runner.ts';
-import { defaultConcurrency, defaultGraceMs, limitsOf, noteWaiting, openCosts, openFolderRecorder } from './send.ts';
+import { defaultConcurrency, defaultGraceMs, limitsOf, noteWaiting, openFolderRecorder } from './send.ts';
 import { createJobSender } from './sender.ts';
 import { openStreamQueue, type StreamBatch } from './stream-queue.ts';
 import { saveMemory } from './save-memory.ts';
@@ -105,8 +105,7 @@ export async function streamJobs(
   const elapsed = (): number => io.elapsed();
   // The budget of retries is that of the jobs which may be in flight: how many will come is unknown.
   const { gate, pace } = await openThrottle(flags, { elapsed, sleep: sleepByTimer, jobs: concurrency }, context);
-  const costs = await openCosts({ ...batch, plan: { ...batch.plan, hasPrices: true } });
-  const tally = countOutcomes(batch, costs);
+  const tally = countOutcomes(batch);
   const inFlight = new AbortController();
   const sender = createJobSender({
     batch,
@@ -115,12 +114,11 @@ export async function streamJobs(
     gate,
     pace,
     abortOn: inFlight.signal,
-    costs,
   });
   const queue = openStreamQueue(lines, { batch, sender, recorder });
   signal.addEventListener('abort', () => void noteWaiting(sender, context, graceMs), { once: true });
   return runJobs({
-    ...(await limitsOf(batch)),
+    ...limitsOf(batch),
     queue,
     sender,
     recorder: queue.recorder,

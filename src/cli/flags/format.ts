@@ -70,10 +70,7 @@ const fileFlags = {
 /** The place of a text. */
 export const answerFileFlags = {
   ...fileFlags,
-  output: {
-    ...fileFlags.output,
-    text: 'file for the answer, or a folder/ for its images',
-  },
+  output: { ...fileFlags.output, text: 'file for the answer, or a folder/ for its images' },
 } satisfies FlagTable;
 
 /** Inputs in addition to the prompt. */
@@ -84,11 +81,7 @@ const inputFlags = {
     parse: notAFlag,
     repeat: true,
   },
-  attach: {
-    flags: '--attach <path|url|->',
-    text: 'file or URL to send, such as a PDF',
-    repeat: true,
-  },
+  attach: { flags: '--attach <path|url|->', text: 'file or URL to send, such as a PDF', repeat: true },
   schema: { flags: '--schema <path|json|->', text: 'get JSON that fits this JSON Schema, a file or {…}' },
 } satisfies FlagTable;
 
@@ -128,11 +121,7 @@ export const imageFlags = {
     parse: imageSize,
     values: ['1K', '2K', '4K', '512'],
   },
-  count: {
-    flags: '-n, --count <n>',
-    text: 'number of requests, each billed, 1 to 1000',
-    parse: whole(1, 1000),
-  },
+  count: { flags: '-n, --count <n>', text: 'number of requests, each billed, 1 to 1000', parse: whole(1, 1000) },
   concurrency: {
     flags: '--concurrency <n>',
     text: 'how many requests of -n are sent in parallel, 1 to 64 (default: 4)',
@@ -186,11 +175,7 @@ export const chatFlags = {
     text: 'earlier turns of the conversation: a JSON array, in a file; - is stdin',
     advanced: true,
   },
-  session: {
-    flags: '--session <name|file>',
-    text: 'continue or begin a saved conversation',
-    parse: notAFlag,
-  },
+  session: { flags: '--session <name|file>', text: 'continue or begin a saved conversation', parse: notAFlag },
   save: { flags: '--no-save', text: 'keep no session of this conversation', advanced: true },
   continue: { flags: '--continue', text: 'continue the conversation that was saved last' },
   toolExec: {

@@ -172,11 +172,7 @@ export const bodyFlags = {
     advanced: true,
   },
   ...settingFlags('body'),
-  temperature: {
-    flags: '--temperature <x>',
-    text: 'randomness of the answer, from 0 to 1 or 2',
-    parse: decimal,
-  },
+  temperature: { flags: '--temperature <x>', text: 'randomness of the answer, from 0 to 1 or 2', parse: decimal },
   topP: {
     flags: '--top-p <x>',
     text: 'sample from the most likely tokens up to this total probability, 0 to 1',

@@ -93,7 +93,7 @@ async function addTree(parent: Command, entries: Tree, at: { words: readonly str
       await addTree(command, entry.commands, { words: rest, hooks: at.hooks });
     }
     if (!entry.load) continue;
-    const action = (await entry.load(openSilent))(command);
+    const action = (await entry.load())(command, openSilent);
     addFlags(command, 'Everywhere', rootFlags);
     command.action(() => at.hooks.act(action, command));
   }

@@ -154,5 +154,8 @@ export interface Context {
 /** Runs a command with its words and flags, as commander parsed them. */
 export type Action = (context: Context, words: string[], flags: Record<string, unknown>) => Promise<void>;
 
+/** Opens the program for some words, to be examined and not run. */
+type OpenProgram = (words: readonly string[]) => Promise<Command>;
+
 /** Adds a command's arguments, flags and examples to the program; returns its action. */
-export type Configure = (command: Command) => Action;
+export type Configure = (command: Command, openProgram: OpenProgram) => Action;

@@ -99,76 +99,65 @@ async function addTree(parent: Command, entries: Tree, at: { words: readonly str
   }
 }
 
-/** Names of commands; a group has commands of its own. */
-interface CommandNames {
-  readonly commands?: Readonly<Record<string, CommandNames>>;
-  /** Runs if the words after the group name no command. */
-  readonly isDefault?: true;
-  readonly takesNoWords?: true;
-}
-
-/** The commands of a program or a group. */
-export type Names = Readonly<Record<string, CommandNames>>;
-
 /** The words of argv that can name commands: without flags, and without the value of `--profile`. */
 export function wordsOf(argv: readonly string[]): string[] {
   return wordPlaces(argv).map((at) => argv[at] as string);
 }
 
 /** The command that argv names: `image gen`. */
-export function commandOf(argv: readonly string[], names: Names): string {
-  return commandPath(wordsOf(argv), names).join(' ');
+export function commandOf(argv: readonly string[]): string {
+  return commandPath(wordsOf(argv), tree).join(' ');
 }
 
-function commandPath([word = '', ...rest]: readonly string[], names: Names): string[] {
-  const found = entryOf(names, word);
+function commandPath([word = '', ...rest]: readonly string[], entries: Tree): string[] {
+  const found = entryOf(entries, word);
   if (found?.commands) return [word, ...commandPath(rest, found.commands)];
   if (found) return [word];
-  const standard = Object.keys(names).find((name) => names[name]?.isDefault);
+  const standard = Object.keys(entries).find((name) => entries[name]?.isDefault);
   return standard === undefined ? [] : [standard];
 }
 
 /** The names at the beginning of the words, without defaults: `['batch']` of `batch jobs.jsonl`. */
-export function typedNames([word = '', ...rest]: readonly string[], names: Names): string[] {
-  const found = entryOf(names, word);
+export function typedNames([word = '', ...rest]: readonly string[], entries = tree): string[] {
+  const found = entryOf(entries, word);
   return found ? [word, ...typedNames(rest, found.commands ?? {})] : [];
 }
 
 /** The commands of a group. */
-export function namesInside(group: readonly string[], names: Names): Names {
-  return group.reduce((inside, word) => entryOf(inside, word)?.commands ?? {}, names);
+export function commandsOf(group: readonly string[]): Tree {
+  return group.reduce((entries, word) => entryOf(entries, word)?.commands ?? {}, tree);
 }
 
 /**
  * Turns `help image gen` and `image help gen` into `image gen --help`. A topic stays a word of `help`. After an unknown command,
  * the flag is removed, so that the command is reported.
  */
-export function helpAsFlag(argv: readonly string[], names: Names): string[] {
+export function helpAsFlag(argv: readonly string[]): string[] {
   const [first = -1, second = -1, third] = wordPlaces(argv);
   const isTopic = argv[first] === 'help' && topics.includes(argv[second] ?? '');
   if (isTopic && (third === undefined || argv.includes('--recipe'))) return [...argv];
-  const group = entryOf(names, argv[first] ?? '')?.commands !== undefined;
+  const group = entryOf(tree, argv[first] ?? '')?.commands !== undefined;
   const at = argv[first] === 'help' ? first : group && argv[second] === 'help' ? second : -1;
   const rest = at < 0 ? [...argv] : [...argv.slice(0, at), ...argv.slice(at + 1)];
-  if (namesUnknown(rest, names)) return rest.filter((word) => word !== '--help' && word !== '-h');
+  if (namesUnknown(rest)) return rest.filter((word) => word !== '--help' && word !== '-h');
   return at < 0 ? rest : [...rest, '--help'];
 }
 
 /** Whether a word stands where a command is named, and names none. What follows a flag can be its value. */
-function namesUnknown(argv: readonly string[], names: Names): boolean {
-  const group = typedNames(wordsOf(argv), names);
-  if (group.length === 0) return wordsOf(argv).length > 0 && commandOf(argv, names) === '';
-  const inside = Object.values(namesInside(group, names));
+function namesUnknown(argv: readonly string[]): boolean {
+  const group = typedNames(wordsOf(argv));
+  if (group.length === 0) return wordsOf(argv).length > 0 && commandOf(argv) === '';
+  const inside = Object.values(commandsOf(group));
   const { takesNoWords = false } = inside.find(({ isDefault }) => isDefault) ?? { takesNoWords: true };
   const [before = 0, after] = wordPlaces(argv).slice(group.length - 1);
   return inside.length > 0 && takesNoWords && after === before + 1;
 }
 
 /** The command after a flag that belongs to it: `text` of `--offline text hi`. */
-export function commandAfter(flag: string, argv: readonly string[], names: Names): string | undefined {
+export function commandAfter(flag: string, argv: readonly string[]): string | undefined {
   const at = argv.findIndex((word) => word === flag || word.startsWith(`${flag}=`));
-  const before = argv.slice(0, at).findLast((word) => entryOf(names, word)?.commands);
-  const inside = before === undefined ? names : (entryOf(names, before)?.commands ?? names);
+  const before = argv.slice(0, at).findLast((word) => entryOf(tree, word)?.commands);
+  const inside = before === undefined ? tree : commandsOf([before]);
   const rest = argv.slice(at + 1);
   const next = rest.findIndex((word) => entryOf(inside, word) !== undefined);
   if (at < 0 || next < 0) return undefined;
@@ -185,8 +174,8 @@ function wordPlaces(argv: readonly string[]): number[] {
   return places;
 }
 
-function entryOf(names: Names, word: string): CommandNames | undefined {
-  return Object.hasOwn(names, word) ? names[word] : undefined;
+function entryOf(entries: Tree, word: string): Tree[string] | undefined {
+  return Object.hasOwn(entries, word) ? entries[word] : undefined;
 }
 
 /** Whether commander only printed help or the version. */
@@ -213,9 +202,9 @@ export async function shownDocument(error: CommanderError, text: string): Promis
 }
 
 /** Throws the error of parsing, with our words for a mistake in argv; nothing if help or the version was printed. */
-export async function throwParsed(error: unknown, argv: readonly string[], names: Names): Promise<void> {
+export async function throwParsed(error: unknown, argv: readonly string[]): Promise<void> {
   if (!(error instanceof CommanderError)) throw error;
   if (isShown(error)) return;
   const { explainMistake } = await import('./mistake.ts');
-  throw explainMistake(error, { argv, names, command: places.get(error) });
+  throw explainMistake(error, { argv, command: places.get(error) });
 }

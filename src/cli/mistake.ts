@@ -4,9 +4,9 @@ import { closest } from '../closest.ts';
 import { flagOfField } from '../advice-words.ts';
 import { type GatewayError, settingError, usageError } from '../errors.ts';
 import { settingFor } from './flags/set.ts';
-import { commandAfter, type Names, namesInside, typedNames, wordsOf } from './cli.ts';
+import { commandAfter, commandsOf, typedNames, wordsOf } from './cli.ts';
 import { bodyFlags, connectionFlags, outputFlags } from './flags/shared.ts';
-import { firstExample, fullName } from './help/help.ts';
+import { firstExample, nameOf } from './help/help.ts';
 import { topics } from './help/topics.ts';
 import { keyInArgv } from './run/settings.ts';
 import { shellWord } from '../shell-word.ts';
@@ -14,7 +14,6 @@ import { shellWord } from '../shell-word.ts';
 /** What was typed, and the command in which commander found the mistake. */
 interface TypedLine {
   argv: readonly string[];
-  names: Names;
   command: Command | undefined;
 }
 
@@ -48,21 +47,21 @@ export function explainMistake(error: CommanderError, typed: TypedLine): Gateway
 }
 
 /** Whether the command was not typed: it is the default of its group. */
-function isOfDefault({ argv, names, command }: TypedLine): boolean {
-  return command !== undefined && command.name() !== typedNames(wordsOf(argv), names).at(-1);
+function isOfDefault({ argv, command }: TypedLine): boolean {
+  return command !== undefined && command.name() !== typedNames(wordsOf(argv)).at(-1);
 }
 
 function explainFlag(word: string, suggestion: string | undefined, typed: TypedLine): GatewayError {
-  const { argv, names } = typed;
+  const { argv } = typed;
   const flag = word.startsWith('--') ? (word.split(/[= ]/)[0] ?? '') : word.slice(0, 2);
   if (flag === '--api-key') return keyInArgv();
-  const command = isRequestFlag(flag) ? commandAfter(flag, argv, names) : undefined;
+  const command = isRequestFlag(flag) ? commandAfter(flag, argv) : undefined;
   if (command !== undefined)
     return settingError(`unknown flag ${flag} before the command`, {
       reason: 'flag-first',
       value: `gateway-cli ${command} ${flag}`,
     });
-  if (typedNames(wordsOf(argv), names).length === 0) {
+  if (typedNames(wordsOf(argv)).length === 0) {
     if (argv[0]?.startsWith('-') === false) return explainUnknownCommand(typed, undefined);
     if (isRequestFlag(flag))
       return settingError(`unknown flag ${flag} before the command`, {
@@ -112,11 +111,11 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
 
 /** Why a command lacks a flag that others have. */
 function missingFlag(flag: string, { command }: TypedLine): Reason | undefined {
-  const name = command === undefined ? '' : fullName(command);
+  const name = command === undefined ? '' : nameOf(command);
   const isInput = ['-i', '--image', '--attach', '--mask'].includes(flag);
-  if (name === 'gateway-cli image gen' && isInput) return 'gen-image';
-  if (name === 'gateway-cli image edit' && flag === '--attach') return 'edit-attach';
-  return name.startsWith('gateway-cli batch') && (flag === '--prompt' || flag === '-p') ? 'batch-prompt' : undefined;
+  if (name === 'image gen' && isInput) return 'gen-image';
+  if (name === 'image edit' && flag === '--attach') return 'edit-attach';
+  return name.startsWith('batch') && (flag === '--prompt' || flag === '-p') ? 'batch-prompt' : undefined;
 }
 
 /** `--maxTokens`, `--max_tokens`, `--max-token`, `--tokens`: a number of tokens, not a key. */
@@ -129,8 +128,8 @@ function knownFlag(flag: string, { command }: TypedLine): string | undefined {
   return command?.options.some(({ long }) => long === meant) ? meant : undefined;
 }
 
-function settingOf(flag: string, { argv, names, command }: TypedLine): string | undefined {
-  const name = command?.parent ? fullName(command).replace('gateway-cli ', '') : commandAfter(flag, argv, names);
+function settingOf(flag: string, { argv, command }: TypedLine): string | undefined {
+  const name = command?.parent ? nameOf(command) : commandAfter(flag, argv);
   return name === undefined ? undefined : settingFor(flag, name);
 }
 
@@ -154,8 +153,8 @@ function helpHint(typed: TypedLine): string {
 }
 
 /** `gateway-cli config get`, without the name of a default command. */
-function typedCommand({ argv, names }: TypedLine): string {
-  return ['gateway-cli', ...typedNames(wordsOf(argv), names)].join(' ');
+function typedCommand({ argv }: TypedLine): string {
+  return ['gateway-cli', ...typedNames(wordsOf(argv))].join(' ');
 }
 
 /** Names that other programs have for a command. */
@@ -182,17 +181,14 @@ const promptCommands: Readonly<Record<string, string>> = { '': 'text', image: 'i
 const longestPrompt = 60;
 
 /** Suggests the command that was meant, or the one that takes the words as a prompt. */
-function explainUnknownCommand(
-  { argv, names }: { argv: readonly string[]; names: Names },
-  nearest: string | undefined,
-): GatewayError {
+function explainUnknownCommand({ argv }: TypedLine, nearest: string | undefined): GatewayError {
   const words = wordsOf(argv);
-  const group = typedNames(words, names);
+  const group = typedNames(words);
   const [word = '', ...rest] = words.slice(group.length);
   const message = `unknown command '${word}'`;
   if (word === 'version') return settingError(message, { reason: 'meant', value: 'gateway-cli --version' });
   const place = ['gateway-cli', ...group].join(' ');
-  const meant = meantBy(word, group, names) ?? nearest?.split(', ').map((name) => [...group, name].join(' '));
+  const meant = meantBy(word, group) ?? nearest?.split(', ').map((name) => [...group, name].join(' '));
   if (meant !== undefined)
     return settingError(message, { reason: 'meant', value: meant.map((name) => `gateway-cli ${name}`).join(', or ') });
   const topic = group.length === 0 && rest.length === 0 ? closest(word, topics) : undefined;
@@ -204,20 +200,18 @@ function explainUnknownCommand(
   return usageError(message, `${ask}\n${help}`);
 }
 
-function meantBy(word: string, group: readonly string[], names: Names): string[] | undefined {
+function meantBy(word: string, group: readonly string[]): string[] | undefined {
   const before = group.length === 0 ? '' : `${group.join(' ')} `;
-  const path = typedNames(word.split(/[-_:/. ]/), namesInside(group, names));
+  const path = typedNames(word.split(/[-_:/. ]/), commandsOf(group));
   if (path.length > 1) return [before + path.join(' ')];
-  const inside = Object.keys(namesInside(group, names)).filter((name) => !name.startsWith('_'));
+  const inside = Object.keys(commandsOf(group)).filter((name) => !name.startsWith('_'));
   const longer = inside.filter((name) => word.length > 2 && (name.startsWith(word) || word.startsWith(name)));
   if (longer.length > 0 && /^[a-z]+$/i.test(word)) return longer.map((name) => before + name);
   const same = Object.keys(synonyms).filter(
     (name) => name.startsWith(before) && synonyms[name]?.includes(word.toLowerCase()),
   );
   // `gen` means `image gen`.
-  const groups = inside
-    .map((name) => before + name)
-    .filter((name) => Object.hasOwn(namesInside(name.split(' '), names), word));
+  const groups = inside.map((name) => before + name).filter((name) => Object.hasOwn(commandsOf(name.split(' ')), word));
   const found = [...same, ...groups.map((name) => `${name} ${word}`)];
   return found.length === 0 ? undefined : found;
 }

@@ -1,10 +1,9 @@
 import { type Command, CommanderError } from 'commander';
 import { buildProgram, commandOf, helpAsFlag, type Hooks, isShown, shownDocument, throwParsed } from './cli.ts';
-import { tree } from './command-tree.ts';
 import type { Context, Report, RootOptions } from './context.ts';
 import { fieldLine, missingField, ownDocument, resultDocument } from './output/document.ts';
 import { createUi, emptyReport, noSecrets } from './output/log.ts';
-import { formatHelp } from './help/help.ts';
+import { formatHelp, nameOf } from './help/help.ts';
 import { withReplyHint } from './run/reply-hint.ts';
 import { createStdin } from './input/prompt.ts';
 import { type ErrorClass, failureOfThrown, type GatewayError, isBug, outcomes } from '../errors.ts';
@@ -42,7 +41,7 @@ export async function runProgram(argv: readonly string[], bare: Io, ending: Endi
   const io = { ...bare, stdout: sanitizeOutput(stdout, env), stderr: sanitizeOutput(stderr, env) };
   const started = io.elapsed();
   const run: Run = {
-    report: emptyReport(commandOf(argv, tree)),
+    report: emptyReport(commandOf(argv)),
     root: rootBeforeParsing(argv),
     redaction: noSecrets,
   };
@@ -84,7 +83,7 @@ async function parseAndAct(
     err: (text) => void (written.err += text),
     act: (action, command) => {
       run.root = rootOptions(command);
-      run.report = emptyReport(commandName(command));
+      run.report = emptyReport(nameOf(command));
       const ui = createUi(io, run.root, run.report);
       run.redaction = ui;
       const { signal, gracePeriod } = ending;
@@ -106,7 +105,7 @@ async function parseAndAct(
       });
     },
   };
-  const words = helpAsFlag(argv, tree);
+  const words = helpAsFlag(argv);
   const program = await buildProgram(words, hooks);
   if (argv.length === 0)
     written.out = formatHelp(program, { full: false, width: hooks.columns, colored: hooks.colored.out });
@@ -120,7 +119,7 @@ async function parseAndAct(
   }
   if (written.out !== '') await writePaged(written.out, io);
   if (written.err !== '') await io.stderr.write(written.err);
-  if (thrown) await throwParsed(thrown.value, words, tree);
+  if (thrown) await throwParsed(thrown.value, words);
 }
 
 /** Throws what the action threw. What could not be written of a paid reply is saved first, while its files exist. */
@@ -160,13 +159,6 @@ async function withCleanups(work: (atEnd: (cleanup: Cleanup) => void) => Promise
   } finally {
     for (const cleanup of cleanups) await catchError(cleanup);
   }
-}
-
-/** `image gen` */
-function commandName(command: Command): string {
-  const names: string[] = [];
-  for (let at: Command | null = command; at?.parent; at = at.parent) names.unshift(at.name());
-  return names.join(' ');
 }
 
 /** Root flags can come before or after the command's name, and between the words of a group. */

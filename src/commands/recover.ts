@@ -12,7 +12,7 @@ import type { Action, Context, Report, Turn } from '../cli/context.ts';
 import { addFlags, setExamples } from '../cli/flags/flag.ts';
 import { answerFileFlags } from '../cli/flags/format.ts';
 import { planImages, warnOfNoImage } from '../cli/output/image-output.ts';
-import { writeNewFile } from '../cli/output/new-file.ts';
+import { writeNewFile } from '../files/new-file.ts';
 import { imagesOfText, prepareCodeOutput } from '../cli/output/print.ts';
 import { chunksOf, writeToStdout } from '../cli/output/save-images.ts';
 import { unreadable } from '../cli/input/input-files.ts';

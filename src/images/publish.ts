@@ -3,6 +3,7 @@ import { chmod, lstat, mkdir, stat } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import { codeOf, GatewayError, settingError, usageError } from '../errors.ts';
 import { writeReason } from '../files/file-reason.ts';
+import { writeNewFile } from '../files/new-file.ts';
 import {
   freeNumber,
   newFileMode,
@@ -215,7 +216,8 @@ async function tryName(temp: string, final: string, placing: Placing): Promise<b
 
 /** The blob as a file with its final mode: its own, or a new one beside the final name for bytes in memory. */
 async function finishedFile({ content }: StoredBlob, folder: string, nonce?: Nonce): Promise<string> {
-  if ('data' in content) return writeBytes(folder, content.data, nonce);
+  if ('data' in content)
+    return writeTempFile(folder, (handle) => writeFully(handle, content.data, 0), { nonce, mode: 0o666 });
   await chmod(content.file, await newFileMode(folder, nonce));
   return content.file;
 }
@@ -225,31 +227,16 @@ async function removeCopy(temp: string | undefined, { content }: StoredBlob): Pr
   if (temp !== undefined && 'data' in content) await removeFile(temp);
 }
 
-function writeBytes(folder: string, bytes: Uint8Array, nonce?: Nonce): Promise<string> {
-  return writeTempFile(folder, (handle) => writeFully(handle, bytes, 0), { nonce, mode: 0o666 });
-}
-
 /** The name of an image's sidecar. */
 function sidecarPath(imagePath: string): string {
   return `${imagePath}.json`;
 }
 
-/** Writes `<image>.json` and returns its path. Replaces an existing file only with `force`. Throws GatewayError not-written. */
-export async function writeSidecar(
+/** Writes `<image>.json`. Replaces an existing file only with `force`. Throws GatewayError not-written. */
+export function writeSidecar(
   imagePath: string,
   facts: JsonObject,
-  { cwd, force }: { cwd: string; force: boolean },
-): Promise<string> {
-  const path = sidecarPath(imagePath);
-  const final = resolve(cwd, path);
-  const bytes = Buffer.from(`${JSON.stringify(facts, null, 2)}\n`);
-  let temp: string | undefined;
-  try {
-    temp = await writeBytes(dirname(final), bytes);
-    await placeFile(temp, final, { bytes: bytes.length, replace: force });
-  } catch (error) {
-    if (temp !== undefined) await removeFile(temp);
-    throw notWritten(path, error);
-  }
-  return path;
+  place: { cwd: string; force: boolean },
+): Promise<void> {
+  return writeNewFile(sidecarPath(imagePath), (append) => append(`${JSON.stringify(facts, null, 2)}\n`), place);
 }

@@ -187,7 +187,7 @@ export async function prepareCodeOutput(flags: CodeFlags, context: Context): Pro
   return async (result) => {
     const text = code ? await codeOf(result) : answerTexts(result).map(withLineEnd).join('---\n');
     if (output === undefined) return printCode(text, context);
-    const { writeNewFile } = await import('./new-file.ts');
+    const { writeNewFile } = await import('../../files/new-file.ts');
     await writeNewFile(output, (append) => append(text), { cwd, force });
     await context.ui.note(`${code ? 'code' : 'answer'} saved: ${output}`);
   };

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { notWritten, placeFile, writeTempFile } from '../../files/temp-file.ts';
+import { notWritten, placeFile, removeFile, writeTempFile } from './temp-file.ts';
 
 type Append = (piece: string | Uint8Array) => Promise<void>;
 
@@ -11,19 +11,20 @@ export async function writeNewFile(
 ): Promise<void> {
   const path = resolve(cwd, output);
   let bytes = 0;
+  let temp: string | undefined;
   try {
-    const temp = await writeTempFile(
+    temp = await writeTempFile(
       dirname(path),
       (handle) =>
         fill(async (piece) => {
-          const chunk = typeof piece === 'string' ? Buffer.from(piece) : piece;
-          bytes += chunk.length;
-          await handle.appendFile(chunk);
+          bytes += Buffer.byteLength(piece);
+          await handle.appendFile(piece);
         }),
       { mode: 0o666 },
     );
     await placeFile(temp, path, { bytes, replace: force });
   } catch (error) {
+    if (temp !== undefined) await removeFile(temp).catch(() => {});
     throw notWritten(output, error);
   }
 }

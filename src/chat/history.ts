@@ -1,12 +1,11 @@
-import { constants } from 'node:fs';
-import { open, readFile } from 'node:fs/promises';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Entries that readline offers. */
 const maxEntries = 1000;
 const longestEntry = 4000;
 
-/** The inputs of the interactive mode, saved for the next start (mode 0600). */
+/** The inputs of the interactive mode, saved for the next start (mode 0600): a convenience. */
 export interface History {
   /** The oldest first. */
   readonly entries: readonly string[];
@@ -20,12 +19,11 @@ export async function openHistory(folder: string): Promise<History> {
   const text = await readFile(path, 'utf8').catch(() => '');
   const entries = text.split('\n').flatMap(parseEntryLine).slice(-maxEntries);
   // Rewritten when it is twice as long as needed, so that it does not grow forever.
-  if (text.length > 2 * maxEntries * longestEntry || text.split('\n').length > 2 * maxEntries) {
-    await write(path, entries.map(lineOf).join(''), constants.O_WRONLY | constants.O_TRUNC);
-  }
+  if (text.length > 2 * maxEntries * longestEntry || text.split('\n').length > 2 * maxEntries)
+    await writeFile(path, entries.map(lineOf).join('')).catch(() => undefined);
   return {
     entries,
-    add: (entry) => write(path, lineOf(entry), constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT),
+    add: (entry) => appendFile(path, lineOf(entry), { mode: 0o600 }).catch(() => undefined),
   };
 }
 
@@ -40,17 +38,4 @@ function parseEntryLine(line: string): string[] {
 
 function lineOf(entry: string): string {
   return `${JSON.stringify(entry.slice(0, longestEntry))}\n`;
-}
-
-async function write(path: string, text: string, flags: number): Promise<void> {
-  try {
-    const handle = await open(path, flags, 0o600);
-    try {
-      await handle.writeFile(text);
-    } finally {
-      await handle.close();
-    }
-  } catch {
-    // The history is a convenience.
-  }
 }

@@ -1,31 +1,24 @@
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { blocksOf, type SessionMessage } from './message.ts';
+import { blocksOf, lastSystem, type SessionMessage } from './message.ts';
 
 /** A conversation as Markdown: a heading for each message, texts unchanged, calls and results as code, files by name and size. */
 export function exportMarkdown(title: string, messages: readonly SessionMessage[]): string {
   const parts = messages.map((message, index) => {
-    const system = message.system !== undefined && message.system !== systemBefore(messages, index);
-    const head = message.role === 'user' && !onlyResults(message) ? '## You' : `## ${authorOf(message)}`;
+    const { system } = message;
+    const isNew = system !== undefined && system !== lastSystem(messages.slice(0, index));
     return [
-      ...(system ? [`> System: ${oneLine(message.system ?? '')}`] : []),
-      head,
+      ...(isNew ? [`> System: ${system.trim().replaceAll(/\s+/g, ' ')}`] : []),
+      `## ${authorOf(message)}`,
       ...blocksOf(message).map(markdownOf),
     ];
   });
   return `${[`# ${title}`, ...parts.flat()].filter((part) => part !== '').join('\n\n')}\n`;
 }
 
-function systemBefore(messages: readonly SessionMessage[], index: number): string | undefined {
-  return messages.slice(0, index).findLast((message) => message.role === 'user')?.system;
-}
-
-function onlyResults(message: SessionMessage): boolean {
-  return blocksOf(message).every((block) => block['type'] === 'tool_result');
-}
-
-function authorOf({ role, model }: SessionMessage): string {
-  if (role === 'user') return 'Tools';
-  return model === undefined ? 'Answer' : `Answer (${model})`;
+function authorOf(message: SessionMessage): string {
+  const { role, model } = message;
+  if (role === 'assistant') return model === undefined ? 'Answer' : `Answer (${model})`;
+  return blocksOf(message).every((block) => block['type'] === 'tool_result') ? 'Tools' : 'You';
 }
 
 function markdownOf(block: JsonObject): string {
@@ -60,10 +53,6 @@ function fence(text: string, language: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map((match) => match[0].length));
   const mark = '`'.repeat(longest + 1);
   return `${mark}${language}\n${text.trimEnd()}\n${mark}`;
-}
-
-function oneLine(text: string): string {
-  return text.trim().replaceAll(/\s+/g, ' ');
 }
 
 function textIn(value: JsonValue | undefined): string {

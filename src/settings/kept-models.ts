@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { makeFolder, writeAnew } from '../files/temp-file.ts';
-import { isObject } from '../json.ts';
+import { parseObject } from '../json.ts';
 import { userFolders } from './config-file.ts';
 import type { SettingsSurvey } from './types.ts';
 
@@ -32,9 +32,10 @@ export async function keptModels(owner: ListOwner, now: number): Promise<string[
   try {
     const path = await pathOf(owner);
     if (path === undefined || !(await isReadable(path))) return [];
-    const kept: unknown = JSON.parse(await readFile(path, 'utf8'));
-    if (!isObject(kept) || !Array.isArray(kept['models']) || !isFresh(now - Number(kept['at']))) return [];
-    return kept['models'].filter(isPlain);
+    const { at, models } = parseObject(await readFile(path, 'utf8'));
+    const ageMs = now - Number(at);
+    // A list from the future does not count.
+    return Array.isArray(models) && ageMs >= 0 && ageMs < dayMs ? models.filter(isPlain) : [];
   } catch {
     return [];
   }
@@ -48,11 +49,6 @@ function isPlain(model: unknown): model is string {
 async function isReadable(path: string): Promise<boolean> {
   const stats = await stat(path);
   return stats.isFile() && stats.size <= mostBytes;
-}
-
-/** A list from the future does not count. */
-function isFresh(ageMs: number): boolean {
-  return ageMs >= 0 && ageMs < dayMs;
 }
 
 /** One file for each gateway and profile; their names are not in its own. No list is kept of the local gateway. */

@@ -22,7 +22,7 @@ export async function openDialog({ stdin, stderr, interrupt }: DialogPlace): Pro
   const output = createMuteStream(stderr);
   const reader = createInterface({ input: stdin, output: output.stream, terminal: true, historySize: 0 });
   const lines: string[] = [];
-  let waiting: PendingAnswer | undefined;
+  let waiting: { resolve(line: string): void; reject(error: unknown): void } | undefined;
   let ended: GatewayError | undefined;
   const end = (error: GatewayError): void => {
     ended ??= error;
@@ -57,11 +57,6 @@ export async function openDialog({ stdin, stderr, interrupt }: DialogPlace): Pro
     },
     close: () => reader.close(),
   };
-}
-
-interface PendingAnswer {
-  resolve(line: string): void;
-  reject(error: unknown): void;
 }
 
 /** The output of readline, which can be muted while an answer is hidden or printed. */

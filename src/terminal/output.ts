@@ -87,24 +87,17 @@ const breaker = '\u200b';
  * zero-width space before a colon at the beginning of a line, and into `##[`. The text can be cut anywhere.
  */
 export function createCiGuard(): (text: string) => string {
-  return createGuard({ breaker, isBlank: (character) => character.trim() === '' });
+  return createGuard(breaker, (character) => character.trim() === '');
 }
 
 /** The guard for bytes of a text. A byte beyond ASCII can be part of a blank and counts as one: a colon after it is guarded, too. */
 export function createCiByteGuard(): (bytes: Uint8Array) => Uint8Array {
-  const guard = createGuard({
-    breaker: Buffer.from(breaker).toString('latin1'),
-    isBlank: (character) => character > '\u007f' || character.trim() === '',
-  });
+  const isBlank = (character: string) => character > '\u007f' || character.trim() === '';
+  const guard = createGuard(Buffer.from(breaker).toString('latin1'), isBlank);
   return (bytes) => Buffer.from(guard(Buffer.from(bytes).toString('latin1')), 'latin1');
 }
 
-interface GuardOptions {
-  breaker: string;
-  isBlank: (character: string) => boolean;
-}
-
-function createGuard({ breaker, isBlank }: GuardOptions): (text: string) => string {
+function createGuard(breaker: string, isBlank: (character: string) => boolean): (text: string) => string {
   let lineIsBlank = true;
   let hashes = 0;
   return (text) => {

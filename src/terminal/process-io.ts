@@ -10,22 +10,22 @@ import { writeReason, readReason } from '../files/file-reason.ts';
 
 /** The Io of a real process. Node's own streams are created only when they are used: each takes some ms. */
 export function createProcessIo(process: NodeJS.Process): Io {
-  const describe = (fd: 0 | 1 | 2) => {
+  const examine = (fd: 0 | 1 | 2) => {
     const stats = statsOf(fd);
     return { stats, isTTY: isTerminal(process, fd, stats) };
   };
-  const input = describe(0);
+  const [input, out, err] = [examine(0), examine(1), examine(2)];
   const kind = inputKind(input.stats, input.isTTY);
   return {
     stdin: createInput(kind, () => streamOf(kind, process)),
-    stdout: createStdout({ fd: 1, stream: () => process.stdout, ...describe(1) }),
-    stderr: createStderr({ fd: 2, stream: () => process.stderr, ...describe(2) }),
+    stdout: createStdout({ fd: 1, stream: () => process.stdout, ...out }),
+    stderr: createStderr({ fd: 2, stream: () => process.stderr, ...err }),
     env: process.env,
     cwd: currentFolder(process),
     platform: process.platform,
-    openEditor: kind === 'terminal' && describe(1).isTTY ? (options) => editorOf(process, options) : undefined,
-    openDialog: kind === 'terminal' && describe(2).isTTY ? () => dialogOf(process) : undefined,
-    runPager: describe(1).isTTY
+    openEditor: kind === 'terminal' && out.isTTY ? (options) => editorOf(process, options) : undefined,
+    openDialog: kind === 'terminal' && err.isTTY ? () => dialogOf(process) : undefined,
+    runPager: out.isTTY
       ? async (pager, text) => (await import('./run-pager.ts')).runPager(pager, text, process)
       : undefined,
     now: () => Date.now(),
@@ -230,7 +230,7 @@ function iterate(stream: Readable | undefined): AsyncIterator<Uint8Array> {
       try {
         return (await chunks?.next()) ?? done;
       } catch (error) {
-        throw unreadable(error);
+        throw settingError(`stdin cannot be read: ${readReason(error)}`, { reason: 'stdin-unreadable', cause: error });
       }
     },
     async return() {
@@ -238,10 +238,6 @@ function iterate(stream: Readable | undefined): AsyncIterator<Uint8Array> {
       return done;
     },
   };
-}
-
-function unreadable(error: unknown): GatewayError {
-  return settingError(`stdin cannot be read: ${readReason(error)}`, { reason: 'stdin-unreadable', cause: error });
 }
 
 /** Kinds of resources that end with the process. */

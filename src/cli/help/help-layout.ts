@@ -9,31 +9,26 @@ export function wrapText(text: string, width: number, hanging = ''): string[] {
   return wrapWords(
     text.split(/ +/).filter((word) => word !== ''),
     width,
-    { hanging, gap: ' ' },
+    { first: '', hanging },
   );
 }
 
-interface Lines {
-  /** Beginning of the first line. */
-  first?: string;
-  /** Beginning of the other lines. */
-  hanging: string;
-  /** Between two words of a line. */
-  gap: string;
-}
-
-/** Breaks words that can contain blanks. */
-function wrapWords(words: readonly string[], width: number, { first = '', hanging, gap }: Lines): string[] {
+/** Breaks words that can contain blanks. `first` begins the first line, `hanging` the others. */
+function wrapWords(
+  words: readonly string[],
+  width: number,
+  { first, hanging }: { first: string; hanging: string },
+): string[] {
   const lines: string[] = [];
   let line = first;
   let isEmpty = true;
   for (const word of words) {
-    if (!isEmpty && line.length + gap.length + word.length > width) {
+    if (!isEmpty && line.length + 1 + word.length > width) {
       lines.push(line);
       line = hanging;
       isEmpty = true;
     }
-    line += isEmpty ? word : gap + word;
+    line += isEmpty ? word : ` ${word}`;
     isEmpty = false;
   }
   return [...lines, line.trimEnd()];
@@ -55,7 +50,7 @@ function rowLines(
   const head = indent + name;
   const fits = hasRoom && head.length + 2 <= column;
   const hanging = ' '.repeat(hasRoom ? column : 2 * indent.length);
-  const lines = wrapWords(words, width, { first: fits ? head.padEnd(column) : hanging, hanging, gap: ' ' });
+  const lines = wrapWords(words, width, { first: fits ? head.padEnd(column) : hanging, hanging });
   return fits ? lines : [head, ...lines];
 }
 
@@ -69,7 +64,7 @@ export function exampleText(example: string, width: number): string[] {
   const line = remark === undefined ? command : `${command}  ${remark}`;
   if (indent.length + line.length <= width) return [indent + line];
   const above = remark === undefined ? [] : wrapText(remark, width - indent.length, '# ').map((line) => indent + line);
-  const lines = wrapWords(wordsOf(command), width - 2, { first: indent, hanging: indent + indent, gap: ' ' });
+  const lines = wrapWords(wordsOf(command), width - 2, { first: indent, hanging: indent + indent });
   return [...above, ...lines.map((line, index) => (index < lines.length - 1 ? `${line} \\` : line))];
 }
 

@@ -1,5 +1,5 @@
 import type { Document, LineCounter } from 'yaml';
-import { type GatewayError, usageError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { closest } from '../../closest.ts';
 import { parseJson, quote } from '../flags/flag.ts';
@@ -132,35 +132,18 @@ async function parseYaml(text: string, place: string): Promise<Parsed> {
   }
   try {
     const value = document.toJS({ maxAliasCount: mostAliases }) as JsonValue;
-    refuseCircle(value, place);
+    // Throws for an alias inside of what it names.
+    JSON.stringify(value);
     return { value, lineOf: (path) => lineOfNode(document, lines, path) };
   } catch (error) {
-    if (error instanceof RangeError) throw endlessYaml(place, error);
-    // The library throws this for an alias without an anchor, and for too many of them.
-    if (!(error instanceof ReferenceError)) throw error;
-    throw usageError(
-      `${place} is not valid YAML: an alias has no anchor, or there are too many`,
-      'write the value itself in place of *name',
-      error,
-    );
+    // The library throws it for an alias without an anchor, and for too many of them.
+    const isAlias = error instanceof ReferenceError;
+    if (!isAlias && !(error instanceof RangeError) && !(error instanceof TypeError)) throw error;
+    const what = isAlias
+      ? 'not valid YAML: an alias has no anchor, or there are too many'
+      : 'nested without end: an alias is inside of what it names, or the nesting is too deep';
+    throw usageError(`${place} is ${what}`, 'write the value itself in place of *name', error);
   }
-}
-
-/** Throws GatewayError usage for an alias inside the value that it names. */
-function refuseCircle(value: JsonValue, place: string): void {
-  try {
-    JSON.stringify(value);
-  } catch (error) {
-    throw endlessYaml(place, error);
-  }
-}
-
-function endlessYaml(place: string, cause: unknown): GatewayError {
-  return usageError(
-    `${place} is nested without end: an alias is inside of what it names, or the nesting is too deep`,
-    'write the value itself in place of *name',
-    cause,
-  );
 }
 
 const faults: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { GatewayError, messageOf, usageError } from '../../errors.ts';
-import { type JsonValue, parseFlat } from '../../json.ts';
+import { isObject, type JsonValue, parseFlat } from '../../json.ts';
 import { jsonFaultWords } from '../../json-position.ts';
 
 /** Checks an answer against a JSON Schema; returns its JSON. */
@@ -11,14 +11,14 @@ const mostFaults = 5;
 
 /** Compiles a JSON Schema of the user. Throws GatewayError usage if it is not valid. ajv is loaded only here. */
 export async function compileSchema(schema: JsonValue): Promise<SchemaCheck> {
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
-    throw usageError('--schema: a JSON Schema is an object', 'it begins with { and ends with }');
-  }
+  if (!isObject(schema)) throw usageError('--schema: a JSON Schema is an object', 'it begins with { and ends with }');
   // A bundled CommonJS package has only the default export.
   const { default: ajv } = await import('ajv/dist/2020.js');
   const checker = new ajv.Ajv2020({ strict: false, allErrors: true, validateFormats: false, logger: false });
   try {
-    const check = checker.compile(withoutDialect(schema));
+    // ajv fails on unknown dialects; only the keywords matter.
+    const { $schema: _, ...keywords } = schema;
+    const check = checker.compile(keywords);
     return (answer) => checkAnswer(check, answer);
   } catch (error) {
     const reason = compileFault(error, checker.errors?.[0]);
@@ -92,10 +92,4 @@ function parseAnswer(answer: string): JsonValue {
 /** Many models put JSON into a code block. */
 function withoutFence(answer: string): string {
   return /^\s*(`{3,})[a-z]*[ \t]*\r?\n([\s\S]*)\r?\n\1\s*$/i.exec(answer)?.[2] ?? answer;
-}
-
-/** ajv fails on unknown dialects; only the keywords matter. */
-function withoutDialect(schema: object): object {
-  const { $schema: _, ...rest } = schema as Record<string, unknown>;
-  return rest;
 }

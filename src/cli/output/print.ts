@@ -3,7 +3,7 @@ import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import { GatewayError } from '../../errors.ts';
 import type { StreamDelta } from '../../formats/events.ts';
 import { escapeForTerminal, jsonLine } from '../../terminal/escape.ts';
-import type { Io } from '../../terminal/io.ts';
+import type { Output } from '../../terminal/io.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { isReadByCi, wantsColor } from '../../terminal/output.ts';
 import type { Context } from '../context.ts';
@@ -23,31 +23,23 @@ export interface Payload {
   end(): Promise<void>;
 }
 
-interface PayloadOptions {
-  isMarkdown: boolean;
-  /** Called before each output. */
-  onOutput?: () => void;
-}
-
-/** Starts the payload of one answer. Markdown is formatted if stdout is a terminal that can show it. */
-export async function startPayload(context: Context, { isMarkdown, onOutput }: PayloadOptions): Promise<Payload> {
-  return isMarkdown && canFormat(context) ? formattedPayload(context, onOutput) : plainPayload(context.io, onOutput);
-}
-
-/** GitHub's runner reads lines, even if it provides a terminal. */
-function canFormat(context: Context): boolean {
+/**
+ * Starts the payload of one answer. Markdown is formatted if stdout is a terminal that can show it (GitHub's runner reads lines,
+ * even if it provides one). `onOutput` is called before each output.
+ */
+export async function startPayload(
+  context: Context,
+  { isMarkdown, onOutput }: { isMarkdown: boolean; onOutput?: () => void },
+): Promise<Payload> {
   const { stdout, env } = context.io;
-  return stdout.isTTY && env['TERM'] !== 'dumb' && !isPrintedAtEnd(context) && !isReadByCi(env, stdout);
-}
-
-async function formattedPayload({ io, root }: Context, onOutput: PayloadOptions['onOutput']): Promise<Payload> {
+  if (!isMarkdown || !stdout.isTTY || env['TERM'] === 'dumb' || isPrintedAtEnd(context) || isReadByCi(env, stdout))
+    return plainPayload(stdout, onOutput);
   const { startMarkdown } = await import('../../terminal/markdown-stream.ts');
-  const { stdout, env } = io;
-  const colored = wantsColor({ env, isTTY: true, color: root.color });
+  const colored = wantsColor({ env, isTTY: true, color: context.root.color });
   return { ...startMarkdown({ stdout, colored, onOutput }), isFormatted: true };
 }
 
-function plainPayload({ stdout }: Pick<Io, 'stdout'>, onOutput: PayloadOptions['onOutput']): Payload {
+function plainPayload(stdout: Output, onOutput?: () => void): Payload {
   let last = '';
   return {
     isFormatted: false,
@@ -170,11 +162,14 @@ interface CodeFlags {
   dryRun?: boolean | undefined;
 }
 
-/** Writes the code or the text of a complete answer to the place that `--code` or `-o` says. */
-type WriteAnswer = (result: Result) => Promise<void>;
-
-/** Notes what stdout gets instead of the answer, and checks the file of `-o`. Throws GatewayError usage. */
-export async function prepareCodeOutput(flags: CodeFlags, context: Context): Promise<WriteAnswer> {
+/**
+ * Notes what stdout gets instead of the answer, and checks the file of `-o`. Returns what writes the code or the text of a complete
+ * answer to the place that `--code` or `-o` says. Throws GatewayError usage.
+ */
+export async function prepareCodeOutput(
+  flags: CodeFlags,
+  context: Context,
+): Promise<(result: Result) => Promise<void>> {
   const { field, code, force = false, dryRun } = flags;
   const { cwd } = context.io;
   const output = await answerFile(flags, cwd);
@@ -185,8 +180,9 @@ export async function prepareCodeOutput(flags: CodeFlags, context: Context): Pro
   }
   if (!code && output === undefined) return async () => undefined;
   return async (result) => {
-    const text = code ? await codeOf(result) : answerTexts(result).map(withLineEnd).join('---\n');
-    if (output === undefined) return printCode(text, context);
+    const texts = answerTexts(result).map((text) => (text.endsWith('\n') ? text : `${text}\n`));
+    const text = code ? await codeOf(result) : texts.join('---\n');
+    if (output === undefined) return plainPayload(context.io.stdout).write(text);
     const { writeNewFile } = await import('../../files/new-file.ts');
     await writeNewFile(output, (append) => append(text), { cwd, force });
     await context.ui.note(`${code ? 'code' : 'answer'} saved: ${output}`);
@@ -223,14 +219,4 @@ async function codeOf({ text }: Result): Promise<string> {
     sent: 'yes',
     retryable: false,
   });
-}
-
-function withLineEnd(text: string): string {
-  return text.endsWith('\n') ? text : `${text}\n`;
-}
-
-async function printCode(code: string, context: Context): Promise<void> {
-  const payload = await startPayload(context, { isMarkdown: false });
-  await payload.write(code);
-  await payload.end();
 }

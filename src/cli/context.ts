@@ -91,6 +91,8 @@ interface Selection {
 export interface Lost {
   failure?: GatewayError | undefined;
   images: ResultImage[];
+  /** `-o` of images none of which was written. */
+  place?: string | undefined;
   /** The text was not printed. */
   text: boolean;
   /** The body of `--raw`. */
@@ -107,6 +109,8 @@ export interface OwnDocument {
 export interface Report {
   /** `image gen` */
   command: string;
+  /** The id of the job of a batch. */
+  job?: string;
   result?: Result | undefined;
   /** The costs of its requests, if prices are set. */
   meter?: Meter | undefined;
@@ -118,7 +122,7 @@ export interface Report {
   warnings: string[];
   /** The answer as JSON, if `--schema` checked it. */
   answer?: JsonValue | undefined;
-  selected?: Selection;
+  selected?: Selection | undefined;
   /** Number of requests that were sent. */
   attempts: number;
   /** `--tag`. */

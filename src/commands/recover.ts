@@ -4,10 +4,13 @@ import type { Command } from 'commander';
 import { emptyResult } from '../client/folded.ts';
 import type { Result, ResultCandidate } from '../client/result.ts';
 import { verdictOf } from '../client/verdict.ts';
+import { localTime } from '../clock.ts';
 import { usageError } from '../errors.ts';
 import type { StoredBlob } from '../images/types.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { readRecovery } from '../recovery/recovery-file.ts';
+import { asColumn } from '../terminal/break-lines.ts';
+import { escapeLine } from '../terminal/escape.ts';
 import type { Action, Context, Report, Turn } from '../cli/context.ts';
 import { addFlags, setExamples } from '../cli/flags/flag.ts';
 import { answerFileFlags } from '../cli/flags/format.ts';
@@ -23,10 +26,13 @@ interface Flags {
   force?: true;
 }
 
-/** `recover <file>`: writes out a paid reply that could not be written. Sends nothing. */
+/** `recover [file]`: writes out a paid reply that could not be written, or lists the recovery files. Sends nothing. */
 export function recoverCommand(command: Command): Action {
-  command.argument('[file]', 'the recovery file that stderr named').usage('<file> [flags]');
+  command
+    .argument('[file]', 'the file that error.recovery and stderr name; without it, the recovery files are listed')
+    .usage('[file] [flags]');
   setExamples(command, [
+    'gateway-cli recover',
     'gateway-cli recover ~/.local/state/gateway-cli/recovered/gateway-cli-….json',
     'gateway-cli recover kept.json -o cat.png',
     'gateway-cli recover kept.json -o answer.txt',
@@ -40,11 +46,13 @@ export function recoverCommand(command: Command): Action {
   return (context, words, flags) => runRecover(words, flags as Flags, context);
 }
 
-async function runRecover([file, ...more]: readonly string[], flags: Flags, context: Context): Promise<void> {
-  if (file === undefined || more.length > 0) {
-    const { recoverCommands } = await import('../cli/run/recovery.ts');
-    throw usageError('recover takes one file', await recoverCommands());
-  }
+async function runRecover([file]: readonly string[], flags: Flags, context: Context): Promise<void> {
+  if (file === undefined && flags.output === undefined) return runList(context);
+  if (file === undefined)
+    throw usageError(
+      '-o is the place of a reply, and no recovery file is named',
+      'to list the recovery files: gateway-cli recover',
+    );
   const { io, report } = context;
   const path = resolve(io.cwd, file);
   // The reply is in this file: if it cannot be written again, no second copy is made.
@@ -53,12 +61,15 @@ async function runRecover([file, ...more]: readonly string[], flags: Flags, cont
   const writeText = await prepareCodeOutput({ output, force }, context);
   const place = output === '-' ? { output } : await imagesOfText({ output }, context);
   const isText = report.selected?.file !== undefined;
-  const images = await planImages(
-    { ...place, force, maxImages: Infinity, prompt: '', model: 'recovered', imagesAreExtra: isText },
-    context,
-  );
-  const store = await images.openStore();
-  const saved = await readRecovery(readChunks(path, file), store);
+  const wanted = { force, maxImages: Infinity, prompt: '', model: 'recovered' };
+  let images = await planImages({ ...wanted, ...place, imagesAreExtra: isText }, context);
+  const saved = await readRecovery(readChunks(path, file), images.openStore());
+  const isImages = !saved.printsText && saved.body === undefined && saved.images.length > 0;
+  if (isText && isImages) {
+    // No text has the name of -o: it is that of the images, as at `image gen`.
+    images = await planImages({ ...wanted, output }, context);
+    report.selected = undefined;
+  }
   const document = isObject(saved.document) ? saved.document : {};
   report.result = resultOf(document);
   Object.assign(report, restOf(document));
@@ -72,10 +83,21 @@ async function runRecover([file, ...more]: readonly string[], flags: Flags, cont
   );
   await warnOfCut(report.result, context);
   if (saved.body) return writeBody(saved.body, { force, context });
-  if (!saved.printsText && saved.images.length > 0) return;
+  if (isImages) return;
   if (output !== '-') await warnOfNoImage(place, context);
   await printText({ result: report.result }, { isMarkdown: false, context });
   await writeText(report.result);
+}
+
+/** The recovery files, the newest first: time, command, job of a batch, and path. */
+async function runList({ io, root, report, ui }: Context): Promise<void> {
+  const { listRecoveries } = await import('../cli/run/recovery.ts');
+  const files = await listRecoveries();
+  if (root.json) return void (report.own = { schema: 'gateway-cli/recovery-files@1', files });
+  if (files.length === 0) await ui.note('there is no recovery file');
+  const names = asColumn(files.map(({ command, job }) => [command, job].filter(Boolean).join(' ')));
+  for (const [index, { savedAt, path }] of files.entries())
+    await io.stdout.write(`${escapeLine(`${localTime(Date.parse(savedAt))}  ${names[index]}  ${path}`)}\n`);
 }
 
 /** The body of a reply to `--raw`. */

@@ -20,6 +20,8 @@ export interface SavedReply {
   savedAt: string;
   /** `image gen` */
   command: string;
+  /** The id of the job of a batch. */
+  job?: string | undefined;
   /** Whether the text was to be printed and was not. */
   printsText: boolean;
   /** The reply in the JSON document of the run. */
@@ -30,6 +32,9 @@ export interface SavedReply {
 }
 
 const schema = 'gateway-cli/recovery@1';
+
+/** What a list says of a recovery file. */
+export type RecoveryHead = Pick<SavedReply, 'command' | 'job'>;
 
 /** Bytes per write of Base64. */
 const blockBytes = 192 * 1024;
@@ -140,6 +145,17 @@ export async function readRecovery(chunks: AsyncIterable<Uint8Array>, store: Blo
     images,
     body: typeof body === 'string' ? await store.resolve(body) : undefined,
   };
+}
+
+/** Reads what `writeReply` puts first, and none of the images; nothing of a file that begins otherwise. */
+export async function readHead(path: string): Promise<RecoveryHead | undefined> {
+  const head = createReadStream(path, { encoding: 'utf8', end: pieceLength });
+  const [start = ''] = (await head.toArray().catch(() => [])) as string[];
+  const [facts] =
+    /^\{"schema":"gateway-cli\/recovery@1"(?:,"(?:savedAt|command|job)":"(?:[^"\\]|\\.)*")*/.exec(start) ?? [];
+  if (facts === undefined) return undefined;
+  const { command, job } = JSON.parse(`${facts}}`) as Partial<RecoveryHead>;
+  return { command: stringOf(command), job };
 }
 
 async function readText(chunks: AsyncIterable<Uint8Array>, store: BlobStore): Promise<string> {

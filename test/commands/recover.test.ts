@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, vi } from 'vitest';
+import { localTime } from '../../src/clock.ts';
 import { type Ran, run } from '../helpers/run.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { test, textReply } from '../helpers/with-server.ts';
@@ -15,33 +17,44 @@ beforeEach(() => {
   folder = join(state, 'gateway-cli', 'recovered');
 });
 
-/** The commands in the hint of `recover`. */
-async function named(): Promise<{ commands: string[]; stderr: string }> {
-  const { code, stdout, stderr } = await run(['recover']);
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  return { commands: [...stderr.matchAll(/^ {2}(gateway-cli recover .*)$/gm)].map(([, line = '']) => line), stderr };
-}
-
-test('without a file, recover names the saved replies, the newest first', async () => {
+test('without a file, recover lists the saved replies, the newest first', async () => {
   mkdirSync(folder, { recursive: true });
-  const names = [1, 2, 3, 4, 5].map((day) => `gateway-cli-2026110${day}T120000-0000000${day}.json`);
+  const names = [1, 2, 3].map((day) => `gateway-cli-2026110${day}T120000-0000000${day}.json`);
   for (const name of names) writeFileSync(join(folder, name), '{}');
+  const first = { savedAt: '2026-11-01T12:00:00.000Z', command: 'image gen', job: 'a "b" ö' };
+  const saved = { schema: 'gateway-cli/recovery@1', ...first, printsText: false, document: [], images: [] };
+  writeFileSync(join(folder, names[0] as string), JSON.stringify(saved));
   writeFileSync(join(folder, 'mine.json'), '{}');
   const other = join(temp, 'gateway-cli-20261103T235959-00000000.json');
   writeFileSync(other, '{}');
-  const { commands, stderr } = await named();
-  const [first = '', second = '', third = '', fourth = '', fifth = ''] = names.map((name) => join(folder, name));
-  expect(commands).toEqual([fifth, fourth, other, third, second].map((path) => `gateway-cli recover ${path}`));
-  expect(stderr).not.toContain(first);
-  expect(stderr).toContain('\n  and 1 more\n');
+  const ran = await run(['recover', '--json']);
+  expect(JSON.parse(ran.stdout)).toEqual({
+    schema: 'gateway-cli/recovery-files@1',
+    ok: true,
+    exitCode: 0,
+    files: [
+      { path: other, savedAt: '2026-11-03T23:59:59.000Z' },
+      { path: join(folder, names[2] as string), savedAt: '2026-11-03T12:00:00.000Z' },
+      { path: join(folder, names[1] as string), savedAt: '2026-11-02T12:00:00.000Z' },
+      { path: join(folder, names[0] as string), ...first },
+    ],
+  });
+  const { code, stdout } = await run(['recover']);
+  expect({ code, last: stdout.trimEnd().split('\n').at(-1) }).toEqual({
+    code: 0,
+    last: `${localTime(Date.parse(first.savedAt))}  image gen a "b" ö  ${join(folder, names[0] as string)}`,
+  });
 });
 
-test('without a saved reply, recover says which exit code names one', async () => {
-  const { commands, stderr } = await named();
-  expect(commands).toEqual([]);
-  expect(stderr).toContain(
-    'there is no recovery file; with exit code 12, stderr names one: gateway-cli recover <file>',
-  );
+test('without a saved reply, the list is empty', async () => {
+  expect(await run(['recover'])).toMatchObject({ code: 0, stdout: '', stderr: 'there is no recovery file\n' });
+  expect(JSON.parse((await run(['recover', '--json'])).stdout)).toMatchObject({ files: [] });
+});
+
+test('-o without a file is a mistake that says how to list the files', async () => {
+  const ran = await run(['recover', '-o', 'a.txt']);
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain('to list the recovery files: gateway-cli recover\n');
 });
 
 test('the document has the answer that fitted the schema, the calls of tools and the tags again', async () => {
@@ -107,6 +120,22 @@ describe('-o', () => {
     const ran = await cli(['recover', file, '-o', 'dot.png']);
     expect(ran).toMatchObject({ code: 0, stdout: 'half an ans\n' });
     expect(ran.stderr).toContain('no image came; text goes to stdout: > dot.png');
+  });
+
+  test('is the place of images without a text, as at `image gen`', async ({ cli }) => {
+    const cwd = scratchFolder();
+    const blob = Buffer.from('89504e470d0a1a0a0000000d4948445200000010000000100806000000', 'hex');
+    const sha256 = createHash('sha256').update(blob).digest('hex');
+    const image = { candidate: 0, bytes: blob.length, sha256, data: blob.toString('base64') };
+    const kept = { schema: 'gateway-cli/recovery@1', command: 'image gen', printsText: false, document: ['{}'] };
+    writeFileSync(join(cwd, 'kept.json'), JSON.stringify({ ...kept, images: [image] }));
+    const recover = (name: string) => cli(['recover', 'kept.json', '-o', name], { cwd });
+    const renamed = 'gateway-cli: warning: cat.txt would hold png data, so the file is ';
+    expect(await recover('cat.txt')).toMatchObject({ code: 0, stdout: 'cat.png\n', stderr: `${renamed}cat.png\n` });
+    expect(await recover('cat.txt')).toMatchObject({ code: 0, stdout: 'cat-2.png\n', stderr: `${renamed}cat-2.png\n` });
+    expect(await recover('cat.png')).toMatchObject({ code: 2, stdout: '' });
+    writeFileSync(join(cwd, 'cat.txt'), 'mine');
+    expect(await recover('cat.txt')).toMatchObject({ code: 2, stdout: '' });
   });
 
   test('names the file of an unchanged body', async ({ cli }) => {

@@ -205,6 +205,9 @@ test('a name that is taken while the request runs is exit 12, and the picture is
   expect(ran).toMatchObject({ code: 12, stdout: '' });
   expect(readFileSync(join(cwd, 'cat.png'), 'utf8')).toBe('somebody else');
   const file = recoverCommand(ran.stderr);
+  expect(ran.stderr).toContain(
+    `when that place can be written, or to another: gateway-cli recover ${file} -o cat.png\n`,
+  );
   expect(await bash(`$CLI recover ${file} -o cat.png`, server, { cwd })).toMatchObject({ code: 2, stdout: '' });
   expect(await bash(`$CLI recover ${file} -f -o cat.png`, server, { cwd })).toMatchObject({
     code: 0,
@@ -214,7 +217,7 @@ test('a name that is taken while the request runs is exit 12, and the picture is
 });
 
 test.each([
-  ['nothing', '', 'recover takes one file'],
+  ['nothing', '-o cat.png', '-o is the place of a reply, and no recovery file is named'],
   ['a file that is not there', 'nope.json', 'there is no such file'],
   ['a folder', '.', 'it is a folder'],
   ['some other JSON', 'other.json', 'it is not a recovery file'],

@@ -172,6 +172,7 @@ async function sendJob(attempt: JobAttempt, deadline: Deadline, sending: Sending
   const batch = sending.batch.context;
   const context = checked.own.output;
   const { report } = context;
+  report.job = job.id;
   if (Object.keys(checked.settings.prices).length > 0) report.meter = createMeter(checked.settings);
   const failure = attempt.inputFailure ?? (await thrownBy(() => readAnswer(attempt, deadline, sending)));
   report.attempts = attempt.attempts;

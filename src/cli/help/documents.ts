@@ -33,7 +33,7 @@ const documents: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'recordings list': { recordings: recording.map((key) => `recordings[].${key}`).join(' ') },
   'recordings show': { recording: `${recording.join(' ')} request reply.status reply.headers.* reply.body` },
   'recordings prune': { recordings: 'removed[] bytes dryRun' },
-  recover: { result },
+  recover: { result, 'recovery-files': 'files[].path files[].savedAt files[].command files[].job' },
   serve: { serve: 'url port apiKey env.* unset[]' },
   'config init': { config: `${config} exists` },
   'config path': { config: `${config} exists` },

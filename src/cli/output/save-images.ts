@@ -52,8 +52,8 @@ export async function planSaving(wanted: ImagePlan, context: Context): Promise<I
     async save(images, reply, endOf) {
       for (const [index, image] of images.entries()) {
         const rest = images.slice(index);
-        const end = index < most ? endBefore(rest, endOf, context) : tooMany(images.length, most);
-        if (end) return addLost(rest, end, context);
+        const end = index < most ? endBefore(rest, endOf, saving) : tooMany(images.length, most);
+        if (end) return addLost(rest, end, saving);
         await saveOrAddLost(image, reply, saving);
       }
     },
@@ -109,31 +109,34 @@ function tooMany(found: number, most: number): GatewayError {
 }
 
 /** Leaves images for the recovery file. */
-function addLost(images: readonly ResultImage[], end: GatewayError, { report: { lost } }: Context): void {
+function addLost(images: readonly ResultImage[], end: GatewayError, { context, plan, written }: SaveState): void {
+  const { lost } = context.report;
   lost.failure ??= end;
   lost.images.push(...images);
+  // A name that the first image has is taken.
+  if (plan.kind !== 'name' || written === 0) lost.place ??= plan.output;
 }
 
 /** The end that `endOf` returns. A signal ends the command; the images that are left were paid for, too. */
-function endBefore(rest: readonly ResultImage[], endOf: EndOf, context: Context): GatewayError | undefined {
+function endBefore(rest: readonly ResultImage[], endOf: EndOf, saving: SaveState): GatewayError | undefined {
   try {
     return endOf();
   } catch (reason) {
     const end = new GatewayError('not-written', 'ended before all images were written', { cause: reason, sent: 'yes' });
-    addLost(rest, end, context);
+    addLost(rest, end, saving);
     throw reason;
   }
 }
 
 /** An image that cannot be written is left for the recovery file, and the others are still saved. */
 async function saveOrAddLost(image: ResultImage, reply: ReplyFacts, saving: SaveState): Promise<void> {
-  const { written, context } = saving;
+  const { written } = saving;
   try {
     if (isPicture(image)) await saveImage(image, reply, saving);
     else await saveFile(image, saving);
   } catch (error) {
     if (!(error instanceof GatewayError) || error.class !== 'not-written') throw error;
-    addLost(saving.written === written ? [image] : [], error, context);
+    addLost(saving.written === written ? [image] : [], error, saving);
     return;
   }
   // The heads of hundreds of images would fill the memory.

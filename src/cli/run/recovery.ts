@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import { blobsOf } from '../../client/picture-store.ts';
 import { type ErrorClass, failureOfThrown, GatewayError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
-import { keepTempFiles, type SavedReply, writeRecovery } from '../../recovery/recovery-file.ts';
+import {
+  keepTempFiles,
+  readHead,
+  type RecoveryHead,
+  type SavedReply,
+  writeRecovery,
+} from '../../recovery/recovery-file.ts';
 import type { Redaction } from '../../settings/redact.ts';
 import { userFolders } from '../../settings/config-file.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -27,7 +33,9 @@ interface RecoveryInput {
  */
 export async function saveForRecovery(failure: GatewayError, input: RecoveryInput): Promise<GatewayError> {
   if (!hasReply(input.report)) return failure;
-  const hint = await save(input).catch((error: unknown) => `the reply could not be kept: ${writeReason(error)}`);
+  const hint = await save(input, failure).catch(
+    (error: unknown) => `the reply could not be kept: ${writeReason(error)}`,
+  );
   const hints = [hint, hintOf(failure)].filter((line) => line !== undefined);
   return failure.but({ hint: hints.join('\n'), sent: 'yes', retryable: false });
 }
@@ -75,15 +83,15 @@ function hasReply({ kept, result, attempts, lost }: Report): boolean {
   );
 }
 
-async function save({ report, io, redaction }: RecoveryInput): Promise<string> {
-  if (report.kept !== undefined) return recoverHint(report.kept, report);
+async function save({ report, io, redaction }: RecoveryInput, failure: GatewayError): Promise<string> {
+  if (report.kept !== undefined) return recoverHint(report.kept, report, failure);
   if (areImagesWritten(report))
     return `the pictures are written: ${report.images.map(({ path }) => shellWord(path)).join(' ')}`;
   const reply = savedReply({ report, io, redaction });
   const id = `gateway-cli-${reply.savedAt.slice(0, 19).replaceAll(/[-:]/g, '')}-${randomBytes(4).toString('hex')}`;
   try {
     report.kept = await writeRecovery(reply, { folders: await recoveryFolders(), id });
-    return recoverHint(report.kept, report);
+    return recoverHint(report.kept, report, failure);
   } catch (error) {
     const files = await keepTempFiles(reply, id);
     if (files.length === 0) throw error;
@@ -96,10 +104,13 @@ function areImagesWritten({ lost, images }: Report): boolean {
   return !lost.text && lost.images.length === 0 && lost.body === undefined && images.some(({ path }) => path !== '-');
 }
 
-/** The file that the text was to go to is named again; that of `--code` would get the whole answer. */
-function recoverHint(path: string, { selected }: Report): string {
-  const output = selected?.file === undefined || selected.code ? '' : ` -o ${shellWord(selected.file)}`;
-  return `the reply is kept; write it out: gateway-cli recover ${shellWord(path)}${output}`;
+/** The place that the reply was to go to is named again; the file of `--code` would get the whole answer, and the folder of a job is not the user's. */
+function recoverHint(path: string, { selected, lost, job }: Report, failure?: GatewayError): string {
+  const place = selected?.file ?? (job === undefined ? lost.place : undefined);
+  const command = `gateway-cli recover ${shellWord(path)}`;
+  if (place === undefined || selected?.code) return `the reply is kept; write it out: ${command}`;
+  const when = failure?.class === 'not-written' ? ' when that place can be written, or to another' : '';
+  return `the reply is kept; write it out${when}: ${command} -o ${shellWord(place)}`;
 }
 
 function savedReply({ report, io, redaction }: RecoveryInput): SavedReply {
@@ -107,6 +118,7 @@ function savedReply({ report, io, redaction }: RecoveryInput): SavedReply {
   return {
     savedAt: new Date(io.now()).toISOString(),
     command: report.command,
+    job: report.job,
     printsText: lost.text,
     document: resultDocument(report, { error: undefined, durationMs: 0, redaction }),
     images: lost.images.map(({ declaredType, candidate, blob }) => ({ declaredType, candidate, blob })),
@@ -123,21 +135,23 @@ async function recoveryFolders(): Promise<string[]> {
   return [...state, tmpdir()];
 }
 
-/** How many recovery files the hint names. */
-const namedFiles = 5;
+/** A recovery file of the list. */
+interface Recovery extends Partial<RecoveryHead> {
+  path: string;
+  /** ISO time. */
+  savedAt: string;
+}
 
-/** The commands that write out the saved replies, the newest first; without any, an example. */
-export async function recoverCommands(): Promise<string> {
+/** The readable recovery files, the newest first. */
+export async function listRecoveries(): Promise<Recovery[]> {
   // The names sort by time.
   const files = (await recoveryFiles()).sort((a, b) => (a.name < b.name ? 1 : -1));
-  if (files.length === 0)
-    return 'there is no recovery file; with exit code 12, stderr names one: gateway-cli recover <file>';
-  const more = files.length - namedFiles;
-  return [
-    'these are kept, the newest first:',
-    ...files.slice(0, namedFiles).map(({ folder, name }) => `gateway-cli recover ${shellWord(join(folder, name))}`),
-    ...(more > 0 ? [`and ${more} more`] : []),
-  ].join('\n');
+  return Promise.all(
+    files.map(async ({ folder, name }) => {
+      const path = join(folder, name);
+      return { path, savedAt: new Date(savedAt(name)).toISOString(), ...(await readHead(path)) };
+    }),
+  );
 }
 
 /** Whether any command saved a reply since a time (ms since 1970). */

@@ -31,7 +31,7 @@ test.each([
 });
 
 test.each([
-  ['recover', true],
+  ['recover', false],
   ['batch', false],
   ['batch status', true],
   ['text', false],

@@ -70,8 +70,9 @@ export function createApp(options: AppOptions = {}): App {
 /** One exchange. It never throws: a failing handler must not stop the server. */
 async function serve(request: IncomingMessage, response: ServerResponse, settings: Settings): Promise<void> {
   const started = settings.elapsed();
-  const target = settings.specOnly ? (request.url ?? '') : withVersion(request.url ?? '');
-  const { path, query } = splitTarget(target);
+  const [asked = '', ...afterPath] = (request.url ?? '').split('?');
+  const path = settings.specOnly ? asked : withVersion(asked);
+  const query = new URLSearchParams(afterPath.join('?'));
   const format = formatOf(path, request.headers, settings);
   const requestId = `req_${randomUUID().replaceAll('-', '')}`;
   const caller = watchCaller(response);
@@ -82,7 +83,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
     failure = caller.isGone ? callerLeft : (failure ?? problem.message);
     return problemReply(problem, format, requestId);
   };
-  const incoming = { request, response, target, path, query, format, left: caller.left, settings };
+  const incoming = { request, response, path, query, format, left: caller.left, settings };
   const reply = await respond(incoming).catch(explain);
   if (format.idHeader) reply.headers = { [format.idHeader]: requestId, ...reply.headers };
   reply.headers = { ...reply.headers, ...corsHeaders(request, settings.origins ?? []) };
@@ -131,7 +132,6 @@ function noteOf({ ending = 'end', note }: Reply, failure: string | undefined, is
 interface IncomingRequest {
   request: IncomingMessage;
   response: ServerResponse;
-  target: string;
   path: string;
   query: URLSearchParams;
   format: Format;
@@ -151,7 +151,7 @@ async function respond(incoming: IncomingRequest): Promise<Reply> {
 
 /** Checks key, version header, content type and declared length, in this order. Throws Problem. */
 function admit(
-  { request, response, target, query, format, left, settings }: IncomingRequest,
+  { request, response, path, query, format, left, settings }: IncomingRequest,
   { route, model }: { route: Route | undefined; model: string | undefined },
 ): GatewayRequest {
   const { headers } = request;
@@ -166,7 +166,7 @@ function admit(
     format,
     method: request.method ?? '',
     model,
-    target,
+    path,
     query,
     headers,
     ...caller,
@@ -185,12 +185,6 @@ function checkOwnCaller(
   const keyForm = checkKey(shown, settings);
   const hasVersion = shown.format.hasVersion && (route?.handle ?? route?.batch);
   return { keyForm, version: hasVersion ? checkVersion(shown.headers, settings) : undefined };
-}
-
-function splitTarget(target: string): { path: string; query: URLSearchParams } {
-  const mark = target.indexOf('?');
-  if (mark === -1) return { path: target, query: new URLSearchParams() };
-  return { path: target.slice(0, mark), query: new URLSearchParams(target.slice(mark + 1)) };
 }
 
 /** A gateway inside this process, for the length of one command. */

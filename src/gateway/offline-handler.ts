@@ -108,8 +108,7 @@ function createCounter(): (id: string) => number {
   };
 }
 
-function idOf({ target }: GatewayRequest, bytes: Buffer | string): string {
-  const path = target.split('?')[0] ?? '';
+function idOf({ path }: GatewayRequest, bytes: Buffer | string): string {
   return createHash('sha256').update(path).update('\n').update(bytes).digest('hex').slice(0, 24);
 }
 
@@ -134,7 +133,7 @@ function plainStep(step: string | number): string {
 
 /** `GET /v1beta/models` and `GET /v1/models`, or one model of them. Throws Problem 404. */
 function answerModels(
-  { format: pathFormat, keyForm, model: asked, query, target }: GatewayRequest,
+  { format: pathFormat, keyForm, model: asked, query, path }: GatewayRequest,
   rules: ServiceRules | undefined,
 ): Reply {
   // `/v1/models` is a path of all formats: the caller's key says which it speaks.
@@ -146,7 +145,7 @@ function answerModels(
   const found = offered.find(({ id }) => id === asked) ?? vendors;
   if (found) return json(format.describeModel(found));
   const shown = asked.slice(0, 100);
-  if (rules) throw rules.unknownModel(shown, target);
+  if (rules) throw rules.unknownModel(shown, path);
   throw format.unknownModel(
     shown,
     namesOfModels((model) => format.offers(model)),

@@ -73,9 +73,7 @@ function findModel(
   if (asked === undefined || fault || isServed(asked, operation)) return { asked, fault };
   if (script?.anyModel || (fallback && isVendorModel(asked, rules))) return { asked, fault };
   const shown = asked.slice(0, 100);
-  throw (
-    rules?.unknownModel(shown, request.target) ?? request.format.unknownModel(shown, namesOfModels(operation.serves))
-  );
+  throw rules?.unknownModel(shown, request.path) ?? request.format.unknownModel(shown, namesOfModels(operation.serves));
 }
 
 function isServed(asked: string, operation: Operation): boolean {

@@ -102,18 +102,16 @@ export interface RouteRules {
 
 /** The format whose error shape a path gets, also where it is not found: that of the service, if one is imitated. */
 export function formatOf(path: string, headers: IncomingHttpHeaders, { rules }: RouteRules): Format {
-  const found = formats.find((format) => (rules ? format.name === rules.format : format.claims(path, headers)));
-  if (!found) throw new Error(`no format claims ${path}`);
-  return found;
+  return formats.find(({ name, claims }) => (rules ? name === rules.format : claims(path, headers))) ?? contentFormat;
 }
 
 /** Some clients take a base URL for the part before `/messages` or `/chat/completions`, others for the part before `/v1`. */
-export function withVersion(target: string): string {
+export function withVersion(path: string): string {
   const isBare =
-    /^\/(?:messages|chat\/completions|images\/(?:generations|edits)|files|batches|models(?:\/[^/:?]+)?)(?:[/?]|$)/.test(
-      target,
+    /^\/(?:messages|chat\/completions|images\/(?:generations|edits)|files|batches|models(?:\/[^/:]+)?)(?:\/|$)/.test(
+      path,
     );
-  return isBare ? `/v1${target}` : target;
+  return isBare ? `/v1${path}` : path;
 }
 
 /** Finds the route of a request. Throws Problem 404 or 405. */

@@ -30,7 +30,7 @@ export interface ServiceRules {
   wrongKey: () => Problem;
   wrongToken: () => Problem;
   notFound: (path: string, method: string) => Problem;
-  unknownModel: (model: string, target: string) => Problem;
+  unknownModel: (model: string, path: string) => Problem;
 }
 
 const invalidKey = 'API key not valid. Please pass a valid API key.';
@@ -83,8 +83,8 @@ export const serviceRules: Readonly<Record<ImitatedService, ServiceRules>> = {
         },
       ),
     notFound: (path) => new Problem(404, `nothing is served at ${path.slice(0, 200)}`, { page: googlePage }),
-    unknownModel(model, target) {
-      const [, version = 'v1beta', method = 'generateContent'] = /^\/(v1(?:beta)?)\/[^:?]*:?(\w+)?/.exec(target) ?? [];
+    unknownModel(model, path) {
+      const [, version = 'v1beta', method = 'generateContent'] = /^\/(v1(?:beta)?)\/[^:]*:?(\w+)?/.exec(path) ?? [];
       return new Problem(
         404,
         `models/${model} is not found for API version ${version}, or is not supported for ${method}. Call ListModels to see the list of available models and their supported methods.`,

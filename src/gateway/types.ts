@@ -29,8 +29,8 @@ export interface GatewayRequest extends CallerForm {
   method: string;
   /** The path's model, or the id of its batch or file; undefined where the path names none. */
   model: string | undefined;
-  /** Path with query, as it came. */
-  target: string;
+  /** As it came. */
+  path: string;
   query: URLSearchParams;
   headers: IncomingHttpHeaders;
   /** The body as it comes, to be passed on; either this or `readBody` is used. */

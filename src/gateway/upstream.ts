@@ -26,8 +26,7 @@ interface UpstreamPayment {
 /** Where requests are passed on to. */
 export interface UpstreamOptions {
   exchange: Exchange;
-  /** `path` begins with a slash and has no query. */
-  address: (request: GatewayRequest, path: string) => UpstreamAddress;
+  address: (request: GatewayRequest) => UpstreamAddress;
   /** Lower-case names of headers that are meant for this gateway, beside the usual ones: they never go on. */
   localHeaders?: readonly string[] | undefined;
   /** How long the head of a reply is waited for, ms (default 10 min). */
@@ -76,7 +75,7 @@ export function createReplayHandler(exchangeAt: (base: URL) => Exchange): Handle
   const base = new URL('http://127.0.0.1');
   return createUpstreamHandler({
     exchange: exchangeAt(base),
-    address: (_request, path) => ({ url: new URL(path, base), headers: {} }),
+    address: ({ path }) => ({ url: new URL(path, base), headers: {} }),
     usageStatus: 404,
     wholeBodies: true,
   });
@@ -102,9 +101,8 @@ function requestTo(
   body: HttpRequest['body'],
   { address, localHeaders = [] }: UpstreamOptions,
 ): HttpRequest {
-  const [path = '', ...query] = asked.target.split('?');
-  const { url, headers, ownHeaders } = address(asked, path);
-  const parameters = new URLSearchParams(query.join('?'));
+  const { url, headers, ownHeaders } = address(asked);
+  const parameters = new URLSearchParams(asked.query);
   parameters.delete('key');
   return {
     method: asked.method,

@@ -83,10 +83,9 @@ function scriptedHandler(script: ModelScript, records: WeakMap<GatewayRequest, R
   });
 }
 
-function recordOf({ method, target, headers, model }: GatewayRequest, bytes: Buffer): Received {
+function recordOf({ method, path, headers, model }: GatewayRequest, bytes: Buffer): Received {
   const body = parsed(bytes.toString('utf8'));
   const named = isObject(body) && typeof body['model'] === 'string' ? body['model'] : undefined;
-  const path = target.split('?')[0] ?? '';
   return { method, path, headers, body, prompt: undefined, model: model ?? named, answered: false };
 }
 

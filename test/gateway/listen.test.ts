@@ -162,9 +162,9 @@ describe('a handler of another kind', () => {
       json: { error: { code: 500, status: 'INTERNAL' } },
     });
     await gateway.close();
-    const echo: Handler = async ({ body, format, model, keyForm, target }) => ({
+    const echo: Handler = async ({ body, format, model, keyForm, path, query }) => ({
       status: 200,
-      headers: { 'x-request': JSON.stringify({ format: format.name, model, keyForm, target }) },
+      headers: { 'x-request': JSON.stringify({ format: format.name, model, keyForm, path, query: String(query) }) },
       body,
     });
     const passing = await startGateway({ handler: echo });
@@ -174,7 +174,8 @@ describe('a handler of another kind', () => {
       format: 'content',
       model: 'local-text',
       keyForm: 'bearer',
-      target: `${textPath}?a=b`,
+      path: textPath,
+      query: 'a=b',
     });
     await passing.close();
   });

@@ -34,7 +34,7 @@ export const test = base.extend<{
     const log: LogEntry[] = [];
     const handler = createUpstreamHandler({
       exchange: transport.exchange,
-      address: (_call, path) => ({ url: new URL(`/prefix${path}`, server.url), headers: { 'x-api-key': upstreamKey } }),
+      address: ({ path }) => ({ url: new URL(`/prefix${path}`, server.url), headers: { 'x-api-key': upstreamKey } }),
       ...options,
     });
     const { url, port, close } = await listen(createApp({ key, handler, log: (entry) => void log.push(entry) }));

@@ -25,7 +25,7 @@ describe.skipIf(!isInstalled())(
       const handler = createUpstreamHandler({
         exchange: transport.exchange,
         localHeaders: ['anthropic-version'],
-        address: ({ format, headers }, path) => ({
+        address: ({ format, headers, path }) => ({
           url: new URL(path, direct.url),
           headers: {
             authorization: `Bearer ${key}`,

@@ -93,8 +93,8 @@ async function paidRequest(
   bytes: Buffer,
   { setting }: OpenBudget,
 ): Promise<PaidRequest | undefined> {
-  const { method, target } = asked;
-  const { pathname } = new URL(target, 'http://localhost');
+  const { method, path } = asked;
+  const { pathname } = new URL(path, 'http://localhost');
   if (freeMethods.has(method) || freePaths.test(pathname)) return undefined;
   const uncounted = (why: string): Problem => notPaid(`${why} cannot be counted in the budget ${setting.place}`);
   const format = formatOfPath(pathname);

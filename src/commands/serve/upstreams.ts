@@ -222,9 +222,9 @@ function upstreamHandler(exchanges: Exchanges, upstream: Upstream, parts: Upstre
     timeoutMs: survey.text.timeoutMs.value,
     wholeBodies,
     pay: pays?.of(survey.text),
-    address(request, path) {
+    address(request) {
       const use = useOf(request);
-      const { url } = addressPost(target, { path, use, body: {} });
+      const { url } = addressPost(target, { path: request.path, use, body: {} });
       const headers = { ...target.headers, ...keyHeaders(target, use) };
       // The version that the caller speaks, under the name that upstream knows.
       const spoken = versionNames.map((name) => request.headers[name]).find((value) => typeof value === 'string');

@@ -27,7 +27,7 @@ export interface OpenedLine {
   problem?: Problem | undefined;
   body: JsonObject;
   /** The path that answers such a request alone, and the model in it. */
-  target: string;
+  path: string;
   model?: string | undefined;
   handle: BodyHandler;
 }
@@ -165,7 +165,7 @@ async function* swapped(lines: AsyncIterable<string>): AsyncGenerator<string> {
 }
 
 async function resultOf(
-  { problem, handle, target, model, body }: OpenedLine,
+  { problem, handle, path, model, body }: OpenedLine,
   { batch, job, index, answer }: { batch: Batch; job: BatchJob; index: number; answer: AnswerLine },
 ): Promise<LineResult> {
   const { fault, stop } = batch;
@@ -176,7 +176,7 @@ async function resultOf(
   try {
     if (problem) throw problem;
     if (fault.failsEverySecond && index % 2 === 1) throw new Problem(500, 'An internal error has occurred.');
-    const request = { ...job.request, target, model, query: new URLSearchParams(), left: stop, route: undefined };
+    const request = { ...job.request, path, model, query: new URLSearchParams(), left: stop, route: undefined };
     return { end: 'succeeded', status: 200, body: wholeBody(await answer(request, handle, body)) };
   } catch (error) {
     if (stop.signal.aborted) return { ...unsent, end: 'canceled' };

@@ -201,7 +201,7 @@ function open(line: string, endpoint: string): OpenedLine {
     label: { custom_id: textAt(json, 'custom_id') ?? '' },
     problem: refused === undefined ? undefined : badParameter('stream', 'unsupported_value', refused),
     body,
-    target: endpoint,
+    path: endpoint,
     handle: handlers[endpoint] ?? answer(completionsOperation),
   };
 }

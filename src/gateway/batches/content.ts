@@ -110,7 +110,7 @@ async function fileJob(fileName: string, batches: Batches, shared: SharedJob): P
 
 /** A line of a file has a key, an inline request metadata; both come back with the answer. */
 function open(line: string, model: string): OpenedLine {
-  const base = { target: `/v1beta/models/${model}:generateContent`, model, handle, body: {} };
+  const base = { path: `/v1beta/models/${model}:generateContent`, model, handle, body: {} };
   try {
     const json = parseLine(line);
     const label = Object.fromEntries(['key', 'metadata'].flatMap((name) => (name in json ? [[name, json[name]]] : [])));

@@ -78,7 +78,7 @@ function open(line: string): OpenedLine {
   const { custom_id = '', params } = JSON.parse(line) as { custom_id?: string; params: JsonObject };
   const problem =
     params['stream'] === true ? new Problem(400, 'stream: Streaming is not supported in batches') : undefined;
-  return { label: { custom_id }, problem, body: params, target: '/v1/messages', handle };
+  return { label: { custom_id }, problem, body: params, path: '/v1/messages', handle };
 }
 
 function write(label: JsonObject, { end, body }: LineResult): JsonObject {

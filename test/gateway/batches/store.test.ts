@@ -14,7 +14,7 @@ const job: BatchJob = {
   model: 'local-chat',
   total: 2,
   lines: twoLines,
-  open: (line) => ({ label: { line }, body: {}, target: '/', handle: () => Promise.reject(new Error('not called')) }),
+  open: (line) => ({ label: { line }, body: {}, path: '/', handle: () => Promise.reject(new Error('not called')) }),
   write: (label) => label,
 };
 

@@ -42,11 +42,8 @@ export interface AppOptions extends OfflineOptions, Allowed {
 }
 
 interface Settings extends AppOptions {
-  key: string | undefined;
   headerNames: ServedHeaderNames;
-  specOnly: boolean;
   optionNames: OptionNames;
-  everyPath: boolean;
   maxBody: number;
   /** Memory for all request bodies: one of the largest, or many smaller ones. */
   budget: Budget;
@@ -54,15 +51,14 @@ interface Settings extends AppOptions {
   elapsed: () => number;
 }
 
-const defaultMaxBody = 128 * 2 ** 20;
 const ownNames: OptionNames = { specOnly: 'specOnly', headerNames: 'headerNames', hosts: 'hosts', origins: 'origins' };
 
 /** The local gateway as a `node:http` request listener, not listening yet: all formats, and GET /healthz. */
 export function createApp(options: AppOptions = {}): App {
-  const { specOnly = false, maxBody = defaultMaxBody, headerNames = {}, elapsed = monotonic } = options;
-  const { everyPath = false, handler = createOfflineHandler(options), optionNames = ownNames } = options;
-  const checked = { key: options.key, headerNames, specOnly, everyPath, maxBody, budget: createBudget(maxBody) };
-  const settings: Settings = { ...options, ...checked, optionNames, elapsed, handler };
+  const { headerNames = {}, optionNames = ownNames, maxBody = 128 * 2 ** 20, elapsed = monotonic } = options;
+  const { handler = createOfflineHandler(options) } = options;
+  const budget = createBudget(maxBody);
+  const settings: Settings = { ...options, headerNames, optionNames, maxBody, budget, handler, elapsed };
   const app: RequestListener = (request, response) => void serve(request, response, settings);
   return Object.assign(app, { close: () => handler.close?.() });
 }
@@ -108,12 +104,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
 const callerLeft = 'the caller left';
 
 /** Whether the caller left before it had the whole reply; `left` aborts then. */
-interface Caller {
-  isGone: boolean;
-  left: AbortController;
-}
-
-function watchCaller(response: ServerResponse): Caller {
+function watchCaller(response: ServerResponse): { isGone: boolean; left: AbortController } {
   const caller = { isGone: false, left: new AbortController() };
   response.on('close', () => {
     caller.isGone = !isTaken(response);

@@ -93,9 +93,9 @@ export type Destination = { route: Route | undefined; model: string | undefined 
 /** What is served. */
 export interface RouteRules {
   /** Only the operations of the specification. */
-  specOnly: boolean;
+  specOnly?: boolean | undefined;
   /** Unknown paths lead to the handler too. */
-  everyPath: boolean;
+  everyPath?: boolean | undefined;
   /** The service whose behaviour is imitated: it has no other paths. */
   rules?: ServiceRules | undefined;
 }

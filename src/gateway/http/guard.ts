@@ -84,9 +84,9 @@ export function preflightReply({ headers }: IncomingMessage): Reply {
 /** What a caller's key is checked against. */
 export interface KeyRules {
   /** Undefined: any caller is, with or without a key. */
-  key: string | undefined;
+  key?: string | undefined;
   headerNames: ServedHeaderNames;
-  specOnly: boolean;
+  specOnly?: boolean | undefined;
   optionNames: OptionNames;
 }
 

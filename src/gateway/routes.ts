@@ -11,7 +11,7 @@ import type { BatchRoute } from './batches/store.ts';
 import { answer, count } from './operation.ts';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Problem } from './problem.ts';
-import type { ServiceRules } from './service.ts';
+import type { AppOptions } from './app.ts';
 
 /** Every format of the gateway. A path belongs to the first that claims it. */
 const formats: readonly Format[] = [completionsFormat, messagesFormat, contentFormat];
@@ -90,15 +90,8 @@ export interface Route {
 /** Where a request leads; without a route: to a path that only an upstream gateway may know. */
 export type Destination = { route: Route | undefined; model: string | undefined } | 'health';
 
-/** What is served. */
-export interface RouteRules {
-  /** Only the operations of the specification. */
-  specOnly?: boolean | undefined;
-  /** Unknown paths lead to the handler too. */
-  everyPath?: boolean | undefined;
-  /** The service whose behaviour is imitated: it has no other paths. */
-  rules?: ServiceRules | undefined;
-}
+/** What decides which paths are served. */
+type RouteRules = Pick<AppOptions, 'specOnly' | 'everyPath' | 'rules'>;
 
 /** The format whose error shape a path gets, also where it is not found: that of the service, if one is imitated. */
 export function formatOf(path: string, headers: IncomingHttpHeaders, { rules }: RouteRules): Format {

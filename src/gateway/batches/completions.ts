@@ -5,7 +5,7 @@ import { completionsOperation } from '../completions/format.ts';
 import { imagesOperation } from '../completions/images.ts';
 import { badParameter } from '../completions/reply.ts';
 import { checkContentType, parseBody } from '../http/body.ts';
-import { numberIn } from '../models/local.ts';
+import { numberIn, pageOf } from '../http/page.ts';
 import { answer } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import type { BodyHandler, GatewayRequest, Reply } from '../types.ts';
@@ -18,7 +18,6 @@ import {
   createdReply,
   jsonReply,
   outputPurpose,
-  pageOf,
   type StoredFile,
   visibleBatch,
 } from './store.ts';

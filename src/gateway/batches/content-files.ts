@@ -3,13 +3,13 @@ import type { JsonObject } from '../../json.ts';
 import { objectAt, textAt } from '../fields/read.ts';
 import { bearerToken, headerText } from '../http/guard.ts';
 import { parseBody } from '../http/body.ts';
-import { numberIn } from '../models/local.ts';
+import { numberIn, pageOf } from '../http/page.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayRequest, Reply } from '../types.ts';
 import { randomId } from './batch.ts';
 import { spoolBody } from './form.ts';
 import { createSpool } from './spool.ts';
-import { type Batches, type BatchRoute, jsonReply, pageOf, type StoredFile } from './store.ts';
+import { type Batches, type BatchRoute, jsonReply, type StoredFile } from './store.ts';
 
 const largestFile = 2 * 2 ** 30;
 const keptMs = 48 * 60 * 60 * 1000;

@@ -4,7 +4,7 @@ import { listAt, objectAt, textAt, valueAt } from '../fields/read.ts';
 import { anything, badValue, freeObject, list, object, text } from '../fields/rule.ts';
 import { contentOperation } from '../content/format.ts';
 import { checkContentType, parseBody } from '../http/body.ts';
-import { numberIn } from '../models/local.ts';
+import { numberIn, pageOf } from '../http/page.ts';
 import { answer } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayRequest, Reply } from '../types.ts';
@@ -18,16 +18,8 @@ import {
   randomId,
 } from './batch.ts';
 import { findFile } from './content-files.ts';
-import { createSpool, linesOf, linesOnce, type Spool } from './spool.ts';
-import {
-  type Batches,
-  type BatchRoute,
-  createdReply,
-  jsonReply,
-  outputPurpose,
-  pageOf,
-  visibleBatch,
-} from './store.ts';
+import { linesOf, linesOnce, type Spool } from './spool.ts';
+import { type Batches, type BatchRoute, createdReply, jsonReply, outputPurpose, visibleBatch } from './store.ts';
 
 const handle = answer(contentOperation);
 const types = 'type.googleapis.com/google.ai.generativelanguage.v1main';
@@ -75,37 +67,30 @@ async function create(request: GatewayRequest, batches: Batches): Promise<Reply>
   checkContentType(request, 'application/json');
   const body = batchBody(parseBody(await request.readBody()), [], { level: 'strict', leftOut() {} });
   const batch = objectAt(body, 'batch');
-  const input = objectAt(batch, 'inputConfig');
-  const requests = listAt(objectAt(input, 'requests'), 'requests');
-  const fileName = textAt(input, 'fileName');
+  const config = objectAt(batch, 'inputConfig');
+  const requests = listAt(objectAt(config, 'requests'), 'requests');
+  const fileName = textAt(config, 'fileName');
   if (requests.length > 0 === (fileName !== undefined)) {
     throw badValue(['batch', 'inputConfig'], 'exactly one of requests and fileName must be set');
   }
   const model = (request.model ?? '').replace(/^models\//, '');
   const about = { displayName: textAt(batch, 'displayName') ?? '', byFile: fileName !== undefined };
-  const shared = { request, about, model, open: (line: string) => open(line, model), write };
-  const started = batches.start(
-    randomId('', 32),
-    fileName === undefined ? inlineJob(requests, shared) : await fileJob(fileName, batches, shared),
-  );
+  const input =
+    fileName === undefined
+      ? { total: requests.length, lines: linesOnce(requests) }
+      : await linesOfFile(fileName, batches);
+  const job = { request, about, model, ...input, open: (line: string) => open(line, model), write };
+  const started = batches.start(randomId('', 32), job);
   return createdReply(started, describe(started, batches));
 }
 
-type SharedJob = Omit<BatchJob, 'total' | 'lines'>;
-
-function inlineJob(requests: readonly JsonObject[string][], shared: SharedJob): BatchJob {
-  const spool = createSpool();
-  for (const each of requests) spool.append(Buffer.from(`${JSON.stringify(each)}\n`));
-  return { ...shared, total: requests.length, lines: () => linesOnce(spool) };
-}
-
-async function fileJob(fileName: string, batches: Batches, shared: SharedJob): Promise<BatchJob> {
+async function linesOfFile(fileName: string, batches: Batches): Promise<Pick<BatchJob, 'total' | 'lines'>> {
   const { spool, start, end } = findFile(fileName, batches);
   const lines = (): AsyncGenerator<string> => linesOf(spool.read(start, end));
   let total = 0;
   for await (const line of lines()) total += Number(line !== '');
   if (total === 0) throw badValue(['batch', 'inputConfig', 'fileName'], 'the file has no requests');
-  return { ...shared, total, lines };
+  return { total, lines };
 }
 
 /** A line of a file has a key, an inline request metadata; both come back with the answer. */

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { Problem } from '../problem.ts';
 import { createSpool, type Spool } from './spool.ts';
 
@@ -58,18 +59,19 @@ export async function spoolForm(body: Readable, contentType: string, limit: numb
       carried = window.subarray(Math.max(0, window.length - delimiter.length + 1));
     },
   });
-  const form: SpooledForm = { spool, file: undefined, fields: {} };
+  let file: FormPart | undefined;
   const fields: Record<string, string> = {};
   for (const [index, place] of places.slice(0, -1).entries()) {
     const part = await readPart(spool, place + delimiter.length, places[index + 1] ?? spool.size);
-    if (part.filename !== undefined) form.file = part;
-    else if (part.end - part.start <= shortPart) fields[part.name] = String(await collect(spool, part.start, part.end));
+    if (part.filename !== undefined) file = part;
+    else if (part.end - part.start <= shortPart)
+      fields[part.name] = String(await buffer(spool.read(part.start, part.end)));
   }
-  return { ...form, fields };
+  return { spool, file, fields };
 }
 
 async function readPart(spool: Spool, start: number, end: number): Promise<FormPart> {
-  const head = (await collect(spool, start, Math.min(end, start + shortPart))).toString('latin1');
+  const head = (await buffer(spool.read(start, Math.min(end, start + shortPart)))).toString('latin1');
   const length = head.indexOf('\r\n\r\n');
   if (length === -1) throw new Problem(400, 'the body is not a valid form');
   const [disposition = ''] = /^content-disposition:.*$/im.exec(head.slice(0, length)) ?? [];
@@ -78,10 +80,4 @@ async function readPart(spool: Spool, start: number, end: number): Promise<FormP
     return value === undefined ? undefined : Buffer.from(value, 'latin1').toString();
   };
   return { name: parameter('name') ?? '', filename: parameter('filename'), start: start + length + 4, end };
-}
-
-async function collect(spool: Spool, start: number, end: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of spool.read(start, end)) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }

@@ -4,13 +4,13 @@ import { listAt, objectAt, textAt } from '../fields/read.ts';
 import { badValue, freeObject, list, object, text } from '../fields/rule.ts';
 import { checkContentType, parseBody } from '../http/body.ts';
 import { messagesOperation } from '../messages/format.ts';
-import { numberIn } from '../models/local.ts';
+import { numberIn, pageOf } from '../http/page.ts';
 import { answer } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayRequest, Reply } from '../types.ts';
 import { type Batch, cancelBatch, type LineResult, type OpenedLine, randomId } from './batch.ts';
-import { createSpool, linesOnce } from './spool.ts';
-import { type Batches, type BatchRoute, createdReply, jsonReply, pageOf, visibleBatch } from './store.ts';
+import { linesOnce } from './spool.ts';
+import { type Batches, type BatchRoute, createdReply, jsonReply, visibleBatch } from './store.ts';
 
 const mostRequests = 100_000;
 const dayMs = 24 * 60 * 60 * 1000;
@@ -49,14 +49,12 @@ async function create(request: GatewayRequest, batches: Batches): Promise<Reply>
   const body = batchBody(parseBody(await request.readBody()), [], { level: 'strict', leftOut() {} });
   const requests = listAt(body, 'requests');
   checkIds(requests.map((each) => textAt(each, 'custom_id') ?? ''));
-  const spool = createSpool();
-  for (const each of requests) spool.append(Buffer.from(`${JSON.stringify(each)}\n`));
   const batch = batches.start(randomId('msgbatch_'), {
     request,
     about: {},
     model: textAt(objectAt(requests[0], 'params'), 'model') ?? '',
     total: requests.length,
-    lines: () => linesOnce(spool),
+    lines: linesOnce(requests),
     open,
     write,
   });

@@ -1,6 +1,7 @@
 import { createReadStream, mkdtempSync, openSync, rmSync, writeSync, closeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { JsonValue } from '../../json.ts';
 import { Problem } from '../problem.ts';
 
 /** Bytes that are written once and read in ranges. Short ones stay in memory, the others are in a temporary file. */
@@ -97,11 +98,15 @@ export async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<str
   if (line !== '') yield line;
 }
 
-/** The lines of a spool that is not needed after them. */
-export async function* linesOnce(spool: Spool): AsyncGenerator<string> {
-  try {
-    yield* linesOf(spool.read());
-  } finally {
-    spool.close();
-  }
+/** Values as lines of JSON that can be read once. */
+export function linesOnce(values: readonly JsonValue[]): () => AsyncGenerator<string> {
+  const spool = createSpool();
+  for (const value of values) spool.append(Buffer.from(`${JSON.stringify(value)}\n`));
+  return async function* read() {
+    try {
+      yield* linesOf(spool.read());
+    } finally {
+      spool.close();
+    }
+  };
 }

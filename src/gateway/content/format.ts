@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../json.ts';
 import { objectAt } from '../fields/read.ts';
 import type { OperationCount, Operation, Format } from '../types.ts';
-import { drawsByName, numberIn, type LocalModel } from '../models/local.ts';
+import { numberIn } from '../http/page.ts';
+import { drawsByName, type LocalModel } from '../models/local.ts';
 import { Problem } from '../problem.ts';
 import { contentReply, contentError, contentViolation, contentStream } from './reply.ts';
 import { contentBody } from './fields.ts';

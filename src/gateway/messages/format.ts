@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../json.ts';
 import { textAt } from '../fields/read.ts';
 import type { OperationCount, Operation, Format } from '../types.ts';
-import { findLocalModel, numberIn, type LocalModel } from '../models/local.ts';
+import { numberIn, pageOf } from '../http/page.ts';
+import { findLocalModel, type LocalModel } from '../models/local.ts';
 import { Problem } from '../problem.ts';
 import { messagesReply, messagesError, messagesViolation, messagesStream } from './reply.ts';
 import { messagesBody } from './fields.ts';
@@ -30,16 +31,9 @@ export const messagesFormat: Format = {
 
 /** A page of 20 unless `limit` says so, after the model that `after_id` names, or before that of `before_id`. */
 function listModels(models: readonly LocalModel[], query: URLSearchParams): JsonObject {
-  const limit = numberIn(query, 'limit', 20);
-  const placeOf = (name: string): number => models.findIndex(({ id }) => id === query.get(name));
-  const before = placeOf('before_id');
-  const start = before < 0 ? placeOf('after_id') + 1 : Math.max(0, before - limit);
-  const end = before < 0 ? start + limit : before;
-  const page = models.slice(start, end);
-  const [first, last] = [page[0]?.id ?? null, page.at(-1)?.id ?? null];
-  // In the direction of the request: otherwise a client that pages backwards would never stop.
-  const more = before < 0 ? end < models.length : start > 0;
-  return { data: page.map(describeModel), has_more: more, first_id: first, last_id: last };
+  const range = { after: query.get('after_id'), before: query.get('before_id'), limit: numberIn(query, 'limit', 20) };
+  const { page, first, last, hasMore } = pageOf(models, range);
+  return { data: page.map(describeModel), has_more: hasMore, first_id: first, last_id: last };
 }
 
 /** The offline models do not age: a fixed date keeps replies equal. */

@@ -42,9 +42,3 @@ const vendorModels = /^(?:claude|gemini|gemma|imagen|gpt|chatgpt|dall-e)-.|^o\d|
 export function drawsByName(model: string): boolean {
   return /^(?:imagen|dall-e)-|-image\b/.test(model);
 }
-
-/** A whole number of a query, or what counts without one. */
-export function numberIn(query: URLSearchParams, name: string, otherwise: number): number {
-  const text = query.get(name) ?? '';
-  return /^[1-9]\d{0,5}$/.test(text) ? Number(text) : otherwise;
-}

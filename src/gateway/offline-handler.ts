@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../json.ts';
-import { createBatches } from './batches/store.ts';
+import { createBatches, jsonReply } from './batches/store.ts';
 import { contentFormat } from './content/format.ts';
 import { Violation } from './fields/rule.ts';
 import { parseBody, parseForm } from './http/body.ts';
@@ -139,19 +139,15 @@ function answerModels(
   // `/v1/models` is a path of all formats: the caller's key says which it speaks.
   const format = keyForm === 'vendor-key' || keyForm === 'query' ? contentFormat : pathFormat;
   const offered = localModels.filter((model) => format.offers(model));
-  if (asked === undefined) return json(format.listModels(offered, query));
+  if (asked === undefined) return jsonReply(format.listModels(offered, query));
   // What is answered for a vendor's model is listed too: clients look a model up before they ask it.
   const vendors = isVendorModel(asked, rules) ? { id: asked, title: asked, draws: drawsByName(asked) } : undefined;
   const found = offered.find(({ id }) => id === asked) ?? vendors;
-  if (found) return json(format.describeModel(found));
+  if (found) return jsonReply(format.describeModel(found));
   const shown = asked.slice(0, 100);
   if (rules) throw rules.unknownModel(shown, path);
   throw format.unknownModel(
     shown,
     namesOfModels((model) => format.offers(model)),
   );
-}
-
-function json(body: object): Reply {
-  return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: JSON.stringify(body) };
 }

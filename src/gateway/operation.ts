@@ -20,15 +20,15 @@ import type {
 /** Answers an operation by an offline model. */
 export function answer(operation: Operation): BodyHandler {
   return async (request, body, context) => {
-    const { asked, fault: ownFault } = findModel(operation, request, body, context);
+    const found = findModel(operation, request, body, context);
     const whole = operation.complete?.(body, context) ?? body;
-    const plain = readBody(operation, whole, { asked, request, context });
+    const plain = readRequest(operation, whole, found, { request, context });
     const scripted = context.script?.answer(plain, request);
-    const fault = scripted?.fault ?? ownFault;
-    const read = { ...plain, ...(scripted?.pieces && { pieces: scripted.pieces }) };
+    const fault = scripted?.fault ?? found.fault;
+    const read = { ...plain, pieces: scripted?.pieces };
     const attempt = fault && context.attempt(read.stream);
     if (attempt) await fault?.before?.(attempt);
-    const made = await makeAnswer(read, scripted, draws(fault, operation, read, request), context);
+    const made = await makeAnswer(read, scripted ?? {}, draws(fault, operation, read, request), context);
     const changed = fault?.answer?.(made) ?? made;
     const written = changed.failure ? request.format.error(changed.failure) : operation.reply(changed, read);
     const json = fault?.body?.(written, request.format.name) ?? written;
@@ -47,9 +47,9 @@ export function answer(operation: Operation): BodyHandler {
 export function count(operation: Operation, { bodyOf, reply }: OperationCount): BodyHandler {
   return async (request, body, context) => {
     const inner = bodyOf(body);
-    const { asked } = findModel(operation, request, inner, context);
+    const found = findModel(operation, request, inner, context);
     // A count takes what a version refuses in requests to a model.
-    const { task } = readBody(operation, inner, { asked, request: { ...request, version: undefined }, context });
+    const { task } = readRequest(operation, inner, found, { request: { ...request, version: undefined }, context });
     const counted = JSON.stringify(reply(countInput(task)));
     return { status: 200, headers: { 'content-type': operation.contentType }, body: counted, model: task.model };
   };
@@ -59,6 +59,8 @@ interface FoundModel {
   /** The name in the request, where it has one. */
   asked: string | undefined;
   fault: Fault | undefined;
+  /** Whether it answers by itself; else a local model answers in its place. */
+  isOwn: boolean;
 }
 
 /** Throws Problem 404 for a model that the gateway does not have. */
@@ -70,24 +72,20 @@ function findModel(
 ): FoundModel {
   const asked = operation.modelOf(request, body);
   const fault = findFault(asked ?? '');
-  if (asked === undefined || fault || isServed(asked, operation)) return { asked, fault };
-  if (script?.anyModel || (fallback && isVendorModel(asked, rules))) return { asked, fault };
+  const local = findLocalModel(asked ?? '');
+  const isOwn = fault !== undefined || script?.anyModel === true || (local !== undefined && operation.serves(local));
+  if (isOwn || asked === undefined || (fallback && isVendorModel(asked, rules))) return { asked, fault, isOwn };
   const shown = asked.slice(0, 100);
   throw rules?.unknownModel(shown, request.path) ?? request.format.unknownModel(shown, namesOfModels(operation.serves));
 }
 
-function isServed(asked: string, operation: Operation): boolean {
-  const local = findLocalModel(asked);
-  return local !== undefined && operation.serves(local);
-}
-
-function readBody(
+function readRequest(
   operation: Operation,
   body: JsonObject,
-  { asked = '', request, context }: { asked: string | undefined; request: GatewayRequest; context: RequestContext },
+  { asked = '', isOwn }: FoundModel,
+  { request, context }: { request: GatewayRequest; context: RequestContext },
 ): ModelRequest {
   const checked = operation.check(body, context.mode);
-  const isOwn = findFault(asked) !== undefined || isServed(asked, operation) || context.script?.anyModel === true;
   const model = isOwn ? asked : operation.fallback(asked, checked);
   if (!isOwn) context.note(`${asked.slice(0, 100)} is answered by ${model}`);
   return operation.read(checked, model, request, context);
@@ -100,27 +98,20 @@ function draws(fault: Fault | undefined, operation: Operation, read: ModelReques
   return fault.commands.every((command) => command.startsWith('image ')) || operation.wantsPicture(read, request);
 }
 
-function makeAnswer(
+async function makeAnswer(
   read: ModelRequest,
-  scripted: Scripted | undefined,
+  { draft, draws }: Scripted,
   drawn: boolean,
-  context: RequestContext,
-): Answer | Promise<Answer> {
-  const { draft, draws } = scripted ?? {};
-  if (draft === undefined) return drawn || draws ? drawAnswer(read, context) : writeAnswer(read, context.id);
-  const drafts = Array.from({ length: read.candidates }, () => draft);
-  return answerOf(drafts, { task: read.task, id: context.id, drawn: draft.parts.some(({ picture }) => picture) });
-}
-
-function writeAnswer({ task, candidates }: ModelRequest, id: string): Answer {
-  const drafts = Array.from({ length: candidates }, (_, index) => draftAnswer(task, index));
-  return answerOf(drafts, { task, id, drawn: false });
-}
-
-/** The drawing code is loaded only when there is something to draw: it would slow every text down. */
-async function drawAnswer(read: ModelRequest, { variant, id }: RequestContext): Promise<Answer> {
-  const { drawDrafts } = await import('./pictures/generate.ts');
-  return answerOf(await drawDrafts(read, variant), { task: read.task, id, drawn: true });
+  { variant, id }: RequestContext,
+): Promise<Answer> {
+  const { task, candidates } = read;
+  if (draft === undefined && (drawn || draws)) {
+    // The drawing code is loaded only when there is something to draw: it would slow every text down.
+    const { drawDrafts } = await import('./pictures/generate.ts');
+    return answerOf(await drawDrafts(read, variant), { task, id, drawn: true });
+  }
+  const drafts = Array.from({ length: candidates }, (_, index) => draft ?? draftAnswer(task, index));
+  return answerOf(drafts, { task, id, drawn: draft?.parts.some(({ picture }) => picture) ?? false });
 }
 
 function answerOf(

@@ -195,7 +195,7 @@ export interface ModelRequest {
   tier?: string | undefined;
   picture: PictureRequest;
   /** The pieces in which a stream sends the text. */
-  pieces?: readonly string[];
+  pieces?: readonly string[] | undefined;
 }
 
 /** What is said to a request in place of the offline models' answer. */

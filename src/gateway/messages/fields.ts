@@ -17,7 +17,6 @@ import {
 } from '../fields/rule.ts';
 import type { Path, ValidationMode } from '../types.ts';
 
-const cacheControl = freeObject;
 const outputFormat = object({ 'type!': oneOf('json_schema'), 'schema!': freeObject });
 
 /** What public clients send beyond the fields that every gateway takes. */
@@ -35,7 +34,7 @@ const publicFields: Fields = {
   }),
   output_format: outputFormat,
   service_tier: oneOf('auto', 'standard_only'),
-  cache_control: cacheControl,
+  cache_control: freeObject,
   container: anything,
   inference_geo: text,
   speed: text,
@@ -68,9 +67,11 @@ const filledText: Rule = (value, path, mode) => {
   throw badValue(path, 'text content blocks must be non-empty');
 };
 
+const textOrBlocks: Rule = (value, path, mode) => (typeof value === 'string' ? value : list(block)(value, path, mode));
+
 const blocks = new Map([
-  ['text', object({ type: text, 'text!': filledText, cache_control: cacheControl, citations: anything })],
-  ['image', object({ type: text, 'source!': imageSource, cache_control: cacheControl, transformations: anything })],
+  ['text', object({ type: text, 'text!': filledText, cache_control: freeObject, citations: anything })],
+  ['image', object({ type: text, 'source!': imageSource, cache_control: freeObject, transformations: anything })],
   [
     'document',
     object({
@@ -79,7 +80,7 @@ const blocks = new Map([
       title: text,
       context: text,
       citations: anything,
-      cache_control: cacheControl,
+      cache_control: freeObject,
     }),
   ],
   [
@@ -89,7 +90,7 @@ const blocks = new Map([
       'id!': text,
       'name!': text,
       'input!': freeObject,
-      cache_control: cacheControl,
+      cache_control: freeObject,
       caller: anything,
       toolset_name: text,
     }),
@@ -99,10 +100,10 @@ const blocks = new Map([
     object({
       type: text,
       'tool_use_id!': text,
-      content: textOrBlocks(),
+      content: textOrBlocks,
       is_error: flag,
       toolset_name: text,
-      cache_control: cacheControl,
+      cache_control: freeObject,
     }),
   ],
   ['thinking', object({ type: text, 'thinking!': text, 'signature!': text })],
@@ -124,19 +125,15 @@ function block(value: JsonValue, path: Path, mode: ValidationMode): JsonValue {
   return value;
 }
 
-function textOrBlocks(): Rule {
-  return (value, path, mode) => (typeof value === 'string' ? value : list(block)(value, path, mode));
-}
-
 /** The system prompt is text alone. */
 const system: Rule = (value, path, mode) => {
-  const checked = textOrBlocks()(value, path, mode);
+  const checked = textOrBlocks(value, path, mode);
   const other = Array.isArray(checked) ? checked.findIndex((item) => textAt(item, 'type') !== 'text') : -1;
   if (other !== -1) throw badValue([...path, other, 'type'], "Input should be 'text'");
   return checked;
 };
 
-const messageList = list(object({ 'role!': oneOf('user', 'assistant'), 'content!': textOrBlocks() }), {
+const messageList = list(object({ 'role!': oneOf('user', 'assistant'), 'content!': textOrBlocks }), {
   min: 1,
   max: 100_000,
 });
@@ -163,7 +160,7 @@ const customTool = object({
   description: text,
   'input_schema!': objectSchema,
   strict: flag,
-  cache_control: cacheControl,
+  cache_control: freeObject,
   eager_input_streaming: flag,
   input_examples: anything,
   defer_loading: flag,

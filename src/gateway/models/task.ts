@@ -107,15 +107,16 @@ export function countTokens(text: string): number {
 }
 
 /** As much of a text as the tokens allow; a character is never split. */
-export function cutToTokens(text: string, tokens: number): string {
+export function cutToTokens(text: string, tokens = Infinity): string {
   const end = tokens * unitsPerToken;
-  if (text.length <= end) return text;
-  const splitsPair = /[\uD800-\uDBFF]/.test(text.charAt(end - 1));
-  return text.slice(0, splitsPair ? end - 1 : end);
+  return text.length <= end ? text : text.slice(0, end).replace(/[\uD800-\uDBFF]$/, '');
 }
 
 /** A text as the pieces a stream sends it in: those given for it, or words with the blanks after them. Joined they are the text again. */
-export function splitWords(text: string, { pieces }: { pieces?: readonly string[] } = {}): readonly string[] {
+export function splitWords(
+  text: string,
+  { pieces }: { pieces?: readonly string[] | undefined } = {},
+): readonly string[] {
   if (pieces?.join('') === text) return pieces;
   return text.match(/\s*\S+\s*/g) ?? (text === '' ? [] : [text]);
 }

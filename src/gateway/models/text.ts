@@ -7,7 +7,7 @@ const thoughts = 'The offline model does not think; it only shows where thoughts
 /** The answer of an offline text model; `variant` makes the candidates of one request differ. */
 export function draftAnswer(task: TextTask, variant = 0): Draft {
   const seed = [task.model, task.system, ...task.earlier, task.prompt, task.seed, variant].join('\n');
-  const thinking = task.thinking ? limit(thoughts, task.maxTokens) : undefined;
+  const thinking = task.thinking ? cutToTokens(thoughts, task.maxTokens) : undefined;
   const spent = countTokens(thinking ?? '');
   const left = task.maxTokens === undefined ? Infinity : task.maxTokens - spent;
   const tool = left > 0 ? chooseTool(task) : undefined;
@@ -42,7 +42,7 @@ function writeText(task: TextTask, left: number, seed: string): Written {
   const whole = writeAnswer(task, seed);
   const stop = firstStop(whole, task.stop);
   const stopped = stop === undefined ? whole : whole.slice(0, stop.at);
-  const text = limit(stopped, Math.max(0, left));
+  const text = cutToTokens(stopped, Math.max(0, left));
   const rest = { text, call: undefined, tokens: countTokens(text) };
   if (text.length < stopped.length) return { ...rest, ended: 'max-tokens', stopSequence: undefined };
   if (stop) return { ...rest, ended: 'stop-sequence', stopSequence: stop.sequence };
@@ -90,10 +90,6 @@ function wordsOf(text: string): string[] {
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '');
-}
-
-function limit(text: string, tokens = Infinity): string {
-  return tokens === Infinity ? text : cutToTokens(text, tokens);
 }
 
 function firstStop(text: string, stops: readonly string[]): { at: number; sequence: string } | undefined {

@@ -50,7 +50,7 @@ type Ending = 'end' | 'cut' | 'reset';
 export interface Reply {
   status: number;
   headers: Record<string, string>;
-  body: string | Uint8Array | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
+  body: string | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
   /** Bytes of a body whose pieces take their time. */
   length?: number | undefined;
   /** `end` unless a fault wants otherwise. */

@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Attempt, Reply } from '../types.ts';
 import type { FaultTable } from './table.ts';
@@ -67,14 +69,14 @@ type Half = Reply & { body: AsyncIterable<Uint8Array> };
 
 /** The first half of a body, under the head of the whole one. A paced one is not waited for: even its head would be late. */
 async function half({ body, length, ...reply }: Reply): Promise<Half> {
-  const plain = typeof body === 'string' || body instanceof Uint8Array;
+  const plain = typeof body === 'string';
   if (!plain && length !== undefined) return { ...reply, body: firstOf(body, Math.ceil(length / 2)) };
   const whole = await collect(body);
   const headers = plain ? { 'content-length': String(whole.length), ...reply.headers } : reply.headers;
   return { ...reply, headers, body: firstOf([whole], Math.ceil(whole.length / 2)) };
 }
 
-type Pieces = Exclude<Reply['body'], string | Uint8Array>;
+type Pieces = Exclude<Reply['body'], string>;
 
 async function* firstOf(pieces: Pieces, bytes: number): AsyncGenerator<Uint8Array> {
   let left = bytes;
@@ -109,10 +111,6 @@ async function forever(signal: AbortSignal): Promise<never> {
   throw new Error('the caller stayed');
 }
 
-async function collect(body: Reply['body']): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of typeof body === 'string' || body instanceof Uint8Array ? [body] : body) {
-    chunks.push(Buffer.from(chunk));
-  }
-  return Buffer.concat(chunks);
+function collect(body: Reply['body']): Promise<Buffer> {
+  return buffer(Readable.from(body));
 }

@@ -78,7 +78,6 @@ function* firstOf(events: Iterable<StreamEvent>): Generator<StreamEvent> {
 
 async function* oddFraming(body: Reply['body']): AsyncGenerator<string> {
   yield ': OFFLINE PROCESSING\r\n\r\n';
-  if (typeof body === 'string' || body instanceof Uint8Array) return;
   for await (const chunk of body)
     if (!String(chunk).startsWith('data: [DONE]'))
       yield String(chunk)

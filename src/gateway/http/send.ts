@@ -35,8 +35,7 @@ const fixedHeaders = {
 };
 
 function lengthOf({ body }: Reply): Record<string, number> {
-  if (typeof body === 'string') return { 'content-length': Buffer.byteLength(body) };
-  return body instanceof Uint8Array ? { 'content-length': body.length } : {};
+  return typeof body === 'string' ? { 'content-length': Buffer.byteLength(body) } : {};
 }
 
 /** Replies whose every byte, by their `content-length`, the system took, though their body has not ended yet. */
@@ -57,7 +56,7 @@ async function writeBody(response: ServerResponse, body: Reply['body'], length: 
     const isLast = written === length;
     return response.write(chunk, (error) => void (isLast && !error && taken.add(response)));
   };
-  for await (const chunk of typeof body === 'string' || body instanceof Uint8Array ? [body] : body) {
+  for await (const chunk of typeof body === 'string' ? [body] : body) {
     if (response.destroyed) break;
     if (!write(chunk)) await room(response);
   }

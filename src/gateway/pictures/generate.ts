@@ -2,7 +2,7 @@ import { imageFacts } from '../../images/image-type.ts';
 import { createBudget } from '../http/budget.ts';
 import { badValue } from '../fields/rule.ts';
 import type { ModelRequest } from '../types.ts';
-import type { Draft, Media } from '../models/task.ts';
+import type { Draft, MadePicture, Media } from '../models/task.ts';
 import { type Decoded, decodeWithin } from '../../images/pixels/decode.ts';
 import { mostPixels, type Picture, type Size, cropTo, scaleTo } from '../../images/pixels/picture.ts';
 import { encodePng } from '../../images/pixels/png.ts';
@@ -14,11 +14,10 @@ const notes = { Software: 'gateway-cli offline model', Comment: 'Drawn on this m
 /** Output tokens of a picture, as the public image models count them. */
 const pictureTokens = 1290;
 
-interface MadePicture {
-  mimeType: string;
-  bytes: Uint8Array;
-  size: Size;
+/** A picture, and what is said of it. */
+interface Drawn {
   caption: string;
+  picture: MadePicture;
 }
 
 /**
@@ -42,12 +41,10 @@ export async function drawDrafts(request: ModelRequest, variant = 0): Promise<Dr
 }
 
 /** Says what the picture is, then holds it. */
-function draftOf({ mimeType, bytes, size, caption }: MadePicture, silent: boolean): Draft {
-  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
-  const picture = { picture: { mimeType, data, size } };
+function draftOf({ caption, picture }: Drawn, silent: boolean): Draft {
   return {
     thinking: undefined,
-    parts: silent ? [picture] : [{ text: caption }, picture],
+    parts: silent ? [{ picture }] : [{ text: caption }, { picture }],
     call: undefined,
     ended: 'end',
     stopSequence: undefined,
@@ -63,40 +60,46 @@ async function pixelsOf(images: readonly Media[]): Promise<number> {
   return facts.reduce((sum, { width = 0, height = 0 }) => sum + width * height, 0);
 }
 
-async function makePictures(images: readonly Media[], request: ModelRequest, variant: number): Promise<MadePicture[]> {
+async function makePictures(images: readonly Media[], request: ModelRequest, variant: number): Promise<Drawn[]> {
   const { task, candidates } = request;
-  const inputs = await Promise.all(images.map((image: Media) => decodeImage(image)));
-  const made: MadePicture[] = [];
+  const [first, ...others] = await Promise.all(images.map(decodeImage));
+  const made: Drawn[] = [];
   const start = task.seed === undefined ? variant * candidates : 0;
   for (let index = start; index < start + candidates; index++) {
     const seed = `${task.seed ?? ''}/${index === 0 ? '' : index}`;
-    const [first, ...others] = inputs;
-    made.push(first ? await editPicture(request, [first, ...others], seed) : await drawPicture(request, seed));
+    const edit =
+      first?.picture && editPicture(request, { ...first, picture: first.picture, more: others.length }, seed);
+    made.push(await (edit ?? drawPicture(request, first, seed)));
   }
   return made;
 }
 
-async function drawPicture({ task, picture }: ModelRequest, seed: string): Promise<MadePicture> {
-  const { aspectRatio, imageSize, size = sizeFor(aspectRatio, imageSize), mimeType = 'image/png' } = picture;
+/** A test card; in place of an edit, where the input cannot be decoded, it has the size of that, or the one asked for. */
+async function drawPicture(
+  { task, picture: wanted }: ModelRequest,
+  input: Decoded | undefined,
+  seed: string,
+): Promise<Drawn> {
+  const { aspectRatio, imageSize, mimeType = 'image/png' } = wanted;
+  const size = wanted.size ?? (input ? fitSize(input.size, aspectRatio) : sizeFor(aspectRatio, imageSize));
   const card = drawCard(size, labelOf(task.prompt, [sizeText(size), aspectRatio]), seed);
-  const caption = `An offline test card of ${sizeText(size)} pixels, no model was asked.`;
-  return { ...(await encode(card, mimeType)), caption };
+  const caption = input
+    ? `An offline test card of the size of the picture: ${input.mimeType} cannot be edited offline, and no model was asked.`
+    : `An offline test card of ${sizeText(size)} pixels, no model was asked.`;
+  return { caption, picture: await encode(card, mimeType) };
 }
 
 /** The first input under a label; in the size or ratio that is asked for. */
 async function editPicture(
-  request: ModelRequest,
-  [first, ...others]: [Decoded, ...Decoded[]],
+  { task, picture: wanted }: ModelRequest,
+  { mimeType, picture, more }: { mimeType: string; picture: Picture; more: number },
   seed: string,
-): Promise<MadePicture> {
-  const { task, picture: wanted } = request;
-  const { mimeType, picture, size } = first;
-  if (!picture) return redrawPicture(request, first, seed);
+): Promise<Drawn> {
   const edited = fitted(picture, wanted);
-  const more = others.length === 0 ? undefined : `and ${others.length} more`;
-  layLabel(edited, labelOf(task.prompt, [`edit of ${sizeText(size)}`, more]), seed);
-  const caption = `An offline edit of the ${sizeText(size)} picture${more ? ` ${more}` : ''}, no model was asked.`;
-  return { ...(await encode(edited, wanted.mimeType ?? mimeType)), caption };
+  const others = more === 0 ? undefined : `and ${more} more`;
+  layLabel(edited, labelOf(task.prompt, [`edit of ${sizeText(picture)}`, others]), seed);
+  const caption = `An offline edit of the ${sizeText(picture)} picture${others ? ` ${others}` : ''}, no model was asked.`;
+  return { caption, picture: await encode(edited, wanted.mimeType ?? mimeType) };
 }
 
 /** A copy of the middle part with the ratio; a picture that fits already (4 %, as the client measures) stays whole. */
@@ -105,19 +108,6 @@ function fitted(picture: Picture, { aspectRatio, size }: ModelRequest['picture']
   const ratio = aspectRatio === undefined ? undefined : ratioOf(aspectRatio);
   const fits = ratio === undefined || Math.abs(picture.width / picture.height / ratio - 1) <= 0.04;
   return fits ? { ...picture, data: picture.data.slice() } : cropTo(picture, ratio);
-}
-
-/** What cannot be decoded is answered by a card of the same size, or of the size or ratio that is asked for. */
-async function redrawPicture(
-  { task, picture: wanted }: ModelRequest,
-  { mimeType, size }: Decoded,
-  seed: string,
-): Promise<MadePicture> {
-  const { aspectRatio } = wanted;
-  const card = wanted.size ?? fitSize(size, aspectRatio);
-  const picture = drawCard(card, labelOf(task.prompt, [sizeText(card), aspectRatio]), seed);
-  const caption = `An offline test card of the size of the picture: ${mimeType} cannot be edited offline, and no model was asked.`;
-  return { ...(await encode(picture, wanted.mimeType ?? 'image/png')), caption };
 }
 
 function labelOf(prompt: string, facts: readonly (string | undefined)[]): Label {
@@ -138,11 +128,16 @@ function fitSize({ width, height }: Size, aspectRatio: string | undefined): Size
 }
 
 /** A JPEG stays a JPEG, everything else becomes a PNG. */
-async function encode(picture: Picture, mimeType: string): Promise<Omit<MadePicture, 'caption'>> {
-  const size = { width: picture.width, height: picture.height };
-  if (mimeType !== 'image/jpeg') return { mimeType: 'image/png', bytes: await encodePng(picture, notes), size };
+async function encode(picture: Picture, mimeType: string): Promise<MadePicture> {
+  const { width, height } = picture;
+  const made = (bytes: Buffer, type: string) => ({
+    mimeType: type,
+    data: bytes.toString('base64'),
+    size: { width, height },
+  });
+  if (mimeType !== 'image/jpeg') return made(await encodePng(picture, notes), 'image/png');
   const { default: jpeg } = await import('jpeg-js');
-  return { mimeType, bytes: jpeg.encode(picture, jpegQuality).data, size };
+  return made(jpeg.encode(picture, jpegQuality).data, mimeType);
 }
 
 /** An input image, decoded. Throws Violation if it is not an image, or too large. */

@@ -9,8 +9,6 @@ export type ImitatedService = 'gemini' | 'anthropic' | 'openai';
 
 /** How a service checks requests, and its wordings of errors. */
 export interface ServiceRules {
-  /** What people call it. */
-  title: string;
   format: FormatName;
   /** How strict it is with fields; at `spec`, what other servers of its format take is refused too. */
   level: Level;
@@ -19,13 +17,13 @@ export interface ServiceRules {
   /** Paths that the service has and this gateway does not; the error says so. */
   vendorPaths: RegExp;
   /** A known path with another method is not found either. */
-  methodsArePaths: boolean;
+  methodsArePaths?: true;
   /** The names that models of its vendor have. */
   models: RegExp;
-  key: { header: string | undefined; form: KeyForm; inQuery: boolean };
-  /** What a bearer token is: the key in another form, or always refused. */
-  bearerToken: 'key' | 'refused';
-  versionHeader: string | undefined;
+  key: { header?: string; form: KeyForm; inQuery?: true };
+  /** Whether a bearer token is always refused; else it is the key in another form. */
+  refusesBearer?: true;
+  versionHeader?: string;
   noKey: () => Problem;
   wrongKey: () => Problem;
   wrongToken: () => Problem;
@@ -40,7 +38,6 @@ const googleService = 'generativelanguage.googleapis.com';
 /** The wordings come from public reports; test/stand-ins names them. */
 export const serviceRules: Readonly<Record<ImitatedService, ServiceRules>> = {
   gemini: {
-    title: 'Google Gemini',
     format: 'content',
     level: 'strict',
     paths: /^\/v1(?:beta)?\/models(?:\/|$)|^\/(?:(?:upload|download)\/)?v1beta\/(?:files|batches)(?:\/|$)/,
@@ -49,8 +46,7 @@ export const serviceRules: Readonly<Record<ImitatedService, ServiceRules>> = {
     methodsArePaths: true,
     models: /^(?:gemini|gemma|imagen)-./,
     key: { header: 'x-goog-api-key', form: 'vendor-key', inQuery: true },
-    bearerToken: 'refused',
-    versionHeader: undefined,
+    refusesBearer: true,
     noKey: () =>
       new Problem(
         403,
@@ -92,15 +88,12 @@ export const serviceRules: Readonly<Record<ImitatedService, ServiceRules>> = {
     },
   },
   anthropic: {
-    title: 'Anthropic',
     format: 'messages',
     level: 'strict',
     paths: /^\/v1\/(?:messages|models)(?:\/[^:]*)?$/,
     vendorPaths: /^\/v1\/(?:files|skills|complete|agents|environments|sessions|organizations)(?:\/|$)/,
-    methodsArePaths: false,
     models: /^claude-./,
-    key: { header: 'x-api-key', form: 'x-api-key', inQuery: false },
-    bearerToken: 'key',
+    key: { header: 'x-api-key', form: 'x-api-key' },
     versionHeader: 'anthropic-version',
     noKey: () => new Problem(401, 'x-api-key header is required'),
     wrongKey: () => new Problem(401, 'invalid x-api-key'),
@@ -109,17 +102,13 @@ export const serviceRules: Readonly<Record<ImitatedService, ServiceRules>> = {
     unknownModel: (model) => new Problem(404, `model: ${model}`),
   },
   openai: {
-    title: 'OpenAI',
     format: 'completions',
     level: 'spec',
     paths: /^\/v1\/(?:chat\/completions|images\/(?:generations|edits)|(?:models|files|batches)(?:\/[^:]*)?)$/,
     vendorPaths:
       /^\/v1\/(?:responses|embeddings|completions|audio|images|moderations|uploads|fine_tuning|assistants|threads|vector_stores|conversations|containers|evals|realtime|videos)(?:\/|$)/,
-    methodsArePaths: false,
     models: /^(?:gpt|chatgpt|dall-e|codex)-.|^o\d/,
-    key: { header: undefined, form: 'bearer', inQuery: false },
-    bearerToken: 'key',
-    versionHeader: undefined,
+    key: { form: 'bearer' },
     noKey: () =>
       new Problem(
         401,
@@ -155,7 +144,7 @@ export function checkCaller(
 ): CallerForm {
   const { header, form, inQuery } = rules.key;
   const token = bearerToken(headers.authorization);
-  if (token !== undefined && rules.bearerToken === 'refused') throw rules.wrongToken();
+  if (token !== undefined && rules.refusesBearer) throw rules.wrongToken();
   const inHeader = headerText(headers, header) || (inQuery && query.get('key')) || undefined;
   const shown = inHeader ?? token;
   if (shown === undefined) throw rules.noKey();

@@ -172,7 +172,7 @@ function imitatedService({ service, specOnly, headerNames }: ServeFlags): Imitat
   const flag = specOnly ? '--spec-only' : headerNames !== undefined && '--header-names';
   if (!flag) return service;
   throw usageError(
-    `--service ${service} cannot be combined with ${flag}: the headers are those of ${serviceRules[service].title}`,
+    `--service ${service} cannot be combined with ${flag}: the headers are those of ${services[service].title}`,
     `leave ${flag} out; without --service every form of the vendors is taken`,
   );
 }

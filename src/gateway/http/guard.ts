@@ -1,4 +1,5 @@
 import type { IncomingMessage, IncomingHttpHeaders } from 'node:http';
+import { services, vendorHeaderNames } from '../../services.ts';
 import { Problem } from '../problem.ts';
 import type { Format, OptionNames, Reply, KeyForm, ServedHeaderNames } from '../types.ts';
 import { hash, timingSafeEqual } from 'node:crypto';
@@ -95,11 +96,9 @@ interface PresentedKey {
   key: string;
 }
 
-const vendorKeyHeader = 'x-vendor-a-api-key';
-const vendorVersionHeader = 'vendor-b-version';
+const { apiKey: vendorKeyHeader, version: vendorVersionHeader } = services.gateway.headerNames;
 /** What the vendors' own clients send; taken unless `specOnly`. */
-const publicKeyHeader = 'x-goog-api-key';
-const publicVersionHeader = 'anthropic-version';
+const { apiKey: publicKeyHeader, version: publicVersionHeader } = vendorHeaderNames;
 const specVersion = '2023-06-01';
 
 /**

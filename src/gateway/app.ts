@@ -1,7 +1,6 @@
 import { randomUUID, randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { monotonic } from '../clock.ts';
-import { messageOf } from '../errors.ts';
 import { checkContentType, checkLength, declaredLength, readBody } from './http/body.ts';
 import { type Budget, createBudget } from './http/budget.ts';
 import { corsHeaders, isPreflight, preflightReply, type Allowed, guard, checkKey, checkVersion } from './http/guard.ts';
@@ -18,7 +17,7 @@ import type {
 import { findRoute, formatOf, type Route, withVersion } from './routes.ts';
 import { isTaken, sendReply } from './http/send.ts';
 import { createOfflineHandler, type OfflineOptions } from './offline-handler.ts';
-import { Problem, problemReply } from './problem.ts';
+import { problemOf, problemReply } from './problem.ts';
 import { checkCaller } from './service.ts';
 import { type App, listen } from './listen.ts';
 
@@ -74,8 +73,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
   const caller = watchCaller(response);
   let failure: string | undefined;
   const explain = (error: unknown): Reply => {
-    const problem =
-      error instanceof Problem ? error : new Problem(500, `the local gateway failed: ${messageOf(error)}`);
+    const problem = problemOf(error, format);
     failure = caller.isGone ? callerLeft : (failure ?? problem.message);
     return problemReply(problem, format, requestId);
   };

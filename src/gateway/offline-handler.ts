@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import type { JsonObject } from '../json.ts';
 import { createBatches, jsonReply } from './batches/store.ts';
 import { contentFormat } from './content/format.ts';
-import { Violation } from './fields/rule.ts';
 import { parseBody, parseForm } from './http/body.ts';
 import { createThreads } from './messages/threads.ts';
 import { drawsByName, isVendorModel, localModels, namesOfModels } from './models/local.ts';
@@ -37,33 +36,29 @@ const countedRequests = 10_000;
 
 /** Answers by the offline models: local-text, local-chat, local-image, local-edit and the fault models. */
 export function createOfflineHandler(options: OfflineOptions): Handler {
-  const { handler, close } = createHandler(options);
-  const answer: Handler = (request) =>
-    handler(request).catch((error: unknown) => {
-      throw error instanceof Violation ? request.format.violation(error.path, error.breach) : error;
-    });
-  return Object.assign(answer, { close });
-}
-
-function createHandler(options: OfflineOptions): { handler: Handler; close: () => void } {
   const { pace = 0, varied = false, faultDelay = defaultFaultDelay, rules, script } = options;
   const level = options.specOnly ? 'spec' : (rules?.level ?? (options.refuseUnknown ? 'strict' : 'lenient'));
   const countAttempt = createCounter();
   const threads = createThreads();
-  const respond = async (request: GatewayRequest, handle: BodyHandler, { body, id, inBatch }: Body): Promise<Reply> => {
+  const respond = async (
+    request: GatewayRequest,
+    handle: BodyHandler,
+    body: JsonObject,
+    own: Pick<RequestContext, 'id' | 'inBatch'>,
+  ): Promise<Reply> => {
     const { format, left } = request;
+    const { id } = own;
     const ignored: Path[] = [];
     const notes: string[] = [];
     const context: RequestContext = {
+      ...own,
       mode: { level, leftOut: (path) => void ignored.push(path) },
       fallback: level === 'lenient' || rules !== undefined,
       rules,
       script,
       threads,
-      inBatch,
       note: (text) => void notes.push(text),
       pace,
-      id,
       variant: varied ? countAttempt(`picture ${id}`) : 0,
       attempt: (stream) => ({ count: countAttempt(id), format: format.name, stream, delay: faultDelay, left }),
     };
@@ -73,7 +68,7 @@ function createHandler(options: OfflineOptions): { handler: Handler; close: () =
   const batches = createBatches({
     delay: options.batchDelay ?? defaultBatchDelay,
     answer: (request, handle, body) =>
-      respond(request, handle, { body, id: idOf(request, JSON.stringify(body)), inBatch: true }),
+      respond(request, handle, body, { id: idOf(request, JSON.stringify(body)), inBatch: true }),
   });
   const handler: Handler = async (request) => {
     const { route } = request;
@@ -84,16 +79,9 @@ function createHandler(options: OfflineOptions): { handler: Handler; close: () =
     const body = route.form ? await parseForm(bytes, request.headers['content-type'] ?? '') : parseBody(bytes);
     // Equal forms differ in the boundary between their fields.
     const id = idOf(request, route.form ? JSON.stringify(body) : bytes);
-    return respond(request, route.handle, { body, id, inBatch: false });
+    return respond(request, route.handle, body, { id, inBatch: false });
   };
-  return { handler, close: () => batches.close() };
-}
-
-/** A parsed body, and an id that equal requests share. */
-interface Body {
-  body: JsonObject;
-  id: string;
-  inBatch: boolean;
+  return Object.assign(handler, { close: () => batches.close() });
 }
 
 /** Returns how often an id came before. */

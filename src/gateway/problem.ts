@@ -1,4 +1,6 @@
+import { messageOf } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
+import { Violation } from './fields/rule.ts';
 import type { Format, Reply } from './types.ts';
 
 /** What an error reply says beside status and message. */
@@ -29,6 +31,12 @@ export class Problem extends Error {
     this.code = code;
     this.extra = extra;
   }
+}
+
+/** What a caller is told of an error, whatever was thrown. */
+export function problemOf(error: unknown, format: Format): Problem {
+  if (error instanceof Violation) return format.violation(error.path, error.breach);
+  return error instanceof Problem ? error : new Problem(500, `the local gateway failed: ${messageOf(error)}`);
 }
 
 /** The error reply of a problem, in the shape of the format of the request. */

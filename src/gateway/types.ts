@@ -66,7 +66,7 @@ export interface Reply {
 /** Answers the requests of a route whose body was parsed. Throws Problem and Violation. */
 export type BodyHandler = (request: GatewayRequest, body: JsonObject, context: RequestContext) => Promise<Reply>;
 
-/** Answers requests: the offline models, an upstream gateway, a recording. Throws Problem for a mistake of the caller. */
+/** Answers requests: the offline models, an upstream gateway, a recording. Throws Problem and Violation for a mistake of the caller. */
 export interface Handler {
   (request: GatewayRequest): Promise<Reply>;
   /** Ends what goes on between requests. */

@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { setImmediate as yieldToEventLoop, setTimeout as sleep } from 'node:timers/promises';
 import { longestTimerMs } from '../../clock.ts';
-import { messageOf } from '../../errors.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import { type BatchFault, findFault } from '../faults/table.ts';
-import { Violation } from '../fields/rule.ts';
-import { Problem } from '../problem.ts';
-import type { BodyHandler, Format, FormatName, GatewayRequest, Reply } from '../types.ts';
+import { Problem, problemOf } from '../problem.ts';
+import type { BodyHandler, FormatName, GatewayRequest, Reply } from '../types.ts';
 import { createSpool, type Spool } from './spool.ts';
 
 /** How one request of a batch ended. */
@@ -102,7 +100,7 @@ export function startBatch(id: string, job: BatchJob, options: BatchOptions): Ba
     isDropped: false,
   };
   void run(batch, job, options).catch((error: unknown) => {
-    batch.failure = error instanceof Problem ? error : new Problem(500, messageOf(error));
+    batch.failure = problemOf(error, request.format);
     batch.state = 'failed';
     batch.ended = Date.now();
   });
@@ -183,11 +181,6 @@ async function resultOf(
     const shown = problemOf(error, format);
     return { end: 'errored', status: shown.code, body: format.error(shown) };
   }
-}
-
-function problemOf(error: unknown, format: Format): Problem {
-  if (error instanceof Violation) return format.violation(error.path, error.breach);
-  return error instanceof Problem ? error : new Problem(500, messageOf(error));
 }
 
 /** The JSON of a reply. What only a connection can do, such as ending early, is an error of the service in a batch. */

@@ -3,7 +3,7 @@ import { setImmediate as yieldToEventLoop, setTimeout as sleep } from 'node:time
 import { longestTimerMs } from '../../clock.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import { type BatchFault, findFault } from '../faults/table.ts';
-import { Problem, problemOf } from '../problem.ts';
+import { Problem, type ProblemDetails, problemOf } from '../problem.ts';
 import type { BodyHandler, FormatName, GatewayRequest, Reply } from '../types.ts';
 import { createSpool, type Spool } from './spool.ts';
 
@@ -201,10 +201,10 @@ function parsed(text: string): unknown {
 }
 
 /** The line as a JSON object. Throws Problem 400. */
-export function parseLine(line: string): JsonObject {
+export function parseLine(line: string, details?: ProblemDetails): JsonObject {
   const json = parsed(line);
   if (isObject(json)) return json;
-  throw new Problem(400, 'This line is not parseable as valid JSON.');
+  throw new Problem(400, 'This line is not parseable as valid JSON.', details);
 }
 
 /** A name for a batch or a file that cannot be guessed. */

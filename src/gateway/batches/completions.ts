@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts';
+import { type JsonObject, parseObject } from '../../json.ts';
 import { objectAt, textAt, valueAt } from '../fields/read.ts';
 import { badValue, freeObject, object, oneOf, text } from '../fields/rule.ts';
 import { completionsOperation } from '../completions/format.ts';
@@ -150,11 +150,7 @@ async function create(request: GatewayRequest, batches: Batches): Promise<Reply>
 
 async function firstModel(lines: AsyncIterable<string, undefined>): Promise<string> {
   const { value } = await lines[Symbol.asyncIterator]().next();
-  try {
-    return textAt(objectAt(parseLine(value ?? ''), 'body'), 'model') ?? '';
-  } catch {
-    return '';
-  }
+  return textAt(objectAt(parseObject(value ?? ''), 'body'), 'model') ?? '';
 }
 
 /** The number of lines. Throws Problem where one of them would not be taken. */
@@ -163,7 +159,7 @@ async function checkLines({ spool, start, end }: StoredFile, endpoint: string): 
   const ids = new Set<string>();
   for await (const line of linesOf(spool.read(start, end))) {
     const number = ids.size + 1;
-    const json = parsedLine(line, number);
+    const json = parseLine(line, { errorCode: 'invalid_json_line', param: String(number) });
     const id = textAt(json, 'custom_id');
     if (id === undefined) throw lineProblem(number, "Missing required parameter: 'custom_id'.", 'missing_field');
     if (ids.has(id)) throw lineProblem(number, `The custom_id '${id}' is used more than once.`, 'duplicate_custom_id');
@@ -178,14 +174,6 @@ async function checkLines({ spool, start, end }: StoredFile, endpoint: string): 
   }
   if (ids.size === 0) throw lineProblem(0, 'The input file is empty.', 'empty_file');
   return ids.size;
-}
-
-function parsedLine(line: string, number: number): JsonObject {
-  try {
-    return parseLine(line);
-  } catch {
-    throw lineProblem(number, 'This line is not parseable as valid JSON.', 'invalid_json_line');
-  }
 }
 
 function lineProblem(line: number, message: string, errorCode: string): Problem {

@@ -1,6 +1,6 @@
 import type { Ask } from '../formats/ask.ts';
 import type { StreamDelta } from '../formats/events.ts';
-import type { FormatName } from '../formats/format.ts';
+import type { AuthUse, FormatName } from '../formats/format.ts';
 import type { RetryNotice } from '../transport/retry-types.ts';
 import type { Result } from './result.ts';
 import type { ServiceName } from '../services.ts';
@@ -25,7 +25,7 @@ export interface ClientOptions {
   /** Without one, requests go out unauthenticated. A function is called once, at the first request. */
   apiKey?: string | (() => string | Promise<string>) | undefined;
   /** One form for all, or one for each operation. */
-  auth?: AuthForm | { text?: AuthForm; image?: AuthForm; messages?: AuthForm; completions?: AuthForm } | undefined;
+  auth?: AuthForm | { [use in AuthUse]?: AuthForm } | undefined;
   /** The real names of vendor-a's key header and vendor-b's version header; those of the service otherwise. */
   headerNames?: { apiKey?: string | undefined; version?: string | undefined } | undefined;
   /** Further headers of every request. */

@@ -1,5 +1,5 @@
 import type { StreamDelta } from '../formats/events.ts';
-import { type AuthUse, loadFormat } from '../formats/format.ts';
+import { type AuthUse, byAuthUse, loadFormat } from '../formats/format.ts';
 import { addressPost, createTarget, keyHeaders, type Post, type PostOrGet, type Target } from './post.ts';
 import { type Deadline, endOf, type Phase, startDeadline } from './deadline.ts';
 import { type Reading, readReply } from './read-reply.ts';
@@ -286,12 +286,8 @@ async function withKey(target: Target, apiKey: ClientOptions['apiKey']): Promise
 
 /** `auto` is what the service does of itself. */
 function authOf(auth: ClientOptions['auth'] = 'auto', own: AuthForm): Record<AuthUse, AuthForm> {
-  const given = typeof auth === 'string' ? { text: auth, image: auth, messages: auth, completions: auth } : auth;
-  const formOf = (form: AuthForm = 'auto'): AuthForm => (form === 'auto' ? own : form);
-  return {
-    text: formOf(given.text),
-    image: formOf(given.image),
-    messages: formOf(given.messages),
-    completions: formOf(given.completions),
-  };
+  return byAuthUse((use) => {
+    const { [use]: form = 'auto' } = typeof auth === 'string' ? { [use]: auth } : auth;
+    return form === 'auto' ? own : form;
+  });
 }

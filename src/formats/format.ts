@@ -10,13 +10,32 @@ import type { Turn } from './turns.ts';
 export const formatNames = ['content', 'messages', 'completions'] as const;
 export type FormatName = (typeof formatNames)[number];
 
-/** What a request is for; it decides the header that carries the key (formats 1). */
-export type AuthUse = 'text' | 'image' | 'messages' | 'completions';
+/** A row of the table of keys (formats 1): a format, and of the content format what is asked for. */
+export type AuthUse = 'text' | 'image' | Exclude<FormatName, 'content'>;
 
-/** How the key of a request is carried depends on its format, and in the content format on whether an image is asked for. */
+/** The form that `auto` means, and the header of the form `api-key`; absent: the setting names it. */
+export const keyFacts: Readonly<Record<AuthUse, { form: 'api-key' | 'bearer'; header?: string }>> = {
+  text: { form: 'api-key' },
+  image: { form: 'bearer' },
+  messages: { form: 'api-key', header: 'x-api-key' },
+  completions: { form: 'bearer' },
+};
+
+/** A value for each row. */
+export function byAuthUse<T>(valueOf: (use: AuthUse) => T): Record<AuthUse, T> {
+  const uses = Object.keys(keyFacts) as AuthUse[];
+  return Object.fromEntries(uses.map((use) => [use, valueOf(use)])) as Record<AuthUse, T>;
+}
+
+/** The row of a request. */
 export function authUseOf(format: FormatName, use: Use): AuthUse {
   if (format !== 'content') return format;
   return use === 'image' || use === 'edit' ? 'image' : 'text';
+}
+
+/** The format of a row. */
+export function formatOfAuthUse(use: AuthUse): FormatName {
+  return use === 'text' || use === 'image' ? 'content' : use;
 }
 
 /** What is said of a format before any of it is loaded. */

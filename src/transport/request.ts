@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { codeOf, GatewayError, settingError, usageError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
-import type { AuthUse } from '../formats/format.ts';
+import { type AuthUse, keyFacts } from '../formats/format.ts';
 import { base64Length, type Body, type BodyValue, isUpload, type Upload } from '../body.ts';
 import type { RequestBody } from './types.ts';
 
@@ -93,11 +93,11 @@ interface AuthOptions {
 /** The headers of the key, with lower-case names. Whitespace around the key is removed. Throws GatewayError auth, without the key in it. */
 export function authHeaders({ use, form, names, key }: AuthOptions): Record<string, string> {
   const value = checkedKey(key.trim());
-  const bearer = form === 'bearer' || (form === 'auto' && (use === 'image' || use === 'completions'));
-  const apiKeyName = use === 'messages' ? 'x-api-key' : names.apiKey;
-  const headers: Record<string, string> = bearer
-    ? { authorization: `Bearer ${value}` }
-    : { [apiKeyName.toLowerCase()]: value };
+  const { form: own, header = names.apiKey } = keyFacts[use];
+  const headers: Record<string, string> =
+    (form === 'auto' ? own : form) === 'bearer'
+      ? { authorization: `Bearer ${value}` }
+      : { [header.toLowerCase()]: value };
   return { ...headers, ...versionHeaders(use, names) };
 }
 

@@ -12,6 +12,7 @@ import type { PostOrGet, Target } from '../../client/post.ts';
 import { type Deadline, deadlineOnce, within } from '../../client/deadline.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
 import { GatewayError, usageError } from '../../errors.ts';
+import { byAuthUse } from '../../formats/format.ts';
 import { credentialOf, hiddenHeaderNames, isUnmistakable, revealHeaders, type Secret } from '../../settings/redact.ts';
 import { closest } from '../../closest.ts';
 import { readKey } from '../../settings/key.ts';
@@ -55,13 +56,12 @@ export async function readTarget(settings: SettingsSurvey, context: Context, for
 /** What the settings say of the gateway, in the words of the library. */
 function gatewayOf(settings: SettingsSurvey, context: Context, forms?: AuthForms): ClientOptions {
   const { service, auth, headerNames, headers, allowHttp, timeoutMs } = settings;
-  const form = auth.value;
   const plainHeaders = revealHeaders(headers.map(({ value }) => value));
   context.ui.hide(credentialsOf(settings).map(({ secret }) => secret));
   return {
     service: service.value,
     baseUrl: settings.baseUrl?.value ?? 'http://127.0.0.1',
-    auth: { text: form, image: form, messages: form, ...forms },
+    auth: byAuthUse((use) => forms?.[use] ?? auth.value),
     headerNames: { apiKey: headerNames.apiKey?.value, version: headerNames.version?.value },
     headers: plainHeaders,
     allowHttp: allowHttp.value,

@@ -4,7 +4,7 @@ import { type Operation, outcomeOf, perform } from '../../client/send.ts';
 import { postOf } from '../../client/post.ts';
 import { openConnection } from '../../cli/run/connection.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
-import { type AuthUse, authUseOf, type FormatName, formatNames, loadFormat } from '../../formats/format.ts';
+import { type AuthUse, authUseOf, type FormatName, formatNames, keyFacts, loadFormat } from '../../formats/format.ts';
 import { createMemoryStore } from '../../images/store.ts';
 import { services, useNames, usesOf, vendorHeaderNames } from '../../services.ts';
 import type { Secret } from '../../settings/redact.ts';
@@ -68,9 +68,6 @@ const schemesOf: Readonly<Record<FormatName, (own: AuthScheme) => AuthScheme[]>>
   },
   completions: (own) => [{ ...own, form: 'bearer' }],
 };
-
-/** The default form of the key (formats 1). */
-const ownForms = { text: 'api-key', image: 'bearer', messages: 'api-key', completions: 'bearer' } as const;
 
 /** A request with one scheme, and its outcome. */
 interface Tried {
@@ -146,7 +143,7 @@ async function examineFormat(name: FormatName, uses: readonly Use[], live: Exami
   };
   const tried: Tried[] = [];
   for (const [user, one] of new Map(uses.map((one) => [authUseOf(name, one), one]))) {
-    const scheme = schemeOf(of[one], ownForms[user]);
+    const scheme = schemeOf(of[one], keyFacts[user].form);
     const same = tried.find((other) => isSame(other.scheme, scheme));
     if (same) same.users.push(user);
     else tried.push(await ask(scheme, user));

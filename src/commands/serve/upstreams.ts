@@ -1,7 +1,7 @@
 import type { Exchanges } from '../../client/send.ts';
 import { addressPost, createTarget, keyHeaders, type Target } from '../../client/post.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import { type AuthUse, type FormatName, formatNames } from '../../formats/format.ts';
+import { type AuthUse, byAuthUse, type FormatName, formatNames, formatOfAuthUse } from '../../formats/format.ts';
 import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/types.ts';
 import type { ModelsByUse } from '../../recordings/models.ts';
 import { createUpstreamHandler } from '../../gateway/upstream.ts';
@@ -60,10 +60,7 @@ export async function openUpstreams(names: readonly string[], flags: SourceFlags
   };
   const pays = await openPays(upstreams, flags, context);
   const parts = { headerNames, served, pays, wholeBodies: flags.record !== undefined };
-  const content = upstreamHandler(exchanges, chosen.content, parts);
-  const messages = upstreamHandler(exchanges, chosen.messages, parts);
-  const completions = upstreamHandler(exchanges, chosen.completions, parts);
-  const handlers = { text: content, image: content, messages, completions };
+  const handlers = byAuthUse((use) => upstreamHandler(exchanges, chosen[formatOfAuthUse(use)], parts));
   return {
     handler: (request) => handlers[useOf(request)](request),
     headerNames,
@@ -118,8 +115,8 @@ function byFormat<T extends SurveyedProfile>(profiles: readonly T[]): Record<For
     );
   }
   const rest = profiles.find(isGateway) ?? first;
-  const chosen = (format: FormatName): T => speaking(format)[0] ?? rest;
-  return { content: chosen('content'), messages: chosen('messages'), completions: chosen('completions') };
+  const chosen = formatNames.map((format) => [format, speaking(format)[0] ?? rest]);
+  return Object.fromEntries(chosen) as Record<FormatName, T>;
 }
 
 /** The key of the profile, or of the variable that belongs to its service, and no other. Throws GatewayError auth. */
@@ -174,10 +171,11 @@ async function surveyProfile(profile: string, flags: SourceFlags, context: Conte
 
 async function targetOf({ text, image, chat }: Survey, key: string | undefined, { ui }: Context): Promise<Target> {
   const { headerNames, headers, allowHttp } = text;
+  const surveys = { ...byAuthUse(() => chat), text, image };
   const { target, warnings } = createTarget({
     baseUrl: text.baseUrl?.value ?? '',
     key,
-    auth: { text: text.auth.value, image: image.auth.value, messages: chat.auth.value, completions: chat.auth.value },
+    auth: byAuthUse((use) => surveys[use].auth.value),
     headerNames: {
       apiKey: headerNames.apiKey?.value ?? placeholders.apiKey,
       version: headerNames.version?.value ?? placeholders.version,

@@ -2,8 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as tls from 'node:tls';
 import { expect } from 'vitest';
+import { formatNames } from '../../../src/formats/format.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { test, textReply } from '../../helpers/with-server.ts';
+import { replies } from '../request/answers.ts';
 import { startServe, upstreamKey, writeConfig } from '../../recordings/served.ts';
 
 const away = { GATEWAY_BASE_URL: 'http://gateway.test' };
@@ -96,3 +98,18 @@ test('the hint of a refused key repeats the flags that led to the gateway', asyn
   expect(ran).toMatchObject({ code: 3 });
   expect(ran.stderr).toContain(`gateway-cli doctor --live --base-url ${server.url}/v1 tries every way to send it\n`);
 });
+
+for (const format of formatNames) {
+  test(`--auth says how the key goes out in the ${format} format`, async ({ server, cli }) => {
+    for (const command of ['text', 'chat']) {
+      for (const [form, isBearer] of [
+        ['api-key', false],
+        ['bearer', true],
+      ] as const) {
+        server.reply({ body: replies[format] });
+        expect(await cli([command, 'hi', '--auth', form, '--format', format])).toMatchObject({ code: 0 });
+        expect(server.requests.at(-1)?.headers['authorization'] !== undefined).toBe(isBearer);
+      }
+    }
+  });
+}

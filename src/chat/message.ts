@@ -20,7 +20,7 @@ export function parseMessage(line: string): SessionMessage | undefined {
   if (!isObject(value)) return undefined;
   const { role, content, system, model, service, at } = value;
   if (role !== 'user' && role !== 'assistant') return undefined;
-  if (typeof content !== 'string' && !Array.isArray(content)) return undefined;
+  if (typeof content !== 'string' && !(Array.isArray(content) && content.every(isObject))) return undefined;
   return {
     role,
     content,

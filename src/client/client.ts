@@ -3,6 +3,7 @@ import { GatewayError, usageError } from '../errors.ts';
 import type { Ask } from '../formats/ask.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import { formatFacts, type FormatName, loadFormat } from '../formats/format.ts';
+import { readTurns } from '../formats/turns.ts';
 import type { JsonValue } from '../json.ts';
 import { isAspect } from '../images/aspect.ts';
 import { services, type Use } from '../services.ts';
@@ -136,8 +137,17 @@ function askOf(
   if (lacking !== undefined) throw usageError(`${formatFacts[format].title} does not have ${lacking}`, 'leave it out');
   if (asked.aspect !== undefined && !isAspect(asked.aspect))
     throw usageError(`aspect takes width:height, not ${JSON.stringify(asked.aspect)}`, 'for example: 16:9');
-  const ownTurns = (contents ?? messages) as JsonValue[] | undefined;
-  return { ...asked, ...(ownTurns && { ownTurns }) };
+  const ownTurns = contents ?? messages;
+  return {
+    ...asked,
+    ...(asked.turns !== undefined && { turns: readTurns(listOf('turns', asked.turns), 'turns') }),
+    ...(ownTurns !== undefined && { ownTurns: listOf(contents ? 'contents' : 'messages', ownTurns) }),
+  };
+}
+
+function listOf(name: string, value: unknown): JsonValue[] {
+  if (Array.isArray(value)) return value as JsonValue[];
+  throw usageError(`${name} is not an array`, 'give a list of turns');
 }
 
 /** Deltas may lie here already: an abort ends them at once, and when time is up the reply is read without them. */

@@ -1,3 +1,4 @@
+import { usageError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { type BodyValue, setFields } from '../body.ts';
 import type { Ask, Media } from './ask.ts';
@@ -13,6 +14,23 @@ export interface Turn {
   content: string | readonly BodyValue[];
   /** The service that wrote it: signatures go back to that one alone. */
   service?: string | undefined;
+}
+
+/** The turns of a list that the user wrote. Throws GatewayError usage for an entry that is none. */
+export function readTurns(list: readonly unknown[], place: string): Turn[] {
+  const wrong = list.findIndex((entry) => !isTurn(entry));
+  if (wrong < 0) return list as Turn[];
+  throw usageError(
+    `${place}: message ${wrong + 1} is not one of user or assistant with a content of text or blocks`,
+    'for example: {"role":"user","content":"…"}; a system instruction is given apart from them',
+  );
+}
+
+function isTurn(entry: unknown): boolean {
+  if (!isObject(entry)) return false;
+  const { role, content } = entry;
+  const isContent = typeof content === 'string' || (Array.isArray(content) && content.every(isObject));
+  return (role === 'user' || role === 'assistant') && isContent;
 }
 
 /** The blocks of a turn; what is no block is left out. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { GatewayError, ResponseError, type RetryNotice } from '../../src/index.ts';
+import { GatewayError, type Message, ResponseError, type RetryNotice } from '../../src/index.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { createPause } from '../helpers/scripted-server.ts';
 import { eventStream, messageEvents, textReply } from '../helpers/with-server.ts';
@@ -46,6 +46,12 @@ test('what is wrong before anything is sent names no flag either', async ({ clie
     () => client({ baseUrl: 'http://gateway.test' }).generateContent(request),
     () => client({ ca: 'no PEM' }).generateContent(request),
     () => client({ clientCert: 'x' }).generateContent(request),
+    ...[{ who: 'user' }, 1, null, { role: 'user' }, { role: 'system', content: 'x' }].map(
+      (turn) => () => client().generate({ ...request, turns: [turn as Message] }),
+    ),
+    () => client().generate({ ...request, turns: {} as Message[] }),
+    () => client().generateContent({ ...request, contents: {} as [] }),
+    () => client().messages({ ...request, maxTokens: 1, messages: {} as [] }),
   ];
   for (const call of calls) {
     const error = await failureOf(call());

@@ -3,7 +3,7 @@ import { type Post, postOf } from '../../client/post.ts';
 import { usageError } from '../../errors.ts';
 import type { Ask } from '../../formats/ask.ts';
 import { type Format, formatFacts, formatNames, loadFormat, type Quirks } from '../../formats/format.ts';
-import type { Turn } from '../../formats/turns.ts';
+import { readTurns, type Turn } from '../../formats/turns.ts';
 import { type JsonObject, type JsonValue } from '../../json.ts';
 import { quirksOf, type Use } from '../../services.ts';
 import type { Settings } from '../../settings/types.ts';
@@ -103,7 +103,7 @@ export async function buildRequest(
   const check = files.schema === undefined || isPicture(use) ? undefined : await compileSchema(files.schema, building);
   if (earlier && files.body?.['messages'] !== undefined) throw givenTwice('--body');
   if (earlier && flags.messages !== undefined) throw givenTwice('--messages');
-  const turns = await readTurns(flags, { context, blanks }, building);
+  const turns = await readEarlier(flags, { context, blanks }, building);
   const { inputs, media, mask } = await readMedia(flags, building);
   const prompt = await readPrompt(words, flags, context, {
     command: building.command,
@@ -207,7 +207,7 @@ export async function readSystem(
 }
 
 /** Earlier turns: those of a session, of a prompt file, or of the flag, which the format may take as they are. */
-async function readTurns(
+async function readEarlier(
   { contents, messages, turns, places }: RequestFlags,
   { context, blanks }: FileReading,
   { earlier, settings }: Building,
@@ -221,9 +221,10 @@ async function readTurns(
     contents === undefined ? (['--messages', messages] as const) : (['--contents', contents] as const);
   if (given === undefined) return undefined;
   const list = await readListFlag(flag, given, { key: flag.slice(2), context });
-  const filled = fillLeaves(list, places?.turns ?? placeOf(flag, given), blanks);
+  const place = places?.turns ?? placeOf(flag, given);
+  const filled = fillLeaves(list, place, blanks);
   if (flag === `--${formatFacts[settings.format.value].turnsField}`) return { ownTurns: filled };
-  return { turns: filled as unknown as Turn[] };
+  return { turns: readTurns(filled, place) };
 }
 
 function placeOf(flag: string, path: FileOrJson): string {

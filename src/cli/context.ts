@@ -99,7 +99,7 @@ export interface Lost {
   body?: Pick<StoredBlob, 'content'> | undefined;
 }
 
-/** A document with a schema of its own. `ok`, `exitCode` and `error` are added to it. */
+/** A document with a schema of its own. `ok`, `exitCode`, `warnings` and `error` are added to it. */
 export interface OwnDocument {
   schema: string;
   [key: string]: unknown;

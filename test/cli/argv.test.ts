@@ -27,7 +27,13 @@ test.each([[['help', 'txt']], [['txt', '--help']], [['-h', 'txt', 'hi']]])(
 test.each([[['--version']], [['-V']]])('%j --json is one document', async (argv) => {
   const ran = await run([...argv, '--json']);
   expect(ran).toMatchObject({ code: 0, stderr: '' });
-  expect(JSON.parse(ran.stdout)).toEqual({ schema: 'gateway-cli/version@1', ok: true, exitCode: 0, version });
+  expect(JSON.parse(ran.stdout)).toEqual({
+    schema: 'gateway-cli/version@1',
+    ok: true,
+    exitCode: 0,
+    version,
+    warnings: [],
+  });
 });
 
 test.each([

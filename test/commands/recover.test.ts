@@ -32,6 +32,7 @@ test('without a file, recover lists the saved replies, the newest first', async 
     schema: 'gateway-cli/recovery-files@1',
     ok: true,
     exitCode: 0,
+    warnings: [],
     files: [
       { path: other, savedAt: '2026-11-03T23:59:59.000Z' },
       { path: join(folder, names[2] as string), savedAt: '2026-11-03T12:00:00.000Z' },

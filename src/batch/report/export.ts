@@ -45,7 +45,8 @@ async function runExport(outdir: string, flags: Flags, context: Context): Promis
   context.atEnd(async () => progress.stop());
   const rows = await findRows(folder, state, await openJobsOf(state, flags, context));
   await warnUnread(rows, context);
-  if (flags.jobs === undefined && flags.data === undefined) await warnMissing(rows, state.run?.jobs ?? 0, context);
+  const named = flags.jobs ?? flags.data;
+  const leftOut = named === undefined ? await countMissing(rows, state.run?.jobs ?? 0, context) : 0;
   const facts = { ...rows, name: basename(folder), durationMs: state.durationMs, beganAt: state.beganAt };
   const writer = openReport(format, facts);
   const text = reportText(writer, noteLong(rows, format, context), context.signal);
@@ -59,7 +60,7 @@ async function runExport(outdir: string, flags: Flags, context: Context): Promis
   };
   await writeNewFile(output, fill, { cwd: context.io.cwd, force });
   const sum = Object.values(rows.counts).reduce((all, count) => all + count, 0);
-  context.report.own = { schema: 'gateway-cli/batch-export@1', path: output, format, rows: sum };
+  context.report.own = { schema: 'gateway-cli/batch-export@1', path: output, format, rows: sum, leftOut };
   if (!context.root.json) await context.io.stdout.write(`${output}\n`);
 }
 
@@ -130,12 +131,13 @@ async function checkTarget(
 }
 
 /** The folder does not know the ids of jobs that were never sent. */
-async function warnMissing({ counts }: Rows, jobs: number, { ui }: Context): Promise<void> {
-  const missing = jobs - counts.done - counts.failed - counts.unknown - counts.pending;
+async function countMissing({ counts }: Rows, jobs: number, { ui }: Context): Promise<number> {
+  const missing = Math.max(0, jobs - counts.done - counts.failed - counts.unknown - counts.pending);
   if (missing > 0)
     await ui.warn(
       `${countOf(missing, 'unsent job')} left out of the report; --jobs <file> or --data <file> adds ${missing === 1 ? 'it' : 'them'}`,
     );
+  return missing;
 }
 
 function openReport(format: ExportFormat, facts: ReportFacts): ReportWriter {

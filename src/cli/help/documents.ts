@@ -12,7 +12,7 @@ const recording = ['id', 'file', 'recorded', 'method', 'path', 'model', 'status'
 
 /**
  * The documents that each command prints with `--json`, by the name in their schema, and the paths of their keys. `*` is any name;
- * an object without paths below it has keys of its own. Every document also has `schema`, `ok`, `exitCode` and, of a failure, `error`.
+ * an object without paths below it has keys of its own. Every document also has `schema`, `ok`, `exitCode`, `warnings` and, of a failure, `error`.
  */
 const documents: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   text: asked,
@@ -55,7 +55,7 @@ const documents: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'batch status': { batch: `${batch} lastError running.pid running.host ${atService} atService[].expiresAt` },
   'batch cancel': { 'batch-cancel': 'cancelled[].batch cancelled[].jobs' },
   'batch merge': { batch },
-  'batch export': { 'batch-export': 'path format rows' },
+  'batch export': { 'batch-export': 'path format rows leftOut' },
   'batch gallery': { 'batch-gallery': 'path' },
   'costs show': {
     costs: ['name', 'path', 'limit', 'per', 'currency', 'spent', 'inFlight', 'left']

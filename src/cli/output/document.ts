@@ -62,7 +62,8 @@ export function ownDocument(
   // What the command itself put there can be out of date, and keeps its place.
   const end = { ok: error === undefined, exitCode: error?.exitCode ?? outcomes.ok.code };
   const failure = error && { error: errorDocument(error, report, redaction) };
-  return { schema, ...end, ...facts, ...end, ...failure };
+  const warnings = report.warnings.map((warning) => redaction.redact(warning));
+  return { schema, ...end, ...facts, ...end, warnings, ...failure };
 }
 
 /** If only recordings answered, the error says that nothing was sent or billed. */

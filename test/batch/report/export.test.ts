@@ -133,6 +133,9 @@ test('shows a job that was sent and has no result, and counts jobs that were nev
   expect(ran.stderr).toContain('2 unsent jobs left out of the report; --jobs <file> or --data <file> adds them');
   const rows = ran.stdout.trimEnd().split('\n');
   expect(rows.map((line) => (JSON.parse(line) as Row).state)).toEqual(['done', 'unknown']);
+  const { stdout } = await batch(['export', 'out', '-o', 'table.csv', '--json']);
+  const warnings = [expect.stringContaining('2 unsent jobs left out of the report')];
+  expect(JSON.parse(stdout)).toMatchObject({ rows: 2, leftOut: 2, warnings });
   folder.jobs({ id: 'p4', prompt: 'p4' }, ...manyJobs(2).toReversed());
   const whole = await batch(['export', 'out', '--format', 'jsonl', '--jobs', 'jobs.jsonl']);
   expect(whole.stderr).toBe('');

@@ -9,7 +9,7 @@ import { run, type RunOptions } from '../../helpers/run.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
 /** Every document has these. */
-const common = new Set(['schema', 'ok', 'exitCode']);
+const common = new Set(['schema', 'ok', 'exitCode', 'warnings[]']);
 
 const rare = new Set(['running', 'tooLong[]', 'checks[].profile', 'settings[].uses[]', 'sessions[].error']);
 

@@ -61,6 +61,7 @@ test('requests both lists of a gateway; --json gives the lists of each model', a
     schema: 'gateway-cli/models@1',
     ok: true,
     exitCode: 0,
+    warnings: [],
     complete: true,
     models: [
       {

@@ -208,6 +208,7 @@ test('rm --json lists the removed sessions', async () => {
     schema: 'gateway-cli/sessions@1',
     ok: true,
     exitCode: 0,
+    warnings: [],
     removed: ['trip'],
   });
 });

@@ -3,6 +3,7 @@ import {
   decimal,
   duration,
   type FlagTable,
+  type FlagValues,
   notAFlag,
   notEmpty,
   oneOf,
@@ -235,11 +236,7 @@ export const outputFlags = {
 } satisfies FlagTable;
 
 /** The flags of recording and replaying, as they were typed. */
-export interface RecordingFlags {
-  record?: string;
-  replay?: string;
-  maxAge?: number;
-}
+export type RecordingFlags = Pick<FlagValues<typeof connectionFlags>, 'record' | 'replay' | 'maxAge'>;
 
 /** The folder of `--replay`, which answers every request; undefined with `--record`, which makes it a cache. */
 export function replayedFolder({ record, replay }: RecordingFlags): string | undefined {
@@ -252,12 +249,8 @@ export function isCache({ record, replay }: RecordingFlags): boolean {
 }
 
 /** Flags that print to stdout. */
-export interface StdoutFlags {
-  dryRun?: true;
-  curl?: true;
-  raw?: true;
+export interface StdoutFlags extends Pick<FlagValues<typeof outputFlags>, 'dryRun' | 'curl' | 'raw' | 'field'> {
   jsonl?: true;
-  field?: readonly string[];
   code?: true;
   output?: string | undefined;
 }

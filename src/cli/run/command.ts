@@ -257,18 +257,8 @@ function checkStdoutOwner(flags: StdoutFlags, json: boolean): void {
     throw usageError(`${owners.join(' and ')} both write to stdout`, `keep one of them: ${owners[0]}`);
 }
 
-/** Flags that do nothing with `--raw`. */
-interface RawFlags {
-  raw?: boolean | undefined;
-  count?: number | undefined;
-  output?: string | undefined;
-  sidecar?: boolean | undefined;
-  preview?: boolean | undefined;
-  strict?: boolean | undefined;
-}
-
 /** Throws GatewayError usage for a flag that `--raw` would ignore. */
-function checkRaw(flags: RawFlags): void {
+function checkRaw(flags: StdoutFlags & Pick<ImagePlan, 'count' | 'sidecar' | 'preview' | 'strict'>): void {
   if (!flags.raw) return;
   if ((flags.count ?? 1) > 1)
     throw usageError('--raw prints one reply, and -n asks for several', 'leave one of them out');

@@ -1,11 +1,5 @@
 import { deflateSync } from 'node:zlib';
-
-/** Pixels as red, green, blue and alpha, a byte each. */
-export interface Pixels {
-  width: number;
-  height: number;
-  data: Uint8Array;
-}
+import type { Colour, Picture } from './pixels/picture.ts';
 
 /** The protocol's limit for one escape sequence. */
 const kittyChunk = 4096;
@@ -16,7 +10,7 @@ export function kittyPng(png: Uint8Array, columns: number): string {
 }
 
 /** An image that is not PNG for Kitty's graphics protocol, as pixels. */
-export function kittyPixels({ width, height, data }: Pixels, columns: number): string {
+export function kittyPixels({ width, height, data }: Picture, columns: number): string {
   const packed = deflateSync(data).toString('base64');
   return kittySequences(`a=T,f=32,s=${width},v=${height},o=z,q=2,c=${columns}`, packed);
 }
@@ -80,11 +74,8 @@ export interface BlockOptions {
   trueColor: boolean;
 }
 
-/** A colour; undefined where the image is transparent. */
-type Color = readonly [number, number, number] | undefined;
-
 /** An image in half-blocks: two pixels a character, the upper in the foreground, the lower in the background. */
-export function halfBlocks(picture: Pixels, { columns, rows, trueColor }: BlockOptions): string {
+export function halfBlocks(picture: Picture, { columns, rows, trueColor }: BlockOptions): string {
   const scale = Math.min(1, columns / picture.width, (rows * 2) / picture.height);
   const small = shrink(
     picture,
@@ -105,20 +96,24 @@ export function halfBlocks(picture: Pixels, { columns, rows, trueColor }: BlockO
   return lines.join('');
 }
 
-function cell(upper: Color, lower: Color, trueColor: boolean): { sgr: string; character: string } {
+function cell(
+  upper: Colour | undefined,
+  lower: Colour | undefined,
+  trueColor: boolean,
+): { sgr: string; character: string } {
   if (upper)
     return { sgr: `${code(38, upper, trueColor)};${lower ? code(48, lower, trueColor) : '49'}`, character: '▀' };
   return lower ? { sgr: `${code(38, lower, trueColor)};49`, character: '▄' } : { sgr: '0', character: ' ' };
 }
 
-function code(layer: 38 | 48, color: readonly [number, number, number], trueColor: boolean): string {
+function code(layer: 38 | 48, color: Colour, trueColor: boolean): string {
   return trueColor ? `${layer};2;${color.join(';')}` : `${layer};5;${paletteIndex(color)}`;
 }
 
 const levels = [0, 95, 135, 175, 215, 255];
 
 /** The nearest colour of the 6×6×6 cube, or of the 24 grays between black and white. */
-function paletteIndex(color: readonly [number, number, number]): number {
+function paletteIndex(color: Colour): number {
   const [r, g, b] = color.map(nearestLevel) as [number, number, number];
   const mean = (color[0] + color[1] + color[2]) / 3;
   const gray = Math.min(23, Math.max(0, Math.round((mean - 8) / 10)));
@@ -136,14 +131,15 @@ function distance(a: readonly number[], b: readonly number[]): number {
   return a.reduce((sum, value, i) => sum + (value - (b[i] ?? 0)) ** 2, 0);
 }
 
-function colorAt({ width, height, data }: Pixels, x: number, y: number): Color {
+/** Undefined where the image is transparent. */
+function colorAt({ width, height, data }: Picture, x: number, y: number): Colour | undefined {
   const at = (y * width + x) * 4;
   if (y >= height || (data[at + 3] ?? 0) < 128) return undefined;
   return [data[at] ?? 0, data[at + 1] ?? 0, data[at + 2] ?? 0];
 }
 
 /** Each new pixel is the mean of those it covers; transparent ones do not count for the colour. */
-export function shrink(picture: Pixels, width: number, height: number): Pixels {
+export function shrink(picture: Picture, width: number, height: number): Picture {
   if (width === picture.width && height === picture.height) return picture;
   const data = new Uint8Array(width * height * 4);
   const columns = Array.from({ length: width }, (_, x) => span(x, width, picture.width));
@@ -167,7 +163,7 @@ function span(at: number, size: number, from: number): Span {
 
 /** Adds the pixels of one row to the sums of their columns, colours by their weight. */
 function addRow(
-  { width, data }: Pixels,
+  { width, data }: Picture,
   row: number,
   { columns, sums }: { columns: readonly Span[]; sums: Float64Array },
 ): void {

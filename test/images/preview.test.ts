@@ -1,14 +1,7 @@
 import { inflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import {
-  halfBlocks,
-  hasTrueColor,
-  previewForm,
-  iterm2Image,
-  kittyPixels,
-  kittyPng,
-  type Pixels,
-} from '../../src/images/preview.ts';
+import { halfBlocks, hasTrueColor, previewForm, iterm2Image, kittyPixels, kittyPng } from '../../src/images/preview.ts';
+import type { Picture } from '../../src/images/pixels/picture.ts';
 
 test.each([
   [{ TERM: 'xterm-kitty' }, 'kitty'],
@@ -68,7 +61,7 @@ test('iTerm2 gets any picture with its size and width', () => {
 const red = [255, 0, 0, 255];
 const blue = [0, 0, 255, 255];
 const clear = [9, 9, 9, 0];
-const picture = (width: number, ...colors: number[][]): Pixels => ({
+const picture = (width: number, ...colors: number[][]): Picture => ({
   width,
   height: colors.length / width,
   data: Uint8Array.from(colors.flat()),

@@ -1,14 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { readReason } from '../../files/file-reason.ts';
-import {
-  halfBlocks,
-  hasTrueColor,
-  previewForm,
-  iterm2Image,
-  kittyPixels,
-  kittyPng,
-  type Pixels,
-} from '../../images/preview.ts';
+import { halfBlocks, hasTrueColor, previewForm, iterm2Image, kittyPixels, kittyPng } from '../../images/preview.ts';
+import type { Picture } from '../../images/pixels/picture.ts';
 import type { Context, WrittenImage } from '../context.ts';
 
 /** A preview of a larger image would take too long. */
@@ -48,7 +41,7 @@ export function tooManyPixels({ width, height }: { width: number; height: number
 }
 
 /** The pixels of an image, or why there are none. */
-export async function decodePreview(bytes: Buffer, mimeType: string): Promise<Pixels | { hidden: string }> {
+export async function decodePreview(bytes: Buffer, mimeType: string): Promise<Picture | { hidden: string }> {
   const { decodeWithin } = await import('../../images/pixels/decode.ts');
   const decoded = await decodeWithin({ bytes, mimeType }, mostPixels);
   if (decoded === 'damaged') return { hidden: 'it cannot be decoded' };

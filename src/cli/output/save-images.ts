@@ -217,7 +217,7 @@ function aspectMismatch({ path, width, height }: WrittenImage, { aspect, size }:
   if (width === undefined || height === undefined) return undefined;
   const odd: string[] = [];
   if (aspect !== undefined && !fitsAspect({ width, height }, aspect)) odd.push(`not ${aspect}`);
-  if (size !== undefined && matchesSize({ width, height }, size) === false) odd.push(`not ${size}`);
+  if (size !== undefined && !matchesSize({ width, height }, size)) odd.push(`not ${size}`);
   return odd.length === 0 ? undefined : `${path} is ${width}×${height}, ${odd.join(' and ')}`;
 }
 

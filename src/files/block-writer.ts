@@ -1,13 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import {
-  copyRange,
-  createTempFile,
-  type Nonce,
-  notWritten,
-  removeFile,
-  type TempFile,
-  writeFully,
-} from './temp-file.ts';
+import { copyRange, createTempFile, notWritten, removeFile, type TempFile, writeFully } from './temp-file.ts';
 
 /** Where temporary files are written. */
 export interface TempFolders {
@@ -17,7 +9,6 @@ export interface TempFolders {
   fallback?: string | undefined;
   /** Called when the fallback is used. */
   onFallback?: (() => void) | undefined;
-  nonce: Nonce;
 }
 
 /** The hint if the fallback is full too; the rest of the reply is not read then. */
@@ -117,7 +108,7 @@ export class BlockWriter {
   }
 
   async #open(): Promise<TempFile> {
-    this.#file ??= await createTempFile(this.#folders.folder, this.#folders);
+    this.#file ??= await createTempFile(this.#folders.folder);
     return this.#file;
   }
 
@@ -130,7 +121,7 @@ export class BlockWriter {
     this.#folders.onFallback?.();
     const old = this.#file;
     try {
-      this.#file = await createTempFile(fallback, this.#folders);
+      this.#file = await createTempFile(fallback);
       if (old) await copyRange(old.handle, this.#file.handle, { offset: 0, bytes });
     } catch (second) {
       throw notWritten(fallback, second, lostHint);

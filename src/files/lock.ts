@@ -3,7 +3,7 @@ import { link, readFile, rename, unlink, writeFile } from 'node:fs/promises';
 import { codeOf } from '../errors.ts';
 import { parseObject } from '../json.ts';
 import { isRunning, ownMark, type ProcessMark } from './process-mark.ts';
-import { removeFile } from './temp-file.ts';
+import { linkErrors, removeFile } from './temp-file.ts';
 
 /** A lock file, held until its release or the end of its process. */
 export interface ProcessLock {
@@ -128,9 +128,6 @@ export async function createFile(path: string, text: string): Promise<boolean> {
     await unlink(whole).catch(() => undefined);
   }
 }
-
-/** The errors of `link` on file systems without hard links. */
-const linkErrors = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 /** A file's text; undefined if it does not exist. */
 export async function readText(path: string): Promise<string | undefined> {

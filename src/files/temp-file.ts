@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { codeOf, GatewayError } from '../errors.ts';
 import { writeReason } from './file-reason.ts';
 
-/** Makes unique names; replaced in tests. */
-export type Nonce = () => string;
+/** Makes unique names. */
+type Nonce = () => string;
 
 /** 90 random bits in hex, from the fastest source that Node has. */
 export function randomNonce(): string {
@@ -104,7 +104,6 @@ export interface Placing {
   bytes: number;
   /** Replaces an existing regular file or link. */
   replace: boolean;
-  nonce?: Nonce | undefined;
   /** Replaced in tests of file systems without links. */
   linkFile?: typeof link | undefined;
 }
@@ -114,12 +113,14 @@ export interface Placing {
  * even a dangling link: EEXIST. Throws errors of the system.
  */
 export async function placeFile(temp: string, final: string, placing: Placing): Promise<void> {
-  await (placing.replace ? replaceFile(temp, final, placing) : linkNew(temp, final, placing));
+  await (placing.replace ? replaceFile(temp, final, placing.bytes) : linkNew(temp, final, placing));
   await syncFolder(dirname(final));
 }
 
 /** The errors of `link` on file systems without links, across disks and on unusual mounts. */
-const linkErrors = new Set('EPERM EACCES ENOTSUP EOPNOTSUPP EXDEV ENOSYS EMLINK EINVAL EISDIR UNKNOWN'.split(' '));
+export const linkErrors = new Set(
+  'EPERM EACCES ENOTSUP EOPNOTSUPP EXDEV ENOSYS EMLINK EINVAL EISDIR UNKNOWN'.split(' '),
+);
 
 async function linkNew(temp: string, final: string, { bytes, linkFile = link }: Placing): Promise<void> {
   try {
@@ -132,7 +133,7 @@ async function linkNew(temp: string, final: string, { bytes, linkFile = link }: 
   await removeFile(temp).catch(() => {});
 }
 
-async function replaceFile(temp: string, final: string, { bytes, nonce }: Placing): Promise<void> {
+async function replaceFile(temp: string, final: string, bytes: number): Promise<void> {
   const old = await lstat(final).catch(() => undefined);
   // A rename would replace /dev/null, or a FIFO that has a reader.
   if (old && !old.isFile() && !old.isSymbolicLink())
@@ -141,7 +142,7 @@ async function replaceFile(temp: string, final: string, { bytes, nonce }: Placin
     await rename(temp, final);
   } catch (error) {
     if (codeOf(error) !== 'EXDEV') throw error;
-    await writeAnew(final, (to) => copyFrom(temp, to, bytes), { nonce, mode: 0o666 });
+    await writeAnew(final, (to) => copyFrom(temp, to, bytes), { mode: 0o666 });
     await removeFile(temp);
   }
 }

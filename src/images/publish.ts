@@ -7,7 +7,6 @@ import { writeNewFile } from '../files/new-file.ts';
 import {
   freeNumber,
   newFileMode,
-  type Nonce,
   notWritten,
   placeFile,
   type Placing,
@@ -159,7 +158,7 @@ function ignoreMissing(error: unknown): undefined {
 }
 
 /** How an image is published. */
-export interface PublishOptions extends Pick<Placing, 'nonce' | 'linkFile'> {
+export interface PublishOptions extends Pick<Placing, 'linkFile'> {
   /** The folder for relative names. */
   cwd: string;
   /** Names that the user gave can replace a file. */
@@ -187,7 +186,7 @@ export async function publish(blob: StoredBlob, names: CandidateNames, options: 
       if (name === undefined) break;
       last = name.path;
       const final = resolve(options.cwd, last);
-      temp ??= await finishedFile(blob, dirname(final), options.nonce);
+      temp ??= await finishedFile(blob, dirname(final));
       const replace = name.given && options.force;
       if (await tryName(temp, final, { ...options, bytes: blob.bytes, replace })) return last;
       at = await freeNumber(at + 1, isTaken);
@@ -215,10 +214,9 @@ async function tryName(temp: string, final: string, placing: Placing): Promise<b
 }
 
 /** The blob as a file with its final mode: its own, or a new one beside the final name for bytes in memory. */
-async function finishedFile({ content }: StoredBlob, folder: string, nonce?: Nonce): Promise<string> {
-  if ('data' in content)
-    return writeTempFile(folder, (handle) => writeFully(handle, content.data, 0), { nonce, mode: 0o666 });
-  await chmod(content.file, await newFileMode(folder, nonce));
+async function finishedFile({ content }: StoredBlob, folder: string): Promise<string> {
+  if ('data' in content) return writeTempFile(folder, (handle) => writeFully(handle, content.data, 0), { mode: 0o666 });
+  await chmod(content.file, await newFileMode(folder));
   return content.file;
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
 import { BlockWriter, type TempFolders } from '../files/block-writer.ts';
-import { type Nonce, randomNonce } from '../files/temp-file.ts';
+import { randomNonce } from '../files/temp-file.ts';
 import { Base64Decoder } from '../scan/base64.ts';
 import type { Base64Sink, DivertedString } from '../scan/json-scan.ts';
 import type { BlobStore, StoredBlob } from './types.ts';
@@ -20,14 +20,11 @@ const knownHeadBytes = new Map([
  * Stores the images of one reply as temporary files in the folder where they will be published. If that folder is full,
  * `fallback` is used, so that a paid image is not lost. Sinks and `resolve` throw GatewayError bad-reply, not-written.
  */
-export function createFileStore({
-  nonce = randomNonce,
-  ...folders
-}: Omit<TempFolders, 'nonce'> & Partial<TempFolders>): BlobStore {
+export function createFileStore(folders: TempFolders): BlobStore {
   const writers: BlockWriter[] = [];
-  return createStore(nonce, {
+  return createStore({
     open() {
-      const writer = new BlockWriter({ ...folders, nonce });
+      const writer = new BlockWriter(folders);
       writers.push(writer);
       return fileTarget(writer);
     },
@@ -41,15 +38,15 @@ export function createFileStore({
 }
 
 /** Stores the images of one reply in memory. */
-export function createMemoryStore(nonce = randomNonce): BlobStore {
-  return createStore(nonce, { open: createMemoryTarget, discard: () => Promise.resolve() });
+export function createMemoryStore(): BlobStore {
+  return createStore({ open: createMemoryTarget, discard: () => Promise.resolve() });
 }
 
 /** Checks the images of one reply and stores none of them. */
-export function createEmptyStore(nonce = randomNonce): BlobStore {
+export function createEmptyStore(): BlobStore {
   const content = { data: new Uint8Array() };
   const target = { write: () => undefined, end: async () => ({ content, ready: Promise.resolve() }) };
-  return createStore(nonce, { open: () => target, discard: () => Promise.resolve() });
+  return createStore({ open: () => target, discard: () => Promise.resolve() });
 }
 
 function fileTarget(writer: BlockWriter): Target {
@@ -70,11 +67,11 @@ interface Entry {
   ready: Promise<void>;
 }
 
-function createStore(nonce: Nonce, targets: { open(): Target; discard(): Promise<void> }): BlobStore {
+function createStore(targets: { open(): Target; discard(): Promise<void> }): BlobStore {
   let prefix: string | undefined;
   // Only Base64 characters, so that a placeholder in a data URL is read like any Base64. Created for the first image only:
   // node:crypto takes a text 2 ms.
-  const placeholderPrefix = (): string => (prefix ??= `gatewayCliBlob_${nonce()}_`);
+  const placeholderPrefix = (): string => (prefix ??= `gatewayCliBlob_${randomNonce()}_`);
   const entries = new Map<string, Entry | undefined>();
 
   async function open(): Promise<DivertedString> {

@@ -2,8 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { placeFile } from '../../src/files/temp-file.ts';
-import { writeFully } from '../../src/files/temp-file.ts';
+import { createTempFile, placeFile, writeFully } from '../../src/files/temp-file.ts';
 import { namesIn, scratchFolder } from '../images/scratch.ts';
 
 test('continues after a partial write', async () => {
@@ -21,6 +20,14 @@ test('continues after a partial write', async () => {
     ['def', 103],
     ['gh', 106],
   ]);
+});
+
+test('a temporary file that exists is never opened', async () => {
+  const folder = scratchFolder();
+  const path = join(folder, '.gateway-cli-x.part');
+  writeFileSync(path, 'precious');
+  await expect(createTempFile(folder, { nonce: () => 'x' })).rejects.toMatchObject({ code: 'EEXIST' });
+  expect(readFileSync(path, 'utf8')).toBe('precious');
 });
 
 describe('on a file system without links', () => {

@@ -92,15 +92,6 @@ test('temporary files are readable only by their owner, and no other files are r
   expect(namesIn(folder)).toEqual(['.gateway-cli-0123.part']);
 });
 
-test('a temporary file that exists is never opened', async () => {
-  const folder = scratchFolder();
-  writeFileSync(join(folder, '.gateway-cli-x.part'), 'precious');
-  const store = createFileStore({ folder, nonce: () => 'x' });
-  await expect(put(store, sample(10))).rejects.toMatchObject({ class: 'not-written', details: { sent: 'yes' } });
-  await store.discard();
-  expect(readFileSync(join(folder, '.gateway-cli-x.part'), 'utf8')).toBe('precious');
-});
-
 test('reports a removed folder, or continues in the fallback', async () => {
   const folder = scratchFolder();
   const gone = join(folder, 'gone');

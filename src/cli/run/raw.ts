@@ -2,7 +2,6 @@ import { tmpdir } from 'node:os';
 import type { PaidEnd } from '../../client/payment.ts';
 import type { Operation } from '../../client/send.ts';
 import { BlockWriter } from '../../files/block-writer.ts';
-import { randomNonce } from '../../files/temp-file.ts';
 import { createCiByteGuard, isReadByCi } from '../../terminal/output.ts';
 import type { Context } from '../context.ts';
 import type { Connection } from './connection.ts';
@@ -41,7 +40,7 @@ export async function sendRaw(
 
 /** The disk behind a file may be full: a copy goes along, and is thrown away when all was written. */
 async function writeAndKeep(body: AsyncIterable<Uint8Array>, { io, report, atEnd }: Context): Promise<void> {
-  const copy = new BlockWriter({ folder: tmpdir(), nonce: randomNonce });
+  const copy = new BlockWriter({ folder: tmpdir() });
   atEnd(() => copy.discard());
   for await (const chunk of body) {
     await copy.write(chunk);

@@ -30,8 +30,6 @@ export interface InputOptions {
   hash?: boolean | undefined;
   /** The type that its host declared, for messages. */
   declaredType?: string | undefined;
-  /** Folder for the content of a pipe. */
-  spoolFolder?: string | undefined;
 }
 
 const headBytes = 256 * 1024;
@@ -74,7 +72,7 @@ function describeOther({ declaredType }: InputOptions): string {
 }
 
 async function readPipe(handle: FileHandle, options: InputOptions & { label: string }): Promise<InputImage> {
-  const spooled = await spool(handle.createReadStream(), { folder: options.spoolFolder, label: options.label });
+  const spooled = await spool(handle.createReadStream(), options);
   try {
     return { ...(await readInputImage(spooled.path, options)), cleanup: spooled.cleanup };
   } catch (error) {
@@ -89,12 +87,11 @@ async function readPipe(handle: FileHandle, options: InputOptions & { label: str
  */
 export async function spool(
   stream: AsyncIterable<Uint8Array>,
-  options: { capMebibytes?: number | undefined; folder?: string | undefined; label?: string | undefined } = {},
-): Promise<{ path: string; bytes: number; cleanup(): Promise<void> }> {
-  const { capMebibytes: cap = Number.POSITIVE_INFINITY, folder = tmpdir(), label = 'stdin' } = options;
-  const file = await createTempFile(folder).catch((error: unknown) => {
+  { capMebibytes: cap = Infinity, label = 'stdin' }: { capMebibytes?: number; label?: string | undefined } = {},
+): Promise<{ path: string; cleanup(): Promise<void> }> {
+  const file = await createTempFile(tmpdir()).catch((error: unknown) => {
     throw usageError(
-      `cannot keep ${label} in ${JSON.stringify(folder)}: ${writeReason(error)}`,
+      `cannot keep ${label} in ${JSON.stringify(tmpdir())}: ${writeReason(error)}`,
       'set TMPDIR to a folder that can be written',
       error,
     );
@@ -109,7 +106,7 @@ export async function spool(
       bytes += chunk.byteLength;
     }
     await file.handle.close();
-    return { path: file.path, bytes, cleanup };
+    return { path: file.path, cleanup };
   } catch (error) {
     await file.handle.close();
     await cleanup();

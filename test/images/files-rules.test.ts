@@ -176,9 +176,10 @@ test.skipIf(!tellsOpenFiles)('no input stays open (needs /proc)', async () => {
   writeFileSync(join(folder, 'none.png'), 'text');
   const fifo = join(folder, 'fifo');
   execFileSync('mkfifo', [fifo]);
+  vi.stubEnv('TMPDIR', folder);
   await readInputImage(join(folder, 'cat.png'), { hash: true });
   await expect(readInputImage(join(folder, 'none.png'))).rejects.toMatchObject({ class: 'usage' });
-  const reading = readInputImage(fifo, { spoolFolder: folder });
+  const reading = readInputImage(fifo);
   const writer = await open(fifo, 'w');
   await writer.write(png);
   await writer.close();

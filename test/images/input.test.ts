@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { readInputImage, spool } from '../../src/images/input.ts';
 import { namesIn, pngHead, scratchFolder } from './scratch.ts';
 
@@ -62,12 +62,12 @@ test.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
 
 test.skipIf(process.platform === 'win32')('reads a pipe into a file first', async () => {
   const folder = scratchFolder();
-  const spoolFolder = scratchFolder();
+  const spoolFolder = temporaryFolder();
   const fifo = join(folder, 'fifo');
   execFileSync('mkfifo', [fifo]);
   writeFileSync(join(folder, 'cat.png'), pngHead(3, 4));
   spawn('sh', ['-c', 'cat "$1" > "$2"', 'sh', join(folder, 'cat.png'), fifo], { stdio: 'ignore' });
-  const input = await readInputImage(fifo, { spoolFolder });
+  const input = await readInputImage(fifo);
   expect(input).toMatchObject({ mimeType: 'image/png', bytes: 33, width: 3, height: 4 });
   expect(readFileSync(input.path)).toEqual(pngHead(3, 4));
   expect(statSync(input.path).mode & 0o777).toBe(0o600);
@@ -75,41 +75,49 @@ test.skipIf(process.platform === 'win32')('reads a pipe into a file first', asyn
   await input.cleanup();
   expect(namesIn(spoolFolder)).toEqual([]);
   spawn('sh', ['-c', 'echo text > "$1"', 'sh', fifo], { stdio: 'ignore' });
-  await expect(readInputImage(fifo, { spoolFolder })).rejects.toMatchObject({
+  await expect(readInputImage(fifo)).rejects.toMatchObject({
     class: 'usage',
     message: expect.stringContaining('not an image'),
   });
   expect(namesIn(spoolFolder)).toEqual([]);
 });
 
+/** Where temporary files are written until the end of the test. */
+function temporaryFolder(): string {
+  const folder = scratchFolder();
+  vi.stubEnv('TMPDIR', folder);
+  return folder;
+}
+
 async function* chunks(...texts: string[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield Buffer.from(text);
 }
 
 test('spools a stream, up to a cap', async () => {
-  const folder = scratchFolder();
+  const folder = temporaryFolder();
   const [begin, end] = ['a'.repeat(1024 * 1024 - 3), 'def'];
-  const spooled = await spool(chunks(begin, '', end), { folder, capMebibytes: 1 });
-  expect([readFileSync(spooled.path, 'utf8') === begin + end, spooled.bytes]).toEqual([true, 1024 * 1024]);
+  const spooled = await spool(chunks(begin, '', end), { capMebibytes: 1 });
+  expect(readFileSync(spooled.path, 'utf8') === begin + end).toBe(true);
   await spooled.cleanup();
-  await expect(spool(chunks(begin, 'defg'), { folder, capMebibytes: 1 })).rejects.toMatchObject({
+  await expect(spool(chunks(begin, 'defg'), { capMebibytes: 1 })).rejects.toMatchObject({
     class: 'usage',
     message: 'stdin holds more than 1 MiB',
   });
   expect(namesIn(folder)).toEqual([]);
-  await expect(spool(chunks('abc'), { folder: join(folder, 'no') })).rejects.toMatchObject({
+  vi.stubEnv('TMPDIR', join(folder, 'no'));
+  await expect(spool(chunks('abc'))).rejects.toMatchObject({
     class: 'usage',
     message: expect.stringContaining('cannot keep stdin'),
   });
 });
 
 test('throws the error of a stream', async () => {
-  const folder = scratchFolder();
+  const folder = temporaryFolder();
   const reason = new DOMException('stopped', 'AbortError');
   async function* aborted(): AsyncGenerator<Uint8Array> {
     yield Buffer.from('abc');
     throw reason;
   }
-  await expect(spool(aborted(), { folder })).rejects.toBe(reason);
+  await expect(spool(aborted())).rejects.toBe(reason);
   expect(namesIn(folder)).toEqual([]);
 });

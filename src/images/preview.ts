@@ -65,17 +65,14 @@ function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== '';
 }
 
-/** The size of an image in characters. */
-export interface BlockOptions {
-  /** Limits in the terminal. */
-  columns: number;
-  rows: number;
-  /** 24-bit colour; else the palette of 256. */
-  trueColor: boolean;
-}
-
-/** An image in half-blocks: two pixels a character, the upper in the foreground, the lower in the background. */
-export function halfBlocks(picture: Picture, { columns, rows, trueColor }: BlockOptions): string {
+/**
+ * An image in half-blocks: two pixels a character, the upper in the foreground, the lower in the background. Columns and
+ * rows are limits; `trueColor` is 24-bit colour, else the palette of 256.
+ */
+export function halfBlocks(
+  picture: Picture,
+  { columns, rows, trueColor }: { columns: number; rows: number; trueColor: boolean },
+): string {
   const scale = Math.min(1, columns / picture.width, (rows * 2) / picture.height);
   const small = shrink(
     picture,

@@ -4,22 +4,11 @@ import type { Output } from './io.ts';
 import { MarkdownPage, type Piece } from './markdown-page.ts';
 import { codeLine, markdownText } from './markdown.ts';
 
-/** Prints Markdown on a terminal while it arrives: blocks when they are complete, code line by line. */
-export interface MarkdownStream {
-  write(text: string): Promise<void>;
-  /** Prints the rest. The next write begins another text. */
-  end(): Promise<void>;
-}
-
-interface MarkdownStreamOptions {
-  stdout: Output;
-  colored: boolean;
-  /** Called before each output. */
-  onOutput?: (() => void) | undefined;
-}
-
-/** Starts at the beginning of a line. stdout must be a terminal. */
-export function startMarkdown({ stdout, colored, onOutput }: MarkdownStreamOptions): MarkdownStream {
+/**
+ * Prints Markdown on a terminal while it arrives: blocks when they are complete, code line by line. Starts at the beginning of a
+ * line. `end` prints the rest; the next write begins another text. `onOutput` is called before each output.
+ */
+export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () => void) {
   const chalk = new Chalk({ level: colored ? 1 : 0 });
   const place = () => ({ width: stdout.columns, colored, breaks: true });
   let page = new MarkdownPage();
@@ -37,8 +26,8 @@ export function startMarkdown({ stdout, colored, onOutput }: MarkdownStreamOptio
     return kind === 'plain' ? escapeForTerminal(text) : markdownText(text, place());
   }
   return {
-    write: (text) => print(page.add(text)),
-    async end() {
+    write: (text: string): Promise<void> => print(page.add(text)),
+    async end(): Promise<void> {
       const pieces = page.end();
       page = new MarkdownPage();
       await print(pieces);

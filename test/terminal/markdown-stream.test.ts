@@ -6,7 +6,7 @@ async function stream(pieces: readonly string[], columns = 40): Promise<string[]
   const printed: string[] = [];
   let now = '';
   const stdout = { isTTY: true, columns, write: async (chunk: unknown) => void (now += String(chunk)) };
-  const markdown = startMarkdown({ stdout, colored: false });
+  const markdown = startMarkdown(stdout, false);
   const take = (): void => {
     printed.push(now);
     now = '';

@@ -44,13 +44,12 @@ function bracketError(path: readonly string[], step: string): Error {
 export function applySettings(body: Body, settings: readonly Setting[], refused: readonly string[]): Body {
   return settings.reduce((before, { path, value }) => {
     const first = path[0] ?? '';
-    if (refused.includes(first)) throw usageError(`--set cannot change ${first}`, refusalHint(first));
+    if (refused.includes(first)) {
+      const flags = first === 'stream' ? 'flags: --stream of text, --no-stream of chat' : `flag: --${first}`;
+      throw usageError(`--set cannot change ${first}`, `use the ${flags}`);
+    }
     return place(before, path, value) as Body;
   }, body);
-}
-
-function refusalHint(name: string): string {
-  return name === 'stream' ? 'use the flags: --stream of text, --no-stream of chat' : `use the flag: --${name}`;
 }
 
 /** The steps of a path: separated by dots, `\.` is a dot, and `[]` at the end is a step. */

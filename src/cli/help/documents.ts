@@ -74,14 +74,11 @@ const documents: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   completion: { completion: 'shell script' },
 };
 
-/** A document of a command. The schema of `gateway-cli/result@1` tells its keys. */
-export interface DocumentData {
-  schema: string;
-  keys?: readonly string[];
-}
-
-/** The documents of a command by its name, such as `image gen`; none of a group. */
-export function documentsOf(name: string): DocumentData[] {
+/**
+ * The documents of a command by its name, such as `image gen`; none of a group. The schema of `gateway-cli/result@1` tells the keys
+ * of that one.
+ */
+export function documentsOf(name: string): { schema: string; keys?: readonly string[] }[] {
   return Object.entries(documents[name] ?? {}).map(([schema, keys]) => ({
     schema: `gateway-cli/${schema}@1`,
     ...(keys !== result && { keys: keys.split(' ') }),

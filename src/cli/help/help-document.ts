@@ -4,7 +4,7 @@ import type { OwnDocument } from '../context.ts';
 import { conflicts } from '../flags/conflicts.ts';
 import { examplesOf, factsOf, isAdvanced } from '../flags/flag.ts';
 import { readShipped } from '../shipped.ts';
-import { type DocumentData, documentsOf } from './documents.ts';
+import { documentsOf } from './documents.ts';
 import { commandRows, fullName, isList, nameOf, orDefault, usageOf, visible } from './help.ts';
 
 /**
@@ -20,7 +20,7 @@ export async function helpDocument(command: Command, text: string): Promise<OwnD
 }
 
 /** What a program needs to know of a command: its arguments, flags and exit codes. */
-export function describeCommand(command: Command): CommandData {
+export function describeCommand(command: Command) {
   const shown = orDefault(command);
   return {
     command: fullName(command),
@@ -39,18 +39,6 @@ export function describeCommand(command: Command): CommandData {
     documents: documentsOf(nameOf(shown)),
     exitCodes: Object.entries(outcomes).map(([name, outcome]) => ({ class: name, ...outcome })),
   };
-}
-
-interface CommandData {
-  command: string;
-  summary: string;
-  usage: string;
-  examples: readonly string[];
-  commands: { name: string; summary: string }[];
-  arguments: { name: string; required: boolean; repeatable: boolean; text: string }[];
-  flags: FlagData[];
-  documents: DocumentData[];
-  exitCodes: { class: string; code: number; billed: string; meaning: string }[];
 }
 
 /** A flag as data. A key that says nothing is absent. */

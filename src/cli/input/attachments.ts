@@ -121,20 +121,19 @@ async function readAttachments(words: readonly string[], reading: InputReading):
 
 /** Opens attachments, text files as text: the messages format takes only PDF as Base64 documents. */
 async function readDocuments(words: readonly string[], reading: InputReading): Promise<Media[]> {
-  const files = await readAttachments(words, reading);
-  return Promise.all(
-    files.map(async (file) => (isText(file.mimeType) ? { ...file, data: await readText(file) } : file)),
-  );
+  const files: Media[] = [];
+  for (const file of await readAttachments(words, reading)) {
+    const { source } = file.data;
+    if (!textTypes.test(file.mimeType)) files.push(file);
+    else {
+      const bytes = typeof source === 'string' ? await readFile(source) : source;
+      files.push({ ...file, data: decodeText(bytes, `--attach ${quote(file.title ?? 'stdin')}`) });
+    }
+  }
+  return files;
 }
 
-function isText(mimeType: string): boolean {
-  return mimeType.startsWith('text/') || /^application\/(.+\+)?(json|xml|javascript|yaml|toml|x-sh)$/.test(mimeType);
-}
-
-async function readText({ data, title = 'stdin' }: Attached): Promise<string> {
-  const bytes = typeof data.source === 'string' ? await readFile(data.source) : data.source;
-  return decodeText(bytes, `--attach ${quote(title)}`);
-}
+const textTypes = /^text\/|^application\/(.+\+)?(json|xml|javascript|yaml|toml|x-sh)$/;
 
 /** In place of an input that is fetched later. */
 const noBytes = new Uint8Array();

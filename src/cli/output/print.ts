@@ -36,7 +36,7 @@ export async function startPayload(
     return plainPayload(stdout, onOutput);
   const { startMarkdown } = await import('../../terminal/markdown-stream.ts');
   const colored = wantsColor({ env, isTTY: true, color: context.root.color });
-  return { ...startMarkdown({ stdout, colored, onOutput }), isFormatted: true };
+  return { ...startMarkdown(stdout, colored, onOutput), isFormatted: true };
 }
 
 function plainPayload(stdout: Output, onOutput?: () => void): Payload {

@@ -113,12 +113,7 @@ export async function buildRequest(
     blanks,
   });
   await warnOfUnused(flags, blanks, context);
-  const {
-    service,
-    format: { value: formatName },
-    baseUrl,
-  } = settings;
-  const quirks = quirksOf(service.value, formatName, baseUrl?.value);
+  const quirks = quirksOf(settings.service.value, settings.format.value, settings.baseUrl?.value);
   const ask: Ask = {
     ...fieldsOf(flags),
     ...files,

@@ -102,14 +102,9 @@ export async function planBesideText(
   return { ...(await imagesOfText(flags, context)), force, dryRun, maxImages, prompt, model, imagesAreExtra: true };
 }
 
-/** What a command needs to send its request and to publish the pictures of the reply. */
-interface Connected {
-  images: ImageOutput;
-  connection: Connection;
-}
-
 /**
- * Between a command's request and its sending: the output is checked, then the key read and the connections opened.
+ * Between a command's request and its sending: the output is checked, then the key read and the connections opened. Returns what
+ * sends the request and what publishes the pictures of the reply.
  * Undefined where nothing is left to do: the request was shown (`--dry-run`, `--curl`), or its reply handed on (`--raw`).
  * `isKept`: a session keeps the answer, even if stdout is closed.
  */
@@ -123,7 +118,7 @@ export async function connect(
     deadline,
     isKept = false,
   }: Pick<Begun<AskFlags>, 'flags' | 'context' | 'settings' | 'deadline'> & { isKept?: boolean },
-): Promise<Connected | undefined> {
+): Promise<{ images: ImageOutput; connection: Connection } | undefined> {
   const target = await readTarget(settings, context);
   await checkShownOutput(plan, context);
   if (flags.curl || flags.dryRun) {

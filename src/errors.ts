@@ -33,7 +33,7 @@ export const outcomes = {
   'batch-failed': {
     code: 13,
     billed: 'unknown',
-    meaning: 'batch finished with failures, or stopped by a limit of costs or tokens',
+    meaning: 'batch finished with failures, or a limit of costs or tokens stopped the command',
   },
   'batch-locked': { code: 14, billed: 'no', meaning: 'batch locked, or its journal does not match' },
   hangup: { code: 129, billed: 'unknown', meaning: 'ended by HUP' },

@@ -265,10 +265,11 @@ async function failureOfCounts(
   const told = counts.pending > 0 ? next : `details are in ${batchFiles.summary}; ${next}`;
   const hints = [await keptHint(counts, state.beganAt), told, budget && 'to see what is spent: gateway-cli costs'];
   const { done, failed, unknown, submitted = 0 } = counts;
-  const isSent = done + failed + unknown + submitted > 0;
+  const isOpen = failed + unknown + submitted > 0;
   return new GatewayError('batch-failed', `${why ?? ''}${describeCounts(counts)}`, {
     hint: hints.filter((line) => line !== undefined).join('\n'),
-    ...(isSent ? { sent: 'yes' } : { sent: 'no', billed: 'no' }),
+    ...(done > 0 || isOpen ? { sent: 'yes' } : { sent: 'no', billed: 'no' }),
+    ...(done > 0 && !isOpen && { billed: 'yes' }),
     retryable: failed + unknown === 0 && (limit === undefined || budget?.retryable === true),
   });
 }

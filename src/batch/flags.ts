@@ -83,7 +83,7 @@ export const batchFlags = {
     parse: whole(1),
     advanced: true,
   },
-  maxCost: { ...maxCost, text: 'send no request that could make the batch cost more than this' },
+  maxCost: { ...maxCost, text: 'send no request with which all runs of this batch together could cost more than this' },
   stream: {
     flags: '--stream',
     text: 'take jobs from stdin one by one, and print each result as soon as it is there',

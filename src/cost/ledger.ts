@@ -145,12 +145,13 @@ async function reserve(
       requireCurrency(state, request.currency, ledger.path);
       const amount = sumOfHeld(bounds, state.dearest);
       room = roomFor(amount, state, { limit: ledger.limit, now: ledger.now() });
-      if (!('isFree' in room)) return [];
       const at = timeOf(ledger);
       const { limit } = ledger;
       const isNewLimit = state.limit?.amount !== limit.amount || state.limit.per !== limit.per;
-      const reserved = { type: 'reserved', ...request, at, amount, bounded, by: ownMark() } as const;
-      return [...(isNewLimit ? [{ type: 'limit', ...limit } as const] : []), reserved];
+      const limits = isNewLimit ? [{ type: 'limit', ...limit } as const] : [];
+      if ('spent' in room) return limits;
+      if (!('isFree' in room)) return [];
+      return [...limits, { type: 'reserved', ...request, at, amount, bounded, by: ownMark() }];
     });
     await orAborted(changed, signal).catch((error: unknown) => {
       // The line may be written after the signal.

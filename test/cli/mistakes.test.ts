@@ -225,8 +225,8 @@ test.each([
   [
     'half of a JSON Schema',
     ['text', 'x', '--schema', '{"type":"object"'],
-    'a file is needed, not JSON',
-    `--schema <(echo '{"type":"object"')`,
+    "--schema is not JSON: ',' or '}' is expected at line 1, column 17",
+    'in double quotes',
   ],
   ['an input of image gen', ['image', 'gen', 'x', '-i', 'a.png'], 'unknown flag -i', 'image edit -i photo.jpg'],
   [

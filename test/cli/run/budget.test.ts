@@ -63,6 +63,8 @@ test('a request that could pass the budget is not sent, and the error names it',
   const { stdout } = await cli(['text', 'hi', ...limit, ...flags, '--json'], { cwd });
   const error = { class: 'batch-failed', retryable: false, sent: 'no', billed: 'no' };
   expect(JSON.parse(stdout)).toMatchObject({ ok: false, exitCode: 13, attempts: 0, error });
+  const costs = await cli(['costs', '--budget', './team.jsonl', '--json'], { cwd });
+  expect(JSON.parse(costs.stdout)).toMatchObject({ budgets: [{ spent: '0', limit: '0.0001', left: '0.0001' }] });
 });
 
 test('a request without a bound is told', async ({ server, cli }) => {
@@ -136,7 +138,7 @@ test('a batch stops before the job that could pass the budget, and goes on with 
   expect(stopped.stderr).toContain(`${goOn}\n  to see what is spent: gateway-cli costs\n`);
   const document = JSON.parse((await batch(...flags, '--json')).stdout) as object;
   const hint = `${goOn}\nto see what is spent: gateway-cli costs`;
-  const error = { class: 'batch-failed', hint, retryable: false, sent: 'yes', billed: 'unknown' };
+  const error = { class: 'batch-failed', hint, retryable: false, sent: 'yes', billed: 'yes' };
   expect(document).toMatchObject({ schema: 'gateway-cli/batch@1', ok: false, exitCode: 13, failures: [], error });
   expect(JSON.parse(readFileSync(join(cwd, 'out/summary.json'), 'utf8'))).toMatchObject({ exitCode: 13, error });
   const status = await cli(['batch', 'status', 'out', '--json'], { cwd });

@@ -136,11 +136,14 @@ test('--contents takes an object that holds the turns, and no other', async ({ s
   expect(other.stderr).toContain('--contents m.json: a JSON array is needed');
 });
 
-test('half of JSON in the place of a file is told, however long it is', async ({ cli }) => {
-  for (const json of ['{"a":1', `[${'1,'.repeat(3000)}1`]) {
+test('half of JSON in the place of a file is not JSON, however long it is', async ({ cli }) => {
+  for (const [json, at] of [
+    ['{"a":1', 'line 1, column 7'],
+    [`[${'1,'.repeat(3000)}1`, 'line 1, column 6003'],
+  ] as const) {
     const ran = await cli(['text', 'x', '--schema', json]);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.stderr).toContain('--schema: a file is needed, not JSON');
+    expect(ran.stderr).toMatch(new RegExp(`--schema is not JSON: .* is expected at ${at}\\n`));
     expect(ran.stderr.length).toBeLessThan(300);
   }
 });

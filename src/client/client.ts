@@ -2,7 +2,7 @@ import { monotonic } from '../clock.ts';
 import { GatewayError, usageError } from '../errors.ts';
 import type { Ask } from '../formats/ask.ts';
 import type { StreamDelta } from '../formats/events.ts';
-import { formatFacts, type FormatName, loadFormat } from '../formats/format.ts';
+import { type FormatName, loadFormat } from '../formats/format.ts';
 import { readTurns } from '../formats/turns.ts';
 import type { JsonValue } from '../json.ts';
 import { isAspect } from '../images/aspect.ts';
@@ -104,7 +104,7 @@ async function* ask<Image extends Picture>(
   const { media = [], mask }: Pick<AskRequest, 'media' | 'mask'> = request;
   const opened = await openMedia(mask ? [...media, mask] : media);
   try {
-    const asked = askOf(request, { use, stream, format: name });
+    const asked = askOf(request, { use, stream });
     const format = await loadFormat(name);
     const inputs = { media: opened.inline.slice(0, media.length), mask: opened.inline[media.length] };
     const post = postOf({ ...asked, ...inputs }, format, {
@@ -122,19 +122,10 @@ async function* ask<Image extends Picture>(
   }
 }
 
-/** The ask of a request. Throws GatewayError usage for a field that the format lacks. */
-function askOf(
-  request: AskedRequest,
-  { use, stream, format }: Pick<Ask, 'use' | 'stream'> & { format: FormatName },
-): Ask {
-  const { media: _media, ...fields } = request;
-  const { contents, messages, ...rest } = fields as Record<string, unknown> & {
-    contents?: unknown;
-    messages?: unknown;
-  };
+/** The ask of a request. Throws GatewayError usage. */
+function askOf(request: AskedRequest, { use, stream }: Pick<Ask, 'use' | 'stream'>): Ask {
+  const { media: _media, contents, messages, ...rest } = { ...request } as Record<string, unknown>;
   const asked = { ...rest, use, stream } as Ask;
-  const lacking = formatFacts[format].lacks.find((field) => asked[field] !== undefined);
-  if (lacking !== undefined) throw usageError(`${formatFacts[format].title} does not have ${lacking}`, 'leave it out');
   if (asked.aspect !== undefined && !isAspect(asked.aspect))
     throw usageError(`aspect takes width:height, not ${JSON.stringify(asked.aspect)}`, 'for example: 16:9');
   const ownTurns = contents ?? messages;

@@ -1,5 +1,6 @@
+import { usageError } from '../errors.ts';
 import type { Ask, Encoded } from '../formats/ask.ts';
-import { type AuthUse, authUseOf, type Format, type FormatName, type Quirks } from '../formats/format.ts';
+import { type AuthUse, authUseOf, type Format, formatFacts, type FormatName, type Quirks } from '../formats/format.ts';
 import type { JsonObject } from '../json.ts';
 import { segmentForm } from '../transport/form.ts';
 import {
@@ -36,9 +37,16 @@ export interface Post extends Encoded {
   use: AuthUse;
 }
 
-/** The request of an ask in a format. Throws GatewayError usage. */
+/** The request of an ask in a format. Throws GatewayError usage, also for a field that the format lacks. */
 export function postOf(ask: Ask, format: Format, quirks: Quirks): Post {
+  const { lacks, title } = formatFacts[format.name];
+  const lacking = lacks.find((field) => isGiven(ask[field]));
+  if (lacking !== undefined) throw usageError(`${title} does not have ${lacking}`, 'leave it out');
   return { ...format.encode(ask, quirks), format: format.name, use: authUseOf(format.name, ask.use) };
+}
+
+function isGiven(value: Ask[keyof Ask]): boolean {
+  return value !== undefined && !(Array.isArray(value) && value.length === 0);
 }
 
 /** A post, or without a body a GET. */

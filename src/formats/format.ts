@@ -49,8 +49,8 @@ export interface FormatFacts {
   /** The field of the service tier; absent where no cheaper one can be asked for. */
   tierField?: 'serviceTier' | 'service_tier';
   /** The field of earlier turns. */
-  turnsField: 'contents' | 'messages';
-  /** Fields of a body that the request itself decides. */
+  turnsField: string;
+  /** Fields of a body that are not for `--set`: those of the model, and of whether the reply is streamed. */
   reserved: readonly string[];
   /** Files of any type are bytes in it; else text is sent as text. */
   takesTextFiles: boolean;

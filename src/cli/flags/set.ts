@@ -45,7 +45,8 @@ export function applySettings(body: Body, settings: readonly Setting[], refused:
   return settings.reduce((before, { path, value }) => {
     const first = path[0] ?? '';
     if (refused.includes(first)) {
-      const flags = first === 'stream' ? 'flags: --stream of text, --no-stream of chat' : `flag: --${first}`;
+      // Each format has a name of its own for the field that asks for a stream.
+      const flags = first === 'model' ? 'flag: --model' : 'flags: --stream of text, --no-stream of chat';
       throw usageError(`--set cannot change ${first}`, `use the ${flags}`);
     }
     return place(before, path, value) as Body;

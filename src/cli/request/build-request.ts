@@ -2,12 +2,18 @@ import { lastSystem, openCallResults, type SessionMessage } from '../../chat/mes
 import { type Post, postOf } from '../../client/post.ts';
 import { usageError } from '../../errors.ts';
 import type { Ask } from '../../formats/ask.ts';
-import { type Format, formatFacts, formatNames, loadFormat, type Quirks } from '../../formats/format.ts';
+import {
+  type Format,
+  formatFacts,
+  formatNames,
+  loadFormat,
+  type Quirks,
+  type RequestLimits,
+} from '../../formats/format.ts';
 import { readTurns, type Turn } from '../../formats/turns.ts';
 import { type JsonObject, type JsonValue } from '../../json.ts';
 import { quirksOf, type Use } from '../../services.ts';
 import type { Settings } from '../../settings/types.ts';
-import type { Body } from '../../body.ts';
 import type { Context } from '../context.ts';
 import { quote } from '../flags/flag.ts';
 import { parseToolChoice } from '../flags/format.ts';
@@ -101,7 +107,7 @@ export async function buildRequest(
   const blanks = await readBlanks(flags, context, building.adviseBlank);
   const files = await readFiles(flags, { context, blanks });
   const check = files.schema === undefined || isPicture(use) ? undefined : await compileSchema(files.schema, building);
-  if (earlier && files.body?.['messages'] !== undefined) throw givenTwice('--body');
+  if (earlier && files.body?.[formatFacts[format.name].turnsField] !== undefined) throw givenTwice('--body');
   if (earlier && flags.messages !== undefined) throw givenTwice('--messages');
   const turns = await readEarlier(flags, { context, blanks }, building);
   const { inputs, media, mask } = await readMedia(flags, building);
@@ -122,7 +128,7 @@ export async function buildRequest(
     use,
     model: settings.model.value,
     stream: isPicture(use) ? undefined : use === 'chat' ? flags.stream !== false : flags.stream === true,
-    maxTokens: maxTokensOf(flags, files.body, settings),
+    maxTokens: flags.maxTokens ?? limitOf(settings, format.limits(files.body ?? {})),
     prompt,
     media,
     mask,
@@ -140,15 +146,9 @@ function isPicture(use: Use): boolean {
   return use === 'image' || use === 'edit';
 }
 
-function maxTokensOf(
-  { maxTokens }: RequestFlags,
-  body: Body | undefined,
-  { maxTokens: set }: Building['settings'],
-): number | undefined {
-  if (maxTokens !== undefined) return maxTokens;
-  // The default is for the format that demands a limit: it is made there.
-  if (typeof body?.['max_tokens'] === 'number' || set?.origin.kind === 'default') return undefined;
-  return set?.value;
+/** The limit of the settings, unless the body has one. The default is for the format that demands a limit: it is made there. */
+function limitOf({ maxTokens: set }: Building['settings'], body: RequestLimits): number | undefined {
+  return body.maxTokens !== undefined || set?.origin.kind === 'default' ? undefined : set?.value;
 }
 
 /** Field by field: a spread of all flags is several times slower, and batches have many jobs. */
@@ -253,19 +253,10 @@ function requireOneCandidate(count: number): void {
   );
 }
 
-/** The flag of each field that a format can lack. */
-const flagsOfFields: { [field in keyof Ask & keyof RequestFlags]?: string } = {
-  candidates: '--candidates',
-  seed: '--seed',
-  topK: '--top-k',
-  responseMime: '--response-mime',
-  aspect: '--aspect',
-  size: '--size',
-  mask: '--mask',
-  safety: '--safety',
-  toolConfig: '--tool-config',
-  cachedContent: '--cached-content',
-  metadata: '--metadata',
+/** The flags of fields that have another name, or several. */
+const flagsOfFields: { [field in keyof Ask]?: (keyof RequestFlags)[] } = {
+  media: ['image', 'attach'],
+  system: ['system', 'systemFile'],
 };
 
 /** Throws GatewayError usage for a flag that the format has no place for, before anything is read or sent. */
@@ -276,16 +267,22 @@ function refuseLackingFlags(flags: RequestFlags, { settings }: Building): void {
     throw lacking(`--lane flex (${settings.lane.from})`, title, `use --lane live; ${havingOf('tier')}`);
   if (flags.contents !== undefined && turnsField !== 'contents') throw lacking('--contents', title, 'use --messages');
   for (const field of lacks) {
-    const flag = flagsOfFields[field as keyof typeof flagsOfFields];
-    if (flag === undefined || flags[field as keyof RequestFlags] === undefined) continue;
-    throw lacking(flag, title, `leave it out; ${havingOf(field)}`);
+    const named = flagsOfFields[field] ?? [field as keyof RequestFlags];
+    const flag = named.find((name) => flags[name] !== undefined);
+    if (flag !== undefined) throw lacking(flagNameOf(flag), title, `leave it out; ${havingOf(field)}`);
   }
 }
 
 /** `the content format and the completions format have it` */
 function havingOf(field: keyof Ask): string {
   const having = formatNames.filter((name) => !formatFacts[name].lacks.includes(field));
-  return `${having.map((name) => formatFacts[name].title).join(' and ')} ${having.length > 1 ? 'have' : 'has'} it`;
+  const titles = new Intl.ListFormat('en-GB').format(having.map((name) => formatFacts[name].title));
+  return `${titles} ${having.length > 1 ? 'have' : 'has'} it`;
+}
+
+/** `--tool-config` */
+function flagNameOf(attribute: string): string {
+  return `--${attribute.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
 function lacking(flag: string, title: string, hint: string): Error {

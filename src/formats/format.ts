@@ -40,6 +40,10 @@ export function formatOfAuthUse(use: AuthUse): FormatName {
 
 /** What is said of a format before any of it is loaded. */
 export interface FormatFacts {
+  /** Commands load the format that they speak, and no other. */
+  load: () => Promise<Format>;
+  /** Absent: it has no batch API. */
+  loadBatch?: () => Promise<BatchFormat>;
   /** For messages: `the messages format`. */
   title: string;
   /** The paths of its requests. */
@@ -60,6 +64,8 @@ export interface FormatFacts {
 
 export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
   content: {
+    load: async () => (await import('./content/format.ts')).content,
+    loadBatch: async () => (await import('./content/batch.ts')).contentBatch,
     title: 'the content format',
     path: /\/models\/[^/]+:(?:streamG|g)enerateContent/,
     lacks: ['metadata', 'mask'],
@@ -70,6 +76,8 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     billing: { outputHasThinking: false, inputHasCached: true },
   },
   messages: {
+    load: async () => (await import('./messages/format.ts')).messages,
+    loadBatch: async () => (await import('./messages/batch.ts')).messagesBatch,
     title: 'the messages format',
     path: /^\/v1\/messages(?:\?|$)/,
     lacks: [
@@ -82,6 +90,8 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     billing: { outputHasThinking: true, inputHasCached: false },
   },
   completions: {
+    load: async () => (await import('./completions/format.ts')).completions,
+    loadBatch: async () => (await import('./completions/batch.ts')).completionsBatch,
     title: 'the completions format',
     path: /^\/v1\/(?:chat\/completions|images\/(?:generations|edits))(?:\?|$)/,
     lacks: ['topK', 'safety', 'toolConfig', 'cachedContent'],
@@ -161,18 +171,15 @@ interface Shortcut {
   end: number;
 }
 
-/** Loads a format: a command speaks one of them. */
-export async function loadFormat(name: FormatName): Promise<Format> {
-  if (name === 'content') return (await import('./content/format.ts')).content;
-  if (name === 'messages') return (await import('./messages/format.ts')).messages;
-  return (await import('./completions/format.ts')).completions;
+export function loadFormat(name: FormatName): Promise<Format> {
+  return formatFacts[name].load();
 }
 
-/** Loads the batch API of a format. */
+/** The batch API of a format. Throws GatewayError usage for one that has none. */
 export async function loadBatchFormat(name: FormatName): Promise<BatchFormat> {
-  if (name === 'content') return (await import('./content/batch.ts')).contentBatch;
-  if (name === 'messages') return (await import('./messages/batch.ts')).messagesBatch;
-  return (await import('./completions/batch.ts')).completionsBatch;
+  const { loadBatch, title } = formatFacts[name];
+  if (loadBatch === undefined) throw usageError(`${title} has no batch API`, 'send its requests one by one');
+  return loadBatch();
 }
 
 /** The size of a picture in a format that takes its longer side alone. Throws GatewayError usage for `WxH`. */

@@ -12,7 +12,7 @@ import { readRecovery } from '../recovery/recovery-file.ts';
 import { asColumn } from '../terminal/break-lines.ts';
 import { escapeLine } from '../terminal/escape.ts';
 import type { Action, Context, Report, Turn } from '../cli/context.ts';
-import { addFlags, setExamples } from '../cli/flags/flag.ts';
+import { addFlags, type FlagTable, type FlagValues, setExamples } from '../cli/flags/flag.ts';
 import { answerFileFlags } from '../cli/flags/format.ts';
 import { planImages, warnOfNoImage } from '../cli/output/image-output.ts';
 import { writeNewFile } from '../files/new-file.ts';
@@ -21,10 +21,12 @@ import { chunksOf, writeToStdout } from '../cli/output/save-images.ts';
 import { unreadable } from '../cli/input/input-files.ts';
 import { printText } from './text/text.ts';
 
-interface Flags {
-  output?: string;
-  force?: true;
-}
+const { output, force } = answerFileFlags;
+const recoverFlags = {
+  output: { ...output, text: 'file for the text or the image, or a folder/ for images; - is stdout' },
+  force,
+} satisfies FlagTable;
+type Flags = FlagValues<typeof recoverFlags>;
 
 /** `recover [file]`: writes out a paid reply that could not be written, or lists the recovery files. Sends nothing. */
 export function recoverCommand(command: Command): Action {
@@ -38,11 +40,7 @@ export function recoverCommand(command: Command): Action {
     'gateway-cli recover kept.json -o answer.txt',
     'gateway-cli recover kept.json --json | jq -r .text',
   ]);
-  const { output, force } = answerFileFlags;
-  addFlags(command, 'Flags', {
-    output: { ...output, text: 'file for the text or the image, or a folder/ for images; - is stdout' },
-    force,
-  });
+  addFlags(command, 'Flags', recoverFlags);
   return (context, words, flags) => runRecover(words, flags as Flags, context);
 }
 

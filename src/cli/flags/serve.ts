@@ -82,7 +82,7 @@ export const serveFlags = {
   cacert: connectionFlags.cacert,
   clientCert: connectionFlags.clientCert,
   clientKey: connectionFlags.clientKey,
-} satisfies FlagTable;
+} as const satisfies FlagTable;
 
 function port(word: string): number {
   if (/^\d{1,5}$/.test(word) && Number(word) <= 65_535) return Number(word);

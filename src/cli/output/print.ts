@@ -56,7 +56,7 @@ function plainPayload(stdout: Output, onOutput?: () => void): Payload {
 }
 
 /** Flags for the way an answer is shown. */
-export interface PrintFlags {
+interface PrintFlags {
   thinking?: true;
   jsonl?: true;
 }

@@ -4,15 +4,14 @@ import { within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
 import { begin, connect, finishText, planBesideText, wantedOf } from '../../cli/run/command.ts';
-import { type AllChatFlags, resumeSession } from './session.ts';
+import { type ChatFlags, resumeSession } from './session.ts';
 import { buildRequest, type BuiltRequest } from '../../cli/request/build-request.ts';
 import { openTools } from './tools.ts';
 import { askTurn, storableTurns, systemOf, type Turned } from './turn.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { chatFlags } from '../../cli/flags/format.ts';
-import { priceFlags } from '../../cli/flags/costs.ts';
-import { bodyFlags, connectionFlags, outputFlags } from '../../cli/flags/shared.ts';
+import { addAskFlags } from '../ask-flags.ts';
 
 /** `chat [prompt…]`: an answer, streamed; without a prompt on a terminal a conversation. */
 export function chatCommand(command: Command): Action {
@@ -26,14 +25,11 @@ export function chatCommand(command: Command): Action {
     'gateway-cli chat --tools tools.json --tool-exec \'get_weather=./weather.sh\' "weather in Rome?"',
   ]);
   addFlags(command, 'Flags', chatFlags);
-  addFlags(command, 'Request', bodyFlags);
-  addFlags(command, 'Connection', connectionFlags);
-  addFlags(command, 'Costs', priceFlags);
-  addFlags(command, 'Output', outputFlags);
-  return (context, words, flags) => runChat(words, flags as AllChatFlags, context);
+  addAskFlags(command);
+  return (context, words, flags) => runChat(words, flags as ChatFlags, context);
 }
 
-async function runChat(words: readonly string[], typed: AllChatFlags, context: Context): Promise<void> {
+async function runChat(words: readonly string[], typed: ChatFlags, context: Context): Promise<void> {
   const begun = await begin(words, typed, { context, command: 'chat', use: 'chat', isText: true });
   const { flags, settings, deadline } = begun;
   const isSession = flags.session !== undefined || flags.continue;
@@ -73,7 +69,7 @@ async function keepTurn(
 }
 
 /** A conversation: no prompt in any form, a person at both ends, and nothing else that wants stdin or stdout. */
-function isInteractive(words: readonly string[], flags: AllChatFlags, { io, root }: Context): boolean {
+function isInteractive(words: readonly string[], flags: ChatFlags, { io, root }: Context): boolean {
   if (io.openEditor === undefined || io.stdin.kind !== 'terminal' || !io.stdout.isTTY) return false;
   const { prompt, promptFile, messages, body, raw, jsonl, dryRun, curl, field, code } = flags;
   const given = [prompt, promptFile, messages, body, raw, jsonl, dryRun, curl, field, code, root.json];

@@ -5,7 +5,7 @@ import { shellWord } from '../../shell-word.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { LineEditor } from '../../terminal/line-editor.ts';
 import { untilAborted } from '../../clock.ts';
-import type { AllChatFlags, Resumed } from './session.ts';
+import type { ChatFlags, Resumed } from './session.ts';
 import { completeLine, parseEntry, runSlash } from './slash.ts';
 import { askPrompt, type Talk, logFailure } from './talk.ts';
 import type { Context } from '../../cli/context.ts';
@@ -22,7 +22,7 @@ interface Opening {
 }
 
 /** The interactive mode: prompts until the person leaves; every finished turn is on disk at once. */
-export async function runInteractive(typed: AllChatFlags, { context, settings, resumed }: Opening): Promise<void> {
+export async function runInteractive(typed: ChatFlags, { context, settings, resumed }: Opening): Promise<void> {
   const { io, ui, signal } = context;
   const flags = await withoutBlanks(typed, context);
   await readTarget(settings, context);
@@ -64,7 +64,7 @@ export async function runInteractive(typed: AllChatFlags, { context, settings, r
 }
 
 /** The flags with the blanks of the system instruction filled: what is typed from here on is sent as it is. */
-async function withoutBlanks(flags: AllChatFlags, context: Context): Promise<AllChatFlags> {
+async function withoutBlanks(flags: ChatFlags, context: Context): Promise<ChatFlags> {
   const blanks = await readBlanks(flags, context);
   const system = await readSystem(flags, { context, blanks });
   await warnOfUnused(flags, blanks, context);

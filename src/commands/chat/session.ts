@@ -14,22 +14,14 @@ import { usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
-import type { PrintFlags } from '../../cli/output/print.ts';
-import type { RequestFlags } from '../../cli/request/build-request.ts';
-import type { ToolFlags } from './tools.ts';
-import type { ConnectionFlags } from '../../cli/run/settings.ts';
-import type { StdoutFlags } from '../../cli/flags/shared.ts';
+import type { chatFlags } from '../../cli/flags/format.ts';
+import type { AskFlags } from '../ask-flags.ts';
 
-/** Flags that name a session, as they were typed. */
-interface SessionFlags {
-  session?: string;
-  continue?: true;
+/** The flags of `chat`, as they were typed. */
+export type ChatFlags = Omit<AskFlags<typeof chatFlags>, 'save'> & {
   /** false by `--no-save` */
   save?: boolean;
-  dryRun?: true;
-  curl?: true;
-  raw?: true;
-}
+};
 
 /** A conversation that goes on. */
 export interface Resumed {
@@ -43,7 +35,7 @@ export interface Resumed {
 }
 
 /** Opens the session of `--session` or `--continue`, locked until the end of the run. Throws GatewayError usage. */
-export async function resumeSession(flags: SessionFlags, context: Context): Promise<Resumed> {
+export async function resumeSession(flags: ChatFlags, context: Context): Promise<Resumed> {
   if (flags.session !== undefined && flags.continue) {
     throw usageError('--session and --continue both name a session', 'keep one of them');
   }
@@ -92,7 +84,7 @@ async function requireFolder(folder: string, cwd: string): Promise<void> {
 /** A conversation that may have a session, and gets one with its first turn. */
 interface Keeping {
   context: Context;
-  flags: Pick<SessionFlags, 'save'>;
+  flags: Pick<ChatFlags, 'save'>;
   messages: readonly SessionMessage[];
   resumed: Resumed | undefined;
 }
@@ -135,17 +127,3 @@ async function freshName(now: number): Promise<string> {
 function two(value: number): string {
   return String(value).padStart(2, '0');
 }
-
-/** The flags of `chat`, as they were typed. */
-export type AllChatFlags = ConnectionFlags &
-  RequestFlags &
-  SessionFlags &
-  ToolFlags &
-  PrintFlags &
-  Omit<StdoutFlags, 'output'> & {
-    output?: string;
-    force?: true;
-    maxImages?: number;
-    requireComplete?: true;
-    requireModel?: true;
-  };

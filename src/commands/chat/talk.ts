@@ -8,7 +8,7 @@ import type { Settings } from '../../settings/types.ts';
 import { wrapForStderr, formatError } from '../../terminal/error-text.ts';
 import type { LineEditor } from '../../terminal/line-editor.ts';
 import { createStyle } from '../../terminal/output.ts';
-import { type AllChatFlags, keepInSession, type Resumed } from './session.ts';
+import { type ChatFlags, keepInSession, type Resumed } from './session.ts';
 import { buildRequest } from '../../cli/request/build-request.ts';
 import { openTools } from './tools.ts';
 import { askTurn, questionOf, storableTurns, systemOf } from './turn.ts';
@@ -23,7 +23,7 @@ import type { Connection } from '../../cli/run/connection.ts';
 export interface Talk {
   context: Context;
   settings: Settings;
-  flags: AllChatFlags;
+  flags: ChatFlags;
   connection: Connection;
   openFetchUrl: OpenFetchUrl;
   editor: LineEditor;
@@ -165,7 +165,7 @@ async function askAndKeep(
   await keepInSession(talk, replaced);
 }
 
-function flagsOf({ text, images, attach }: Prompt, { flags, system }: Talk): AllChatFlags {
+function flagsOf({ text, images, attach }: Prompt, { flags, system }: Talk): ChatFlags {
   const { prompt: _prompt, promptFile: _file, system: given, systemFile, ...rest } = flags;
   const asked = { ...rest, prompt: text, image: images, attach };
   if (typeof system === 'string') return { ...asked, system };

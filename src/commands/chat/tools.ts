@@ -9,15 +9,7 @@ import { escapeLine, jsonLine } from '../../terminal/escape.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import type { Context, RunCall } from '../../cli/context.ts';
 import { prefixUsageError } from '../../cli/flags/flag.ts';
-import type { PrintFlags } from '../../cli/output/print.ts';
-
-/** Flags of local tools, as they were typed. */
-export interface ToolFlags extends PrintFlags {
-  toolExec?: ToolCommand[];
-  maxTurns?: number;
-  maxCost?: string;
-  confirm?: true;
-}
+import type { ChatFlags } from './session.ts';
 
 /** Asks a person; the answer is a line. */
 export type Ask = (question: string) => Promise<string>;
@@ -36,7 +28,7 @@ const defaultMaxTurns = 10;
 
 /** Checks `--tool-exec` against the tools that are offered. Throws GatewayError usage, before anything is sent. */
 export async function openTools(
-  flags: ToolFlags,
+  flags: ChatFlags,
   { format, post }: Pick<BuiltRequest, 'format' | 'post'>,
   { context, service, ask }: { context: Context; service: ServiceName; ask?: Ask | undefined },
 ): Promise<ToolBelt | undefined> {
@@ -95,7 +87,7 @@ export function resultsTurn(calls: readonly RunCall[]): Turn {
 }
 
 interface Running {
-  flags: ToolFlags;
+  flags: ChatFlags;
   context: Context;
   service: ServiceName;
   confirm: Ask | undefined;

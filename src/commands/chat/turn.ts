@@ -11,7 +11,8 @@ import { lastTurn, type Turn } from '../../formats/turns.ts';
 import { isObject, type JsonValue } from '../../json.ts';
 import type { Redaction } from '../../settings/redact.ts';
 import type { BodyValue } from '../../body.ts';
-import { callsOf, resultsTurn, type ToolBelt, type ToolFlags } from './tools.ts';
+import type { ChatFlags } from './session.ts';
+import { callsOf, resultsTurn, type ToolBelt } from './tools.ts';
 import type { Context, Report, RunCall, Turn as ReportedTurn } from '../../cli/context.ts';
 import type { ImageOutput } from '../../cli/output/image-output.ts';
 import { printStream, stopPlain } from '../../cli/output/print.ts';
@@ -24,7 +25,7 @@ import { sumUsage } from '../../cli/run/send-all.ts';
 export interface Asking {
   context: Context;
   connection: Connection;
-  flags: ToolFlags;
+  flags: ChatFlags;
   images: ImageOutput;
   /** Whether the Markdown of the answer is formatted, where stdout can. */
   isMarkdown: boolean;

@@ -6,27 +6,15 @@ import { version } from '../../version.ts';
 import { type Outcome, sendAll, mergeAnswers, resultOf } from '../../cli/run/send-all.ts';
 import type { Attached } from '../../cli/input/attachments.ts';
 import type { Context, Action } from '../../cli/context.ts';
-import type { ImageOutputFlags } from '../../cli/output/image-output.ts';
-import { buildRequest, type RequestFlags } from '../../cli/request/build-request.ts';
-import type { ConnectionFlags } from '../../cli/run/settings.ts';
+import { buildRequest } from '../../cli/request/build-request.ts';
 import { begin, checkAnswer, connect, wantedOf } from '../../cli/run/command.ts';
-import { priceFlags } from '../../cli/flags/costs.ts';
-import { bodyFlags, connectionFlags, outputFlags, type StdoutFlags } from '../../cli/flags/shared.ts';
+import { addAskFlags, type AskFlags } from '../ask-flags.ts';
 import type { Command } from 'commander';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { contentFlags, imageFlags, editFlags } from '../../cli/flags/format.ts';
 import { usageError } from '../../errors.ts';
 
-/** Flags of `image gen` and `image edit`, as they were typed. */
-export type ImageFlags = ConnectionFlags &
-  RequestFlags &
-  StdoutFlags &
-  ImageOutputFlags & {
-    count?: number;
-    concurrency?: number;
-    requireComplete?: true;
-    requireModel?: true;
-  };
+type ImageFlags = AskFlags<typeof imageFlags & typeof editFlags>;
 
 interface ImageCommand {
   context: Context;
@@ -106,10 +94,7 @@ export function imageGenCommand(command: Command): Action {
     'gateway-cli image gen "a cat" -o - | gateway-cli image edit -i - "make it gray" -o cat.png',
   ]);
   addFlags(command, 'Flags', { ...imageFlags, ...contentFlags });
-  addFlags(command, 'Request', bodyFlags);
-  addFlags(command, 'Connection', connectionFlags);
-  addFlags(command, 'Costs', priceFlags);
-  addFlags(command, 'Output', outputFlags);
+  addAskFlags(command);
   return (context, words, flags) =>
     runImage(words, flags as ImageFlags, { context, use: 'image', command: 'image gen' });
 }
@@ -123,10 +108,7 @@ export function imageEditCommand(command: Command): Action {
     'gateway-cli image edit -i https://example.org/cat.png "make it gray" -o - > gray.png',
   ]);
   addFlags(command, 'Flags', { ...editFlags, ...imageFlags, ...contentFlags });
-  addFlags(command, 'Request', bodyFlags);
-  addFlags(command, 'Connection', connectionFlags);
-  addFlags(command, 'Costs', priceFlags);
-  addFlags(command, 'Output', outputFlags);
+  addAskFlags(command);
   return async (context, words, flags) => {
     const typed = flags as ImageFlags;
     if (!typed.image?.length) {

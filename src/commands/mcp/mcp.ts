@@ -1,8 +1,18 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { addFlags, type FlagTable, notAFlag, oneOf, setExamples, setNotes, whole } from '../../cli/flags/flag.ts';
+import {
+  addFlags,
+  type FlagTable,
+  type FlagValues,
+  notAFlag,
+  oneOf,
+  setExamples,
+  setNotes,
+  whole,
+} from '../../cli/flags/flag.ts';
 import { priceFlags } from '../../cli/flags/costs.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
+import type { ConnectionFlags } from '../../cli/run/settings.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { absoluteBudget, parseBudget } from '../../settings/budget.ts';
 import type { Environment } from '../../settings/sources.ts';
@@ -32,17 +42,8 @@ const mcpFlags = {
   },
 } satisfies FlagTable;
 
-interface Flags {
-  root?: string;
-  maxRequests?: number;
-  readOnly?: true;
-  printConfig?: string;
-  service?: string;
-  baseUrl?: string;
-  timeout?: string;
-  offline?: true;
-  budget?: string;
-}
+type Flags = FlagValues<typeof mcpFlags> &
+  Pick<ConnectionFlags, 'service' | 'baseUrl' | 'timeout' | 'offline' | 'budget'>;
 
 /** `mcp`: the commands as tools of the Model Context Protocol, on stdin and stdout. */
 export function mcpCommand(command: Command): Action {

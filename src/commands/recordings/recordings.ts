@@ -9,7 +9,7 @@ import { shortenedJson } from '../../recordings/request-key.ts';
 import { asColumn } from '../../terminal/break-lines.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { addFlags, age, type FlagTable, setExamples } from '../../cli/flags/flag.ts';
+import { addFlags, age, type FlagTable, type FlagValues, setExamples } from '../../cli/flags/flag.ts';
 import { sizeOf } from '../../cli/input/prompt.ts';
 import { removeFile } from '../../files/temp-file.ts';
 import { checkRecording } from '../../recordings/cache.ts';
@@ -143,11 +143,7 @@ const pruneFlags = {
   dryRun: { flags: '--dry-run', text: 'print what would be removed, and remove nothing' },
 } satisfies FlagTable;
 
-interface PruneFlags {
-  maxAge?: number;
-  failed?: true;
-  dryRun?: true;
-}
+type PruneFlags = FlagValues<typeof pruneFlags>;
 
 /** `recordings prune <dir>`: removes recordings, but no other file. */
 export function recordingsPruneCommand(command: Command): Action {

@@ -15,23 +15,7 @@ import { readTextFlag } from '../../cli/input/input-files.ts';
 import { localModels } from './models.ts';
 import { unpaid, vendorEnvironment } from '../../gateway/variables.ts';
 import { runServed } from './run.ts';
-import { openSource, type SourceFlags } from './source.ts';
-
-/** Flags of `serve`, as they were typed. */
-interface ServeFlags extends SourceFlags {
-  port?: number;
-  host?: string;
-  allowHost?: string[];
-  allowOrigin?: string[];
-  apiKeyFile?: string;
-  headerNames?: string;
-  specOnly?: true;
-  service?: ImitatedService | 'gateway';
-  vendorEnv?: true;
-  pace?: number;
-  faultDelay?: number;
-  batchDelay?: number;
-}
+import { openSource, type ServeFlags } from './source.ts';
 
 const optionNames = {
   specOnly: '--spec-only',

@@ -1,8 +1,9 @@
 import { usageError } from '../../errors.ts';
 import type { Handler, ServedHeaderNames } from '../../gateway/types.ts';
 import { createReplayHandler } from '../../gateway/upstream.ts';
-import { type RecordingFlags, replayedFolder } from '../../cli/flags/shared.ts';
-import type { Tag } from '../../cli/run/budget.ts';
+import { replayedFolder } from '../../cli/flags/shared.ts';
+import type { FlagValues } from '../../cli/flags/flag.ts';
+import type { serveFlags } from '../../cli/flags/serve.ts';
 import { checkRecordingFlags } from '../../cli/run/settings.ts';
 import { openReplaying } from '../../cli/run/recordings.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -10,19 +11,8 @@ import type { Context } from '../../cli/context.ts';
 import { replayedModels } from './models.ts';
 import { openUpstreams } from './upstreams.ts';
 
-/** The flags that choose what answers in place of the offline models. */
-export interface SourceFlags extends RecordingFlags {
-  /** Profiles, also with commas. */
-  upstream?: string[];
-  proxy?: string;
-  systemCa?: true;
-  cacert?: string;
-  clientCert?: string;
-  clientKey?: string;
-  budget?: string;
-  prices?: string;
-  tag?: Tag[];
-}
+/** Flags of `serve`, as they were typed. */
+export type ServeFlags = FlagValues<typeof serveFlags>;
 
 /** What answers requests, and what the served command is told of it. */
 export interface Source {
@@ -51,7 +41,7 @@ export interface SourcePlace {
  * Opens `--upstream` or `--replay`; undefined: the offline models answer. Throws GatewayError usage or auth, before
  * anything listens.
  */
-export async function openSource(flags: SourceFlags, place: SourcePlace): Promise<Source | undefined> {
+export async function openSource(flags: ServeFlags, place: SourcePlace): Promise<Source | undefined> {
   checkRecordingFlags(flags);
   const replayed = replayedFolder(flags);
   if (flags.upstream !== undefined && replayed !== undefined) {

@@ -17,7 +17,7 @@ import { readSettingsFlags } from '../../cli/run/settings.ts';
 import { openExchanges, openTransports } from '../../cli/run/transports.ts';
 import { keepModels, modelVariables } from './models.ts';
 import type { Pays } from './payments.ts';
-import type { Source, SourceFlags, SourcePlace } from './source.ts';
+import type { Source, ServeFlags, SourcePlace } from './source.ts';
 
 /** The names of the specification, for headers without a configured name. */
 const placeholders = services.gateway.headerNames;
@@ -34,7 +34,7 @@ interface Upstream extends SurveyedProfile {
 }
 
 /** Passes calls on to the gateways of profiles. Throws GatewayError usage or auth. */
-export async function openUpstreams(names: readonly string[], flags: SourceFlags, place: SourcePlace): Promise<Source> {
+export async function openUpstreams(names: readonly string[], flags: ServeFlags, place: SourcePlace): Promise<Source> {
   const { context, localKey, served } = place;
   const profiles: SurveyedProfile[] = [];
   for (const profile of names) profiles.push({ profile, survey: await surveyProfile(profile, flags, context) });
@@ -77,7 +77,7 @@ export async function openUpstreams(names: readonly string[], flags: SourceFlags
 /** What pays for the requests; undefined if no profile has a budget. */
 async function openPays(
   upstreams: readonly Upstream[],
-  { tag }: SourceFlags,
+  { tag }: ServeFlags,
   context: Context,
 ): Promise<Pays | undefined> {
   const paid = upstreams.map(({ survey }) => survey.text).filter(({ budget }) => budget !== undefined);
@@ -153,7 +153,7 @@ const countedVariables = [
  * The settings of the named profile, and of the flags of the connection: the environment may already point here. Throws
  * GatewayError usage where it has no base URL.
  */
-async function surveyProfile(profile: string, flags: SourceFlags, context: Context): Promise<Survey> {
+async function surveyProfile(profile: string, flags: ServeFlags, context: Context): Promise<Survey> {
   const { io, ui } = context;
   const { proxy, systemCa, budget, prices } = flags;
   const env = Object.fromEntries(countedVariables.map((name) => [name, io.env[name]]));

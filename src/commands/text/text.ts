@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { begin, connect, finishText, planBesideText, wantedOf } from '../../cli/run/command.ts';
-import { priceFlags } from '../../cli/flags/costs.ts';
-import { bodyFlags, connectionFlags, outputFlags, type StdoutFlags } from '../../cli/flags/shared.ts';
+import { addAskFlags, type AskFlags } from '../ask-flags.ts';
 import { answerTexts, isPrintedAtEnd, printStream, startPayload, stopPlain } from '../../cli/output/print.ts';
 import { type Answer } from '../../client/result.ts';
 import { blobsOf } from '../../client/picture-store.ts';
@@ -13,18 +12,9 @@ import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, advanced, setExamples } from '../../cli/flags/flag.ts';
 import { answerFileFlags, contentFlags, textFlags } from '../../cli/flags/format.ts';
 import type { Progress } from '../../terminal/progress.ts';
-import type { ConnectionFlags } from '../../cli/run/settings.ts';
-import { buildRequest, type RequestFlags } from '../../cli/request/build-request.ts';
+import { buildRequest } from '../../cli/request/build-request.ts';
 
-type Flags = ConnectionFlags &
-  RequestFlags &
-  Omit<StdoutFlags, 'output'> & {
-    output?: string;
-    force?: true;
-    maxImages?: number;
-    requireComplete?: true;
-    requireModel?: true;
-  };
+type Flags = AskFlags<typeof textFlags & typeof answerFileFlags>;
 
 /** `text [prompt…]`: text in, text out. */
 export function textCommand(command: Command): Action {
@@ -37,10 +27,7 @@ export function textCommand(command: Command): Action {
     'while read -r word; do gateway-cli text --no-stdin "define $word"; done < words.txt',
   ]);
   addFlags(command, 'Flags', { ...textFlags, ...advanced(answerFileFlags), ...contentFlags });
-  addFlags(command, 'Request', bodyFlags);
-  addFlags(command, 'Connection', connectionFlags);
-  addFlags(command, 'Costs', priceFlags);
-  addFlags(command, 'Output', outputFlags);
+  addAskFlags(command);
   return (context, words, flags) => runText(words, flags as Flags, context);
 }
 

@@ -85,11 +85,8 @@ async function openPays(
 }
 
 async function prepareUpstream({ profile, survey }: SurveyedProfile, context: Context): Promise<Upstream> {
-  if (survey.text.key.kind === 'none') {
-    return { profile, survey, target: await targetOf(survey, undefined, context), credentials: [] };
-  }
-  const key = await readProfileKey(profile, survey.text, context);
-  const target = await targetOf(survey, key.reveal(), context);
+  const key = survey.text.key.kind === 'none' ? undefined : await readProfileKey(profile, survey.text, context);
+  const target = await targetOf(survey, key?.reveal(), context);
   return { profile, survey, target, credentials: credentialsOf(survey.text, key) };
 }
 

@@ -101,6 +101,24 @@ test('serve --upstream needs no key for a service that has none', async () => {
   await served.stop();
 });
 
+test('what a service without a key repeats of the headers of its profile is masked in recordings', async () => {
+  const secret = 'canary-of-the-proxy-6120';
+  const server = await startStandIn(({ headers }) => ({ status: 200, headers: {}, body: JSON.stringify(headers) }));
+  onTestFinished(() => server.close());
+  const cwd = scratchFolder();
+  const headers = { 'x-corp-token': secret };
+  const config = writeConfig(cwd, {
+    llama: { service: 'ollama', baseUrl: server.url, headers, models: { text: 'l' } },
+  });
+  const served = await startServe(['--upstream', 'llama', '--record', 'kept'], { cwd, config });
+  const reply = await ask(served.url, '/v1/chat/completions', { authorization: `Bearer ${served.key}` });
+  expect(reply).toMatchObject(headers);
+  await served.stop();
+  const kept = readdirSync(join(cwd, 'kept')).map((name) => readFileSync(join(cwd, 'kept', name), 'utf8'));
+  expect(kept.join('')).toContain('x-corp-token');
+  expect(kept.join('')).not.toContain(secret);
+});
+
 test('a gateway serves the format that the other service does not have', async () => {
   const { gemini, claude, gpt: _gpt, ...start } = await place();
   const served = await startServe(['--upstream', 'work,gemini'], start);

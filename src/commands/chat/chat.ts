@@ -7,7 +7,7 @@ import { begin, connect, finishText, planBesideText, wantedOf } from '../../cli/
 import { type ChatFlags, resumeSession } from './session.ts';
 import { buildRequest, type BuiltRequest } from '../../cli/request/build-request.ts';
 import { openTools } from './tools.ts';
-import { askTurn, storableTurns, systemOf, type Turned } from './turn.ts';
+import { askTurn, storableTurns, type Turned } from './turn.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { chatFlags } from '../../cli/flags/format.ts';
@@ -62,8 +62,7 @@ async function keepTurn(
   turned: Turned,
   { file, request, context }: { file: SessionFile; request: BuiltRequest; context: Context },
 ): Promise<void> {
-  const at = new Date(context.io.now()).toISOString();
-  const turn = await storableTurns(turned, { system: systemOf(request), at, redaction: context.ui });
+  const turn = await storableTurns(turned, request, context);
   if (turn) await file.append(turn);
   else await context.ui.warn('the answer holds nothing that a session can keep');
 }

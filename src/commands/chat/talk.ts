@@ -11,7 +11,7 @@ import { createStyle } from '../../terminal/output.ts';
 import { type ChatFlags, keepInSession, type Resumed } from './session.ts';
 import { buildRequest } from '../../cli/request/build-request.ts';
 import { openTools } from './tools.ts';
-import { askTurn, questionOf, storableTurns, systemOf } from './turn.ts';
+import { askTurn, questionOf, storableTurns } from './turn.ts';
 import type { Context } from '../../cli/context.ts';
 import { planImages } from '../../cli/output/image-output.ts';
 import { answerOfSchema, checkAnswer, planBesideText, wantedOf } from '../../cli/run/command.ts';
@@ -156,8 +156,7 @@ async function askAndKeep(
   const turned = await askTurn(request, asking);
   await checkAnswer(turned.answer, wantedOf({ ...flags, code: undefined }), context);
   if (check) answerOfSchema(check, turned.answer);
-  const at = new Date(context.io.now()).toISOString();
-  const turn = await storableTurns(turned, { system: systemOf(request), at, redaction: context.ui });
+  const turn = await storableTurns(turned, request, context);
   if (!turn) return;
   const replaced = prompt.answered ? earlier.length : undefined;
   talk.messages = [...before, ...turn];

@@ -163,7 +163,7 @@ function tooManyTurns(turns: number): GatewayError {
 }
 
 /** The system instruction that a request was sent with. */
-export function systemOf({ ask, post }: Pick<BuiltRequest, 'ask' | 'post'>): string | undefined {
+function systemOf({ ask, post }: Pick<BuiltRequest, 'ask' | 'post'>): string | undefined {
   const { system } = post.body;
   return typeof system === 'string' ? system : ask.system;
 }
@@ -171,16 +171,19 @@ export function systemOf({ ask, post }: Pick<BuiltRequest, 'ask' | 'post'>): str
 /** The turns of a conversation as a session keeps them, without the key; undefined where there is no answer to keep. */
 export async function storableTurns(
   { turns, answer }: Turned,
-  { system, at, redaction }: { system: string | undefined; at: string; redaction: Redaction },
+  request: BuiltRequest,
+  { io, ui }: Context,
 ): Promise<SessionMessage[] | undefined> {
   const stored = (await storable(turns as unknown as BodyValue[])) as unknown as SessionMessage[];
   const last = stored.at(-1);
   if (last?.role !== 'assistant' || last.content.length === 0) return undefined;
   const { model, modelVersion = model } = answer.result;
+  const system = systemOf(request);
+  const at = new Date(io.now()).toISOString();
   return stored.map(({ role, content, service }) => ({
     role,
-    content: cleanContent(content, redaction),
-    ...redaction.clean(
+    content: cleanContent(content, ui),
+    ...ui.clean(
       role === 'user' ? { ...(system !== undefined && { system }), at } : { model: modelVersion, service, at },
     ),
   }));

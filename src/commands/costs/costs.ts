@@ -15,7 +15,7 @@ import { codeOf, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { budgetForm, isBudgetPath } from '../../settings/budget.ts';
 import { shellWord } from '../../shell-word.ts';
-import { asColumn } from '../../terminal/break-lines.ts';
+import { linesOf } from '../rows.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, age, type FlagTable, type FlagValues, notAFlag, oneOf, setExamples } from '../../cli/flags/flag.ts';
@@ -175,12 +175,5 @@ function csvOf(rows: readonly CostRow[], by: Grouping): string {
 }
 
 async function writeRows(rows: readonly string[][], { io }: Context): Promise<void> {
-  const columns = (rows[0] ?? []).map((_, at) => asColumn(rows.map((row) => row[at] ?? '')));
-  for (const at of rows.keys())
-    await io.stdout.write(
-      `${columns
-        .map((column) => column[at])
-        .join('  ')
-        .trimEnd()}\n`,
-    );
+  for (const line of linesOf(rows)) await io.stdout.write(`${line}\n`);
 }

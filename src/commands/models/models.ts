@@ -4,7 +4,8 @@ import { connectionFlags } from '../../cli/flags/shared.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
 import { keepModels, type ListOwner } from '../../settings/kept-models.ts';
-import { asColumn, cutToColumns } from '../../terminal/break-lines.ts';
+import { cutToColumns } from '../../terminal/break-lines.ts';
+import { linesOf } from '../rows.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { type AuthForms, type Connection, openConnection } from '../../cli/run/connection.ts';
 import { type ModelList, readModelList, type ListedModel } from '../../client/model-list.ts';
@@ -81,15 +82,14 @@ async function print(models: readonly FoundModel[], { io }: Context): Promise<vo
   const names = models.map(({ id }) => escapeLine(id));
   const { isTTY, columns } = io.stdout;
   if (!isTTY) return io.stdout.write(names.map((name) => `${name}\n`).join(''));
-  const table = [
-    names,
-    models.map(({ formats }) => formats.join(', ')),
-    models.map(({ title = '' }) => escapeLine(title)),
-    models.map(({ operations = [] }) => escapeLine(operations.join(', '))),
-  ].map(asColumn);
-  const lines = names.map((name, row) => {
-    const line = table.map((column) => column[row]).join('  ');
-    const cut = cutToColumns(line.trimEnd(), columns);
+  const rows = models.map(({ formats, title = '', operations = [] }, at) => [
+    names[at] ?? '',
+    formats.join(', '),
+    escapeLine(title),
+    escapeLine(operations.join(', ')),
+  ]);
+  const lines = linesOf(rows).map((line, at) => {
+    const [name, cut] = [names[at] ?? '', cutToColumns(line, columns)];
     // A name is there to be copied, so it stays whole.
     return cut.startsWith(name) ? cut : name;
   });

@@ -6,7 +6,7 @@ import type { JsonValue } from '../../json.ts';
 import { type RecordedReply, readReply } from '../../recordings/format.ts';
 import { type SurveyedRecording, surveyRecordings } from '../../recordings/recording-index.ts';
 import { shortenedJson } from '../../recordings/request-key.ts';
-import { asColumn } from '../../terminal/break-lines.ts';
+import { linesOf } from '../rows.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, age, type FlagTable, type FlagValues, setExamples } from '../../cli/flags/flag.ts';
@@ -39,24 +39,25 @@ export function recordingsShowCommand(command: Command): Action {
 }
 
 async function runList(dir: string, { io, root, report }: Context): Promise<void> {
-  const found = await surveyRecordings(resolve(io.cwd, dir));
-  const replies: RecordedReply[] = [];
-  for (const { path } of found) replies.push(await readReply(path));
+  const found: Read[] = [];
+  for (const recording of await surveyRecordings(resolve(io.cwd, dir)))
+    found.push({ ...recording, reply: await readReply(recording.path) });
   if (root.json) {
-    const recordings = found.map((recording, index) => documentOf(recording, replies[index]));
-    report.own = { schema: 'gateway-cli/recordings@1', recordings };
+    report.own = { schema: 'gateway-cli/recordings@1', recordings: found.map(documentOf) };
     return;
   }
-  const columns = [
-    found.map(({ at }) => localTime(at)),
-    replies.map(outcomeOf),
-    found.map(({ bytes }) => sizeOf(bytes)),
-    found.map(({ request: { method, path } }) => escapeLine(`${method} ${path}`)),
-    found.map(({ model }) => escapeLine(model)),
-    found.map(({ id }) => escapeLine(id)),
-  ].map(asColumn);
-  const rowAt = (row: number) => columns.map((column) => column[row]).join('  ');
-  for (const row of found.keys()) await io.stdout.write(`${rowAt(row).trimEnd()}\n`);
+  const rows = found.map(({ at, reply, bytes, request: { method, path }, model, id }) => [
+    localTime(at),
+    outcomeOf(reply),
+    sizeOf(bytes),
+    ...[`${method} ${path}`, model, id].map(escapeLine),
+  ]);
+  for (const line of linesOf(rows)) await io.stdout.write(`${line}\n`);
+}
+
+/** A recording with its reply. */
+interface Read extends SurveyedRecording {
+  reply: RecordedReply;
 }
 
 /** `200`, `200 cut`, `no reply`. */
@@ -66,10 +67,7 @@ function outcomeOf({ status, ended }: RecordedReply): string {
 }
 
 /** The members of a recording in JSON documents. */
-function documentOf(
-  { id, path, at, request, model, bytes }: SurveyedRecording,
-  reply: RecordedReply | undefined,
-): object {
+function documentOf({ id, path, at, request, model, bytes, reply }: Read): object {
   return {
     id,
     file: basename(path),
@@ -77,8 +75,8 @@ function documentOf(
     method: request.method,
     path: request.path,
     model: model || undefined,
-    status: reply?.status,
-    ended: reply?.ended,
+    status: reply.status,
+    ended: reply.ended,
     bytes,
   };
 }
@@ -91,7 +89,7 @@ async function runShow(dir: string, id: string, { io, root, report }: Context): 
   if (root.json) {
     report.own = {
       schema: 'gateway-cli/recording@1',
-      ...documentOf(recording, reply),
+      ...documentOf({ ...recording, reply }),
       request,
       reply: reply.status === undefined ? undefined : { status: reply.status, headers: reply.headers, body },
     };

@@ -1,13 +1,12 @@
 import type { Command } from 'commander';
-import type { SessionFile } from '../../chat/session-file.ts';
 import { within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
 import { begin, connect, finishText, planBesideText, wantedOf } from '../../cli/run/command.ts';
 import { type ChatFlags, resumeSession } from './session.ts';
-import { buildRequest, type BuiltRequest } from '../../cli/request/build-request.ts';
+import { buildRequest } from '../../cli/request/build-request.ts';
 import { openTools } from './tools.ts';
-import { askTurn, storableTurns, type Turned } from './turn.ts';
+import { askTurn, storableTurns } from './turn.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { chatFlags } from '../../cli/flags/format.ts';
@@ -52,18 +51,10 @@ async function runChat(words: readonly string[], typed: ChatFlags, context: Cont
   const limit = flags.maxCost === undefined ? undefined : await openCostLimit(flags.maxCost, settings);
   const asking = { context, ...connected, flags, isMarkdown, tools, limit, deadline: deadline() };
   const turned = await askTurn(request, asking);
-  const wanted = wantedOf(flags);
-  await finishText(turned.answer, { ...begun, wanted, plan, check }, context);
-  if (resumed?.file) await keepTurn(turned, { file: resumed.file, request, context });
-}
-
-/** A turn that ended well goes into the session; what failed or was cut does not. */
-async function keepTurn(
-  turned: Turned,
-  { file, request, context }: { file: SessionFile; request: BuiltRequest; context: Context },
-): Promise<void> {
+  await finishText(turned.answer, { ...begun, wanted: wantedOf(flags), plan, check }, context);
+  if (!resumed?.file) return;
   const turn = await storableTurns(turned, request, context);
-  if (turn) await file.append(turn);
+  if (turn) await resumed.file.append(turn);
   else await context.ui.warn('the answer holds nothing that a session can keep');
 }
 

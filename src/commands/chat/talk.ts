@@ -92,6 +92,19 @@ interface Heard {
   question: Turn | undefined;
 }
 
+/** What was said before a prompt: an answer that it has is replaced. */
+function saidBefore({ answered }: Prompt, { messages }: Talk): readonly SessionMessage[] {
+  return answered ? messages.slice(0, lastTurnStart(messages)) : messages;
+}
+
+async function keep(turn: readonly SessionMessage[], prompt: Prompt, talk: Talk): Promise<void> {
+  const before = saidBefore(prompt, talk);
+  const replaced = prompt.answered ? before.length : undefined;
+  talk.messages = [...before, ...turn];
+  prompt.answered = true;
+  await keepInSession(talk, replaced);
+}
+
 /** What a person has read of an answer is part of the conversation. */
 async function keepHalf(prompt: Prompt, talk: Talk, { text, question }: Heard): Promise<void> {
   const { context, model } = talk;
@@ -100,7 +113,6 @@ async function keepHalf(prompt: Prompt, talk: Talk, { text, question }: Heard): 
     return;
   }
   const at = new Date(context.io.now()).toISOString();
-  const before = prompt.answered ? talk.messages.slice(0, lastTurnStart(talk.messages)) : talk.messages;
   const [asked] = (await storable([question] as unknown as BodyValue)) as unknown as SessionMessage[];
   if (asked === undefined) return;
   const half: SessionMessage = {
@@ -109,10 +121,7 @@ async function keepHalf(prompt: Prompt, talk: Talk, { text, question }: Heard): 
     model,
     at,
   };
-  talk.messages = [...before, { ...asked, at }, half];
-  const replaced = prompt.answered ? before.length : undefined;
-  prompt.answered = true;
-  await keepInSession(talk, replaced);
+  await keep([{ ...asked, at }, half], prompt, talk);
   await context.ui.note('stopped; what came of the answer is kept. /retry asks it again');
 }
 
@@ -122,7 +131,7 @@ async function askAndKeep(
   { signal, heard }: { signal: AbortSignal; heard: Heard },
 ): Promise<void> {
   const { context, settings, flags, connection, model } = talk;
-  const before = prompt.answered ? talk.messages.slice(0, lastTurnStart(talk.messages)) : talk.messages;
+  const before = saidBefore(prompt, talk);
   const earlier = talk.system === null ? before.map((message) => ({ ...message, system: undefined })) : before;
   const deadline = deadlineOnce(settings.timeoutMs.value, signal);
   const fetchUrl = talk.openFetchUrl(settings, deadline);
@@ -157,11 +166,7 @@ async function askAndKeep(
   await checkAnswer(turned.answer, wantedOf({ ...flags, code: undefined }), context);
   if (check) answerOfSchema(check, turned.answer);
   const turn = await storableTurns(turned, request, context);
-  if (!turn) return;
-  const replaced = prompt.answered ? earlier.length : undefined;
-  talk.messages = [...before, ...turn];
-  prompt.answered = true;
-  await keepInSession(talk, replaced);
+  if (turn) await keep(turn, prompt, talk);
 }
 
 function flagsOf({ text, images, attach }: Prompt, { flags, system }: Talk): ChatFlags {

@@ -13,7 +13,7 @@ import type { Redaction } from '../../settings/redact.ts';
 import type { BodyValue } from '../../body.ts';
 import type { ChatFlags } from './session.ts';
 import { callsOf, resultsTurn, type ToolBelt } from './tools.ts';
-import type { Context, Report, RunCall, Turn as ReportedTurn } from '../../cli/context.ts';
+import type { Context, Report } from '../../cli/context.ts';
 import type { ImageOutput } from '../../cli/output/image-output.ts';
 import { printStream, stopPlain } from '../../cli/output/print.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
@@ -69,7 +69,8 @@ export async function askTurn(request: BuiltRequest, asking: Asking): Promise<Tu
     const run = await tools.run(calls, deadline.signal).catch((error: unknown) => {
       throw deadline.explain(error, 'reading');
     });
-    (context.report.turns ??= []).push(describeTurn(answer.result, run));
+    const { text, stopReason } = answer.result;
+    (context.report.turns ??= []).push({ text, stopReason, toolCalls: run });
     const results = resultsTurn(run);
     body = format.append(body, [said, results], quirks);
     turned = { ...turned, turns: [...turned.turns, results] };
@@ -148,10 +149,6 @@ function answerTurn({ content = [] }: Result, { quirks }: BuiltRequest, { report
   const names = report.images.map(({ path }) => `[${path}]`).join(' ');
   const named = names === '' ? [] : [{ type: 'text', text: names }];
   return { role: 'assistant', content: content.length > 0 ? content : named, service: quirks.service };
-}
-
-function describeTurn({ text, stopReason }: Result, toolCalls: RunCall[]): ReportedTurn {
-  return { text, stopReason, toolCalls };
 }
 
 function tooManyTurns(turns: number): GatewayError {

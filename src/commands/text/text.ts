@@ -59,8 +59,7 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   if (!stream) await printText(answer, printing);
   await images.save(blobsOf(answer.result), answer.result, () => endOf(deadline()));
 
-  const wanted = wantedOf(flags);
-  await finishText(answer, { ...begun, wanted, plan, check: request.check }, context);
+  await finishText(answer, { ...begun, wanted: wantedOf(flags), plan, check: request.check }, context);
 }
 
 /** JSON and the like is printed as it is. */

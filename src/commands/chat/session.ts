@@ -10,6 +10,7 @@ import {
   sessionPath,
   sessionsFolder,
 } from '../../chat/session-path.ts';
+import { localTime } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -115,15 +116,9 @@ async function freshSession(context: Context): Promise<Resumed> {
 
 /** `2026-11-20-1503`, by the clock on the user's wall; a number after it where that is taken. */
 async function freshName(now: number): Promise<string> {
-  const date = new Date(now);
-  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  const base = `${day}-${two(date.getHours())}${two(date.getMinutes())}`;
+  const base = localTime(now).replace(' ', '-').replace(':', '');
   const taken = new Set((await listSessions(await sessionsFolder())).map(({ name }) => name));
   let name = base;
   for (let n = 2; taken.has(name); n++) name = `${base}-${n}`;
   return name;
-}
-
-function two(value: number): string {
-  return String(value).padStart(2, '0');
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { untilAborted } from '../../clock.ts';
 import { createApp, createKey } from '../../gateway/app.ts';
 import { everyCommand, faultRows } from '../../gateway/faults/table.ts';
 import { inUrl, listen, type Listening } from '../../gateway/listen.ts';
@@ -111,7 +112,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
   const unset = vendors?.unset ?? [];
   if (words.length > 0) return runServed(words, { variables, unset, context });
   await announce(gateway, { variables, unset }, { context, name: source?.name ?? service });
-  await untilAborted(context.signal);
+  await untilAborted(new Promise(() => {}), context.signal);
 }
 
 const addressHints: Record<string, string> = {
@@ -159,11 +160,6 @@ function imitatedService({ service, specOnly, headerNames }: ServeFlags): Imitat
     `--service ${service} cannot be combined with ${flag}: the headers are those of ${services[service].title}`,
     `leave ${flag} out; without --service every form of the vendors is taken`,
   );
-}
-
-async function untilAborted(signal: AbortSignal): Promise<never> {
-  if (!signal.aborted) await new Promise((resume) => signal.addEventListener('abort', resume, { once: true }));
-  throw signal.reason;
 }
 
 async function readServedKey(path: string, context: Context): Promise<string> {

@@ -34,13 +34,30 @@ const lineFeed = 10;
  * The lines of an open file from an offset on, those of one block together: a promise for each line would take most of the time.
  * The text of a line of more than `mostBytes` is left out.
  */
-export async function* readLines(
+export function readLines(
   handle: FileHandle,
   { from = 0, mostBytes = mostLineBytes }: { from?: number; mostBytes?: number } = {},
 ): AsyncGenerator<Line[], void> {
+  return linesOf(blocksOf(handle, from), { from, mostBytes });
+}
+
+/** The content of an open file from an offset on; each block is valid until the next one. */
+async function* blocksOf(handle: FileHandle, from = 0): AsyncGenerator<Buffer, void> {
   const block = Buffer.allocUnsafe(blockBytes);
+  for (let position = from; ;) {
+    const { bytesRead } = await handle.read(block, 0, blockBytes, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield block.subarray(0, bytesRead);
+  }
+}
+
+async function* linesOf(
+  chunks: AsyncIterable<Uint8Array>,
+  { from, mostBytes }: { from: number; mostBytes: number },
+): AsyncGenerator<Line[], void> {
   let [number, offset] = [1, from];
-  // The beginning of a line that continues in the next block.
+  // The beginning of a line that continues in the next chunk.
   let [begun, begunBytes]: [Buffer[], number] = [[], 0];
   function endLine(part: Buffer, whole: boolean): Line {
     const bytes = begunBytes + part.length;
@@ -51,20 +68,18 @@ export async function* readLines(
     [begun, begunBytes] = [[], 0];
     return line;
   }
-  for (let position = from; ;) {
-    const { bytesRead } = await handle.read(block, 0, blockBytes, position);
-    if (bytesRead === 0) break;
-    position += bytesRead;
-    const read = block.subarray(0, bytesRead);
+  for await (const { buffer, byteOffset, byteLength } of chunks) {
+    const chunk = Buffer.from(buffer, byteOffset, byteLength);
     const lines: Line[] = [];
     let start = 0;
-    for (let end = read.indexOf(lineFeed) + 1; end > 0; end = read.indexOf(lineFeed, start) + 1) {
-      lines.push(endLine(read.subarray(start, end), true));
+    for (let end = chunk.indexOf(lineFeed) + 1; end > 0; end = chunk.indexOf(lineFeed, start) + 1) {
+      lines.push(endLine(chunk.subarray(start, end), true));
       start = end;
     }
-    begunBytes += bytesRead - start;
+    begunBytes += byteLength - start;
+    // The rest of a line that is too long is counted, and not kept.
     if (begunBytes > mostBytes) begun = [];
-    else if (start < bytesRead) begun.push(Buffer.from(read.subarray(start)));
+    else if (start < byteLength) begun.push(Buffer.from(chunk.subarray(start)));
     yield lines;
   }
   if (begunBytes > 0) yield [endLine(Buffer.alloc(0), false)];
@@ -77,34 +92,12 @@ function decodeLine(bytes: Buffer, whole: boolean): Pick<Line, 'text' | 'isUtf8'
   return { text: whole && text.endsWith('\r') ? text.slice(0, -1) : text, isUtf8: isPlain || isUtf8(bytes) };
 }
 
-/** A line that arrived, without its end. */
-export type ArrivedLine = Pick<Line, 'number' | 'text' | 'isUtf8' | 'isTooLong'>;
-
 /** The lines of a stream, each as soon as it is there; a last one without an end too. */
 export async function* arrivingLines(
   chunks: AsyncIterable<Uint8Array>,
   mostBytes = mostLineBytes,
-): AsyncGenerator<ArrivedLine, void> {
-  let number = 1;
-  let [begun, begunBytes]: [Uint8Array[], number] = [[], 0];
-  const endLine = (part: Uint8Array, whole: boolean): ArrivedLine => {
-    const isTooLong = begunBytes + part.length > mostBytes;
-    const content = isTooLong ? Buffer.alloc(0) : Buffer.concat([...begun, part]);
-    [begun, begunBytes] = [[], 0];
-    return { number: number++, ...decodeLine(content, whole && !isTooLong), isTooLong };
-  };
-  for await (const chunk of chunks) {
-    let start = 0;
-    for (let end = chunk.indexOf(lineFeed) + 1; end > 0; end = chunk.indexOf(lineFeed, start) + 1) {
-      yield endLine(chunk.subarray(start, end), true);
-      start = end;
-    }
-    begunBytes += chunk.length - start;
-    // The rest of a line that is too long is counted, and not kept.
-    if (begunBytes > mostBytes) begun = [];
-    else if (start < chunk.length) begun.push(Uint8Array.from(chunk.subarray(start)));
-  }
-  if (begunBytes > 0) yield endLine(Buffer.alloc(0), false);
+): AsyncGenerator<Line, void> {
+  for await (const lines of linesOf(chunks, { from: 0, mostBytes })) yield* lines;
 }
 
 /** The file, open for reading; undefined if it does not exist. */
@@ -166,18 +159,17 @@ export function notUtf8(place: string, text: string): Error {
 /** The text of a file from its beginning on, in pieces. Throws GatewayError usage where it is not UTF-8. */
 export async function* textOf(handle: FileHandle, name: string): AsyncGenerator<string, void> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  const block = Buffer.allocUnsafe(256 * 1024);
-  for (let position = 0; ;) {
-    const { bytesRead } = await handle.read(block, 0, block.length, position);
-    position += bytesRead;
-    const bytes = block.subarray(0, bytesRead);
-    let text: string;
+  const decode = (bytes?: Buffer): string => {
     try {
-      text = decoder.decode(bytes, { stream: bytesRead > 0 });
+      return decoder.decode(bytes, { stream: bytes !== undefined });
     } catch {
-      throw notUtf8(name, bytes.toString('latin1'));
+      throw notUtf8(name, bytes?.toString('latin1') ?? '');
     }
+  };
+  for await (const bytes of blocksOf(handle)) {
+    const text = decode(bytes);
     if (text !== '') yield text;
-    if (bytesRead === 0) return;
   }
+  // Throws where the last character is cut.
+  decode();
 }

@@ -10,7 +10,7 @@ import {
   jobKeys,
 } from './job-line.ts';
 import { rethrow } from './data-rows.ts';
-import { type ArrivedLine, arrivingLines, notUtf8, openLines, readLines } from '../lines.ts';
+import { arrivingLines, type Line, notUtf8, openLines, readLines } from '../lines.ts';
 import { openRowJobs } from './row-jobs.ts';
 import type { SourceFlags } from '../flags.ts';
 import type { Job } from '../types.ts';
@@ -85,7 +85,7 @@ export async function openJobStream(flags: SourceFlags, context: Context): Promi
 
 async function* streamJobs(
   chunks: AsyncIterable<Uint8Array>,
-  read: (line: ArrivedLine) => Promise<Job | undefined>,
+  read: (line: Line) => Promise<Job | undefined>,
 ): AsyncGenerator<StreamedJob, void> {
   for await (const line of arrivingLines(chunks)) {
     const { number, text } = line;
@@ -107,7 +107,7 @@ function createLineReader(
   rules: JobRules,
   { prompts, model }: SourceFlags,
   context: Context,
-): (line: ArrivedLine) => Promise<Job | undefined> {
+): (line: Line) => Promise<Job | undefined> {
   const read = prompts === undefined ? readJobLine : readPromptLine;
   const unfold = openPromptYaml({ model, file: rules.file }, context);
   return async ({ text, number, isUtf8 }) => {

@@ -102,35 +102,28 @@ async function* streamJobs(
   }
 }
 
-/** Reads lines of jobs, or of prompts; undefined for an empty one. Throws GatewayError usage with file and line. */
+/**
+ * Reads lines of jobs, or of prompts; undefined for an empty one. A `.prompt.yml` is replaced by what it says; a model that was
+ * typed for the whole batch wins. Throws GatewayError usage with file and line.
+ */
 function createLineReader(
   rules: JobRules,
   { prompts, model }: SourceFlags,
   context: Context,
 ): (line: Line) => Promise<Job | undefined> {
   const read = prompts === undefined ? readJobLine : readPromptLine;
-  const unfold = openPromptYaml({ model, file: rules.file }, context);
+  const silent = { ...context, ui: { ...context.ui, detail: async () => undefined } };
   return async ({ text, number, isUtf8 }) => {
     if (!isUtf8) throw notUtf8(`${rules.file}:${number}`, text);
     const job = read(text, number, rules);
-    return job && isPromptYaml(String(job.values['promptFile'] ?? '')) ? unfold(job) : job;
-  };
-}
-
-/** Replaces the `.prompt.yml` of a job by what it says; a model that was typed for the whole batch wins. */
-function openPromptYaml(
-  { model, file }: { model?: string | undefined; file: string },
-  context: Context,
-): (job: Job) => Promise<Job> {
-  const silent = { ...context, ui: { ...context.ui, detail: async () => undefined } };
-  return async (job) => {
-    const { command, line, values } = job;
-    try {
-      const typed = { ...(model !== undefined && { model }), ...values };
-      return { ...job, values: { ...(await withPromptYaml([], typed, { context: silent, command })) } };
-    } catch (error) {
-      throw atLine(file, line, error);
-    }
+    if (!job || !isPromptYaml(String(job.values['promptFile'] ?? ''))) return job;
+    const typed = { ...(model !== undefined && { model }), ...job.values };
+    const values = await withPromptYaml([], typed, { context: silent, command: job.command }).catch(
+      (error: unknown) => {
+        throw atLine(rules.file, number, error);
+      },
+    );
+    return { ...job, values: { ...values } };
   };
 }
 
@@ -143,19 +136,15 @@ export async function refuseTypo([word, ...rest]: readonly string[], { io }: Con
   throw usageError(`${JSON.stringify(word)} is neither a command nor a job file`, `did you mean: ${example}`);
 }
 
-function promptForRows(prompt: string): Error {
-  const defaults = shellWord(JSON.stringify({ prompt }));
-  return usageError(
-    '--data takes its prompt from a file',
-    `write it into one: --template prompt.md; or: --defaults ${defaults}`,
-  );
-}
-
 /** Exactly one file of jobs, of prompts or of rows; its path as it was typed. Throws GatewayError usage. */
 export function requireJobs(words: readonly string[], flags: SourceFlags): string {
   const [jobs, ...rest] = words;
-  if (flags.data !== undefined && flags.template === undefined && /\s|\{\{/.test(words.join(' ')))
-    throw promptForRows(words.join(' '));
+  const prompt = words.join(' ');
+  if (flags.data !== undefined && flags.template === undefined && /\s|\{\{/.test(prompt))
+    throw usageError(
+      '--data takes its prompt from a file',
+      `write it into one: --template prompt.md; or: --defaults ${shellWord(JSON.stringify({ prompt }))}`,
+    );
   if (rest.length > 0)
     throw usageError(
       `a batch takes one job file, not ${rest.length + 1}`,

@@ -192,14 +192,11 @@ function be(count: number, one: 'is' | 'was'): string {
 /** So many failures are told one by one. */
 const mostTold = 5;
 
-/** How the sending ended: for a reason that is no failure, or with one. */
-export interface BatchEnd {
-  stop?: Stop | undefined;
-  failure?: unknown;
-}
-
 /** Writes the summary, prints where the results are, and throws what the whole means: code 13, or the signal. */
-export async function finishBatch(batch: EndedBatch, { stop, failure }: BatchEnd): Promise<void> {
+async function finishBatch(
+  batch: EndedBatch,
+  { stop, failure }: { stop?: Stop | undefined; failure?: unknown },
+): Promise<void> {
   const { context, flags, state, plan, outdir } = batch;
   const counts = countJobs(state.index, { jobs: plan.jobs, inFile: true });
   const ending = failure ?? (stop === 'signal' ? context.signal.reason : undefined);
@@ -260,7 +257,9 @@ async function failureOfCounts(
   const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop && early[stop];
   const budget = stop instanceof GatewayError && stop.details.reason === 'budget' ? stop.details : undefined;
   const tokens = isSpent(state.usage, flags.maxTokensTotal) ? '--max-tokens-total' : undefined;
-  const limit = stop === 'cost' ? '--max-cost' : budget ? budgetLimit(budget) : tokens;
+  // A budget with a period can be paid from again.
+  const ofBudget = budget?.retryable ? '--budget, or when its next period begins' : '--budget';
+  const limit = stop === 'cost' ? '--max-cost' : budget ? ofBudget : tokens;
   const next = nextStep(counts, limit);
   const told = counts.pending > 0 ? next : `details are in ${batchFiles.summary}; ${next}`;
   const hints = [await keptHint(counts, state.beganAt), told, budget && 'to see what is spent: gateway-cli costs'];
@@ -274,13 +273,8 @@ async function failureOfCounts(
   });
 }
 
-/** What a batch that a budget stopped needs. One with a period can be paid from again. */
-function budgetLimit({ retryable }: GatewayError['details']): string {
-  return retryable ? '--budget, or when its next period begins' : '--budget';
-}
-
 /** `--dry-run`: all jobs are checked, and nothing is sent or written. */
-export async function showPlan(batch: Omit<Batch, 'lock'>): Promise<void> {
+async function showPlan(batch: Omit<Batch, 'lock'>): Promise<void> {
   const { plan, context } = batch;
   const { jobs, total, toSend } = plan;
   const facts = { jobs, total, due: toSend, skipped: jobs - toSend, origin: plan.origin };

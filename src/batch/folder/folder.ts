@@ -30,10 +30,19 @@ export async function findOutdir(
   return { path, exists: found === 'folder' };
 }
 
+/** So many foreign files are named. */
+const mostNamed = 3;
+
 /** Throws GatewayError usage if a folder holds files that no batch wrote, batch-locked if its journal is not one of ours. */
 export async function requireOwn(path: string): Promise<void> {
   const { foreign } = await lookInto(path);
-  if (foreign.length > 0) throw notOwn(path, foreign);
+  if (foreign.length === 0) return;
+  const more = foreign.length > mostNamed ? ` and ${foreign.length - mostNamed} more` : '';
+  const names = foreign.slice(0, mostNamed).join(', ');
+  throw usageError(
+    `-o: ${path} holds files that are not part of a batch: ${names}${more}`,
+    'name a new or an empty folder',
+  );
 }
 
 /**
@@ -70,18 +79,6 @@ export async function lockFolder(path: string, lease?: LeaseTimes): Promise<Lock
   });
 }
 
-/** So many foreign files are named. */
-const mostNamed = 3;
-
-function notOwn(path: string, foreign: readonly string[]): GatewayError {
-  const more = foreign.length > mostNamed ? ` and ${foreign.length - mostNamed} more` : '';
-  const names = foreign.slice(0, mostNamed).join(', ');
-  return usageError(
-    `-o: ${path} holds files that are not part of a batch: ${names}${more}`,
-    'name a new or an empty folder',
-  );
-}
-
 /** Writes summary.json, whole or not at all. Throws GatewayError not-written. */
 export async function writeSummary(folder: string, text: string): Promise<void> {
   const path = join(folder, batchFiles.summary);
@@ -101,22 +98,17 @@ async function folderAt(path: string): Promise<'folder' | 'file' | 'none'> {
   }
 }
 
-/** What a folder holds, before a batch is written there. */
-export interface FolderFacts {
-  /** Its journal begins with the record of a run: the folder is a batch's own. */
-  isBatch: boolean;
-  /** Files that no batch wrote. */
-  foreign: string[];
-}
-
 /** Files of systems and of git: a folder with these alone is empty. */
 const harmless = new Set(['.DS_Store', '.gitignore', '.gitkeep', 'lost+found']);
 
 /** A run's own record is shorter. */
 const headBytes = 64 * 1024;
 
-/** Looks at a folder before anything is written there. Throws GatewayError batch-locked if its journal is not one of ours. */
-export async function lookInto(folder: string): Promise<FolderFacts> {
+/**
+ * Looks at a folder before anything is written there: whether its journal begins with the record of a run, and which files no
+ * batch wrote. Throws GatewayError batch-locked if its journal is not one of ours.
+ */
+export async function lookInto(folder: string): Promise<{ isBatch: boolean; foreign: string[] }> {
   const head = await headOfJournal(folder);
   if (head === undefined) return { isBatch: false, foreign: [batchFiles.journal] };
   const end = head.indexOf('\n');

@@ -13,7 +13,7 @@ import { batchFiles, type JobError, type JobRecord } from '../types.ts';
 import { openIfThere, readFileLines } from '../lines.ts';
 
 /** One line of results.jsonl. */
-export interface ResultLine {
+interface ResultLine {
   id: string;
   request: string;
   document: JsonObject;

@@ -74,36 +74,27 @@ words.addEventListener('input',filter);document.forms[0].addEventListener('submi
 const sizes=new ResizeObserver(()=>requestAnimationFrame(lay));sizes.observe(main.parentElement);cards.forEach(({card})=>sizes.observe(card));`;
 
 /** Nothing is loaded but pictures of its folder, nothing runs but the script above: whatever a text says, it stays text. */
-function policy(): string {
-  return [
-    "default-src 'none'",
-    // Browsers differ in whether the page of a file is of the same origin as the files beside it.
-    "img-src 'self' file:",
-    `style-src 'sha256-${hash('sha256', style, 'base64')}'`,
-    `script-src 'sha256-${hash('sha256', script, 'base64')}'`,
-    "form-action 'none'",
-    "base-uri 'none'",
-  ].join('; ');
-}
-
-/** What the page says of the whole batch. */
-export interface GalleryFacts {
-  title: string;
-  counts: Counts;
-  usage: Usage;
-}
+const policy = [
+  "default-src 'none'",
+  // Browsers differ in whether the page of a file is of the same origin as the files beside it.
+  "img-src 'self' file:",
+  `style-src 'sha256-${hash('sha256', style, 'base64')}'`,
+  `script-src 'sha256-${hash('sha256', script, 'base64')}'`,
+  "form-action 'none'",
+  "base-uri 'none'",
+].join('; ');
 
 /** How every gallery begins. */
 export const galleryMark = '<!doctype html><!-- gateway-cli batch gallery -->';
 
 /** The page up to its first card. */
-export function galleryHead({ title, counts, usage }: GalleryFacts): string {
+export function galleryHead({ title, counts, usage }: { title: string; counts: Counts; usage: Usage }): string {
   const { jobs, done, failed, unknown, pending } = counts;
   const facts = [countOf(jobs, 'job'), `${done} done`, `${failed} failed`, `${unknown} unknown`, `${pending} not sent`];
   const tokens = totalTokens(usage);
   if (tokens > 0) facts.push(`${tokens} tokens`);
   return `${galleryMark}
-<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy()}">
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width,initial-scale=1"><meta name="referrer" content="no-referrer">
 <title>${escapeHtml(title)}</title><style>${style}</style></head><body>
 <header><h1><bdi>${escapeHtml(title)}</bdi></h1><p>${facts.join(' · ')}</p></header>
@@ -133,9 +124,7 @@ export function galleryCard(card: Card): string {
 }
 
 /** The end of the page. */
-export function galleryFoot(): string {
-  return `</main><script>${script}</script></body></html>\n`;
-}
+export const galleryFoot = `</main><script>${script}</script></body></html>\n`;
 
 function figure({ path, mimeType, width, height, bytes, hidden }: CardPicture): string {
   const size = width && height ? `${width}×${height}` : 'size unknown';

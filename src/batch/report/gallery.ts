@@ -2,6 +2,7 @@ import { type FileHandle, readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Command } from 'commander';
 import { type Card, galleryCard, galleryFoot, galleryHead, galleryMark, type CardPicture } from './gallery-html.ts';
+import { rowOf } from './row.ts';
 import { countJobs, countOf, warnUnread } from './summary.ts';
 import { usageError, codeOf } from '../../errors.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
@@ -41,7 +42,7 @@ async function runGallery(outdir: string, context: Context): Promise<void> {
       made += card.pictures.length;
       progress.update(`${made}/${countOf(cards.pictures, 'picture')}`);
     }
-    await page.appendFile(galleryFoot());
+    await page.appendFile(galleryFoot);
   });
   progress.stop();
   const shown = join(outdir, batchFiles.gallery);
@@ -70,25 +71,12 @@ async function refuseForeign(path: string): Promise<void> {
 
 /** The card with the reasons why pictures of it are not shown. */
 async function withHidden(card: Card, folder: string): Promise<Card> {
-  const pictures = card.pictures.map(async (picture) => {
-    const hidden = await whyHidden({ ...picture, path: join(folder, picture.path) });
-    return { ...picture, hidden };
-  });
+  const pictures = card.pictures.map(async (picture) => ({ ...picture, hidden: await whyHidden(picture, folder) }));
   return { ...card, pictures: await Promise.all(pictures) };
 }
 
-/** The jobs of a folder that have a card, in the order of their file. */
-export interface Cards {
-  /** Lines of results.jsonl that cannot be read. */
-  unread: number;
-  /** Pictures of all of them. */
-  pictures: number;
-  /** Reads them one by one: results may be long. */
-  read(): AsyncGenerator<Card, void>;
-}
-
-/** Finds the jobs that were sent, answered or not. */
-export async function findCards(folder: string, { index }: BatchState): Promise<Cards> {
+/** The jobs that have a card: they were sent, answered or not. Their cards are read one by one, as results may be long. */
+async function findCards(folder: string, { index }: BatchState) {
   const pictures = new Uint32Array(index.size);
   const places = await locateResults(folder, index, {
     see: (row, result) => void (pictures[row] = picturesOf(result.document).length),
@@ -105,31 +93,27 @@ async function* readCards(folder: string, index: JobIndex, places: ResultPlaces)
       const [id, state] = [ids[row] as string, index.stateOf(row)];
       const document = await reader.read(row);
       if (document) yield cardOf(id, document, state === 'sent' || state === 'unknown');
-      else if (state === 'sent') yield unansweredCard(id);
+      else if (state === 'sent') yield { id, state: 'unknown', error: unansweredError, pictures: [] };
     }
   } finally {
     await reader.close();
   }
 }
 
-function unansweredCard(id: string): Card {
-  const error = { class: 'unknown', message: 'sent, and no answer was written down; it may have been billed' };
-  return { id, state: 'unknown', error, pictures: [] };
-}
+const unansweredError = { class: 'unknown', message: 'sent, and no answer was written down; it may have been billed' };
 
 function cardOf(id: string, document: JsonObject, isUnknown: boolean): Card {
-  const { ok, command, prompt, model, text, usage, error } = document;
+  const state = isUnknown ? 'unknown' : document['ok'] === true ? 'done' : 'failed';
+  const { command, prompt, text, usage, error } = rowOf(id, state, document);
   return {
     id,
-    state: isUnknown ? 'unknown' : ok === true ? 'done' : 'failed',
-    command: textOf(command),
-    prompt: textOf(prompt),
-    model: textOf(model),
-    text: textOf(text),
-    usage: isObject(usage) ? (usage as Card['usage']) : undefined,
-    error: isObject(error)
-      ? { class: textOf(error['class']) ?? '', message: textOf(error['message']) ?? '' }
-      : undefined,
+    state,
+    command,
+    prompt,
+    model: textOf(document['model']),
+    text,
+    usage,
+    error,
     pictures: picturesOf(document),
   };
 }
@@ -163,10 +147,10 @@ const mostBytes = 128 * 1024 * 1024;
 const shown = new Set(['image/webp', 'image/gif', 'image/avif', 'image/png', 'image/jpeg']);
 
 /** Why the gallery does not show a picture; undefined where it does. */
-export async function whyHidden(picture: CardPicture): Promise<string | undefined> {
+async function whyHidden(picture: CardPicture, folder: string): Promise<string | undefined> {
   const { path, mimeType, width = 0, height = 0 } = picture;
   if (!shown.has(mimeType)) return `browsers show no ${mimeType}`;
-  const gone = await stat(path).then(
+  const gone = await stat(join(folder, path)).then(
     ({ size }) => (size > mostBytes ? 'the file is too large to be shown' : undefined),
     (error: unknown) => (codeOf(error) === 'ENOENT' ? 'the file is gone' : readReason(error)),
   );

@@ -2,12 +2,12 @@ import { constants } from 'node:fs';
 import { copyFile, type FileHandle, link, lstat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { readJobRecords } from '../folder/journal.ts';
-import type { ShardFolder, Whole } from './merge.ts';
+import type { BatchState, JobIndex } from '../folder/state.ts';
 import { imageNameOf } from '../folder/folder.ts';
 import { openIfThere, readLines } from '../lines.ts';
 import { arrangeResults, locateResults, parseResult, type ResultPlaces } from '../folder/results.ts';
 import { asideFile, copyAside, SyncedFile } from '../../files/synced-file.ts';
-import { batchFiles, type JobRecord } from '../types.ts';
+import { batchFiles, type JobRecord, type RunRecord } from '../types.ts';
 import { codeOf } from '../../errors.ts';
 import { freeNumber, type Range } from '../../files/temp-file.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
@@ -15,9 +15,18 @@ import type { Context } from '../../cli/context.ts';
 import type { Progress } from '../../terminal/progress.ts';
 
 /** A shard's folder, read. */
-export interface Shard extends ShardFolder {
+export interface Shard {
+  /** As the user named it. */
+  name: string;
   folder: string;
+  state: BatchState;
   lostEnds: readonly JobRecord[];
+}
+
+/** What all shards together are: the run record of the whole, and every job of it. */
+export interface Whole {
+  run: RunRecord;
+  index: JobIndex;
 }
 
 /** What is merged, and the folder where that is built. */

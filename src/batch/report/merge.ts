@@ -13,10 +13,10 @@ import {
 } from './summary.ts';
 import { asideFile, cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles, type RunRecord } from '../types.ts';
-import { addUsage, type BatchState, JobIndex } from '../folder/state.ts';
+import { addUsage, JobIndex } from '../folder/state.ts';
 import { joinSpendings } from '../../cost/cost.ts';
 import { GatewayError, outcomes, usageError, codeOf } from '../../errors.ts';
-import { copyShards, type Merging, type Shard } from './merge-copy.ts';
+import { copyShards, type Merging, type Shard, type Whole } from './merge-copy.ts';
 import { readBatchFolder } from '../folder/read.ts';
 import { openParts } from '../lane/parts.ts';
 import type { Action, Context } from '../../cli/context.ts';
@@ -105,27 +105,15 @@ async function finishMerge(
   if (cost !== '') await context.ui.note(cost);
 }
 
-/** The folder of one shard, as the user named it, and its journal. */
-export interface ShardFolder {
-  name: string;
-  state: BatchState;
-}
-
-/** What all shards together are: the run record of the whole, and every job of it. */
-export interface Whole {
-  run: RunRecord;
-  index: JobIndex;
-}
-
 /**
  * Finds out whether folders are the shards of one batch, each of them once and run to its end. Throws GatewayError usage
  * that names what overlaps, what is missing and what is not finished.
  */
-export function joinShards(folders: readonly ShardFolder[]): Whole {
+function joinShards(folders: readonly Shard[]): Whole {
   const [first] = folders;
   const run = first?.state.run;
   if (!first || !run?.shard) throw usageError(`${first?.name ?? 'it'} was not made with --shard`, 'name shards only');
-  const places = new Map<number, ShardFolder>();
+  const places = new Map<number, Shard>();
   for (const folder of folders) {
     const index = requireSameBatch(folder, { name: first.name, run });
     const twin = places.get(index);
@@ -145,7 +133,7 @@ export function joinShards(folders: readonly ShardFolder[]): Whole {
 }
 
 /** The shard's number, where it is one of the same batch. */
-function requireSameBatch({ name, state }: ShardFolder, first: { name: string; run: RunRecord }): number {
+function requireSameBatch({ name, state }: Shard, first: { name: string; run: RunRecord }): number {
   const { run } = state;
   if (!run?.shard) throw usageError(`${name} was not made with --shard`, 'name shards only');
   const same =
@@ -161,7 +149,7 @@ function requireSameBatch({ name, state }: ShardFolder, first: { name: string; r
   return run.shard.index;
 }
 
-function addJobs({ name, state }: ShardFolder, all: JobIndex): void {
+function addJobs({ name, state }: Shard, all: JobIndex): void {
   const { index, run } = state;
   const { pending } = countJobs(index, { jobs: run?.jobs ?? 0 });
   if (pending > 0)
@@ -189,7 +177,7 @@ function requireWhole(index: JobIndex, { total, list }: RunRecord): void {
 }
 
 /** The folder that a merge fills, while it is locked. */
-export interface MergeTarget {
+interface MergeTarget {
   /** Makes the folder inside it where everything is built: the target may be a mount point, and stays what it is. */
   begin(): Promise<string>;
   /** Gives everything its place. Throws GatewayError usage where others took one meanwhile; nothing is changed then. */
@@ -247,19 +235,12 @@ async function publish(building: string, path: string): Promise<void> {
       else await placeFile(from, to, { bytes: stats.size, replace: false });
     } catch (error) {
       for (const undo of made.toReversed()) await undo();
-      throw isTaken(error) ? taken(path, name) : cannotWrite(to, error);
+      if (!['EEXIST', 'ENOTEMPTY', 'ENOTDIR'].includes(codeOf(error) ?? '')) throw cannotWrite(to, error);
+      throw usageError(`-o: somebody else put ${name} into ${path} meanwhile`, 'name a new folder');
     }
     made.push(async () => {
       for (const file of inside ?? [to]) await unlink(file).catch(() => undefined);
       if (inside) await rmdir(to).catch(() => undefined);
     });
   }
-}
-
-function isTaken(error: unknown): boolean {
-  return ['EEXIST', 'ENOTEMPTY', 'ENOTDIR'].includes(codeOf(error) ?? '');
-}
-
-function taken(path: string, name: string): GatewayError {
-  return usageError(`-o: somebody else put ${name} into ${path} meanwhile`, 'name a new folder');
 }

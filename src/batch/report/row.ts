@@ -31,8 +31,8 @@ export interface Row {
   error?: Pick<JobError, 'class' | 'message'> | undefined;
 }
 
-/** The row of a result; without a document the job has no answer. */
-export function rowOf(id: string, state: RowState, document: JsonObject = {}): Row {
+/** The row of a result. */
+export function rowOf(id: string, state: RowState, document: JsonObject): Row {
   const { vars, usage, cost, answer, attempts, durationMs, error, images, complete } = document;
   return {
     id,
@@ -73,12 +73,6 @@ export interface Column {
   cell(row: Row): string | number | undefined;
 }
 
-/** Finds out, row by row, which columns a table needs. */
-export interface ColumnFinder {
-  see(row: Row): void;
-  columns(): Column[];
-}
-
 const before = ['id', 'name', 'command', 'state', 'complete', 'stopReason'] as const;
 
 const behind = ['attempts', 'durationMs'] as const;
@@ -86,8 +80,8 @@ const behind = ['attempts', 'durationMs'] as const;
 /** Stand in every table, whatever the jobs have. */
 const always = new Set(['id', 'state']);
 
-/** A table has a column if at least one job has a value for it. */
-export function findColumns(): ColumnFinder {
+/** Finds out, row by row, which columns a table needs: those for which at least one job has a value. */
+export function findColumns() {
   const names = {
     vars: new Set<string>(),
     answer: new Set<string>(),
@@ -98,7 +92,7 @@ export function findColumns(): ColumnFinder {
   /** A variable named id that says something else than the job's id. */
   let hasOtherId = false;
   return {
-    see(row) {
+    see(row: Row): void {
       const { id, vars, answer, usage, cost } = row;
       const own = valueOf(vars, 'id');
       hasOtherId ||= own !== undefined && String(cellOf(own)) !== id;
@@ -106,7 +100,7 @@ export function findColumns(): ColumnFinder {
         if (isObject(value)) for (const name of Object.keys(value)) names[key as keyof typeof names].add(name);
       for (const { name, cell } of plainColumns) if ((cell(row) ?? '') !== '') filled.add(name);
     },
-    columns() {
+    columns(): Column[] {
       const plain = new Map(plainColumns.filter(({ name }) => filled.has(name)).map((one) => [one.name, one]));
       const list = (...wanted: string[]): Column[] => wanted.flatMap((name) => plain.get(name) ?? []);
       const leading = list(...before);

@@ -5,12 +5,13 @@ import { asideFile, cannotWrite, openToAppend } from '../../files/synced-file.ts
 import type { BatchFormat, BatchInfo, BatchOutcome } from '../../formats/batch-types.ts';
 import type { Bound } from '../../cost/types.ts';
 import { failureOf } from '../../formats/failure.ts';
+import { loadBatchFormat } from '../../formats/format.ts';
 import { parseObject } from '../../json.ts';
 import { batchFiles, type Job } from '../types.ts';
 import type { Answered } from '../../client/send.ts';
 import { endSignals } from '../folder/results.ts';
 import { countOf } from '../report/summary.ts';
-import { apiOf, type LaneRun, longDeadline, record } from './lane-run.ts';
+import { askService, type LaneRun, record } from './lane-run.ts';
 import { loseJobs, mostPending } from './lose.ts';
 import { createPartFile, type PartFile } from './part-file.ts';
 import { budgetedMark, keyOf, waitingBounds } from './parts.ts';
@@ -24,6 +25,7 @@ interface Spool extends PartFile {
 /** Downloads the results of a batch that has ended, joins them to its jobs by their keys alone, and records them. */
 export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Promise<void> {
   const { batch } = run;
+  const format = await loadBatchFormat(part.plan.format);
   const file = await createPartFile(batch.outdir);
   const pending = new Set<Promise<void>>();
   try {
@@ -32,16 +34,12 @@ export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Pr
     run.step?.('part-downloaded', part.mark);
     for await (const { job, row, bound } of jobsOf(part, run)) {
       batch.context.signal.throwIfAborted();
-      const found = spool.places.get(row);
-      const outcome = found && (await outcomeAt(found, spool, part.plan));
-      if (found && outcome === undefined) await keepAside(await bytesAt(found, spool), run);
-      await joinJob(job, {
-        answer: outcome ?? missing(info, found !== undefined),
-        bound,
-        part,
-        pending,
-        run,
-      });
+      const place = spool.places.get(row);
+      const bytes = place && (await bytesAt(place, spool));
+      const outcome = bytes && format.readResult(parseObject(bytes.toString()))?.outcome;
+      if (bytes && outcome === undefined) await keepAside(bytes, run);
+      const answer = outcome ?? missing(info, bytes !== undefined);
+      await joinJob(job, { answer, bound, part, pending, run });
       if (pending.size >= mostPending) await Promise.all(pending);
     }
     await Promise.all(pending);
@@ -59,20 +57,18 @@ const mostDownloads = 5;
 
 /** Keeps the results of jobs that wait for one; what else comes is kept aside, and told. */
 async function download(part: Part, info: BatchInfo, { run, spool }: { run: LaneRun; spool: Spool }): Promise<void> {
-  const { api, format } = await apiOf(part.plan, run);
   const { state, context } = run.batch;
   const ids = [...state.index.ids()];
   const rows = new Map(part.rows.map((row) => [keyOf(part.mark, ids[row] ?? ''), row]));
   for (let tries = 1; ; tries++) {
-    const deadline = longDeadline(part.plan, run, context.signal);
     try {
-      return await readResults(api.results(info, deadline), { rows, format, run, spool });
+      return await askService(part.plan, run, ({ api, format }, deadline) =>
+        readResults(api.results(info, deadline), { rows, format, run, spool }),
+      );
     } catch (error) {
       const isCut = error instanceof GatewayError && ['incomplete', 'no-reply', 'gateway'].includes(error.class);
       if (!isCut || tries === mostDownloads || context.signal.aborted) throw error;
       spool.places.clear();
-    } finally {
-      deadline.end();
     }
   }
 }
@@ -149,16 +145,6 @@ async function bytesAt({ offset, bytes }: { offset: number; bytes: number }, { h
   const buffer = Buffer.allocUnsafe(bytes);
   await handle.read(buffer, 0, bytes, offset);
   return buffer;
-}
-
-async function outcomeAt(
-  place: { offset: number; bytes: number },
-  spool: Spool,
-  { format: name }: PartPlan,
-): Promise<BatchOutcome | undefined> {
-  const { loadBatchFormat } = await import('../../formats/format.ts');
-  const format = await loadBatchFormat(name);
-  return format.readResult(parseObject((await bytesAt(place, spool)).toString()))?.outcome;
 }
 
 /** The error of a job without a result that can be read. */

@@ -3,7 +3,7 @@ import { type Deadline, startDeadline } from '../../client/deadline.ts';
 import type { Answered } from '../../client/send.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import { GatewayError } from '../../errors.ts';
-import type { BatchFormat } from '../../formats/batch-types.ts';
+import type { BatchFormat, BatchPage } from '../../formats/batch-types.ts';
 import { loadBatchFormat } from '../../formats/format.ts';
 import type { JournalEntry, Recorder } from '../folder/recorder.ts';
 import type { JobSender } from '../run/sender.ts';
@@ -48,6 +48,34 @@ export async function apiOf(
     });
   }
   return { format, api: openBatchApi(format, (post, options) => connection.send(post, options), plan.use) };
+}
+
+type Service = Awaited<ReturnType<typeof apiOf>>;
+
+/** Asks the service of a part. Throws what the service or the signal says, and batch-locked as `apiOf` does. */
+export async function askService<Value>(
+  plan: Pick<PartPlan, 'profile' | 'format' | 'use'>,
+  run: Pick<LaneRun, 'batch' | 'connections'>,
+  ask: (service: Service, deadline: Deadline) => Promise<Value>,
+): Promise<Value> {
+  const service = await apiOf(plan, run);
+  const deadline = longDeadline(plan, run, run.batch.context.signal);
+  return ask(service, deadline).finally(() => deadline.end());
+}
+
+/** In place of what a service refuses to tell. */
+export function undefinedIfRejected(error: unknown): undefined {
+  if (error instanceof GatewayError && error.class === 'rejected') return undefined;
+  throw error;
+}
+
+/** A page of the batches of a service, from the newest on; undefined where it has no such list. */
+export function pageOf(
+  plan: Pick<PartPlan, 'profile' | 'format' | 'use'>,
+  run: LaneRun,
+  page?: string,
+): Promise<BatchPage | undefined> {
+  return askService(plan, run, ({ api }, deadline) => api.page(deadline, page)).catch(undefinedIfRejected);
 }
 
 /** An upload, a download and a list with results can take long; a limit that was given counts. */

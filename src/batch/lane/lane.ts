@@ -10,7 +10,7 @@ import { saveMemory } from '../run/save-memory.ts';
 import { createJobSender } from '../run/sender.ts';
 import type { Batch } from '../run/types.ts';
 import { collectPart } from './collect.ts';
-import { apiOf, type LaneRun, longDeadline, record } from './lane-run.ts';
+import { askService, type LaneRun, record } from './lane-run.ts';
 import type { LaneBudgets } from './budgets.ts';
 import { countPaid, openParts, waitingRows } from './parts.ts';
 import { loseJobs } from './lose.ts';
@@ -176,9 +176,8 @@ async function lookAfter(part: Part, watch: Watch): Promise<void> {
       if (found === undefined) return;
       await recordCreated(found, part, run);
     }
-    const { api } = await apiOf(part.plan, run);
-    const deadline = longDeadline(part.plan, run, context.signal);
-    const info = await api.retrieve(part.batch as string, deadline).finally(() => deadline.end());
+    const id = part.batch as string;
+    const info = await askService(part.plan, run, ({ api }, deadline) => api.retrieve(id, deadline));
     run.step?.('part-polled', part.mark);
     waiting.see(part, info);
     if (info.hasEnded) await collectPart(part, info, run);

@@ -1,11 +1,18 @@
 import { sleepByTimer } from '../../transport/gate.ts';
 import type { BatchInfo } from '../../formats/batch-types.ts';
 import { countOf } from '../report/summary.ts';
-import { findBatch, type Found } from './find.ts';
-import { apiOf, type LaneRun, longDeadline, record } from './lane-run.ts';
+import { loadBatchFormat } from '../../formats/format.ts';
+import { parseObject } from '../../json.ts';
+import { askService, type LaneRun, pageOf, record, undefinedIfRejected } from './lane-run.ts';
 import { loseJobs } from './lose.ts';
 import { openParts } from './parts.ts';
 import type { Part } from './types.ts';
+
+/**
+ * What the service says of a part whose creation was not answered: the batch, `none`, `later` (one that may be it has not ended), or
+ * `unknown`: it does not tell.
+ */
+type Found = BatchInfo | 'none' | 'later' | 'unknown';
 
 /** A list can show a creation late: only after so many ms it counts that a batch is not in it. */
 const settleMs = 60_000;
@@ -22,7 +29,7 @@ export async function settlePart(part: Part, run: LaneRun): Promise<BatchInfo | 
   const wait = hooks.settleMs ?? settleMs;
   let found: Found;
   for (;;) {
-    found = await look(part, run);
+    found = await findBatch(part, run);
     if ((found !== 'none' && found !== 'unknown') || io.elapsed() - began >= wait) break;
     await sleepByTimer(Math.min(lookMs, Math.max(1, wait / 4)), signal);
   }
@@ -41,14 +48,53 @@ export async function settlePart(part: Part, run: LaneRun): Promise<BatchInfo | 
   return undefined;
 }
 
-async function look(part: Part, run: LaneRun): Promise<Found> {
-  const { plan } = part;
-  const { api, format } = await apiOf(plan, run);
+/** So many pages of batches are looked through. */
+const mostPages = 100;
+
+/** Looks for the batch of a part by its mark. Throws GatewayError where the service cannot be asked now. */
+async function findBatch(part: Part, run: LaneRun): Promise<Found> {
+  const candidates: BatchInfo[] = [];
+  let next: string | undefined;
+  for (let count = 0; count < mostPages; count++) {
+    const page = await pageOf(part.plan, run, next);
+    if (page === undefined) return 'unknown';
+    for (const info of page.batches) {
+      if (info.id === part.plan.after) return findNameless(part, candidates, run);
+      if (info.mark === part.mark) return info;
+      candidates.push(info);
+    }
+    next = page.next;
+    if (next === undefined) return findNameless(part, candidates, run);
+  }
+  return 'unknown';
+}
+
+/** Where batches have no name, the mark is in the keys of their results: those that could be it are looked into. */
+async function findNameless(part: Part, candidates: readonly BatchInfo[], run: LaneRun): Promise<Found> {
+  // With names, its own would have been found.
+  if ((await loadBatchFormat(part.plan.format)).byFile !== undefined) return 'none';
+  const jobs = part.rows.length;
   const known = new Set(openParts(run.batch.state).map(({ batch }) => batch));
-  return findBatch(part, {
-    api,
-    format,
-    isKnown: (id) => known.has(id),
-    startDeadline: () => longDeadline(plan, run, run.batch.context.signal),
-  });
+  const possible = candidates.filter(
+    ({ id, mark, total }) => mark === undefined && !known.has(id) && (total === undefined || total === jobs),
+  );
+  let isUnsure = false;
+  for (const info of possible.filter(({ hasEnded }) => hasEnded)) {
+    const isOwn = await holdsMark(part, info, run);
+    if (isOwn) return info;
+    isUnsure ||= isOwn === undefined;
+  }
+  if (possible.some(({ hasEnded }) => !hasEnded)) return 'later';
+  return isUnsure ? 'unknown' : 'none';
+}
+
+/** Whether the results of a batch have the mark of a part; undefined where they cannot be read. */
+function holdsMark({ mark, plan }: Part, info: BatchInfo, run: LaneRun): Promise<boolean | undefined> {
+  return askService(plan, run, async ({ api, format }, deadline) => {
+    for await (const bytes of api.results(info, deadline)) {
+      const key = format.readResult(parseObject(bytes.toString()))?.key;
+      if (key !== undefined) return key.startsWith(`${mark}-`);
+    }
+    return false;
+  }).catch(undefinedIfRejected);
 }

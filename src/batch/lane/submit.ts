@@ -1,4 +1,4 @@
-import { type BatchApi, mayExist, type SentFile } from '../../client/batch-api.ts';
+import { mayExist } from '../../client/batch-api.ts';
 import type { BatchInfo } from '../../formats/batch-types.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import type { JobAttempt } from '../run/sender.ts';
@@ -11,7 +11,7 @@ import { originOf } from '../jobs/request.ts';
 import { countOf } from '../report/summary.ts';
 import { loadBatchFormat } from '../../formats/format.ts';
 import { type Cut, entryOf, openCut } from './cutter.ts';
-import { apiOf, type LaneRun, longDeadline, record } from './lane-run.ts';
+import { apiOf, askService, type LaneRun, longDeadline, pageOf, record } from './lane-run.ts';
 import { keyOf } from './parts.ts';
 import type { Part, PartPlan } from './types.ts';
 import { settlePart } from './settle.ts';
@@ -113,11 +113,14 @@ async function submitCut({ cut, plan, path }: OpenCut, run: LaneRun): Promise<vo
   const { format, api } = await apiOf(plan, run);
   const { file, isInline } = await cut.seal();
   const ready = jobs.map((job) => ({ type: 'ready' as const, ...job, part: mark, at: run.now() }));
-  const after = format.byFile === undefined ? await newestOf(api, plan, run) : undefined;
+  // The next one is found among those after it.
+  const after = format.byFile === undefined ? (await pageOf(plan, run))?.batches[0]?.id : undefined;
   await record([{ type: 'part', mark, step: 'planned', at: run.now(), plan: { ...plan, after } }, ...ready], run);
   run.step?.('part-planned', mark);
   const parts = { mark, model: plan.model, path };
-  const uploaded = isInline ? undefined : await upload(api, file, { plan, run });
+  const uploaded = isInline
+    ? undefined
+    : await askService(plan, run, (service, deadline) => service.api.upload(file, deadline));
   run.step?.('part-uploaded', mark);
   run.batch.context.signal.throwIfAborted();
   const part = run.batch.state.parts.get(mark) as Part;
@@ -135,28 +138,6 @@ async function submitCut({ cut, plan, path }: OpenCut, run: LaneRun): Promise<vo
     if (info === undefined) return;
     await recordCreated(info, part, run);
     await run.batch.context.ui.note(`${countOf(jobs.length, 'job')} submitted as ${info.id}`);
-  } finally {
-    deadline.end();
-  }
-}
-
-async function upload(
-  api: BatchApi,
-  file: SentFile,
-  { plan, run }: { plan: OpenCut['plan']; run: LaneRun },
-): Promise<string> {
-  const deadline = longDeadline(plan, run, run.batch.context.signal);
-  return api.upload(file, deadline).finally(() => deadline.end());
-}
-
-/** The newest batch of the service, so that the next one is found among those after it. */
-async function newestOf(api: BatchApi, plan: OpenCut['plan'], run: LaneRun): Promise<string | undefined> {
-  const deadline = longDeadline(plan, run, run.batch.context.signal);
-  try {
-    return (await api.page(deadline)).batches[0]?.id;
-  } catch (error) {
-    if (error instanceof GatewayError && error.class === 'rejected') return undefined;
-    throw error;
   } finally {
     deadline.end();
   }

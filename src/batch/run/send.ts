@@ -4,7 +4,7 @@ import { openRecorder, type Recorder } from '../folder/recorder.ts';
 import { runJobs, type Stop } from './runner.ts';
 import { gatewayKey } from './plan.ts';
 import { checkAgain, jobsToSend, openJobQueue } from './queue.ts';
-import { createJobSender, type JobSender } from './sender.ts';
+import { createJobSender, type JobSender, type SenderOptions } from './sender.ts';
 import { countOf } from '../report/summary.ts';
 import { openBounds } from '../lane/parts.ts';
 import type { RunRecord } from '../types.ts';
@@ -24,9 +24,8 @@ export const defaultConcurrency = 4;
 
 /** Sends the jobs of the plan. Resolves with the reason why it ended early, if any. */
 export async function sendJobs(batch: Batch, hooks: BatchHooks): Promise<Stop | undefined> {
-  const { flags, context, plan } = batch;
+  const { context, plan } = batch;
   const { step, graceMs = defaultGraceMs } = hooks;
-  const { io, signal } = context;
   const connections = await openConnections(batch);
   const recorder = await openFolderRecorder(batch, step);
   context.gracePeriod.ms = graceMs + 2000;
@@ -35,35 +34,52 @@ export async function sendJobs(batch: Batch, hooks: BatchHooks): Promise<Stop | 
     return sendByBatches({ batch, connections, recorder, hooks });
   }
   if (plan.toSend === 0) return undefined;
-  const concurrency = await limitToFiles(Math.min(flags.concurrency ?? defaultConcurrency, plan.toSend), context);
-  const elapsed = (): number => io.elapsed();
-  const { gate, pace } = await openThrottle(flags, { elapsed, sleep: sleepByTimer, jobs: plan.toSend }, context);
-  const progress = trackProgress(batch, gate);
-  const inFlight = new AbortController();
-  const sender = createJobSender({
-    batch,
+  const workers = await openWorkers(batch, hooks, {
+    jobs: plan.toSend,
     check: (job) => checkAgain(job, batch),
     connectionTo: ({ settings }) => connections.get(gatewayKey(settings)) as Connection,
-    gate,
-    pace,
-    abortOn: inFlight.signal,
   });
-  signal.addEventListener('abort', () => void noteWaiting(sender, context, graceMs), { once: true });
+  const { sender, concurrency, elapsed } = workers;
+  const progress = trackProgress(batch, workers.gate);
   return runJobs({
-    ...limitsOf(batch),
+    ...workers,
     queue: openJobQueue({ jobs: jobsToSend(batch), sender, recorder, ahead: concurrency, elapsed, step }),
-    sender,
     recorder,
-    elapsed,
-    concurrency,
-    gate,
-    pace,
-    inFlight,
-    graceMs,
     onEnded: (attempt, outcome) => progress.count(attempt, outcome),
     onLost: ({ job }, error) => progress.lose(job, error),
-    step,
   }).finally(() => progress.stop());
+}
+
+/** What the workers of a run share: their sender, the rate, the gate and the limits. `jobs` is how many come, where that is known. */
+export async function openWorkers(
+  batch: SenderOptions['batch'] & Pick<Batch, 'state'>,
+  { step, graceMs = defaultGraceMs }: BatchHooks,
+  { jobs, ...options }: Pick<SenderOptions, 'check' | 'connectionTo'> & { jobs: number | undefined },
+) {
+  const { flags, context, state } = batch;
+  const { signal, io } = context;
+  const wanted = Math.min(flags.concurrency ?? defaultConcurrency, jobs ?? Number.POSITIVE_INFINITY);
+  const concurrency = await limitToFiles(wanted, context);
+  const elapsed = (): number => io.elapsed();
+  // The budget of retries is that of all jobs, or of those which may be in flight.
+  const throttle = await openThrottle(flags, { elapsed, sleep: sleepByTimer, jobs: jobs ?? concurrency }, context);
+  const inFlight = new AbortController();
+  const sender = createJobSender({ batch, ...options, ...throttle, abortOn: inFlight.signal });
+  signal.addEventListener('abort', () => void noteWaiting(sender, context, graceMs), { once: true });
+  return {
+    ...throttle,
+    sender,
+    elapsed,
+    concurrency,
+    inFlight,
+    graceMs,
+    step,
+    signal,
+    maxFailures: flags.failFast ? 1 : (flags.maxFailures ?? Number.POSITIVE_INFINITY),
+    maxTokens: flags.maxTokensTotal ?? Number.POSITIVE_INFINITY,
+    usedTokens: totalTokens(state.usage),
+    budget: openBudget(batch),
+  };
 }
 
 /** Records what this run does in the folder of the batch. */
@@ -76,18 +92,6 @@ export async function openFolderRecorder(
   const recorder = await openRecorder({ folder, run: runRecord(batch), lock, lostEnds, now, step });
   context.atEnd(() => recorder.close());
   return recorder;
-}
-
-/** What ends the taking of jobs. */
-export function limitsOf(batch: Pick<Batch, 'flags' | 'context' | 'state'>) {
-  const { flags, context, state } = batch;
-  return {
-    signal: context.signal,
-    maxFailures: flags.failFast ? 1 : (flags.maxFailures ?? Number.POSITIVE_INFINITY),
-    maxTokens: flags.maxTokensTotal ?? Number.POSITIVE_INFINITY,
-    usedTokens: totalTokens(state.usage),
-    budget: openBudget(batch),
-  };
 }
 
 /** Connections by `gatewayKey`. */
@@ -111,7 +115,7 @@ export function openBudget({ flags, state }: Pick<Batch, 'flags' | 'state'>): Bu
 }
 
 /** After Ctrl-C: why the program is still running, and how to stop it at once. */
-export async function noteWaiting({ inFlight }: JobSender, { ui }: Context, graceMs: number): Promise<void> {
+async function noteWaiting({ inFlight }: JobSender, { ui }: Context, graceMs: number): Promise<void> {
   if (inFlight === 0) return;
   await ui.note(`waiting for ${countOf(inFlight, 'request')}, ${graceMs / 1000} s at most; Ctrl-C again stops`);
 }

@@ -1,4 +1,3 @@
-import { sleepByTimer } from '../../transport/gate.ts';
 import { hintOf } from '../../advice.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import type { Context } from '../../cli/context.ts';
@@ -13,11 +12,10 @@ import { openJobStream } from '../jobs/source.ts';
 import { createPriceCheck, emptyPlan, gatewayKey, requireMatch, requireOwnKeys } from './plan.ts';
 import { countOutcomes } from './progress.ts';
 import { runJobs, type Stop } from './runner.ts';
-import { defaultConcurrency, defaultGraceMs, limitsOf, noteWaiting, openFolderRecorder } from './send.ts';
-import { createJobSender } from './sender.ts';
+import { defaultGraceMs, openFolderRecorder, openWorkers } from './send.ts';
 import { openStreamQueue, type StreamBatch } from './stream-queue.ts';
 import { saveMemory } from './save-memory.ts';
-import { limitToFiles, openThrottle, requireRate } from './throttle.ts';
+import { requireRate } from './throttle.ts';
 import type { BatchFlags } from '../flags.ts';
 import type { BatchHooks } from './types.ts';
 
@@ -92,42 +90,23 @@ async function openFolder(path: string, context: Context, { lease }: BatchHooks)
 }
 
 /** Sends the jobs as they come. Resolves when stdin has ended and every job has, with the reason if it ended early. */
-export async function streamJobs(
-  batch: StreamBatch,
-  { step, graceMs = defaultGraceMs }: BatchHooks = {},
-): Promise<Stop | undefined> {
+export async function streamJobs(batch: StreamBatch, hooks: BatchHooks = {}): Promise<Stop | undefined> {
   const { flags, context } = batch;
-  const { io, signal } = context;
+  const { step, graceMs = defaultGraceMs } = hooks;
   const lines = await openJobStream(flags, context);
   const recorder = batch.results === undefined ? noRecorder : await openFolderRecorder(batch, step);
   context.gracePeriod.ms = graceMs + 2000;
-  const concurrency = await limitToFiles(flags.concurrency ?? defaultConcurrency, context);
-  const elapsed = (): number => io.elapsed();
-  // The budget of retries is that of the jobs which may be in flight: how many will come is unknown.
-  const { gate, pace } = await openThrottle(flags, { elapsed, sleep: sleepByTimer, jobs: concurrency }, context);
-  const tally = countOutcomes(batch);
-  const inFlight = new AbortController();
-  const sender = createJobSender({
-    batch,
+  const workers = await openWorkers(batch, hooks, {
+    jobs: undefined,
     check: (job) => batch.builder.check(job, batch.plan.origin),
     connectionTo: createConnections(batch),
-    gate,
-    pace,
-    abortOn: inFlight.signal,
   });
-  const queue = openStreamQueue(lines, { batch, sender, recorder });
-  signal.addEventListener('abort', () => void noteWaiting(sender, context, graceMs), { once: true });
+  const tally = countOutcomes(batch);
+  const queue = openStreamQueue(lines, { batch, sender: workers.sender, recorder });
   return runJobs({
-    ...limitsOf(batch),
+    ...workers,
     queue,
-    sender,
     recorder: queue.recorder,
-    elapsed,
-    concurrency,
-    gate,
-    pace,
-    inFlight,
-    graceMs,
     onEnded(attempt, outcome) {
       tally.count(attempt, outcome);
       return queue.print(attempt, outcome);
@@ -136,7 +115,6 @@ export async function streamJobs(
       tally.lose(attempt.job, error);
       queue.release(attempt);
     },
-    step,
   });
 }
 

@@ -98,8 +98,9 @@ export async function runBatch(
   context.atEnd(async () => checking.stop());
   const checked = countChecked(checking);
   const state = await readJournal(outdir.path);
-  const { lostEnds, places } = await findLostEnds(outdir.path, state);
-  await warnUnread({ unread: places.unreadable + (places.torn ? 1 : 0), torn: state.torn }, context);
+  // A folder without a run has no results.
+  const { lostEnds = [], places } = state.run ? await findLostEnds(outdir.path, state) : {};
+  await warnUnread({ unread: places ? places.unreadable + (places.torn ? 1 : 0) : 0, torn: state.torn }, context);
   const onChecked = (): void => checked.addJob();
   const plan = await planBatch({ source, builder, state, shard, flags, context, onChecked });
   checking.stop();
@@ -237,6 +238,7 @@ async function noteEmptyShard({ plan, shard, source, context }: Omit<Batch, 'loc
 
 /** Why the first few failed. */
 async function noteFailures({ state, context, outdir }: EndedBatch, counts: Counts): Promise<void> {
+  if (state.failures.size + counts.failed === 0) return;
   const results = shellWord(shownPath(join(outdir, batchFiles.results), context.io.cwd));
   for (const line of describeFailures(state.failures, { counts, most: mostTold, results })) await context.ui.note(line);
 }

@@ -155,7 +155,7 @@ export function createPriceCheck(batch: Pick<Batch, 'plan' | 'flags' | 'state' |
       currencies.add(currencyOf(requirePrice(prices, model.value)));
       return requireOneCurrency([...state.spending.costs.map(({ currency }) => currency), ...currencies]);
     }
-    const warning = priceWarning(settings);
+    const warning = plan.hasPrices ? priceWarning(settings) : undefined;
     if (warning === undefined || warnings.has(warning)) return undefined;
     warnings.add(warning);
     return context.ui.warn(warning);

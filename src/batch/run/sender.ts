@@ -83,10 +83,8 @@ export interface SenderOptions {
   abortOn: AbortSignal;
 }
 
-interface Sending extends SenderOptions {
-  /** Waits if a turn of the event loop becomes long. */
-  yieldToEventLoop: () => Promise<void> | undefined;
-}
+/** Its last member waits if a turn of the event loop becomes long. */
+type Sending = SenderOptions & { yieldToEventLoop: () => Promise<void> | undefined };
 
 /** What is known of an attempt that was not sent. */
 const unsent = { startedAt: 0, attempts: 1, mayBeBilled: false, inFlight: false };
@@ -152,9 +150,15 @@ export function createJobSender(options: SenderOptions): JobSender {
   };
 }
 
+const hasPrices = ({ settings }: CheckedJob): boolean => Object.keys(settings.prices).length > 0;
+
 /** What a job can cost, recorded even without a limit: a later run may have one. */
-function boundOfJob({ built, settings: { prices, lane } }: CheckedJob): Bound | undefined {
-  const price = priceOf(prices, built.model);
+function boundOfJob(checked: CheckedJob): Bound | undefined {
+  const {
+    built,
+    settings: { prices, lane },
+  } = checked;
+  const price = hasPrices(checked) ? priceOf(prices, built.model) : undefined;
   return price && boundOf(built.post.body, price, { ...built.format.limits(built.post.body), lane });
 }
 
@@ -173,7 +177,7 @@ async function sendJob(attempt: JobAttempt, deadline: Deadline, sending: Sending
   const context = checked.own.output;
   const { report } = context;
   report.job = job.id;
-  if (Object.keys(checked.settings.prices).length > 0) report.meter = createMeter(checked.settings);
+  if (hasPrices(checked)) report.meter = createMeter(checked.settings);
   const failure = attempt.inputFailure ?? (await thrownBy(() => readAnswer(attempt, deadline, sending)));
   report.attempts = attempt.attempts;
   const { result } = report;
@@ -198,7 +202,7 @@ async function sendJob(attempt: JobAttempt, deadline: Deadline, sending: Sending
       ...context.ui.clean({ vars: isObject(job.values['vars']) ? job.values['vars'] : undefined, prompt }),
     }),
     ...(answeredBy !== undefined && { requestedModel: result?.model, model: answeredBy }),
-    tier: unusualTier(result?.serviceTier),
+    tier: result?.serviceTier && unusualTier(result.serviceTier),
     // What a cache answers counts in no sum.
     ...(report.fromCache ? { billed: 'no' } : { usage: result?.usage, cost: report.meter?.total }),
     error: error && { class: error.class, message: batch.ui.redact(error.message), billed: error.billed },
@@ -274,18 +278,13 @@ async function savedFailure(failure: unknown, context: Context, batch: Context):
   if (failure === undefined) return undefined;
   const { report, io, ui } = context;
   const recovery = { report, io, redaction: ui };
-  if (isBug(failure) && report.result !== undefined) {
-    // A reply came, so a bug ends its job alone.
-    const error = await saveAfterBug(failure, recovery);
-    await batch.ui.warn(`${error.message}; ${hintOf(error) ?? ''}`);
-    return unbilled(error, report);
-  }
-  if (isBug(failure) || (failure as GatewayError).class === 'not-written')
-    throw await savedIfUnwritten(failure, context);
+  // Where a reply came, a bug ends its job alone.
+  const isOwnBug = isBug(failure) && report.result !== undefined;
   const error = failure as GatewayError;
-  if (report.lost.images.length === 0) return unbilled(error, report);
-  const saved = await saveForRecovery(error, recovery);
-  await batch.ui.warn(`${error.message}; ${hintOf(saved) ?? ''}`);
+  if (!isOwnBug && (isBug(failure) || error.class === 'not-written')) throw await savedIfUnwritten(failure, context);
+  if (!isOwnBug && report.lost.images.length === 0) return unbilled(error, report);
+  const saved = await (isOwnBug ? saveAfterBug(failure, recovery) : saveForRecovery(error, recovery));
+  await batch.ui.warn(`${saved.message}; ${hintOf(saved) ?? ''}`);
   return unbilled(saved, report);
 }
 

@@ -67,10 +67,11 @@ export interface Redaction {
 }
 
 export function createRedaction(secrets: readonly Secret[]): Redaction {
-  const pattern = patternOf(spellingsOf(secrets).map(escapePattern));
+  const spellings = spellingsOf(secrets).map(escapePattern);
+  const hide = replacing(spellings);
   return {
     redact: createRedactor(secrets),
-    clean: (value) => (pattern === undefined ? value : redactStrings(value, (text) => text.replace(pattern, mask))),
+    clean: (value) => (spellings.length === 0 ? value : redactStrings(value, hide)),
   };
 }
 
@@ -82,8 +83,7 @@ export function createRedactor(secrets: readonly Secret[]): Redactor {
   const words = valuesOf(secrets)
     .filter((value) => value.length >= 3 && !isUnmistakable(value))
     .map((value) => String.raw`(?<![\w-]|\w[./])${escapePattern(value)}(?![\w-]|[./]\w)`);
-  const pattern = patternOf([...spellingsOf(secrets).map(escapePattern), ...words]);
-  return pattern === undefined ? (text) => text : (text) => text.replace(pattern, mask);
+  return replacing([...spellingsOf(secrets).map(escapePattern), ...words]);
 }
 
 /**
@@ -92,12 +92,8 @@ export function createRedactor(secrets: readonly Secret[]): Redactor {
  */
 export function createMasker(secrets: readonly Secret[]): { hide: Redactor; reach: number } {
   const spellings = spellingsOf(secrets);
-  const pattern = patternOf(spellings.map(escapePattern));
-  if (pattern === undefined) return { hide: (text) => text, reach: 0 };
-  return {
-    hide: (text) => text.replace(pattern, (found) => '*'.repeat(found.length)),
-    reach: spellings[0]?.length ?? 0,
-  };
+  const hide = replacing(spellings.map(escapePattern), (found) => '*'.repeat(found.length));
+  return { hide, reach: spellings[0]?.length ?? 0 };
 }
 
 /** Headers as they may be shown: without credentials (the scheme stays), the values of `secretNames`, and known secrets. */
@@ -169,8 +165,11 @@ function base64Spellings(value: string): string[] {
   return all.flatMap((text) => [text, text.replaceAll('+', '-').replaceAll('/', '_')]);
 }
 
-function patternOf(alternatives: readonly string[]): RegExp | undefined {
-  return alternatives.length === 0 ? undefined : new RegExp(alternatives.join('|'), 'g');
+/** Replaces what any of the patterns matches. */
+function replacing(patterns: readonly string[], by: (found: string) => string = () => mask): Redactor {
+  if (patterns.length === 0) return (text) => text;
+  const any = new RegExp(patterns.join('|'), 'g');
+  return (text) => text.replace(any, by);
 }
 
 function escapePattern(text: string): string {

@@ -40,7 +40,9 @@ export function tolerateFailure(output: Output, signal: AbortSignal, after: Afte
   if (signal.aborted) after(drainMs, end);
   else signal.addEventListener('abort', () => after(drainMs, end), { once: true });
   return wrap(output, {
-    failure: () => failure,
+    get failure() {
+      return failure;
+    },
     write(chunk) {
       if (failure !== undefined) return Promise.resolve();
       if (isAborted) return Promise.reject(signal.reason as Error);
@@ -56,27 +58,9 @@ export function tolerateFailure(output: Output, signal: AbortSignal, after: Afte
   });
 }
 
-function wrap(
-  output: Output,
-  { write, failure }: { write: Output['write']; failure?: () => GatewayError | undefined },
-): Output {
-  return {
-    isTTY: output.isTTY,
-    isFile: output.isFile,
-    get isClosed() {
-      return output.isClosed;
-    },
-    get columns() {
-      return output.columns;
-    },
-    get rows() {
-      return output.rows;
-    },
-    get failure() {
-      return failure?.();
-    },
-    write,
-  };
+/** The same output with members of its own; getters of a terminal stay getters, as its size can change. */
+function wrap(output: Output, own: Pick<Output, 'write' | 'failure'>): Output {
+  return Object.setPrototypeOf(own, output) as Output;
 }
 
 /** Zero-width space. */

@@ -129,10 +129,11 @@ export function commandsOf(group: readonly string[]): Tree {
 }
 
 /**
- * Turns `help image gen` and `image help gen` into `image gen --help`. A topic stays a word of `help`. After an unknown command,
+ * Turns `help image gen` and `image help gen` into `image gen --help`, and no words into `--help`. A topic stays a word of `help`. After an unknown command,
  * the flag is removed, so that the command is reported.
  */
 export function helpAsFlag(argv: readonly string[]): string[] {
+  if (argv.length === 0) return ['--help'];
   const [first = -1, second = -1, third] = wordPlaces(argv);
   const isTopic = argv[first] === 'help' && topics.includes(argv[second] ?? '');
   if (isTopic && (third === undefined || argv.includes('--recipe'))) return [...argv];

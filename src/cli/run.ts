@@ -3,7 +3,7 @@ import { buildProgram, commandOf, helpAsFlag, type Hooks, isShown, shownDocument
 import type { Context, Report, RootOptions } from './context.ts';
 import { fieldLine, missingField, ownDocument, resultDocument } from './output/document.ts';
 import { createUi, emptyReport, noSecrets } from './output/log.ts';
-import { formatHelp, nameOf } from './help/help.ts';
+import { nameOf } from './help/help.ts';
 import { withReplyHint } from './run/reply-hint.ts';
 import { createStdin } from './input/prompt.ts';
 import { type ErrorClass, failureOfThrown, type GatewayError, isBug, outcomes } from '../errors.ts';
@@ -75,10 +75,7 @@ async function parseAndAct(
     get columns() {
       return io.stdout.columns;
     },
-    colored: {
-      out: colorsOf(io, io.stdout, argv),
-      err: colorsOf(io, io.stderr, argv),
-    },
+    colored: { out: colorsOf(io, io.stdout, argv), err: colorsOf(io, io.stderr, argv) },
     out: (text) => void (written.out += text),
     err: (text) => void (written.err += text),
     act: (action, command) => {
@@ -87,32 +84,20 @@ async function parseAndAct(
       const ui = createUi(io, run.root, run.report);
       run.redaction = ui;
       const { signal, gracePeriod } = ending;
-      const tolerant = { ...io, stdout: tolerateFailure(io.stdout, signal) };
-      const context = {
-        io: tolerant,
-        signal,
-        gracePeriod,
-        root: run.root,
-        ui,
-        stdin: createStdin(io, { note: (text) => void ui.note(text) }),
-        report: run.report,
-      };
+      const { root, report } = run;
+      const stdin = createStdin(io, { note: (text) => void ui.note(text) });
+      const stdout = tolerateFailure(io.stdout, signal);
       return withCleanups(async (atEnd) => {
+        const context = { io: { ...io, stdout }, signal, gracePeriod, root, ui, stdin, report, atEnd };
         const flags = command.opts();
-        const thrown = await catchError(() => action({ ...context, atEnd }, command.args, flags));
-        const hinted = thrown && { value: withReplyHint(thrown.value, context, flags['raw'] === true) };
-        await endWriting(hinted, { ...context, atEnd });
+        const thrown = await catchError(() => action(context, command.args, flags));
+        await endWriting(thrown && { value: withReplyHint(thrown.value, context, flags['raw'] === true) }, context);
       });
     },
   };
   const words = helpAsFlag(argv);
   const program = await buildProgram(words, hooks);
-  if (argv.length === 0)
-    written.out = formatHelp(program, { full: false, width: hooks.columns, colored: hooks.colored.out });
-  const thrown =
-    argv.length === 0
-      ? undefined
-      : await catchError(async () => void (await program.parseAsync(words, { from: 'user' })));
+  const thrown = await catchError(async () => void (await program.parseAsync(words, { from: 'user' })));
   if (run.root.json && thrown?.value instanceof CommanderError && isShown(thrown.value)) {
     run.report.own = await shownDocument(thrown.value, written.out);
     written.out = '';

@@ -5,6 +5,7 @@ import { addFlags, type Note, setExamples, setNotes } from './flags/flag.ts';
 import { rootFlags } from './flags/shared.ts';
 import { formatHelp } from './help/help.ts';
 import { topics } from './help/topics.ts';
+import { serviceNames, services } from '../services.ts';
 import { version } from '../version.ts';
 
 /** What commander's callbacks do. */
@@ -63,11 +64,14 @@ const rootExamples = [
   'git diff | gateway-cli chat "write a commit message"',
 ];
 
+const vendors = serviceNames.filter((name) => services[name].keyVariables.length > 0);
+const [firstVariable, ...otherVariables] = vendors.map((name) => services[name].keyVariables[0]);
+
 const rootNotes: readonly Note[] = [
   'To connect, do one of these, then check it with gateway-cli doctor:',
   [
-    ['One key', 'export GEMINI_API_KEY=…, or ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY'],
-    ['Several keys', 'add --service gemini, anthropic, openai or openrouter'],
+    ['One key', `export ${firstVariable}=…, or ${otherVariables.join(', ')}`],
+    ['Several keys', `add --service ${vendors.slice(0, -1).join(', ')} or ${vendors.at(-1)}`],
     ['This machine', 'add --service ollama -m <model>, or --service openai --base-url http://127.0.0.1:<port>'],
     ['Your gateway', 'gateway-cli config init asks for its URL and key, and saves them'],
     ['No account', 'add --offline to text, image, chat or batch'],

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import type { BatchCall, BatchFormat, BatchInfo, BatchPage, BatchParts, ResultPlace } from '../formats/batch-types.ts';
+import type { BatchFormat, BatchInfo, BatchPage, BatchParts, ResultPlace } from '../formats/batch-types.ts';
 import type { AuthUse } from '../formats/format.ts';
 import { isObject, type JsonObject, parseFlat } from '../json.ts';
 import { ItemSplitter } from '../scan/json-items.ts';
@@ -46,58 +46,67 @@ const mostResultBytes = 256 * 1024 * 1024;
 const mostReplyBytes = 16 * 1024 * 1024;
 
 export function openBatchApi(format: BatchFormat, send: Send, use: AuthUse): BatchApi {
-  const base = { format: format.name, use };
+  const { byFile, inline } = format;
 
-  async function ask(call: Partial<PostOrGet> & BatchCall, options: Parameters<Send>[1]): Promise<JsonObject> {
-    const { reply } = await send({ ...base, ...call }, options);
-    return readReply(reply);
+  const request = (call: Call, options: Parameters<Send>[1]): Promise<Answered> =>
+    send({ format: format.name, use, ...call }, options);
+
+  async function ask(call: Call, options: Parameters<Send>[1]): Promise<Asked> {
+    const { reply } = await request(call, options);
+    return { reply, json: await readReply(reply, format.held) };
   }
 
-  async function readBatch(call: BatchCall, options: Parameters<Send>[1]): Promise<BatchInfo> {
-    const { reply } = await send({ ...base, ...call }, options);
-    const info = format.readBatch(await readReply(reply));
+  async function readBatch(call: Call, options: Parameters<Send>[1]): Promise<BatchInfo> {
+    const { reply, json } = await ask(call, options);
+    const info = format.readBatch(json);
     if (info === undefined) throw badReply(reply, 'the reply is not a batch');
     return info;
   }
 
   return {
     async upload(lines, deadline) {
-      const { byFile } = format;
-      if (byFile?.upload === 'form') {
-        const file = createUpload(lines.path, lines.bytes, { file: { name: lines.name, mimeType: jsonLines } });
-        const call = { path: '/v1/files', form: true, body: { purpose: 'batch', file } } as const;
-        return fileOf(format, await ask(call, { deadline }));
-      }
-      return fileOf(format, await uploadResumable(lines, { base, send, deadline }));
+      if (byFile === undefined) throw new Error(`${format.name} takes no file`);
+      const upload = byFile.upload === 'form' ? uploadForm : uploadResumable;
+      const { json } = await upload(lines, byFile.files, (call, more) => ask(call, { deadline, ...more }));
+      const name = byFile.fileOf(json);
+      if (name !== undefined) return name;
+      throw new GatewayError('bad-reply', 'the reply to the upload names no file', { sent: 'yes', billed: 'no' });
     },
     createOf(file, parts, options) {
-      const { byFile } = format;
       if (byFile === undefined) throw new Error(`${format.name} takes no file`);
       return readBatch(byFile.create(parts, file), { ...options, policy: createOnce });
     },
     createInline({ path, bytes, name }, parts, options) {
-      const { inline } = format;
       if (inline === undefined) throw new Error(`${format.name} takes a file`);
       const file = createUpload(path, bytes, { file: { name, mimeType: 'application/json' } });
-      return readBatch({ path: inline.path(parts), file } as BatchCall, { ...options, policy: createOnce });
+      return readBatch({ path: inline.path(parts), file }, { ...options, policy: createOnce });
     },
     retrieve: (id, deadline) => readBatch(format.retrieve(id), { deadline }),
     async cancel(id, deadline) {
       await ask(format.cancel(id), { deadline });
     },
     async page(deadline, page) {
-      const { reply } = await send({ ...base, ...format.list(page) }, { deadline });
-      const found = format.readPage(await readReply(reply));
+      const { reply, json } = await ask(format.list(page), { deadline });
+      const found = format.readPage(json);
       if (found === undefined) throw badReply(reply, 'the reply is not a list of batches');
       return found;
     },
     async *results({ results }, deadline) {
       for (const place of results) {
-        const { reply } = await send({ ...base, ...place }, { deadline });
+        const { reply } = await request(place, { deadline });
         yield* place.items ? itemsOf(reply, place.items) : linesOf(reply);
       }
     },
   };
+}
+
+/** A request without what is the same in all. */
+type Call = Omit<PostOrGet, 'format' | 'use'>;
+
+/** A reply, and the JSON in it. */
+interface Asked {
+  reply: HttpReply;
+  json: JsonObject;
 }
 
 const jsonLines = 'application/jsonl';
@@ -112,32 +121,30 @@ export function mayExist(error: unknown): boolean {
   return status === undefined || status < 400 || status >= 500 || status === 408 || status === 409;
 }
 
-function fileOf({ byFile }: BatchFormat, reply: JsonObject): string {
-  const name = byFile?.fileOf(reply);
-  if (name !== undefined) return name;
-  throw new GatewayError('bad-reply', 'the reply to the upload names no file', { sent: 'yes', billed: 'no' });
-}
+type Upload = (
+  lines: SentFile,
+  path: string,
+  ask: (call: Call, more?: Partial<PostOptions>) => Promise<Asked>,
+) => Promise<Asked>;
+
+const uploadForm: Upload = ({ path: source, bytes, name }, path, ask) => {
+  const file = createUpload(source, bytes, { file: { name, mimeType: jsonLines } });
+  return ask({ path, form: true, body: { purpose: 'batch', file } });
+};
 
 /** Google's resumable upload, in one piece: where it goes is in a header of the first reply. */
-async function uploadResumable(
-  { path, bytes, name }: SentFile,
-  { base, send, deadline }: { base: Pick<PostOrGet, 'format' | 'use'>; send: Send; deadline: Deadline },
-): Promise<JsonObject> {
-  const start = '/upload/v1beta/files';
+const uploadResumable: Upload = async ({ path: source, bytes, name }, path, ask) => {
   const head = { 'x-goog-upload-protocol': 'resumable', 'x-goog-upload-command': 'start' };
   const facts = {
     'x-goog-upload-header-content-length': String(bytes),
     'x-goog-upload-header-content-type': jsonLines,
   };
   const body = { file: { displayName: name, mimeType: jsonLines } };
-  const { reply } = await send({ ...base, path: start, headers: { ...head, ...facts }, body }, { deadline });
-  await readReply(reply);
-  const place = uploadPlace(reply, start);
-  const file = createUpload(path, bytes, { file: { name, mimeType: jsonLines } });
+  const { reply } = await ask({ path, headers: { ...head, ...facts }, body });
+  const file = createUpload(source, bytes, { file: { name, mimeType: jsonLines } });
   const headers = { 'x-goog-upload-offset': '0', 'x-goog-upload-command': 'upload, finalize' };
-  const sent = await send({ ...base, ...place, headers, file }, { deadline, policy: { safeOnly: true } });
-  return readReply(sent.reply);
-}
+  return ask({ ...uploadPlace(reply, path), headers, file }, { policy: { safeOnly: true } });
+};
 
 /** The key and the requests go to the service that was named, and to no other. */
 function uploadPlace(reply: HttpReply, start: string): Pick<PostOrGet, 'path' | 'query'> {
@@ -150,12 +157,9 @@ function uploadPlace(reply: HttpReply, start: string): Pick<PostOrGet, 'path' | 
   return { path: url.pathname.slice(prefix.length), query: url.search.slice(1) };
 }
 
-/** Where results can be in a batch, and in a list of batches. */
-const resultsBelow = ['response', 'metadata', 'operations', 'batches', 'batchJobs'];
-
 /** A short JSON object. Results that stand in it are passed over. */
-async function readReply(reply: HttpReply): Promise<JsonObject> {
-  const splitter = new ItemSplitter({ key: 'inlinedResponses', below: resultsBelow });
+async function readReply(reply: HttpReply, held: BatchFormat['held'] = { key: '', below: [] }): Promise<JsonObject> {
+  const splitter = new ItemSplitter(held);
   for await (const chunk of reply.body) {
     splitter.feed(chunk);
     if (splitter.restBytes > mostReplyBytes) throw badReply(reply, 'the reply is too large');

@@ -12,7 +12,7 @@ import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture
 import { type Answer } from './result.ts';
 import { answerOf, emptyResult } from './folded.ts';
 import { isUtf8 } from 'node:buffer';
-import { field, isObject, parseFlat } from '../json.ts';
+import { isObject } from '../json.ts';
 
 /** What was asked for, and where the pictures of the reply go. */
 export interface Reading extends ReplyBounds {
@@ -86,7 +86,7 @@ async function readWhole(
   { format, decoder, fold, store }: Reader,
 ): Promise<GatewayError | undefined> {
   const body = await readDiverted(reply.body, store);
-  const { value, cut } = readPlain(body) ?? parseReply(body, reply, format.name);
+  const { value, cut } = parseReply(body, reply, format.name);
   if (isBare(value) && cut) return cut;
   const events = decoder.whole(value);
   let failure: GatewayError | undefined;
@@ -196,9 +196,6 @@ interface ReadBody {
   damage?: GatewayError | undefined;
 }
 
-/** Characters of a reply that cannot hold too many values. */
-const mostPlain = 1024 * 1024;
-
 /** Reads a body whose long Base64 strings go to the store; what is left is small. Throws bad-reply, not-written, or the abort. */
 export async function readDiverted(chunks: AsyncIterable<Uint8Array>, store: Base64Diversion): Promise<ReadBody> {
   const parts: Uint8Array[] = [];
@@ -223,21 +220,6 @@ export async function readDiverted(chunks: AsyncIterable<Uint8Array>, store: Bas
 /** Whether the connection ended before the reply did. */
 function isCut(error: unknown): error is GatewayError {
   return error instanceof GatewayError && error.class === 'incomplete';
-}
-
-/** A reply of a format with nothing odd about it; undefined for all others. */
-function readPlain({ text, cut, damage }: ReadBody): { value: unknown; cut: undefined } | undefined {
-  if (cut !== undefined || damage !== undefined || text.length > mostPlain) return undefined;
-  try {
-    const value = parseFlat(text);
-    if (!isObject(value) || isObject(value['error'])) return undefined;
-    const { type, choices } = value;
-    const isPlain =
-      field(value, 'candidates') !== undefined || type === 'message' || (Array.isArray(choices) && choices.length > 0);
-    return isPlain ? { value, cut: undefined } : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Nothing, or the `{}` that is left of a reply that was cut at its beginning. */

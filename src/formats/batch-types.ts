@@ -3,7 +3,7 @@ import type { Body } from '../body.ts';
 import type { FormatName } from './format.ts';
 
 /** A GET, or with a body a POST, below a base URL. */
-export interface BatchCall {
+interface BatchCall {
   path: string;
   query?: string;
   body?: Body;
@@ -91,12 +91,16 @@ export interface BatchFormat {
   /** A batch whose entries are uploaded first, one a line. */
   byFile?: {
     upload: 'form' | 'resumable';
+    /** Where it is uploaded to. */
+    files: string;
     /** The line of an entry. */
     line(entry: string): string;
     create(parts: BatchParts, file: string): BatchCall;
     /** The name of an uploaded file; undefined if the reply names none. */
     fileOf(reply: JsonObject): string | undefined;
   };
+  /** Where results can be in what the service says of batches: they are passed over there. */
+  held?: ResultPlace['items'];
   retrieve(id: string): BatchCall;
   cancel(id: string): BatchCall;
   list(page?: string): BatchCall;

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { GatewayError, usageError } from '../../errors.ts';
+import type { FormatName } from '../../formats/format.ts';
 import { isObject } from '../../json.ts';
 import type { Dialog } from '../../terminal/dialog.ts';
 import { type Service, type ServiceName, serviceNames, services, usesOf } from '../../services.ts';
@@ -209,12 +210,12 @@ async function tryIt(loaded: LoadedConfig, context: Context): Promise<void> {
 
 /** How a model is found and set, and what to try then. A test without a model asks for the names. */
 async function noteWithoutModel(
-  { name, models }: Service,
+  { name, models, formats }: Service,
   { isTested, isMap, context }: { isTested: boolean; isMap: boolean; context: Context },
 ): Promise<void> {
   const { ui, root } = context;
   const use = usesOf(name).includes('text') ? 'text' : 'chat';
-  if (isTested) await noteModels(use, context);
+  if (isTested) await noteModels(formats[use], context);
   const flag = isMap ? ` --profile ${root.profile}` : '';
   await ui.note(`no model is set; to see which there are: gateway-cli models${flag}`);
   await ui.note(`set one: gateway-cli config set models.${use} ${models[use] ?? '<model>'}${flag}`);
@@ -224,11 +225,11 @@ async function noteWithoutModel(
 const mostExamples = 3;
 
 /** Some names of the service's own list, or why there are none. */
-async function noteModels(use: 'text' | 'chat', context: Context): Promise<void> {
+async function noteModels(wanted: FormatName | undefined, context: Context): Promise<void> {
   const { requestLists } = await import('../models/models.ts');
   try {
     const { lists } = await requestLists({}, context);
-    const listed = lists.find(({ format }) => (format === 'messages') === (use === 'chat')) ?? lists[0];
+    const listed = lists.find(({ format }) => format === wanted) ?? lists[0];
     const fitting = listed?.models.filter(({ operations = ['generateContent'] }) =>
       operations.includes('generateContent'),
     );

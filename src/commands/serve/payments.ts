@@ -14,6 +14,7 @@ import { createEmptyStore } from '../../images/store.ts';
 import { parseObject } from '../../json.ts';
 import type { Context } from '../../cli/context.ts';
 import { openBudget, type OpenBudget, payFrom, type Tag } from '../../cli/run/budget.ts';
+import { modelOf } from '../../recordings/request-key.ts';
 import type { SettingsSurvey } from '../../settings/types.ts';
 import type { HttpReply } from '../../transport/types.ts';
 
@@ -100,9 +101,8 @@ async function paidRequest(
   const format = formatOfPath(pathname);
   if (format === undefined || method !== 'POST') throw uncounted(`the cost of ${method} ${pathname.slice(0, 200)}`);
   const body = await bodyIn(asked, bytes);
-  const [, named] = /\/models\/([^/:]+):/.exec(pathname) ?? [];
-  const model = named === undefined ? body['model'] : decodeURIComponent(named);
-  if (typeof model !== 'string') throw uncounted('a request that names no model');
+  const model = modelOf(pathname, body);
+  if (model === '') throw uncounted('a request that names no model');
   return { format, model, body };
 }
 

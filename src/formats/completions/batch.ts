@@ -24,6 +24,7 @@ export const completionsBatch: BatchFormat = {
   },
   byFile: {
     upload: 'form',
+    files: '/v1/files',
     line: (entry) => entry,
     create: ({ mark, path }, file) => ({
       path: base,

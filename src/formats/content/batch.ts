@@ -29,6 +29,7 @@ export const contentBatch: BatchFormat = {
   },
   byFile: {
     upload: 'resumable',
+    files: '/upload/v1beta/files',
     line: (entry) => entry.replace(/^\{"metadata":\{("key":"[^"]*")\},/, '{$1,'),
     create: ({ mark, model }, file) => ({
       path: batchPath(model),
@@ -36,6 +37,7 @@ export const contentBatch: BatchFormat = {
     }),
     fileOf: (reply) => textField(objectField(reply, 'file') ?? reply, 'name'),
   },
+  held: { key: 'inlinedResponses', below: ['response', 'metadata', 'operations', 'batches', 'batchJobs'] },
   retrieve: (id) => ({ path: `/v1beta/${id}` }),
   cancel: (id) => ({ path: `/v1beta/${id}:cancel`, body: {} }),
   list(page) {

@@ -1,33 +1,25 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   dig,
   imagePath,
   key,
   message,
-  startGateway,
   textPath,
   turn,
   type GatewayUnderTest,
+  sharedGateway,
 } from './gateway-under-test.ts';
 
-let gateway: GatewayUnderTest;
-let strict: GatewayUnderTest;
-let named: GatewayUnderTest;
 const headerNames = { apiKey: 'x-goog-api-key', version: 'anthropic-version' };
-beforeAll(async () => {
-  gateway = await startGateway();
-  const optionNames = {
-    specOnly: '--spec-only',
-    headerNames: '--header-names',
-    hosts: '--allow-host',
-    origins: '--allow-origin',
-  };
-  strict = await startGateway({ specOnly: true, optionNames });
-  named = await startGateway({ headerNames });
-});
-afterAll(async () => {
-  await Promise.all([gateway.close(0), strict.close(0), named.close(0)]);
-});
+const gateway = sharedGateway();
+const optionNames = {
+  specOnly: '--spec-only',
+  headerNames: '--header-names',
+  hosts: '--allow-host',
+  origins: '--allow-origin',
+};
+const strict = sharedGateway({ specOnly: true, optionNames });
+const named = sharedGateway({ headerNames });
 
 async function ask(
   server: GatewayUnderTest,

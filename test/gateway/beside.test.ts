@@ -1,19 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { LogEntry } from '../../src/gateway/types.ts';
-import { dig, imageOf, key, message, startGateway, turn, type GatewayUnderTest } from './gateway-under-test.ts';
+import { dig, imageOf, key, message, turn, sharedGateway } from './gateway-under-test.ts';
 
-let gateway: GatewayUnderTest;
-let strict: GatewayUnderTest;
-let offline: GatewayUnderTest;
 const log: LogEntry[] = [];
-beforeAll(async () => {
-  gateway = await startGateway({ log: (entry) => void log.push(entry) });
-  strict = await startGateway({ specOnly: true });
-  offline = await startGateway({ refuseUnknown: true });
-});
-afterAll(async () => {
-  await Promise.all([gateway.close(0), strict.close(0), offline.close(0)]);
-});
+const gateway = sharedGateway({ log: (entry) => void log.push(entry) });
+const strict = sharedGateway({ specOnly: true });
+const offline = sharedGateway({ refuseUnknown: true });
 
 async function get(path: string, headers: Record<string, string>): Promise<unknown> {
   const response = await fetch(gateway.url + path, { headers });

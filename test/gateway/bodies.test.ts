@@ -1,14 +1,10 @@
 import { EventEmitter, once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Handler } from '../../src/gateway/types.ts';
-import { dig, key, message, startGateway, textPath, turn, type GatewayUnderTest } from './gateway-under-test.ts';
+import { dig, key, message, startGateway, textPath, turn, sharedGateway } from './gateway-under-test.ts';
 
-let gateway: GatewayUnderTest;
-beforeAll(async () => {
-  gateway = await startGateway({ maxBody: 4096 });
-});
-afterAll(() => gateway.close(0));
+const gateway = sharedGateway({ maxBody: 4096 });
 
 describe('the content type', () => {
   const rows: [type: string, status: number][] = [

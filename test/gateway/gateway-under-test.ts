@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { afterAll, beforeAll } from 'vitest';
 import { createApp, type AppOptions } from '../../src/gateway/app.ts';
 import { listen, type Listening } from '../../src/gateway/listen.ts';
 
@@ -36,6 +37,14 @@ export async function startGateway(options: AppOptions = {}): Promise<GatewayUnd
     },
     raw: (bytes) => exchangeBytes(listening.port, bytes),
   };
+}
+
+/** A gateway for all tests of a file. */
+export function sharedGateway(options: AppOptions = {}): GatewayUnderTest {
+  const gateway = {} as GatewayUnderTest;
+  beforeAll(async () => void Object.assign(gateway, await startGateway(options)));
+  afterAll(() => gateway.close(0));
+  return gateway;
 }
 
 const usualHeaders = {

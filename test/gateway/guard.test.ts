@@ -1,11 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { key, startGateway, textPath, turn, type GatewayUnderTest } from './gateway-under-test.ts';
+import { key, startGateway, textPath, turn, type GatewayUnderTest, sharedGateway } from './gateway-under-test.ts';
 
-let gateway: GatewayUnderTest;
-beforeAll(async () => {
-  gateway = await startGateway({ hosts: ['devbox', '192.168.1.20', '[fe80::1]', 'mapped.lan:9000'] });
-});
-afterAll(() => gateway.close(0));
+const gateway = sharedGateway({ hosts: ['devbox', '192.168.1.20', '[fe80::1]', 'mapped.lan:9000'] });
 
 const body = JSON.stringify(turn('hi'));
 

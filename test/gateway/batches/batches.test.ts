@@ -1,15 +1,11 @@
 import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dig, key, startGateway, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { describe, expect, it } from 'vitest';
+import { dig, key, startGateway, sharedGateway } from '../gateway-under-test.ts';
 import { anthropicApi, type BatchApi, geminiApi, linesOf, openAiApi, speaker, type Spoken } from './apis.ts';
 
-let gateway: GatewayUnderTest;
-beforeAll(async () => {
-  gateway = await startGateway({ batchDelay: 10 });
-});
-afterAll(() => gateway.close(0));
+const gateway = sharedGateway({ batchDelay: 10 });
 const apis: [name: string, api: BatchApi][] = [
   ['Anthropic', anthropicApi(() => gateway)],
   ['OpenAI', openAiApi(() => gateway)],

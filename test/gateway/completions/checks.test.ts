@@ -1,20 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { serviceRules } from '../../../src/gateway/service.ts';
 import type { LogEntry } from '../../../src/gateway/types.ts';
-import { completion, key, startGateway, type Answered, type GatewayUnderTest } from '../gateway-under-test.ts';
+import {
+  completion,
+  key,
+  startGateway,
+  type Answered,
+  type GatewayUnderTest,
+  sharedGateway,
+} from '../gateway-under-test.ts';
 
-let gateway: GatewayUnderTest;
-let offline: GatewayUnderTest;
-let openai: GatewayUnderTest;
 const log: LogEntry[] = [];
-beforeAll(async () => {
-  gateway = await startGateway({ log: (entry) => void log.push(entry) });
-  offline = await startGateway({ refuseUnknown: true });
-  openai = await startGateway({ rules: serviceRules.openai });
-});
-afterAll(async () => {
-  await Promise.all([gateway.close(0), offline.close(0), openai.close(0)]);
-});
+const gateway = sharedGateway({ log: (entry) => void log.push(entry) });
+const offline = sharedGateway({ refuseUnknown: true });
+const openai = sharedGateway({ rules: serviceRules.openai });
 
 const ask = (server: GatewayUnderTest, body: unknown): Promise<Answered> => server.post('/v1/chat/completions', body);
 const hi = (more: object): object => completion('hi', more);

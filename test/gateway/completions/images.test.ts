@@ -1,14 +1,10 @@
 import { imageSize } from 'image-size';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { LogEntry } from '../../../src/gateway/types.ts';
-import { dig, dotPng, key, startGateway, type Answered, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { dig, dotPng, key, type Answered, sharedGateway } from '../gateway-under-test.ts';
 
-let gateway: GatewayUnderTest;
 const log: LogEntry[] = [];
-beforeAll(async () => {
-  gateway = await startGateway({ log: (entry) => void log.push(entry) });
-});
-afterAll(() => gateway.close(0));
+const gateway = sharedGateway({ log: (entry) => void log.push(entry) });
 
 const generate = (body: object): Promise<Answered> =>
   gateway.post('/v1/images/generations', { prompt: 'a boat', size: '256x128', ...body });

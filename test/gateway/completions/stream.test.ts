@@ -1,13 +1,9 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { completion, dig, key, readChunks, startGateway, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { describe, expect, it } from 'vitest';
+import { completion, dig, key, readChunks, startGateway, sharedGateway } from '../gateway-under-test.ts';
 
-let gateway: GatewayUnderTest;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close(0));
+const gateway = sharedGateway();
 
 async function stream(content: unknown, more: object = {}): Promise<unknown[]> {
   const { status, text, headers } = await gateway.post(

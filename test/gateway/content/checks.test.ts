@@ -1,29 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { serviceRules } from '../../../src/gateway/service.ts';
 import type { LogEntry } from '../../../src/gateway/types.ts';
-import {
-  dig,
-  editPath,
-  imagePath,
-  key,
-  startGateway,
-  textPath,
-  turn,
-  type GatewayUnderTest,
-} from '../gateway-under-test.ts';
+import { dig, editPath, imagePath, key, startGateway, textPath, turn, sharedGateway } from '../gateway-under-test.ts';
 
-let gateway: GatewayUnderTest;
-let offline: GatewayUnderTest;
-let strict: GatewayUnderTest;
 const log: LogEntry[] = [];
-beforeAll(async () => {
-  gateway = await startGateway({ log: (entry) => void log.push(entry) });
-  offline = await startGateway({ refuseUnknown: true });
-  strict = await startGateway({ specOnly: true });
-});
-afterAll(async () => {
-  await Promise.all([gateway.close(0), offline.close(0), strict.close(0)]);
-});
+const gateway = sharedGateway({ log: (entry) => void log.push(entry) });
+const offline = sharedGateway({ refuseUnknown: true });
+const strict = sharedGateway({ specOnly: true });
 
 const png = 'iVBORw0KGgo=';
 const parts = (...list: unknown[]): object => ({ contents: [{ role: 'user', parts: list }] });

@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { contentText, dig, startGateway, textPath, turn, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { describe, expect, it } from 'vitest';
+import { contentText, dig, textPath, turn, sharedGateway } from '../gateway-under-test.ts';
 
-let gateway: GatewayUnderTest;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close(0));
+const gateway = sharedGateway();
 
 async function ask(text: string, generationConfig: object = {}, more: object = {}): Promise<unknown> {
   const { status, json } = await gateway.post(textPath, turn(text, { generationConfig, ...more }));

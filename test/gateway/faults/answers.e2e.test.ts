@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dig, imageOf, startGateway, turn, type Answered, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { describe, expect, it } from 'vitest';
+import { dig, imageOf, turn, type Answered, sharedGateway } from '../gateway-under-test.ts';
 import { askFaults } from './ask.ts';
 
-let gateway: GatewayUnderTest;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close(0));
-const { chat, complete, completeStream, draw, stream, write } = askFaults(() => gateway);
+const gateway = sharedGateway();
+const { chat, complete, completeStream, draw, stream, write } = askFaults(gateway);
 
 describe('answers', () => {
   const content: [model: string, expected: object][] = [

@@ -12,15 +12,15 @@ export interface FaultAsker {
   completeStream(model: string): Promise<Answered>;
 }
 
-export function askFaults(gateway: () => GatewayUnderTest): FaultAsker {
+export function askFaults(gateway: GatewayUnderTest): FaultAsker {
   const path = (model: string): string => `/v1beta/models/${model}:generateContent`;
   const asText = { 'x-vendor-a-api-key': 'local-test-key', authorization: '' };
   return {
-    draw: (model, more = small) => gateway().post(path(model), turn(`a boat for ${model}`, more)),
-    write: (model) => gateway().post(path(model), turn('hi'), asText),
-    chat: (model) => gateway().post('/v1/messages', message('hi', { model })),
-    complete: (model, more) => gateway().post('/v1/chat/completions', completion('hi', { model, ...more })),
-    completeStream: (model) => gateway().post('/v1/chat/completions', completion('hi', { model, stream: true })),
-    stream: (model) => gateway().post('/v1/messages', message('hi', { model, stream: true })),
+    draw: (model, more = small) => gateway.post(path(model), turn(`a boat for ${model}`, more)),
+    write: (model) => gateway.post(path(model), turn('hi'), asText),
+    chat: (model) => gateway.post('/v1/messages', message('hi', { model })),
+    complete: (model, more) => gateway.post('/v1/chat/completions', completion('hi', { model, ...more })),
+    completeStream: (model) => gateway.post('/v1/chat/completions', completion('hi', { model, stream: true })),
+    stream: (model) => gateway.post('/v1/messages', message('hi', { model, stream: true })),
   };
 }

@@ -1,18 +1,14 @@
 import { EventEmitter, once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createOfflineHandler } from '../../../src/gateway/offline-handler.ts';
 import type { Handler } from '../../../src/gateway/types.ts';
-import { message, turn, startGateway, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { message, turn, startGateway, type GatewayUnderTest, sharedGateway } from '../gateway-under-test.ts';
 import { askFaults } from './ask.ts';
 
-let gateway: GatewayUnderTest;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close(0));
-const { chat, complete, completeStream, stream, write } = askFaults(() => gateway);
+const gateway = sharedGateway();
+const { chat, complete, completeStream, stream, write } = askFaults(gateway);
 
 /** What of a stream comes before it is cut, out of its chunks. */
 async function cutStream(from: GatewayUnderTest): Promise<string> {

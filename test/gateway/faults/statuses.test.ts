@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { outcomes } from '../../../src/errors.ts';
 import { faultRows, findFault } from '../../../src/gateway/faults/table.ts';
-import { dig, startGateway, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { dig, sharedGateway } from '../gateway-under-test.ts';
 import { askFaults } from './ask.ts';
 
-let gateway: GatewayUnderTest;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close(0));
-const { chat, complete, write } = askFaults(() => gateway);
+const gateway = sharedGateway();
+const { chat, complete, write } = askFaults(gateway);
 
 describe('the table of faults', () => {
   it('has one row a name, with commands and a code of the exit table', () => {

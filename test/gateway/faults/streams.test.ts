@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startGateway, turn, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { describe, expect, it } from 'vitest';
+import { turn, sharedGateway } from '../gateway-under-test.ts';
 import { askFaults } from './ask.ts';
 
-let gateway: GatewayUnderTest;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close(0));
-const { chat, completeStream, stream } = askFaults(() => gateway);
+const gateway = sharedGateway();
+const { chat, completeStream, stream } = askFaults(gateway);
 
 describe('streams', () => {
   it('fault-error-event breaks off with an error event', async () => {

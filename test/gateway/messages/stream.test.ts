@@ -1,14 +1,10 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { LogEntry } from '../../../src/gateway/types.ts';
-import { dig, key, message, startGateway, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { dig, key, message, startGateway, sharedGateway } from '../gateway-under-test.ts';
 
-let gateway: GatewayUnderTest;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close(0));
+const gateway = sharedGateway();
 
 interface Event {
   name: string;

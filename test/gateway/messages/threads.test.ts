@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createThreads } from '../../../src/gateway/messages/threads.ts';
-import { dig, message, startGateway, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { dig, message, sharedGateway } from '../gateway-under-test.ts';
 
-let gateway: GatewayUnderTest;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close(0));
+const gateway = sharedGateway();
 
 const tools = [{ name: 'get_weather', input_schema: { type: 'object', properties: { city: { type: 'string' } } } }];
 const create = { thread: { type: 'create' } };

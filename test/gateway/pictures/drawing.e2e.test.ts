@@ -1,12 +1,8 @@
 import { decode } from 'fast-png';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dig, imageOf, imagePath, startGateway, turn, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { describe, expect, it } from 'vitest';
+import { dig, imageOf, imagePath, turn, sharedGateway } from '../gateway-under-test.ts';
 
-let gateway: GatewayUnderTest;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close(0));
+const gateway = sharedGateway();
 
 async function draw(prompt: string, imageConfig: object = {}, more: object = {}): Promise<unknown> {
   const generationConfig = { imageConfig: { imageSize: '512', ...imageConfig }, ...more };

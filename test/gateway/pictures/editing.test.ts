@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dig, imageOf, startGateway, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { describe, expect, it } from 'vitest';
+import { dig, imageOf, sharedGateway } from '../gateway-under-test.ts';
 import { blue, edit, editPng, green, type Pixels, png, red, white, wide } from './pixels.ts';
 
-let gateway: GatewayUnderTest;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close(0));
+const gateway = sharedGateway();
 
 describe('local-edit answers with its input', () => {
   const plain = (width: number, height: number, pixel: number[] = [9, 99, 199]): Pixels =>

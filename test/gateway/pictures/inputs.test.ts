@@ -1,15 +1,11 @@
 import { deflateSync } from 'node:zlib';
 import { decode, encode, type ImageData } from 'fast-png';
 import jpeg from 'jpeg-js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dig, editPath, imageOf, imagePath, startGateway, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { describe, expect, it } from 'vitest';
+import { dig, editPath, imageOf, imagePath, sharedGateway } from '../gateway-under-test.ts';
 import { edit, green, pixels, png, wide } from './pixels.ts';
 
-let gateway: GatewayUnderTest;
-beforeAll(async () => {
-  gateway = await startGateway();
-});
-afterAll(() => gateway.close(0));
+const gateway = sharedGateway();
 
 describe('what local-edit reads', () => {
   const gray = (depth: ImageData['depth'], data: number[]): Buffer => {

@@ -4,22 +4,23 @@ import { anthropicKey, startAnthropic } from '../stand-ins/anthropic.ts';
 import { geminiKey, startGemini } from '../stand-ins/gemini.ts';
 import { openAiKey, startOpenAi } from '../stand-ins/openai.ts';
 import type { StandIn } from '../stand-ins/start.ts';
-import { completion, dig, message, startGateway, turn, type GatewayUnderTest } from './gateway-under-test.ts';
+import { completion, dig, message, sharedGateway, startGateway, turn } from './gateway-under-test.ts';
 
 const names = ['gemini', 'anthropic', 'openai'] as const;
 const localNames = ['local-text', 'local-chat', 'local-image', 'local-edit'];
 const real = new Map<ImitatedService, StandIn>();
-const played = new Map<ImitatedService, GatewayUnderTest>();
+const played = {
+  openai: sharedGateway({ key: openAiKey, rules: serviceRules.openai }),
+  gemini: sharedGateway({ key: geminiKey, rules: serviceRules.gemini }),
+  anthropic: sharedGateway({ key: anthropicKey, rules: serviceRules.anthropic }),
+};
 beforeAll(async () => {
   real.set('gemini', await startGemini({ models: localNames }));
   real.set('anthropic', await startAnthropic({ models: ['local-text', 'local-chat'] }));
   real.set('openai', await startOpenAi({ models: [...localNames, 'gpt-4o', 'gpt-5', 'gpt-image-1'] }));
-  played.set('openai', await startGateway({ key: openAiKey, rules: serviceRules.openai }));
-  played.set('gemini', await startGateway({ key: geminiKey, rules: serviceRules.gemini }));
-  played.set('anthropic', await startGateway({ key: anthropicKey, rules: serviceRules.anthropic }));
 });
 afterAll(async () => {
-  await Promise.all([...real.values(), ...played.values()].map((server) => server.close()));
+  await Promise.all([...real.values()].map((server) => server.close()));
 });
 
 interface Asked {
@@ -130,7 +131,7 @@ const rows: [name: ImitatedService, what: string, asked: Asked, status: number][
 ];
 
 test.each(rows)('as %s it refuses %s in the words of the service', async (name, _what, asked, status) => {
-  const told = await ask(played.get(name), asked);
+  const told = await ask(played[name], asked);
   expect(told.status).toBe(status);
   expect(comparable(told)).toEqual(comparable(await ask(real.get(name), asked)));
 });
@@ -139,16 +140,16 @@ describe('as one service', () => {
   test("it answers that service's own requests, and its vendor's models", async () => {
     const headers = { ...version, 'x-api-key': anthropicKey };
     const statuses = await Promise.all([
-      ask(played.get('gemini'), { path: text, headers: google }),
-      ask(played.get('gemini'), { path: `${text}?key=${geminiKey}` }),
-      ask(played.get('gemini'), { path: text.replace('local-text', 'gemini-2.5-flash'), headers: google }),
-      ask(played.get('anthropic'), { path: '/v1/messages', headers }),
-      ask(played.get('anthropic'), { path: '/v1/messages', headers: currentClient }),
-      ask(played.get('anthropic'), { method: 'GET', path: '/v1/models', headers: currentClient }),
-      ask(played.get('anthropic'), { path: '/v1/messages', model: 'claude-sonnet-4-5', headers }),
-      ask(played.get('openai'), { path: chat, headers: bearer }),
-      ask(played.get('openai'), { path: chat, model: 'gpt-5', headers: bearer }),
-      ask(played.get('openai'), { path: images, ...gptImage }),
+      ask(played.gemini, { path: text, headers: google }),
+      ask(played.gemini, { path: `${text}?key=${geminiKey}` }),
+      ask(played.gemini, { path: text.replace('local-text', 'gemini-2.5-flash'), headers: google }),
+      ask(played.anthropic, { path: '/v1/messages', headers }),
+      ask(played.anthropic, { path: '/v1/messages', headers: currentClient }),
+      ask(played.anthropic, { method: 'GET', path: '/v1/models', headers: currentClient }),
+      ask(played.anthropic, { path: '/v1/messages', model: 'claude-sonnet-4-5', headers }),
+      ask(played.openai, { path: chat, headers: bearer }),
+      ask(played.openai, { path: chat, model: 'gpt-5', headers: bearer }),
+      ask(played.openai, { path: images, ...gptImage }),
     ]);
     for (const { status } of statuses) expect(status).toBe(200);
   });
@@ -163,13 +164,13 @@ describe('as one service', () => {
   ];
   test.each(lists)('as %s it lists the local models at %s in pages', async (name, path, headers) => {
     const asked: Asked = { method: 'GET', path, headers };
-    const [ours, theirs] = [await ask(played.get(name), asked), await ask(real.get(name), asked)];
+    const [ours, theirs] = [await ask(played[name], asked), await ask(real.get(name), asked)];
     expect(ours.status).toBe(200);
     expect(listed(ours.json)).toEqual(listed(theirs.json));
   });
 
   test.each(names)('as %s it still tells that it is there', async (name) => {
-    expect((await fetch(`${played.get(name)?.url}/healthz`)).status).toBe(200);
+    expect((await fetch(`${played[name].url}/healthz`)).status).toBe(200);
   });
 });
 
@@ -187,7 +188,7 @@ const missing: [ImitatedService, path: string, others: RegExp][] = [
   ['openai', '/v1/images/variations', /chat\/completions/],
 ];
 test.each(missing)('as %s it says in JSON that it does not have %s', async (name, path, others) => {
-  const { status, json } = await ask(played.get(name), { path });
+  const { status, json } = await ask(played[name], { path });
   const told = String(dig(json, 'error', 'message'));
   expect([status, told]).toEqual([404, expect.stringContaining(`the local gateway does not have ${path};`)]);
   expect(told).toMatch(others);

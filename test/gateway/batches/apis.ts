@@ -27,13 +27,13 @@ export interface BatchApi {
 /** Speaks HTTP to a gateway. */
 export type Speak = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Spoken>;
 
-export function speaker(gateway: () => GatewayUnderTest, own: Record<string, string>): Speak {
+export function speaker(gateway: GatewayUnderTest, own: Record<string, string>): Speak {
   return async (method, path, body, headers = {}) => {
     const isJson = body !== undefined && !(body instanceof FormData) && typeof body !== 'string';
     const sent = { ...own, ...(isJson && { 'content-type': 'application/json' }), ...headers };
     const shown = isJson ? JSON.stringify(body) : (body as FormData | string | undefined);
     try {
-      const reply = await fetch(path.startsWith('http') ? path : gateway().url + path, {
+      const reply = await fetch(path.startsWith('http') ? path : gateway.url + path, {
         method,
         headers: sent,
         ...(shown !== undefined && { body: shown }),
@@ -54,7 +54,7 @@ export function linesOf(text: string): unknown[] {
     .map((line) => JSON.parse(line) as unknown);
 }
 
-export function anthropicApi(gateway: () => GatewayUnderTest): BatchApi {
+export function anthropicApi(gateway: GatewayUnderTest): BatchApi {
   const speak = speaker(gateway, { 'x-api-key': key, 'anthropic-version': '2023-06-01' });
   const path = '/v1/messages/batches';
   return {
@@ -78,7 +78,7 @@ export function anthropicApi(gateway: () => GatewayUnderTest): BatchApi {
   };
 }
 
-export function openAiApi(gateway: () => GatewayUnderTest): BatchApi {
+export function openAiApi(gateway: GatewayUnderTest): BatchApi {
   const speak = speaker(gateway, { authorization: `Bearer ${key}` });
   const read = async (file: unknown): Promise<unknown[]> =>
     typeof file === 'string' ? linesOf((await speak('GET', `/v1/files/${file}/content`)).text) : [];
@@ -112,12 +112,12 @@ export function openAiApi(gateway: () => GatewayUnderTest): BatchApi {
 }
 
 /** The Gemini API; by file the requests are uploaded and the results downloaded. */
-export function geminiApi(gateway: () => GatewayUnderTest, isByFile: boolean): BatchApi {
+export function geminiApi(gateway: GatewayUnderTest, isByFile: boolean): BatchApi {
   const speak = speaker(gateway, { 'x-goog-api-key': key });
   const ask = (text: string): object => ({ contents: [{ parts: [{ text }] }] });
   const upload = async (lines: string): Promise<unknown> => {
     const resumable = { 'x-goog-upload-protocol': 'resumable', 'x-goog-upload-command': 'start' };
-    const started = await fetch(`${gateway().url}/upload/v1beta/files`, {
+    const started = await fetch(`${gateway.url}/upload/v1beta/files`, {
       method: 'POST',
       headers: { 'x-goog-api-key': key, 'content-type': 'application/json', ...resumable },
       body: '{"file":{"display_name":"jobs"}}',

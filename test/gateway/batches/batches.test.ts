@@ -7,10 +7,10 @@ import { anthropicApi, type BatchApi, geminiApi, linesOf, openAiApi, speaker, ty
 
 const gateway = sharedGateway({ batchDelay: 10 });
 const apis: [name: string, api: BatchApi][] = [
-  ['Anthropic', anthropicApi(() => gateway)],
-  ['OpenAI', openAiApi(() => gateway)],
-  ['Gemini inline', geminiApi(() => gateway, false)],
-  ['Gemini by file', geminiApi(() => gateway, true)],
+  ['Anthropic', anthropicApi(gateway)],
+  ['OpenAI', openAiApi(gateway)],
+  ['Gemini inline', geminiApi(gateway, false)],
+  ['Gemini by file', geminiApi(gateway, true)],
 ];
 
 /** Polls until a batch is over. */
@@ -95,9 +95,9 @@ describe.each(apis)('%s', (name, api) => {
   });
 });
 
-const openAi = speaker(() => gateway, { authorization: `Bearer ${key}` });
-const gemini = speaker(() => gateway, { 'x-goog-api-key': key });
-const anthropic = speaker(() => gateway, { 'x-api-key': key, 'anthropic-version': '2023-06-01' });
+const openAi = speaker(gateway, { authorization: `Bearer ${key}` });
+const gemini = speaker(gateway, { 'x-goog-api-key': key });
+const anthropic = speaker(gateway, { 'x-api-key': key, 'anthropic-version': '2023-06-01' });
 
 describe('requests that are refused', () => {
   const params = { model: 'local-chat', max_tokens: 5, messages: [{ role: 'user', content: 'x' }] };
@@ -134,7 +134,7 @@ describe('requests that are refused', () => {
     ],
     ['an upload that nobody began', () => gemini('POST', '/upload/v1beta/files?upload_id=x', 'x'), 404, 'upload'],
     ['a file that is not there', () => gemini('GET', '/v1beta/files/none'), 403, 'may not exist'],
-    ['a batch without a key', () => speaker(() => gateway, {})('GET', '/v1/batches'), 401, 'no API key'],
+    ['a batch without a key', () => speaker(gateway, {})('GET', '/v1/batches'), 401, 'no API key'],
   ];
   it.each(rows)('%s', async (_what, ask, status, words) => {
     const { text, ...got } = await ask();
@@ -176,10 +176,10 @@ describe('large batches', () => {
 
 it('lists batches by pages, the newest first', async () => {
   const alone = await startGateway({ batchDelay: 5 });
-  const api = anthropicApi(() => alone);
+  const api = anthropicApi(alone);
   const ids: string[] = [];
   for (const id of ['a', 'b', 'c']) ids.push(api.idOf((await api.create('local-chat', [id])).json));
-  const speak = speaker(() => alone, { 'x-api-key': key, 'anthropic-version': '2023-06-01' });
+  const speak = speaker(alone, { 'x-api-key': key, 'anthropic-version': '2023-06-01' });
   const pageOf = async (query: string): Promise<unknown> => {
     const { json } = await speak('GET', `/v1/messages/batches?${query}`);
     const places = (dig(json, 'data') as { id: string }[]).map(({ id }) => ids.indexOf(id));

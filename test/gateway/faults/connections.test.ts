@@ -10,13 +10,16 @@ import { askFaults } from './ask.ts';
 const gateway = sharedGateway();
 const { chat, complete, completeStream, stream, write } = askFaults(gateway);
 
+/** The bytes of a reply that is cut. */
+function cutReply(from: GatewayUnderTest, more: object = {}): Promise<string> {
+  const body = JSON.stringify(message('hi', { model: 'fault-cut', ...more }));
+  const head = `Host: 127.0.0.1:${from.port}\r\nx-api-key: local-test-key\r\nvendor-b-version: 2023-06-01\r\nContent-Type: application/json`;
+  return from.raw(`POST /v1/messages HTTP/1.1\r\n${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+}
+
 /** What of a stream comes before it is cut, out of its chunks. */
 async function cutStream(from: GatewayUnderTest): Promise<string> {
-  const body = JSON.stringify(message('hi', { model: 'fault-cut', stream: true }));
-  const head = `Host: 127.0.0.1:${from.port}\r\nx-api-key: local-test-key\r\nvendor-b-version: 2023-06-01\r\nContent-Type: application/json`;
-  const reply = await from.raw(
-    `POST /v1/messages HTTP/1.1\r\n${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-  );
+  const reply = await cutReply(from, { stream: true });
   const chunks = reply.slice(reply.indexOf('\r\n\r\n') + 2);
   return chunks
     .split(/\r\n[0-9a-f]+\r\n/)
@@ -35,11 +38,7 @@ describe('connections', () => {
   });
 
   it('fault-cut sends half of what the head promises', async () => {
-    const body = JSON.stringify(message('hi', { model: 'fault-cut' }));
-    const head = `Host: 127.0.0.1:${gateway.port}\r\nx-api-key: local-test-key\r\nvendor-b-version: 2023-06-01\r\nContent-Type: application/json`;
-    const reply = await gateway.raw(
-      `POST /v1/messages HTTP/1.1\r\n${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-    );
+    const reply = await cutReply(gateway);
     const [, length] = /content-length: (\d+)/.exec(reply) ?? [];
     expect(reply.slice(reply.indexOf('\r\n\r\n') + 4)).toHaveLength(Math.ceil(Number(length) / 2));
   });

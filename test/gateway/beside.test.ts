@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LogEntry } from '../../src/gateway/types.ts';
-import { dig, imageOf, key, message, turn, sharedGateway } from './gateway-under-test.ts';
+import { dig, dotPng, imageOf, key, message, turn, sharedGateway } from './gateway-under-test.ts';
 
 const log: LogEntry[] = [];
 const gateway = sharedGateway({ log: (entry) => void log.push(entry) });
@@ -101,8 +101,7 @@ describe('counts of tokens', () => {
 
 describe("a vendor's model", () => {
   const path = (model: string, action = 'generateContent'): string => `/v1beta/models/${model}:${action}`;
-  const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-  const picture = { inlineData: { mimeType: 'image/png', data: dot } };
+  const picture = { inlineData: { mimeType: 'image/png', data: dotPng } };
   const edit = { contents: [{ role: 'user', parts: [{ text: 'invert' }, picture] }] };
   const draw = { generationConfig: { responseModalities: ['TEXT', 'IMAGE'] } };
 

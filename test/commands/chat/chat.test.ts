@@ -1,5 +1,7 @@
 import { expect } from 'vitest';
 import { createPause } from '../../helpers/scripted-server.ts';
+import { jsonLines } from '../../helpers/json-lines.ts';
+import { png } from '../../replies/deviation.ts';
 import { canaryKey, eventStream, messageEvents, test } from '../../helpers/with-server.ts';
 
 test('streams the answer and asks in the messages format with its headers', async ({ server, cli }) => {
@@ -92,10 +94,7 @@ test('a refusal is exit 10 and says so', async ({ server, cli }) => {
 test('--jsonl prints one line an event, and how it ended', async ({ server, cli }) => {
   server.reply({ body: eventStream(...messageEvents('a', 'b')) });
   const { code, stdout } = await cli(['chat', 'hi', '--jsonl']);
-  const lines = stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { type: string; text?: string });
+  const lines = jsonLines<{ type: string; text?: string }>(stdout);
   expect(code).toBe(0);
   expect(lines.filter(({ type }) => type === 'text').map(({ text }) => text)).toEqual(['a', 'b']);
   expect(lines.at(-1)).toMatchObject({ type: 'result', complete: true, stopReason: 'end_turn' });
@@ -138,17 +137,14 @@ test('thinking goes to stderr, and only when it is asked for', async ({ server, 
 
 test('images and files go in front of the prompt', async ({ server, cli }) => {
   server.reply({ body: eventStream(...messageEvents('a dot')) });
-  const png = Buffer.from(
-    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-    'base64',
-  );
-  expect(await cli(['chat', '-i', '-', 'what is it?'], { stdin: png })).toMatchObject({ code: 0, stdout: 'a dot\n' });
+  const stdin = Buffer.from(png, 'base64');
+  expect(await cli(['chat', '-i', '-', 'what is it?'], { stdin })).toMatchObject({ code: 0, stdout: 'a dot\n' });
   expect(server.requests[0]?.json()).toMatchObject({
     messages: [
       {
         role: 'user',
         content: [
-          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png.toString('base64') } },
+          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } },
           { type: 'text', text: 'what is it?' },
         ],
       },

@@ -5,6 +5,7 @@ import type { LineRead } from '../../../src/terminal/line-editor.ts';
 import type { ReceivedRequest } from '../../helpers/request-reader.ts';
 import { eventStream, messageEvents, test } from '../../helpers/with-server.ts';
 import { person } from './person.ts';
+import { jsonLines } from '../../helpers/json-lines.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
 /** A new state folder; env-paths reads the process itself. */
@@ -19,11 +20,7 @@ const interrupt: LineRead = { kind: 'interrupt', again: false };
 
 const answer = (...texts: string[]) => ({ body: eventStream(...messageEvents(...texts)) });
 const kept = (): string[] => readdirSync(sessions).filter((name) => name.endsWith('.jsonl'));
-const linesOf = (path: string): { role: string; content: unknown }[] =>
-  readFileSync(path, 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { role: string; content: unknown });
+const linesOf = (path: string): { role: string; content: unknown }[] => jsonLines(readFileSync(path, 'utf8'));
 
 test('what is said at the end goes on offline, where it was so', async ({ cli }) => {
   const ran = await cli(['chat', '--offline'], person(['hi']).options);

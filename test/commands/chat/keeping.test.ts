@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, vi } from 'vitest';
+import { jsonLines } from '../../helpers/json-lines.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { createPause } from '../../helpers/scripted-server.ts';
 import { eventStream, messageEvents, test } from '../../helpers/with-server.ts';
@@ -18,10 +19,7 @@ const answer = (...texts: string[]) => ({ body: eventStream(...messageEvents(...
 const kept = (): string[] =>
   existsSync(sessions) ? readdirSync(sessions).filter((name) => name.endsWith('.jsonl')) : [];
 const rolesIn = (name: string): string[] =>
-  readFileSync(join(sessions, name), 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map((line) => (JSON.parse(line) as { role: string }).role);
+  jsonLines<{ role: string }>(readFileSync(join(sessions, name), 'utf8')).map(({ role }) => role);
 
 test('a conversation says at its beginning that it is kept', async ({ server, cli }) => {
   server.reply(answer('Hello'));

@@ -2,6 +2,8 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, vi } from 'vitest';
 import { eventStream, messageEvents, test } from '../../helpers/with-server.ts';
+import { png } from '../../replies/deviation.ts';
+import { jsonLines } from '../../helpers/json-lines.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
 /** A new state folder; env-paths reads the process itself. */
@@ -12,16 +14,9 @@ beforeEach(() => {
 });
 
 const answer = (...texts: string[]) => ({ body: eventStream(...messageEvents(...texts)) });
-const dot = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-  'base64',
-);
+const dot = Buffer.from(png, 'base64');
 const sessionFile = (name: string): string => join(state, 'gateway-cli', 'sessions', `${name}.jsonl`);
-const linesOf = (path: string): unknown[] =>
-  readFileSync(path, 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as unknown);
+const linesOf = (path: string): unknown[] => jsonLines(readFileSync(path, 'utf8'));
 
 test('--session keeps each turn and sends the earlier ones along', async ({ server, cli }) => {
   server.reply(answer('Rome'));

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import type { ReceivedRequest } from '../../helpers/request-reader.ts';
 import { topicTexts } from '../../helpers/readme.ts';
+import { jsonLines } from '../../helpers/json-lines.ts';
 import { run } from '../../helpers/run.ts';
 import { eventStream, messageEvents, test } from '../../helpers/with-server.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
@@ -117,10 +118,7 @@ test('--jsonl shows calls and results between the deltas', async ({ server, cli 
   server.reply(calls(rome));
   server.reply(answer);
   const { stdout } = await cli([...withTool, '--jsonl'], { cwd: folder(), env });
-  const lines = stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { type: string });
+  const lines = jsonLines<{ type: string }>(stdout);
   expect(lines.filter(({ type }) => type.startsWith('tool-') && type !== 'tool-input')).toEqual([
     { type: 'tool-call', ...rome },
     {
@@ -192,10 +190,7 @@ test('the whole exchange goes into the session, and an open call does not block 
   await cli([...withTool, '--session', 's.jsonl'], { cwd, env });
   await cli([...base, '--session', 's.jsonl'], { cwd, env });
   await cli(['chat', 'go on', '--session', 's.jsonl'], { cwd, env });
-  const roles = readFileSync(join(cwd, 's.jsonl'), 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map((line) => (JSON.parse(line) as { role: string }).role);
+  const roles = jsonLines<{ role: string }>(readFileSync(join(cwd, 's.jsonl'), 'utf8')).map(({ role }) => role);
   expect(roles.join(' ')).toBe('user assistant user assistant user assistant user assistant');
   const { messages } = (server.requests[3] as ReceivedRequest).json() as { messages: object[] };
   expect(messages).toHaveLength(7);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { jsonLines } from '../../helpers/json-lines.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { bareEnv, bin, shell } from '../../helpers/spawn.ts';
 import { eventStream, messageEvents, test, textReply } from '../../helpers/with-server.ts';
@@ -118,8 +119,7 @@ test('a job with too many images fails alone, and the rest of them is kept', asy
   expect(run.stderr).toContain('the reply has 4 images; 3 are written');
   expect(numbersIn(join(cwd, 'out/images'))).toEqual([0, 1, 2]);
   expect(numbersIn(join(cwd, 'rest'))).toEqual([3]);
-  const lines = readFileSync(join(cwd, 'out/results.jsonl'), 'utf8').trim().split('\n');
-  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+  expect(jsonLines(readFileSync(join(cwd, 'out/results.jsonl'), 'utf8'))).toMatchObject([
     { id: 'a', ok: false, images: [{}, {}, {}] },
     { id: 'b', ok: true, text: 'fine' },
   ]);

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startGateway } from '../../../src/testing/start.ts';
+import { jsonLines } from '../../helpers/json-lines.ts';
 import { run } from '../../helpers/run.ts';
 import { eventStream, messageEvents, textReply } from '../../helpers/with-server.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
@@ -27,11 +28,7 @@ async function place(more: object = {}) {
   onTestFinished(() => server.close());
   const cwd = scratchFolder();
   const config = writeConfig(cwd, { work: { baseUrl: server.url, apiKey: key, prices, ...more } });
-  const lines = () =>
-    readFileSync(join(cwd, 'team.jsonl'), 'utf8')
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Line);
+  const lines = () => jsonLines<Line>(readFileSync(join(cwd, 'team.jsonl'), 'utf8'));
   const kinds = () =>
     lines().map(({ type, unknown, amount }) => (unknown ? 'unknown' : type === 'spent' ? amount : type));
   return { server, cwd, config, lines, kinds };

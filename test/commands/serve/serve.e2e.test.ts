@@ -10,11 +10,17 @@ import { faultRows } from '../../../src/gateway/faults/table.ts';
 import { listen, type Listening } from '../../../src/gateway/listen.ts';
 import { tableRows } from '../../helpers/readme.ts';
 import { startServe, writeConfig } from '../../recordings/served.ts';
-import { type Ran, run } from '../../helpers/run.ts';
+import { png } from '../../replies/deviation.ts';
+import { type Ran, run, type RunOptions } from '../../helpers/run.ts';
 import { bin, shell } from '../../helpers/spawn.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
-const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+/** What `serve` printed when it was stopped after its first words. */
+function printed(flags: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const stop = new AbortController();
+  const onStdout = () => stop.abort(new Error('enough'));
+  return run(['serve', '--port', '0', ...flags], { ...options, signal: stop.signal, onStdout });
+}
 
 describe('the faults on demand', () => {
   const key = 'local-test-key';
@@ -65,7 +71,7 @@ describe('the faults on demand', () => {
     const input = command === 'image edit' ? ['-i', 'dot.png'] : [];
     const retried = /-(once|twice)$/.test(name);
     const patience = ['--timeout', /-(hang|stall)$/.test(name) ? '10s' : '2m', '--retries', retried ? '2' : '0'];
-    writeFileSync(join(cwd, 'dot.png'), Buffer.from(dotPng, 'base64'));
+    writeFileSync(join(cwd, 'dot.png'), Buffer.from(png, 'base64'));
     // Small pictures, for they are drawn.
     const size = command.startsWith('image') ? ['--size', '512'] : [];
     const flags = faultFlags[name]?.split(' ') ?? [];
@@ -145,11 +151,7 @@ test('serve --host 0.0.0.0 tells its command an address that the program takes',
 });
 
 test('serve --host 0.0.0.0 tells people where it listens, and gives them what to paste', async () => {
-  const stop = new AbortController();
-  const ran = await run(['serve', '--host', '0.0.0.0', '--port', '0'], {
-    signal: stop.signal,
-    onStdout: () => stop.abort(new Error('enough')),
-  });
+  const ran = await printed(['--host', '0.0.0.0']);
   expect(ran.stdout).toContain('export GATEWAY_BASE_URL=http://127.0.0.1:');
   expect(ran.stderr).toContain('listens on http://0.0.0.0:');
 });
@@ -205,6 +207,7 @@ test('serve names the flag where it cannot listen', async () => {
   const { port } = taken.address() as AddressInfo;
   const inUse = await run(['serve', '--port', String(port)]);
   expect([inUse.code, inUse.stdout]).toEqual([7, '']);
+  expect(inUse.stderr).toContain('it is in use');
   expect(inUse.stderr).toContain('--port 0 picks a free port');
   // Too long for a name of DNS: nobody is asked.
   const noHost = await run(['serve', '--port', '0', '--host', `${'x'.repeat(70)}.invalid`]);
@@ -226,13 +229,7 @@ test('the export line is safe to evaluate, whatever a recording or a profile cal
   const config = writeConfig(cwd, {
     work: { baseUrl: 'http://127.0.0.1:9', apiKey: 'k-123456', models: { text: model } },
   });
-  const stop = new AbortController();
-  const ran = await run(['serve', '--port', '0', '--upstream', 'work'], {
-    cwd,
-    env: { GATEWAY_CONFIG: config },
-    signal: stop.signal,
-    onStdout: () => stop.abort(new Error('enough')),
-  });
+  const ran = await printed(['--upstream', 'work'], { cwd, env: { GATEWAY_CONFIG: config } });
   expect(ran.stdout).toMatch(/^export .*\n$/);
   expect(ran.stdout).not.toContain('\u001b');
   const read = await shell(`${ran.stdout}printf %s "$GATEWAY_MODEL"`, { cwd });
@@ -241,11 +238,7 @@ test('the export line is safe to evaluate, whatever a recording or a profile cal
 });
 
 test('serve --json prints one document for scripts', async () => {
-  const stop = new AbortController();
-  const ran = await run(['serve', '--port', '0', '--json'], {
-    signal: stop.signal,
-    onStdout: () => stop.abort(new Error('enough')),
-  });
+  const ran = await printed(['--json']);
   const document = JSON.parse(ran.stdout) as { url: string; env: Record<string, string> };
   expect(document).toMatchObject({ schema: 'gateway-cli/serve@1', ok: true });
   expect(document.env['GATEWAY_BASE_URL']).toBe(document.url);
@@ -277,23 +270,7 @@ test('an upstream that nobody serves: the caller learns that nothing was billed'
   expect(JSON.parse(ran.stdout)).toMatchObject({ attempts: 2, error: { class: 'gateway', billed: 'no' } });
 });
 
-test('a port in use is exit 7 and names a free one', async () => {
-  const taken = createServer().listen(0, '127.0.0.1');
-  await once(taken, 'listening');
-  const { port } = taken.address() as AddressInfo;
-  const ran = await run(['serve', '--port', String(port)]);
-  taken.close();
-  expect(ran).toMatchObject({ code: 7, stdout: '' });
-  expect(ran.stderr).toContain('it is in use');
-  expect(ran.stderr).toContain('--port 0');
-});
-
 test('the key that callers must show may come from stdin', async () => {
-  const stop = new AbortController();
-  const ran = await run(['serve', '--port', '0', '--json', '--api-key-file', '-'], {
-    stdin: 'key-of-my-own\n',
-    signal: stop.signal,
-    onStdout: () => stop.abort(new Error('enough')),
-  });
+  const ran = await printed(['--json', '--api-key-file', '-'], { stdin: 'key-of-my-own\n' });
   expect(JSON.parse(ran.stdout)).toMatchObject({ apiKey: 'key-of-my-own', env: { GATEWAY_API_KEY: 'key-of-my-own' } });
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { createPause, cut, reset } from '../../helpers/scripted-server.ts';
 import { canaryKey, test, textReply } from '../../helpers/with-server.ts';
+import { jsonLines } from '../../helpers/json-lines.ts';
 import { png } from '../../replies/deviation.ts';
 
 /** As the public service frames its events. */
@@ -62,12 +63,7 @@ test('--jsonl prints the events of chat, thoughts too, and how it ended', async 
   server.reply({ headers, body: sse(thought, ...words('a', 'b'), last) });
   const { code, stdout } = await cli(['text', 'hi', '--stream', '--jsonl']);
   expect(code).toBe(0);
-  expect(
-    stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as object),
-  ).toEqual([
+  expect(jsonLines(stdout)).toEqual([
     { type: 'start', id: 'r-1', model: 'm-001' },
     { type: 'block-start', block: 0, blockType: 'thinking' },
     { type: 'thinking', text: 'hm', block: 0 },

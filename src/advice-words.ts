@@ -103,8 +103,15 @@ const flagsOfFields: Readonly<Record<string, string>> = {
   topp: '--top-p',
 };
 
-/** The flag for a field (`generation_config.stop_sequences[0]`), in the spelling of either format. */
+/** The flag for a field (`generation_config.stop_sequences[0]`), in the spelling of any format or of the flag. */
 export function flagOfField(field: string): string | undefined {
-  const names = field.split(/[.[\]]/).map((name) => name.replaceAll('_', '').toLowerCase());
-  return names.map((name) => (Object.hasOwn(flagsOfFields, name) ? flagsOfFields[name] : undefined)).findLast(Boolean);
+  const names = field.split(/[.[\]]/).map((name) => name.replaceAll(/[-_]/g, '').toLowerCase());
+  const flags = Object.values(flagsOfFields);
+  return names
+    .map((name) =>
+      Object.hasOwn(flagsOfFields, name)
+        ? flagsOfFields[name]
+        : flags.find((flag) => flag.replaceAll('-', '') === name),
+    )
+    .findLast(Boolean);
 }

@@ -254,6 +254,7 @@ const advice = {
   'gen-image': 'an image to start from is edited: gateway-cli image edit -i photo.jpg "what to change"',
   'edit-attach': 'every input is an image: -i photo.jpg',
   'batch-prompt': `the prompt of all rows: --template prompt.md, or --defaults '{"prompt":"… {{column}} …"}'`,
+  'batch-field': ({ value }) => `for all rows: --defaults '{"${value}":…}'`,
   'stray-file': ({ value }) => `send it: ${value}; a prompt that only names a file goes in quotes: -p "…"`,
   'stray-files': ({ value }) => `send them: ${value}; a prompt that only names a file goes in quotes: -p "…"`,
 } satisfies Record<string, Words | Columns>;

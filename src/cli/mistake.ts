@@ -99,8 +99,12 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
   const message = `unknown flag ${flag}`;
   const missing = missingFlag(flag, typed);
   if (missing !== undefined) return settingError(message, { reason: missing });
-  const known = knownFlag(flag, typed);
-  if (known !== undefined) return settingError(message, { reason: 'meant', value: known });
+  const meant = meantFlags(flag);
+  const known = meant.filter((name) => typed.command?.options.some(({ long }) => long === name));
+  if (known.length > 0) return settingError(message, { reason: 'meant', value: known.join(', ') });
+  const field = meant.find((name) => flagOfField(name) !== undefined);
+  if (field !== undefined && isBatchRun(typed))
+    return settingError(message, { reason: 'batch-field', value: camelCase(field) });
   if (/key|token|secret/i.test(flag) && !tokenLimit.test(flag)) return settingError(message, { reason: 'key-flag' });
   const setting = settingOf(flag, typed);
   if (setting !== undefined) return settingError(message, { reason: 'field-without-flag', value: setting });
@@ -121,11 +125,39 @@ function missingFlag(flag: string, { command }: TypedLine): Reason | undefined {
 /** `--maxTokens`, `--max_tokens`, `--max-token`, `--tokens`: a number of tokens, not a key. */
 const tokenLimit = /^--(max[a-z_-]*tokens?([_-]?total)?|tokens)$/i;
 
-/** The flag of this command for a field that was typed as in the request: `--maxTokens`, `--stop-sequences`. */
-function knownFlag(flag: string, { command }: TypedLine): string | undefined {
-  const limit = /total/i.test(flag) ? '--max-tokens-total' : '--max-tokens';
-  const meant = tokenLimit.test(flag) ? limit : flagOfField(flag.replaceAll('-', ''));
-  return command?.options.some(({ long }) => long === meant) ? meant : undefined;
+/** The flags that a word can mean: that of a field, as it is written in a request (`--maxTokens`), or one with another name elsewhere. */
+function meantFlags(flag: string): string[] {
+  if (tokenLimit.test(flag)) return [/total/i.test(flag) ? '--max-tokens-total' : '--max-tokens'];
+  const field = flagOfField(flag);
+  if (field !== undefined) return [field];
+  const word = flag.replaceAll(/[-_]/g, '').toLowerCase();
+  return Object.keys(flagSynonyms).filter((name) => flagSynonyms[name]?.includes(word));
+}
+
+/** Names that other programs have for a flag, without `-` and `_`. */
+const flagSynonyms: Readonly<Record<string, readonly string[]>> = {
+  '--output': ['dest', 'file', 'filename', 'out', 'outdir', 'outfile', 'outputdir', 'outputfile', 'save'],
+  '--aspect': ['ratio'],
+  '--size': ['dimensions', 'height', 'resolution', 'width'],
+  '--count': ['images', 'n', 'num', 'number', 'samples'],
+  '--image': ['input', 'inputimage'],
+  '--attach': ['file', 'input'],
+  '--data': ['csv', 'file', 'input', 'rows'],
+  '--concurrency': ['parallel', 'workers'],
+  '--system': ['instructions', 'systemprompt'],
+  '--temperature': ['temp'],
+  '--schema': ['jsonschema'],
+  '--model': ['modelname'],
+  '--base-url': ['endpoint', 'url'],
+};
+
+function isBatchRun({ command }: TypedLine): boolean {
+  return command !== undefined && ['batch', 'batch run'].includes(nameOf(command));
+}
+
+/** `--max-tokens` is `maxTokens` in a job. */
+function camelCase(flag: string): string {
+  return flag.slice(2).replaceAll(/-./g, ([, letter = '']) => letter.toUpperCase());
 }
 
 function settingOf(flag: string, { argv, command }: TypedLine): string | undefined {

@@ -272,7 +272,7 @@ export const settings = {
     kind: 'budget',
     group: 'costs',
     flag: '--budget <name|path:amount>',
-    help: 'limit of costs that runs share: team:20, or team:20/month; a request without --max-tokens can pass it; see gateway-cli help costs',
+    help: 'limit of costs that runs share: team:20, or team:20/month; a request without --max-tokens (maxTokens in jobs) can pass it; see gateway-cli help costs',
     advanced: true,
     variables: ['GATEWAY_BUDGET'],
     key: 'budget',

@@ -179,7 +179,8 @@ const warned = new WeakSet<Ledger>();
 async function warnOfBound({ ledger, setting, context }: OpenBudget, isWithoutLimit: boolean): Promise<void> {
   if (warned.has(ledger)) return;
   warned.add(ledger);
-  const limit = context.report.command === 'serve' ? 'limit of tokens' : '--max-tokens';
+  const { command } = context.report;
+  const limit = command === 'serve' ? 'limit of tokens' : command.startsWith('batch') ? 'maxTokens' : '--max-tokens';
   const why = isWithoutLimit ? `has no ${limit}` : 'has files, a cache or tools of the service';
   await context.ui.warn(`a request ${why}, so its cost is not bounded: it can pass the budget ${setting.place}`);
 }

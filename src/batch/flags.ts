@@ -1,9 +1,10 @@
 import { usageError } from '../errors.ts';
-import { duration, type FlagTable, type FlagValues, notAFlag, oneOf, whole } from '../cli/flags/flag.ts';
+import { type FlagTable, type FlagValues, notAFlag, oneOf, whole } from '../cli/flags/flag.ts';
 import { imageFlags } from '../cli/flags/format.ts';
 import { maxCost } from '../cli/flags/costs.ts';
 import { connectionFlags, outputFlags } from '../cli/flags/shared.ts';
 import type { ConnectionFlags } from '../cli/run/settings.ts';
+import { parseDuration } from '../settings/duration.ts';
 
 /** How rows are written. */
 export const dataFormats = ['csv', 'tsv', 'json', 'jsonl'] as const;
@@ -67,7 +68,7 @@ export const batchFlags = {
   poll: {
     flags: '--poll <time>',
     text: 'with --lane batch: the longest time between two looks at the service (default: 60s)',
-    parse: duration,
+    parse: parseDuration,
     advanced: true,
   },
   failFast: { flags: '--fail-fast', text: 'start no more jobs after the first failure' },

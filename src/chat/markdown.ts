@@ -33,7 +33,7 @@ function markdownOf(block: JsonObject): string {
   return `*${textIn(type)}*`;
 }
 
-/** `image image/png, 1.2 kB`, `document notes.txt, 12 B` */
+/** `image image/png, 1200 bytes`, `document notes.txt, 12 bytes` */
 export function describeFile(block: JsonObject): string {
   const source = isObject(block['source']) ? block['source'] : {};
   const data = textIn(source['data']);

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { monotonic } from '../clock.ts';
-import { codeOf } from '../errors.ts';
 import { claimTakeover, releaseClaims } from './lock.ts';
-import { statNewFile } from './temp-file.ts';
+import { ignoreMissing, statNewFile } from './temp-file.ts';
 
 /** How long a lock holds if its process cannot be checked from here. */
 export interface LeaseTimes {
@@ -93,25 +92,21 @@ function readNow(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
+    return ignoreMissing(error);
   }
 }
 
 /** Renews a lock; false if it is another's or was removed. */
 async function touch(path: string, text: string): Promise<boolean> {
-  let handle: FileHandle | undefined;
+  const handle = await open(path, 'r+').catch(ignoreMissing);
+  if (handle === undefined) return false;
   try {
-    handle = await open(path, 'r+');
     if ((await handle.readFile('utf8')) !== text) return false;
     // Writes the same byte, so that the file system sets the time by its own clock.
     await handle.write(text.slice(0, 1), 0);
     return true;
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false;
-    throw error;
   } finally {
-    await handle?.close();
+    await handle.close();
   }
 }
 
@@ -126,10 +121,7 @@ export async function leaseLeft(path: string, leaseMs: number): Promise<number |
 
 /** Opens the file, because a network file system then reports a time that is not cached. */
 async function renewalTime(path: string): Promise<number | undefined> {
-  const handle = await open(path, 'r').catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
-  });
+  const handle = await open(path, 'r').catch(ignoreMissing);
   try {
     return (await handle?.stat())?.mtimeMs;
   } finally {

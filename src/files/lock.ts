@@ -3,7 +3,7 @@ import { link, readFile, rename, unlink, writeFile } from 'node:fs/promises';
 import { codeOf } from '../errors.ts';
 import { parseObject } from '../json.ts';
 import { isRunning, ownMark, type ProcessMark } from './process-mark.ts';
-import { linkErrors, removeFile } from './temp-file.ts';
+import { ignoreMissing, linkErrors, removeFile } from './temp-file.ts';
 
 /** A lock file, held until its release or the end of its process. */
 export interface ProcessLock {
@@ -130,13 +130,8 @@ export async function createFile(path: string, text: string): Promise<boolean> {
 }
 
 /** A file's text; undefined if it does not exist. */
-export async function readText(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+export function readText(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch(ignoreMissing);
 }
 
 function idOf(text: string): string {

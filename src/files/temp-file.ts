@@ -200,12 +200,13 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 /** Removes a file, if it exists. */
-export async function removeFile(path: string): Promise<void> {
-  try {
-    await unlink(path);
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
-  }
+export function removeFile(path: string): Promise<void> {
+  return unlink(path).catch(ignoreMissing);
+}
+
+/** For `catch`: undefined for what does not exist. Throws other errors. */
+export function ignoreMissing(error: unknown): undefined {
+  if (codeOf(error) !== 'ENOENT') throw error;
 }
 
 /** A paid result that could not be written (exit 12). */

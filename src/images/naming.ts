@@ -130,9 +130,8 @@ function knownValues({ prompt, model, date }: PlanFacts): Record<string, string>
 
 /** `cat.png` → cat, png. Version numbers (`v1.2`) and longer endings are part of the name. */
 function splitExtension(name: string): { stem: string; extension: string | undefined } {
-  const match = /^(.+)\.([a-z][a-z0-9]{0,3})$/is.exec(name);
-  if (!match?.[1] || !match[2]) return { stem: name.endsWith('.') ? name.slice(0, -1) : name, extension: undefined };
-  return { stem: match[1], extension: match[2] };
+  const [, stem, extension] = /^(.+)\.([a-z][a-z0-9]{0,3})$/is.exec(name) ?? [];
+  return stem === undefined ? { stem: name.replace(/\.$/, ''), extension } : { stem, extension };
 }
 
 const placeholders = ['n', 'slug', 'model', 'date', 'id', 'ext'];
@@ -200,9 +199,5 @@ function avoidReserved(word: string): string {
 
 /** Removes dots too: a file with a leading dot is hidden, and Windows ignores a trailing one. */
 function trimDashes(text: string): string {
-  let start = 0;
-  let end = text.length;
-  while (start < end && '-.'.includes(text[start] as string)) start++;
-  while (end > start && '-.'.includes(text[end - 1] as string)) end--;
-  return text.slice(start, end);
+  return text.replaceAll(/^[-.]+|[-.]+$/g, '');
 }

@@ -3,7 +3,7 @@ import { isObject } from '../json.ts';
 import { messageOf } from '../errors.ts';
 import { closest } from '../closest.ts';
 import { budgetForm } from './budget.ts';
-import { durationForm, parseDurationOf } from './duration.ts';
+import { durationForm, parseDuration } from './duration.ts';
 import { invalidNameReason, invalidValueReason, refusedHeaderNames } from './headers.ts';
 import type { ConfigValue, Profile } from './types.ts';
 import { profileNameForm, profileNameRule } from './config-file.ts';
@@ -106,7 +106,7 @@ const count = v.pipe(v.number(countReason), v.safeInteger(countReason), v.minVal
 /** Why a value is not a duration; empty if it is one. */
 function durationReason({ input }: { input: number | string }): string {
   try {
-    parseDurationOf('it', String(input));
+    parseDuration(String(input), 'it');
     return '';
   } catch (error) {
     return messageOf(error).replace('it ', '');

@@ -10,7 +10,7 @@ export const durationForm = /^\s*(\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(ms|s|m|h)?
  * Milliseconds of a duration: `90` is seconds, or `500ms`, `90s`, `2m`, `1h`, decimals allowed.
  * Throws usage for zero, negative, too long or anything else; the message says what it was for: `flag --timeout`.
  */
-export function parseDurationOf(name: string, text: string): number {
+export function parseDuration(text: string, name: string): number {
   const match = durationForm.exec(text);
   if (match === null) throw usageError(`${name} is not a duration: ${JSON.stringify(text.slice(0, 40))}`, forms);
   const unit = (match[2] ?? 's') as keyof typeof unitMs;
@@ -22,8 +22,8 @@ export function parseDurationOf(name: string, text: string): number {
 
 const forms = 'write 90 (seconds), 500ms, 90s, 2m or 1h';
 
-/** Milliseconds of an age: `7d`, `12h`, `30m`, `90s`, however long. Throws usage like `parseDurationOf`. */
-export function parseAgeOf(name: string, text: string): number {
+/** Milliseconds of an age: `7d`, `12h`, `30m`, `90s`, however long. Throws usage like `parseDuration`. */
+export function parseAge(text: string, name: string): number {
   const [, count, unit] = /^\s*(\d{1,9}(?:\.\d{1,9})?)([smhd])\s*$/.exec(text) ?? [];
   if (unit === undefined)
     throw usageError(`${name} is not an age: ${JSON.stringify(text.slice(0, 40))}`, 'write 7d, 12h, 30m or 90s');

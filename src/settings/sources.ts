@@ -2,7 +2,7 @@ import { usageError } from '../errors.ts';
 import { shellWord } from '../shell-word.ts';
 import { closest } from '../closest.ts';
 import { noBudget, parseBudget } from './budget.ts';
-import { parseDurationOf } from './duration.ts';
+import { parseDuration } from './duration.ts';
 import { type Row, type SettingName, settingNames, settings } from './table.ts';
 import type {
   FlagValue,
@@ -148,7 +148,7 @@ function readValue(row: Row, value: unknown, from: string): unknown {
       if (Number.isSafeInteger(Number(value)) && Number(value) >= 1) return Number(value);
       throw usageError(`${name} takes a whole number from 1, not '${text}'`, `for example: ${name} 1000`);
     case 'duration':
-      return parseDurationOf(from, text);
+      return parseDuration(text, from);
     case 'switch': {
       const word = text.trim().toLowerCase();
       if (onWords.has(word) || offWords.has(word)) return onWords.has(word);

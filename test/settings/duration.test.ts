@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { formatDuration, parseDurationOf } from '../../src/settings/duration.ts';
+import { formatDuration, parseDuration } from '../../src/settings/duration.ts';
 
-describe('parseDurationOf', () => {
+describe('parseDuration', () => {
   test.each([
     ['bare seconds', '90', 90_000],
     ['ms', '500ms', 500],
@@ -16,7 +16,7 @@ describe('parseDurationOf', () => {
     ['less than a millisecond', '0.2ms', 1],
     ['the longest a timer can hold', '596h', 2_145_600_000],
   ])('reads %s', (_name, text, ms) => {
-    expect(parseDurationOf('it', text)).toBe(ms);
+    expect(parseDuration(text, 'it')).toBe(ms);
   });
 
   test.each([
@@ -34,13 +34,13 @@ describe('parseDurationOf', () => {
     ['longer than a timer can hold', '597h'],
     ['a very long number', '9'.repeat(100_000)],
   ])('refuses %s', (_name, text) => {
-    expect(() => parseDurationOf('it', text)).toThrow(GatewayError);
-    expect(() => parseDurationOf('it', text)).toThrow(expect.objectContaining({ class: 'usage' }));
+    expect(() => parseDuration(text, 'it')).toThrow(GatewayError);
+    expect(() => parseDuration(text, 'it')).toThrow(expect.objectContaining({ class: 'usage' }));
   });
 
   test('says in the message what the duration was for', () => {
-    expect(() => parseDurationOf('flag --timeout', 'x')).toThrow('flag --timeout is not a duration: "x"');
-    expect(() => parseDurationOf('flag --timeout', '0')).toThrow('flag --timeout must be more than 0');
+    expect(() => parseDuration('x', 'flag --timeout')).toThrow('flag --timeout is not a duration: "x"');
+    expect(() => parseDuration('0', 'flag --timeout')).toThrow('flag --timeout must be more than 0');
   });
 });
 

@@ -3,7 +3,6 @@ import { usageError, GatewayError } from '../../errors.ts';
 import { isAspect } from '../../images/aspect.ts';
 import { isObject, isTooDeep, type JsonObject, type JsonValue, tooDeepWords } from '../../json.ts';
 import { closest } from '../../closest.ts';
-import { parseAgeOf, parseDurationOf } from '../../settings/duration.ts';
 import { jsonFaultWords } from '../../json-position.ts';
 
 /** A flag of the program. It is defined once; commands name the flags that they take. */
@@ -142,16 +141,6 @@ valueTypes.set(decimal, { type: 'number' });
 export function amount(word: string, name: string): string {
   if (/^\d{1,12}(?:\.\d{1,12})?$/.test(word) && Number(word) > 0) return word;
   throw invalidValue(name, 'an amount of more than 0', { word, example: '0.50' });
-}
-
-/** A time such as `90s`, in milliseconds. */
-export function duration(word: string, name: string): number {
-  return parseDurationOf(name, word);
-}
-
-/** An age such as `7d`, in milliseconds. */
-export function age(word: string, name: string): number {
-  return parseAgeOf(name, word);
 }
 
 /** Any text that is not empty: an empty word comes from a variable that is not set. */

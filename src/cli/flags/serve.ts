@@ -1,7 +1,8 @@
 import { usageError } from '../../errors.ts';
-import { duration, type FlagTable, notAFlag, oneOf, quote, whole } from './flag.ts';
+import { type FlagTable, notAFlag, oneOf, quote, whole } from './flag.ts';
 import { priceFlags } from './costs.ts';
 import { connectionFlags } from './shared.ts';
+import { parseDuration } from '../../settings/duration.ts';
 
 /** The services whose behaviour the local gateway can imitate; `gateway` is its own. */
 const imitated = ['gateway', 'gemini', 'anthropic', 'openai'] as const;
@@ -59,7 +60,7 @@ export const serveFlags = {
   batchDelay: {
     flags: '--batch-delay <duration>',
     text: 'how long a batch of the batch APIs takes, such as 30s or 5m (default: 500ms)',
-    parse: duration,
+    parse: parseDuration,
     advanced: true,
   },
   upstream: {

@@ -1,7 +1,5 @@
 import {
-  age,
   decimal,
-  duration,
   type FlagTable,
   type FlagValues,
   notAFlag,
@@ -12,6 +10,7 @@ import {
   whole,
 } from './flag.ts';
 import { parseFieldPath, parseSetting } from './set.ts';
+import { parseAge, parseDuration } from '../../settings/duration.ts';
 import { attributeOf, flagOf } from '../../settings/sources.ts';
 import { type Row, type SettingName, settingNames, settings } from '../../settings/table.ts';
 import type { Attribute } from '../../settings/types.ts';
@@ -116,7 +115,7 @@ export const connectionFlags = {
   retryMaxTime: {
     flags: '--retry-max-time <time>',
     text: 'maximum total wait between retries (default: 60s)',
-    parse: duration,
+    parse: parseDuration,
     advanced: true,
   },
   retrySafeOnly: {
@@ -140,7 +139,7 @@ export const connectionFlags = {
   maxAge: {
     flags: '--max-age <time>',
     text: 'with --record and --replay: send again what is older, such as 7d or 12h',
-    parse: age,
+    parse: parseAge,
     advanced: true,
   },
   ...furtherConnection,
@@ -230,7 +229,7 @@ export const outputFlags = {
   stdinTimeout: {
     flags: '--stdin-timeout <time>',
     text: 'how long to wait for the first byte on stdin (default: 60s)',
-    parse: duration,
+    parse: parseDuration,
     advanced: true,
   },
 } satisfies FlagTable;

@@ -14,11 +14,12 @@ import {
 import { codeOf, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { budgetForm, isBudgetPath } from '../../settings/budget.ts';
+import { parseAge } from '../../settings/duration.ts';
 import { shellWord } from '../../shell-word.ts';
 import { linesOf } from '../rows.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { addFlags, age, type FlagTable, type FlagValues, notAFlag, oneOf, setExamples } from '../../cli/flags/flag.ts';
+import { addFlags, type FlagTable, type FlagValues, notAFlag, oneOf, setExamples } from '../../cli/flags/flag.ts';
 import { budgetsFolder } from '../../cli/run/budget.ts';
 
 const showFlags = {
@@ -37,7 +38,7 @@ const reportFlags = {
     parse: oneOf(groupings),
     values: groupings,
   },
-  since: { flags: '--since <time>', text: 'from the UTC day of this long ago, such as 7d or 12h', parse: age },
+  since: { flags: '--since <time>', text: 'from the UTC day of this long ago, such as 7d or 12h', parse: parseAge },
   csv: { flags: '--csv', text: 'print CSV' },
   ...showFlags,
 } satisfies FlagTable;

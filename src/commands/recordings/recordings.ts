@@ -9,9 +9,10 @@ import { shortenedJson } from '../../recordings/request-key.ts';
 import { linesOf } from '../rows.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { addFlags, age, type FlagTable, type FlagValues, setExamples } from '../../cli/flags/flag.ts';
+import { addFlags, type FlagTable, type FlagValues, setExamples } from '../../cli/flags/flag.ts';
 import { sizeOf } from '../../cli/input/prompt.ts';
 import { removeFile } from '../../files/temp-file.ts';
+import { parseAge } from '../../settings/duration.ts';
 import { checkRecording } from '../../recordings/cache.ts';
 import { isCompleteReply } from '../../cli/run/recordings.ts';
 
@@ -136,7 +137,7 @@ function findRecording(typed: string, dir: string, all: readonly SurveyedRecordi
 }
 
 const pruneFlags = {
-  maxAge: { flags: '--max-age <time>', text: 'remove what is older, such as 30d or 12h', parse: age },
+  maxAge: { flags: '--max-age <time>', text: 'remove what is older, such as 30d or 12h', parse: parseAge },
   failed: { flags: '--failed', text: 'remove what a cache does not answer with: errors, and replies that were cut' },
   dryRun: { flags: '--dry-run', text: 'print what would be removed, and remove nothing' },
 } satisfies FlagTable;

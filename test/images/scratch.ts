@@ -1,14 +1,6 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { readdirSync } from 'node:fs';
 
-/** A folder that is removed after the test. */
-export function scratchFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-cli-test-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
-  return folder;
-}
+export { scratchFolder } from '../helpers/scratch.ts';
 
 /** Names in a folder, sorted; hidden ones too. */
 export function namesIn(folder: string): string[] {

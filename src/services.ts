@@ -26,7 +26,7 @@ export interface Service {
   lacksBatches?: true;
   /** It takes requests without a key. */
   isKeyless?: true;
-  /** The headers of the key in the content format, and of the version in the messages format. Lower case. */
+  /** The headers of the key in formats without one of their own, and of the version in the messages format. Lower case. */
   headerNames: { apiKey: string; version: string };
   /** How the key is carried by default; `auto` is the table of formats/README.md. */
   auth: AuthForm;

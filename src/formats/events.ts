@@ -7,6 +7,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
  * content block; without one, an event belongs to the newest block of its candidate.
  */
 export type ReplyEvent =
+  /** Comes first in every reply, also without a value. */
   | { type: 'start'; id?: string | undefined; model?: string | undefined; role?: string | undefined }
   /** A content block begins; some come whole in it. `raw` is the block in the words of `turns.ts`. */
   | { type: 'block-start'; raw: JsonObject; index?: number | undefined }

@@ -137,7 +137,7 @@ export interface Format {
   createDecoder(head: ReplyHead): Decoder;
   /** Reads text deltas in their usual spelling where they are in the stream, without parsing each. */
   shortcut?: ((text: string, at: number, most: number) => Shortcut | undefined) | undefined;
-  /** ms that the end of a body is waited for when the reply has stopped, or ended; undefined: as long as it takes. */
+  /** ms that the end of a body is waited for when the decoder's progress is `stopped` or `ended`; undefined: as long as it takes. */
   patience: { stopped: number | undefined; ended: number };
   /** What a stream lacks that ends while it is open. */
   missingEnd: string;

@@ -75,7 +75,7 @@ export type AuthForm = 'auto' | 'api-key' | 'bearer';
 
 /** Names of headers that differ from one service to another. */
 export interface HeaderNames {
-  /** The header of the key in the content format, in the form `api-key`. */
+  /** The header of the form `api-key`, where the format has none of its own. */
   apiKey: string;
   /** The header of the version of the messages format. */
   version: string;

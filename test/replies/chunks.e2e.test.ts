@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { openConnections, sendPost } from '../../src/client/send.ts';
 import { addressPost, createTarget, postOf } from '../../src/client/post.ts';
 import { startDeadline } from '../../src/client/deadline.ts';
+import { byAuthUse } from '../../src/formats/format.ts';
 import { messages } from '../../src/formats/messages/format.ts';
 import { hasRecorded, recordedBody, recordedReplies } from '../formats/recorded.ts';
 import { startScriptedServer } from '../helpers/scripted-server.ts';
@@ -45,11 +46,10 @@ test.skipIf(!first)(
       await transport.close();
       await server.close();
     });
-    const form = { text: 'api-key', image: 'bearer', messages: 'api-key', completions: 'bearer' } as const;
     const { target } = createTarget({
       baseUrl: server.url,
       key: 'k',
-      auth: form,
+      auth: byAuthUse(() => 'auto'),
       headerNames: { apiKey: 'x-vendor-a-api-key', version: 'vendor-b-version' },
       headers: {},
       allowHttp: false,

@@ -2,6 +2,7 @@ import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { addressPost, createTarget } from '../../src/client/post.ts';
+import { byAuthUse } from '../../src/formats/format.ts';
 import { segmentForm } from '../../src/transport/form.ts';
 import { checkUploads, describeBody, segmentBody, streamBody } from '../../src/transport/request.ts';
 import type { RequestBody } from '../../src/transport/types.ts';
@@ -98,7 +99,7 @@ test.each([0, 1, block - 1, block, block + 1, 3 * block + 2])(
     const { target } = createTarget({
       baseUrl: server.url,
       key: 'k',
-      auth: { text: 'bearer', image: 'bearer', messages: 'bearer', completions: 'bearer' },
+      auth: byAuthUse(() => 'bearer'),
       headerNames: { apiKey: 'x', version: 'v' },
       headers: {},
       allowHttp: false,

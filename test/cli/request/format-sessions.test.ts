@@ -104,7 +104,7 @@ test('a session goes on in every other format, without what another service sign
   server.reply({ body: replies.content });
   await cli(['chat', 'hi', '--no-stream', '--session', './s.jsonl'], { cwd, env: { GATEWAY_FORMAT: 'content' } });
   const model = (part: object) => ({ role: 'model', parts: [part] });
-  expect(server.requests[3]?.json()).toStrictEqual({
+  expect(server.requests.at(-1)?.json()).toStrictEqual({
     contents: [
       ...contents,
       model({ text: '{"a":1}', thoughtSignature: 'sig' }),

@@ -5,8 +5,8 @@ import { dayOf, type LedgerLimit, type LedgerState, type Period, type ReservedLi
 /** Requests of hosts that cannot be seen from here count as under way for this time, ms. */
 const unseenMs = 15 * 60_000;
 
-/** Whether a request has room: if not, what is spent, or that requests under way may leave some. */
-export type Room = { isFree: true } | { isTaken: true } | { spent: string };
+/** Whether a request has room: if not, what is spent, or that requests under way have taken what they may leave. */
+export type Room = 'free' | 'taken' | { spent: string };
 
 export function roomFor(amount: string, state: LedgerState, { limit, now }: { limit: LedgerLimit; now: number }): Room {
   const { spent: ended, held, inFlight } = spentOf(state, limit.per, now);
@@ -14,7 +14,7 @@ export function roomFor(amount: string, state: LedgerState, { limit, now }: { li
   const spent = addAmounts(ended, held);
   const isOver = !areWithin([spent, amount], limit.amount) || areWithin([limit.amount], spent);
   if (isOver) return { spent };
-  return areWithin([spent, inFlight, amount], limit.amount) ? { isFree: true } : { isTaken: true };
+  return areWithin([spent, inFlight, amount], limit.amount) ? 'free' : 'taken';
 }
 
 /**

@@ -149,8 +149,8 @@ async function reserve(
       const { limit } = ledger;
       const isNewLimit = state.limit?.amount !== limit.amount || state.limit.per !== limit.per;
       const limits = isNewLimit ? [{ type: 'limit', ...limit } as const] : [];
-      if ('spent' in room) return limits;
-      if (!('isFree' in room)) return [];
+      if (room === 'taken') return [];
+      if (room !== 'free') return limits;
       return [...limits, { type: 'reserved', ...request, at, amount, bounded, by: ownMark() }];
     });
     await orAborted(changed, signal).catch((error: unknown) => {
@@ -158,8 +158,8 @@ async function reserve(
       void changed.then(() => free(ledger, id)).catch(() => undefined);
       throw error;
     });
-    if (room === undefined || 'isFree' in room) return { id };
-    if ('spent' in room) return room;
+    if (room === undefined || room === 'free') return { id };
+    if (room !== 'taken') return room;
     await sleep(waitMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
   }
 }

@@ -1,5 +1,5 @@
-import { once, setMaxListeners } from 'node:events';
 import { stat } from 'node:fs/promises';
+import { untilAborted } from '../clock.ts';
 import { codeOf, GatewayError } from '../errors.ts';
 import type { HttpReply } from '../transport/types.ts';
 import { parseHead, readFirstLine, type RecordingHead } from './format.ts';
@@ -106,19 +106,17 @@ export async function checkRecording(path: string, isComplete: IsComplete): Prom
 
 /** A lock for each name. Resolves with the function that releases it; rejects with the signal's reason. */
 function createNamedLocks(): (name: string, signal: AbortSignal) => Promise<() => void> {
-  /** Each aborts at its release. */
-  const held = new Map<string, AbortController>();
+  /** Each resolves at its release. */
+  const held = new Map<string, Promise<void>>();
   return async (name, signal) => {
     signal.throwIfAborted();
-    for (let lock = held.get(name); lock !== undefined; lock = held.get(name)) {
-      await once(lock.signal, 'abort', { signal }).catch(() => signal.throwIfAborted());
-    }
-    const own = new AbortController();
-    setMaxListeners(0, own.signal);
+    for (let lock = held.get(name); lock !== undefined; lock = held.get(name)) await untilAborted(lock, signal);
+    let release!: () => void;
+    const own = new Promise<void>((resolve) => (release = resolve));
     held.set(name, own);
     return () => {
       if (held.get(name) === own) held.delete(name);
-      own.abort();
+      release();
     };
   };
 }

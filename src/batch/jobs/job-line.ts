@@ -197,16 +197,13 @@ function keysHint(key: string, ...tables: readonly FlagTable[]): string {
 function readValue(name: string, value: JsonValue, flag: Flag): unknown {
   if (value === null) throw usageError(`"${name}" is null`, 'leave the key out');
   if (name === 'vars' && (value === false || typeof value === 'number')) return value === false ? value : String(value);
-  if (isSwitch(flag)) {
+  const isSwitch = !flag.flags.includes('<');
+  if (isSwitch) {
     if (typeof value === 'boolean') return value;
     throw usageError(`"${name}" is true or false`);
   }
   if (!flag.repeat || jsonKeys.has(name)) return readOne(name, value, flag);
   return (Array.isArray(value) ? value : [value]).map((item) => readOne(name, item, flag));
-}
-
-function isSwitch({ flags }: Flag): boolean {
-  return !flags.includes('<');
 }
 
 function readOne(name: string, value: JsonValue, flag: Flag): unknown {

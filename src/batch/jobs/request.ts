@@ -80,27 +80,20 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   const settings = new Map<string, Promise<Settings>>();
   const compile = compileOnce();
   const createContext = createJobContexts(context, folders);
-  const silent = createContext('batch').input.ui;
+  const quietUi = createContext('batch').input.ui;
   const openFetchUrl = openFetchUrls(flags, context);
 
-  function settingsOf(job: Job): Promise<Settings> {
-    const read = readOnce(job);
-    if (job.values['profile'] === undefined) return read;
-    return read.catch((error: unknown) => {
-      throw atLine(file, job.line, error);
-    });
-  }
-
-  function readOnce({ command, values }: Job): Promise<Settings> {
+  function settingsOf({ command, values, line }: Job): Promise<Settings> {
     const { model, profile } = values as JobSettings;
     const key = JSON.stringify([command, model, profile]);
-    const known = settings.get(key);
-    if (known) return known;
     // Warnings of the settings are printed once, not once a model.
-    const from = settings.size === 0 ? context : { ...context, ui: silent };
-    const read = readSettings(withJob(flags, values), from, uses[command]);
+    const from = settings.size === 0 ? context : { ...context, ui: quietUi };
+    const read = settings.get(key) ?? readSettings(withJob(flags, values), from, uses[command]);
     settings.set(key, read);
-    return read;
+    if (profile === undefined) return read;
+    return read.catch((error: unknown) => {
+      throw atLine(file, line, error);
+    });
   }
 
   return {

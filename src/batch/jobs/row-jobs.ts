@@ -55,16 +55,13 @@ export async function openRowJobs(
           const filled = { ...rules, defaults: toValues(columns) };
           job = intoTemplate(readJobObject({ id, vars: columns }, line, filled), template, flags);
         } catch (error) {
-          onFault(startsWithPlace(error, data.name) ? error : atLine(data.name, line, error));
+          const hasPlace = error instanceof GatewayError && error.message.startsWith(`${data.name}:`);
+          onFault(hasPlace ? error : atLine(data.name, line, error));
         }
         if (job) yield job;
       }
     },
   };
-}
-
-function startsWithPlace(error: unknown, name: string): boolean {
-  return error instanceof GatewayError && error.message.startsWith(`${name}:`);
 }
 
 async function readTemplate(path: string, context: Context): Promise<Template> {

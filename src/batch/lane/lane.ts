@@ -91,17 +91,10 @@ async function runLane(run: LaneRun): Promise<Stop | undefined> {
   } finally {
     const parts = openParts(state);
     const jobs = parts.reduce((sum, part) => sum + waitingRows(part, state.index).length, 0);
-    if (jobs > 0) await noteOpen(jobs, { ...batch, isQuiet: flags.wait === false });
+    const what = `${countOf(jobs, 'job')} ${jobs === 1 ? 'goes' : 'go'} on at the service, and will be billed`;
+    const end = flags.wait === false ? '' : ', gateway-cli batch cancel ends them';
+    if (jobs > 0) await batch.context.ui.note(`${what}; the same command collects the results${end}`);
   }
-}
-
-async function noteOpen(
-  jobs: number,
-  { context, isQuiet }: Pick<Batch, 'context'> & { isQuiet: boolean },
-): Promise<void> {
-  const what = `${countOf(jobs, 'job')} ${jobs === 1 ? 'goes' : 'go'} on at the service, and will be billed`;
-  const collect = 'the same command collects the results';
-  await context.ui.note(isQuiet ? `${what}; ${collect}` : `${what}; ${collect}, gateway-cli batch cancel ends them`);
 }
 
 /** Parts whose creation was not answered: their jobs are sent in this run where nothing was created. */

@@ -1,5 +1,4 @@
 import { isAnimated, type Progress } from '../../terminal/progress.ts';
-import type { Context } from '../../cli/context.ts';
 import { timeText } from '../../clock.ts';
 import { sizeOf } from '../../cli/input/prompt.ts';
 import { hintOf } from '../../advice.ts';
@@ -11,19 +10,37 @@ import { countOf, describeSpending } from '../report/summary.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
 import type { Batch } from './types.ts';
 
-/** Counts what has ended, and shows it while the batch runs. */
+const liveMs = 250;
+
+const lineMs = 10_000;
+
+/** Counts what has ended, and shows it while the batch runs: a live line on a terminal, else a line every ten seconds. */
 export function trackProgress(batch: Batch, gate: SharedGate) {
   const { context, plan, state, startedAt } = batch;
+  const { io, root, ui } = context;
   const tally = countOutcomes(batch);
-  const shown = showProgress(context, () => ({
-    toSend: plan.toSend,
-    ...tally.counts,
-    tokens: totalTokens(state.usage),
-    cost: describeSpending({ ...state.spending, unknown: 0 }),
-    elapsedMs: context.io.elapsed() - startedAt,
-    pausedMs: gate.waitMs,
-  }));
-  return { ...tally, stop: () => shown.stop() };
+  const live = isAnimated({ io, quiet: root.quiet === true || root.verbose === true });
+  const spinner = live ? ui.progress('sending') : undefined;
+  const show = (): void => {
+    const text = progressText({
+      toSend: plan.toSend,
+      ...tally.counts,
+      tokens: totalTokens(state.usage),
+      cost: describeSpending({ ...state.spending, unknown: 0 }),
+      elapsedMs: io.elapsed() - startedAt,
+      pausedMs: gate.waitMs,
+    });
+    if (spinner) spinner.update(text);
+    else void ui.note(text);
+  };
+  const timer = setInterval(show, live ? liveMs : lineMs).unref();
+  return {
+    ...tally,
+    stop() {
+      clearInterval(timer);
+      spinner?.stop();
+    },
+  };
 }
 
 /** Counts what has ended, for the summary. */
@@ -94,29 +111,6 @@ export function countChecked(progress: Progress) {
 
 /** Fewer bytes are hashed in no time. */
 const shownBytes = 10_000_000;
-
-const liveMs = 250;
-
-const lineMs = 10_000;
-
-/** A live line on a terminal, else a line every ten seconds. */
-function showProgress(context: Context, facts: () => ProgressFacts): { stop(): void } {
-  const { io, root, ui } = context;
-  const live = isAnimated({ io, quiet: root.quiet === true || root.verbose === true });
-  const spinner = live ? ui.progress('sending') : undefined;
-  const show = (): void => {
-    const text = progressText(facts());
-    if (spinner) spinner.update(text);
-    else void ui.note(text);
-  };
-  const timer = setInterval(show, live ? liveMs : lineMs).unref();
-  return {
-    stop() {
-      clearInterval(timer);
-      spinner?.stop();
-    },
-  };
-}
 
 /** What is known of a run under way. */
 interface ProgressFacts {

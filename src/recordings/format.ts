@@ -51,8 +51,7 @@ function membersOf(line: RecordingLine): JsonObject {
 
 /** Parses the first line; undefined if it is not one. */
 export function parseHead(text: string): RecordingHead | undefined {
-  // The member was called cassette at first.
-  const { cassette, recording = cassette, hash, scope, at, request } = parseObject(text);
+  const { recording, hash, scope, at, request } = parseObject(text);
   if (recording !== 1 || typeof hash !== 'string' || !isObject(request)) return undefined;
   const { method, path, body } = request;
   if (typeof method !== 'string' || typeof path !== 'string' || body === undefined) return undefined;

@@ -31,7 +31,7 @@ import { type BatchPlan, planBatch } from './run/plan.ts';
 import { requireRate } from './run/throttle.ts';
 import { saveMemory } from './run/save-memory.ts';
 import { createRequestBuilder } from './jobs/request.ts';
-import { countChecked } from './run/progress.ts';
+import { trackChecking } from './run/progress.ts';
 import { sendJobs } from './run/send.ts';
 import { openJobs, refuseTypo, requireJobs } from './jobs/source.ts';
 import type { Stop } from './run/runner.ts';
@@ -85,25 +85,17 @@ export async function runBatch(
   const outdir = await findOutdir(flags.output, context);
   if (outdir.exists) await requireOwn(outdir.path);
   const source = await openJobs(words, flags, context);
-  const builder = createRequestBuilder({
-    context,
-    flags,
-    file: source.name,
-    adviseBlank: source.adviseBlank,
-    folders: { input: source.folder, output: outdir.path },
-    onHashed: (bytes) => checked.addBytes(bytes),
-  });
+  const onHashed = (bytes: number): void => checking.addBytes(bytes);
+  const builder = createRequestBuilder({ context, flags, source, output: outdir.path, onHashed });
   const early = outdir.exists && !flags.dryRun ? await enterOutdir(outdir.path, context, hooks.lease) : undefined;
-  const checking = context.ui.progress('checking the jobs');
-  context.atEnd(async () => checking.stop());
-  const checked = countChecked(checking);
+  const checking = trackChecking(context);
   const state = await readJournal(outdir.path);
   // A folder without a run has no results.
   const { lostEnds = [], places } = state.run ? await findLostEnds(outdir.path, state) : {};
   await warnUnread({ unread: places ? places.unreadable + (places.torn ? 1 : 0) : 0, torn: state.torn }, context);
-  const onChecked = (): void => checked.addJob();
+  const { addJob: onChecked } = checking;
   const plan = await planBatch({ source, builder, state, shard, flags, context, onChecked });
-  checking.stop();
+  checking.progress.stop();
   const planned = { flags, context, source, builder, outdir: outdir.path, shard, state, lostEnds, plan, startedAt };
   if (flags.dryRun) return showPlan(planned);
   // A mistake in the jobs leaves no empty folder behind.

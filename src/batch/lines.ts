@@ -121,16 +121,15 @@ export async function* readFileLines(path: string, from = 0): AsyncGenerator<Lin
   }
 }
 
-/** What a file is for, in messages. */
-interface Purpose {
-  /** The flag that names it, or `jobs`. */
-  label: string;
-  /** What to do about a folder: `name a file of JSON Lines`. */
-  instead: string;
-}
-
-/** Opens a file that is read more than once: what comes through stdin (`-`) or a pipe goes to a file first. Throws GatewayError usage. */
-export async function openLines(path: string, { label, instead }: Purpose, context: Context): Promise<FileHandle> {
+/**
+ * Opens a file that is read more than once: what comes through stdin (`-`) or a pipe goes to a file first. `label` is the flag that
+ * names it, or `jobs`; `instead` says what to do about a folder. Throws GatewayError usage.
+ */
+export async function openLines(
+  path: string,
+  { label, instead }: { label: string; instead: string },
+  context: Context,
+): Promise<FileHandle> {
   if (path === '-') return openSpooled(context.stdin.claim(label), context);
   const handle = await open(resolve(context.io.cwd, path), 'r').catch((error: unknown) => {
     throw unreadable(label, path, error);

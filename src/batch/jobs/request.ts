@@ -2,6 +2,7 @@ import { type Digest, digestRequest } from './digest.ts';
 import { atLine } from './job-line.ts';
 import { requireBatchable } from '../lane/service.ts';
 import type { Job, JobCommand } from '../types.ts';
+import type { JobSource } from './source.ts';
 import type { Deadline } from '../../client/deadline.ts';
 import { formatFacts } from '../../formats/format.ts';
 import { codeOf, usageError } from '../../errors.ts';
@@ -53,14 +54,12 @@ interface JobSettings {
   places?: TextPlaces;
 }
 
-export interface BuilderOptions {
+interface BuilderOptions {
   context: Context;
   flags: ConnectionFlags;
-  /** As the user named the job file, for messages. */
-  file: string;
-  folders: JobFolders;
-  /** What to type for a blank without a value, where it is not a key of a job. */
-  adviseBlank?: ((name: string) => string) | undefined;
+  source: Pick<JobSource, 'name' | 'folder' | 'adviseBlank'>;
+  /** The folder that jobs write to. */
+  output: string;
   /** Told how many bytes of input files were hashed since it was called last. */
   onHashed?: (bytes: number) => void;
 }
@@ -76,10 +75,11 @@ const uses: Readonly<Record<JobCommand, Use>> = {
 const mostSchemas = 100;
 
 export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
-  const { context, flags, file, folders, onHashed, adviseBlank = adviseVars } = options;
+  const { context, flags, source, output, onHashed } = options;
+  const { name: file, folder: input, adviseBlank = adviseVars } = source;
   const settings = new Map<string, Promise<Settings>>();
   const compile = compileOnce();
-  const createContext = createJobContexts(context, folders);
+  const createContext = createJobContexts(context, { input, output });
   const quietUi = createContext('batch').input.ui;
   const openFetchUrl = openFetchUrls(flags, context);
 
@@ -191,14 +191,14 @@ interface JobContext {
   end(): Promise<void>;
 }
 
-/** The folders that jobs read from and write to. */
-interface JobFolders {
-  input: string;
-  output: string;
-}
-
-/** Makes contexts of jobs out of the batch's. What all have in common is made once: there are thousands. */
-function createJobContexts(batch: Context, folders: JobFolders): (command: string) => JobContext {
+/**
+ * Makes contexts of jobs out of the batch's, with the folders that jobs read from and write to. What all have in common is made
+ * once: there are thousands.
+ */
+function createJobContexts(
+  batch: Context,
+  folders: { input: string; output: string },
+): (command: string) => JobContext {
   const { signal, gracePeriod, root } = batch;
   const common = {
     signal,

@@ -1,4 +1,5 @@
-import { isAnimated, type Progress } from '../../terminal/progress.ts';
+import type { Context } from '../../cli/context.ts';
+import { isAnimated } from '../../terminal/progress.ts';
 import { timeText } from '../../clock.ts';
 import { sizeOf } from '../../cli/input/prompt.ts';
 import { hintOf } from '../../advice.ts';
@@ -90,14 +91,17 @@ function lostError(error: GatewayError, redact: (text: string) => string): JobEr
   };
 }
 
-/** Counts jobs that are checked, and what is hashed for them: a file may have gigabytes. */
-export function countChecked(progress: Progress) {
+/** Shows how many jobs are checked, and what is hashed for them: a file may have gigabytes. */
+export function trackChecking(context: Context) {
+  const progress = context.ui.progress('checking the jobs');
+  context.atEnd(async () => progress.stop());
   const counts = { jobs: 0, bytes: 0 };
   const show = (): void => {
     const hashed = counts.bytes < shownBytes ? '' : `, ${sizeOf(counts.bytes)} hashed`;
     progress.update(`${countOf(counts.jobs, 'job')}${hashed}`);
   };
   return {
+    progress,
     addJob() {
       counts.jobs++;
       show();

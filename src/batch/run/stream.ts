@@ -48,8 +48,8 @@ export async function openStream(
   const startedAt = context.io.elapsed();
   const outdir = flags.output === undefined ? undefined : await findOutdir(flags.output, context);
   if (outdir?.exists) await requireOwn(outdir.path);
-  const folders = { input: cwd, output: outdir?.path ?? cwd };
-  const builder = createRequestBuilder({ context, flags, file: 'stdin', folders });
+  const output = outdir?.path ?? cwd;
+  const builder = createRequestBuilder({ context, flags, source: { name: 'stdin', folder: cwd }, output });
   const base = { id: '', line: 0, command: 'text', name: undefined, values: {} } as const;
   const settings = await builder.settingsOf(base);
   if (settings.lane.value === 'batch')
@@ -62,7 +62,7 @@ export async function openStream(
     plan: emptyPlan(origin),
     startedAt,
     shard: undefined,
-    outdir: folders.output,
+    outdir: output,
   };
   const printed = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
   const noFolder = { lock: noLock, state: newBatchState(), lostEnds: [], results: undefined };

@@ -58,7 +58,7 @@ export interface Ledger {
   save(entry: LedgerEntry, saved: { amount: string; currency: string }): Promise<void>;
 }
 
-export interface LedgerOptions {
+interface LedgerOptions {
   path: string;
   limit: LedgerLimit;
   /** Wall clock in ms. */

@@ -9,14 +9,14 @@ import { playRecording } from './replay.ts';
 import { describeRequest, type RequestKey } from './request-key.ts';
 
 /** How a folder is used as a cache. */
-export interface CacheOptions extends RecorderOptions {
+interface CacheOptions extends RecorderOptions {
   /** Older recordings are not used, in ms. */
   maxAgeMs?: number | undefined;
   isComplete: IsComplete;
 }
 
 /** Reads a reply to its end; false if it is cut or damaged. `path` is that of the request, below the base URL. */
-export type IsComplete = (path: string, reply: HttpReply) => Promise<boolean>;
+type IsComplete = (path: string, reply: HttpReply) => Promise<boolean>;
 
 /**
  * Answers from the recordings of a folder, and sends and records other requests. Only complete replies with status 200 are

@@ -8,7 +8,7 @@ export interface Mask {
 }
 
 /** Masks secrets in chunks, even if they span several: it holds back what can be the start of one. */
-export interface ChunkMasker {
+interface ChunkMasker {
   /** Adds a chunk; returns the chunks that are complete, in order and with their lengths. */
   push(chunk: Uint8Array): Uint8Array[];
   /** The rest. */

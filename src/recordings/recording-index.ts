@@ -15,7 +15,7 @@ import {
 import { modelOf, type RequestKey, requestText, sha256 } from './request-key.ts';
 
 /** The recordings of a folder. */
-export interface RecordingIndex {
+interface RecordingIndex {
   /**
    * The recording for a request: equal requests get theirs in the recorded order, then always the last one. Throws GatewayError
    * usage if there is none, with the nearest recording and its differences.
@@ -63,7 +63,7 @@ function matching(files: readonly ReadFile[], { hash, scope }: RequestKey): stri
 }
 
 /** The recordings of a folder to which more are added. */
-export interface GrowingIndex {
+interface GrowingIndex {
   /** The recordings of a request, in the recorded order. */
   find(key: RequestKey): readonly string[];
   add(key: RequestKey, path: string): void;

@@ -189,8 +189,7 @@ export interface LineErrors {
   add: (error: unknown) => void;
   /** So many are known that a further one is only counted. */
   readonly isFull: boolean;
-  /** Stands for one that is only counted. */
-  readonly another: GatewayError;
+  countAnother(): void;
   /** Throws GatewayError usage where there was any. */
   throwIfAny(): void;
 }
@@ -204,7 +203,6 @@ const mostTold = 10;
  */
 export function collectLineErrors({ name: file, adviseBlank }: JobSource): LineErrors {
   const named = new Map<string, { error: GatewayError; times: number }>();
-  const another = usageError(`${file}: one more`);
   let [count, others] = [0, 0];
   return {
     add(error) {
@@ -214,13 +212,16 @@ export function collectLineErrors({ name: file, adviseBlank }: JobSource): LineE
       const mistake = adviseBlank ? error.message.slice(file.length).replace(/^:\d+/, '') : error.message;
       const same = named.get(mistake);
       if (same) same.times++;
-      else if (named.size < mostTold && error !== another) named.set(mistake, { error, times: 1 });
+      else if (named.size < mostTold) named.set(mistake, { error, times: 1 });
       else others++;
     },
     get isFull() {
       return count >= mostTold;
     },
-    another,
+    countAnother() {
+      count++;
+      others++;
+    },
     throwIfAny() {
       const [first] = named.values();
       if (first === undefined) return;

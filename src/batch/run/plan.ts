@@ -124,7 +124,8 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
 async function planJob(job: Job, planning: Planning): Promise<void> {
   const { lineErrors, builder, plan } = planning;
   const row = enter(job, planning);
-  if (row === undefined) throw lineErrors.isFull ? lineErrors.another : await duplicate(job, planning.source);
+  if (row === undefined && lineErrors.isFull) return lineErrors.countAnother();
+  if (row === undefined) throw await duplicate(job, planning.source);
   const settings = await builder.settingsOf(job);
   const origin = originOf(settings);
   plan.origin ||= planning.state.run?.origin ?? origin;

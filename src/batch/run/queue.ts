@@ -16,7 +16,7 @@ export interface JobQueue {
   close(): Promise<void>;
 }
 
-export interface JobQueueOptions {
+interface JobQueueOptions {
   /** The jobs to send, in the order of their file. */
   jobs: AsyncIterator<Job, void>;
   sender: JobSender;

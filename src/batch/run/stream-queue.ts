@@ -25,7 +25,7 @@ export interface StreamBatch extends Omit<Batch, 'source'> {
 }
 
 /** Jobs of a stream, each recorded as ready when a worker takes it. Lines that are not sent are answered at once. */
-export interface StreamQueue extends JobQueue {
+interface StreamQueue extends JobQueue {
   /** Prints a result. Rejects if stdout is closed or full. */
   print(attempt: JobAttempt, outcome: JobOutcome): Promise<void>;
   /** The job has no line: with `--ordered`, the next one can be printed. */

@@ -72,7 +72,7 @@ export async function limitToFiles(wanted: number, { ui }: Context): Promise<num
 }
 
 /** Descriptors that a process may have, and those that it has. */
-export interface OpenFiles {
+interface OpenFiles {
   most: number;
   now: number;
 }

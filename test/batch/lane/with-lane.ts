@@ -1,8 +1,7 @@
 import { test as base } from 'vitest';
 import type { Io } from '../../../src/terminal/io.ts';
 import { run, type Ran, type RunOptions } from '../../helpers/run.ts';
-import { canaryKey } from '../../helpers/with-server.ts';
-import { type BatchFolder, createFolder } from '../with-batch.ts';
+import { type BatchFolder, createFolder, environmentFor } from '../with-batch.ts';
 import { type ApiName, type BatchServer, startBatchServer } from './batch-server.ts';
 
 /** A server of one API, a folder, and runs of `batch` in the lane `batch` in it. */
@@ -22,13 +21,7 @@ export const test = base.extend<{ open: (api: ApiName) => Promise<Lane> }>({
       const server = await startBatchServer(api);
       servers.push(server);
       const folder = createFolder();
-      const env = {
-        GATEWAY_BASE_URL: server.url,
-        GATEWAY_API_KEY: canaryKey,
-        GATEWAY_MODEL: 'm',
-        GATEWAY_IMAGE_MODEL: 'm',
-        GATEWAY_FORMAT: api,
-      };
+      const env = { ...environmentFor(server), GATEWAY_FORMAT: api };
       const batch: Lane['batch'] = (argv = [], options = {}) =>
         run(['batch', 'jobs.jsonl', '-o', 'out', '--lane', 'batch', '--poll', '20ms', '--prices', prices, ...argv], {
           ...options,

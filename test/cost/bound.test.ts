@@ -10,13 +10,7 @@ import { flash, opus, scaled, sum } from './prices.ts';
 test('a request can cost its limit of tokens, its bytes as input, and its images; the cost of files is unknown', () => {
   const limited = { generationConfig: { maxOutputTokens: 100, candidateCount: 2 } };
   const bytes = JSON.stringify(limited).length;
-  const most = sum(
-    [
-      [bytes, '0.30'],
-      [200, '3.50'],
-    ],
-    [[2, '0.039']],
-  );
+  const most = sum(`${bytes} × 0.30 + 200 × 3.50 + 2 images × 0.039`);
   const bound = boundOf(limited, flash, content.limits(limited));
   expect([scaled(bound.amount), bound.isMost]).toEqual([most, true]);
   const contents = [createUpload(new Uint8Array(9))];

@@ -32,79 +32,56 @@ function completion(usage: JsonObject, price: Price) {
   return costIn(completions, { choices, usage }, { price });
 }
 
-test.each<[string, JsonObject, Price, number, bigint]>([
+test.each<[string, JsonObject, Price, number, string]>([
   [
     'input and output',
     { promptTokenCount: 7, candidatesTokenCount: 20, totalTokenCount: 27 },
     flash,
     0,
-    sum([
-      [7, '0.30'],
-      [20, '2.50'],
-    ]),
+    '7 × 0.30 + 20 × 2.50',
   ],
   [
     'a cached part of the prompt',
     { promptTokenCount: 1007, cachedContentTokenCount: 1000, candidatesTokenCount: 1 },
     flash,
     0,
-    sum([
-      [7, '0.30'],
-      [1000, '0.075'],
-      [1, '2.50'],
-    ]),
+    '7 × 0.30 + 1000 × 0.075 + 1 × 2.50',
   ],
   [
     'a cached part without a price of its own',
     { promptTokenCount: 10, cachedContentTokenCount: 4, candidatesTokenCount: 1 },
     { input: 0.1, output: 0.2 },
     0,
-    sum([
-      [10, '0.1'],
-      [1, '0.2'],
-    ]),
+    '10 × 0.1 + 1 × 0.2',
   ],
   [
     'thinking beside the output',
     { promptTokenCount: 7, candidatesTokenCount: 20, thoughtsTokenCount: 300 },
     flash,
     0,
-    sum([
-      [7, '0.30'],
-      [20, '2.50'],
-      [300, '3.50'],
-    ]),
+    '7 × 0.30 + 20 × 2.50 + 300 × 3.50',
   ],
   [
     'thinking without a price of its own',
     { promptTokenCount: 1, candidatesTokenCount: 2, thoughtsTokenCount: 3 },
     { input: '1', output: '2' },
     0,
-    sum([
-      [1, '1'],
-      [5, '2'],
-    ]),
+    '1 × 1 + 5 × 2',
   ],
   [
     'what tools put into the prompt',
     { promptTokenCount: 7, toolUsePromptTokenCount: 90, candidatesTokenCount: 2 },
     flash,
     0,
-    sum([
-      [97, '0.30'],
-      [2, '2.50'],
-    ]),
+    '97 × 0.30 + 2 × 2.50',
   ],
-  ['a prompt that was blocked', { promptTokenCount: 7, totalTokenCount: 7 }, flash, 0, sum([[7, '0.30']])],
+  ['a prompt that was blocked', { promptTokenCount: 7, totalTokenCount: 7 }, flash, 0, '7 × 0.30'],
   [
     'an answer that only thought',
     { promptTokenCount: 7, thoughtsTokenCount: 9, totalTokenCount: 16 },
     flash,
     0,
-    sum([
-      [7, '0.30'],
-      [9, '3.50'],
-    ]),
+    '7 × 0.30 + 9 × 3.50',
   ],
   [
     'images, whose tokens their price pays for',
@@ -118,125 +95,85 @@ test.each<[string, JsonObject, Price, number, bigint]>([
     },
     flash,
     2,
-    sum(
-      [
-        [7, '0.30'],
-        [10, '2.50'],
-      ],
-      [[2, '0.039']],
-    ),
+    '7 × 0.30 + 10 × 2.50 + 2 images × 0.039',
   ],
   [
     'images whose tokens nobody tells apart',
     { promptTokenCount: 7, candidatesTokenCount: 1290 },
     flash,
     1,
-    sum(
-      [
-        [7, '0.30'],
-        [1290, '2.50'],
-      ],
-      [[1, '0.039']],
-    ),
+    '7 × 0.30 + 1290 × 2.50 + 1 image × 0.039',
   ],
   [
     'images of a model that only draws',
     { promptTokenCount: 7, candidatesTokenCount: 1290 },
     { input: '0.30', image: '0.039' },
     1,
-    sum([[7, '0.30']], [[1, '0.039']]),
+    '7 × 0.30 + 1 image × 0.039',
   ],
   [
     'images where nothing else has a price',
     { promptTokenCount: 7, candidatesTokenCount: 1290 },
     { image: '0.039' },
     2,
-    sum([], [[2, '0.039']]),
+    '2 images × 0.039',
   ],
   [
     'images without a price of their own',
     { promptTokenCount: 7, candidatesTokenCount: 1290 },
     { input: '0.30', output: '30' },
     1,
-    sum([
-      [7, '0.30'],
-      [1290, '30'],
-    ]),
+    '7 × 0.30 + 1290 × 30',
   ],
   [
     'amounts that binary fractions do not have',
     { promptTokenCount: 3, candidatesTokenCount: 1 },
     { input: 0.1, output: 0.000001 },
     0,
-    sum([
-      [3, '0.1'],
-      [1, '0.000001'],
-    ]),
+    '3 × 0.1 + 1 × 0.000001',
   ],
   [
     'amounts of many digits',
     { promptTokenCount: 999_999_999, candidatesTokenCount: 999_999_999 },
     { input: '0.333333', output: '999999.999999' },
     0,
-    sum([
-      [999_999_999, '0.333333'],
-      [999_999_999, '999999.999999'],
-    ]),
+    '999999999 × 0.333333 + 999999999 × 999999.999999',
   ],
 ])('the content format: %s', (_, usage, price, images, expected) => {
   const cost = content(usage, price, images);
   expect(cost?.amount).toMatch(/^\d+(\.\d*[1-9])?$/);
-  expect(scaled(cost?.amount ?? '')).toBe(expected);
+  expect(scaled(cost?.amount ?? '')).toBe(sum(expected));
   expect(cost?.currency).toBe('USD');
 });
 
-test.each<[string, JsonObject, Price, bigint]>([
-  ['input and output', { input_tokens: 12, output_tokens: 30 }, opus, scaled('0.00243')],
+test.each<[string, JsonObject, Price, string]>([
+  ['input and output', { input_tokens: 12, output_tokens: 30 }, opus, '12 × 15 + 30 × 75'],
   [
     'the cache beside the input',
     { input_tokens: 12, cache_read_input_tokens: 2000, cache_creation_input_tokens: 500, output_tokens: 30 },
     opus,
-    sum([
-      [12, '15'],
-      [2000, '1.5'],
-      [500, '18.75'],
-      [30, '75'],
-    ]),
+    '12 × 15 + 2000 × 1.5 + 500 × 18.75 + 30 × 75',
   ],
   [
     'the cache without prices of its own',
     { input_tokens: 12, cache_read_input_tokens: 2000, cache_creation_input_tokens: 500, output_tokens: 30 },
     { input: '3', output: '15', currency: 'EUR' },
-    sum([
-      [2512, '3'],
-      [30, '15'],
-    ]),
+    '2512 × 3 + 30 × 15',
   ],
   [
     'thinking within the output',
     { input_tokens: 12, output_tokens: 30, output_tokens_details: { thinking_tokens: 20 } },
     { ...opus, thinking: '80' },
-    sum([
-      [12, '15'],
-      [10, '75'],
-      [20, '80'],
-    ]),
+    '12 × 15 + 10 × 75 + 20 × 80',
   ],
 ])('the messages format: %s', (_, usage, price, expected) => {
   const cost = messages(usage, price);
-  expect(scaled(cost?.amount ?? '')).toBe(expected);
+  expect(scaled(cost?.amount ?? '')).toBe(sum(expected));
   expect(cost?.currency).toBe('EUR');
 });
 
-test.each<[string, JsonObject, bigint]>([
-  [
-    'input and output',
-    { prompt_tokens: 12, completion_tokens: 30, total_tokens: 42 },
-    sum([
-      [12, '15'],
-      [30, '75'],
-    ]),
-  ],
+test.each<[string, JsonObject, string]>([
+  ['input and output', { prompt_tokens: 12, completion_tokens: 30, total_tokens: 42 }, '12 × 15 + 30 × 75'],
   [
     'the cache within the input, and thinking within the output',
     {
@@ -246,12 +183,7 @@ test.each<[string, JsonObject, bigint]>([
       completion_tokens_details: { reasoning_tokens: 20 },
       total_tokens: 2042,
     },
-    sum([
-      [12, '15'],
-      [2000, '1.5'],
-      [10, '75'],
-      [20, '80'],
-    ]),
+    '12 × 15 + 2000 × 1.5 + 10 × 75 + 20 × 80',
   ],
   [
     'thinking beside the output, as the total shows',
@@ -261,14 +193,10 @@ test.each<[string, JsonObject, bigint]>([
       completion_tokens_details: { reasoning_tokens: 20 },
       total_tokens: 42,
     },
-    sum([
-      [12, '15'],
-      [10, '75'],
-      [20, '80'],
-    ]),
+    '12 × 15 + 10 × 75 + 20 × 80',
   ],
 ])('the completions format: %s', (_, usage, expected) => {
-  expect(scaled(completion(usage, { ...opus, thinking: '80' })?.amount ?? '')).toBe(expected);
+  expect(scaled(completion(usage, { ...opus, thinking: '80' })?.amount ?? '')).toBe(sum(expected));
 });
 
 test.each<[string, JsonObject, Price]>([

@@ -14,10 +14,14 @@ export function scaled(amount: string): bigint {
   return BigInt(whole + part.padEnd(scale, '0'));
 }
 
-/** Tokens and their prices for a million, then images and their price. */
-export function sum(tokens: [number, string][], images: [number, string][] = []): bigint {
-  const perToken = tokens.reduce((all, [count, price]) => all + (BigInt(count) * scaled(price)) / 1_000_000n, 0n);
-  return images.reduce((all, [count, price]) => all + BigInt(count) * scaled(price), perToken);
+/** `7 × 0.30 + 2 images × 0.039`: tokens and their price for a million, images and their price. */
+export function sum(terms: string): bigint {
+  const amounts = terms.split(' + ').map((term) => {
+    const [count = '', price = ''] = term.split(/ (?:images? )?× /);
+    const amount = BigInt(count) * scaled(price);
+    return term.includes('image') ? amount : amount / 1_000_000n;
+  });
+  return amounts.reduce((all, amount) => all + amount, 0n);
 }
 
 /** Prices of a model for pictures too. */

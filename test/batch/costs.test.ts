@@ -95,7 +95,7 @@ test('the cost of a result whose end the journal lacks is known from the result'
   folder.jobs(...manyJobs(3));
   await batch(prices);
   const journal = folder.lines('journal.jsonl').filter(({ type, id }) => type !== 'done' || id !== 'p2');
-  folder.write('out/journal.jsonl', journal.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  folder.writeLines('out/journal.jsonl', journal);
   for (const argv of [prices, prices]) {
     expect((await batch(argv)).code).toBe(0);
     expect([sumOfRows(folder), sumOfSummary(folder)]).toEqual([costOf(30, 30), costOf(30, 30)]);
@@ -155,7 +155,7 @@ describe('--max-cost', () => {
     expect((await batch([...flags, '--max-cost', '2'])).code).toBe(13);
     const [run, ...rest] = folder.lines('journal.jsonl');
     const journal = [run, ...rest.filter(({ type, id }) => type !== 'done' && id !== 'p3')];
-    folder.write('out/journal.jsonl', journal.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    folder.writeLines('out/journal.jsonl', journal);
     folder.write('out/results.jsonl', '');
     expect((await batch([...flags, '--max-cost', '2', '--retry-unknown'])).code).toBe(13);
     expect(server.bodies).toHaveLength(2);

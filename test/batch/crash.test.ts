@@ -91,7 +91,7 @@ describe('a journal from a crash', () => {
     expect((await batch(['--retry-failed'])).code).toBe(0);
     // As if the second run had been killed while its request was out.
     const runs = folder.lines('journal.jsonl').filter(({ type }) => type !== 'done');
-    folder.write('out/journal.jsonl', runs.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    folder.writeLines('out/journal.jsonl', runs);
     const first = runs.find(({ type }) => type === 'failed') as Record<string, unknown>;
     const before = `${JSON.stringify({ id: 'p1', request: first['request'], ok: false, error: first['error'] })}\n`;
     folder.write(
@@ -107,7 +107,7 @@ describe('a journal from a crash', () => {
     folder.jobs(...manyJobs(1));
     await batch();
     const journal = folder.lines('journal.jsonl').filter(({ type }) => type !== 'unknown');
-    folder.write('out/journal.jsonl', journal.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    folder.writeLines('out/journal.jsonl', journal);
     const told = /p1: no-reply: (?!its run ended)/;
     expect((await batch(['status', 'out'])).stdout).toMatch(told);
     expect((await batch(['--retry-failed'])).stderr).toContain('0 done, 1 unknown (may have been billed)');

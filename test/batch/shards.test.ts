@@ -64,7 +64,7 @@ describe('shards', () => {
       const { request } = records.at(-1) as { request: string };
       const results = readFileSync(join(folder.cwd, 'out-1/results.jsonl')).length;
       const lines = [run, ...records, { ...run, boot, results }, { type: 'ready', id: 'p1', request, at: 1 }];
-      folder.write('out-1/journal.jsonl', lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+      folder.writeLines('out-1/journal.jsonl', lines);
       expect((await batch(['merge', 'out-1', '-o', 'all'])).stderr).toContain(`1 ${state}`);
       expect((await batch(['status', 'all'])).stdout).toContain(`1 ${state}`);
       expect((await batch(['jobs.jsonl', '-o', 'all'])).stderr).toContain(`1 ${state}`);
@@ -80,7 +80,7 @@ describe('shards', () => {
     folder.jobs(...manyJobs(1));
     await batch(shard(1, 1));
     const lines = folder.lines('journal.jsonl', 'out-1').filter(({ type }) => type !== 'done');
-    folder.write('out-1/journal.jsonl', lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    folder.writeLines('out-1/journal.jsonl', lines);
     await batch(['merge', 'out-1', '-o', 'all']);
     expect((await batch(['status', 'all'])).stdout).toContain('1 job: 1 done');
     expect((await batch(['jobs.jsonl', '-o', 'all'])).code).toBe(0);
@@ -96,7 +96,7 @@ describe('shards', () => {
     await batch(shard(1, 1));
     const records = folder.lines('journal.jsonl', 'out-1').filter(({ type }) => type !== 'done');
     const lines = records.map((record) => ({ ...record, at: record['type'] === 'run' ? hour : 2 * hour }));
-    folder.write('out-1/journal.jsonl', lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    folder.writeLines('out-1/journal.jsonl', lines);
     // The first finds an answer that the journal was not told of, the second nothing at all.
     for (const _ of [1, 2]) expect((await batch(shard(1, 1))).code).toBe(0);
     await batch(['merge', 'out-1', '-o', 'all']);

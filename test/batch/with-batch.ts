@@ -12,6 +12,8 @@ export interface BatchFolder {
   /** Writes jobs.jsonl. */
   jobs(...jobs: readonly (object | string)[]): void;
   write(name: string, content: string | Uint8Array): void;
+  /** Writes lines of JSON; a text is a line as it is. */
+  writeLines(name: string, lines: readonly unknown[]): void;
   /** The lines of a file of the batch's folder. */
   lines(name: string, outdir?: string): Record<string, unknown>[];
   ls(path?: string): string[];
@@ -54,11 +56,13 @@ export function environmentFor({ url }: Pick<CountingServer, 'url'>): Record<str
 export function createFolder(): BatchFolder {
   const cwd = scratchFolder();
   const write = (name: string, content: string | Uint8Array) => writeFileSync(join(cwd, name), content);
+  const writeLines = (name: string, lines: readonly unknown[]) =>
+    write(name, lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''));
   return {
     cwd,
     write,
-    jobs: (...jobs) =>
-      write('jobs.jsonl', jobs.map((job) => `${typeof job === 'string' ? job : JSON.stringify(job)}\n`).join('')),
+    writeLines,
+    jobs: (...jobs) => writeLines('jobs.jsonl', jobs),
     lines: (name, outdir = 'out') =>
       readFileSync(join(cwd, outdir, name), 'utf8')
         .trimEnd()

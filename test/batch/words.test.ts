@@ -28,7 +28,7 @@ describe('what a batch says', () => {
     folder.jobs(...manyJobs(1));
     await batch();
     const journal = [...folder.lines('journal.jsonl'), ...Array.from({ length: 1200 }, (_, n) => failed(n))];
-    folder.write('out/journal.jsonl', journal.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    folder.writeLines('out/journal.jsonl', journal);
     expect((await batch(['status', 'out'])).stdout).toContain('\nand 1180 more; see results.jsonl\n');
   });
 

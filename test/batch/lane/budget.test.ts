@@ -144,7 +144,7 @@ test.for<[string, (lane: Lane, flag: string[]) => Promise<void>]>([
         0,
         journal.findIndex(({ step }) => step === 'creating'),
       );
-      folder.write('out/journal.jsonl', kept.map((record) => `${JSON.stringify(record)}\n`).join(''));
+      folder.writeLines('out/journal.jsonl', kept);
       server.batches.length = 0;
       expect((await batch()).code).toBe(0);
     },
@@ -158,7 +158,7 @@ test.for<[string, (lane: Lane, flag: string[]) => Promise<void>]>([
         0,
         journal.findIndex(({ step }) => step === 'created'),
       );
-      folder.write('out/journal.jsonl', kept.map((record) => `${JSON.stringify(record)}\n`).join(''));
+      folder.writeLines('out/journal.jsonl', kept);
       server.batches.length = 0;
       expect((await batch([], { clock: hurriedClock() })).code).toBe(0);
     },
@@ -180,7 +180,7 @@ test('a run that was killed while it collected has its results counted once', as
   // The journal has the end of one job, results.jsonl those of two.
   const journal = folder.lines('journal.jsonl');
   const kept = journal.slice(0, journal.findIndex(({ type }) => type === 'done') + 1);
-  folder.write('out/journal.jsonl', kept.map((record) => `${JSON.stringify(record)}\n`).join(''));
+  folder.writeLines('out/journal.jsonl', kept);
   const results = readFileSync(join(folder.cwd, 'out/results.jsonl'), 'utf8').split('\n').slice(0, 2);
   folder.write('out/results.jsonl', `${results.join('\n')}\n`);
   const reserved = readFileSync(path, 'utf8').split('\n').slice(0, 3);

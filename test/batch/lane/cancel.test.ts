@@ -26,7 +26,7 @@ test('jobs whose results are written are not at the service, whatever the journa
   const kept = folder
     .lines('journal.jsonl')
     .filter(({ type, id, step }) => step !== 'ended' && (type !== 'done' || id === 'p1'));
-  folder.write('out/journal.jsonl', kept.map((record) => `${JSON.stringify(record)}\n`).join(''));
+  folder.writeLines('out/journal.jsonl', kept);
   const status = await run(['batch', 'status', 'out'], { cwd: folder.cwd, env });
   expect(status.stdout).toContain('3 jobs: 3 done\n');
   const cancel = await run(['batch', 'cancel', 'out'], { cwd: folder.cwd, env });

@@ -18,7 +18,7 @@ async function loseJobs({ batch, folder, server }: Lane): Promise<void> {
 /** Rewrites the journal. */
 function keep({ folder }: Lane, isKept: (record: Record<string, unknown>, at: number) => boolean): void {
   const kept = folder.lines('journal.jsonl').filter(isKept);
-  folder.write('out/journal.jsonl', kept.map((record) => `${JSON.stringify(record)}\n`).join(''));
+  folder.writeLines('out/journal.jsonl', kept);
 }
 
 test.for<[string, (lane: Lane) => Promise<void>]>([

@@ -44,7 +44,7 @@ test('a journal that lacks the record of a batch is exit 14, and nothing is sent
   folder.jobs(...manyJobs(2));
   expect((await batch(['--no-wait'])).code).toBe(0);
   const kept = folder.lines('journal.jsonl').filter(({ step }) => step !== 'planned');
-  folder.write('out/journal.jsonl', kept.map((record) => `${JSON.stringify(record)}\n`).join(''));
+  folder.writeLines('out/journal.jsonl', kept);
   const ran = await batch();
   expect([ran.code, ran.stderr]).toEqual([14, expect.stringContaining('no record that this version knows')]);
   expect(server.batches).toHaveLength(1);
@@ -75,13 +75,7 @@ test('an edited job whose batch was not created after all is sent by the run tha
   await batch(['--accept-changes']);
   const journal = folder.lines('journal.jsonl');
   const creating = journal.findLastIndex(({ step }) => step === 'creating');
-  folder.write(
-    'out/journal.jsonl',
-    journal
-      .slice(0, creating + 1)
-      .map((line) => `${JSON.stringify(line)}\n`)
-      .join(''),
-  );
+  folder.writeLines('out/journal.jsonl', journal.slice(0, creating + 1));
   folder.write('out/results.jsonl', '');
   server.batches.length = 0;
   const ran = await batch([], { clock: hurriedClock() });

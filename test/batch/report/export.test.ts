@@ -128,7 +128,7 @@ test('shows a job that was sent and has no result, and counts jobs that were nev
   const more = records.map((record) => JSON.stringify(record.type === 'run' ? { ...record, jobs: 4 } : record));
   folder.write('out/journal.jsonl', `${more.join('\n')}\n`);
   const kept = folder.lines('results.jsonl').filter(({ id }) => id !== 'p2');
-  folder.write('out/results.jsonl', kept.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  folder.writeLines('out/results.jsonl', kept);
   const ran = await batch(['export', 'out', '--format', 'jsonl']);
   expect(ran.stderr).toContain('2 unsent jobs left out of the report; --jobs <file> or --data <file> adds them');
   const rows = ran.stdout.trimEnd().split('\n');

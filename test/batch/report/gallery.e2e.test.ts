@@ -105,14 +105,10 @@ describe('batch gallery', () => {
     folder.jobs(...manyJobs(2));
     await batch();
     const done = folder.lines('journal.jsonl').filter(({ type, id }) => type !== 'done' || id !== 'p2');
-    folder.write('out/journal.jsonl', done.map((record) => `${JSON.stringify(record)}\n`).join(''));
-    folder.write(
+    folder.writeLines('out/journal.jsonl', done);
+    folder.writeLines(
       'out/results.jsonl',
-      folder
-        .lines('results.jsonl')
-        .filter(({ id }) => id !== 'p2')
-        .map((line) => `${JSON.stringify(line)}\n`)
-        .join(''),
+      folder.lines('results.jsonl').filter(({ id }) => id !== 'p2'),
     );
     await batch(['gallery', 'out']);
     const page = readFileSync(join(folder.cwd, 'out/index.html'), 'utf8');

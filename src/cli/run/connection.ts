@@ -24,8 +24,7 @@ import type { Context } from '../context.ts';
 import { isCache, replayedFolder } from '../flags/shared.ts';
 import { readFileOrPipe, readTextFlag } from '../input/input-files.ts';
 import type { ConnectionFlags } from './settings.ts';
-import { countUnpaid, openBudgets } from './pay.ts';
-import { openExchanges, openTransports, originOf } from './transports.ts';
+import { countUnpaid, openBudgets, openExchanges, openTransports, originOf } from './transports.ts';
 import { announcedEnd, logReply, logRequest, logRetry } from '../output/log.ts';
 
 /** An open way to the gateway, for the length of a command. */

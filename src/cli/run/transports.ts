@@ -1,4 +1,5 @@
-import { type Exchanges, openConnections } from '../../client/send.ts';
+import type { Payment } from '../../client/payment.ts';
+import { type Exchanges, openConnections, type PayingSender } from '../../client/send.ts';
 import { type ErrorClass, GatewayError, usageError } from '../../errors.ts';
 import type { Settings, SettingsSurvey } from '../../settings/types.ts';
 import type { FetchedInput, InputFetcher, Transport, TransportOptions } from '../../transport/types.ts';
@@ -46,6 +47,31 @@ export async function openExchanges(
   if (record === undefined) return { at: () => transport.exchange, close: () => transport.close() };
   const { openRecording } = await import('./recordings.ts');
   return openRecording(transport, { ...flags, record }, asked);
+}
+
+/** How the requests of each gateway are paid for. Nothing is loaded where no budget is set. */
+export async function openBudgets(
+  gateways: readonly { settings: SettingsSurvey }[],
+  { tag }: ConnectionFlags,
+  context: Context,
+): Promise<PayingSender['pay'][]> {
+  if (gateways.every(({ settings }) => settings.budget === undefined)) return [];
+  const { openBudget, payFrom } = await import('./budget.ts');
+  const budgets = [];
+  for (const { settings } of gateways) budgets.push(await openBudget(settings, tag, context));
+  return budgets.map((budget) => budget && ((operation) => payFrom(budget, operation)));
+}
+
+/** An attempt that is not paid for is not sent. */
+export function countUnpaid<P extends Pick<Payment, 'reserve'>>(payment: P, { report }: Context): P {
+  return {
+    ...payment,
+    reserve: (signal) =>
+      payment.reserve(signal).catch((error: unknown) => {
+        report.attempts--;
+        throw error;
+      }),
+  };
 }
 
 /** Scheme and host of the gateway. */

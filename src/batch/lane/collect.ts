@@ -154,9 +154,9 @@ function missing({ status, failure }: BatchInfo, hasResult: boolean): GatewayErr
       sent: 'yes',
       retryable: false,
     });
+  if (/cancel|expired/.test(status)) return unfinished(/cancel/.test(status) ? 'cancelled' : 'expired');
   if (failure !== undefined)
     return new GatewayError('rejected', `the service refused the batch: ${failure}`, { sent: 'yes', billed: 'no' });
-  if (/cancel|expired/.test(status)) return unfinished(/cancel/.test(status) ? 'cancelled' : 'expired');
   return new GatewayError('no-reply', `its batch ended (${status}) without a result for it`, { sent: 'yes' });
 }
 

@@ -97,7 +97,7 @@ function atService(state: BatchState): object {
 
 function describePart(part: Part, { index }: BatchState, now: number): string {
   const { batch = 'a batch whose creation is not answered', at, lastsMs, plan } = part;
-  const since = `${timeText(Math.max(0, now - at))} since`;
+  const submitted = `submitted ${timeText(Math.max(0, now - at))} ago`;
   const left = lastsMs === undefined ? '' : `, expires in ${timeText(Math.max(0, at + lastsMs - now))}`;
-  return `${batch}: ${countOf(waitingRows(part, index).length, 'job')} of ${plan.model}, ${since}${left}`;
+  return `${batch}: ${countOf(waitingRows(part, index).length, 'job')} of ${plan.model}, ${submitted}${left}`;
 }

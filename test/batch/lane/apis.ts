@@ -40,6 +40,8 @@ function content({ files, create, list, poll, cancel, results }: Core): Route {
       batchStats: stats,
     };
     if (state === 'running') return { name, metadata };
+    if (state === 'cancelled')
+      return { name, metadata, done: true, error: { code: 1, message: 'the operation was cancelled' } };
     const items = results(batch).map(contentItem) as { key: string }[];
     const inlined = items.map(({ key, ...rest }) => ({ ...rest, metadata: { key } }));
     const file = `files/out${name.slice('batches/'.length)}`;

@@ -182,6 +182,8 @@ describe.for(apiNames)('%s', (api) => {
     expect((await batch()).code).toBe(13);
     expect(folder.lines('summary.json')).toMatchObject([{ failed: 3, unknown: 0 }]);
     expect(folder.lines('summary.json')[0]).not.toHaveProperty('submitted');
+    const errors = folder.lines('results.jsonl').map(({ error }) => error as { message: string });
+    for (const { message } of errors) expect(message).toContain('cancelled at the service');
     expect(kindsOf(server.requests)).toContain('cancel');
   });
 });

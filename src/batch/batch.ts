@@ -23,7 +23,7 @@ import {
   describeFailures,
   nextStep,
 } from './report/summary.ts';
-import { isSpent, totalTokens } from './folder/state.ts';
+import { hasOpenJobs, isSpent, totalTokens } from './folder/state.ts';
 import { failureOfThrown, GatewayError, outcomes } from '../errors.ts';
 import type { LeaseTimes } from '../files/lease.ts';
 import { enterOutdir, findOutdir, requireOwn, writeSummary } from './folder/folder.ts';
@@ -91,7 +91,12 @@ export async function runBatch(
   const checking = trackChecking(context);
   const state = await readJournal(outdir.path);
   // A folder without a run has no results.
-  const { lostEnds = [], places } = state.run ? await findLostEnds(outdir.path, state) : {};
+  let ends = state.run && (await findLostEnds(outdir.path, state));
+  if (ends && early && hasOpenJobs(state)) {
+    const { adoptReplies } = await import('./run/adopt.ts');
+    ends = await adoptReplies(outdir.path, state, { ends, ui: context.ui });
+  }
+  const { lostEnds = [], places } = ends ?? {};
   await warnUnread({ unread: places ? places.unreadable + (places.torn ? 1 : 0) : 0, torn: state.torn }, context);
   const { addJob: onChecked } = checking;
   const plan = await planBatch({ source, builder, state, shard, flags, context, onChecked });

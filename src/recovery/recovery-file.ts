@@ -29,6 +29,17 @@ export interface SavedReply {
   images: SavedImage[];
   /** The unchanged body, for `--raw`. */
   body?: Pick<StoredBlob, 'content'> | undefined;
+  batch?: SavedBatch | undefined;
+}
+
+/** The batch of a job. */
+export interface SavedBatch {
+  /** Its folder, absolute. */
+  folder: string;
+  /** Hash of the job's canonical request. */
+  request: string;
+  /** The document is the job's whole result, of which only the line could not be written: the next run of the batch adds it. */
+  isResult: boolean;
 }
 
 const schema = 'gateway-cli/recovery@1';
@@ -131,7 +142,7 @@ const maxBytes = 300 * 1024 * 1024;
 export async function readRecovery(chunks: AsyncIterable<Uint8Array>, store: BlobStore): Promise<SavedReply> {
   const value = parse(await readText(chunks, store));
   if (!isObject(value) || value['schema'] !== schema) throw cannotRecover('it is not a recovery file');
-  const { savedAt, command, printsText, document: pieces, images: saved, body } = value;
+  const { savedAt, command, printsText, document: pieces, images: saved, body, job, batch } = value;
   const document: unknown = parse(Array.isArray(pieces) ? pieces.map(stringOf).join('') : '');
   const images: SavedImage[] = [];
   for (const image of Array.isArray(saved) ? saved : []) {
@@ -144,6 +155,8 @@ export async function readRecovery(chunks: AsyncIterable<Uint8Array>, store: Blo
     document,
     images,
     body: typeof body === 'string' ? await store.resolve(body) : undefined,
+    job: typeof job === 'string' ? job : undefined,
+    batch: isObject(batch) ? batchOf(batch) : undefined,
   };
 }
 
@@ -156,6 +169,10 @@ export async function readHead(path: string): Promise<RecoveryHead | undefined> 
   if (facts === undefined) return undefined;
   const { command, job } = JSON.parse(`${facts}}`) as Partial<RecoveryHead>;
   return { command: stringOf(command), job };
+}
+
+function batchOf({ folder, request, isResult }: JsonObject): SavedBatch {
+  return { folder: stringOf(folder), request: stringOf(request), isResult: isResult === true };
 }
 
 async function readText(chunks: AsyncIterable<Uint8Array>, store: BlobStore): Promise<string> {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { JobIndex, BatchState } from './state.ts';
+import { type JobIndex, type BatchState, hasOpenJobs } from './state.ts';
 import { findLostEnds, sorted } from './results.ts';
 import { readJournal } from './journal.ts';
 import type { JobRecord } from '../types.ts';
@@ -30,12 +30,6 @@ export async function readBatchFolder(
   } finally {
     progress.stop();
   }
-}
-
-function hasOpenJobs({ index }: BatchState): boolean {
-  for (let row = 0; row < index.size; row++)
-    if (index.stateOf(row) === 'sent' || index.has(row, 'atService')) return true;
-  return false;
 }
 
 /** The jobs of a folder in the order of their file. */

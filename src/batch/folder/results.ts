@@ -7,7 +7,7 @@ import { cannotWrite, copyAside } from '../../files/synced-file.ts';
 import { copyRange, type Range, writeAnew } from '../../files/temp-file.ts';
 import type { Usage } from '../../formats/events.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
-import { addUsage, type JobIndex, type BatchState, countCost, keepFailure, mayHaveCost } from './state.ts';
+import { addUsage, type JobIndex, type BatchState, countCost, isOpen, keepFailure, mayHaveCost } from './state.ts';
 import { budgetedMark, countPaid } from '../lane/parts.ts';
 import { batchFiles, type JobError, type JobRecord } from '../types.ts';
 import { openIfThere, readFileLines } from '../lines.ts';
@@ -117,20 +117,23 @@ export async function openResults(folder: string, index: JobIndex, places: Resul
   };
 }
 
+/** Ends that the journal lacks, and where the results are. */
+export interface LostEnds {
+  lostEnds: JobRecord[];
+  places: ResultPlaces;
+}
+
 /**
  * Looks through the results for ends that the journal lacks: a run was killed between the two files, and such jobs are not unknown.
- * The state has them then; they are returned to be written into the journal.
+ * The state has them then; they are returned to be written into the journal. `before`: what was found before lines were added.
  */
-export async function findLostEnds(
-  folder: string,
-  state: BatchState,
-): Promise<{ lostEnds: JobRecord[]; places: ResultPlaces }> {
-  const lostEnds: JobRecord[] = [];
+export async function findLostEnds(folder: string, state: BatchState, before?: LostEnds): Promise<LostEnds> {
+  const lostEnds = before?.lostEnds ?? [];
   const places = await locateResults(folder, state.index, {
+    places: before?.places,
     see(row, result, offset) {
       // What is before that is the answer to what earlier runs sent.
-      const isOpen = state.index.stateOf(row) === 'sent' || state.index.has(row, 'atService');
-      if (offset < (state.run?.results ?? 0) || !isOpen) return;
+      if (offset < (state.run?.results ?? 0) || !isOpen(row, state)) return;
       const end = { ...endOf(result, state.lastAt), ...ofPart(row, state) };
       lostEnds.push(end);
       applyLostEnd(row, end, state);

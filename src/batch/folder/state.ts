@@ -140,6 +140,16 @@ export interface BatchState {
   durationMs: number;
 }
 
+/** Whether a job was sent, or is at the service, and has no end. */
+export function isOpen(row: number, { index }: Pick<BatchState, 'index'>): boolean {
+  return index.stateOf(row) === 'sent' || index.has(row, 'atService');
+}
+
+export function hasOpenJobs(state: Pick<BatchState, 'index'>): boolean {
+  for (let row = 0; row < state.index.size; row++) if (isOpen(row, state)) return true;
+  return false;
+}
+
 /** So many failures are kept; results.jsonl has them all. */
 export const mostFailures = 1000;
 

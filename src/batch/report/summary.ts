@@ -158,7 +158,7 @@ export function incompleteStep({ incomplete }: Counts): string | undefined {
 /** Before the user pays again for an unknown job: its reply may be in a recovery file. */
 export async function keptHint({ unknown }: Counts, beganAt: number | undefined): Promise<string | undefined> {
   if (unknown === 0 || beganAt === undefined) return undefined;
-  const { isReplySavedSince } = await import('../../cli/run/recovery.ts');
-  if (!(await isReplySavedSince(beganAt))) return undefined;
+  const { repliesSavedSince } = await import('../../cli/run/recovery.ts');
+  if ((await repliesSavedSince(beganAt)).length === 0) return undefined;
   return 'replies that could not be written were kept since this batch began: gateway-cli recover lists them';
 }

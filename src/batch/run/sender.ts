@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { isObject } from '../../json.ts';
 import { endSignals } from '../folder/results.ts';
 import type { Lock } from '../folder/lock.ts';
@@ -14,18 +14,16 @@ import { outcomeOf, perform } from '../../client/send.ts';
 import { boundOf, createMeter } from '../../cost/cost.ts';
 import { priceOf, unusualTier } from '../../cost/price.ts';
 import type { Bound, Reservation } from '../../cost/types.ts';
-import { type ErrorClass, GatewayError, isBug, isQuotaSpent } from '../../errors.ts';
+import { type GatewayError, isQuotaSpent } from '../../errors.ts';
 import { otherModel } from '../../services.ts';
 import { createFileStore } from '../../images/store.ts';
 import { planJobImages } from './job-images.ts';
 import type { CheckedJob } from '../jobs/request.ts';
 import type { Batch } from './types.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
-import type { Context } from '../../cli/context.ts';
-import { resultDocument, unbilled } from '../../cli/output/document.ts';
-import { hintOf } from '../../advice.ts';
+import { resultDocument } from '../../cli/output/document.ts';
 import { mostImages } from '../../cli/output/image-output.ts';
-import { saveAfterBug, saveForRecovery } from '../../cli/run/recovery.ts';
+import { savedFailure, savedIfUnwritten } from './lost-reply.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import { answerOfSchema, checkAnswer, wantedOf } from '../../cli/run/command.ts';
 
@@ -181,7 +179,8 @@ async function sendJob(attempt: JobAttempt, deadline: Deadline, sending: Sending
   const failure = attempt.inputFailure ?? (await thrownBy(() => readAnswer(attempt, deadline, sending)));
   report.attempts = attempt.attempts;
   const { result } = report;
-  const error = await savedFailure(failure, context, batch);
+  const own = { folder: resolve(sending.batch.outdir), request: attempt.request };
+  const error = failure === undefined ? undefined : await savedFailure(failure, { context, batch, own });
   if (batch.signal.aborted && error && endSignals.has(error.class) && !attempt.mayBeBilled) return { state: 'unsent' };
   if (error?.details.reason === 'budget' && !attempt.mayBeBilled) return { state: 'unsent', quotaSpent: error };
   const isSpent = error !== undefined && isQuotaSpent(error);
@@ -190,17 +189,18 @@ async function sendJob(attempt: JobAttempt, deadline: Deadline, sending: Sending
   const durationMs = batch.io.elapsed() - attempt.startedAt;
   const { model, prompt } = checked.built;
   const answeredBy = result && otherModel(result.model, result.modelVersion);
+  const document = Object.assign(resultDocument(report, { error, durationMs, redaction: context.ui }), {
+    ...(result === undefined && { requestedModel: model, model }),
+    name: job.name,
+    ...context.ui.clean({ vars: isObject(job.values['vars']) ? job.values['vars'] : undefined, prompt }),
+  });
   const saveReply: SaveReply = async (unwritten) => {
     report.lost.text = (result?.text ?? '') !== '';
-    return { failure: await savedIfUnwritten(unwritten, context), path: report.kept };
+    return { failure: await savedIfUnwritten(unwritten, { context, own, document }), path: report.kept };
   };
   return {
     state: stateOf(error, attempt),
-    document: Object.assign(resultDocument(report, { error, durationMs, redaction: context.ui }), {
-      ...(result === undefined && { requestedModel: model, model }),
-      name: job.name,
-      ...context.ui.clean({ vars: isObject(job.values['vars']) ? job.values['vars'] : undefined, prompt }),
-    }),
+    document,
     ...(answeredBy !== undefined && { requestedModel: result?.model, model: answeredBy }),
     tier: result?.serviceTier && unusualTier(result.serviceTier),
     // What a cache answers counts in no sum.
@@ -272,26 +272,3 @@ async function readAnswer(attempt: JobAttempt, deadline: Deadline, sending: Send
 
 /** The longest wait of a job between its retries; the flex lane has its own. */
 const longestWaitMs = 300_000;
-
-/** The failure of a job. What of its reply could not be written is saved for recovery. Throws what ends the batch. */
-async function savedFailure(failure: unknown, context: Context, batch: Context): Promise<GatewayError | undefined> {
-  if (failure === undefined) return undefined;
-  const { report, io, ui } = context;
-  const recovery = { report, io, redaction: ui };
-  // Where a reply came, a bug ends its job alone.
-  const isOwnBug = isBug(failure) && report.result !== undefined;
-  const error = failure as GatewayError;
-  if (!isOwnBug && (isBug(failure) || error.class === 'not-written')) throw await savedIfUnwritten(failure, context);
-  if (!isOwnBug && report.lost.images.length === 0) return unbilled(error, report);
-  const saved = await (isOwnBug ? saveAfterBug(failure, recovery) : saveForRecovery(error, recovery));
-  await batch.ui.warn(`${saved.message}; ${hintOf(saved) ?? ''}`);
-  return unbilled(saved, report);
-}
-
-/** The disk is full, or another run has the folder. */
-const unwritten: ReadonlySet<ErrorClass> = new Set(['not-written', 'batch-locked']);
-
-async function savedIfUnwritten(failure: unknown, { report, io, ui }: Context): Promise<unknown> {
-  if (!(failure instanceof GatewayError) || !unwritten.has(failure.class)) return failure;
-  return saveForRecovery(failure, { report, io, redaction: ui });
-}

@@ -4,6 +4,7 @@ import type { Context } from '../../cli/context.ts';
 import { openConnectionsTo, type Connection } from '../../cli/run/connection.ts';
 import { enterOutdir, findOutdir, requireOwn } from '../folder/folder.ts';
 import { newBatchState, readJournal } from '../folder/journal.ts';
+import { adoptReplies } from './adopt.ts';
 import type { Recorder } from '../folder/recorder.ts';
 import { findLostEnds, openResults } from '../folder/results.ts';
 import { describeCounts, exitCodeOf } from '../report/summary.ts';
@@ -83,7 +84,10 @@ const noLock = {
 async function openFolder(path: string, context: Context, { lease }: BatchHooks) {
   const lock = await enterOutdir(path, context, lease);
   const state = await readJournal(path);
-  const { lostEnds, places } = await findLostEnds(path, state);
+  const { lostEnds, places } = await adoptReplies(path, state, {
+    ends: await findLostEnds(path, state),
+    ui: context.ui,
+  });
   const results = await openResults(path, state.index, places);
   context.atEnd(() => results.close());
   return { lock, state, lostEnds, results };

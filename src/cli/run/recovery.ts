@@ -9,6 +9,7 @@ import {
   keepTempFiles,
   readHead,
   type RecoveryHead,
+  type SavedBatch,
   type SavedReply,
   writeRecovery,
 } from '../../recovery/recovery-file.ts';
@@ -21,10 +22,13 @@ import { hintOf } from '../../advice.ts';
 import { resultDocument } from '../output/document.ts';
 
 /** The run whose reply is saved. */
-interface RecoveryInput {
+export interface RecoveryInput {
   report: Report;
   io: Io;
   redaction: Redaction;
+  /** The batch of the job that it answers, and its document where that is its whole result. */
+  batch?: Omit<SavedBatch, 'isResult'> | undefined;
+  document?: object | undefined;
 }
 
 /**
@@ -83,14 +87,17 @@ function hasReply({ kept, result, attempts, lost }: Report): boolean {
   );
 }
 
-async function save({ report, io, redaction }: RecoveryInput, failure: GatewayError): Promise<string> {
+async function save(input: RecoveryInput, failure: GatewayError): Promise<string> {
+  const { report } = input;
   if (report.kept !== undefined) return recoverHint(report.kept, report, failure);
-  if (areImagesWritten(report))
+  if (input.document === undefined && areImagesWritten(report))
     return `the pictures are written: ${report.images.map(({ path }) => shellWord(path)).join(' ')}`;
-  const reply = savedReply({ report, io, redaction });
+  const reply = savedReply(input);
   const id = `gateway-cli-${reply.savedAt.slice(0, 19).replaceAll(/[-:]/g, '')}-${randomBytes(4).toString('hex')}`;
   try {
     report.kept = await writeRecovery(reply, { folders: await recoveryFolders(), id });
+    if (reply.batch?.isResult)
+      return `the reply is kept (${report.kept}): the next run of the batch adds it to its results`;
     return recoverHint(report.kept, report, failure);
   } catch (error) {
     const files = await keepTempFiles(reply, id);
@@ -113,16 +120,17 @@ function recoverHint(path: string, { selected, lost, job }: Report, failure?: Ga
   return `the reply is kept; write it out${when}: ${command} -o ${shellWord(place)}`;
 }
 
-function savedReply({ report, io, redaction }: RecoveryInput): SavedReply {
+function savedReply({ report, io, redaction, batch, document }: RecoveryInput): SavedReply {
   const { lost } = report;
   return {
     savedAt: new Date(io.now()).toISOString(),
     command: report.command,
     job: report.job,
     printsText: lost.text,
-    document: resultDocument(report, { error: undefined, durationMs: 0, redaction }),
+    document: document ?? resultDocument(report, { error: undefined, durationMs: 0, redaction }),
     images: lost.images.map(({ declaredType, candidate, blob }) => ({ declaredType, candidate, blob })),
     body: lost.body,
+    batch: batch && { ...batch, isResult: document !== undefined && lost.images.length === 0 },
   };
 }
 
@@ -154,9 +162,10 @@ export async function listRecoveries(): Promise<Recovery[]> {
   );
 }
 
-/** Whether any command saved a reply since a time (ms since 1970). */
-export async function isReplySavedSince(since: number): Promise<boolean> {
-  return (await recoveryFiles()).some(({ name }) => savedAt(name) + 1000 > since);
+/** The files of the replies that any command saved since a time (ms since 1970). */
+export async function repliesSavedSince(since: number): Promise<string[]> {
+  const files = (await recoveryFiles()).filter(({ name }) => savedAt(name) + 1000 > since);
+  return files.map(({ folder, name }) => join(folder, name));
 }
 
 /** By the name, to the second; ms since 1970. */

@@ -1,8 +1,7 @@
 import { usageError } from '../errors.ts';
 import { type FlagTable, type FlagValues, notAFlag, oneOf, whole } from '../cli/flags/flag.ts';
 import { imageFlags } from '../cli/flags/format.ts';
-import { maxCost } from '../cli/flags/costs.ts';
-import { connectionFlags, outputFlags } from '../cli/flags/shared.ts';
+import { connectionFlags, maxCost, outputFlags } from '../cli/flags/shared.ts';
 import type { ConnectionFlags } from '../cli/run/settings.ts';
 import { parseDuration } from '../settings/duration.ts';
 

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { priceFlags } from '../cli/flags/costs.ts';
 import { addFlags, type FlagTable, type FlagValues } from '../cli/flags/flag.ts';
-import { bodyFlags, connectionFlags, outputFlags } from '../cli/flags/shared.ts';
+import { bodyFlags, connectionFlags, outputFlags, priceFlags } from '../cli/flags/shared.ts';
 import type { RequestFlags } from '../cli/request/build-request.ts';
 import type { ConnectionFlags } from '../cli/run/settings.ts';
 

@@ -3,8 +3,7 @@ import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import { splitShellLine } from '../../shell-word.ts';
 import { type FlagTable, parseJson, quote, notAFlag, imageSize, pairOrJson, ratio, safety, whole } from './flag.ts';
-import { maxCost } from './costs.ts';
-import { settingFlags } from './shared.ts';
+import { maxCost, settingFlags } from './shared.ts';
 
 /** Values for completion. Only the form is checked: a service can take other values. */
 const aspects = ['1:1', '16:9', '9:16', '4:3', '3:4', '3:2', '2:3'];

@@ -1,7 +1,6 @@
 import { usageError } from '../../errors.ts';
 import { type FlagTable, notAFlag, oneOf, quote, whole } from './flag.ts';
-import { priceFlags } from './costs.ts';
-import { connectionFlags } from './shared.ts';
+import { connectionFlags, priceFlags } from './shared.ts';
 import { parseDuration } from '../../settings/duration.ts';
 
 /** The services whose behaviour the local gateway can imitate; `gateway` is its own. */

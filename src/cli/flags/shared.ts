@@ -1,4 +1,5 @@
 import {
+  amount,
   decimal,
   type FlagTable,
   type FlagValues,
@@ -6,6 +7,7 @@ import {
   notEmpty,
   oneOf,
   passwordless,
+  tag,
   variable,
   whole,
 } from './flag.ts';
@@ -144,6 +146,28 @@ export const connectionFlags = {
   },
   ...furtherConnection,
 } as const satisfies FlagTable;
+
+/** Prices, and the lane, which decides the price. */
+export const priceFlags = {
+  ...settingFlags('costs'),
+  laneFallback: {
+    flags: '--lane-fallback <lane>',
+    text: 'with --lane flex: live sends at full price what the service stays too busy for',
+    parse: oneOf(['live']),
+    values: ['live'],
+    advanced: true,
+  },
+  tag: {
+    flags: '--tag <key=value>',
+    text: 'write this into the ledger of the budget, and into the result',
+    parse: tag,
+    repeat: true,
+    advanced: true,
+  },
+} satisfies FlagTable;
+
+/** A limit of costs; each command has its own text. */
+export const maxCost = { flags: '--max-cost <amount>', parse: amount } as const;
 
 /** What a request says, in every format. */
 export const bodyFlags = {

@@ -9,8 +9,13 @@ import type { Prices, Settings, SettingsFlags, SettingsInput, Use } from '../../
 import { services } from '../../services.ts';
 import { isLoopback } from '../../transport/request.ts';
 import type { Context } from '../context.ts';
-import type { priceFlags } from '../flags/costs.ts';
-import { type connectionFlags, isCache, type RecordingFlags, replayedFolder } from '../flags/shared.ts';
+import {
+  type connectionFlags,
+  isCache,
+  type priceFlags,
+  type RecordingFlags,
+  replayedFolder,
+} from '../flags/shared.ts';
 import { readUserFile } from '../input/input-files.ts';
 import type { TextPlaces } from '../input/prompt.ts';
 

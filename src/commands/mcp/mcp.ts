@@ -10,8 +10,7 @@ import {
   setNotes,
   whole,
 } from '../../cli/flags/flag.ts';
-import { priceFlags } from '../../cli/flags/costs.ts';
-import { connectionFlags } from '../../cli/flags/shared.ts';
+import { connectionFlags, priceFlags } from '../../cli/flags/shared.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { absoluteBudget, parseBudget } from '../../settings/budget.ts';

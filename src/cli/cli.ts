@@ -103,6 +103,12 @@ async function addTree(parent: Command, entries: Tree, at: { words: readonly str
   }
 }
 
+/** `config set`; empty for the program. */
+export function nameOf(command: Command): string {
+  const { parent } = command;
+  return parent === null ? '' : `${nameOf(parent)} ${command.name()}`.trimStart();
+}
+
 /** The words of argv that can name commands: without flags, and without the value of `--profile`. */
 export function wordsOf(argv: readonly string[]): string[] {
   return wordPlaces(argv).map((at) => argv[at] as string);

@@ -1,9 +1,8 @@
 import { type Command, CommanderError } from 'commander';
-import { buildProgram, commandOf, helpAsFlag, type Hooks, isShown, shownDocument, throwParsed } from './cli.ts';
+import { buildProgram, commandOf, helpAsFlag, type Hooks, isShown, nameOf, shownDocument, throwParsed } from './cli.ts';
 import type { Context, Report, RootOptions } from './context.ts';
 import { fieldLine, missingField, ownDocument, resultDocument } from './output/document.ts';
 import { createUi, emptyReport, noSecrets } from './output/log.ts';
-import { nameOf } from './help/help.ts';
 import { withReplyHint } from './run/reply-hint.ts';
 import { createStdin } from './input/prompt.ts';
 import { type ErrorClass, failureOfThrown, type GatewayError, isBug, outcomes } from '../errors.ts';

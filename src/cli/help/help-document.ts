@@ -5,7 +5,7 @@ import { conflicts } from '../flags/conflicts.ts';
 import { examplesOf, factsOf, isAdvanced } from '../flags/flag.ts';
 import { readShipped } from '../shipped.ts';
 import { documentsOf } from './documents.ts';
-import { commandRows, fullName, isList, nameOf, orDefault, usageOf, visible } from './help.ts';
+import { commandRows, fullName, isList, orDefault, usageOf, visible } from './help.ts';
 
 /**
  * The help of a command as a document, with what `--json` prints: the JSON Schema of the result, for a command that prints one and
@@ -36,7 +36,7 @@ export function describeCommand(command: Command) {
       text: argument.description,
     })),
     flags: visible(shown).map((option) => describeFlag(option, visible(shown))),
-    documents: documentsOf(nameOf(shown)),
+    documents: documentsOf(fullName(shown).replace('gateway-cli ', '')),
     exitCodes: Object.entries(outcomes).map(([name, outcome]) => ({ class: name, ...outcome })),
   };
 }

@@ -68,11 +68,6 @@ export function fullName(command: Command): string {
   return names.join(' ');
 }
 
-/** `config set`; empty for the program. */
-export function nameOf(command: Command): string {
-  return fullName(command).replace(/^gateway-cli ?/, '');
-}
-
 /** The commands of a group, with their summaries. */
 export function commandRows(command: Command): (readonly [name: string, text: string])[] {
   return command

@@ -191,15 +191,16 @@ export async function publish(blob: StoredBlob, names: CandidateNames, options: 
       if (await tryName(temp, final, { ...options, bytes: blob.bytes, replace })) return last;
       at = await freeNumber(at + 1, isTaken);
     }
+    throw new GatewayError('not-written', `cannot write ${JSON.stringify(last)}: it already exists`, {
+      sent: 'yes',
+      retryable: false,
+    });
   } catch (error) {
-    await removeCopy(temp, blob);
     throw notWritten(last, error);
+  } finally {
+    // A copy of bytes in memory, if it has no name; the blob's own file is kept for recovery.
+    if (temp !== undefined && 'data' in blob.content) await removeFile(temp).catch(() => {});
   }
-  await removeCopy(temp, blob);
-  throw new GatewayError('not-written', `cannot write ${JSON.stringify(last)}: it already exists`, {
-    sent: 'yes',
-    retryable: false,
-  });
 }
 
 /** False if the name is taken. */
@@ -218,11 +219,6 @@ async function finishedFile({ content }: StoredBlob, folder: string): Promise<st
   if ('data' in content) return writeTempFile(folder, (handle) => writeFully(handle, content.data, 0), { mode: 0o666 });
   await chmod(content.file, await newFileMode(folder));
   return content.file;
-}
-
-/** Removes a temporary copy of bytes in memory; the blob's own file is kept for recovery. */
-async function removeCopy(temp: string | undefined, { content }: StoredBlob): Promise<void> {
-  if (temp !== undefined && 'data' in content) await removeFile(temp);
 }
 
 /** The name of an image's sidecar. */

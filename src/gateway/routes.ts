@@ -3,11 +3,11 @@ import { completionsFormat, completionsOperation } from './completions/format.ts
 import { editsOperation, imagesOperation } from './completions/images.ts';
 import type { BodyHandler, Format } from './types.ts';
 import { messagesCount, messagesFormat, messagesOperation } from './messages/format.ts';
-import { completionsBatchRoutes } from './batches/completions.ts';
-import { contentBatchRoutes } from './batches/content.ts';
-import { contentFileRoutes } from './batches/content-files.ts';
-import { messagesBatchRoutes } from './batches/messages.ts';
-import type { BatchRoute } from './batches/store.ts';
+import { completionsBatchPaths } from './batches/completions.ts';
+import { contentBatchPaths } from './batches/content.ts';
+import { contentFilePaths } from './batches/content-files.ts';
+import { messagesBatchPaths } from './batches/messages.ts';
+import type { BatchActions } from './batches/store.ts';
 import { answer, count } from './operation.ts';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Problem } from './problem.ts';
@@ -16,76 +16,60 @@ import type { AppOptions } from './app.ts';
 /** Every format of the gateway. A path belongs to the first that claims it. */
 const formats: readonly Format[] = [completionsFormat, messagesFormat, contentFormat];
 
-const post = { methods: ['POST'] };
-const get = { methods: ['GET'] };
-
-/**
- * Every path of the gateway: the operations of the specification, and what real clients ask beside them. A group in a path is
- * its model, or the id of its batch or file. To add a format, add a folder like content and messages, name its format above, and add its paths here.
- */
-const routes: readonly Route[] = [
-  {
-    ...post,
-    path: /^\/v1beta\/models\/([^/]+):generateContent$/,
-    shown: '/v1beta/models/{model}:generateContent',
-    handle: answer(contentOperation),
-    specified: true,
-  },
-  { ...post, path: /^\/v1\/models\/([^/]+):generateContent$/, handle: answer(contentOperation) },
-  {
-    ...post,
-    path: /^\/v1(?:beta)?\/models\/([^/]+):streamGenerateContent$/,
-    shown: '/v1beta/models/{model}:streamGenerateContent',
-    handle: answer(contentOperation),
-    streams: true,
-  },
-  {
-    ...post,
-    path: /^\/v1(?:beta)?\/models\/([^/]+):countTokens$/,
-    shown: '/v1beta/models/{model}:countTokens',
-    handle: count(contentOperation, contentCount),
-  },
-  { ...post, path: /^\/v1\/messages$/, shown: '/v1/messages', handle: answer(messagesOperation), specified: true },
-  {
-    ...post,
-    path: /^\/v1\/messages\/count_tokens$/,
-    shown: '/v1/messages/count_tokens',
-    handle: count(messagesOperation, messagesCount),
-  },
-  {
-    ...post,
-    path: /^\/v1\/chat\/completions$/,
-    shown: '/v1/chat/completions',
-    handle: answer(completionsOperation),
-  },
-  { ...post, path: /^\/v1\/images\/generations$/, shown: '/v1/images/generations', handle: answer(imagesOperation) },
-  { ...post, path: /^\/v1\/images\/edits$/, shown: '/v1/images/edits', handle: answer(editsOperation), form: true },
-  { ...get, path: /^\/v1beta\/models(?:\/([^/:]+))?$/, shown: '/v1beta/models' },
-  { ...get, path: /^\/v1\/models(?:\/([^/:]+))?$/, shown: '/v1/models' },
-  ...[...messagesBatchRoutes, ...completionsBatchRoutes, ...contentBatchRoutes, ...contentFileRoutes].map((route) => ({
-    ...route,
-    methods: Object.keys(route.batch),
-  })),
-];
-
-/** A path of the gateway. */
-export interface Route {
-  path: RegExp;
-  /** The path for people, once where several are alike. */
+/** A path of the gateway. One that neither answers a body nor acts on batches lists models. */
+interface Row {
+  /** A pattern, in which `{model}` and `{id}` stand for a segment. */
+  path: string;
+  /** The path for people, if it is not the pattern with all that is optional; empty where it is like another. */
   shown?: string;
-  methods: readonly string[];
   /** Answers the body. */
   handle?: BodyHandler;
-  /** Acts on batches and files. Without it and `handle`, the path lists models. */
-  batch?: BatchRoute['batch'];
-  /** Largest body, bytes, where it differs from the gateway's. */
-  maxBody?: number;
+  /** Acts on batches and files. */
+  batch?: BatchActions;
   /** Whether the body is a form. */
   form?: true;
   /** Whether the reply is a stream, whatever the body says. */
   streams?: true;
   specified?: true;
 }
+
+/** A path of the gateway, ready to be compared. */
+export interface Route extends Row {
+  shown: string;
+  methods: readonly string[];
+  pattern: RegExp;
+}
+
+/**
+ * Every path of the gateway: the operations of the specification, and what real clients ask beside them. To add a format, add a
+ * folder like content and messages, name its format above, and add its paths here.
+ */
+const rows: readonly Row[] = [
+  { path: '/v1beta/models/{model}:generateContent', handle: answer(contentOperation), specified: true },
+  { path: '/v1/models/{model}:generateContent', shown: '', handle: answer(contentOperation) },
+  { path: '/v1(?:beta)?/models/{model}:streamGenerateContent', handle: answer(contentOperation), streams: true },
+  { path: '/v1(?:beta)?/models/{model}:countTokens', handle: count(contentOperation, contentCount) },
+  { path: '/v1/messages', handle: answer(messagesOperation), specified: true },
+  { path: '/v1/messages/count_tokens', handle: count(messagesOperation, messagesCount) },
+  { path: '/v1/chat/completions', handle: answer(completionsOperation) },
+  { path: '/v1/images/generations', handle: answer(imagesOperation) },
+  { path: '/v1/images/edits', handle: answer(editsOperation), form: true },
+  { path: '/v1beta/models(?:/{id})?', shown: '/v1beta/models' },
+  { path: '/v1/models(?:/{id})?', shown: '/v1/models' },
+  ...Object.entries({
+    ...messagesBatchPaths,
+    ...completionsBatchPaths,
+    ...contentBatchPaths,
+    ...contentFilePaths,
+  }).map(([path, batch]) => ({ path, batch })),
+];
+
+const routes = rows.map((row): Route => {
+  const { path, batch, handle, shown = path.replaceAll(/\(\?:([^)]*)\)\?/g, '$1') } = row;
+  const methods = batch ? Object.keys(batch) : [handle ? 'POST' : 'GET'];
+  const pattern = new RegExp(`^${path.replace('{model}', '([^/]+)').replace('{id}', '([^/:]+)')}$`);
+  return { ...row, shown, methods, pattern };
+});
 
 /** Where a request leads; without a route: to a path that only an upstream gateway may know. */
 export type Destination = { route: Route | undefined; model: string | undefined } | 'health';
@@ -114,7 +98,7 @@ export function findRoute(method: string, path: string, routing: RouteRules): De
     allow(method, ['GET', 'HEAD'], path);
     return 'health';
   }
-  const route = routes.find((candidate) => candidate.path.test(path) && (candidate.specified || !specOnly));
+  const route = routes.find((candidate) => candidate.pattern.test(path) && (candidate.specified || !specOnly));
   const fits = route?.methods.includes(method) === true;
   const isServed = route !== undefined && rules?.paths.test(path) !== false;
   if (rules && (!isServed || (rules.methodsArePaths && !fits))) {
@@ -123,7 +107,7 @@ export function findRoute(method: string, path: string, routing: RouteRules): De
   if (everyPath && !specOnly && !fits) return { route: undefined, model: undefined };
   if (!route) throw notFound(path, routing);
   allow(method, route.methods, path);
-  const [, segment] = route.path.exec(path) ?? [];
+  const [, segment] = route.pattern.exec(path) ?? [];
   const model = segment === undefined ? undefined : decodeSegment(segment);
   if (segment !== undefined && model === undefined) throw notFound(path, routing);
   return { route, model };
@@ -139,7 +123,7 @@ function allow(method: string, methods: readonly string[], path: string): void {
 
 function notFound(path: string, { specOnly, rules }: RouteRules): Problem {
   const served = routes.flatMap(({ shown, methods, specified }) => {
-    const isServed = shown !== undefined && (specified || !specOnly) && (rules?.paths.test(shown) ?? true);
+    const isServed = shown !== '' && (specified || !specOnly) && (rules?.paths.test(shown) ?? true);
     return isServed ? `${methods.join(' or ')} ${shown}` : [];
   });
   const paths = [...served, 'GET /healthz'].join(', ');

@@ -110,7 +110,7 @@ async function paidRequest(
 async function bodyIn({ headers }: GatewayRequest, bytes: Buffer): Promise<Body> {
   const type = headers['content-type'] ?? '';
   if (!/^multipart\/form-data/i.test(type)) return parseObject(bytes.toString()) as Body;
-  const { fields, spool } = await spoolForm(Readable.from([bytes]), type, bytes.length);
+  const { fields, spool } = await spoolForm({ body: Readable.from([bytes]), length: bytes.length }, type, bytes.length);
   spool.close();
   return { ...fields, n: Number(fields['n'] ?? 1) };
 }

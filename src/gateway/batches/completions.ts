@@ -14,7 +14,7 @@ import { spoolForm } from './form.ts';
 import { linesOf } from './spool.ts';
 import {
   type Batches,
-  type BatchRoute,
+  type BatchPaths,
   createdReply,
   jsonReply,
   outputPurpose,
@@ -41,35 +41,21 @@ const batchBody = object({
 });
 
 /** Files and batches: https://platform.openai.com/docs/api-reference/batch. */
-export const completionsBatchRoutes: readonly BatchRoute[] = [
-  {
-    path: /^\/v1\/files$/,
-    shown: '/v1/files',
-    maxBody: largestFile,
-    batch: { GET: listFiles, POST: upload },
+export const completionsBatchPaths: BatchPaths = {
+  '/v1/files': { GET: listFiles, POST: upload },
+  '/v1/files/{id}': {
+    GET: (request, batches) => jsonReply(describeFile(findFile(request, batches))),
+    DELETE: removeFile,
   },
-  {
-    path: /^\/v1\/files\/([^/]+)$/,
-    shown: '/v1/files/{id}',
-    batch: { GET: (request, batches) => jsonReply(describeFile(findFile(request, batches))), DELETE: removeFile },
-  },
-  {
-    path: /^\/v1\/files\/([^/]+)\/content$/,
-    shown: '/v1/files/{id}/content',
-    batch: { GET: content },
-  },
-  { path: /^\/v1\/batches$/, shown: '/v1/batches', batch: { GET: listBatches, POST: create } },
-  {
-    path: /^\/v1\/batches\/([^/]+)$/,
-    shown: '/v1/batches/{id}',
-    batch: { GET: (request, batches) => jsonReply(describe(find(request, batches), batches)) },
-  },
-  { path: /^\/v1\/batches\/([^/]+)\/cancel$/, shown: '/v1/batches/{id}/cancel', batch: { POST: cancel } },
-];
+  '/v1/files/{id}/content': { GET: content },
+  '/v1/batches': { GET: listBatches, POST: create },
+  '/v1/batches/{id}': { GET: (request, batches) => jsonReply(describe(find(request, batches), batches)) },
+  '/v1/batches/{id}/cancel': { POST: cancel },
+};
 
 async function upload(request: GatewayRequest, { files }: Batches): Promise<Reply> {
   checkContentType(request, 'multipart/form-data');
-  const { spool, file, fields } = await spoolForm(request.body, request.headers['content-type'] ?? '', largestFile);
+  const { spool, file, fields } = await spoolForm(request, request.headers['content-type'] ?? '', largestFile);
   const { purpose } = fields;
   if (!file || purpose === undefined) {
     spool.close();

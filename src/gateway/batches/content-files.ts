@@ -9,7 +9,7 @@ import type { GatewayRequest, Reply } from '../types.ts';
 import { randomId } from './batch.ts';
 import { spoolBody } from './form.ts';
 import { createSpool } from './spool.ts';
-import { type Batches, type BatchRoute, jsonReply, type StoredFile } from './store.ts';
+import { type Batches, type BatchPaths, jsonReply, type StoredFile } from './store.ts';
 
 const largestFile = 2 * 2 ** 30;
 const keptMs = 48 * 60 * 60 * 1000;
@@ -18,39 +18,26 @@ const keptMs = 48 * 60 * 60 * 1000;
 const uploading = 'uploading';
 
 /** Files of the Gemini API, uploaded in the resumable way: https://ai.google.dev/api/files. */
-export const contentFileRoutes: readonly BatchRoute[] = [
-  {
-    path: /^\/upload\/v1beta\/files$/,
-    shown: '/upload/v1beta/files',
-    maxBody: largestFile,
-    batch: {
-      POST: (request, batches) =>
-        request.query.has('upload_id') ? takeBytes(request, batches) : startUpload(request, batches),
+export const contentFilePaths: BatchPaths = {
+  '/upload/v1beta/files': {
+    POST: (request, batches) =>
+      request.query.has('upload_id') ? takeBytes(request, batches) : startUpload(request, batches),
+  },
+  '/v1beta/files': { GET: listFiles },
+  '/v1beta/files/{id}': {
+    GET: ({ model = '' }, batches) => jsonReply(describe(findFile(model, batches))),
+    DELETE({ model = '' }, batches) {
+      batches.files.remove(findFile(model, batches).id);
+      return jsonReply({});
     },
   },
-  { path: /^\/v1beta\/files$/, shown: '/v1beta/files', batch: { GET: listFiles } },
-  {
-    path: /^\/v1beta\/files\/([^/:]+)$/,
-    shown: '/v1beta/files/{id}',
-    batch: {
-      GET: ({ model = '' }, batches) => jsonReply(describe(findFile(model, batches))),
-      DELETE({ model = '' }, batches) {
-        batches.files.remove(findFile(model, batches).id);
-        return jsonReply({});
-      },
+  '(?:/download)?/v1beta/files/{id}:download': {
+    GET({ model = '' }, batches) {
+      const { spool, mimeType, start, end } = findFile(model, batches);
+      return { status: 200, headers: { 'content-type': mimeType }, body: spool.read(start, end) };
     },
   },
-  {
-    path: /^\/(?:download\/)?v1beta\/files\/([^/:]+):download$/,
-    shown: '/download/v1beta/files/{id}:download',
-    batch: {
-      GET({ model = '' }, batches) {
-        const { spool, mimeType, start, end } = findFile(model, batches);
-        return { status: 200, headers: { 'content-type': mimeType }, body: spool.read(start, end) };
-      },
-    },
-  },
-];
+};
 
 /** A file by its name, `files/…`, or its id. Throws Problem 403, as the service does where there is none. */
 export function findFile(name: string, { files }: Batches): StoredFile {
@@ -109,7 +96,7 @@ async function takeBytes(request: GatewayRequest, { files }: Batches): Promise<R
   if (commands.includes('upload')) {
     const offset = Number(headerText(request.headers, 'x-goog-upload-offset') ?? 0);
     if (offset !== file.spool.size) throw new Problem(400, `The offset must be ${file.spool.size}, not ${offset}.`);
-    await spoolBody(request.body, largestFile, { spool: file.spool });
+    await spoolBody(request, largestFile, { spool: file.spool });
   }
   file.end = file.spool.size;
   const isFinal = commands.includes('finalize');

@@ -19,7 +19,7 @@ import {
 } from './batch.ts';
 import { findFile } from './content-files.ts';
 import { linesOf, linesOnce, type Spool } from './spool.ts';
-import { type Batches, type BatchRoute, createdReply, jsonReply, outputPurpose, visibleBatch } from './store.ts';
+import { type Batches, type BatchPaths, createdReply, jsonReply, outputPurpose, visibleBatch } from './store.ts';
 
 const handle = answer(contentOperation);
 const types = 'type.googleapis.com/google.ai.generativelanguage.v1main';
@@ -39,29 +39,20 @@ const batchBody = object({
 });
 
 /** Batches of the Gemini API: https://ai.google.dev/gemini-api/docs/batch-api. */
-export const contentBatchRoutes: readonly BatchRoute[] = [
-  {
-    path: /^\/v1beta\/models\/([^/]+):batchGenerateContent$/,
-    shown: '/v1beta/models/{model}:batchGenerateContent',
-    batch: { POST: create },
+export const contentBatchPaths: BatchPaths = {
+  '/v1beta/models/{model}:batchGenerateContent': { POST: create },
+  '/v1beta/batches': { GET: listBatches },
+  '/v1beta/batches/{id}': {
+    GET: (request, batches) => operationReply(find(request, batches), batches),
+    DELETE: remove,
   },
-  { path: /^\/v1beta\/batches$/, shown: '/v1beta/batches', batch: { GET: listBatches } },
-  {
-    path: /^\/v1beta\/batches\/([^/:]+)$/,
-    shown: '/v1beta/batches/{id}',
-    batch: { GET: (request, batches) => operationReply(find(request, batches), batches), DELETE: remove },
-  },
-  {
-    path: /^\/v1beta\/batches\/([^/:]+):cancel$/,
-    shown: '/v1beta/batches/{id}:cancel',
-    batch: {
-      POST(request, batches) {
-        cancelBatch(find(request, batches));
-        return jsonReply({});
-      },
+  '/v1beta/batches/{id}:cancel': {
+    POST(request, batches) {
+      cancelBatch(find(request, batches));
+      return jsonReply({});
     },
   },
-];
+};
 
 async function create(request: GatewayRequest, batches: Batches): Promise<Reply> {
   checkContentType(request, 'application/json');

@@ -1,6 +1,7 @@
-import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { checkLength } from '../http/body.ts';
 import { Problem } from '../problem.ts';
+import type { GatewayRequest } from '../types.ts';
 import { createSpool, type Spool } from './spool.ts';
 
 /** A field of a form: the part of a spool that is its value. */
@@ -25,10 +26,11 @@ const shortPart = 4096;
 
 /** Writes a body to a spool. Throws Problem 413 past the limit. */
 export async function spoolBody(
-  body: Readable,
+  { body, length }: Pick<GatewayRequest, 'body' | 'length'>,
   limit: number,
   { spool = createSpool(), onChunk }: { spool?: Spool; onChunk?: (chunk: Buffer, at: number) => void } = {},
 ): Promise<Spool> {
+  checkLength(length, limit);
   // If reading stops early, the caller must still get a reply.
   for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     if (spool.size + chunk.length > limit) {
@@ -42,7 +44,11 @@ export async function spoolBody(
 }
 
 /** Reads a form into a spool. Throws Problem 400 and 413. */
-export async function spoolForm(body: Readable, contentType: string, limit: number): Promise<SpooledForm> {
+export async function spoolForm(
+  request: Pick<GatewayRequest, 'body' | 'length'>,
+  contentType: string,
+  limit: number,
+): Promise<SpooledForm> {
   const [, quoted, plain] = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType) ?? [];
   const boundary = quoted ?? plain;
   if (boundary === undefined) throw new Problem(400, 'the Content-Type must be multipart/form-data with a boundary');
@@ -50,7 +56,7 @@ export async function spoolForm(body: Readable, contentType: string, limit: numb
   const places: number[] = [];
   // The first delimiter has no line break before it.
   let carried = Buffer.from('\r\n');
-  const spool = await spoolBody(body, limit, {
+  const spool = await spoolBody(request, limit, {
     onChunk(chunk, at) {
       const window = Buffer.concat([carried, chunk]);
       const base = at - carried.length;

@@ -10,7 +10,7 @@ import { Problem } from '../problem.ts';
 import type { GatewayRequest, Reply } from '../types.ts';
 import { type Batch, cancelBatch, type LineResult, type OpenedLine, randomId } from './batch.ts';
 import { linesOnce } from './spool.ts';
-import { type Batches, type BatchRoute, createdReply, jsonReply, visibleBatch } from './store.ts';
+import { type Batches, type BatchPaths, createdReply, jsonReply, visibleBatch } from './store.ts';
 
 const mostRequests = 100_000;
 const dayMs = 24 * 60 * 60 * 1000;
@@ -21,28 +21,15 @@ const batchBody = object({
 });
 
 /** Message Batches: https://docs.claude.com/en/api/creating-message-batches. */
-export const messagesBatchRoutes: readonly BatchRoute[] = [
-  {
-    path: /^\/v1\/messages\/batches$/,
-    shown: '/v1/messages/batches',
-    batch: { GET: listBatches, POST: create },
+export const messagesBatchPaths: BatchPaths = {
+  '/v1/messages/batches': { GET: listBatches, POST: create },
+  '/v1/messages/batches/{id}': {
+    GET: (request, batches) => jsonReply(describe(find(request, batches), request)),
+    DELETE: remove,
   },
-  {
-    path: /^\/v1\/messages\/batches\/([^/]+)$/,
-    shown: '/v1/messages/batches/{id}',
-    batch: { GET: (request, batches) => jsonReply(describe(find(request, batches), request)), DELETE: remove },
-  },
-  {
-    path: /^\/v1\/messages\/batches\/([^/]+)\/cancel$/,
-    shown: '/v1/messages/batches/{id}/cancel',
-    batch: { POST: cancel },
-  },
-  {
-    path: /^\/v1\/messages\/batches\/([^/]+)\/results$/,
-    shown: '/v1/messages/batches/{id}/results',
-    batch: { GET: results },
-  },
-];
+  '/v1/messages/batches/{id}/cancel': { POST: cancel },
+  '/v1/messages/batches/{id}/results': { GET: results },
+};
 
 async function create(request: GatewayRequest, batches: Batches): Promise<Reply> {
   checkContentType(request, 'application/json');

@@ -39,14 +39,10 @@ export interface Batches {
 type BatchAction = (request: GatewayRequest, batches: Batches) => Reply | Promise<Reply>;
 
 /** The actions of a path by their method. */
-export interface BatchRoute {
-  path: RegExp;
-  /** The path for people. */
-  shown: string;
-  batch: Readonly<Record<string, BatchAction>>;
-  /** Largest body, bytes, where it is written to a file. */
-  maxBody?: number;
-}
+export type BatchActions = Readonly<Record<string, BatchAction>>;
+
+/** The paths of a batch API. */
+export type BatchPaths = Readonly<Record<string, BatchActions>>;
 
 /** The number of batches, and of files, that are kept; the oldest are dropped. */
 const kept = 1000;

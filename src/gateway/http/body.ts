@@ -21,9 +21,8 @@ export function declaredLength({ headers }: IncomingMessage): number | undefined
 }
 
 /** Refuses a body whose declared length is over the limit, before a byte of it is read. Throws Problem 413. */
-export function checkLength(request: IncomingMessage, limit: number): void {
-  const length = declaredLength(request) ?? 0;
-  if (length > limit) throw tooLarge(limit, length);
+export function checkLength(length: number | undefined, limit: number): void {
+  if (length !== undefined && length > limit) throw tooLarge(limit, length);
 }
 
 /** Bodies up to this size are not counted: as many of them as there are connections need little memory. */
@@ -42,8 +41,8 @@ interface BodyRules {
 /** The whole body; its share of the budget is released when the exchange is over. Throws Problem 413 past the limit. */
 export async function readBody(exchange: Exchange, { limit, budget, left }: BodyRules): Promise<Buffer> {
   const { request, response } = exchange;
-  checkLength(request, limit);
   const length = declaredLength(request);
+  checkLength(length, limit);
   if (length === undefined || length > uncounted) {
     response.once('close', await budget.take(length ?? limit, left.signal));
   }

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { ModelRequest, OperationStream, StreamEvent, Path } from '../types.ts';
-import { type Answer, type Draft, draftText, type MadePicture, splitWords } from '../models/task.ts';
+import { type Answer, type Draft, draftText, type MadePicture, splitJson, splitWords } from '../models/task.ts';
 import { listAt, objectAt, textAt, valueAt } from '../fields/read.ts';
 import { Problem } from '../problem.ts';
 import type { Breach } from '../fields/rule.ts';
@@ -198,9 +198,6 @@ export const completionsStream: OperationStream = {
   },
 };
 
-/** Arguments of a tool are streamed in pieces of this many characters. */
-const argumentsPiece = 12;
-
 /** A whole completion as its chunks: of each choice the role, the deltas and the finish reason, then the usage where it is asked for. */
 function* chunksOf(reply: JsonObject, request: ModelRequest): Generator<StreamEvent> {
   const { streamUsage } = request;
@@ -241,9 +238,7 @@ function deltasOf(message: JsonObject[string] | undefined, request: ModelRequest
 /** The call with empty arguments, then its arguments in pieces. */
 function callDeltas({ id = '', type = '', ...call }: JsonObject, index: number): JsonObject[] {
   const called = objectAt(call, 'function') ?? {};
-  const json = textAt(called, 'arguments') ?? '';
-  const count = Math.ceil(json.length / argumentsPiece);
-  const pieces = Array.from({ length: count }, (_, at) => json.slice(at * argumentsPiece, (at + 1) * argumentsPiece));
+  const pieces = splitJson(textAt(called, 'arguments') ?? '');
   return [
     { index, id, type, function: { ...called, arguments: '' } },
     ...pieces.map((piece) => ({ index, function: { arguments: piece } })),

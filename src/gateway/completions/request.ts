@@ -82,15 +82,16 @@ function checkCalls(messages: readonly JsonValue[]): void {
 function readTask(body: JsonObject, messages: readonly JsonValue[], last: number): Omit<TextTask, 'model'> {
   const texts = messages.map((message) => textOf(valueAt(message, 'content')));
   const answered = textAt(messages.at(-1), 'role') === 'tool';
-  const system = texts.filter((text, index) => /^(?:system|developer)$/.test(roleAt(messages, index)) && text !== '');
+  const textsBy = (roles: readonly string[], end = messages.length): string[] =>
+    texts.filter((text, index) => text !== '' && index < end && roles.includes(textAt(messages[index], 'role') ?? ''));
   const format = objectAt(body, 'response_format');
   const kind = textAt(format, 'type');
   const effort = textAt(body, 'reasoning_effort');
   return {
     // Behind the results of tools the last user message was answered before.
     prompt: answered ? '' : (texts[last] ?? ''),
-    system: system.join('\n') || undefined,
-    earlier: texts.filter((text, index) => isEarlier(messages, index, answered ? last + 1 : last) && text !== ''),
+    system: textsBy(['system', 'developer']).join('\n') || undefined,
+    earlier: textsBy(['user'], answered ? last + 1 : last),
     media: readMedia(valueAt(messages[last], 'content'), ['messages', last, 'content']),
     toolResults: answered ? toolResults(messages) : [],
     tools: listAt(body, 'tools').flatMap(toolOffer),
@@ -102,14 +103,6 @@ function readTask(body: JsonObject, messages: readonly JsonValue[], last: number
     stop: [textAt(body, 'stop') ?? textsAt(body, 'stop')].flat(),
     seed: numberAt(body, 'seed'),
   };
-}
-
-function roleAt(messages: readonly JsonValue[], index: number): string {
-  return textAt(messages[index], 'role') ?? '';
-}
-
-function isEarlier(messages: readonly JsonValue[], index: number, end: number): boolean {
-  return index < end && roleAt(messages, index) === 'user';
 }
 
 function textOf(content: JsonValue | undefined): string {

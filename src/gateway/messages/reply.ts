@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { ModelRequest, StreamEvent, OperationStream, Path } from '../types.ts';
-import { type Answer, type Draft, draftText, splitWords } from '../models/task.ts';
+import { type Answer, type Draft, draftText, splitJson, splitWords } from '../models/task.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
 import { Problem } from '../problem.ts';
 import { type Breach, valueText } from '../fields/rule.ts';
@@ -125,9 +125,6 @@ export const messagesStream: OperationStream = {
 
 const unfinished: JsonObject = { stop_reason: null, stop_sequence: null, stop_details: null };
 
-/** Tool input is streamed in pieces of this many characters. */
-const inputPiece = 12;
-
 /**
  * A whole message as the events of its stream, in the order of the format: message_start, a ping after the first block
  * has begun, the deltas of each block, message_delta with the cumulative usage, message_stop.
@@ -193,9 +190,8 @@ function deltasOf(block: JsonObject, request: ModelRequest): JsonObject[] {
 
 /** The first piece is empty, and input without fields stays empty, as on the wire. */
 function inputPieces(input: JsonValue): string[] {
-  const json = isObject(input) && Object.keys(input).length === 0 ? '' : JSON.stringify(input);
-  const count = Math.ceil(json.length / inputPiece);
-  return ['', ...Array.from({ length: count }, (_, index) => json.slice(index * inputPiece, (index + 1) * inputPiece))];
+  const isEmpty = isObject(input) && Object.keys(input).length === 0;
+  return isEmpty ? [''] : ['', ...splitJson(JSON.stringify(input))];
 }
 
 function finalUsage(usage: JsonObject): JsonObject {

@@ -112,6 +112,11 @@ export function cutToTokens(text: string, tokens = Infinity): string {
   return text.length <= end ? text : text.slice(0, end).replace(/[\uD800-\uDBFF]$/, '');
 }
 
+/** JSON as the pieces a stream sends it in. */
+export function splitJson(json: string): readonly string[] {
+  return json.match(/.{1,12}/gs) ?? [];
+}
+
 /** A text as the pieces a stream sends it in: those given for it, or words with the blanks after them. Joined they are the text again. */
 export function splitWords(
   text: string,

@@ -2,10 +2,9 @@ import { openHistory } from '../../chat/history.ts';
 import { makePrivateFolder, sessionsFolder } from '../../chat/session-path.ts';
 import { GatewayError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { Settings } from '../../settings/types.ts';
 import type { LineEditor } from '../../terminal/line-editor.ts';
 import { untilAborted } from '../../clock.ts';
-import type { ChatFlags, Resumed } from './session.ts';
+import type { ChatFlags } from './session.ts';
 import { completeLine, parseEntry, runSlash } from './slash.ts';
 import { askPrompt, type Talk, logFailure } from './talk.ts';
 import type { Context } from '../../cli/context.ts';
@@ -15,14 +14,11 @@ import { readBlanks, warnOfUnused } from '../../cli/input/blanks.ts';
 import { readSystem } from '../../cli/request/build-request.ts';
 import { openConnection, readTarget } from '../../cli/run/connection.ts';
 
-interface Opening {
-  context: Context;
-  settings: Settings;
-  resumed: Resumed | undefined;
-}
-
 /** The interactive mode: prompts until the person leaves; every finished turn is on disk at once. */
-export async function runInteractive(typed: ChatFlags, { context, settings, resumed }: Opening): Promise<void> {
+export async function runInteractive(
+  typed: ChatFlags,
+  { context, settings, resumed }: Pick<Talk, 'context' | 'settings' | 'resumed'>,
+): Promise<void> {
   const { io, ui, signal } = context;
   const flags = await withoutBlanks(typed, context);
   await readTarget(settings, context);

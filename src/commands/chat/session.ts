@@ -17,6 +17,7 @@ import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
 import type { chatFlags } from '../../cli/flags/format.ts';
 import type { AskFlags } from '../ask-flags.ts';
+import type { Talk } from './talk.ts';
 
 /** The flags of `chat`, as they were typed. */
 export type ChatFlags = Omit<AskFlags<typeof chatFlags>, 'save'> & {
@@ -82,25 +83,18 @@ async function requireFolder(folder: string, cwd: string): Promise<void> {
     );
 }
 
-/** A conversation that may have a session, and gets one with its first turn. */
-interface Keeping {
-  context: Context;
-  flags: Pick<ChatFlags, 'save'>;
-  messages: readonly SessionMessage[];
-  resumed: Resumed | undefined;
-}
-
 /**
  * Writes what the session of a conversation lacks. Without a session it gets one of the day's date, so that a crash loses
- * no finished turn; where there is no place for that, a warning. `replaced`: how many messages were before a turn asked again.
+ * no finished turn; where there is no place for that, a warning. `before`: how many messages were before the last turn, which can
+ * have been asked again.
  */
-export async function keepInSession(talk: Keeping, replaced: number | undefined): Promise<void> {
+export async function keepInSession(talk: Talk, before: number): Promise<void> {
   if (talk.flags.save === false) return;
   talk.resumed ??= await freshSession(talk.context);
   const { file } = talk.resumed;
   if (!file) return;
   const stored = file.messages.length;
-  if (replaced !== undefined && replaced < stored) await file.replaceLast(talk.messages.slice(replaced));
+  if (before < stored) await file.replaceLast(talk.messages.slice(before));
   else await file.append(talk.messages.slice(stored));
 }
 

@@ -16,18 +16,13 @@ import { usageError } from '../../errors.ts';
 
 type ImageFlags = AskFlags<typeof imageFlags & typeof editFlags>;
 
-interface ImageCommand {
-  context: Context;
-  use: 'image' | 'edit';
-  command: string;
-}
-
 /** Both image commands: the request is built, shown or checked against the disk, sent, and its pictures published. */
-export async function runImage(
+async function runImage(
   words: readonly string[],
   typed: ImageFlags,
-  { context, use, command }: ImageCommand,
+  { context, use }: { context: Context; use: 'image' | 'edit' },
 ): Promise<void> {
+  const command = use === 'image' ? 'image gen' : 'image edit';
   const begun = await begin(words, typed, { context, command, use, isText: false });
   const { flags, settings, deadline } = begun;
   const request = await within(deadline(), buildRequest(words, flags, begun));
@@ -95,8 +90,7 @@ export function imageGenCommand(command: Command): Action {
   ]);
   addFlags(command, 'Flags', { ...imageFlags, ...contentFlags });
   addAskFlags(command);
-  return (context, words, flags) =>
-    runImage(words, flags as ImageFlags, { context, use: 'image', command: 'image gen' });
+  return (context, words, flags) => runImage(words, flags as ImageFlags, { context, use: 'image' });
 }
 
 /** `image edit [prompt…] -i <image>`: images and an instruction in, image files out. */
@@ -116,6 +110,6 @@ export function imageEditCommand(command: Command): Action {
       await refuseStrayFiles(words, {}, { command: 'image edit', cwd: context.io.cwd });
       throw usageError('there is no image to edit', 'for example: gateway-cli image edit -i photo.jpg "make it gray"');
     }
-    await runImage(words, typed, { context, use: 'edit', command: 'image edit' });
+    await runImage(words, typed, { context, use: 'edit' });
   };
 }

@@ -247,7 +247,7 @@ export const settings = {
     rule: true,
     group: 'costs',
     flag: '--prices <json|path>',
-    help: 'what models cost per million tokens: a JSON object, or a file with one; see gateway-cli help costs',
+    help: 'what models cost per million tokens: {"<model or *>":{"input":"0.30","output":"2.50"}}, or a file with it; see gateway-cli help costs',
     advanced: true,
     key: 'prices',
     description: 'What models cost, by name or pattern (*); the exact name counts, else the longest pattern.',

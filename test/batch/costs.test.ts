@@ -199,7 +199,11 @@ describe('--max-cost', () => {
       'no price',
       [{ prompt: 'a' }],
       ['--prices', '{"other":{"input":1}}'],
-      "the model m has no price\n  set it, for a million tokens: gateway-cli config set prices.m '{",
+      [
+        'the model m has no price',
+        `  set it, for a million tokens: --prices '{"m":{"input":"<amount>","output":"<amount>"}}'`,
+        `  or for good: gateway-cli config set prices.m '{"input":"<amount>","output":"<amount>"}'`,
+      ].join('\n'),
     ],
     [
       'half a price',

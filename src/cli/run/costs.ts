@@ -26,7 +26,7 @@ export function priceWarning({ prices, model: { value: model } }: PricedModel): 
   const { input, output, image } = price;
   if (input === undefined && output === undefined && image !== undefined) return undefined;
   const lack = input === undefined ? 'input' : 'output';
-  return `the price of the model ${model} has no ${lack}, so its cost is unknown; ${howToPrice(model)}`;
+  return `the price of the model ${model} has no ${lack}, so its cost is unknown; ${howToPrice(model).replace('\n', ', ')}`;
 }
 
 /** `--max-cost` of a command that sends one request after the other. */
@@ -67,8 +67,10 @@ export function requirePrice(prices: Pricing['prices'], model: string, flag = '-
 }
 
 function howToPrice(model: string): string {
-  const key = shellWord(`prices.${model.replace(/^models\//, '')}`);
-  return `set it, for a million tokens: gateway-cli config set ${key} '{"input":"<amount>","output":"<amount>"}'`;
+  const name = model.replace(/^models\//, '');
+  const price = '{"input":"<amount>","output":"<amount>"}';
+  const flag = `--prices ${shellWord(`{${JSON.stringify(name)}:${price}}`)}`;
+  return `set it, for a million tokens: ${flag}\nor for good: gateway-cli config set ${shellWord(`prices.${name}`)} '${price}'`;
 }
 
 /** Throws GatewayError usage for several currencies, whose amounts cannot be added. */

@@ -5,7 +5,7 @@ import { credentialsOf, readConfiguredKey } from '../../cli/run/connection.ts';
 import { type ConnectionFlags, readSettingsFlags } from '../../cli/run/settings.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
-import { services, usesOf } from '../../services.ts';
+import { usesOf } from '../../services.ts';
 import { missingError } from '../../settings/missing.ts';
 import { surveyUses } from '../../settings/resolve.ts';
 import type { Secret } from '../../settings/redact.ts';
@@ -204,6 +204,9 @@ export function readAddress(
   }
 }
 
+/** A use has the model of another one where it has none of its own. */
+const defaultUse: Readonly<Record<Use, Use>> = { text: 'text', chat: 'text', image: 'image', edit: 'image' };
+
 /** Whether each use that the service has has a model. */
 export const modelsRow: Row<Examined> = {
   name: 'models',
@@ -219,9 +222,11 @@ export const modelsRow: Row<Examined> = {
     const { of } = examined.surveyed;
     const served = servedUses(examined);
     if (served.length === 0) return `gateway-cli config use <profile> --for ${examined.uses.join(',')}`;
-    const use = served.find((one) => of[one].model === undefined) ?? 'text';
-    const example = services[of[use].service.value].models[use] ?? '<model>';
-    return `gateway-cli config set models.${use} ${example}${profileFlag(examined.context)}`;
+    const lacking = served.filter((use) => of[use].model === undefined);
+    const needed = new Set(lacking.map((use) => (lacking.includes(defaultUse[use]) ? defaultUse[use] : use)));
+    const profile = profileFlag(examined.context);
+    const names = [...needed].map((use) => `gateway-cli config set models.${use} <model>${profile}`);
+    return `name one each time: -m <model>; to see them: gateway-cli models${profile}\nor for good: ${names.join('\n')}`;
   },
 };
 

@@ -17,6 +17,8 @@ const once = { policy: { retries: 0, maxWaitMs: 0, safeOnly: true } };
 /** Asks for the lists of models, which are free: a list means that the key is accepted. A gateway need not have any. */
 export const keyTakenRow: Row<Examined> = { name: 'key taken', check: findList };
 
+const mostNamed = 5;
+
 async function findList({ surveyed, uses, key, flags, context }: Examined): Promise<Finding> {
   const failures: GatewayError[] = [];
   const asked = uses.filter((use) => usesOf(surveyed.of[use].service.value).includes(use));
@@ -25,7 +27,9 @@ async function findList({ surveyed, uses, key, flags, context }: Examined): Prom
     const connection = await openConnection(withKey(survey, key), flags, context);
     try {
       const { models } = await readModelList((get) => connection.send(get, once), format);
-      return `the list of ${models.length} models came ${key === undefined ? 'without one' : 'with it'}`;
+      const names = models.slice(0, mostNamed).map(({ id }) => id);
+      const some = [...names, ...(models.length > mostNamed ? ['…'] : [])].join(', ');
+      return `the list of ${models.length} models came ${key === undefined ? 'without one' : 'with it'}: ${some}`;
     } catch (error) {
       if (!(error instanceof GatewayError) || error.details.status === undefined) throw error;
       failures.push(error);

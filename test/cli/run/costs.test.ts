@@ -39,7 +39,7 @@ test.for([
 
 const half = ['--prices', '{"*":{"input":"1"}}'];
 const warning =
-  'the price of the model m has no output, so its cost is unknown; set it, for a million tokens: gateway-cli config set prices.m ';
+  'the price of the model m has no output, so its cost is unknown; set it, for a million tokens: --prices ';
 
 test('a price without output is a warning, also in the document', async ({ server, cli }) => {
   server.reply({ body: textReply('a') });

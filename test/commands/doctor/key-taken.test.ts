@@ -34,7 +34,7 @@ test('a service that takes requests without a key needs none', async ({ server }
   const ran = await run(['doctor', '--service', 'ollama', '--base-url', server.url, '-m', 'llama3.2']);
   expect(ran.code).toBe(0);
   expect(ran.stdout).toMatch(/^ok +key +none is needed$/m);
-  expect(ran.stdout).toMatch(/^ok +key taken +the list of 1 models came without one$/m);
+  expect(ran.stdout).toMatch(/^ok +key taken +the list of 1 models came without one: llama3\.2:latest$/m);
 });
 
 test('the chain is read and judged', async () => {
@@ -63,4 +63,18 @@ test('the chain is read and judged', async () => {
   const tlsCheck = (JSON.parse(unknown.stdout) as { checks: Check[] }).checks.find(({ name }) => name === 'tls');
   expect(tlsCheck).toMatchObject({ state: 'failed', fix: expect.stringContaining('--cacert') as string });
   expect(tlsCheck?.text).toContain('not trusted (');
+});
+
+test('without models, says how to name one, how to see them, and how to set one for each use', async ({ server }) => {
+  server.reply(head);
+  server.reply({ body: { models: Array.from({ length: 7 }, (_, n) => ({ name: `models/m${n}` })) } });
+  const env = { GATEWAY_BASE_URL: server.url, GATEWAY_API_KEY: canaryKey };
+  const ran = await run(['doctor', '--json'], { env });
+  expect(ran.code).toBe(2);
+  const { checks } = JSON.parse(ran.stdout) as { checks: Check[] };
+  const set = ['text', 'image'].map((use) => `gateway-cli config set models.${use} <model>`).join('\n');
+  expect(checks.find(({ name }) => name === 'models')).toMatchObject({
+    fix: `name one each time: -m <model>; to see them: gateway-cli models\nor for good: ${set}`,
+  });
+  expect(checks.find(({ name }) => name === 'key taken')?.text).toMatch(/^the list of 7 .*: m0, m1, m2, m3, m4, …$/);
 });

@@ -151,7 +151,8 @@ const advice = {
   'bad-reply': 'to see what comes: add --raw, or --verbose for its headers; asking again may be billed again',
   'bad-reply-paid': billedAgain,
   incomplete: 'the same command asks again, which may be billed again',
-  'incomplete-kept': 'what came is kept; the same command asks again, which may be billed again',
+  'incomplete-kept': ({ value = '' }) =>
+    `what came is kept${value}; the same command asks again, which may be billed again`,
 
   // The network.
   network: 'check the network, the base URL and the proxy variables',

@@ -12,7 +12,7 @@ const recording = ['id', 'file', 'recorded', 'method', 'path', 'model', 'status'
 
 /**
  * The documents that each command prints with `--json`, by the name in their schema, and the paths of their keys. `*` is any name;
- * an object without paths below it has keys of its own. Every document also has `schema`, `ok`, `exitCode`, `warnings` and, of a failure, `error`.
+ * an object without paths below it has keys of its own. Every document also has those of `common`.
  */
 const documents: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   text: asked,
@@ -74,13 +74,29 @@ const documents: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   completion: { completion: 'shell script' },
 };
 
-/**
- * The documents of a command by its name, such as `image gen`; none of a group. The schema of `gateway-cli/result@1` tells the keys
- * of that one.
- */
-export function documentsOf(name: string): { schema: string; keys?: readonly string[] }[] {
-  return Object.entries(documents[name] ?? {}).map(([schema, keys]) => ({
+const common = ['ok', 'exitCode', 'warnings[]'];
+const ofError = 'class message hint recovery status requestId retryable retryAfterMs sent billed'.split(' ');
+
+/** A document of a command. The schema of `gateway-cli/result@1` tells the keys of that one. */
+interface DocumentData {
+  schema: string;
+  keys?: readonly string[];
+  /** When it is printed, if not on success. */
+  when?: string;
+}
+
+const failure: DocumentData = {
+  schema: 'gateway-cli/result@1',
+  when: 'the command failed before it had another document',
+  keys: ['command', ...common, ...ofError.map((key) => `error.${key}`)],
+};
+
+/** The documents of a command by its name, such as `image gen`; none of a group. */
+export function documentsOf(name: string): DocumentData[] {
+  const found = Object.entries(documents[name] ?? {}).map(([schema, keys]) => ({
     schema: `gateway-cli/${schema}@1`,
-    ...(keys !== result && { keys: keys.split(' ') }),
+    ...(keys !== result && { keys: [...common, 'error', ...keys.split(' ')] }),
   }));
+  const printsResult = found.some(({ schema }) => schema === failure.schema);
+  return found.length === 0 || printsResult ? found : [...found, failure];
 }

@@ -14,7 +14,9 @@ import { commandRows, fullName, isList, orDefault, usageOf, visible } from './he
 export async function helpDocument(command: Command, text: string): Promise<OwnDocument> {
   const described = describeCommand(command);
   const help = { schema: 'gateway-cli/help@1', text, ...described };
-  const printsResult = described.documents.some(({ schema }) => schema === 'gateway-cli/result@1');
+  const printsResult = described.documents.some(
+    ({ schema, when }) => schema === 'gateway-cli/result@1' && when === undefined,
+  );
   if (!printsResult && command.parent !== null) return help;
   return { ...help, resultSchema: JSON.parse(await readShipped('dist/result.schema.json')) as unknown };
 }

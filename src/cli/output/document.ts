@@ -74,12 +74,13 @@ export function unbilled(error: GatewayError, { fromCache, attempts }: Report): 
 /** The `error` object of every JSON document. After a request, what the error does not say is unknown. */
 export function errorDocument(
   error: GatewayError,
-  { attempts, kept }: Report,
+  { attempts, kept, result, images }: Report,
   { redact }: Redaction,
 ): ResultDocument['error'] {
   const requested = attempts > 0;
   const hint = hintOf(error);
   const { status, requestId, retryable, retryAfterMs, sent } = error.details;
+  const hasAnswer = kept !== undefined || images.length > 0 || (result?.text ?? '') !== '';
   const mayBeSent = requested || sent === 'yes';
   return {
     class: error.class,
@@ -89,7 +90,8 @@ export function errorDocument(
     recovery: error.class === 'usage' ? undefined : kept,
     status,
     requestId,
-    retryable: retryable ?? false,
+    // What came of a reply is kept, and would be paid for again.
+    retryable: retryable === true && !(error.class === 'incomplete' && hasAnswer),
     retryAfterMs,
     sent: sent ?? (requested ? 'unknown' : 'no'),
     billed: mayBeSent || error.billed !== 'unknown' ? error.billed : 'no',

@@ -94,7 +94,10 @@ const error = v.object({
   recovery: known(text, 'the absolute path of the file that keeps the paid reply: gateway-cli recover writes it out'),
   status: known(count, 'the HTTP status of the reply'),
   requestId: known(text, "the gateway's own name for the request"),
-  retryable: key(flag, 'true if the same command may succeed later; unless billed is no, it is paid for again'),
+  retryable: key(
+    flag,
+    'true if the same command may succeed later, and no part of an answer came; unless billed is no, it is paid for again',
+  ),
   retryAfterMs: known(v.number(), 'how long the gateway asks you to wait, in milliseconds'),
   sent: key(certainty, 'whether the request was sent'),
   billed: key(certainty, 'whether the request may have been billed'),

@@ -8,7 +8,9 @@ export function withReplyHint(thrown: unknown, context: Pick<Context, 'report' |
   const known = hintOf(thrown);
   if (known !== undefined) return withCost(thrown, known);
   const isKept = thrown.class === 'incomplete' && (isRaw || isAnythingKept(context));
-  return thrown.with({ reason: isKept ? 'incomplete-kept' : reasons[thrown.class] });
+  if (!isKept) return thrown.with({ reason: reasons[thrown.class] });
+  const isText = context.root.json === true && (context.report.result?.text ?? '') !== '';
+  return thrown.with({ reason: 'incomplete-kept', value: isText ? ' in `text`' : undefined });
 }
 
 const reasons: Partial<Record<ErrorClass, Reason>> = { 'bad-reply': 'bad-reply', incomplete: 'incomplete' };

@@ -4,12 +4,13 @@ import { expect, onTestFinished, vi } from 'vitest';
 import { openSilent } from '../../../src/cli/cli.ts';
 import { type Tree, tree } from '../../../src/cli/command-tree.ts';
 import { describeCommand } from '../../../src/cli/help/help-document.ts';
+import { readShipped } from '../../../src/cli/shipped.ts';
 import { test } from '../../batch/lane/with-lane.ts';
 import { run, type RunOptions } from '../../helpers/run.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
 /** Every document has these. */
-const common = new Set(['schema', 'ok', 'exitCode', 'warnings[]']);
+const common = new Set(['schema', 'ok', 'exitCode', 'warnings[]', 'error']);
 
 const rare = new Set(['running', 'tooLong[]', 'checks[].profile', 'settings[].uses[]', 'sessions[].error']);
 
@@ -102,7 +103,9 @@ test('help --json names the keys of every document that a command prints, and no
     shown.set(schema, seen);
     known.set(schema, new Set([...(known.get(schema) ?? []), ...described.keys]));
   }
-  const never = [...known].flatMap(([schema, keys]) => [...keys].filter((key) => !shown.get(schema)?.has(key)));
+  const never = [...known].flatMap(([schema, keys]) =>
+    [...keys].filter((key) => !common.has(key) && !shown.get(schema)?.has(key)),
+  );
   // Rare states, which the tests of their commands show.
   expect(never.filter((key) => !rare.has(key) && !rare.has(key.replace(/\..*/, '')))).toEqual([]);
 });
@@ -116,4 +119,18 @@ test('help --json names the documents of every command', async () => {
     const count = (await documentsOf(name)).length;
     expect({ name, has: count > 0 }).toEqual({ name, has: name !== 'mcp' });
   }
+});
+
+test('a command that prints no result names the keys of its failures', async () => {
+  const { properties } = JSON.parse(await readShipped('dist/result.schema.json')) as {
+    properties: { error: { properties: object } };
+  };
+  const keys = Object.keys(properties.error.properties).map((key) => `error.${key}`);
+  for (const words of ['batch export', 'models', 'costs show']) {
+    const [own, failed] = await documentsOf(words);
+    expect(own?.keys?.slice(0, 4)).toEqual(['ok', 'exitCode', 'warnings[]', 'error']);
+    expect(failed?.schema).toBe('gateway-cli/result@1');
+    expect(failed?.keys?.slice(-keys.length)).toEqual(keys);
+  }
+  expect((await documentsOf('text')).some(({ when }) => when !== undefined)).toBe(false);
 });

@@ -57,8 +57,8 @@ interface AuthScheme {
   version: string;
 }
 
-/** Every scheme that a gateway may accept in a format, made from the one that is set. */
-const schemesOf: Readonly<Record<FormatName, (own: AuthScheme) => AuthScheme[]>> = {
+/** Every scheme that a gateway may accept in a format that has several, made from the one that is set. */
+const schemesOf: { readonly [name in FormatName]?: (own: AuthScheme) => AuthScheme[] } = {
   content(own) {
     const names = [own.apiKey, services.gateway.headerNames.apiKey, vendorHeaderNames.apiKey];
     return [...names.map((apiKey): AuthScheme => ({ ...own, form: 'api-key', apiKey })), { ...own, form: 'bearer' }];
@@ -70,7 +70,6 @@ const schemesOf: Readonly<Record<FormatName, (own: AuthScheme) => AuthScheme[]>>
       { ...own, form: 'bearer', version },
     ]);
   },
-  completions: (own) => [{ ...own, form: 'bearer' }],
 };
 
 /** A request with one scheme, and its outcome. */
@@ -153,7 +152,9 @@ async function examineFormat(name: FormatName, uses: readonly Use[], live: Exami
     else tried.push(await ask(scheme, user));
   }
   // A service with a host of its own accepts only the scheme that is set.
-  const others = survey.service.value === 'gateway' ? schemesOf[name](schemeOf(survey, 'api-key')) : [];
+  const own = schemeOf(survey, 'api-key');
+  const usual = { ...own, form: keyFacts[authUseOf(name, 'text')].form };
+  const others = survey.service.value === 'gateway' ? (schemesOf[name]?.(own) ?? [usual]) : [];
   const works = await findScheme(tried, ask, others);
   return {
     checks: tried.map((one) => (works !== undefined && isRefusal(one) ? withFix(one, works, live) : one.check)),

@@ -265,7 +265,8 @@ function refuseLackingFlags(flags: RequestFlags, { settings }: Building): void {
   const { lacks, title, turnsField } = formatFacts[format];
   if (settings.lane?.value === 'flex' && lacks.includes('tier'))
     throw lacking(`--lane flex (${settings.lane.from})`, title, `use --lane live; ${havingOf('tier')}`);
-  if (flags.contents !== undefined && turnsField !== 'contents') throw lacking('--contents', title, 'use --messages');
+  if (flags.contents !== undefined && turnsField !== 'contents')
+    throw lacking('--contents', title, 'use --messages of chat');
   for (const field of lacks) {
     const named = flagsOfFields[field] ?? [field as keyof RequestFlags];
     const flag = named.find((name) => flags[name] !== undefined);

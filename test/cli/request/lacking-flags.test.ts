@@ -9,11 +9,11 @@ test.for([
   ['messages', 'text hi --safety HARASSMENT=BLOCK_NONE', '--safety', 'the content format has it'],
   ['messages', 'text hi --cached-content c', '--cached-content', 'the content format has it'],
   ['messages', 'text hi --tool-config none.json', '--tool-config', 'the content format has it'],
-  ['messages', 'text hi --contents none.json', '--contents', 'use --messages'],
+  ['messages', 'text hi --contents none.json', '--contents', 'use --messages of chat'],
   ['messages', 'image gen hi --aspect 16:9', '--aspect', 'the content format and the completions format have it'],
   ['completions', 'text hi --safety HARASSMENT=BLOCK_NONE', '--safety', 'the content format has it'],
   ['completions', 'text hi --top-k 3', '--top-k', 'the content format and the messages format have it'],
-  ['completions', 'text hi --contents none.json', '--contents', 'use --messages'],
+  ['completions', 'text hi --contents none.json', '--contents', 'use --messages of chat'],
   ['content', 'chat hi --metadata user_id=42', '--metadata', 'the messages format and the completions format have it'],
 ] as const)(
   'in the %s format, %s is exit 2 before anything is read or sent',

@@ -159,26 +159,6 @@ test('--live passes a gateway that has one format alone, and fails where neither
   expect(none.stderr).toContain('content, api-key; content, bearer; messages\n');
 });
 
-test('--live sends the key of the completions format as the profile says, and finds the form that is taken', async ({
-  server,
-  cli,
-}) => {
-  server.always(({ method, headers }) => {
-    if (method !== 'POST') return { status: 404, ...head() };
-    if (headers['authorization'] === undefined) return { status: 401, body: {} };
-    return { body: { choices: [{ index: 0, message: { role: 'assistant', content: 'h' }, finish_reason: 'length' }] } };
-  });
-  const GATEWAY_CONFIG = join(scratchFolder(), 'config.json');
-  const work = { format: 'completions', auth: { completions: 'api-key' } };
-  writeFileSync(GATEWAY_CONFIG, JSON.stringify({ profiles: { work } }), { mode: 0o600 });
-  const ran = await cli(['doctor', '--live', '--json', '--profile', 'work'], { env: { GATEWAY_CONFIG } });
-  expect(ran.code).toBe(3);
-  const { checks } = JSON.parse(ran.stdout) as Document;
-  expect(checks.flatMap(({ fix }) => fix ?? [])).toEqual([
-    'gateway-cli config set auth.completions bearer --profile work',
-  ]);
-});
-
 test('the last line of a failure is what to type', async ({ server, cli }) => {
   server.always(({ method, headers }) => {
     if (method !== 'POST') return { status: 404, ...head() };

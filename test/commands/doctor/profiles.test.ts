@@ -59,3 +59,21 @@ test('a failure names its profile, and what mends it too', async () => {
   expect(ran.stdout).toMatch(/^ok {6}models {12}talk: chat claude-sonnet-5-5/m);
   expect(ran.stderr).toContain('one check failed: key of talk\n');
 });
+
+test('the key of the completions format goes out as the profile says, and the form that is taken is found', async () => {
+  const server = await start();
+  server.always(({ method, headers }) => {
+    if (method !== 'POST') return { status: 404 };
+    if (headers['authorization'] === undefined) return { status: 401, body: {} };
+    return { body: { choices: [{ index: 0, message: { role: 'assistant', content: 'h' }, finish_reason: 'length' }] } };
+  });
+  const GATEWAY_CONFIG = join(scratchFolder(), 'config.json');
+  const work = { baseUrl: server.url, apiKey: keys.talk, format: 'completions', auth: { completions: 'api-key' } };
+  const profiles = { work: { ...work, models: { text: 't', chat: 'c' } } };
+  writeFileSync(GATEWAY_CONFIG, JSON.stringify({ profiles }), { mode: 0o600 });
+  const ran = await run(['doctor', '--live', '--json', '--profile', 'work'], { env: { GATEWAY_CONFIG } });
+  expect(ran.code).toBe(3);
+  const { checks } = JSON.parse(ran.stdout) as { checks: { fix?: string }[] };
+  const fixes = checks.flatMap(({ fix = '' }) => (fix.includes('auth') ? [fix] : []));
+  expect(fixes).toEqual(['gateway-cli config set auth.completions bearer --profile work']);
+});

@@ -32,12 +32,13 @@ export function isRunning(mark: ProcessMark): boolean | undefined {
 
 /** Containers can share a host name, and all of them have small process numbers. */
 function ownNamespace(): string | undefined {
-  return /\d+/.exec(linkTarget('/proc/self/ns/pid') ?? '')?.[0];
+  return /\d+/.exec(ifKnown(() => readlinkSync('/proc/self/ns/pid')) ?? '')?.[0];
 }
 
-function linkTarget(path: string): string | undefined {
+/** What the system tells; undefined if it does not. */
+function ifKnown<T>(read: () => T): T | undefined {
   try {
-    return readlinkSync(path);
+    return read();
   } catch {
     return undefined;
   }
@@ -54,25 +55,18 @@ function exists(pid: number): boolean {
 
 /** The boot of this machine, if the system reports it: data written since then exists, synced or not. */
 export function bootMark(): string | undefined {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-  } catch {
-    return undefined;
-  }
+  return ifKnown(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
 }
 
 /** Only on Linux. A zombie keeps its number until its parent waits for it, which in a container may never happen. */
 function statusOf(of: number): { isZombie: boolean; started: string } | undefined {
   // In another PID namespace than that of /proc, its numbers belong to other processes.
-  if (linkTarget('/proc/self') !== String(pid)) return undefined;
-  try {
-    const stat = readFileSync(`/proc/${of}/stat`, 'latin1');
-    // The name in brackets can contain spaces and brackets; after it the state is the first field, the start time the 20th.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return { isZombie: fields[0] === 'Z', started: `${bootMark()}/${fields[19]}` };
-  } catch {
-    return undefined;
-  }
+  if (ifKnown(() => readlinkSync('/proc/self')) !== String(pid)) return undefined;
+  const stat = ifKnown(() => readFileSync(`/proc/${of}/stat`, 'latin1'));
+  if (stat === undefined) return undefined;
+  // The name in brackets can contain spaces and brackets; after it the state is the first field, the start time the 20th.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return { isZombie: fields[0] === 'Z', started: `${bootMark()}/${fields[19]}` };
 }
 
 let ownText: string | undefined;

@@ -5,7 +5,7 @@ import type { GatewayError } from '../../errors.ts';
 import type { BlobStore } from '../../images/types.ts';
 import type { JsonObject } from '../../json.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { Context, WrittenImage } from '../context.ts';
+import type { Context } from '../context.ts';
 
 /** Flags for the place and the check of images, as they were typed. */
 export interface ImageOutputFlags {
@@ -76,11 +76,6 @@ async function planNow(wanted: ImagePlan, context: Context): Promise<ImageOutput
   return (await import('./save-images.ts')).planSaving(wanted, context);
 }
 
-/** `--dry-run` with `-o` refuses what a real run refuses, and makes no folder. Throws GatewayError usage. */
-export async function checkShownOutput(wanted: ImagePlan, context: Context): Promise<void> {
-  if (wanted.dryRun && wanted.output !== undefined) await planImages(wanted, context);
-}
-
 /** Warns if `-o` was given and the reply has only text. */
 export async function warnOfNoImage({ output }: ImageOutputFlags, { report, ui }: Context): Promise<void> {
   if (output === undefined || report.images.length > 0 || report.files) return;
@@ -92,23 +87,4 @@ export interface ReplyFacts {
   responseId?: string | undefined;
   modelVersion?: string | undefined;
   usage?: object | undefined;
-}
-
-/** What a sidecar says about its image and its request. */
-export function sidecarFacts(
-  image: WrittenImage,
-  { responseId, modelVersion, usage }: ReplyFacts,
-  { prompt, model, provenance }: Pick<ImagePlan, 'prompt' | 'model' | 'provenance'>,
-): JsonObject & { image: JsonObject } {
-  const facts = {
-    schema: 'gateway-cli/sidecar@1',
-    prompt,
-    model,
-    ...provenance,
-    responseId,
-    modelVersion,
-    usage,
-    image,
-  };
-  return JSON.parse(JSON.stringify(facts)) as ReturnType<typeof sidecarFacts>;
 }

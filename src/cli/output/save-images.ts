@@ -13,8 +13,9 @@ import { createFileStore } from '../../images/store.ts';
 import type { StoredBlob } from '../../images/types.ts';
 import type { Io } from '../../terminal/io.ts';
 import type { Context, WrittenImage } from '../context.ts';
+import type { JsonObject } from '../../json.ts';
 import { prefixUsageError } from '../flags/flag.ts';
-import { type ImageOutput, type ImagePlan, mostImages, type ReplyFacts, sidecarFacts } from './image-output.ts';
+import { type ImageOutput, type ImagePlan, mostImages, type ReplyFacts } from './image-output.ts';
 import { showPreview } from './preview.ts';
 import { isPrintedAtEnd } from './print.ts';
 
@@ -183,6 +184,25 @@ async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveStat
   }
   if (wanted.preview && path !== '-') await showPreview(written, resolve(context.io.cwd, path), context);
   await printPath(path, saving);
+}
+
+/** What a sidecar says about its image and its request. */
+function sidecarFacts(
+  image: WrittenImage,
+  { responseId, modelVersion, usage }: ReplyFacts,
+  { prompt, model, provenance }: Pick<ImagePlan, 'prompt' | 'model' | 'provenance'>,
+): JsonObject & { image: JsonObject } {
+  const facts = {
+    schema: 'gateway-cli/sidecar@1',
+    prompt,
+    model,
+    ...provenance,
+    responseId,
+    modelVersion,
+    usage,
+    image,
+  };
+  return JSON.parse(JSON.stringify(facts)) as ReturnType<typeof sidecarFacts>;
 }
 
 /** The bytes of a blob, piece by piece. */

@@ -5,13 +5,7 @@ import type { Post } from '../../client/post.ts';
 import { byDefault } from '../../settings/sources.ts';
 import type { Settings, Use } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
-import {
-  checkShownOutput,
-  type ImageOutput,
-  type ImagePlan,
-  planImages,
-  warnOfNoImage,
-} from '../output/image-output.ts';
+import { type ImageOutput, type ImagePlan, planImages, warnOfNoImage } from '../output/image-output.ts';
 import type { StdoutFlags } from '../flags/shared.ts';
 import { endLine, imagesOfText, isPrintedAtEnd, prepareCodeOutput } from '../output/print.ts';
 import type { BuiltRequest } from '../request/build-request.ts';
@@ -120,8 +114,9 @@ export async function connect(
   }: Pick<Begun<AskFlags>, 'flags' | 'context' | 'settings' | 'deadline'> & { isKept?: boolean },
 ): Promise<{ images: ImageOutput; connection: Connection } | undefined> {
   const target = await readTarget(settings, context);
-  await checkShownOutput(plan, context);
   if (flags.curl || flags.dryRun) {
+    // It refuses what a real run refuses, and makes no folder.
+    if (flags.dryRun && plan.output !== undefined) await planImages(plan, context);
     const { showRequest } = await import('../output/show-request.ts');
     await showRequest(post, target, { flags, context, settings });
     return undefined;

@@ -100,8 +100,7 @@ export function errorDocument(
 
 /** The line that `--field` prints of a document; undefined if the document has no such value. */
 export function fieldLine(document: object, steps: readonly string[]): string | undefined {
-  let value: unknown = document;
-  for (const step of steps) value = valueAt(value, step);
+  const value = steps.reduce<unknown>(valueAt, document);
   if (value === undefined) return undefined;
   if (typeof value !== 'string') return jsonLine(value);
   return value.endsWith('\n') ? value : `${value}\n`;

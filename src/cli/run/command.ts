@@ -121,8 +121,9 @@ export async function connect(
     await showRequest(post, target, { flags, context, settings });
     return undefined;
   }
-  if ((plan.imagesAreExtra && !isKept) || plan.output === '-' || flags.raw || isPrintedAtEnd(context))
-    requireStdout(context);
+  const needsStdout = (plan.imagesAreExtra && !isKept) || plan.output === '-' || flags.raw || isPrintedAtEnd(context);
+  if (needsStdout && context.io.stdout.isClosed)
+    throw usageError('stdout is closed, so the answer would be lost', 'leave >&- out; to discard it: > /dev/null');
   const images = await planImages(plan, context);
   if (Object.keys(settings.prices).length > 0) {
     const { openMeter } = await import('./costs.ts');
@@ -134,12 +135,6 @@ export async function connect(
   const { sendRaw } = await import('./raw.ts');
   await sendRaw(connection, { post, model: plan.model }, context);
   return undefined;
-}
-
-/** Throws GatewayError usage where the answer would be paid for and lost. */
-function requireStdout({ io }: Context): void {
-  if (io.stdout.isClosed)
-    throw usageError('stdout is closed, so the answer would be lost', 'leave >&- out; to discard it: > /dev/null');
 }
 
 /** Whether a path names a prompt file in the format of GitHub Models. */
@@ -208,9 +203,7 @@ export async function checkAnswer(answer: Answer, wanted: Wanted, context: Conte
   for (const warning of result.warnings) await context.ui.warn(warning);
   const { error, doubt } = verdictOf(answer, wanted);
   if (error) throw error;
-  if (doubt) {
-    await context.ui.warn(`${doubt.message}; ${hintOf(doubt)}`);
-  }
+  if (doubt) await context.ui.warn(`${doubt.message}; ${hintOf(doubt)}`);
   await noteToolCalls(result, context);
 }
 

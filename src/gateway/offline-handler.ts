@@ -126,7 +126,7 @@ function answerModels(
 ): Reply {
   // `/v1/models` is a path of all formats: the caller's key says which it speaks.
   const format = keyForm === 'vendor-key' || keyForm === 'query' ? contentFormat : pathFormat;
-  const offered = localModels.filter((model) => format.offers(model));
+  const offered = localModels.filter(format.offers);
   if (asked === undefined) return jsonReply(format.listModels(offered, query));
   // What is answered for a vendor's model is listed too: clients look a model up before they ask it.
   const vendors = isVendorModel(asked, rules) ? { id: asked, title: asked, draws: drawsByName(asked) } : undefined;
@@ -134,8 +134,5 @@ function answerModels(
   if (found) return jsonReply(format.describeModel(found));
   const shown = asked.slice(0, 100);
   if (rules) throw rules.unknownModel(shown, path);
-  throw format.unknownModel(
-    shown,
-    namesOfModels((model) => format.offers(model)),
-  );
+  throw format.unknownModel(shown, namesOfModels(format.offers));
 }

@@ -16,6 +16,7 @@ import type { Action, Context } from '../../cli/context.ts';
 import { absoluteBudget, parseBudget } from '../../settings/budget.ts';
 import type { Environment } from '../../settings/sources.ts';
 import { mcpClients } from './clients.ts';
+import { flagWords } from './tools.ts';
 
 export { previewCommand } from './preview.ts';
 
@@ -69,14 +70,11 @@ async function runMcp(flags: Flags, context: Context): Promise<void> {
   if (flags.budget !== undefined) parseBudget(flags.budget, 'flag --budget');
   const budget = flags.budget && absoluteBudget(flags.budget, io.cwd);
   const folder = resolve(io.cwd, flags.root ?? '.');
-  const passed = passedFlags(flags, rootFlags.profile);
+  const { service, baseUrl, timeout, offline, maxRequests, readOnly } = flags;
+  const passed = flagWords({ profile: rootFlags.profile, service, 'base-url': baseUrl, timeout, offline });
   const client = flags.printConfig === undefined ? undefined : mcpClients[flags.printConfig];
   if (client) {
-    const limits = [
-      ...(flags.maxRequests === undefined ? [] : [`--max-requests=${flags.maxRequests}`]),
-      ...(flags.readOnly ? ['--read-only'] : []),
-      ...(budget === undefined ? [] : [`--budget=${budget}`]),
-    ];
+    const limits = flagWords({ 'max-requests': maxRequests, 'read-only': readOnly, budget });
     await io.stdout.write(
       client.entry({ command: 'gateway-cli', args: ['mcp', '--root', folder, ...limits, ...passed] }),
     );
@@ -87,12 +85,11 @@ async function runMcp(flags: Flags, context: Context): Promise<void> {
   if (io.stdin.kind === 'terminal')
     await ui.note('this server waits for a client on stdin; gateway-cli mcp --print-config <client> prints its entry');
   const { serveTools } = await import('./server.ts');
-  const { maxRequests, readOnly = false } = flags;
   // stdout is protocol alone.
   report.printed = true;
   // A variable: the command that lists models has no such flag.
   const env = absolutePaths(budget === undefined ? io.env : { ...io.env, GATEWAY_BUDGET: budget }, io.cwd);
-  await serveTools({ root, flags: passed, env, readOnly, maxRequests }, context);
+  await serveTools({ root, flags: passed, env, readOnly: readOnly === true, maxRequests }, context);
 }
 
 /** The environment for commands that run in another folder than this one. */
@@ -103,11 +100,4 @@ function absolutePaths(env: Environment, cwd: string): Environment {
     return path === undefined || path === '' ? [] : [[name, resolve(cwd, path)]];
   });
   return { ...env, ...Object.fromEntries(paths), ...(budget && { GATEWAY_BUDGET: absoluteBudget(budget, cwd) }) };
-}
-
-/** The flags that each command of the server gets. */
-function passedFlags({ service, baseUrl, timeout, offline }: Flags, profile: string | undefined): string[] {
-  const given = { profile, service, 'base-url': baseUrl, timeout };
-  const words = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}=${value}`]));
-  return offline ? [...words, '--offline'] : words;
 }

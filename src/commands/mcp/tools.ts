@@ -119,26 +119,34 @@ export interface ToolArguments {
   filter?: string;
 }
 
-function flag(name: string, value: string | number | undefined): string[] {
-  return value === undefined ? [] : [`--${name}=${value}`];
+/** Flags as words: `true` needs no value, and each item of a list has a word of its own. */
+export function flagWords(
+  flags: Readonly<Record<string, string | number | true | readonly string[] | undefined>>,
+): string[] {
+  return Object.entries(flags).flatMap(([name, value = []]) =>
+    [value].flat().map((each) => (each === true ? `--${name}` : `--${name}=${each}`)),
+  );
 }
 
 /** The words of the command, with these flags. The prompt goes to stdin: it can be longer than a word may be, and has no blanks to fill. */
 export function wordsOf({ command }: Tool, given: ToolArguments, flags: readonly string[]): string[] {
+  const { prompt, model, aspect, size, count, output, images, files, system, schema, max_tokens, filter } = given;
   return [
     ...command,
-    ...(given.prompt === undefined ? [] : ['--prompt-file=-', '--no-vars']),
-    ...flag('model', given.model),
-    ...flag('aspect', given.aspect),
-    ...flag('size', given.size),
-    ...flag('count', given.count),
-    ...flag('output', given.output),
-    ...(given.images ?? []).flatMap((file) => flag('image', file)),
-    ...(given.files ?? []).flatMap((file) => flag('attach', file)),
-    ...flag('system', given.system),
-    ...flag('schema', given.schema && JSON.stringify(given.schema)),
-    ...flag('max-tokens', given.max_tokens),
+    ...(prompt === undefined ? [] : ['--prompt-file=-', '--no-vars']),
+    ...flagWords({
+      model,
+      aspect,
+      size,
+      count,
+      output,
+      image: images,
+      attach: files,
+      system,
+      schema: schema && JSON.stringify(schema),
+      'max-tokens': max_tokens,
+    }),
     ...flags,
-    ...(given.filter === undefined ? [] : ['--', given.filter]),
+    ...(filter === undefined ? [] : ['--', filter]),
   ];
 }

@@ -1,27 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import { run, type RunOptions } from '../../helpers/run.ts';
 import { startScriptedServer } from '../../helpers/scripted-server.ts';
 import { canaryKey } from '../../helpers/with-server.ts';
-import { scratchFolder } from '../../helpers/scratch.ts';
+import { place } from './place.ts';
 
 const example = 'https://gateway.example.com';
-
-function place(content?: object): {
-  file: string;
-  config: () => unknown;
-  cli: (argv: readonly string[], options?: RunOptions) => ReturnType<typeof run>;
-} {
-  const cwd = scratchFolder();
-  const file = join(cwd, 'config.json');
-  if (content) writeFileSync(file, JSON.stringify(content), { mode: 0o600 });
-  return {
-    file,
-    config: () => JSON.parse(readFileSync(file, 'utf8')) as unknown,
-    cli: (argv, options = {}) => run(argv, { cwd, ...options, env: { GATEWAY_CONFIG: file, ...options.env } }),
-  };
-}
 
 const work = { profile: 'work', profiles: { work: { baseUrl: example, apiKey: canaryKey, models: { text: 't' } } } };
 

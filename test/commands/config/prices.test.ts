@@ -1,19 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { run } from '../../helpers/run.ts';
-import { scratchFolder } from '../../helpers/scratch.ts';
-
-function place(content: object) {
-  const cwd = scratchFolder();
-  const file = join(cwd, 'config.json');
-  writeFileSync(file, JSON.stringify(content), { mode: 0o600 });
-  return {
-    file,
-    config: () => JSON.parse(readFileSync(file, 'utf8')) as unknown,
-    cli: (argv: readonly string[]) => run(argv, { cwd, env: { GATEWAY_CONFIG: file } }),
-  };
-}
+import { place } from './place.ts';
 
 test.each([
   ['prices.gemini-2.5-flash.inptu', '1', 'did you mean: prices.gemini-2.5-flash.input?'],

@@ -1,21 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { run, type RunOptions } from '../../helpers/run.ts';
 import { canaryKey } from '../../helpers/with-server.ts';
-import { scratchFolder } from '../../helpers/scratch.ts';
-
-function place(content: object = {}) {
-  const cwd = scratchFolder();
-  const file = join(cwd, 'config.json');
-  writeFileSync(file, JSON.stringify(content), { mode: 0o600 });
-  return {
-    file,
-    config: () => JSON.parse(readFileSync(file, 'utf8')) as unknown,
-    cli: (argv: readonly string[], options: RunOptions = {}) =>
-      run(argv, { cwd, ...options, env: { GATEWAY_CONFIG: file } }),
-  };
-}
+import { place } from './place.ts';
 
 const gemini = { service: 'gemini', apiKey: canaryKey, models: { text: 't', image: 'i' } } as const;
 const claude = { service: 'anthropic', apiKeyFile: '/key', models: { chat: 'c' }, timeout: '3m' } as const;
@@ -87,7 +72,7 @@ test('list says which profile serves which use, and what differs with it', async
 });
 
 test('init puts the profile to the uses of its service, beside the one of the others', async () => {
-  const { cli, config } = place();
+  const { cli, config } = place({});
   await cli(['config', 'init'], { answers: ['gemini', '', 'g', '', '', ''] });
   const ran = await cli(['config', 'init'], { answers: ['anthropic', '', 'c', 'c', ''] });
   expect(ran.stderr).toContain('in use: anthropic for text and chat, gemini for image and edit\n');

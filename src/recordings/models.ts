@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseObject } from '../json.ts';
+import type { Use } from '../services.ts';
 import { readLines } from './format.ts';
 import { listHeads } from './recording-index.ts';
 import { modelOf } from './request-key.ts';
@@ -14,12 +15,7 @@ export const modelVariableNames = [
 ] as const;
 
 /** The known models of the four uses. */
-export interface ModelsByUse {
-  text?: string | undefined;
-  chat?: string | undefined;
-  image?: string | undefined;
-  edit?: string | undefined;
-}
+export type ModelsByUse = { [use in Use]?: string | undefined };
 
 /** The model variables of the commands while a folder was recorded; beside the recordings, for `serve --replay`. */
 const fileName = 'models.json';
@@ -55,7 +51,7 @@ export async function recordedByUse(folder: string): Promise<ModelsByUse> {
   return found;
 }
 
-async function useOf(file: string, { path, body }: { path: string; body: unknown }): Promise<keyof ModelsByUse> {
+async function useOf(file: string, { path, body }: { path: string; body: unknown }): Promise<Use> {
   if (!path.includes('/models/')) return 'chat';
   if (!(await repliesWithImage(file))) return 'text';
   return JSON.stringify(body).includes('"inlineData":') ? 'edit' : 'image';

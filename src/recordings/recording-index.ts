@@ -14,17 +14,12 @@ import {
 } from './format.ts';
 import { modelOf, type RequestKey, requestText, sha256 } from './request-key.ts';
 
-/** The recordings of a folder. */
-interface RecordingIndex {
-  /**
-   * The recording for a request: equal requests get theirs in the recorded order, then always the last one. Throws GatewayError
-   * usage if there is none, with the nearest recording and its differences.
-   */
-  take(key: RequestKey): Promise<string>;
-}
-
-/** Opens a folder of recordings. Throws GatewayError usage if it does not exist or has none. */
-export async function openIndex(folder: string): Promise<RecordingIndex> {
+/**
+ * Opens a folder of recordings. Returns what takes the recording for a request: equal requests get theirs in the recorded order,
+ * then always the last one. Both throw GatewayError usage: if the folder does not exist or has none, and if none fits, with the
+ * nearest recording and its differences.
+ */
+export async function openIndex(folder: string): Promise<(key: RequestKey) => Promise<string>> {
   let files = await listSome(folder);
   const runs = new Map<string, { paths: string[]; taken: number }>();
   const heads = new Map<string, ReadFile>();
@@ -43,15 +38,13 @@ export async function openIndex(folder: string): Promise<RecordingIndex> {
     if (others.length > 0) return others;
     throw noRecording(folder, key, all);
   };
-  return {
-    async take(key) {
-      const name = `${key.hash} ${key.scope}`;
-      const found = runs.get(name) ?? { paths: await find(key), taken: 0 };
-      // Of two calls that searched at the same time, the first counts.
-      const run = runs.get(name) ?? found;
-      runs.set(name, run);
-      return run.paths[Math.min(run.taken++, run.paths.length - 1)] as string;
-    },
+  return async (key) => {
+    const name = `${key.hash} ${key.scope}`;
+    const found = runs.get(name) ?? { paths: await find(key), taken: 0 };
+    // Of two calls that searched at the same time, the first counts.
+    const run = runs.get(name) ?? found;
+    runs.set(name, run);
+    return run.paths[Math.min(run.taken++, run.paths.length - 1)] as string;
   };
 }
 

@@ -10,11 +10,11 @@ import { openIndex } from './recording-index.ts';
  * below.
  */
 export async function openReplay(folder: string): Promise<(base: URL) => Exchange> {
-  const index = await openIndex(folder);
+  const take = await openIndex(folder);
   return (base) =>
     async (request, { signal, onSent }) => {
       signal.throwIfAborted();
-      const path = await index.take(await describeRequest(request, base));
+      const path = await take(await describeRequest(request, base));
       onSent?.();
       return playRecording(path, request, { signal });
     };

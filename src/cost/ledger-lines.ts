@@ -224,12 +224,20 @@ function addSum(sums: Map<string, SumLine>, line: SumLine): void {
   const { tags: _, ...untagged } = line;
   if (!sums.has(key) && sums.size >= mostKinds && line.tags !== undefined) return addSum(sums, untagged);
   const before = sums.get(key);
-  if (before === undefined) return void sums.set(key, { ...line });
-  before.requests += line.requests;
-  before.unknown += line.unknown;
-  before.savedRequests += line.savedRequests;
-  before.amount = addAmounts(before.amount, line.amount);
-  before.saved = addAmounts(before.saved, line.saved);
+  if (before === undefined) sums.set(key, { ...line });
+  else addCounts(before, line);
+}
+
+/** What is counted of requests that are added up. */
+export type LedgerCounts = Pick<SumLine, 'requests' | 'unknown' | 'amount' | 'savedRequests' | 'saved'>;
+
+/** Adds requests to others, in place. */
+export function addCounts(sum: LedgerCounts, more: LedgerCounts): void {
+  sum.requests += more.requests;
+  sum.unknown += more.unknown;
+  sum.savedRequests += more.savedRequests;
+  sum.amount = addAmounts(sum.amount, more.amount);
+  sum.saved = addAmounts(sum.saved, more.saved);
 }
 
 function keyOf({ day, command, service, model, lane, tags, currency }: SumLine): string {

@@ -3,9 +3,11 @@ import { codeOf } from '../errors.ts';
 import { addAmounts } from './cost.ts';
 import { judgeProcesses, spentOf } from './ledger-room.ts';
 import {
+  addCounts,
   addToSums,
   applyLine,
   emptyState,
+  type LedgerCounts,
   type LedgerLimit,
   type LedgerSums,
   readLedger,
@@ -55,29 +57,18 @@ export const groupings = ['tag', 'model', 'service', 'day', 'lane', 'command'] a
 export type Grouping = (typeof groupings)[number];
 
 /** One row of a report. */
-export interface CostRow extends Pick<
-  SumLine,
-  'currency' | 'requests' | 'unknown' | 'amount' | 'savedRequests' | 'saved'
-> {
-  name: string;
-}
+export type CostRow = LedgerCounts & { name: string; currency: string };
 
 /** Requests of ledgers in groups, sorted by name, or all in one; currencies stay separate. */
 export function groupCosts(sums: readonly SumLine[], by: Grouping | 'total'): CostRow[] {
   const rows = new Map<string, CostRow>();
   for (const sum of sums) {
     const name = nameIn(sum, by);
-    const { currency, requests, unknown, amount, savedRequests, saved } = sum;
+    const { currency } = sum;
     const key = JSON.stringify([name, currency]);
     const row = rows.get(key) ?? { name, currency, ...none };
-    rows.set(key, {
-      ...row,
-      requests: row.requests + requests,
-      unknown: row.unknown + unknown,
-      amount: addAmounts(row.amount, amount),
-      savedRequests: row.savedRequests + savedRequests,
-      saved: addAmounts(row.saved, saved),
-    });
+    addCounts(row, sum);
+    rows.set(key, row);
   }
   return [...rows.values()].toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }

@@ -96,7 +96,8 @@ describe('the live line', () => {
 });
 
 describe('the summary', () => {
-  const counts = { jobs: 5, done: 2, incomplete: 0, failed: 1, unknown: 1, pending: 1 };
+  const none = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
+  const counts = { ...none, jobs: 5, done: 2, failed: 1, unknown: 1, pending: 1 };
 
   test('counts jobs by where they stand', () => {
     const index = new JobIndex();
@@ -108,32 +109,18 @@ describe('the summary', () => {
       ['e', 'new'],
     ] as const)
       index.setState(index.add(id), state);
-    expect(countJobs(index, { jobs: 7 })).toEqual({
-      jobs: 7,
-      done: 1,
-      incomplete: 0,
-      failed: 1,
-      unknown: 2,
-      pending: 3,
-    });
+    expect(countJobs(index, { jobs: 7 })).toEqual({ ...none, jobs: 7, done: 1, failed: 1, unknown: 2, pending: 3 });
     index.mark(index.find('a'), 'inFile');
-    expect(countJobs(index, { jobs: 1, inFile: true })).toEqual({
-      jobs: 1,
-      done: 1,
-      incomplete: 0,
-      failed: 0,
-      unknown: 0,
-      pending: 0,
-    });
+    expect(countJobs(index, { jobs: 1, inFile: true })).toEqual({ ...none, jobs: 1, done: 1 });
   });
 
   test.each([
-    ['all done', { jobs: 2, done: 2, incomplete: 0, failed: 0, unknown: 0, pending: 0 }, 0],
-    ['one failed', { jobs: 2, done: 1, incomplete: 0, failed: 1, unknown: 0, pending: 0 }, 13],
-    ['one unknown', { jobs: 2, done: 1, incomplete: 0, failed: 0, unknown: 1, pending: 0 }, 13],
-    ['one not sent', { jobs: 2, done: 1, incomplete: 0, failed: 0, unknown: 0, pending: 1 }, 13],
+    ['all done', { done: 2 }, 0],
+    ['one failed', { done: 1, failed: 1 }, 13],
+    ['one unknown', { done: 1, unknown: 1 }, 13],
+    ['one not sent', { done: 1, pending: 1 }, 13],
   ])('%s', (_, some, code) => {
-    expect(exitCodeOf(some)).toBe(code);
+    expect(exitCodeOf({ ...none, jobs: 2, ...some })).toBe(code);
   });
 
   test('is the document of the contract', () => {

@@ -23,11 +23,8 @@ export interface DataFile {
   name: string;
   /** The folder against which the rows' files are read. */
   folder: string;
-  /**
-   * The rows in their order. A line that is not a row goes to `onFault` as GatewayError usage with file and line, and is passed
-   * over; without `onFault` it is thrown.
-   */
-  rows(onFault?: (error: unknown) => void): AsyncGenerator<DataRow, void>;
+  /** The rows in their order. A line that is not a row goes to `onFault` as GatewayError usage with its place, and is passed over. */
+  rows(onFault: (error: unknown) => void): AsyncGenerator<DataRow, void>;
 }
 
 /** Opens the file of `--data`; `-` is stdin. Throws GatewayError usage. */
@@ -44,7 +41,7 @@ export async function openData(
   return {
     name,
     folder: path === '-' ? cwd : dirname(resolve(cwd, path)),
-    async *rows(onFault = rethrow) {
+    async *rows(onFault) {
       let number = 0;
       for await (const row of readers[format]({ handle, name, onFault })) {
         number++;
@@ -93,11 +90,6 @@ function formatOf(path: string): DataFormat {
     `--data ${quote(path)}: the name does not tell the format`,
     `say it: --data-format ${dataFormats.join(', ')}`,
   );
-}
-
-/** Without a collector, the first fault is thrown. */
-export function rethrow(error: unknown): never {
-  throw error;
 }
 
 interface Reading {

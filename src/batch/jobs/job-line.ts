@@ -22,7 +22,7 @@ const { aspect, size } = imageFlags;
 const pictures = { aspect, size, ...contentFlags, ...bodyKeys, model, profile };
 
 /** The keys that jobs of each command may have: the flags that shape a request, its profile, and no other. */
-export const jobKeys: Readonly<Record<JobCommand, FlagTable>> = {
+const jobKeys: Readonly<Record<JobCommand, FlagTable>> = {
   text: { attach, responseMime, schema, ...contentFlags, ...bodyKeys, model, profile },
   'image gen': pictures,
   'image edit': { ...editFlags, ...pictures },
@@ -42,8 +42,6 @@ export const jobKeys: Readonly<Record<JobCommand, FlagTable>> = {
 
 /** What every line of a job file is read with. */
 export interface JobRules {
-  /** The keys of each command; all others are errors. */
-  tables: Readonly<Record<JobCommand, FlagTable>>;
   /** The command and the keys of jobs that do not say. */
   defaults: Defaults;
   /** As the user named the file, for messages. */
@@ -100,20 +98,20 @@ export function atLine(file: string, line: number, error: unknown): unknown {
  * Reads `--defaults`. Throws GatewayError usage: a key that no command has, or a value that its flag would refuse. Values with
  * blanks (`hasBlanks`) are checked when these are filled.
  */
-export function readDefaults(object: JsonObject, tables: JobRules['tables'], hasBlanks = false): Defaults {
+export function readDefaults(object: JsonObject, hasBlanks = false): Defaults {
   const { command, ...values } = object;
   for (const key of Object.keys(values)) {
-    const rule = jobCommands.map((name) => own(tables[name], key)).find((found) => found !== undefined);
-    if (!rule) throw usageError(`--defaults: ${unknownKey(key)}`, keysHint(key, ...Object.values(tables)));
+    const rule = jobCommands.map((name) => own(jobKeys[name], key)).find((found) => found !== undefined);
+    if (!rule) throw usageError(`--defaults: ${unknownKey(key)}`, keysHint(key, ...Object.values(jobKeys)));
     if (!hasBlanks || !hasBlank(JSON.stringify(values[key]))) readValue(key, values[key] as JsonValue, rule);
   }
   return { command: command === undefined ? 'text' : readCommand(command), values };
 }
 
-function readJob(object: JsonObject, line: number, { tables, defaults }: JobRules): Job {
+function readJob(object: JsonObject, line: number, { defaults }: JobRules): Job {
   const { id, command, name } = object;
   const chosen = command === undefined ? defaults.command : readCommand(command);
-  const table = tables[chosen];
+  const table = jobKeys[chosen];
   const values: Record<string, unknown> = {};
   for (const key of Object.keys(object)) {
     if (jobFields.has(key)) continue;

@@ -9,9 +9,9 @@ import { readTextFlag } from '../../cli/input/input-files.ts';
 import { parsePromptYaml, type PromptYaml } from '../../cli/input/prompt-yaml.ts';
 import { isPromptYaml } from '../../cli/run/command.ts';
 import { mergePromptYaml } from '../../cli/request/prompt-yaml-flags.ts';
-import { type DataFile, idOf, openData, rethrow } from './data-rows.ts';
+import { type DataFile, idOf, openData } from './data-rows.ts';
 import type { SourceFlags } from '../flags.ts';
-import { atLine, type Defaults, type JobRules, readJobObject } from './job-line.ts';
+import { atLine, type Defaults, readJobObject } from './job-line.ts';
 import type { JobSource } from './source.ts';
 
 /** What every row is put into. */
@@ -28,18 +28,13 @@ export async function openRows(flags: SourceFlags, context: Context): Promise<Da
 }
 
 /** One job a row: its columns fill the template and the default values. Throws GatewayError usage. */
-export async function openRowJobs(
-  flags: SourceFlags,
-  { defaults, tables }: Pick<JobRules, 'defaults' | 'tables'>,
-  context: Context,
-): Promise<JobSource> {
+export async function openRowJobs(flags: SourceFlags, defaults: Defaults, context: Context): Promise<JobSource> {
   const template = flags.template === undefined ? undefined : await readTemplate(flags.template, context);
   requirePrompt(template, defaults);
   const data =
     flags.data === undefined && template !== undefined
       ? testData(template, flags, context)
       : await openRows(flags, context);
-  const rules = { tables, file: data.name };
   const toValues = Object.values(defaults.values).some((value) => hasBlank(JSON.stringify(value)))
     ? (columns: JsonObject) => fillDefaults(defaults, columns)
     : () => defaults;
@@ -48,11 +43,11 @@ export async function openRowJobs(
     lineForm: 'a line of headings, then one row a line; or a JSON array of objects',
     folder: data.folder,
     adviseBlank,
-    async *jobs(onFault = rethrow) {
+    async *jobs(onFault) {
       for await (const { id, line, columns } of data.rows(onFault)) {
         let job: Job | undefined;
         try {
-          const filled = { ...rules, defaults: toValues(columns) };
+          const filled = { file: data.name, defaults: toValues(columns) };
           job = intoTemplate(readJobObject({ id, vars: columns }, line, filled), template, flags);
         } catch (error) {
           const hasPlace = error instanceof GatewayError && error.message.startsWith(`${data.name}:`);

@@ -1,15 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import {
-  atLine,
-  type Defaults,
-  type JobRules,
-  readDefaults,
-  readJobLine,
-  readPromptLine,
-  jobKeys,
-} from './job-line.ts';
-import { rethrow } from './data-rows.ts';
+import { atLine, type Defaults, type JobRules, readDefaults, readJobLine, readPromptLine } from './job-line.ts';
 import { arrivingLines, type Line, notUtf8, openLines, readLines } from '../lines.ts';
 import { openRowJobs } from './row-jobs.ts';
 import type { SourceFlags } from '../flags.ts';
@@ -35,9 +26,9 @@ export interface JobSource {
   adviseBlank?: (name: string) => string;
   /**
    * The jobs in their order. A line that is not a job goes to `onFault` as GatewayError usage with file and line, and is
-   * passed over; without `onFault` it is thrown.
+   * passed over.
    */
-  jobs(onFault?: (error: unknown) => void): AsyncGenerator<Job, void>;
+  jobs(onFault: (error: unknown) => void): AsyncGenerator<Job, void>;
 }
 
 /** Opens the jobs, the rows of `--data`, or the prompts of `--prompts`. Throws GatewayError usage. */
@@ -45,19 +36,19 @@ export async function openJobs(words: readonly string[], flags: SourceFlags, con
   const path = requireJobs(words, flags);
   const isRows = takesRows(flags);
   const defaults = await readDefaultsFlag(flags.defaults, { context, isRows });
-  if (isRows) return openRowJobs(flags, { defaults, tables: jobKeys }, context);
+  if (isRows) return openRowJobs(flags, defaults, context);
   const label = flags.prompts === undefined ? 'jobs' : '--prompts';
   const instead = flags.prompts === undefined ? 'name a file of JSON Lines' : 'name a file with one prompt per line';
   const handle = await openLines(path, { label, instead }, context);
   const { cwd } = context.io;
-  const rules: JobRules = { tables: jobKeys, defaults, file: path === '-' ? 'stdin' : path };
+  const rules = { defaults, file: path === '-' ? 'stdin' : path };
   const folder = path === '-' ? cwd : dirname(resolve(cwd, path));
   const read = createLineReader(rules, flags, { ...context, io: { ...context.io, cwd: folder } });
   return {
     name: rules.file,
     lineForm: flags.prompts === undefined ? 'write one JSON object per line' : 'write one prompt per line',
     folder,
-    async *jobs(onFault = rethrow) {
+    async *jobs(onFault) {
       for await (const lines of readLines(handle))
         for (const line of lines) {
           if (line.isTooLong) throw usageError(`line ${line.number} is longer than 256 MiB`);
@@ -79,7 +70,7 @@ export type StreamedJob = { line: number; id: string } & ({ job: Job } | { error
 /** Opens the jobs of `--stream`, which come on stdin one by one; empty lines are skipped. Throws GatewayError usage. */
 export async function openJobStream(flags: SourceFlags, context: Context): Promise<AsyncGenerator<StreamedJob, void>> {
   const defaults = await readDefaultsFlag(flags.defaults, { context, isRows: false });
-  const read = createLineReader({ tables: jobKeys, defaults, file: 'stdin' }, flags, context);
+  const read = createLineReader({ defaults, file: 'stdin' }, flags, context);
   return streamJobs(context.stdin.claim('jobs', { quiet: true }), read);
 }
 
@@ -177,10 +168,9 @@ async function readDefaultsFlag(
   { context, isRows }: { context: Context; isRows: boolean },
 ): Promise<Defaults> {
   if (word === undefined) return { command: 'text', values: {} };
-  if (!word.trimStart().startsWith('{'))
-    return readDefaults(await readObjectFlag('--defaults', word, context), jobKeys, isRows);
+  if (!word.trimStart().startsWith('{')) return readDefaults(await readObjectFlag('--defaults', word, context), isRows);
   const value = parseJson('--defaults', word);
-  return readDefaults(isObject(value) ? value : {}, jobKeys, isRows);
+  return readDefaults(isObject(value) ? value : {}, isRows);
 }
 
 /** What is wrong with the lines of a job file, reported together and not one line a run. */

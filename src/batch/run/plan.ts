@@ -200,10 +200,10 @@ function decideOn({ job, row, checked }: { job: Job; row: number; checked: Check
 }
 
 /** What no job can know of itself: where the requests go, and whether a key may go there. */
-async function checkGateways({ plan, context, builder, source }: Planning): Promise<void> {
+async function checkGateways({ plan, context, builder, source, lineErrors }: Planning): Promise<void> {
   if (plan.gateways.size === 0) {
     // This shard has no job.
-    const { value } = await source.jobs().next();
+    const { value } = await source.jobs(lineErrors.add).next();
     plan.gateways.set('', { settings: await builder.settingsOf(value as Job), forms: {} });
   }
   requireOwnKeys([...plan.gateways.values()].map(({ settings }) => settings));

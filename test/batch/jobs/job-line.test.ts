@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { type JobRules, readDefaults, readJobLine, readPromptLine, jobKeys } from '../../../src/batch/jobs/job-line.ts';
+import { type JobRules, readDefaults, readJobLine, readPromptLine } from '../../../src/batch/jobs/job-line.ts';
 import type { GatewayError } from '../../../src/errors.ts';
 
-const rules: JobRules = { tables: jobKeys, defaults: { command: 'text', values: {} }, file: 'jobs.jsonl' };
+const rules: JobRules = { defaults: { command: 'text', values: {} }, file: 'jobs.jsonl' };
 const read = (job: unknown, line = 3) => readJobLine(JSON.stringify(job), line, rules);
 
 describe('a line becomes a job', () => {
@@ -115,14 +115,14 @@ test('a key nearly right is answered with the right one', () => {
   };
   expect(said(() => readJobLine('{"promt":"x"}', 3, rules))).toBe('did you mean: "prompt"');
   expect(said(() => readJobLine('{"prompt":"x","max_tokens":5}', 3, rules))).toBe('did you mean: "maxTokens"');
-  expect(said(() => readDefaults({ aspct: '1:1' }, jobKeys))).toBe('did you mean: "aspect"');
+  expect(said(() => readDefaults({ aspct: '1:1' }))).toBe('did you mean: "aspect"');
   expect(said(() => readJobLine('{"prompt":"x","baseUrl":"http://x"}', 3, rules))).toContain(
     'flags of the whole batch',
   );
 });
 
 describe('--defaults', () => {
-  const withDefaults = (defaults: Record<string, never>) => ({ ...rules, defaults: readDefaults(defaults, jobKeys) });
+  const withDefaults = (defaults: Record<string, never>) => ({ ...rules, defaults: readDefaults(defaults) });
 
   test('hold where a job does not say otherwise, and only where its command knows them', () => {
     const some = withDefaults({ command: 'image gen', aspect: '1:1', temperature: 0.1 } as never);
@@ -140,8 +140,8 @@ describe('--defaults', () => {
   });
 
   test('refuse what no job may have', () => {
-    expect(() => readDefaults({ baseUrl: 'x' }, jobKeys)).toThrow('--defaults: unknown job key "baseUrl"');
-    expect(() => readDefaults(JSON.parse('{"__proto__":{"a":1}}') as never, jobKeys)).toThrow('unknown job key');
-    expect(() => readDefaults({ temperature: 'hot' }, jobKeys)).toThrow('--temperature takes a number');
+    expect(() => readDefaults({ baseUrl: 'x' })).toThrow('--defaults: unknown job key "baseUrl"');
+    expect(() => readDefaults(JSON.parse('{"__proto__":{"a":1}}') as never)).toThrow('unknown job key');
+    expect(() => readDefaults({ temperature: 'hot' })).toThrow('--temperature takes a number');
   });
 });

@@ -244,7 +244,7 @@ async function noteFailures({ state, context, outdir }: EndedBatch, counts: Coun
 async function failureOfCounts(
   counts: Counts,
   stop: Stop | undefined,
-  { flags, state }: EndedBatch,
+  { flags, state, outdir, context }: EndedBatch,
 ): Promise<GatewayError | undefined> {
   if (exitCodeOf(flags.wait === false ? { ...counts, submitted: 0 } : counts) === outcomes.ok.code) return undefined;
   const early = {
@@ -260,7 +260,8 @@ async function failureOfCounts(
   const ofBudget = budget?.retryable ? '--budget, or when its next period begins' : '--budget';
   const limit = stop === 'cost' ? '--max-cost' : budget ? ofBudget : tokens;
   const next = nextStep(counts, limit);
-  const told = counts.pending > 0 ? next : `details are in ${batchFiles.summary}; ${next}`;
+  const summary = shellWord(shownPath(join(outdir, batchFiles.summary), context.io.cwd));
+  const told = counts.pending > 0 ? next : `details are in ${summary}; ${next}`;
   const hints = [await keptHint(counts, state.beganAt), told, budget && 'to see what is spent: gateway-cli costs'];
   const { done, failed, unknown, submitted = 0 } = counts;
   const isOpen = failed + unknown + submitted > 0;

@@ -115,7 +115,7 @@ export interface Report {
   /** The costs of its requests, if prices are set. */
   meter?: Meter | undefined;
   images: WrittenImage[];
-  /** Audio, documents and other files of the reply. */
+  /** Audio, documents and other files of the reply, and the text that went into a file. */
   files?: Omit<WrittenImage, 'width' | 'height'>[];
   /** The requests of a tool loop. */
   turns?: Turn[] | undefined;

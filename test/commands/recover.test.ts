@@ -7,6 +7,8 @@ import { type Ran, run } from '../helpers/run.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { test, textReply } from '../helpers/with-server.ts';
 
+const sha256Of = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');
+
 let folder: string;
 let temp: string;
 beforeEach(() => {
@@ -101,7 +103,15 @@ describe('-o', () => {
     expect(readdirSync(ran.cwd)).toEqual(['answer.txt']);
     expect(readFileSync(join(ran.cwd, 'answer.txt'), 'utf8')).toBe('half an ans\n');
     if (json.length === 0) expect(ran.stdout).toBe('');
-    else expect(JSON.parse(ran.stdout)).toMatchObject({ ok: true, complete: false, text: 'half an ans' });
+    else
+      expect(JSON.parse(ran.stdout)).toMatchObject({
+        ok: true,
+        complete: false,
+        text: 'half an ans',
+        files: [
+          { path: 'answer.txt', mimeType: 'text/plain', bytes: 12, sha256: sha256Of('half an ans\n'), candidate: 0 },
+        ],
+      });
   });
 
   test('overwrites a file only with --force', async ({ server, cli }) => {
@@ -126,7 +136,7 @@ describe('-o', () => {
   test('is the place of images without a text, as at `image gen`', async ({ cli }) => {
     const cwd = scratchFolder();
     const blob = Buffer.from('89504e470d0a1a0a0000000d4948445200000010000000100806000000', 'hex');
-    const sha256 = createHash('sha256').update(blob).digest('hex');
+    const sha256 = sha256Of(blob);
     const image = { candidate: 0, bytes: blob.length, sha256, data: blob.toString('base64') };
     const kept = { schema: 'gateway-cli/recovery@1', command: 'image gen', printsText: false, document: ['{}'] };
     writeFileSync(join(cwd, 'kept.json'), JSON.stringify({ ...kept, images: [image] }));

@@ -12,7 +12,7 @@ import { checkFile } from '../../images/publish.ts';
 import { type Row, type Column, findColumns, rowOf, type RowState } from './row.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { jsonLine } from '../../terminal/escape.ts';
-import { addFlags, type FlagValues, prefixUsageError, setExamples } from '../../cli/flags/flag.ts';
+import { addFlags, type FlagValues, prefixUsageError, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { exportFlags, type ExportFormat, exportFormats } from '../flags.ts';
 import { writeNewFile } from '../../files/new-file.ts';
 import { openRows } from '../jobs/row-jobs.ts';
@@ -29,6 +29,9 @@ export function batchExportCommand(command: Command): Action {
     'gateway-cli batch export out -o results.csv',
     'gateway-cli batch export out --format md >> "$GITHUB_STEP_SUMMARY"',
     'gateway-cli batch export out --format junit -o junit.xml',
+  ]);
+  setNotes(command, [
+    'Columns are id, state, those of your rows, text (or answer.<key> of a schema), images, usage, cost and error; one that would be empty is left out. See gateway-cli help batch.',
   ]);
   addFlags(command, 'Flags', exportFlags);
   return (context, words, flags) => runExport(words[0] as string, flags as Flags, context);

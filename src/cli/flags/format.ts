@@ -6,7 +6,7 @@ import { type FlagTable, parseJson, quote, notAFlag, imageSize, pairOrJson, rati
 import { maxCost, settingFlags } from './shared.ts';
 
 /** Values for completion. Only the form is checked: a service can take other values. */
-const aspects = ['1:1', '16:9', '9:16', '4:3', '3:4', '3:2', '2:3'];
+const aspects = ['1:1', '16:9', '9:16', '4:3', '3:4', '3:2', '2:3', '21:9'];
 const safetySettings = ['HARASSMENT', 'HATE_SPEECH', 'SEXUALLY_EXPLICIT', 'DANGEROUS_CONTENT'].flatMap((category) =>
   ['BLOCK_NONE', 'BLOCK_ONLY_HIGH', 'BLOCK_MEDIUM_AND_ABOVE', 'BLOCK_LOW_AND_ABOVE'].map((at) => `${category}=${at}`),
 );
@@ -110,7 +110,7 @@ export const textFlags = {
 export const imageFlags = {
   aspect: {
     flags: '--aspect <W:H>',
-    text: 'width to height of the image, such as 16:9',
+    text: 'width to height of the image, such as 16:9; others too, as far as the model draws them',
     parse: ratio,
     values: aspects,
   },

@@ -185,6 +185,10 @@ export async function prepareCodeOutput(
     if (output === undefined) return plainPayload(context.io.stdout).write(text);
     const { writeNewFile } = await import('../../files/new-file.ts');
     await writeNewFile(output, (append) => append(text), { cwd, force });
+    const { createHash } = await import('node:crypto');
+    const sha256 = createHash('sha256').update(text).digest('hex');
+    const file = { path: output, mimeType: 'text/plain', bytes: Buffer.byteLength(text), sha256, candidate: 0 };
+    (context.report.files ??= []).push(file);
     await context.ui.note(`${code ? 'code' : 'answer'} saved: ${output}`);
   };
 }

@@ -120,7 +120,10 @@ export const resultDefinition = v.pipe(
     answer: known(v.unknown(), 'the answer as JSON, if --schema checked it'),
     candidates: known(v.array(candidate), 'every candidate of the reply'),
     images: key(v.array(image), 'the images that were written'),
-    files: known(v.array(file), 'audio, documents and other files that came with the reply'),
+    files: known(
+      v.array(file),
+      'audio, documents and other files that came with the reply, and the file of -o with the text or the code',
+    ),
     toolCalls: key(v.array(v.object(toolCallEntries)), 'tool calls without a result'),
     turns: known(v.array(turn), 'the requests of a tool loop, and the tools that it ran'),
     stopReason: known(text, "why the answer ended, in the gateway's own word"),

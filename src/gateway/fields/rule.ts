@@ -188,7 +188,10 @@ export const aspectRatio: Rule = (value, path, mode) => {
   const [, width, height] = /^(\d{1,4}):(\d{1,4})$/.exec(ratio) ?? [];
   const quotient = Number(width) / Number(height);
   if (quotient >= 0.1 && quotient <= 10) return ratio;
-  throw badValue(path, `${JSON.stringify(ratio.slice(0, 40))} is no aspect ratio; write width:height, such as 16:9`);
+  throw badValue(
+    path,
+    `${JSON.stringify(ratio.slice(0, 40))} is not an aspect ratio from 1:10 to 10:1; write width:height, such as 16:9`,
+  );
 };
 
 /** A size that is not drawn is refused at every level, as a ratio is: a picture of another size would mislead. */

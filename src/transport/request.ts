@@ -3,6 +3,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { codeOf, GatewayError, settingError, usageError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import { type AuthUse, keyFacts } from '../formats/format.ts';
+import type { AuthForm } from '../services.ts';
 import { base64Length, type Body, type BodyValue, isUpload, type Upload } from '../body.ts';
 import type { RequestBody } from './types.ts';
 
@@ -69,9 +70,6 @@ export function requireSafeUrl(url: URL, { allowHttp, hasKey }: { allowHttp: boo
   if (url.protocol === 'https:' || !hasKey || allowHttp || isLoopback(url)) return;
   throw settingError(`the key would go to ${url.origin} unencrypted`, { reason: 'insecure' });
 }
-
-/** The form of the header of the key: `auto` is the form that the service accepts for the use (formats 1). */
-export type AuthForm = 'auto' | 'api-key' | 'bearer';
 
 /** Names of headers that differ from one service to another. */
 export interface HeaderNames {

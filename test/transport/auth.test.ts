@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AuthUse } from '../../src/formats/format.ts';
-import { type AuthForm, authHeaders, type HeaderNames } from '../../src/transport/request.ts';
+import type { AuthForm } from '../../src/services.ts';
+import { authHeaders, type HeaderNames } from '../../src/transport/request.ts';
 
 const version = { 'vendor-b-version': '2023-06-01' };
 const neutral = { apiKey: 'x-vendor-a-api-key', version: 'vendor-b-version' };

@@ -32,6 +32,8 @@ export interface BatchServer {
   /** How often the prompt of each request was in a batch that was created. */
   counts: Map<string, number>;
   requests: string[];
+  /** Kinds of requests whose key came as `Authorization: Bearer`. */
+  withBearer: Set<string>;
   /** Looks until a batch has ended. */
   pollsToEnd: number;
   endingOf: (prompt: string) => Ending;
@@ -62,6 +64,7 @@ export async function startBatchServer(api: ApiName): Promise<BatchServer> {
     batches: [],
     counts: new Map(),
     requests: [],
+    withBearer: new Set(),
     pollsToEnd: 2,
     endingOf: (prompt) => ({ text: `answer to ${prompt}` }),
     fault: () => undefined,
@@ -79,6 +82,7 @@ export async function startBatchServer(api: ApiName): Promise<BatchServer> {
     const path = request.url ?? '';
     const { kind, act } = route(`${request.method} ${path}`, body, request);
     server.requests.push(`${kind} ${path}`);
+    if (request.headers.authorization !== undefined) server.withBearer.add(kind);
     const count = (kinds.get(kind) ?? 0) + 1;
     kinds.set(kind, count);
     const fault = server.fault(kind, count);

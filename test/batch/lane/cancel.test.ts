@@ -32,3 +32,15 @@ test('jobs whose results are written are not at the service, whatever the journa
   const cancel = await run(['batch', 'cancel', 'out'], { cwd: folder.cwd, env });
   expect([cancel.code, cancel.stderr]).toEqual([0, 'no jobs of out are at the service\n']);
 });
+
+test('a batch is cancelled with the key in the form in which it was created', async ({ open }) => {
+  const { batch, folder, server, env } = await open('content');
+  server.pollsToEnd = 1000;
+  folder.jobs({ id: '1', command: 'image gen', prompt: 'a' });
+  const work = { baseUrl: server.url, apiKey: env['GATEWAY_API_KEY'], auth: { text: 'api-key', image: 'bearer' } };
+  folder.write('config.json', JSON.stringify({ profiles: { work } }));
+  const ofProfile = { ...env, GATEWAY_BASE_URL: '', GATEWAY_API_KEY: '', GATEWAY_CONFIG: 'config.json' };
+  expect((await batch(['--no-wait', '--profile', 'work'], { env: ofProfile })).code).toBe(0);
+  expect((await run(['batch', 'cancel', 'out'], { cwd: folder.cwd, env: ofProfile })).code).toBe(0);
+  expect(server.withBearer).toEqual(new Set(['create', 'poll', 'cancel']));
+});

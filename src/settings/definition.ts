@@ -208,13 +208,9 @@ const schemas: { [kind in Exclude<Kind, 'choice'>]: v.GenericSchema<unknown, Con
   url,
 };
 
-function schemaOf({ kind, values = [] }: Row): v.GenericSchema {
-  return kind === 'choice' ? v.picklist(values, `must be one of ${values.join(', ')}`) : schemas[kind];
-}
-
 /** The entry of a row with a key. */
-function entryOf({ fields, description, examples, ...row }: Row): v.ObjectEntries[string] {
-  const schema = schemaOf(row);
+function entryOf({ kind, values = [], description, fields, examples }: Row): v.ObjectEntries[string] {
+  const schema = kind === 'choice' ? v.picklist(values, `must be one of ${values.join(', ')}`) : schemas[kind];
   const about = { ...(description !== undefined && { description }), ...(examples && { examples }) };
   if (fields === undefined) return optional(schema, about);
   const members = Object.entries(fields).map(([name, field]) => [

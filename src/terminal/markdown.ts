@@ -66,8 +66,11 @@ function separated(blocks: readonly Token[], page: Page): string[] {
 function blockLines(block: Token, page: Page): string[] {
   const { chalk } = page;
   switch (block.type) {
-    case 'heading':
-      return headingLines(block as Tokens.Heading, page);
+    case 'heading': {
+      const { depth, tokens } = block as Tokens.Heading;
+      // Without colours, the marks stay.
+      return wrapped((page.colored ? '' : `${'#'.repeat(depth)} `) + chalk.bold(inline(tokens, page)), page);
+    }
     case 'paragraph':
     case 'text':
       return wrapped(inline(('tokens' in block ? block.tokens : undefined) ?? [block], page), page);
@@ -86,12 +89,6 @@ function blockLines(block: Token, page: Page): string[] {
     default:
       return wrapped(safeText(block.raw.trimEnd()), page);
   }
-}
-
-/** Without colours, the marks stay. */
-function headingLines({ depth, tokens }: Tokens.Heading, page: Page): string[] {
-  const mark = page.colored ? '' : `${'#'.repeat(depth)} `;
-  return wrapped(mark + page.chalk.bold(inline(tokens, page)), page);
 }
 
 /** A line of a code block. */

@@ -17,7 +17,10 @@ export function createProcessIo(process: NodeJS.Process): Io {
   const [input, out, err] = [examine(0), examine(1), examine(2)];
   const kind = inputKind(input.stats, input.isTTY);
   return {
-    stdin: createInput(kind, () => streamOf(kind, process)),
+    // Node's own stdin is silently empty for a folder; this one fails.
+    stdin: createInput(kind, () =>
+      kind === 'file' || kind === 'null' ? createReadStream('', { fd: 0, autoClose: false }) : process.stdin,
+    ),
     stdout: createStdout({ fd: 1, stream: () => process.stdout, ...out }),
     stderr: createStderr({ fd: 2, stream: () => process.stderr, ...err }),
     env: process.env,
@@ -48,11 +51,6 @@ async function editorOf(process: NodeJS.Process, options: EditorOptions): Promis
   const { stdin, stdout } = process;
   // Emitted, not sent: without its terminal, the process might end before a signal arrives.
   return openLineEditor({ stdin, stdout, hangUp: () => void process.emit('SIGHUP', 'SIGHUP') }, options);
-}
-
-/** Node's own stdin is silently empty for a folder; this one fails. */
-function streamOf(kind: InputKind, process: NodeJS.Process): Readable {
-  return kind === 'file' || kind === 'null' ? createReadStream('', { fd: 0, autoClose: false }) : process.stdin;
 }
 
 function statsOf(fd: number): Stats | undefined {

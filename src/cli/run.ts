@@ -110,17 +110,13 @@ async function parseAndAct(
 async function endWriting(thrown: { value: unknown } | undefined, context: Context): Promise<void> {
   const { io, report } = context;
   const failure = report.lost.failure ?? io.stdout.failure;
-  if (failure !== undefined) {
-    const { saveUnwritten } = await import('./run/recovery.ts');
-    await saveUnwritten(failure, thrown, context);
-  }
-  if (thrown && isBug(thrown.value)) {
-    const { saveAfterBug } = await import('./run/recovery.ts');
-    throw await saveAfterBug(thrown.value, { report, io, redaction: context.ui });
-  }
-  if (thrown && (report.selected?.code || report.selected?.file)) {
-    const { saveUnprinted } = await import('./run/recovery.ts');
-    await saveUnprinted(thrown.value, context);
+  const ofBug = thrown && isBug(thrown.value);
+  const isUnprinted = thrown && (report.selected?.code || report.selected?.file !== undefined);
+  if (failure !== undefined || ofBug || isUnprinted) {
+    const { saveAfterBug, saveUnprinted, saveUnwritten } = await import('./run/recovery.ts');
+    if (failure !== undefined) await saveUnwritten(failure, thrown, context);
+    if (ofBug) throw await saveAfterBug(thrown.value, { report, io, redaction: context.ui });
+    if (isUnprinted) await saveUnprinted(thrown.value, context);
   }
   if (thrown) throw thrown.value;
 }

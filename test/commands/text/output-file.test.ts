@@ -33,6 +33,14 @@ describe('-o of a text', () => {
     },
   );
 
+  test('is in the document, as images are', async ({ server, cli }) => {
+    server.reply({ body: textReply('hello') });
+    const { stdout } = await cli(['text', 'hi', '-o', 'out.txt', '--json']);
+    const sha256 = '5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03';
+    const file = { path: 'out.txt', mimeType: 'text/plain', bytes: 6, sha256, candidate: 0 };
+    expect(JSON.parse(stdout)).toMatchObject({ text: 'hello', files: [file] });
+  });
+
   test('is checked before anything is paid for', async ({ server, cli }) => {
     const cwd = scratchFolder();
     writeFileSync(join(cwd, 'out.txt'), 'mine');

@@ -41,6 +41,12 @@ describe('a request of the content format that is refused names the field', () =
       'generation_config',
       `Unknown name "aspectRatio" at 'generation_config'`,
     ],
+    [
+      'an extreme ratio',
+      config({ imageConfig: { aspectRatio: '99:1' } }),
+      'generation_config.image_config.aspect_ratio',
+      '"99:1" is not an aspect ratio from 1:10 to 10:1',
+    ],
     ['an unknown part', parts({ txt: 'x' }), 'contents[0].parts[0]', 'Unknown name "txt"'],
     ['a temperature in words', config({ temperature: 'hot' }), 'generation_config.temperature', '(number), "hot"'],
     [

@@ -54,7 +54,7 @@ export async function sendJobs(batch: Batch, hooks: BatchHooks): Promise<Stop | 
 export async function openWorkers(
   batch: SenderOptions['batch'] & Pick<Batch, 'state'>,
   { step, graceMs = defaultGraceMs }: BatchHooks,
-  { jobs, ...options }: Pick<SenderOptions, 'check' | 'connectionTo'> & { jobs: number | undefined },
+  { jobs, ...options }: Pick<SenderOptions, 'check' | 'connectionTo' | 'isFolderless'> & { jobs: number | undefined },
 ) {
   const { flags, context, state } = batch;
   const { signal, io } = context;

@@ -71,6 +71,8 @@ export interface JobSender {
 
 export interface SenderOptions {
   batch: Pick<Batch, 'context' | 'flags' | 'outdir'> & { lock: Pick<Lock, 'check'> };
+  /** There are no results to which a later run could add a reply that was saved for recovery. */
+  isFolderless?: boolean;
   /** Checks the job, and builds its request. */
   check(job: Job): Promise<CheckedJob>;
   connectionTo(checked: CheckedJob): Pick<Connection, 'send' | 'pay'> | Promise<Connection>;
@@ -179,7 +181,7 @@ async function sendJob(attempt: JobAttempt, deadline: Deadline, sending: Sending
   const failure = attempt.inputFailure ?? (await thrownBy(() => readAnswer(attempt, deadline, sending)));
   report.attempts = attempt.attempts;
   const { result } = report;
-  const own = { folder: resolve(sending.batch.outdir), request: attempt.request };
+  const own = sending.isFolderless ? undefined : { folder: resolve(sending.batch.outdir), request: attempt.request };
   const error = failure === undefined ? undefined : await savedFailure(failure, { context, batch, own });
   if (batch.signal.aborted && error && endSignals.has(error.class) && !attempt.mayBeBilled) return { state: 'unsent' };
   if (error?.details.reason === 'budget' && !attempt.mayBeBilled) return { state: 'unsent', quotaSpent: error };
@@ -228,7 +230,7 @@ async function readAnswer(attempt: JobAttempt, deadline: Deadline, sending: Send
   let output = isImage ? await planJobImages(attempt, batch.flags) : undefined;
   const store = createFileStore({ folder: join(batch.outdir, batchFiles.images), fallback: tmpdir() });
   context.atEnd(() => store.discard());
-  let maybeBilled = false;
+  let mayEarlierBeBilled = false;
   const endOf = () => timeOf(deadline);
   const candidates = (job.values['candidates'] as number | undefined) ?? 1;
   const connection = await sending.connectionTo(checked);
@@ -251,8 +253,8 @@ async function readAnswer(attempt: JobAttempt, deadline: Deadline, sending: Send
       attempt.attempts++;
       attempt.inFlight = false;
       // An attempt that cost nothing does not change that an earlier one may have been billed.
-      maybeBilled ||= error.billed !== 'no';
-      attempt.mayBeBilled = maybeBilled;
+      mayEarlierBeBilled ||= error.billed !== 'no';
+      attempt.mayBeBilled = mayEarlierBeBilled;
       if (context.signal.aborted) deadline.abort(context.signal.reason);
     },
   });

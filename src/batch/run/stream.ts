@@ -102,6 +102,7 @@ export async function streamJobs(batch: StreamBatch, hooks: BatchHooks = {}): Pr
   context.gracePeriod.ms = graceMs + 2000;
   const workers = await openWorkers(batch, hooks, {
     jobs: undefined,
+    isFolderless: batch.results === undefined,
     check: (job) => batch.builder.check(job, batch.plan.origin),
     connectionTo: createConnections(batch),
   });

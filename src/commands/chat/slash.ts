@@ -12,6 +12,7 @@ import { isUrl, shownUrl } from '../../cli/input/input-files.ts';
 import { lockedSession, pathOf } from './session.ts';
 import { askAgain, type Talk } from './talk.ts';
 import { shellWord } from '../../shell-word.ts';
+import type { EditorOptions } from '../../terminal/line-editor.ts';
 
 interface SlashCommand {
   /** Its line of `/help`. */
@@ -153,10 +154,7 @@ async function saveMarkdown(typed: string, { context, messages }: Talk): Promise
 }
 
 /** What could stand there, and the part of the line that it would replace. */
-export interface Completions {
-  hits: string[];
-  part: string;
-}
+type Completions = Awaited<ReturnType<EditorOptions['complete']>>;
 
 /** Names with controls in them would be obeyed by the terminal. */
 const harmless = /^[^\p{Cc}\p{Bidi_Control}]+$/u;

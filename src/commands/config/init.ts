@@ -201,8 +201,8 @@ function withAnswers(loaded: LoadedConfig, profile: string, answers: readonly An
 async function tryIt(loaded: LoadedConfig, context: Context): Promise<void> {
   const { survey } = await import('../doctor/checks.ts');
   const { examineLive } = await import('../doctor/live.ts');
-  const start = { flags: {}, context, config: loaded };
-  const live = { surveyed: await survey(start, context), uses: useNames, flags: {}, context };
+  const surveyed = await survey({ flags: {}, config: loaded }, context);
+  const live = { surveyed, uses: useNames, flags: {}, context };
   for (const { name, text, fix } of await examineLive(live)) {
     await context.ui.note(`${name}: ${text}${fix === undefined ? '' : `\n  ${fix.replaceAll('\n', '\n  ')}`}`);
   }

@@ -101,16 +101,11 @@ export const nodeRow: Row<{ node: string }> = {
   name: 'node',
   check({ node }) {
     const text = `gateway-cli ${version}, Node ${node}, ${runtime.machine}`;
-    return isOlder(node, leastNode) ? { state: 'failed', class: 'usage', text } : text;
+    const isOlder = node.localeCompare(leastNode, 'en', { numeric: true }) < 0;
+    return isOlder ? { state: 'failed', class: 'usage', text } : text;
   },
   mend: () => `install Node ${leastNode} or later`,
 };
-
-function isOlder(one: string, other: string): boolean {
-  const [a, b] = [one, other].map((text) => text.split('.').map(Number));
-  const at = [0, 1, 2].find((index) => a?.[index] !== b?.[index]);
-  return at !== undefined && (a?.[at] ?? 0) < (b?.[at] ?? 0);
-}
 
 /** The config file, and the settings of all uses. */
 export const settingsRows: readonly Row<Start>[] = [
@@ -139,7 +134,7 @@ export const settingsRows: readonly Row<Start>[] = [
 ];
 
 /** Every setting with its source. Throws GatewayError usage for a wrong value. */
-export async function survey({ flags, config }: Start, context: Context): Promise<Surveyed> {
+export async function survey({ flags, config }: Omit<Start, 'context'>, context: Context): Promise<Surveyed> {
   const place = {
     flags: await readSettingsFlags(flags, context),
     env: context.io.env,

@@ -2,7 +2,6 @@ export { createClient } from './client/client.ts';
 export { ResponseError } from './client/response-error.ts';
 export { GatewayError } from './errors.ts';
 export type {
-  AuthForm,
   CallOptions,
   Client,
   ClientOptions,
@@ -36,3 +35,4 @@ export type { Usage } from './formats/events.ts';
 export type { StreamDelta } from './formats/events.ts';
 export type { RetryNotice } from './transport/retry-types.ts';
 export type { JsonObject, JsonValue } from './json.ts';
+export type { AuthForm } from './services.ts';

@@ -1,6 +1,6 @@
 import type { FormatName, Quirks } from './formats/format.ts';
 
-/** How a request authenticates: the form of its operation (formats 1), or always one of the two. */
+/** How the key of a request goes out: `auto` is what the service takes for it (formats 1). */
 export const authForms = ['auto', 'api-key', 'bearer'] as const;
 export type AuthForm = (typeof authForms)[number];
 

@@ -3,11 +3,8 @@ import type { StreamDelta } from '../formats/events.ts';
 import type { AuthUse, FormatName } from '../formats/format.ts';
 import type { RetryNotice } from '../transport/retry-types.ts';
 import type { Result } from './result.ts';
-import type { ServiceName } from '../services.ts';
+import type { AuthForm, ServiceName } from '../services.ts';
 import type { JsonObject } from '../json.ts';
-
-/** How the key is carried: `auto` is what the service says of each operation. */
-export type AuthForm = 'auto' | 'api-key' | 'bearer';
 
 /** The AbortSignal of the platform, where its types are loaded (DOM or Node); else what is needed of one. */
 export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known } }

@@ -16,7 +16,7 @@ import {
 } from '../transport/request.ts';
 import type { HttpRequest, RequestBody } from '../transport/types.ts';
 import { version } from '../version.ts';
-import type { AuthForm } from './client-types.ts';
+import type { AuthForm } from '../services.ts';
 
 /** A gateway and how to speak to it. */
 export interface Target {

@@ -11,9 +11,9 @@ import type { RetryNotice } from '../transport/retry-types.ts';
 import type { Exchange, HttpReply, HttpRequest, Transport, TransportOptions } from '../transport/types.ts';
 import { defaultTimeoutMs } from '../clock.ts';
 import type { SentKey } from '../formats/key-advice.ts';
-import { services } from '../services.ts';
+import { type AuthForm, services } from '../services.ts';
 import { endPayment, type Payment } from './payment.ts';
-import type { AuthForm, CallOptions, ClientOptions } from './client-types.ts';
+import type { CallOptions, ClientOptions } from './client-types.ts';
 
 /** One request to a model, and what it asks for. */
 export interface Operation {

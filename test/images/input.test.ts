@@ -82,10 +82,9 @@ test.skipIf(process.platform === 'win32')('reads a pipe into a file first', asyn
   expect(namesIn(spoolFolder)).toEqual([]);
 });
 
-/** Where temporary files are written until the end of the test. */
-function temporaryFolder(): string {
-  const folder = scratchFolder();
-  vi.stubEnv('TMPDIR', folder);
+/** Where temporary files are written until the end of the test; Windows has a variable of its own for it. */
+function temporaryFolder(folder = scratchFolder()): string {
+  for (const name of ['TMPDIR', 'TEMP']) vi.stubEnv(name, folder);
   return folder;
 }
 
@@ -104,7 +103,7 @@ test('spools a stream, up to a cap', async () => {
     message: 'stdin holds more than 1 MiB',
   });
   expect(namesIn(folder)).toEqual([]);
-  vi.stubEnv('TMPDIR', join(folder, 'no'));
+  temporaryFolder(join(folder, 'no'));
   await expect(spool(chunks('abc'))).rejects.toMatchObject({
     class: 'usage',
     message: expect.stringContaining('cannot keep stdin'),

@@ -16,7 +16,7 @@ import { addFlags, type FlagTable, type FlagValues, setExamples } from '../cli/f
 import { answerFileFlags } from '../cli/flags/format.ts';
 import { planImages, warnOfNoImage } from '../cli/output/image-output.ts';
 import { writeNewFile } from '../files/new-file.ts';
-import { imagesOfText, prepareCodeOutput } from '../cli/output/print.ts';
+import { imagesOfText, prepareAnswerOutput } from '../cli/output/print.ts';
 import { chunksOf, writeToStdout } from '../cli/output/save-images.ts';
 import { unreadable } from '../cli/input/input-files.ts';
 import { printText } from './text/text.ts';
@@ -56,7 +56,7 @@ async function runRecover([file]: readonly string[], flags: Flags, context: Cont
   // The reply is in this file: if it cannot be written again, no second copy is made.
   report.kept = path;
   const { output, force } = flags;
-  const writeText = await prepareCodeOutput({ output, force }, context);
+  const writeText = await prepareAnswerOutput({ output, force }, context);
   const place = output === '-' ? { output } : await imagesOfText({ output }, context);
   const isText = report.selected?.file !== undefined;
   const wanted = { force, maxImages: Infinity, prompt: '', model: 'recovered' };

@@ -154,7 +154,7 @@ export function endLine(
 }
 
 /** Flags that select a part of an answer, or a file for it. */
-interface CodeFlags {
+interface AnswerFlags {
   field?: readonly string[] | undefined;
   code?: true;
   output?: string | undefined;
@@ -166,8 +166,8 @@ interface CodeFlags {
  * Notes what stdout gets instead of the answer, and checks the file of `-o`. Returns what writes the code or the text of a complete
  * answer to the place that `--code` or `-o` says. Throws GatewayError usage.
  */
-export async function prepareCodeOutput(
-  flags: CodeFlags,
+export async function prepareAnswerOutput(
+  flags: AnswerFlags,
   context: Context,
 ): Promise<(result: Result) => Promise<void>> {
   const { field, code, force = false, dryRun } = flags;
@@ -199,7 +199,7 @@ export function answerTexts({ candidates }: Pick<Result, 'candidates'>): string[
 }
 
 /** The place of the images of a text: `-o` if it is a folder, a template or an image file; else beside the file of the text. */
-export async function imagesOfText(flags: CodeFlags, { io }: Context): Promise<Pick<ImagePlan, 'output' | 'beside'>> {
+export async function imagesOfText(flags: AnswerFlags, { io }: Context): Promise<Pick<ImagePlan, 'output' | 'beside'>> {
   const { code, output } = flags;
   if (code || output === '-') return {};
   const file = await answerFile(flags, io.cwd);
@@ -207,7 +207,7 @@ export async function imagesOfText(flags: CodeFlags, { io }: Context): Promise<P
 }
 
 /** The file of `-o` for the text, or with `--code` for the code. */
-async function answerFile({ code, output }: CodeFlags, cwd: string): Promise<string | undefined> {
+async function answerFile({ code, output }: AnswerFlags, cwd: string): Promise<string | undefined> {
   if (output === undefined || output === '-') return undefined;
   if (code) return output;
   const { isPicturePlace } = await import('../../images/publish.ts');

@@ -7,7 +7,7 @@ import type { Settings, Use } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import { type ImageOutput, type ImagePlan, planImages, warnOfNoImage } from '../output/image-output.ts';
 import type { StdoutFlags } from '../flags/shared.ts';
-import { endLine, imagesOfText, isPrintedAtEnd, prepareCodeOutput } from '../output/print.ts';
+import { endLine, imagesOfText, isPrintedAtEnd, prepareAnswerOutput } from '../output/print.ts';
 import type { BuiltRequest } from '../request/build-request.ts';
 import { type Connection, openConnection, readTarget } from './connection.ts';
 import { openFetchUrls } from './transports.ts';
@@ -59,7 +59,7 @@ export async function begin<Flags extends AskFlags>(
   const flags = await withPromptYaml(words, typed, { context, command });
   checkStdoutOwner(isText ? { ...flags, output: flags.code && flags.output } : flags, context.root.json === true);
   checkRaw(flags);
-  const print = await prepareCodeOutput(isText ? flags : { field: flags.field }, context);
+  const print = await prepareAnswerOutput(isText ? flags : { field: flags.field }, context);
   if (flags.tag) context.report.tags = Object.fromEntries(flags.tag);
   const settings = withoutBatchLane(await readSettings(flags, context, use), command);
   const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);

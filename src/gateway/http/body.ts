@@ -39,19 +39,16 @@ interface BodyRules {
 }
 
 /** The whole body; its share of the budget is released when the exchange is over. Throws Problem 413 past the limit. */
-export async function readBody(exchange: Exchange, { limit, budget, left }: BodyRules): Promise<Buffer> {
-  const { request, response } = exchange;
+export async function readBody(
+  { request, response }: { request: IncomingMessage; response: ServerResponse },
+  { limit, budget, left }: BodyRules,
+): Promise<Buffer> {
   const length = declaredLength(request);
   checkLength(length, limit);
   if (length === undefined || length > uncounted) {
     response.once('close', await budget.take(length ?? limit, left.signal));
   }
   return readWhole(request, length, limit);
-}
-
-interface Exchange {
-  request: IncomingMessage;
-  response: ServerResponse;
 }
 
 async function readWhole(request: IncomingMessage, length: number | undefined, limit: number): Promise<Buffer> {

@@ -7,15 +7,10 @@ export interface Budget {
   take(bytes: number, signal: AbortSignal): Promise<() => void>;
 }
 
-interface Waiter {
-  bytes: number;
-  start: () => void;
-}
-
 /** A budget of `capacity` bytes. */
 export function createBudget(capacity: number): Budget {
   let free = capacity;
-  const waiting = new Set<Waiter>();
+  const waiting = new Set<{ bytes: number; start: () => void }>();
   const startNext = (): void => {
     for (const waiter of waiting) {
       if (waiter.bytes > free) return;
@@ -35,7 +30,7 @@ export function createBudget(capacity: number): Budget {
         signal.removeEventListener('abort', leave);
         resolve();
       };
-      const waiter: Waiter = { bytes, start };
+      const waiter = { bytes, start };
       if (signal.aborted) return leave();
       signal.addEventListener('abort', leave, { once: true });
       waiting.add(waiter);

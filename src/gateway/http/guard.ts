@@ -91,11 +91,6 @@ export interface KeyRules {
   optionNames: OptionNames;
 }
 
-interface PresentedKey {
-  form: KeyForm;
-  key: string;
-}
-
 const { apiKey: vendorKeyHeader, version: vendorVersionHeader } = services.gateway.headerNames;
 /** What the vendors' own clients send; taken unless `specOnly`. */
 const { apiKey: publicKeyHeader, version: publicVersionHeader } = vendorHeaderNames;
@@ -160,8 +155,8 @@ function shownKeys(
   headers: IncomingHttpHeaders,
   query: URLSearchParams,
   { headerNames, specOnly }: KeyRules,
-): PresentedKey[] {
-  const shown: PresentedKey[] = [];
+): { form: KeyForm; key: string }[] {
+  const shown: { form: KeyForm; key: string }[] = [];
   const add = (form: KeyForm, key: string | null | undefined): void => {
     if (key) shown.push({ form, key });
   };

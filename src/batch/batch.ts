@@ -28,6 +28,7 @@ import { failureOfThrown, GatewayError, outcomes } from '../errors.ts';
 import type { LeaseTimes } from '../files/lease.ts';
 import { enterOutdir, findOutdir, requireOwn, writeSummary } from './folder/folder.ts';
 import { type BatchPlan, planBatch } from './run/plan.ts';
+import { adoptReplies } from './run/adopt.ts';
 import { requireRate } from './run/throttle.ts';
 import { saveMemory } from './run/save-memory.ts';
 import { createRequestBuilder } from './jobs/request.ts';
@@ -93,7 +94,6 @@ export async function runBatch(
   // A folder without a run has no results.
   let ends = state.run && (await findLostEnds(outdir.path, state));
   if (ends && early && hasOpenJobs(state)) {
-    const { adoptReplies } = await import('./run/adopt.ts');
     ends = await adoptReplies(outdir.path, state, { ends, ui: context.ui });
   }
   const { lostEnds = [], places } = ends ?? {};

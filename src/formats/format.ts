@@ -1,7 +1,6 @@
 import { usageError } from '../errors.ts';
 import type { Use } from '../services.ts';
 import type { Ask, Encoded } from './ask.ts';
-import type { BatchFormat } from './batch-types.ts';
 import type { Body } from '../body.ts';
 import type { Decoder, TextRun } from './events.ts';
 import type { Turn } from './turns.ts';
@@ -42,8 +41,6 @@ export function formatOfAuthUse(use: AuthUse): FormatName {
 export interface FormatFacts {
   /** Commands load the format that they speak, and no other. */
   load: () => Promise<Format>;
-  /** Absent: it has no batch API. */
-  loadBatch?: () => Promise<BatchFormat>;
   /** For messages: `the messages format`. */
   title: string;
   /** The paths of its requests. */
@@ -65,7 +62,6 @@ export interface FormatFacts {
 export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
   content: {
     load: async () => (await import('./content/format.ts')).content,
-    loadBatch: async () => (await import('./content/batch.ts')).contentBatch,
     title: 'the content format',
     path: /\/models\/[^/]+:(?:streamG|g)enerateContent/,
     lacks: ['metadata', 'mask'],
@@ -77,7 +73,6 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
   },
   messages: {
     load: async () => (await import('./messages/format.ts')).messages,
-    loadBatch: async () => (await import('./messages/batch.ts')).messagesBatch,
     title: 'the messages format',
     path: /^\/v1\/messages(?:\?|$)/,
     lacks: [
@@ -91,7 +86,6 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
   },
   completions: {
     load: async () => (await import('./completions/format.ts')).completions,
-    loadBatch: async () => (await import('./completions/batch.ts')).completionsBatch,
     title: 'the completions format',
     path: /^\/v1\/(?:chat\/completions|images\/(?:generations|edits))(?:\?|$)/,
     lacks: ['topK', 'safety', 'toolConfig', 'cachedContent'],
@@ -173,13 +167,6 @@ interface Shortcut {
 
 export function loadFormat(name: FormatName): Promise<Format> {
   return formatFacts[name].load();
-}
-
-/** The batch API of a format. Throws GatewayError usage for one that has none. */
-export async function loadBatchFormat(name: FormatName): Promise<BatchFormat> {
-  const { loadBatch, title } = formatFacts[name];
-  if (loadBatch === undefined) throw usageError(`${title} has no batch API`, 'send its requests one by one');
-  return loadBatch();
 }
 
 /** The size of a picture in a format that takes its longer side alone. Throws GatewayError usage for `WxH`. */

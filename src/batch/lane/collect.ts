@@ -5,7 +5,7 @@ import { asideFile, cannotWrite, openToAppend } from '../../files/synced-file.ts
 import type { BatchFormat, BatchInfo, BatchOutcome } from '../../formats/batch-types.ts';
 import type { Bound } from '../../cost/types.ts';
 import { failureOf } from '../../formats/failure.ts';
-import { loadBatchFormat } from '../../formats/format.ts';
+import { loadBatchFormat } from '../../formats/batch-formats.ts';
 import { parseObject } from '../../json.ts';
 import { batchFiles, type Job } from '../types.ts';
 import type { Answered } from '../../client/send.ts';

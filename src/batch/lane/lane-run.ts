@@ -4,7 +4,7 @@ import type { Answered } from '../../client/send.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import { GatewayError } from '../../errors.ts';
 import type { BatchFormat, BatchPage } from '../../formats/batch-types.ts';
-import { loadBatchFormat } from '../../formats/format.ts';
+import { loadBatchFormat } from '../../formats/batch-formats.ts';
 import type { JournalEntry, Recorder } from '../folder/recorder.ts';
 import type { JobSender } from '../run/sender.ts';
 import type { Batch, BatchHooks } from '../run/types.ts';

@@ -1,5 +1,6 @@
 import { usageError } from '../../errors.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
+import { hasBatchApi } from '../../formats/batch-formats.ts';
 import { formatFacts, type FormatName } from '../../formats/format.ts';
 import { type ServiceName, serviceNames, services } from '../../services.ts';
 import type { BatchFlags } from '../flags.ts';
@@ -19,7 +20,7 @@ export function requireBatchable({ post }: Pick<BuiltRequest, 'post'>, { service
 }
 
 function hasBatches(service: ServiceName, format: FormatName): boolean {
-  return !services[service].lacksBatches && formatFacts[format].loadBatch !== undefined;
+  return !services[service].lacksBatches && hasBatchApi(format);
 }
 
 /** The lane `batch` is that of a whole run. Throws GatewayError usage. */

@@ -1,7 +1,7 @@
 import { sleepByTimer } from '../../transport/gate.ts';
 import type { BatchInfo } from '../../formats/batch-types.ts';
 import { countOf } from '../report/summary.ts';
-import { loadBatchFormat } from '../../formats/format.ts';
+import { loadBatchFormat } from '../../formats/batch-formats.ts';
 import { parseObject } from '../../json.ts';
 import { askService, type LaneRun, pageOf, record, undefinedIfRejected } from './lane-run.ts';
 import { loseJobs } from './lose.ts';

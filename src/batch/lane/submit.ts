@@ -9,7 +9,7 @@ import { openBudget } from '../run/send.ts';
 import type { Stop } from '../run/runner.ts';
 import { originOf } from '../jobs/request.ts';
 import { countOf } from '../report/summary.ts';
-import { loadBatchFormat } from '../../formats/format.ts';
+import { loadBatchFormat } from '../../formats/batch-formats.ts';
 import { type Cut, entryOf, openCut } from './cutter.ts';
 import { apiOf, askService, type LaneRun, longDeadline, pageOf, record } from './lane-run.ts';
 import { keyOf } from './parts.ts';

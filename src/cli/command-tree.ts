@@ -15,14 +15,12 @@ interface Entry {
 export type Tree = Readonly<Record<string, Entry>>;
 
 /** A command of a module, which is loaded only for the requested command: the flags and imports of the others are not. */
-function leaf<Name extends string>(
+const leaf = <Name extends string>(
   summary: string,
   module: () => Promise<Record<NoInfer<Name>, Configure>>,
   name: Name,
   more: Pick<Entry, 'isDefault' | 'takesNoWords' | 'hidden'> = {},
-): Entry {
-  return { summary, load: async () => (await module())[name], ...more };
-}
+): Entry => ({ summary, load: async () => (await module())[name], ...more });
 
 const image = () => import('../commands/image/image.ts');
 const sessions = () => import('../commands/sessions/sessions.ts');

@@ -1,4 +1,6 @@
+import type { Command } from 'commander';
 import {
+  addFlags,
   amount,
   decimal,
   type FlagTable,
@@ -16,6 +18,8 @@ import { parseAge, parseDuration } from '../../settings/duration.ts';
 import { attributeOf, flagOf } from '../../settings/sources.ts';
 import { type Row, type SettingName, settingNames, settings } from '../../settings/table.ts';
 import type { Attribute } from '../../settings/types.ts';
+import type { RequestFlags } from '../request/build-request.ts';
+import type { ConnectionFlags } from '../run/settings.ts';
 
 /** Readers of flags by the kind of their setting. Other kinds are read when the settings are resolved. */
 const parsers = {
@@ -257,6 +261,19 @@ export const outputFlags = {
     advanced: true,
   },
 } satisfies FlagTable;
+
+/** The flags of a command that asks a model, as they were typed; `Own` are those of the command alone. */
+export type AskFlags<Own extends FlagTable> = ConnectionFlags &
+  RequestFlags &
+  Omit<FlagValues<Own & typeof outputFlags>, keyof RequestFlags>;
+
+/** Adds the flags of every such command, after its own. */
+export function addAskFlags(command: Command): void {
+  addFlags(command, 'Request', bodyFlags);
+  addFlags(command, 'Connection', connectionFlags);
+  addFlags(command, 'Costs', priceFlags);
+  addFlags(command, 'Output', outputFlags);
+}
 
 /** The flags of recording and replaying, as they were typed. */
 export type RecordingFlags = Pick<FlagValues<typeof connectionFlags>, 'record' | 'replay' | 'maxAge'>;

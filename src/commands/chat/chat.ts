@@ -10,7 +10,7 @@ import { askTurn, storableTurns } from './turn.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { chatFlags } from '../../cli/flags/format.ts';
-import { addAskFlags } from '../ask-flags.ts';
+import { addAskFlags } from '../../cli/flags/shared.ts';
 
 /** `chat [prompt…]`: an answer, streamed; without a prompt on a terminal a conversation. */
 export function chatCommand(command: Command): Action {

@@ -8,7 +8,7 @@ import type { Attached } from '../../cli/input/attachments.ts';
 import type { Context, Action } from '../../cli/context.ts';
 import { buildRequest } from '../../cli/request/build-request.ts';
 import { begin, checkAnswer, connect, wantedOf } from '../../cli/run/command.ts';
-import { addAskFlags, type AskFlags } from '../ask-flags.ts';
+import { addAskFlags, type AskFlags } from '../../cli/flags/shared.ts';
 import type { Command } from 'commander';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { contentFlags, imageFlags, editFlags } from '../../cli/flags/format.ts';

@@ -94,7 +94,7 @@ export async function runBatch(
   // A folder without a run has no results.
   let ends = state.run && (await findLostEnds(outdir.path, state));
   if (ends && early && hasOpenJobs(state)) {
-    ends = await adoptReplies(outdir.path, state, { ends, ui: context.ui });
+    ends = await adoptReplies(outdir.path, state, { ends, lock: early, ui: context.ui });
   }
   const { lostEnds = [], places } = ends ?? {};
   await warnUnread({ unread: places ? places.unreadable + (places.torn ? 1 : 0) : 0, torn: state.torn }, context);

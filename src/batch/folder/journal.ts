@@ -1,9 +1,19 @@
 import { join } from 'node:path';
+import { addUnknown } from '../../cost/cost.ts';
 import type { Bound } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import { bootMark } from '../../files/process-mark.ts';
 import { isObject, type JsonObject } from '../../json.ts';
-import { addUsage, JobIndex, type BatchState, countCost, keepFailure, unanswered, countUnknown } from './state.ts';
+import {
+  addUsage,
+  JobIndex,
+  type BatchState,
+  countCost,
+  keepFailure,
+  unanswered,
+  countUnknown,
+  mayHaveCost,
+} from './state.ts';
 import {
   batchFiles,
   type JobError,
@@ -62,6 +72,7 @@ export function newBatchState(): BatchState {
     usage: {},
     spending: { costs: [], unknown: 0, held: '0', dearest: '0' },
     held: new Map(),
+    sentAt: new Map(),
     parts: new Map(),
     failures: new Map(),
     lastAt: 0,
@@ -91,6 +102,7 @@ interface SentJob {
   request: string;
   error: JobError | undefined;
   bound: Bound | undefined;
+  at: number;
 }
 
 function startRun(record: RunRecord, state: BatchState, open: OpenRun): void {
@@ -130,9 +142,16 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): Bound
   const row = index.add(id);
   // Folders of earlier versions lack the line: their order is that in which jobs were sent first.
   index.setPlace(row, record.line ?? (index.placeOf(row) || ++open.jobs));
+  const held = state.held.get(id);
+  // An end without a `sent` is that of what an earlier run sent, which was counted among those of unknown cost; not of a part.
+  const isLate = was === undefined && type !== 'sent' && !index.has(row, 'atService') && mayHaveCost(record);
+  if (isLate && held !== undefined) {
+    state.spending = addUnknown(state.spending, held, -1);
+    state.held.delete(id);
+  }
   if (type === 'sent') {
     const before = { state: index.stateOf(row), request: index.requestOf(row), error: failures.get(id) };
-    open.sent.push({ id, ...before, bound: record.bound });
+    open.sent.push({ id, ...before, bound: record.bound, at: record.at });
   } else index.mark(row, 'incomplete', record.incomplete === true);
   index.setState(row, type);
   index.mark(row, 'atService', false);
@@ -154,19 +173,21 @@ function take<Item>(list: Item[], at: number): Item | undefined {
  */
 function settleRun({ ready, sent }: OpenRun, state: BatchState): void {
   const { index, run, failures } = state;
-  const lose = (id: string, bound: Bound | undefined): void => {
+  const lose = ({ id, bound, at }: Pick<JobRecord, 'id' | 'bound' | 'at'>): void => {
     keepFailure(failures, id, unanswered);
+    state.sentAt.set(id, at);
     state.held.set(id, countUnknown(state, bound));
   };
-  for (const { id, bound } of sent.splice(0)) lose(id, bound);
+  for (const job of sent.splice(0)) lose(job);
   const unsure = ready.splice(0);
   if (unsure.length > 0 && (run?.boot === undefined || run.boot !== bootMark()))
-    for (const { id, request, bound, line = 0 } of unsure) {
+    for (const record of unsure) {
+      const { id, request, line = 0 } = record;
       const row = index.add(id);
       index.setState(row, 'sent');
       index.setRequest(row, request);
       index.setPlace(row, line);
-      lose(id, bound);
+      lose(record);
     }
 }
 

@@ -132,8 +132,8 @@ export async function findLostEnds(folder: string, state: BatchState, before?: L
   const places = await locateResults(folder, state.index, {
     places: before?.places,
     see(row, result, offset) {
-      // What is before that is the answer to what earlier runs sent.
-      if (offset < (state.run?.results ?? 0) || !isOpen(row, state)) return;
+      // What is before that is the answer to what earlier runs sent. What was added is not: the file may have become shorter.
+      if ((!before && offset < (state.run?.results ?? 0)) || !isOpen(row, state)) return;
       const end = { ...endOf(result, state.lastAt), ...ofPart(row, state) };
       lostEnds.push(end);
       applyLostEnd(row, end, state);

@@ -128,6 +128,8 @@ export interface BatchState {
   spending: Spending;
   /** What jobs without an end count with against a limit of costs, by id. */
   held: Map<string, string>;
+  /** When they were sent last, ms since 1970, by id. */
+  sentAt: Map<string, number>;
   /** Parts that a batch of the service may hold, by their marks. */
   parts: Map<string, Part>;
   /** The newest error of jobs that failed or are unknown, by id; `mostFailures` of them. */

@@ -86,6 +86,7 @@ async function openFolder(path: string, context: Context, { lease }: BatchHooks)
   const state = await readJournal(path);
   const { lostEnds, places } = await adoptReplies(path, state, {
     ends: await findLostEnds(path, state),
+    lock,
     ui: context.ui,
   });
   const results = await openResults(path, state.index, places);

@@ -1,6 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, vi } from 'vitest';
+import { findLostEnds } from '../../../src/batch/folder/results.ts';
+import { readJournal } from '../../../src/batch/folder/journal.ts';
+import { adoptReplies } from '../../../src/batch/run/adopt.ts';
+import type { Context } from '../../../src/cli/context.ts';
+import { GatewayError } from '../../../src/errors.ts';
 import { createMemoryStore } from '../../../src/images/store.ts';
 import { type SavedBatch, writeRecovery } from '../../../src/recovery/recovery-file.ts';
 import { type BatchFolder, manyJobs, test } from '../with-batch.ts';
@@ -9,35 +14,42 @@ afterEach(() => vi.unstubAllEnvs());
 
 type Line = Record<string, unknown>;
 
-/** Leaves the folder as a run leaves it that got the reply to p2 and could not write its result, but a recovery file. */
-async function loseResult(
-  folder: BatchFolder,
-  saved: { job?: string; batch?: Partial<SavedBatch>; image?: true },
-): Promise<string> {
+/** Leaves the folder as a run leaves it that was sent p2 and has no end of it; its result. */
+function loseEnd(folder: BatchFolder): Line {
   vi.stubEnv('XDG_STATE_HOME', join(folder.cwd, 'state'));
-  const isOwn = ({ id, type }: Line): boolean => id !== 'p2' || type === 'ready' || type === 'sent';
-  const result = folder.lines('results.jsonl').find(({ id }) => id === 'p2') as Line;
-  for (const name of ['journal.jsonl', 'results.jsonl']) {
-    const kept = folder.lines(name).filter((line) => (name === 'results.jsonl' ? line['id'] !== 'p2' : isOwn(line)));
+  const result = folder.lines('results.jsonl').find(({ id }) => id === 'p2');
+  const isEnd = ({ id, type }: Line): boolean => id === 'p2' && type !== 'ready' && type !== 'sent';
+  const lost = { 'journal.jsonl': isEnd, 'results.jsonl': ({ id }: Line) => id === 'p2' };
+  for (const [name, isLost] of Object.entries(lost)) {
+    const kept = folder.lines(name).filter((line) => !isLost(line));
     folder.write(`out/${name}`, kept.map((line) => `${JSON.stringify(line)}\n`).join(''));
   }
+  return result as Line;
+}
+
+/** Writes the recovery file of a run that could not write a result. */
+async function keep(
+  folder: BatchFolder,
+  result: Line,
+  saved: { job?: string; batch?: Partial<SavedBatch>; image?: true; suffix?: string; savedAt?: string } = {},
+): Promise<string> {
   const { id, request, ...document } = result as { id: string; request: string };
   const store = createMemoryStore();
   const blob = await store.resolve(Buffer.from('\x89PNG\r\n\x1a\n', 'latin1').toString('base64'));
-  const images = saved.image ? [{ declaredType: 'image/png', candidate: 0, blob }] : [];
+  const savedAt = new Date().toISOString();
   return writeRecovery(
     {
-      savedAt: new Date().toISOString(),
+      savedAt: saved.savedAt ?? savedAt,
       command: 'text',
       printsText: true,
       document,
-      images,
+      images: saved.image ? [{ declaredType: 'image/png', candidate: 0, blob }] : [],
       job: saved.job ?? id,
       batch: { folder: join(folder.cwd, 'out'), request, isResult: !saved.image, ...saved.batch },
     },
     {
       folders: [join(folder.cwd, 'state/gateway-cli/recovered')],
-      id: `gateway-cli-${new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}-0123abcd`,
+      id: `gateway-cli-${savedAt.slice(0, 19).replaceAll(/[-:]/g, '')}-${saved.suffix ?? '0123abcd'}`,
     },
   );
 }
@@ -50,7 +62,7 @@ test('a result that an earlier run could keep in a recovery file alone is added,
   folder.jobs(...manyJobs(3));
   await batch();
   const before = folder.lines('results.jsonl');
-  const path = await loseResult(folder, {});
+  const path = await keep(folder, loseEnd(folder));
   const { code, stderr } = await batch();
   expect([code, server.bodies.length]).toEqual([0, 3]);
   expect(stderr).toContain('1 kept result of an earlier run added to results.jsonl');
@@ -66,10 +78,11 @@ test.for([
   ['of another folder', { batch: { folder: '/' } }],
   ['of another request', { batch: { request: '0123456789abcdef' } }],
   ['of another job', { job: 'p4' }],
+  ['to what was sent before', { savedAt: '2020-01-01T00:00:00.000Z' }],
 ] as const)('a kept reply %s is not taken', async ([, saved], { server, folder, batch }) => {
   folder.jobs(...manyJobs(3));
   await batch();
-  const path = await loseResult(folder, saved);
+  const path = await keep(folder, loseEnd(folder), saved);
   const { code, stderr } = await batch();
   expect([code, server.bodies.length, existsSync(path)]).toEqual([13, 3, true]);
   expect(stderr).toContain('p2: no-reply: its run ended before an answer was written down');
@@ -83,10 +96,73 @@ test.for([
   async ([, saved], { server, folder, batch }) => {
     folder.jobs(...manyJobs(3));
     await batch();
-    const path = await loseResult(folder, saved);
+    const path = await keep(folder, loseEnd(folder), saved);
     expect([(await batch()).code, server.bodies.length, existsSync(path)]).toEqual([13, 3, true]);
     const hint = expect.stringContaining(`gateway-cli recover ${path}`);
     const failures = [{ id: 'p2', error: { class: 'not-written', billed: 'yes', hint } }];
     expect(folder.lines('summary.json')).toMatchObject([{ unknown: 1, failures }]);
   },
 );
+
+test('of two kept replies of a job the newer one is its result', async ({ folder, batch }) => {
+  folder.jobs(...manyJobs(3));
+  await batch();
+  const result = loseEnd(folder);
+  await keep(folder, { ...result, text: 'older' }, { suffix: '00000001' });
+  await keep(folder, { ...result, text: 'newer' }, { suffix: '00000002' });
+  expect((await batch()).code).toBe(0);
+  expect(folder.lines('results.jsonl').filter(({ id }) => id === 'p2')).toMatchObject([{ text: 'newer' }]);
+});
+
+test('a kept reply is taken where the results became shorter since its run', async ({ server, folder, batch }) => {
+  folder.jobs(...manyJobs(3));
+  const refused = { status: 400, body: { error: { code: 400, status: 'INVALID_ARGUMENT', message: 'x'.repeat(900) } } };
+  server.answer = (prompt) => (prompt === 'p1' ? refused : undefined);
+  await batch();
+  const result = loseEnd(folder);
+  server.answer = () => undefined;
+  await batch(['--retry-failed']);
+  await keep(folder, result);
+  expect((await batch()).code).toBe(0);
+  expect(folder.lines('results.jsonl')).toHaveLength(3);
+  expect(server.bodies).toHaveLength(4);
+});
+
+test('a torn line is told beside a kept reply', async ({ folder, batch }) => {
+  folder.jobs(...manyJobs(3));
+  await batch();
+  const result = loseEnd(folder);
+  folder.write('out/results.jsonl', `${folder.read('out/results.jsonl')}{"id":"p2","te`);
+  await keep(folder, result);
+  const { code, stderr } = await batch();
+  expect([code, stderr]).toEqual([0, expect.stringContaining('1 line of results.jsonl cannot be read')]);
+});
+
+test('a reply that is taken a run later counts once', async ({ folder, batch }) => {
+  folder.jobs(...manyJobs(3));
+  const prices = ['--prices', '{"m":{"input":"1","output":"1"}}'];
+  await batch(prices);
+  const [{ cost } = {}] = folder.lines('summary.json');
+  const result = loseEnd(folder);
+  await batch(prices);
+  expect(folder.lines('summary.json')).toMatchObject([{ unknown: 1, costUnknown: 1 }]);
+  await keep(folder, result);
+  for (let count = 0; count < 2; count++) {
+    expect((await batch(prices)).code).toBe(0);
+    const [summary] = folder.lines('summary.json');
+    expect([summary?.['cost'], summary?.['costUnknown']]).toEqual([cost, 0]);
+  }
+});
+
+test('a run that has lost its folder takes no reply', async ({ folder, batch }) => {
+  folder.jobs(...manyJobs(3));
+  await batch();
+  const path = await keep(folder, loseEnd(folder));
+  const state = await readJournal(join(folder.cwd, 'out'));
+  const ends = await findLostEnds(join(folder.cwd, 'out'), state);
+  const lost = new GatewayError('batch-locked', 'another run took this folder over');
+  const lock = { confirm: () => Promise.reject(lost) };
+  const ui = { note: async () => undefined } as unknown as Context['ui'];
+  await expect(adoptReplies(join(folder.cwd, 'out'), state, { ends, lock, ui })).rejects.toBe(lost);
+  expect([folder.lines('results.jsonl').length, existsSync(path)]).toEqual([2, true]);
+});

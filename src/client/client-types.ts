@@ -81,7 +81,7 @@ type ContentFields = Pick<Ask, 'candidates' | 'seed' | 'responseMime' | 'aspect'
 /** A request in the words of no format. A field that the format lacks is refused before anything is sent. */
 export interface AskRequest extends CommonFields, ContentFields {
   model: string;
-  /** Earlier turns; their blocks are those of `Message`. */
+  /** Earlier turns of `user` and `assistant`; their blocks are those of `Message`. What the system says is `system`. */
   turns?: readonly Message[] | undefined;
   /** Pictures, and files with their type. */
   media?: readonly MediaInput[] | undefined;

@@ -124,14 +124,15 @@ async function* ask<Image extends Picture>(
 
 /** The ask of a request. Throws GatewayError usage. */
 function askOf(request: AskedRequest, { use, stream }: Pick<Ask, 'use' | 'stream'>): Ask {
-  const { media: _media, contents, messages, ...rest } = { ...request } as Record<string, unknown>;
+  const { media: _media, contents, messages, turns, ...rest } = { ...request } as Record<string, unknown>;
   const asked = { ...rest, use, stream } as Ask;
   if (asked.aspect !== undefined && !isAspect(asked.aspect))
     throw usageError(`aspect takes width:height, not ${JSON.stringify(asked.aspect)}`, 'for example: 16:9');
-  const ownTurns = contents ?? messages;
+  // In JavaScript what is left out may be null.
+  const ownTurns = contents ?? messages ?? undefined;
   return {
     ...asked,
-    ...(asked.turns !== undefined && { turns: readTurns(listOf('turns', asked.turns), 'turns') }),
+    ...((turns ?? undefined) !== undefined && { turns: readTurns(listOf('turns', turns), 'turns') }),
     ...(ownTurns !== undefined && { ownTurns: listOf(contents ? 'contents' : 'messages', ownTurns) }),
   };
 }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { usageError } from '../errors.ts';
 import { makeFolder, writeAnew, writeFully } from '../files/temp-file.ts';
 import type { BlobStore, StoredBlob } from '../images/types.ts';
-import { isObject, type JsonObject, parseFlat } from '../json.ts';
+import { isObject, type JsonObject, parseFlat, parseObject } from '../json.ts';
 import { divertBase64 } from '../scan/json-scan.ts';
 
 /** An image of a reply that could not be written to its place. */
@@ -167,8 +167,8 @@ export async function readHead(path: string): Promise<RecoveryHead | undefined> 
   const [facts] =
     /^\{"schema":"gateway-cli\/recovery@1"(?:,"(?:savedAt|command|job)":"(?:[^"\\]|\\.)*")*/.exec(start) ?? [];
   if (facts === undefined) return undefined;
-  const { command, job } = JSON.parse(`${facts}}`) as Partial<RecoveryHead>;
-  return { command: stringOf(command), job };
+  const { command, job } = parseObject(`${facts}}`);
+  return { command: stringOf(command), job: typeof job === 'string' ? job : undefined };
 }
 
 function batchOf({ folder, request, isResult }: JsonObject): SavedBatch {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -48,6 +49,19 @@ test('without a file, recover lists the saved replies, the newest first', async 
     last: `${localTime(Date.parse(first.savedAt))}  image gen a "b" ö  ${join(folder, names[0] as string)}`,
   });
 });
+
+test.skipIf(process.platform === 'win32')(
+  'what only has the name of a saved reply does not break the list',
+  async () => {
+    writeFileSync(join(temp, 'gateway-cli-99999999T999999-00000000.json'), '');
+    const odd = join(temp, 'gateway-cli-20261103T235959-00000000.json');
+    writeFileSync(odd, '{"schema":"gateway-cli/recovery@1","savedAt":"x","command":"te\\qxt"}');
+    execFileSync('mkfifo', [join(temp, 'gateway-cli-20261103T235959-00000001.json')]);
+    const ran = await run(['recover', '--json']);
+    const files = [{ path: odd, savedAt: '2026-11-03T23:59:59.000Z', command: '' }];
+    expect([ran.code, JSON.parse(ran.stdout)]).toEqual([0, expect.objectContaining({ files })]);
+  },
+);
 
 test('without a saved reply, the list is empty', async () => {
   expect(await run(['recover'])).toMatchObject({ code: 0, stdout: '', stderr: 'there is no recovery file\n' });

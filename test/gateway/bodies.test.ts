@@ -30,7 +30,6 @@ describe('what is not JSON object', () => {
   const rows: [name: string, body: string, text: string][] = [
     ['nothing', '', 'the body is empty'],
     ['half of one', '{"contents": [', 'not valid JSON: a value is expected at line 1, column 15'],
-    ['levels without end', '{"contents":'.repeat(300), 'not valid JSON: a value is expected at line 1, column 3601'],
     ['words', 'hello', 'not valid JSON'],
     ['a list', '[]', 'must be a JSON object'],
     ['a string', '"x"', 'must be a JSON object'],
@@ -69,6 +68,8 @@ describe('what is not JSON object', () => {
     ['a free object', textPath, contentWith(`"labels":${nested(200_000, ['{"a":', '}']).replace('{"a":}', '{}')}`)],
     ['an unknown field', textPath, contentWith(`"x":${nested(201)}`)],
     ['messages', '/v1/messages', `{"model":"local-chat","max_tokens":9,"messages":${nested(200_000)}}`],
+    ['no end', textPath, '{"contents":'.repeat(200_000)],
+    ['a body that would take all memory', textPath, nested(16_000_000)],
   ];
   it.each(deep)('nesting without end in %s', async (_, path, body) => {
     const roomy = await startGateway();

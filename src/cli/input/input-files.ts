@@ -92,6 +92,8 @@ export type FileOrJson = string | JsonObject | JsonValue[];
 /** The JSON of a file flag. */
 export async function readJsonFlag(flag: string, path: FileOrJson, context: Context): Promise<JsonValue> {
   if (typeof path !== 'string') return path;
+  if (/^\s*(?:\{[\s\S]*\}|\[[\s\S]*\])\s*$/.test(path)) return parseJson(flag, path);
+  // A file may have such a name, half of a JSON text has none.
   if (/^\s*[[{]/.test(path) && (await stat(resolve(context.io.cwd, path)).catch(() => undefined)) === undefined)
     return parseJson(flag, path);
   return parseJson(`${flag} ${path}`, (await readTextFlag(flag, path, context)).replace(/^\uFEFF/, ''));

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { access, constants, readdir } from 'node:fs/promises';
+import { access, constants, readdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { blobsOf } from '../../client/picture-store.ts';
@@ -154,12 +154,12 @@ interface Recovery extends Partial<RecoveryHead> {
 export async function listRecoveries(): Promise<Recovery[]> {
   // The names sort by time.
   const files = (await recoveryFiles()).sort((a, b) => (a.name < b.name ? 1 : -1));
-  return Promise.all(
-    files.map(async ({ folder, name }) => {
-      const path = join(folder, name);
-      return { path, savedAt: new Date(savedAt(name)).toISOString(), ...(await readHead(path)) };
-    }),
-  );
+  const found: Recovery[] = [];
+  for (const { folder, name } of files) {
+    const path = join(folder, name);
+    found.push({ path, savedAt: new Date(savedAt(name)).toISOString(), ...(await readHead(path)) });
+  }
+  return found;
 }
 
 /** The files of the replies that any command saved since a time (ms since 1970). */
@@ -178,10 +178,19 @@ async function recoveryFiles(): Promise<{ folder: string; name: string }[]> {
   const found: { folder: string; name: string }[] = [];
   for (const folder of await recoveryFolders()) {
     for (const name of await readdir(folder).catch(() => [])) {
-      if (!/^gateway-cli-\d{8}T\d{6}-[\da-f]{8}\.json$/.test(name)) continue;
-      const error = await access(join(folder, name), constants.R_OK).catch((reason: unknown) => reason);
-      if (error === undefined) found.push({ folder, name });
+      if (!/^gateway-cli-\d{8}T\d{6}-[\da-f]{8}\.json$/.test(name) || Number.isNaN(savedAt(name))) continue;
+      if (await isReadableFile(join(folder, name))) found.push({ folder, name });
     }
   }
   return found;
+}
+
+/** A pipe of such a name would be waited for. */
+async function isReadableFile(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.R_OK);
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
 }

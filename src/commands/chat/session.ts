@@ -85,16 +85,15 @@ async function requireFolder(folder: string, cwd: string): Promise<void> {
 
 /**
  * Writes what the session of a conversation lacks. Without a session it gets one of the day's date, so that a crash loses
- * no finished turn; where there is no place for that, a warning. `before`: how many messages were before the last turn, which can
- * have been asked again.
+ * no finished turn; where there is no place for that, a warning. `replaced`: how many messages were before a turn asked again.
  */
-export async function keepInSession(talk: Talk, before: number): Promise<void> {
+export async function keepInSession(talk: Talk, replaced: number | undefined): Promise<void> {
   if (talk.flags.save === false) return;
   talk.resumed ??= await freshSession(talk.context);
   const { file } = talk.resumed;
   if (!file) return;
   const stored = file.messages.length;
-  if (before < stored) await file.replaceLast(talk.messages.slice(before));
+  if (replaced !== undefined && replaced < stored) await file.replaceLast(talk.messages.slice(replaced));
   else await file.append(talk.messages.slice(stored));
 }
 

@@ -99,9 +99,10 @@ function saidBefore({ answered }: Prompt, { messages }: Talk): readonly SessionM
 
 async function keep(turn: readonly SessionMessage[], prompt: Prompt, talk: Talk): Promise<void> {
   const before = saidBefore(prompt, talk);
+  const replaced = prompt.answered ? before.length : undefined;
   talk.messages = [...before, ...turn];
   prompt.answered = true;
-  await keepInSession(talk, before.length);
+  await keepInSession(talk, replaced);
 }
 
 /** What a person has read of an answer is part of the conversation. */

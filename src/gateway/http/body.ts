@@ -69,11 +69,12 @@ async function readWhole(request: IncomingMessage, length: number | undefined, l
 /** The functions that read a body recurse for each level. */
 const mostLevels = 200;
 
-/** The body as a JSON object. Throws Problem 400 where it is empty, not UTF-8, not JSON, nested too deeply or no object. */
+/** The body as a JSON object. Throws Problem 400 where it is empty, nested too deeply, not UTF-8, not JSON or no object. */
 export function parseBody(bytes: Buffer): JsonObject {
   if (bytes.length === 0) throw new Problem(400, 'the body is empty; a JSON object is required');
+  // Before it is parsed: a value of millions of levels takes minutes and all memory.
+  if (isDeeperThan(mostLevels, bytes)) throw new Problem(400, `the body is nested deeper than ${mostLevels} levels`);
   const json = parseJson(bytes);
-  if (isDeeperThan(mostLevels, json)) throw new Problem(400, `the body is nested deeper than ${mostLevels} levels`);
   if (!isObject(json)) throw new Problem(400, 'the body must be a JSON object');
   return json;
 }
@@ -120,8 +121,32 @@ function tooLarge(limit: number, size: number): Problem {
   return new Problem(413, message, { headers: { connection: 'close' } });
 }
 
-/** Whether a value has more levels than these. */
-function isDeeperThan(levels: number, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(levels - 1, inner));
+const quote = 0x22;
+const backslash = 0x5c;
+const [openBracket, openBrace] = [0x5b, 0x7b];
+const [closeBracket, closeBrace] = [0x5d, 0x7d];
+
+/** Whether JSON has more levels, found before it is parsed and without a call for each level. */
+function isDeeperThan(levels: number, json: Buffer): boolean {
+  let depth = 0;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at] ?? 0;
+    if (byte === quote) at = endOfString(json, at);
+    else if (byte === closeBracket || byte === closeBrace) depth--;
+    else if ((byte === openBracket || byte === openBrace) && ++depth > levels) return true;
+  }
+  return false;
+}
+
+/** Where the string that begins at `start` ends; strings are long, and the search for a quote is fast. */
+function endOfString(json: Buffer, start: number): number {
+  let end = json.indexOf(quote, start + 1);
+  while (end !== -1 && isEscaped(json, end)) end = json.indexOf(quote, end + 1);
+  return end === -1 ? json.length : end;
+}
+
+function isEscaped(json: Buffer, at: number): boolean {
+  let before = at - 1;
+  while (json[before] === backslash) before--;
+  return (at - before) % 2 === 0;
 }

@@ -136,6 +136,14 @@ test('--contents takes an object that holds the turns, and no other', async ({ s
   expect(other.stderr).toContain('--contents m.json: a JSON array is needed');
 });
 
+test('whole JSON in the place of a file is JSON, whatever files there are', async ({ server, cli }) => {
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, '{}'), '{"topK":3}');
+  server.reply({ body: textReply('ok') });
+  await cli(['text', 'x', '--body', '{}'], { cwd });
+  expect(server.requests[0]?.json()).toEqual({ contents: [{ role: 'user', parts: [{ text: 'x' }] }] });
+});
+
 test('half of JSON in the place of a file is not JSON, however long it is', async ({ cli }) => {
   for (const [json, at] of [
     ['{"a":1', 'line 1, column 7'],

@@ -18,8 +18,6 @@ import { parseAge, parseDuration } from '../../settings/duration.ts';
 import { attributeOf, flagOf } from '../../settings/sources.ts';
 import { type Row, type SettingName, settingNames, settings } from '../../settings/table.ts';
 import type { Attribute } from '../../settings/types.ts';
-import type { RequestFlags } from '../request/build-request.ts';
-import type { ConnectionFlags } from '../run/settings.ts';
 
 /** Readers of flags by the kind of their setting. Other kinds are read when the settings are resolved. */
 const parsers = {
@@ -262,12 +260,7 @@ export const outputFlags = {
   },
 } satisfies FlagTable;
 
-/** The flags of a command that asks a model, as they were typed; `Own` are those of the command alone. */
-export type AskFlags<Own extends FlagTable> = ConnectionFlags &
-  RequestFlags &
-  Omit<FlagValues<Own & typeof outputFlags>, keyof RequestFlags>;
-
-/** Adds the flags of every such command, after its own. */
+/** Adds the flags of every command that asks a model, after its own. */
 export function addAskFlags(command: Command): void {
   addFlags(command, 'Request', bodyFlags);
   addFlags(command, 'Connection', connectionFlags);

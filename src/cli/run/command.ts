@@ -23,7 +23,7 @@ import { shellWord } from '../../shell-word.ts';
 import { logCost, logUsage } from '../output/log.ts';
 
 /** Flags that every command has that asks a model, as they were typed. */
-type AskFlags = ConnectionFlags & StdoutFlags & { promptFile?: string; force?: boolean | undefined };
+type CommonFlags = ConnectionFlags & StdoutFlags & { promptFile?: string; force?: boolean | undefined };
 
 /** Which command asks, and for what. */
 interface Asked {
@@ -51,7 +51,7 @@ interface Begun<Flags> {
 }
 
 /** The first part of a command that asks a model. Throws GatewayError usage or auth. */
-export async function begin<Flags extends AskFlags>(
+export async function begin<Flags extends CommonFlags>(
   words: readonly string[],
   typed: Flags,
   { context, command, use, isText }: Asked,
@@ -88,7 +88,7 @@ function withoutBatchLane(settings: Settings, command: string): Settings {
 
 /** Where the pictures go that come beside a text. */
 export async function planBesideText(
-  flags: Pick<AskFlags, 'code' | 'output' | 'force' | 'dryRun'> & Pick<ImagePlan, 'maxImages'>,
+  flags: Pick<CommonFlags, 'code' | 'output' | 'force' | 'dryRun'> & Pick<ImagePlan, 'maxImages'>,
   { prompt, model }: Pick<BuiltRequest, 'prompt' | 'model'>,
   context: Context,
 ): Promise<ImagePlan> {
@@ -111,7 +111,7 @@ export async function connect(
     settings,
     deadline,
     isKept = false,
-  }: Pick<Begun<AskFlags>, 'flags' | 'context' | 'settings' | 'deadline'> & { isKept?: boolean },
+  }: Pick<Begun<CommonFlags>, 'flags' | 'context' | 'settings' | 'deadline'> & { isKept?: boolean },
 ): Promise<{ images: ImageOutput; connection: Connection } | undefined> {
   const target = await readTarget(settings, context);
   if (flags.curl || flags.dryRun) {

@@ -1,4 +1,4 @@
-import { type FlagValues, parseJson } from '../flags/flag.ts';
+import { type FlagTable, type FlagValues, parseJson } from '../flags/flag.ts';
 import { resolve } from 'node:path';
 import { type GatewayError, usageError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -12,15 +12,22 @@ import type { Context } from '../context.ts';
 import {
   type connectionFlags,
   isCache,
+  type outputFlags,
   type priceFlags,
   type RecordingFlags,
   replayedFolder,
 } from '../flags/shared.ts';
+import type { RequestFlags } from '../request/build-request.ts';
 import { readUserFile } from '../input/input-files.ts';
 import type { TextPlaces } from '../input/prompt.ts';
 
 /** The flags of `connectionFlags` and `priceFlags`, as they were typed. */
 export type ConnectionFlags = FlagValues<typeof connectionFlags> & FlagValues<typeof priceFlags>;
+
+/** The flags of a command that asks a model, as they were typed; `Own` are those of the command alone. */
+export type AskFlags<Own extends FlagTable> = ConnectionFlags &
+  RequestFlags &
+  Omit<FlagValues<Own & typeof outputFlags>, keyof RequestFlags>;
 
 /** Every flag of a setting, as it was typed. */
 type SettingFlags = ConnectionFlags &

@@ -16,7 +16,7 @@ import { writeReason } from '../../files/file-reason.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
 import type { chatFlags } from '../../cli/flags/format.ts';
-import type { AskFlags } from '../../cli/flags/shared.ts';
+import type { AskFlags } from '../../cli/run/settings.ts';
 import type { Talk } from './talk.ts';
 
 /** The flags of `chat`, as they were typed. */

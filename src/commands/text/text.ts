@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { begin, connect, finishText, planBesideText, wantedOf } from '../../cli/run/command.ts';
-import { addAskFlags, type AskFlags } from '../../cli/flags/shared.ts';
+import { addAskFlags } from '../../cli/flags/shared.ts';
+import type { AskFlags } from '../../cli/run/settings.ts';
 import { answerTexts, isPrintedAtEnd, printStream, startPayload, stopPlain } from '../../cli/output/print.ts';
 import { type Answer } from '../../client/result.ts';
 import { blobsOf } from '../../client/picture-store.ts';

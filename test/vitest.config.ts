@@ -7,7 +7,15 @@ const endToEnd = 'test/**/*.e2e.test.ts';
 const demanding = 'test/**/*.full.test.ts';
 const installed = '**/node_modules/**';
 
-const full = { extends: true as const, test: { name: 'full', include: [demanding], exclude: [installed] } };
+const full = {
+  extends: true as const,
+  test: {
+    name: 'full',
+    include: [demanding],
+    exclude: [installed],
+    globalSetup: ['test/helpers/install-packages.ts'],
+  },
+};
 
 // test/README.md says what belongs to which suite.
 export default defineConfig({

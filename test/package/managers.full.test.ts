@@ -1,18 +1,13 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isFull } from '../helpers/full.ts';
-import { installLocked } from '../helpers/install.ts';
 import { shell } from '../helpers/spawn.ts';
 import { version } from '../../src/version.ts';
 import { type Installed, packAndInstall } from './installed.ts';
 
-const managers = join(import.meta.dirname, 'managers');
-const bins = join(managers, 'node_modules/.bin');
+const bins = join(import.meta.dirname, 'managers/node_modules/.bin');
 let installed: Installed;
 
 beforeAll(() => {
-  if (isFull && !existsSync(bins)) installLocked(managers);
   installed = packAndInstall();
 }, 300_000);
 afterAll(() => installed?.remove());
@@ -31,7 +26,7 @@ const ways = [
   ['bun, globally', 'BUN_INSTALL="$PWD/g" bun add --global "$TARBALL" >&2 && g/bin/gateway-cli'],
 ] as const;
 
-describe.skipIf(!isFull)('the tarball', () => {
+describe('the tarball', () => {
   test.for(ways)('runs by %s', { timeout: 120_000 }, async ([, way]) => {
     const env = {
       PATH: `${bins}:${process.env['PATH']}`,

@@ -7,139 +7,132 @@ import { createUpstreamHandler } from '../../src/gateway/upstream.ts';
 import { openTransport } from '../../src/transport/transport.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { shell } from '../helpers/spawn.ts';
-import { isInstalled, packages, runScript as run } from './installed.ts';
+import { packages, runScript as run } from './installed.ts';
 
 const folder = import.meta.dirname;
 const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const key = 'local-sdk-key';
 
-describe.skipIf(!isInstalled())(
-  "the vendors' clients (test/sdk, installed by the full run)",
-  { timeout: 300_000 },
-  () => {
-    const transport = openTransport({ env: {} });
-    let direct: Listening;
-    let passing: Listening;
-    beforeAll(async () => {
-      direct = await listen(createApp({ key }));
-      const handler = createUpstreamHandler({
-        exchange: transport.exchange,
-        localHeaders: ['anthropic-version'],
-        address: ({ format, headers, path }) => ({
-          url: new URL(path, direct.url),
-          headers: {
-            authorization: `Bearer ${key}`,
-            ...(format.name === 'messages' && { 'vendor-b-version': String(headers['anthropic-version']) }),
-          },
-        }),
-      });
-      passing = await listen(createApp({ key: 'another-key', handler, everyPath: true }));
-    });
-    afterAll(async () => {
-      await passing.close(0);
-      await direct.close(0);
-      await transport.close();
-    });
-
-    const places = [
-      ['serve', () => ({ url: direct.url, key })],
-      ['serve --upstream', () => ({ url: passing.url, key: 'another-key' })],
-    ] as const;
-
-    describe.each(places)('against %s', (_name, place) => {
-      test.each(['anthropic-0', 'anthropic-1'])(
-        '%s completes text, streams, tools, images and errors',
-        async (name) => {
-          const got = await runScript('anthropic.js', [name], place());
-          expect(got).toMatchObject({
-            thread: name === 'anthropic-0' ? 'no threads' : 4,
-            listed: ['local-text', 'local-chat'],
-            one: 'local-chat',
-            counted: 2,
-            foreign: 'local-chat',
-            text: { text: expect.stringContaining('“hello”'), stop: 'end_turn', usage: { input_tokens: 2 } },
-            stream: { text: expect.stringContaining('“a long tale”'), stop: 'end_turn' },
-            tool: { stop: 'tool_use', call: { name: 'get_weather', input: { city: expect.any(String) } } },
-            streamTool: { stop: 'tool_use', calls: [{ name: 'get_weather', input: { city: expect.any(String) } }] },
-            after: 'text',
-            image: expect.stringContaining('image/png'),
-            beta: expect.stringContaining('“hello”'),
-            retried: 'message',
-            errors: {
-              key: { name: 'AuthenticationError', status: 401, type: 'authentication_error' },
-              missing: { name: 'BadRequestError', status: 400, type: 'invalid_request_error' },
-              model: { name: 'NotFoundError', status: 404, type: 'not_found_error' },
-              limit: { name: 'RateLimitError', status: 429, type: 'rate_limit_error' },
-              overloaded: { status: 529, type: 'overloaded_error' },
-              event: { type: 'overloaded_error' },
-            },
-          });
-          const { deltas, joined, text } = got['stream'] as { deltas: number; joined: string; text: string };
-          expect(joined).toBe(text);
-          expect(deltas).toBeGreaterThan(5);
+describe("the vendors' clients (test/sdk, installed by the full run)", { timeout: 300_000 }, () => {
+  const transport = openTransport({ env: {} });
+  let direct: Listening;
+  let passing: Listening;
+  beforeAll(async () => {
+    direct = await listen(createApp({ key }));
+    const handler = createUpstreamHandler({
+      exchange: transport.exchange,
+      localHeaders: ['anthropic-version'],
+      address: ({ format, headers, path }) => ({
+        url: new URL(path, direct.url),
+        headers: {
+          authorization: `Bearer ${key}`,
+          ...(format.name === 'messages' && { 'vendor-b-version': String(headers['anthropic-version']) }),
         },
-      );
-
-      test('@google/genai completes text, streams, tools, schemas, images and errors', async () => {
-        const got = await runScript('genai.js', [], place());
-        expect(got).toMatchObject({
-          listed: ['text', 'chat', 'image', 'edit'].map((use) => `models/local-${use}`),
-          one: 'models/local-image',
-          counted: 2,
-          foreign: 'local-text',
-          text: { text: expect.stringContaining('be brief'), finish: 'STOP', usage: { promptTokenCount: 4 } },
-          stream: { text: expect.stringContaining('“a long tale”'), finish: 'STOP', usage: { promptTokenCount: 3 } },
-          tool: [{ name: 'get_weather', args: { city: expect.any(String) } }],
-          schema: { city: expect.any(String) },
-          drawn: [{ mimeType: 'image/png', start: 'iVBORw0KGgoA' }],
-          edited: [{ mimeType: 'image/png', start: 'iVBORw0KGgoA' }],
-          errors: {
-            key: { name: 'ApiError', status: 401 },
-            model: { name: 'ApiError', status: 404 },
-            limit: { name: 'ApiError', status: 429 },
-            field: { name: 'ApiError', status: 400 },
-            server: { name: 'ApiError', status: 500 },
-          },
-        });
-        expect((got['stream'] as { chunks: number }).chunks).toBeGreaterThan(5);
-      });
-
-      test('openai completes text, streams, tools, schemas, images, edits and errors', async () => {
-        const got = await runScript('openai.js', [], place());
-        const call = { type: 'function', function: { name: 'get_weather', arguments: '{"city":"example city"}' } };
-        const refused = { status: 400, type: 'invalid_request_error', hasId: true };
-        expect(got).toMatchObject({
-          listed: ['text', 'chat', 'image', 'edit'].map((use) => `local-${use}`),
-          one: 'local-chat',
-          foreign: 'local-chat',
-          text: { texts: ['This is the offline ', 'This is the offline '], usage: { completion_tokens: 10 } },
-          stream: { text: expect.stringContaining('“a long tale”'), finish: 'stop', usage: { prompt_tokens: 3 } },
-          tool: { finish: 'tool_calls', call },
-          streamTool: { finish: 'tool_calls', calls: [call] },
-          after: expect.stringContaining('get_weather returned “rain”'),
-          schema: { city: expect.any(String) },
-          seen: expect.stringContaining('image/png (70 bytes)'),
-          drawn: ['iVBORw0KGgoA', 'iVBORw0KGgoA'],
-          edited: { start: 'iVBORw0KGgoA', usage: { input_tokens_details: { image_tokens: 516 } } },
-          retried: 'chat.completion',
-          errors: {
-            key: { name: 'AuthenticationError', status: 401, code: 'invalid_api_key' },
-            model: { name: 'NotFoundError', status: 404, code: 'model_not_found' },
-            field: { ...refused, name: 'BadRequestError', code: 'integer_below_min_value' },
-            limit: { name: 'RateLimitError', status: 429, code: 'rate_limit_exceeded' },
-            quota: { name: 'RateLimitError', status: 429, code: 'insufficient_quota' },
-            server: { name: 'InternalServerError', status: 500, type: 'server_error' },
-            event: { type: 'server_error' },
-            blocked: { name: 'BadRequestError', code: 'moderation_blocked', type: 'image_generation_user_error' },
-          },
-        });
-        expect((got['stream'] as { chunks: number }).chunks).toBeGreaterThan(5);
-      });
+      }),
     });
-  },
-);
+    passing = await listen(createApp({ key: 'another-key', handler, everyPath: true }));
+  });
+  afterAll(async () => {
+    await passing.close(0);
+    await direct.close(0);
+    await transport.close();
+  });
 
-describe.skipIf(!isInstalled())('an SDK script under serve --vendor-env', { timeout: 300_000 }, () => {
+  const places = [
+    ['serve', () => ({ url: direct.url, key })],
+    ['serve --upstream', () => ({ url: passing.url, key: 'another-key' })],
+  ] as const;
+
+  describe.each(places)('against %s', (_name, place) => {
+    test.each(['anthropic-0', 'anthropic-1'])('%s completes text, streams, tools, images and errors', async (name) => {
+      const got = await runScript('anthropic.js', [name], place());
+      expect(got).toMatchObject({
+        thread: name === 'anthropic-0' ? 'no threads' : 4,
+        listed: ['local-text', 'local-chat'],
+        one: 'local-chat',
+        counted: 2,
+        foreign: 'local-chat',
+        text: { text: expect.stringContaining('“hello”'), stop: 'end_turn', usage: { input_tokens: 2 } },
+        stream: { text: expect.stringContaining('“a long tale”'), stop: 'end_turn' },
+        tool: { stop: 'tool_use', call: { name: 'get_weather', input: { city: expect.any(String) } } },
+        streamTool: { stop: 'tool_use', calls: [{ name: 'get_weather', input: { city: expect.any(String) } }] },
+        after: 'text',
+        image: expect.stringContaining('image/png'),
+        beta: expect.stringContaining('“hello”'),
+        retried: 'message',
+        errors: {
+          key: { name: 'AuthenticationError', status: 401, type: 'authentication_error' },
+          missing: { name: 'BadRequestError', status: 400, type: 'invalid_request_error' },
+          model: { name: 'NotFoundError', status: 404, type: 'not_found_error' },
+          limit: { name: 'RateLimitError', status: 429, type: 'rate_limit_error' },
+          overloaded: { status: 529, type: 'overloaded_error' },
+          event: { type: 'overloaded_error' },
+        },
+      });
+      const { deltas, joined, text } = got['stream'] as { deltas: number; joined: string; text: string };
+      expect(joined).toBe(text);
+      expect(deltas).toBeGreaterThan(5);
+    });
+
+    test('@google/genai completes text, streams, tools, schemas, images and errors', async () => {
+      const got = await runScript('genai.js', [], place());
+      expect(got).toMatchObject({
+        listed: ['text', 'chat', 'image', 'edit'].map((use) => `models/local-${use}`),
+        one: 'models/local-image',
+        counted: 2,
+        foreign: 'local-text',
+        text: { text: expect.stringContaining('be brief'), finish: 'STOP', usage: { promptTokenCount: 4 } },
+        stream: { text: expect.stringContaining('“a long tale”'), finish: 'STOP', usage: { promptTokenCount: 3 } },
+        tool: [{ name: 'get_weather', args: { city: expect.any(String) } }],
+        schema: { city: expect.any(String) },
+        drawn: [{ mimeType: 'image/png', start: 'iVBORw0KGgoA' }],
+        edited: [{ mimeType: 'image/png', start: 'iVBORw0KGgoA' }],
+        errors: {
+          key: { name: 'ApiError', status: 401 },
+          model: { name: 'ApiError', status: 404 },
+          limit: { name: 'ApiError', status: 429 },
+          field: { name: 'ApiError', status: 400 },
+          server: { name: 'ApiError', status: 500 },
+        },
+      });
+      expect((got['stream'] as { chunks: number }).chunks).toBeGreaterThan(5);
+    });
+
+    test('openai completes text, streams, tools, schemas, images, edits and errors', async () => {
+      const got = await runScript('openai.js', [], place());
+      const call = { type: 'function', function: { name: 'get_weather', arguments: '{"city":"example city"}' } };
+      const refused = { status: 400, type: 'invalid_request_error', hasId: true };
+      expect(got).toMatchObject({
+        listed: ['text', 'chat', 'image', 'edit'].map((use) => `local-${use}`),
+        one: 'local-chat',
+        foreign: 'local-chat',
+        text: { texts: ['This is the offline ', 'This is the offline '], usage: { completion_tokens: 10 } },
+        stream: { text: expect.stringContaining('“a long tale”'), finish: 'stop', usage: { prompt_tokens: 3 } },
+        tool: { finish: 'tool_calls', call },
+        streamTool: { finish: 'tool_calls', calls: [call] },
+        after: expect.stringContaining('get_weather returned “rain”'),
+        schema: { city: expect.any(String) },
+        seen: expect.stringContaining('image/png (70 bytes)'),
+        drawn: ['iVBORw0KGgoA', 'iVBORw0KGgoA'],
+        edited: { start: 'iVBORw0KGgoA', usage: { input_tokens_details: { image_tokens: 516 } } },
+        retried: 'chat.completion',
+        errors: {
+          key: { name: 'AuthenticationError', status: 401, code: 'invalid_api_key' },
+          model: { name: 'NotFoundError', status: 404, code: 'model_not_found' },
+          field: { ...refused, name: 'BadRequestError', code: 'integer_below_min_value' },
+          limit: { name: 'RateLimitError', status: 429, code: 'rate_limit_exceeded' },
+          quota: { name: 'RateLimitError', status: 429, code: 'insufficient_quota' },
+          server: { name: 'InternalServerError', status: 500, type: 'server_error' },
+          event: { type: 'server_error' },
+          blocked: { name: 'BadRequestError', code: 'moderation_blocked', type: 'image_generation_user_error' },
+        },
+      });
+      expect((got['stream'] as { chunks: number }).chunks).toBeGreaterThan(5);
+    });
+  });
+});
+
+describe('an SDK script under serve --vendor-env', { timeout: 300_000 }, () => {
   /** What would lead the script elsewhere. */
   const env = {
     GOOGLE_API_KEY: 'real-key',

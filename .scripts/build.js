@@ -24,7 +24,7 @@ const groups = [
   { name: 'text', test: own('cli/run|commands/text/text') },
   { name: 'transport', test: own('transport/transport') },
   { name: 'checker', test: own('settings/parse|commands/config/keys') },
-  { name: 'columns', test: own('terminal/(?:column-width|break-lines|markdown(?:-stream)?)') },
+  { name: 'columns', test: own('terminal/(?:column-width|break-lines|markdown(?:-stream)?)|commands/rows') },
   { name: 'shared', test: own('(?!commands|batch|chat|recordings|recovery).*'), minShareCount: 3 },
   { name: 'chat', test: own('commands/chat/chat') },
   { name: 'late', test: own('(?:cli/(?!output/code)|transport/|terminal/run-pager).*') },

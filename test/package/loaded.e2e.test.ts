@@ -77,6 +77,16 @@ test('a plain text loads nothing that other commands share, and the library noth
   expect(library.names.toSorted()).toEqual(['client', 'library', 'rolldown-runtime']);
 });
 
+test('a batch loads nothing that measures columns, which takes 35 ms', async () => {
+  const server = await startScriptedServer();
+  const prompts = join(scratchFolder(), 'prompts.txt');
+  writeFileSync(prompts, 'hi\n');
+  const { names } = await loadedBy(`batch --prompts ${prompts} -o ${prompts}-out --dry-run`, server);
+  await server.close();
+  expect(names).toContain('batch');
+  expect(names).not.toContain('columns');
+});
+
 test.each(['--version', '--help'])('%s loads the entry of the bundle alone', async (words) => {
   const server = await startScriptedServer();
   const { files } = await loadedBy(words, server);

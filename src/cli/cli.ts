@@ -139,8 +139,8 @@ export function commandsOf(group: readonly string[]): Tree {
 }
 
 /**
- * Turns `help image gen` and `image help gen` into `image gen --help`, and no words into `--help`. A topic stays a word of `help`. After an unknown command,
- * the flag is removed, so that the command is reported.
+ * Turns `help image gen` and `image help gen` into `image gen --help`, and no words into `--help`. A topic stays a word of `help`.
+ * After an unknown command, the flag is removed, so that the command is reported.
  */
 export function helpAsFlag(argv: readonly string[]): string[] {
   if (argv.length === 0) return ['--help'];

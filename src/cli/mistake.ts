@@ -1,4 +1,4 @@
-import type { Command, CommanderError } from 'commander';
+import { type Command, type CommanderError, Option } from 'commander';
 import { hintFor, type Reason } from '../advice.ts';
 import { closest } from '../closest.ts';
 import { flagOfField } from '../advice-words.ts';
@@ -104,7 +104,7 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
   if (known.length > 0) return settingError(message, { reason: 'meant', value: known.join(', ') });
   const field = meant.find((name) => flagOfField(name) !== undefined);
   if (field !== undefined && isBatchRun(typed))
-    return settingError(message, { reason: 'batch-field', value: camelCase(field) });
+    return settingError(message, { reason: 'batch-field', value: new Option(field).attributeName() });
   if (/key|token|secret/i.test(flag) && !tokenLimit.test(flag)) return settingError(message, { reason: 'key-flag' });
   const setting = settingOf(flag, typed);
   if (setting !== undefined) return settingError(message, { reason: 'field-without-flag', value: setting });
@@ -125,7 +125,10 @@ function missingFlag(flag: string, { command }: TypedLine): Reason | undefined {
 /** `--maxTokens`, `--max_tokens`, `--max-token`, `--tokens`: a number of tokens, not a key. */
 const tokenLimit = /^--(max[a-z_-]*tokens?([_-]?total)?|tokens)$/i;
 
-/** The flags that a word can mean: that of a field, as it is written in a request (`--maxTokens`), or one with another name elsewhere. */
+/**
+ * The flags that a word can mean: that of a field, as it is written in a request (`--maxTokens`), or one with another name
+ * elsewhere.
+ */
 function meantFlags(flag: string): string[] {
   if (tokenLimit.test(flag)) return [/total/i.test(flag) ? '--max-tokens-total' : '--max-tokens'];
   const field = flagOfField(flag);
@@ -153,11 +156,6 @@ const flagSynonyms: Readonly<Record<string, readonly string[]>> = {
 
 function isBatchRun({ command }: TypedLine): boolean {
   return command !== undefined && ['batch', 'batch run'].includes(nameOf(command));
-}
-
-/** `--max-tokens` is `maxTokens` in a job. */
-function camelCase(flag: string): string {
-  return flag.slice(2).replaceAll(/-./g, ([, letter = '']) => letter.toUpperCase());
 }
 
 function settingOf(flag: string, { argv, command }: TypedLine): string | undefined {

@@ -17,7 +17,7 @@ import { GatewayError } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
 import { shellWord } from '../../shell-word.ts';
 
-/** Records what happens to the jobs of one run, as long as it has the folder. All methods throw GatewayError not-written or batch-locked. */
+/** Records what happens to the jobs of a run, as long as it has the folder. Throws GatewayError not-written or batch-locked. */
 export interface Recorder {
   /** Resolves when they are synced: only then may their requests go out. */
   ready(group: readonly JournalEntry[]): Promise<void>;

@@ -150,16 +150,11 @@ export function createJobSender(options: SenderOptions): JobSender {
   };
 }
 
-const hasPrices = ({ settings }: CheckedJob): boolean => Object.keys(settings.prices).length > 0;
-
 /** What a job can cost, recorded even without a limit: a later run may have one. */
-function boundOfJob(checked: CheckedJob): Bound | undefined {
-  const {
-    built,
-    settings: { prices, lane },
-  } = checked;
-  const price = hasPrices(checked) ? priceOf(prices, built.model) : undefined;
-  return price && boundOf(built.post.body, price, { ...built.format.limits(built.post.body), lane });
+function boundOfJob({ built, settings }: CheckedJob): Bound | undefined {
+  const { post, format, model } = built;
+  const price = priceOf(settings.prices, model);
+  return price && boundOf(post.body, price, { ...format.limits(post.body), lane: settings.lane });
 }
 
 async function thrownBy(act: () => Promise<void>): Promise<unknown> {
@@ -177,7 +172,7 @@ async function sendJob(attempt: JobAttempt, deadline: Deadline, sending: Sending
   const context = checked.own.output;
   const { report } = context;
   report.job = job.id;
-  if (hasPrices(checked)) report.meter = createMeter(checked.settings);
+  if (Object.keys(checked.settings.prices).length > 0) report.meter = createMeter(checked.settings);
   const failure = attempt.inputFailure ?? (await thrownBy(() => readAnswer(attempt, deadline, sending)));
   report.attempts = attempt.attempts;
   const { result } = report;

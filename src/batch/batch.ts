@@ -23,7 +23,7 @@ import {
   describeFailures,
   nextStep,
 } from './report/summary.ts';
-import { hasOpenJobs, isSpent, totalTokens } from './folder/state.ts';
+import { isSpent, totalTokens } from './folder/state.ts';
 import { failureOfThrown, GatewayError, outcomes } from '../errors.ts';
 import type { LeaseTimes } from '../files/lease.ts';
 import { enterOutdir, findOutdir, requireOwn, writeSummary } from './folder/folder.ts';
@@ -93,9 +93,7 @@ export async function runBatch(
   const state = await readJournal(outdir.path);
   // A folder without a run has no results.
   let ends = state.run && (await findLostEnds(outdir.path, state));
-  if (ends && early && hasOpenJobs(state)) {
-    ends = await adoptReplies(outdir.path, state, { ends, lock: early, ui: context.ui });
-  }
+  if (ends && early) ends = await adoptReplies(outdir.path, state, { ends, lock: early, ui: context.ui });
   const { lostEnds = [], places } = ends ?? {};
   await warnUnread({ unread: places ? places.unreadable + (places.torn ? 1 : 0) : 0, torn: state.torn }, context);
   const { addJob: onChecked } = checking;

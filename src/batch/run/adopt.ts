@@ -2,16 +2,15 @@ import { open, realpath, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import system from 'node:process';
 import type { Context } from '../../cli/context.ts';
-import { repliesSavedSince } from '../../cli/run/recovery.ts';
+import { recoverHint, repliesSavedSince } from '../../cli/run/recovery.ts';
 import { SyncedFile } from '../../files/synced-file.ts';
 import { createEmptyStore } from '../../images/store.ts';
 import { isObject } from '../../json.ts';
 import { readRecovery, type SavedReply } from '../../recovery/recovery-file.ts';
-import { shellWord } from '../../shell-word.ts';
 import { resultLine } from '../folder/recorder.ts';
 import type { Lock } from '../folder/lock.ts';
 import { findLostEnds, type LostEnds } from '../folder/results.ts';
-import { type BatchState, isOpen, keepFailure } from '../folder/state.ts';
+import { type BatchState, hasOpenJobs, isOpen, keepFailure } from '../folder/state.ts';
 import { countOf } from '../report/summary.ts';
 import { batchFiles } from '../types.ts';
 
@@ -25,12 +24,11 @@ export async function adoptReplies(
   state: BatchState,
   { ends, lock, ui }: Pick<Context, 'ui'> & { ends: LostEnds; lock: Pick<Lock, 'confirm'> },
 ): Promise<LostEnds> {
-  const paths = state.beganAt === undefined ? [] : await repliesSavedSince(state.beganAt);
-  if (paths.length === 0) return ends;
+  if (state.beganAt === undefined || !hasOpenJobs(state)) return ends;
   const place = await realpath(folder);
   // By the ids of their jobs: of two replies the newer one counts.
   const kept = new Map<string, { path: string; line: string }>();
-  for (const path of paths.toSorted()) {
+  for (const path of (await repliesSavedSince(state.beganAt)).toSorted()) {
     const saved = await readOwn(path);
     const { job: id, batch } = saved ?? {};
     if (id === undefined || !batch || (await realpath(batch.folder).catch(() => '')) !== place) continue;
@@ -82,8 +80,8 @@ function lineOf(id: string, { batch, document }: SavedReply): string | undefined
 }
 
 function unwritten(path: string) {
-  const hint = `the reply is kept; write it out: gateway-cli recover ${shellWord(path)}`;
-  return { class: 'not-written', message: 'its reply could not be written', billed: 'yes', hint } as const;
+  const message = 'its reply could not be written';
+  return { class: 'not-written', message, billed: 'yes', hint: recoverHint(path) } as const;
 }
 
 /** Undefined for a file that cannot be read, or that another user wrote: one of the folders is open to all. */

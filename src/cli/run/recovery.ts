@@ -56,7 +56,7 @@ export async function saveUnwritten(
   report.lost.text ||= io.stdout.failure !== undefined && !report.command.startsWith('image');
   const error = await saveForRecovery(failure, { report, io, redaction: ui });
   if (thrown === undefined || !takesPrecedence(thrown.value)) throw error;
-  if (report.kept !== undefined) await ui.warn(recoverHint(report.kept, report));
+  if (report.kept !== undefined) await ui.warn(recoverToHint(report.kept, report));
 }
 
 /** Saves a paid answer whose code was not printed, because it was cut or has none, and throws that error. */
@@ -89,7 +89,7 @@ function hasReply({ kept, result, attempts, lost }: Report): boolean {
 
 async function save(input: RecoveryInput, failure: GatewayError): Promise<string> {
   const { report } = input;
-  if (report.kept !== undefined) return recoverHint(report.kept, report, failure);
+  if (report.kept !== undefined) return recoverToHint(report.kept, report, failure);
   if (input.document === undefined && areImagesWritten(report))
     return `the pictures are written: ${report.images.map(({ path }) => shellWord(path)).join(' ')}`;
   const reply = savedReply(input);
@@ -98,7 +98,7 @@ async function save(input: RecoveryInput, failure: GatewayError): Promise<string
     report.kept = await writeRecovery(reply, { folders: await recoveryFolders(), id });
     if (reply.batch?.isResult)
       return `the reply is kept (${report.kept}): the next run of the batch adds it to its results`;
-    return recoverHint(report.kept, report, failure);
+    return recoverToHint(report.kept, report, failure);
   } catch (error) {
     const files = await keepTempFiles(reply, id);
     if (files.length === 0) throw error;
@@ -111,13 +111,20 @@ function areImagesWritten({ lost, images }: Report): boolean {
   return !lost.text && lost.images.length === 0 && lost.body === undefined && images.some(({ path }) => path !== '-');
 }
 
-/** The place that the reply was to go to is named again; the file of `--code` would get the whole answer, and the folder of a job is not the user's. */
-function recoverHint(path: string, { selected, lost, job }: Report, failure?: GatewayError): string {
+/** How a reply that is kept is written out, and when. */
+export function recoverHint(path: string, when = ''): string {
+  return `the reply is kept; write it out${when}: gateway-cli recover ${shellWord(path)}`;
+}
+
+/**
+ * The same, with the place that the reply was to go to: not the file of `--code`, which would get the whole answer, nor the folder
+ * of a job, which is not the user's.
+ */
+function recoverToHint(path: string, { selected, lost, job }: Report, failure?: GatewayError): string {
   const place = selected?.file ?? (job === undefined ? lost.place : undefined);
-  const command = `gateway-cli recover ${shellWord(path)}`;
-  if (place === undefined || selected?.code) return `the reply is kept; write it out: ${command}`;
+  if (place === undefined || selected?.code) return recoverHint(path);
   const when = failure?.class === 'not-written' ? ' when that place can be written, or to another' : '';
-  return `the reply is kept; write it out${when}: ${command} -o ${shellWord(place)}`;
+  return `${recoverHint(path, when)} -o ${shellWord(place)}`;
 }
 
 function savedReply({ report, io, redaction, batch, document }: RecoveryInput): SavedReply {

@@ -42,7 +42,7 @@ const { output } = await build({
   checks: { ineffectiveDynamicImport: false },
   // No module of ours but the program does anything by being loaded, and none of zod, which comes with every language.
   treeshake: {
-    moduleSideEffects: (id) => !/[\\/]src[\\/](?!main\.ts|program\.ts)|[\\/]node_modules[\\/]zod[\\/]/.test(id),
+    moduleSideEffects: (id) => !/[\\/]src[\\/](?!main\.ts)|[\\/]node_modules[\\/]zod[\\/]/.test(id),
   },
   output: {
     dir: dist,

@@ -1,35 +1,57 @@
-import { fstatSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+import { GatewayError, type ErrorClass } from './errors.ts';
+import { type Ending, runProgram } from './cli/run.ts';
+import { createProcessIo, endProcess } from './terminal/process-io.ts';
 
-const [help, version] = ['help.txt', 'version.txt'];
-const files: Readonly<Record<string, string>> = {
-  '': help,
-  '-h': help,
-  '--help': help,
-  '-V': version,
-  '--version': version,
-};
+const classes = { SIGINT: 'interrupted', SIGTERM: 'terminated', SIGHUP: 'hangup' } as const satisfies Partial<
+  Record<NodeJS.Signals, ErrorClass>
+>;
+
+type Signal = keyof typeof classes;
+
+// Node 20 compiles undici's WebAssembly parser a second time: 55 ms, 34 MiB and a held exit for a run of a second.
+if (process.versions.v8.startsWith('11.3.'))
+  for (const flag of ['--no-wasm-dynamic-tiering', '--no-wasm-tier-up']) setFlagsFromString(flag);
+
+// An empty one would be taken for the home folder itself, and every path in it be one of the current folder.
+if (process.env['HOME'] === '') delete process.env['HOME'];
+
+const abort = new AbortController();
+
+const ending: Ending = { signal: abort.signal, gracePeriod: { ms: 2000 } };
+
+let received: Signal | undefined;
 
 /**
- * Prints the help or the version that the build wrote beside the bundle, and says whether it did: Node's own start is then
- * all that it costs. Where a file is missing, stdout does not take it, or a terminal has a width of its own, the program
- * does what is right there.
+ * The first signal ends the work in order; a second one, of any kind, at once. But a terminal that closes says so several
+ * times: by the kernel, by the shell, and by the end of its input.
  */
-function printPrebuilt(argv: readonly string[]): boolean {
-  const name = files[argv[0] ?? ''];
-  if (name === undefined || argv.length > 1 || argv[0] === '') return false;
-  try {
-    if (name === help && mayBeTerminal()) return false;
-    const text = readFileSync(`${__dirname}/${name}`);
-    for (let done = 0; done < text.length;) done += writeSync(1, text, done);
-    return true;
-  } catch {
-    return false;
-  }
+function onSignal(signal: Signal): void {
+  if (received === 'SIGHUP' && signal === 'SIGHUP') return;
+  if (received !== undefined) return dieBy(signal);
+  received = signal;
+  abort.abort(new GatewayError(classes[signal], `ended by ${signal}`));
+  setTimeout(() => dieBy(signal), ending.gracePeriod.ms).unref();
 }
 
-function mayBeTerminal(): boolean {
-  const stats = fstatSync(1);
-  return stats.isCharacterDevice() && stats.rdev !== statSync('/dev/null').rdev;
+/** The shell shall see a death by signal, not an exit code. */
+function dieBy(signal: Signal): void {
+  for (const name of Object.keys(classes)) process.removeAllListeners(name);
+  process.kill(process.pid, signal);
 }
 
-if (!printPrebuilt(process.argv.slice(2))) void import('./program.ts');
+for (const signal of Object.keys(classes) as Signal[]) process.on(signal, () => onSignal(signal));
+
+// An unhandled rejection: the work ends in order, and the run reports it as any other bug, redacted.
+process.on('uncaughtException', (value) => {
+  if (ending.bug !== undefined) return;
+  ending.bug = { value };
+  abort.abort(value);
+  setTimeout(() => process.exit(1), 2000).unref();
+});
+
+void runProgram(process.argv.slice(2), createProcessIo(process), ending).then((ended) => {
+  process.exitCode = ended.exitCode;
+  if (received !== undefined) return dieBy(received);
+  endProcess(process);
+});

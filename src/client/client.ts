@@ -2,7 +2,7 @@ import { monotonic } from '../clock.ts';
 import { GatewayError, usageError } from '../errors.ts';
 import type { Ask } from '../formats/ask.ts';
 import type { StreamDelta } from '../formats/events.ts';
-import { type FormatName, loadFormat } from '../formats/format.ts';
+import { type FormatName, loadFormat, postOf } from '../formats/format.ts';
 import { readTurns } from '../formats/turns.ts';
 import type { JsonValue } from '../json.ts';
 import { isAspect } from '../images/aspect.ts';
@@ -22,7 +22,6 @@ import type {
   Reply,
 } from './client-types.ts';
 import { createSender, outcomeOf, perform, type Performed, type Sender, targetOf } from './send.ts';
-import { postOf } from './post.ts';
 import { type Deadline, endOf } from './deadline.ts';
 import { openMedia } from './media.ts';
 import { folderSink, memorySink, type PictureSink } from './picture-sink.ts';

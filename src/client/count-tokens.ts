@@ -1,9 +1,8 @@
 import { GatewayError } from '../errors.ts';
-import { loadFormat } from '../formats/format.ts';
+import { loadFormat, type Post, type PostOrGet } from '../formats/format.ts';
 import { parseReply } from '../formats/parse-reply.ts';
 import { createMemoryStore } from '../images/store.ts';
 import { isObject, numberField, type JsonValue } from '../json.ts';
-import type { Post, PostOrGet } from './post.ts';
 import { readDiverted, withRequest } from './read-reply.ts';
 import type { Answered } from './send.ts';
 

@@ -2,9 +2,8 @@ import { GatewayError } from '../errors.ts';
 import { createMemoryStore } from '../images/store.ts';
 import type { JsonValue } from '../json.ts';
 import type { Answered } from './send.ts';
-import type { PostOrGet } from './post.ts';
 import { withRequest, readDiverted } from './read-reply.ts';
-import { authUseOf, type FormatName, loadFormat } from '../formats/format.ts';
+import { authUseOf, type FormatName, loadFormat, type PostOrGet } from '../formats/format.ts';
 import { type ListedModel, type ModelPage, readModelPage } from '../formats/model-page.ts';
 import { parseReply } from '../formats/parse-reply.ts';
 

@@ -1,6 +1,6 @@
 import type { StreamDelta } from '../formats/events.ts';
-import { type AuthUse, byAuthUse, loadFormat } from '../formats/format.ts';
-import { addressPost, createTarget, keyHeaders, type Post, type PostOrGet, type Target } from './post.ts';
+import { type AuthUse, byAuthUse, loadFormat, type Post, type PostOrGet } from '../formats/format.ts';
+import { addressPost, createTarget, keyHeaders, type Target } from '../transport/request.ts';
 import { type Deadline, endOf, type Phase, startDeadline } from './deadline.ts';
 import { type Reading, readReply } from './read-reply.ts';
 import type { Answer } from './result.ts';

@@ -37,8 +37,8 @@ const mostNesting = 2;
 export function readErrorBody(text: string): ErrorBody | undefined {
   if (text.trim() === '') return undefined;
   for (const candidate of [text, ...eventData(text)]) {
-    const error = errorIn(parseOrNothing(candidate), 0);
-    if (error) return complete(error);
+    const error = readError(parseOrNothing(candidate));
+    if (error) return error;
   }
   const message = messageOfText(text);
   return complete({ message, shape: message === googlePage ? 'content' : undefined });
@@ -47,35 +47,10 @@ export function readErrorBody(text: string): ErrorBody | undefined {
 /** The title of the page with which Google's hosts answer an unknown path. */
 const googlePage = 'Error 404 (Not Found)!!1';
 
-/** The error that a reply with status 200, or an event, holds in place of a result (deviation 15). */
-export function findErrorInReply(json: unknown): ErrorBody | undefined {
-  if (Array.isArray(json)) {
-    for (const piece of json) {
-      const error = isObject(piece) ? findErrorInReply(piece) : undefined;
-      if (error) return error;
-    }
-    return undefined;
-  }
-  if (!isObject(json)) return undefined;
-  const inner = json['response'];
-  const value = isObject(inner) && isObject(inner['error']) ? inner : json;
-  if (isResult(value) && !isObject(value['error'])) return undefined;
-  if (!claimsError(value)) return undefined;
+/** What a JSON value says of an error. Undefined when it says nothing. */
+export function readError(value: unknown): ErrorBody | undefined {
   const error = errorIn(value, 0);
   return error && complete(error);
-}
-
-/** A name alone, such as `"status": "ok"`, is no error: a page of some other service is a bad reply. */
-function claimsError(json: JsonObject): boolean {
-  const { error, type, success, code } = json;
-  const isFailure = type === 'error' || success === false || Number(code) >= 400;
-  return isFailure || (error ?? '') !== '' || messageIn(json, {}) !== undefined;
-}
-
-function isResult(json: JsonObject): boolean {
-  const { type, content, choices } = json;
-  if (Array.isArray(choices) && choices.length > 0) return true;
-  return field(json, 'candidates') !== undefined || type === 'message' || Array.isArray(content);
 }
 
 /** An error reply to a streamed request may itself be events: the data of each is looked at. */
@@ -123,7 +98,8 @@ function codeIn(inner: JsonObject): string | number | undefined {
   return typeof code === 'number' || (typeof code === 'string' && code !== '') ? code : undefined;
 }
 
-function messageIn(outer: JsonObject, inner: JsonObject): string | undefined {
+/** The message of an error, wherever it is in an object and in the object inside it. */
+export function messageIn(outer: JsonObject, inner: JsonObject): string | undefined {
   const inMessage = detailText(objectField(inner, 'message')?.['detail']);
   const found = [inner['message'], inMessage, outer['message'], detailText(outer['detail']), outer['error']];
   return found.find((text): text is string => typeof text === 'string' && text.trim() !== '');

@@ -1,7 +1,7 @@
 import { GatewayError, type Certainty, type ErrorClass, type Advice } from '../errors.ts';
-import { findErrorInReply, parseOrNothing, readErrorBody, type ErrorBody } from './error-body.ts';
+import { parseOrNothing, readErrorBody, type ErrorBody } from './error-body.ts';
 import { type Asked, keyAdvice } from './key-advice.ts';
-import type { FormatName } from './format.ts';
+import { findErrorInReply, type FormatName } from './format.ts';
 import { quote } from './quote.ts';
 import { readRefusal, type Refusal } from './refusal-words.ts';
 import { resetDelayMs } from './retry-delay.ts';

@@ -2,7 +2,9 @@ import { usageError } from '../errors.ts';
 import type { Use } from '../services.ts';
 import type { Ask, Encoded } from './ask.ts';
 import type { Body } from '../body.ts';
+import { type ErrorBody, messageIn, readError } from './error-body.ts';
 import type { Decoder, TextRun } from './events.ts';
+import { field, isObject, type JsonObject } from '../json.ts';
 import type { Turn } from './turns.ts';
 
 /** Every format, by its name. */
@@ -176,4 +178,56 @@ export function sideOf(size: string | undefined): string | undefined {
     `this service takes no size of both sides, such as '${size}'`,
     'it has 512, 1K, 2K, 4K, and an aspect ratio',
   );
+}
+
+/** A request before it is addressed. */
+export interface Post extends Encoded {
+  format: FormatName;
+  /** Decides how the key is carried. */
+  use: AuthUse;
+}
+
+/** A post, or without a body a GET. */
+export type PostOrGet = Omit<Post, 'body'> & Partial<Pick<Post, 'body'>>;
+
+/** The request of an ask in a format. Throws GatewayError usage, also for a field that the format lacks. */
+export function postOf(ask: Ask, format: Format, quirks: Quirks): Post {
+  const { lacks, title } = formatFacts[format.name];
+  const lacking = lacks.find((field) => isGiven(ask[field]));
+  if (lacking !== undefined) throw usageError(`${title} does not have ${lacking}`, 'leave it out');
+  return { ...format.encode(ask, quirks), format: format.name, use: authUseOf(format.name, ask.use) };
+}
+
+function isGiven(value: Ask[keyof Ask]): boolean {
+  return value !== undefined && !(Array.isArray(value) && value.length === 0);
+}
+
+/** The error that a reply with status 200, or an event, holds in place of a result (deviation 15). */
+export function findErrorInReply(json: unknown): ErrorBody | undefined {
+  if (Array.isArray(json)) {
+    for (const piece of json) {
+      const error = isObject(piece) ? findErrorInReply(piece) : undefined;
+      if (error) return error;
+    }
+    return undefined;
+  }
+  if (!isObject(json)) return undefined;
+  const inner = json['response'];
+  const value = isObject(inner) && isObject(inner['error']) ? inner : json;
+  if (isResult(value) && !isObject(value['error'])) return undefined;
+  return claimsError(value) ? readError(value) : undefined;
+}
+
+/** Whether a value has what a result has, in one of the formats. */
+function isResult(json: JsonObject): boolean {
+  const { type, content, choices } = json;
+  if (Array.isArray(choices) && choices.length > 0) return true;
+  return field(json, 'candidates') !== undefined || type === 'message' || Array.isArray(content);
+}
+
+/** A name alone, such as `"status": "ok"`, is no error: a page of some other service is a bad reply. */
+function claimsError(json: JsonObject): boolean {
+  const { error, type, success, code } = json;
+  const isFailure = type === 'error' || success === false || Number(code) >= 400;
+  return isFailure || (error ?? '') !== '' || messageIn(json, {}) !== undefined;
 }

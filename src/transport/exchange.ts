@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
-import { plainBody, streamBody } from './request.ts';
+import { plainBody, streamBody } from '../body.ts';
 import type { ConnectionPool, PooledConnection } from './transport.ts';
 import { ConnectionEnd, networkError, type Phase } from './network-error.ts';
 import type { ExchangeOptions, HttpReply, HttpRequest } from './types.ts';

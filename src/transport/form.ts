@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Body, type BodyValue, isUpload, type Upload } from '../body.ts';
-import { withLength } from './request.ts';
+import { type Body, type BodyValue, isUpload, type Upload, withLength } from '../body.ts';
 import type { RequestBody } from './types.ts';
 
 /**

@@ -10,9 +10,10 @@ import { codeOf, GatewayError, settingError } from '../errors.ts';
 import { startExchange } from './exchange.ts';
 import { ConnectionEnd } from './network-error.ts';
 import { openTunnel, parseProxy, proxyFor } from './proxy.ts';
-import { checkUploads, isLoopback } from './request.ts';
+import { isLoopback } from './request.ts';
 import type { Trust } from './trust.ts';
 import type { Transport, TransportOptions } from './types.ts';
+import { checkUploads } from '../body.ts';
 
 const defaultConnectTimeoutMs = 10_000;
 const defaultIdleTimeoutMs = 120_000;

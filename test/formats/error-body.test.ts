@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { findErrorInReply, readErrorBody } from '../../src/formats/error-body.ts';
+import { readErrorBody } from '../../src/formats/error-body.ts';
+import { findErrorInReply } from '../../src/formats/format.ts';
 
 const json = (value: unknown) => JSON.stringify(value);
 const google = { error: { code: 404, message: 'not found', status: 'NOT_FOUND' } };

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { looksLikeSse } from '../../src/client/read-reply.ts';
 import { content } from '../../src/formats/content/format.ts';
-import { findErrorInReply } from '../../src/formats/error-body.ts';
+import { findErrorInReply } from '../../src/formats/format.ts';
 import type { ReplyEvent, Usage } from '../../src/formats/events.ts';
 import { failureOf } from '../../src/formats/failure.ts';
 import { messages } from '../../src/formats/messages/format.ts';

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { closeCutJson } from '../../src/formats/cut-json.ts';
-import { findErrorInReply, readErrorBody, readDetails, saysSpent } from '../../src/formats/error-body.ts';
+import { readErrorBody, readDetails, saysSpent } from '../../src/formats/error-body.ts';
 import { statusOfName, failureOf, failureOfError } from '../../src/formats/failure.ts';
 import { messages } from '../../src/formats/messages/format.ts';
 import { durationMs, proseDelayMs } from '../../src/formats/retry-delay.ts';
 import { createUpload, objectAt } from '../../src/body.ts';
 import { foldWhole } from './folding.ts';
+import { findErrorInReply } from '../../src/formats/format.ts';
 
 test('an overload that comes inside a begun stream may have been billed', () => {
   const error = { message: 'busy', type: 'overloaded_error' };

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { describeRequest } from '../../src/recordings/request-key.ts';
 import { segmentForm } from '../../src/transport/form.ts';
-import { segmentBody } from '../../src/transport/request.ts';
 import type { HttpRequest } from '../../src/transport/types.ts';
-import { createUpload } from '../../src/body.ts';
+import { createUpload, segmentBody } from '../../src/body.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const base = new URL('https://gateway.example/prefix/');

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openConnections, sendPost } from '../../src/client/send.ts';
-import { addressPost, createTarget, postOf } from '../../src/client/post.ts';
+import { addressPost, createTarget } from '../../src/transport/request.ts';
 import { startDeadline } from '../../src/client/deadline.ts';
-import { byAuthUse } from '../../src/formats/format.ts';
+import { byAuthUse, postOf } from '../../src/formats/format.ts';
 import { messages } from '../../src/formats/messages/format.ts';
 import { hasRecorded, recordedBody, recordedReplies } from '../formats/recorded.ts';
 import { startScriptedServer } from '../helpers/scripted-server.ts';

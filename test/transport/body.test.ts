@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeBody, segmentBody } from '../../src/transport/request.ts';
-import { type Body, createUpload, isUpload } from '../../src/body.ts';
+import { type Body, createUpload, describeBody, isUpload, segmentBody } from '../../src/body.ts';
 
 /** The bytes that would be sent, uploads (in memory here) as Base64. */
 function written(body: Body): string {

@@ -1,12 +1,19 @@
 import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { addressPost, createTarget } from '../../src/client/post.ts';
+import { addressPost, createTarget } from '../../src/transport/request.ts';
 import { byAuthUse } from '../../src/formats/format.ts';
 import { segmentForm } from '../../src/transport/form.ts';
-import { checkUploads, describeBody, segmentBody, streamBody } from '../../src/transport/request.ts';
 import type { RequestBody } from '../../src/transport/types.ts';
-import { type Body, createUpload, type Upload } from '../../src/body.ts';
+import {
+  type Body,
+  checkUploads,
+  createUpload,
+  describeBody,
+  segmentBody,
+  streamBody,
+  type Upload,
+} from '../../src/body.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { open, serve } from './post.ts';
 

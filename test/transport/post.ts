@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { segmentBody } from '../../src/transport/request.ts';
 import { openTransport } from '../../src/transport/transport.ts';
 import type { HttpReply, HttpRequest, Transport, TransportOptions } from '../../src/transport/types.ts';
-import type { Body } from '../../src/body.ts';
+import { type Body, segmentBody } from '../../src/body.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-server.ts';
 

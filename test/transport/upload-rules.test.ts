@@ -1,8 +1,7 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { segmentBody, streamBody } from '../../src/transport/request.ts';
-import { createUpload } from '../../src/body.ts';
+import { createUpload, segmentBody, streamBody } from '../../src/body.ts';
 import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 

@@ -1,6 +1,6 @@
 import { countTokens, readWindow } from '../../client/count-tokens.ts';
 import { startDeadline } from '../../client/deadline.ts';
-import type { PostOrGet } from '../../client/post.ts';
+import type { PostOrGet } from '../../formats/format.ts';
 import type { Body } from '../../body.ts';
 import { measureRequest } from '../../formats/request-size.ts';
 import { addCost, estimateOf } from '../../cost/cost.ts';

@@ -1,7 +1,8 @@
 import { requireOneLane } from '../lane/service.ts';
 import { addIdHash, hashId, hexOf, type IdHash, isInShard } from '../jobs/digest.ts';
 import type { Job, JobState, RunRecord } from '../types.ts';
-import { addressPost, type Post } from '../../client/post.ts';
+import { addressPost } from '../../transport/request.ts';
+import type { Post } from '../../formats/format.ts';
 import { usageError, GatewayError } from '../../errors.ts';
 import { currencyOf } from '../../cost/price.ts';
 import { looseKey } from '../../settings/key.ts';

@@ -1,11 +1,12 @@
-import { addressPost, describePost, keyHeaders, type Post, type Target } from '../../client/post.ts';
+import { addressPost, keyHeaders, type Target } from '../../transport/request.ts';
+import type { Post } from '../../formats/format.ts';
 import { usageError } from '../../errors.ts';
 import { hiddenHeaderNames, redactHeaders } from '../../settings/redact.ts';
 import type { Settings, KeySource } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import type { StdoutFlags } from '../flags/shared.ts';
 import type { HttpRequest } from '../../transport/types.ts';
-import { isUpload } from '../../body.ts';
+import { describeBody, isUpload } from '../../body.ts';
 
 /** Prints the request for `--dry-run` or `--curl`. Reads no key and sends nothing. */
 export async function showRequest(
@@ -24,7 +25,7 @@ export async function showRequest(
   const request = addressPost(masked, post);
   const secret = Object.keys(keyHeaders(masked, post.use)).filter((name) => name !== target.headerNames.version);
   const headers = redactHeaders(request.headers, context.ui.redact, [...secret, ...hiddenHeaderNames(settings)]);
-  const body = describePost(post);
+  const body = describeBody(post.body);
   if (context.root.json) {
     context.report.own = { schema: 'gateway-cli/request@1', method: 'POST', url: request.url.href, headers, body };
     return;

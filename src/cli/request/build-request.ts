@@ -1,5 +1,4 @@
 import { lastSystem, openCallResults, type SessionMessage } from '../../chat/message.ts';
-import { type Post, postOf } from '../../client/post.ts';
 import { usageError } from '../../errors.ts';
 import type { Ask } from '../../formats/ask.ts';
 import {
@@ -7,6 +6,8 @@ import {
   formatFacts,
   formatNames,
   loadFormat,
+  type Post,
+  postOf,
   type Quirks,
   type RequestLimits,
 } from '../../formats/format.ts';

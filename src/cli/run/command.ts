@@ -1,7 +1,7 @@
 import { usageError } from '../../errors.ts';
 import { type Deadline, deadlineOnce } from '../../client/deadline.ts';
 import type { Answer, Result } from '../../client/result.ts';
-import type { Post } from '../../client/post.ts';
+import type { Post } from '../../formats/format.ts';
 import { byDefault } from '../../settings/sources.ts';
 import type { Settings, Use } from '../../settings/types.ts';
 import type { Context } from '../context.ts';

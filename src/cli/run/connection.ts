@@ -8,11 +8,11 @@ import {
   type PostOptions,
   targetOf,
 } from '../../client/send.ts';
-import type { PostOrGet, Target } from '../../client/post.ts';
+import type { Target } from '../../transport/request.ts';
 import { type Deadline, deadlineOnce, within } from '../../client/deadline.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import { byAuthUse } from '../../formats/format.ts';
+import { byAuthUse, type PostOrGet } from '../../formats/format.ts';
 import { credentialOf, hiddenHeaderNames, isUnmistakable, revealHeaders, type Secret } from '../../settings/redact.ts';
 import { closest } from '../../closest.ts';
 import { readKey } from '../../settings/key.ts';

@@ -1,6 +1,5 @@
 import { GatewayError } from '../../errors.ts';
-import { formatFacts } from '../../formats/format.ts';
-import type { PostOrGet } from '../../client/post.ts';
+import { formatFacts, type PostOrGet } from '../../formats/format.ts';
 import type { RetryNotice } from '../../transport/retry-types.ts';
 import type { RetryPolicy } from '../../transport/retry.ts';
 import type { Context } from '../context.ts';

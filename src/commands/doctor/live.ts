@@ -1,10 +1,17 @@
 import { deadlineOnce } from '../../client/deadline.ts';
 import { readModelList } from '../../client/model-list.ts';
 import { type Operation, outcomeOf, perform } from '../../client/send.ts';
-import { postOf } from '../../client/post.ts';
 import { openConnection } from '../../cli/run/connection.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
-import { type AuthUse, authUseOf, type FormatName, formatNames, keyFacts, loadFormat } from '../../formats/format.ts';
+import {
+  type AuthUse,
+  authUseOf,
+  type FormatName,
+  formatNames,
+  keyFacts,
+  loadFormat,
+  postOf,
+} from '../../formats/format.ts';
 import { createMemoryStore } from '../../images/store.ts';
 import { services, useNames, usesOf, vendorHeaderNames } from '../../services.ts';
 import type { Secret } from '../../settings/redact.ts';

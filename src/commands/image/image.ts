@@ -1,5 +1,6 @@
 import { within } from '../../client/deadline.ts';
-import { describePost, type Post } from '../../client/post.ts';
+import { describeBody } from '../../body.ts';
+import type { Post } from '../../formats/format.ts';
 import type { JsonObject } from '../../json.ts';
 import { defaultRetryPolicy, type Gate } from '../../transport/retry.ts';
 import { version } from '../../version.ts';
@@ -77,7 +78,7 @@ function countCosts(outcomes: readonly Outcome[], { report: { meter } }: Context
 /** What a sidecar says of the request: its body with Base64 shortened, and the hashes of its input images. */
 function provenanceOf(post: Post, inputs: readonly Attached[]): JsonObject {
   const hashes = inputs.map(({ sha256 = '', mimeType }) => ({ sha256, mimeType }));
-  return { tool: `gateway-cli ${version}`, request: describePost(post), inputs: hashes };
+  return { tool: `gateway-cli ${version}`, request: describeBody(post.body), inputs: hashes };
 }
 
 /** `image gen [prompt…]`: prompt in, image files out. */

@@ -1,5 +1,5 @@
 import type { Exchanges } from '../../client/send.ts';
-import { addressPost, createTarget, keyHeaders, type Target } from '../../client/post.ts';
+import { addressPost, createTarget, keyHeaders, type Target } from '../../transport/request.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { type AuthUse, byAuthUse, type FormatName, formatNames, formatOfAuthUse } from '../../formats/format.ts';
 import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/types.ts';

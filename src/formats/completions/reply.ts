@@ -9,7 +9,7 @@ import {
   textField,
   valueCost,
 } from '../../json.ts';
-import { findErrorInReply } from '../error-body.ts';
+import { findErrorInReply } from '../format.ts';
 import type { ReplyEvent } from '../events.ts';
 import { failureOfError } from '../failure.ts';
 import { createCallJoiner } from './calls.ts';

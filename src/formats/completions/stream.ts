@@ -1,10 +1,11 @@
 import { isObject, type JsonObject, listField } from '../../json.ts';
 import { badStream, foreignReply, isCutData, parseEventData } from '../bad-reply.ts';
-import { type ErrorBody, findErrorInReply } from '../error-body.ts';
+import { type ErrorBody } from '../error-body.ts';
 import type { Decoder, Progress, ReplyEvent, ServerEvent, TextRun } from '../events.ts';
 import { failureOfError } from '../failure.ts';
 import { isImagesReply, readImages } from './images.ts';
 import { createReplyReader, type ReplyReader } from './reply.ts';
+import { findErrorInReply } from '../format.ts';
 
 /** Far below what a string of V8 holds (512 Mi): a document has the text several times, with escapes. */
 const mostCharacters = 64 * 1024 * 1024;

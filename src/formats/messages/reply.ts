@@ -1,6 +1,6 @@
 import { field, isObject, type JsonObject, type JsonValue, numberField, objectField, textField } from '../../json.ts';
 import { badStream, foreignReply, isCutData, parseEventData } from '../bad-reply.ts';
-import { findErrorInReply } from '../error-body.ts';
+import { findErrorInReply } from '../format.ts';
 import type { Decoder, Progress, ReplyEvent, ServerEvent, Usage } from '../events.ts';
 import { failureOfError } from '../failure.ts';
 import { quote } from '../quote.ts';

@@ -5,7 +5,7 @@ import type { ReplyEvent } from '../../../src/formats/events.ts';
 import { completions } from '../../../src/formats/completions/format.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { segmentForm } from '../../../src/transport/form.ts';
-import { describeBody } from '../../../src/transport/request.ts';
+import { describeBody } from '../../../src/body.ts';
 import { base, data, local, openai } from './asking.ts';
 
 describe("OpenAI's operations for images", () => {

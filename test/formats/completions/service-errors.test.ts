@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { findErrorInReply, readErrorBody } from '../../../src/formats/error-body.ts';
+import { readErrorBody } from '../../../src/formats/error-body.ts';
 import { failureOf } from '../../../src/formats/failure.ts';
 import { resetDelayMs } from '../../../src/formats/retry-delay.ts';
+import { findErrorInReply } from '../../../src/formats/format.ts';
 
 interface Reply {
   status: number;

@@ -14,6 +14,9 @@ export interface ReplyBounds {
   mostImages?: number | undefined;
 }
 
+/** So many pictures of a reply are written by default. */
+export const mostImages = 256;
+
 /** Takes the pictures of one reply. One that is no Base64 does not spoil the others: they were paid for too. */
 export interface PictureStore extends Base64Diversion {
   /** Undefined for a picture that was no Base64, or one too many for the time. Throws GatewayError not-written, or the caller's abort. */

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../errors.ts';
 import { fileWord } from '../../images/naming.ts';
-import { type ImageOutput, mostImages, planImages } from '../../cli/output/image-output.ts';
+import type { ImageOutput } from '../../cli/output/save-images.ts';
+import { mostImages } from '../../client/picture-store.ts';
 import { hashId, hexOf } from '../jobs/digest.ts';
 import { batchFiles, type Job } from '../types.ts';
 import type { JobAttempt } from './sender.ts';
@@ -13,7 +14,8 @@ export async function planJobImages({ job, built, checked }: JobAttempt, flags: 
   const { aspect, size } = job.values as { aspect?: string; size?: string };
   const output = `${batchFiles.images}/${imageName(job)}.{ext}`;
   try {
-    return await planImages({ output, aspect, size, strict, maxImages, prompt, model }, checked.own.output);
+    const { planSaving } = await import('../../cli/output/save-images.ts');
+    return await planSaving({ output, aspect, size, strict, maxImages, prompt, model }, checked.own.output);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     throw new GatewayError('not-written', error.message, { ...error.details, cause: error });

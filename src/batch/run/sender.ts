@@ -22,7 +22,7 @@ import type { CheckedJob } from '../jobs/request.ts';
 import type { Batch } from './types.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import { resultDocument } from '../../cli/output/document.ts';
-import { mostImages } from '../../cli/output/image-output.ts';
+import { mostImages } from '../../client/picture-store.ts';
 import { savedFailure, savedIfUnwritten } from './lost-reply.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import { answerOfSchema, checkAnswer, wantedOf } from '../../cli/run/command.ts';

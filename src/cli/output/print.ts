@@ -8,7 +8,7 @@ import type { Progress } from '../../terminal/progress.ts';
 import { isReadByCi, wantsColor } from '../../terminal/output.ts';
 import type { Context } from '../context.ts';
 import { prefixUsageError } from '../flags/flag.ts';
-import type { ImagePlan } from './image-output.ts';
+import type { ImagePlan } from './save-images.ts';
 
 /** Whether stdout gets nothing while an answer arrives: the document, one value of it or the code is printed at the end. */
 export function isPrintedAtEnd({ root, report }: Pick<Context, 'root' | 'report'>): boolean {

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { EndOf } from '../../client/deadline.ts';
-import { describePicture, isPicture } from '../../client/picture-store.ts';
+import { describePicture, isPicture, mostImages } from '../../client/picture-store.ts';
 import type { ResultImage } from '../../client/result.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { isFolder } from '../../files/temp-file.ts';
@@ -10,14 +10,64 @@ import { fitsAspect, matchesSize } from '../../images/aspect.ts';
 import { candidateNames, type OutputPlan, planOutput } from '../../images/naming.ts';
 import { checkOutput, publish, writeSidecar } from '../../images/publish.ts';
 import { createFileStore } from '../../images/store.ts';
-import type { StoredBlob } from '../../images/types.ts';
+import type { BlobStore, StoredBlob } from '../../images/types.ts';
 import type { Io } from '../../terminal/io.ts';
 import type { Context, WrittenImage } from '../context.ts';
 import type { JsonObject } from '../../json.ts';
 import { prefixUsageError } from '../flags/flag.ts';
-import { type ImageOutput, type ImagePlan, mostImages, type ReplyFacts } from './image-output.ts';
 import { showPreview } from './preview.ts';
 import { isPrintedAtEnd } from './print.ts';
+
+/** Flags for the place and the check of images, as they were typed. */
+export interface ImageOutputFlags {
+  output?: string | undefined;
+  force?: boolean | undefined;
+  sidecar?: boolean | undefined;
+  preview?: boolean | undefined;
+  strict?: boolean | undefined;
+  aspect?: string | undefined;
+  size?: string | undefined;
+  dryRun?: boolean | undefined;
+  maxImages?: number | undefined;
+  /** Images that are sent. */
+  image?: readonly string[] | undefined;
+}
+
+/** What the output is planned from. */
+export interface ImagePlan extends ImageOutputFlags {
+  prompt: string | undefined;
+  model: string;
+  /** Number of requested images. */
+  count?: number | undefined;
+  /** The payload is a text: paths go to stderr, and stdout takes no image. */
+  imagesAreExtra?: boolean | undefined;
+  /** The file of that text, whose name its images get. */
+  beside?: string | undefined;
+  /** What a sidecar says in addition to the facts of its image. */
+  provenance?: JsonObject | undefined;
+}
+
+/** Saves the images of a command. */
+export interface ImageOutput {
+  /** A store for one reply; its temporary files are removed at the end of the run. `onFallback`: its folder is full. */
+  openStore(onFallback?: () => void): BlobStore;
+  /**
+   * Publishes the images of one reply, prints their paths, and warns. Images above `most`, and those after the end that `endOf`
+   * returns or throws, are left for the recovery file.
+   */
+  save(images: readonly ResultImage[], reply: ReplyFacts, endOf: EndOf): Promise<void>;
+  /** Maximum number of images to write of one reply. */
+  readonly most: number;
+  /** With `--strict`: the images with another aspect ratio or size. */
+  readonly mismatch: GatewayError | undefined;
+}
+
+/** The reply of some images. */
+export interface ReplyFacts {
+  responseId?: string | undefined;
+  modelVersion?: string | undefined;
+  usage?: object | undefined;
+}
 
 /** The state of one command's output. */
 interface SaveState {

@@ -5,7 +5,8 @@ import type { Post } from '../../formats/format.ts';
 import { byDefault } from '../../settings/sources.ts';
 import type { Settings, Use } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
-import { type ImageOutput, type ImagePlan, planImages, warnOfNoImage } from '../output/image-output.ts';
+import type { ImageOutput, ImageOutputFlags, ImagePlan } from '../output/save-images.ts';
+import { createLateStore, mostImages } from '../../client/picture-store.ts';
 import type { StdoutFlags } from '../flags/shared.ts';
 import { endLine, imagesOfText, isPrintedAtEnd, prepareAnswerOutput } from '../output/print.ts';
 import type { BuiltRequest } from '../request/build-request.ts';
@@ -137,6 +138,28 @@ export async function connect(
   return undefined;
 }
 
+/**
+ * Checks the output before a request is paid for. Without `-o`, the place of images that come with a text is planned when one
+ * comes: the command must work in a read-only folder. Throws GatewayError usage.
+ */
+export async function planImages(wanted: ImagePlan, context: Context): Promise<ImageOutput> {
+  if (!wanted.imagesAreExtra || wanted.output !== undefined) return planNow(wanted, context);
+  let planned: Promise<ImageOutput> | undefined;
+  const plan = (): Promise<ImageOutput> => (planned ??= planNow(wanted, context));
+  return {
+    openStore: (onFallback) => createLateStore(async () => (await plan()).openStore(onFallback)),
+    async save(images, reply, endOf) {
+      if (images.length > 0) await (await plan()).save(images, reply, endOf);
+    },
+    most: wanted.maxImages ?? mostImages,
+    mismatch: undefined,
+  };
+}
+
+async function planNow(wanted: ImagePlan, context: Context): Promise<ImageOutput> {
+  return (await import('../output/save-images.ts')).planSaving(wanted, context);
+}
+
 /** Whether a path names a prompt file in the format of GitHub Models. */
 export function isPromptYaml(path: string): boolean {
   return /\.prompt\.ya?ml$/i.test(path);
@@ -190,6 +213,12 @@ export async function finishText(
   await warnOfNoImage(plan, context);
   if (check) context.report.answer = answerOfSchema(check, answer);
   await print(answer.result);
+}
+
+/** Warns if `-o` was given and the reply has only text. */
+export async function warnOfNoImage({ output }: ImageOutputFlags, { report, ui }: Context): Promise<void> {
+  if (output === undefined || report.images.length > 0 || report.files) return;
+  await ui.warn(`no image came; text goes to stdout: > ${shellWord(output)}`);
 }
 
 /**

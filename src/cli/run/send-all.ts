@@ -6,7 +6,7 @@ import { type Answer, type Result } from '../../client/result.ts';
 import { blobsOf } from '../../client/picture-store.ts';
 import { emptyResult } from '../../client/folded.ts';
 import { type ErrorClass, GatewayError, isQuotaSpent, messageOf } from '../../errors.ts';
-import type { ImageOutput } from '../output/image-output.ts';
+import type { ImageOutput } from '../output/save-images.ts';
 import type { Connection } from './connection.ts';
 import { adviceForRest } from '../../client/verdict.ts';
 import type { Gate } from '../../transport/retry.ts';

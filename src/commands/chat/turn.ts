@@ -14,7 +14,7 @@ import type { BodyValue } from '../../body.ts';
 import type { ChatFlags } from './session.ts';
 import { callsOf, resultsTurn, type ToolBelt } from './tools.ts';
 import type { Context, Report } from '../../cli/context.ts';
-import type { ImageOutput } from '../../cli/output/image-output.ts';
+import type { ImageOutput } from '../../cli/output/save-images.ts';
 import { printStream, stopPlain } from '../../cli/output/print.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import type { Connection } from '../../cli/run/connection.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startDeadline } from '../../../src/client/deadline.ts';
 import { sendAll } from '../../../src/cli/run/send-all.ts';
-import type { ImageOutput } from '../../../src/cli/output/image-output.ts';
+import type { ImageOutput } from '../../../src/cli/output/save-images.ts';
 import type { Connection } from '../../../src/cli/run/connection.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { createMemoryStore } from '../../../src/images/store.ts';

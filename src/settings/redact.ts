@@ -187,7 +187,7 @@ export function revealHeaders(headers: readonly Header[]): Record<string, string
 }
 
 /** The value of a header if it is a credential, by its name or by itself. */
-export function credentialOf({ name, value }: Header): Secret | undefined {
+function credentialOf({ name, value }: Header): Secret | undefined {
   return value instanceof Secret && isCredential(name, value.reveal()) ? value : undefined;
 }
 
@@ -195,4 +195,20 @@ export function credentialOf({ name, value }: Header): Secret | undefined {
 export function hiddenHeaderNames({ headers, headerNames }: Pick<Settings, 'headers' | 'headerNames'>): string[] {
   const names = headers.flatMap(({ value: { name, value } }) => (value instanceof Secret ? [name] : []));
   return headerNames.apiKey === undefined ? names : [...names, headerNames.apiKey.value];
+}
+
+/** A secret that replies are searched for, and what people call it. */
+export interface Credential {
+  /** `the key`, `header x-corp-token` */
+  name: string;
+  secret: Secret;
+}
+
+/** The key and the credentials among the headers. Other values of a header file are not shown, but not searched for. */
+export function credentialsOf({ headers }: Pick<Settings, 'headers'>, key?: Secret): Credential[] {
+  const fromHeaders = headers.flatMap(({ value: header }) => {
+    const secret = credentialOf(header);
+    return secret === undefined ? [] : [{ name: `header ${header.name}`, secret }];
+  });
+  return key === undefined ? fromHeaders : [{ name: 'the key', secret: key }, ...fromHeaders];
 }

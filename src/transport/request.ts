@@ -99,7 +99,7 @@ export function authHeaders({ use, form, names, key }: AuthOptions): Record<stri
 }
 
 /** The header of the version of the messages format, which is sent without a key too. */
-export function versionHeaders(use: AuthUse, names: HeaderNames): Record<string, string> {
+function versionHeaders(use: AuthUse, names: HeaderNames): Record<string, string> {
   return use === 'messages' ? { [names.version.toLowerCase()]: messagesVersion } : {};
 }
 

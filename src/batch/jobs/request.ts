@@ -16,7 +16,7 @@ import type { Body } from '../../body.ts';
 import type { Context } from '../../cli/context.ts';
 import { compileSchema, type SchemaCheck } from '../../cli/input/schema.ts';
 import type { FetchUrl } from '../../cli/input/url-input.ts';
-import { openFetchUrls } from '../../cli/run/transports.ts';
+import { openFetchUrls } from '../../cli/run/connection.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
 import { emptyReport } from '../../cli/output/log.ts';
 

@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
 import type { Payment, PaidEnd } from '../../client/payment.ts';
-import type { Operation } from '../../client/send.ts';
+import type { Operation, PayingSender } from '../../client/send.ts';
 import { boundOf, costOfAnswer } from '../../cost/cost.ts';
 import { type Ledger, type LedgerBatch, openLedger, unknownAmount } from '../../cost/ledger.ts';
 import type { LedgerEntry } from '../../cost/ledger-lines.ts';
@@ -45,6 +45,17 @@ export async function openBudget(
   const ledger = ledgerAt(path, setting, context);
   const own = { prices, format, service: service.value, lane };
   return { ...own, ledger, path, setting, tags: tags && Object.fromEntries(tags), context };
+}
+
+/** How the requests of each gateway are paid for; undefined where it has no budget. */
+export async function openBudgets(
+  gateways: readonly { settings: SettingsSurvey }[],
+  tags: readonly Tag[] | undefined,
+  context: Context,
+): Promise<PayingSender['pay'][]> {
+  const budgets = [];
+  for (const { settings } of gateways) budgets.push(await openBudget(settings, tags, context));
+  return budgets.map((budget) => budget && ((operation) => payFrom(budget, operation)));
 }
 
 /** Throws GatewayError usage for a folder that cannot be made. */

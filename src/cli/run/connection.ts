@@ -1,9 +1,9 @@
-import { resolve } from 'node:path';
 import type { ClientOptions } from '../../client/client-types.ts';
 import {
   type Answered,
   createSender,
   type Exchanges,
+  openConnections,
   type PayingSender,
   type PostOptions,
   targetOf,
@@ -11,20 +11,25 @@ import {
 import type { Target } from '../../transport/request.ts';
 import { type Deadline, deadlineOnce, within } from '../../client/deadline.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
-import { GatewayError, usageError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
 import { byAuthUse, type PostOrGet } from '../../formats/format.ts';
-import { credentialOf, hiddenHeaderNames, isUnmistakable, revealHeaders, type Secret } from '../../settings/redact.ts';
-import { closest } from '../../closest.ts';
-import { readKey } from '../../settings/key.ts';
+import {
+  type Credential,
+  credentialsOf,
+  hiddenHeaderNames,
+  isUnmistakable,
+  revealHeaders,
+  type Secret,
+} from '../../settings/redact.ts';
 import type { SettingsSurvey, KeySource } from '../../settings/types.ts';
 import type { RetryPolicy } from '../../transport/retry.ts';
 import type { Exchange, Transport } from '../../transport/types.ts';
 import { flexPolicy, openFallback } from './lane.ts';
 import type { Context } from '../context.ts';
-import { isCache, replayedFolder } from '../flags/shared.ts';
-import { readFileOrPipe, readTextFlag } from '../input/input-files.ts';
-import type { ConnectionFlags } from './settings.ts';
-import { countUnpaid, openBudgets, openExchanges, openTransports, originOf } from './transports.ts';
+import { isCache, type RecordingFlags, replayedFolder } from '../flags/shared.ts';
+import { type ConnectionFlags, originOf, readConfiguredKey, transportOptions } from './settings.ts';
+import type { FetchUrl } from '../input/url-input.ts';
+import type { Payment } from '../../client/payment.ts';
 import { announcedEnd, logReply, logRequest, logRetry } from '../output/log.ts';
 
 /** An open way to the gateway, for the length of a command. */
@@ -95,7 +100,8 @@ export async function openConnectionsTo(
   context: Context,
   deadline = deadlineOnce(gateways[0]?.settings.timeoutMs.value ?? defaultTimeoutMs, context.signal),
 ): Promise<{ connections: Pick<Connection, 'send' | 'pay'>[]; close(): Promise<void> }> {
-  const pays = await openBudgets(gateways, flags, context);
+  const isPaid = gateways.some(({ settings }) => settings.budget !== undefined);
+  const pays = isPaid ? await (await import('./budget.ts')).openBudgets(gateways, flags.tag, context) : [];
   const { exchanges, keyed } = await openKeyed(gateways, flags, { context, deadline });
   const fallback = flags.laneFallback === 'live' ? openFallback(context) : undefined;
   const connections = gateways.map(({ settings, forms }, at) => {
@@ -156,61 +162,30 @@ async function openKeyed(
   const keyed: KeyedExchanges['keyed'] = [];
   const keyless = new Map<string, KeySource>();
   for (const { settings } of gateways) {
-    if (settings.key.kind === 'none') {
-      credentials.push(...credentialsOf(settings));
-      keyed.push({});
-      continue;
-    }
-    if (isCache(flags) && settings.key.kind === 'missing') {
-      keyless.set(originOf(settings), settings.key);
-      credentials.push(...credentialsOf(settings));
-      keyed.push({});
-      continue;
-    }
-    const key = await within(deadline(), readConfiguredKey(settings.key, context, deadline().signal));
-    refuseKeyAsModel(settings, key);
+    const isKeyless = isCache(flags) && settings.key.kind === 'missing';
+    if (isKeyless) keyless.set(originOf(settings), settings.key);
+    const needsKey = settings.key.kind !== 'none' && !isKeyless;
+    const key = needsKey ? await within(deadline(), readOwnKey(settings, context, deadline().signal)) : undefined;
     credentials.push(...credentialsOf(settings, key));
-    keyed.push({ apiKey: key.reveal() });
+    keyed.push(key === undefined ? {} : { apiKey: key.reveal() });
   }
   context.ui.hide(credentials.map(({ secret }) => secret));
-  const asked = requireKeys(transport, keyless, context);
+  if (keyless.size === 0) return { exchanges: await openExchanges(transport, flags, { context, credentials }), keyed };
+  const { requireKeys } = await import('./recordings.ts');
+  const asked = requireKeys(transport, keyless, (source) => readConfiguredKey(source, context));
   return { exchanges: await openExchanges(asked, flags, { context, credentials }), keyed };
 }
 
-/** A key in the place of the model would stand in addresses, logs and file names. */
-function refuseKeyAsModel({ model }: SettingsSurvey, key: Secret): void {
+/** A key in the place of the model would stand in addresses, logs and file names. Throws GatewayError usage or auth. */
+async function readOwnKey(
+  { key: source, model }: SettingsSurvey,
+  context: Context,
+  signal: AbortSignal,
+): Promise<Secret> {
+  const key = await readConfiguredKey(source, context, signal);
   if (model?.value.includes(key.reveal()) && isUnmistakable(key.reveal()))
     throw usageError(`the model (${model.from}) is the key`, 'give the name of a model: -m <model>');
-}
-
-/** What is asked needs a key, what is recorded none: a key that is missing is told at the first request that goes out. */
-function requireKeys(transport: Transport, keyless: ReadonlyMap<string, KeySource>, context: Context): Transport {
-  if (keyless.size === 0) return transport;
-  return {
-    ...transport,
-    async exchange(request, options) {
-      const source = keyless.get(request.url.origin);
-      if (source !== undefined) await readConfiguredKey(source, context);
-      return transport.exchange(request, options);
-    },
-  };
-}
-
-/** Where the service did not find a model that its kept list lacks, the error names the nearest that the list has. */
-async function withNearestModel(
-  error: unknown,
-  post: PostOrGet,
-  { settings, context }: { settings: SettingsSurvey; context: Context },
-): Promise<unknown> {
-  if (!(error instanceof GatewayError) || error.details.reason === 'other-format') return error;
-  if (error.details.status !== 404 && error.details.reason !== 'model') return error;
-  const model = post.body?.['model'] ?? decodeURIComponent(/\/models\/([^/:]+):/.exec(post.path)?.[1] ?? '');
-  if (typeof model !== 'string' || model === '') return error;
-  const { keptModels } = await import('../../settings/kept-models.ts');
-  const kept = await keptModels(settings, context.io.now());
-  const nearest = kept.includes(model) ? undefined : closest(model, kept);
-  if (nearest === undefined) return error;
-  return error.but({ reason: 'nearest-model', value: nearest });
+  return key;
 }
 
 interface Parts {
@@ -251,48 +226,69 @@ function createSend(
     return sender
       .send(post, { ...own, payment, deadline: own.deadline ?? deadline(), policy: { ...policy, ...own.policy } })
       .catch(async (error: unknown) => {
-        throw await withNearestModel(withSource(error, settings), post, { settings, context });
+        const { explainFailure } = await import('./request-failure.ts');
+        throw await explainFailure(error, post, { settings, context });
       });
   };
 }
 
-/** The hint says which key was refused, and which flags lead to the same gateway. */
-function withSource(error: unknown, { key, typedFlags }: SettingsSurvey): unknown {
-  if (!(error instanceof GatewayError)) return error;
-  const told = error.but({ flags: typedFlags });
-  return error.class === 'auth' && 'from' in key ? told.but({ source: key.from }) : told;
+/** The way to each gateway, by its own proxy and its own certificates. */
+export async function openTransports(
+  gateways: readonly (Parameters<typeof transportOptions>[0] & Pick<SettingsSurvey, 'baseUrl'>)[],
+  flags: Parameters<typeof transportOptions>[1],
+  context: Context,
+): Promise<Transport> {
+  const ways = new Map(gateways.map((settings) => [originOf(settings), settings]));
+  for (const { proxy, systemCa, baseUrl } of gateways) {
+    const way = ways.get(originOf({ baseUrl }));
+    if (way?.proxy?.value === proxy?.value && way?.systemCa.value === systemCa.value) continue;
+    throw usageError('two profiles reach the same host in different ways', 'give both the same proxy and systemCa');
+  }
+  const opened = new Map<string, Transport>();
+  for (const [origin, settings] of ways) {
+    opened.set(origin, await openConnections(await transportOptions(settings, flags, context)));
+  }
+  const [only] = opened.values();
+  if (only !== undefined && opened.size === 1) return only;
+  return {
+    exchange: (request, options) => (opened.get(request.url.origin) as Transport).exchange(request, options),
+    close: async () => void (await Promise.all([...opened.values()].map((transport) => transport.close()))),
+  };
 }
 
-/** Reads the key from where the settings say that it is. Throws GatewayError auth. */
-export function readConfiguredKey(source: KeySource, context: Context, signal?: AbortSignal): Promise<Secret> {
-  return readKey(source, {
-    signal,
-    readFile: async (path) => Buffer.from(await readFileOrPipe(resolve(context.io.cwd, path))).toString(),
-    readStdin: () => readKeyFromStdin(context),
-  });
+/** What is asked over connections; with `--record` it is kept, without the credentials. Throws GatewayError usage. */
+export async function openExchanges(
+  transport: Transport,
+  { record, ...flags }: RecordingFlags,
+  asked: { context: Context; credentials: readonly Credential[] },
+): Promise<Exchanges> {
+  if (record === undefined) return { at: () => transport.exchange, close: () => transport.close() };
+  const { openRecording } = await import('./recordings.ts');
+  return openRecording(transport, { ...flags, record }, asked);
 }
 
-const keysFromStdin = new WeakMap<Context['stdin'], Promise<string>>();
-
-/** stdin ends once, and several connections may want the key. */
-function readKeyFromStdin(context: Context): Promise<string> {
-  const read = keysFromStdin.get(context.stdin) ?? readTextFlag('--api-key-file', '-', context);
-  keysFromStdin.set(context.stdin, read);
-  return read;
+/** An attempt that is not paid for is not sent. */
+function countUnpaid<P extends Pick<Payment, 'reserve'>>(payment: P, { report }: Context): P {
+  return {
+    ...payment,
+    reserve: (signal) =>
+      payment.reserve(signal).catch((error: unknown) => {
+        report.attempts--;
+        throw error;
+      }),
+  };
 }
 
-/** A secret that replies are searched for, and what people call it. */
-export interface Credential {
-  /** `the key`, `header x-corp-token` */
-  name: string;
-  secret: Secret;
-}
+export type FetchSettings = Pick<SettingsSurvey, 'offline' | 'proxy' | 'systemCa'>;
 
-/** The key and the credentials among the headers. Other values of a header file are not shown, but not searched for. */
-export function credentialsOf({ headers }: Pick<SettingsSurvey, 'headers'>, key?: Secret): Credential[] {
-  const fromHeaders = headers.flatMap(({ value: header }) => {
-    const secret = credentialOf(header);
-    return secret === undefined ? [] : [{ name: `header ${header.name}`, secret }];
-  });
-  return key === undefined ? fromHeaders : [{ name: 'the key', secret: key }, ...fromHeaders];
+/** What fetches the URLs of a command, of one job, or of one turn. Without a deadline they are fetched later. */
+export type OpenFetchUrl = (settings: FetchSettings, deadline?: () => Deadline) => FetchUrl;
+
+/** Opens the way to URLs for the length of a command; nothing is loaded before the first is fetched. */
+export function openFetchUrls(flags: ConnectionFlags, context: Context): OpenFetchUrl {
+  let opened: Promise<OpenFetchUrl> | undefined;
+  return (settings, deadline) => async (url, label) => {
+    opened ??= import('./fetch-urls.ts').then(({ urlFetcher }) => urlFetcher(flags, context));
+    return (await opened)(settings, deadline)(url, label);
+  };
 }

@@ -10,14 +10,13 @@ import { recordedModels } from '../../recordings/models.ts';
 import { openRecorder, type RecorderOptions } from '../../recordings/recorder.ts';
 import { openReplay } from '../../recordings/replay.ts';
 import { variablesOf } from '../../settings/sources.ts';
-import { createMasker, isUnmistakable } from '../../settings/redact.ts';
-import type { Use } from '../../settings/types.ts';
+import { createMasker, type Credential, isUnmistakable } from '../../settings/redact.ts';
+import type { KeySource, Use } from '../../settings/types.ts';
 import type { HttpReply, Transport } from '../../transport/types.ts';
 import type { Context } from '../context.ts';
 import { prefixUsageError } from '../flags/flag.ts';
 import { isCache, type RecordingFlags } from '../flags/shared.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { Credential } from './connection.ts';
 
 /** How many models of the recordings the error names. */
 const namedModels = 5;
@@ -67,6 +66,22 @@ export async function openRecording(
     async close() {
       await recorder.close();
       await transport.close();
+    },
+  };
+}
+
+/** Recorded replies need no key, so a missing key is an error only when a request goes out. `keyless`: by origin. */
+export function requireKeys(
+  transport: Transport,
+  keyless: ReadonlyMap<string, KeySource>,
+  readKey: (source: KeySource) => Promise<unknown>,
+): Transport {
+  return {
+    ...transport,
+    async exchange(request, options) {
+      const source = keyless.get(request.url.origin);
+      if (source !== undefined) await readKey(source);
+      return transport.exchange(request, options);
     },
   };
 }

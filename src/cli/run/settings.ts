@@ -1,11 +1,22 @@
-import { type FlagTable, type FlagValues, parseJson } from '../flags/flag.ts';
+import { type FlagTable, type FlagValues, parseJson, quote } from '../flags/flag.ts';
 import { resolve } from 'node:path';
 import { type GatewayError, usageError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
 import { resolveSettings, surveySettings } from '../../settings/resolve.ts';
-import type { Prices, Settings, SettingsFlags, SettingsInput, Use } from '../../settings/types.ts';
+import { readKey } from '../../settings/key.ts';
+import type { Secret } from '../../settings/redact.ts';
+import type {
+  KeySource,
+  Prices,
+  Settings,
+  SettingsFlags,
+  SettingsInput,
+  SettingsSurvey,
+  Use,
+} from '../../settings/types.ts';
+import type { TransportOptions } from '../../transport/types.ts';
 import { services } from '../../services.ts';
 import { isLoopback } from '../../transport/request.ts';
 import type { Context } from '../context.ts';
@@ -18,7 +29,7 @@ import {
   replayedFolder,
 } from '../flags/shared.ts';
 import type { RequestFlags } from '../request/build-request.ts';
-import { readUserFile } from '../input/input-files.ts';
+import { readFileOrPipe, readTextFlag, readUserFile } from '../input/input-files.ts';
 import type { TextPlaces } from '../input/prompt.ts';
 
 /** The flags of `connectionFlags` and `priceFlags`, as they were typed. */
@@ -125,4 +136,59 @@ export function checkRecordingFlags(flags: RecordingFlags): void {
       'for example: --record recordings --replay recordings --max-age 7d',
     );
   }
+}
+
+/** Scheme and host of the gateway. */
+export function originOf({ baseUrl }: Pick<SettingsSurvey, 'baseUrl'>): string {
+  return new URL(baseUrl?.value ?? 'http://127.0.0.1').origin;
+}
+
+/** How to connect; the files that flags name are read. */
+export async function transportOptions(
+  { proxy, systemCa, offline }: Pick<SettingsSurvey, 'proxy' | 'systemCa' | 'offline'>,
+  flags: Pick<ConnectionFlags, 'cacert' | 'clientCert' | 'clientKey'>,
+  { io }: Context,
+): Promise<TransportOptions> {
+  if ((flags.clientCert === undefined) !== (flags.clientKey === undefined)) {
+    throw usageError('--client-cert and --client-key go together', 'give both PEM files');
+  }
+  const { cacert, clientCert, clientKey } = flags;
+  return {
+    env: io.env,
+    proxy,
+    systemCa: systemCa.value && !offline.value,
+    ca: cacert === undefined ? undefined : await readCertificate('--cacert', cacert, io.cwd),
+    clientCert: clientCert === undefined ? undefined : await readCertificate('--client-cert', clientCert, io.cwd),
+    clientKey: clientKey === undefined ? undefined : await readText('--client-key', clientKey, io.cwd),
+  };
+}
+
+/** Throws GatewayError usage for a file without a certificate. */
+async function readCertificate(flag: string, path: string, cwd: string): Promise<string> {
+  const { requireCertificate } = await import('../../transport/trust.ts');
+  const pem = await readText(flag, path, cwd);
+  requireCertificate(pem, `${flag} ${quote(path)} contains`);
+  return pem;
+}
+
+async function readText(flag: string, path: string, cwd: string): Promise<string> {
+  return new TextDecoder().decode(await readUserFile(flag, path, cwd));
+}
+
+/** Reads the key from where the settings say that it is. Throws GatewayError auth. */
+export function readConfiguredKey(source: KeySource, context: Context, signal?: AbortSignal): Promise<Secret> {
+  return readKey(source, {
+    signal,
+    readFile: async (path) => Buffer.from(await readFileOrPipe(resolve(context.io.cwd, path))).toString(),
+    readStdin: () => readKeyFromStdin(context),
+  });
+}
+
+const keysFromStdin = new WeakMap<Context['stdin'], Promise<string>>();
+
+/** stdin ends once, and several connections may want the key. */
+function readKeyFromStdin(context: Context): Promise<string> {
+  const read = keysFromStdin.get(context.stdin) ?? readTextFlag('--api-key-file', '-', context);
+  keysFromStdin.set(context.stdin, read);
+  return read;
 }

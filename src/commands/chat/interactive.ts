@@ -8,11 +8,10 @@ import type { ChatFlags } from './session.ts';
 import { completeLine, parseEntry, runSlash } from './slash.ts';
 import { askPrompt, type Talk, logFailure } from './talk.ts';
 import type { Context } from '../../cli/context.ts';
-import { openFetchUrls } from '../../cli/run/transports.ts';
 import { openCostLimit, openMeter } from '../../cli/run/costs.ts';
 import { readBlanks, warnOfUnused } from '../../cli/input/blanks.ts';
 import { readSystem } from '../../cli/request/build-request.ts';
-import { openConnection, readTarget } from '../../cli/run/connection.ts';
+import { openConnection, openFetchUrls, readTarget } from '../../cli/run/connection.ts';
 
 /** The interactive mode: prompts until the person leaves; every finished turn is on disk at once. */
 export async function runInteractive(

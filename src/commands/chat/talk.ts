@@ -14,9 +14,8 @@ import { openTools } from './tools.ts';
 import { askTurn, questionOf, storableTurns } from './turn.ts';
 import type { Context } from '../../cli/context.ts';
 import { answerOfSchema, checkAnswer, planBesideText, planImages, wantedOf } from '../../cli/run/command.ts';
-import type { OpenFetchUrl } from '../../cli/run/transports.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
-import type { Connection } from '../../cli/run/connection.ts';
+import type { Connection, OpenFetchUrl } from '../../cli/run/connection.ts';
 
 /** A conversation with a person, while it goes on. */
 export interface Talk {

@@ -1,14 +1,13 @@
 import manifest from '../../../package.json' with { type: 'json' };
 import { hintOf } from '../../advice.ts';
 import type { Context } from '../../cli/context.ts';
-import { credentialsOf, readConfiguredKey } from '../../cli/run/connection.ts';
-import { type ConnectionFlags, readSettingsFlags } from '../../cli/run/settings.ts';
+import { type ConnectionFlags, readConfiguredKey, readSettingsFlags } from '../../cli/run/settings.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { usesOf } from '../../services.ts';
 import { missingError } from '../../settings/missing.ts';
 import { surveyUses } from '../../settings/resolve.ts';
-import type { Secret } from '../../settings/redact.ts';
+import { credentialsOf, type Secret } from '../../settings/redact.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
 import { type SettingRow, settingRows, type SurveyPlace } from '../../settings/survey.ts';
 import type { LoadedConfig, SettingsSurvey, Use } from '../../settings/types.ts';

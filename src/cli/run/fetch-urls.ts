@@ -1,0 +1,89 @@
+import { type ErrorClass, GatewayError, usageError } from '../../errors.ts';
+import type { Deadline } from '../../client/deadline.ts';
+import type { Progress } from '../../terminal/progress.ts';
+import type { FetchedInput, InputFetcher } from '../../transport/types.ts';
+import type { Context } from '../context.ts';
+import { replayedFolder } from '../flags/shared.ts';
+import { shownUrl } from '../input/input-files.ts';
+import { sizeOf } from '../input/prompt.ts';
+import type { FetchSettings, OpenFetchUrl } from './connection.ts';
+import { type ConnectionFlags, transportOptions } from './settings.ts';
+
+/** What goes wrong on the way to a URL: nothing of it has reached the gateway. */
+const failures = new Set<ErrorClass>(['not-sent', 'no-reply', 'bad-reply', 'incomplete']);
+
+/** What `openFetchUrls` loads; nothing is connected before the first URL is fetched. */
+export function urlFetcher(flags: ConnectionFlags, context: Context): OpenFetchUrl {
+  /** By the settings that the way depends on: the jobs of a batch can have several. */
+  const opened = new Map<string, Promise<InputFetcher>>();
+  const fetcherFor = (settings: FetchSettings): Promise<InputFetcher> => {
+    const key = JSON.stringify([settings.proxy?.value, settings.systemCa.value]);
+    const known = opened.get(key) ?? openFetcher(settings, flags, context);
+    opened.set(key, known);
+    return known;
+  };
+  return (settings, deadline) => async (url, label) => {
+    const off = settings.offline.value ? '--offline' : replayedFolder(flags) !== undefined && '--replay';
+    if (off) throw usageError(`${label}: ${off} uses no network`, 'save the file, and name that');
+    if (deadline === undefined) return undefined;
+    const time = deadline();
+    const progress = context.ui.progress(`fetching ${url.host}`);
+    try {
+      const fetcher = await fetcherFor(settings);
+      const fetched = await fetcher.fetch(url, time.signal);
+      await context.ui.detail(`fetched ${shownUrl(url)} (${fetched.mimeType ?? 'no content-type'})`);
+      return { ...fetched, body: explained(fetched.body, { label, time, progress }) };
+    } catch (error) {
+      progress.stop();
+      throw explain(error, label, time);
+    }
+  };
+}
+
+async function openFetcher(settings: FetchSettings, flags: ConnectionFlags, context: Context): Promise<InputFetcher> {
+  const options = await transportOptions(settings, flags, context);
+  // The HTTP client is loaded where there is a URL, not at start-up.
+  const { openInputFetcher } = await import('../../transport/fetch-input.ts');
+  const fetcher = openInputFetcher(options);
+  context.atEnd(() => fetcher.close());
+  return fetcher;
+}
+
+interface Explaining {
+  label: string;
+  time: Deadline;
+  progress: Progress;
+}
+
+async function* explained(
+  body: FetchedInput['body'],
+  { label, time, progress }: Explaining,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      bytes += chunk.byteLength;
+      progress.update(sizeOf(bytes));
+      yield chunk;
+    }
+  } catch (error) {
+    throw explain(error, label, time);
+  } finally {
+    progress.stop();
+  }
+}
+
+/** The same failure with the URL in front. Hints that speak of the base URL, of billing or of the client's certificate do not fit. */
+function explain(error: unknown, label: string, time: Deadline): unknown {
+  const known = time.explain(error, 'unsent');
+  if (!(known instanceof GatewayError)) return known;
+  const { hint = '', reason, value } = known.details;
+  // Fetching an input again is free.
+  const retryable = known.class === 'no-reply' || known.details.retryable;
+  const message = `${label}: ${known.message}`;
+  if (known.class === 'usage') return new GatewayError('usage', message, { ...known.details, cause: error });
+  if (!failures.has(known.class)) return known;
+  const fits = known.class === 'not-sent' && !hint.includes('base URL') && reason !== 'client-certificate';
+  const advice = fits ? { hint, reason, value } : ({ reason: 'input-url' } as const);
+  return new GatewayError('not-sent', message, { ...advice, retryable, sent: 'no', billed: 'no', cause: error });
+}

@@ -7,8 +7,15 @@ import { withReplyHint } from './run/reply-hint.ts';
 import { createStdin } from './input/prompt.ts';
 import { type ErrorClass, failureOfThrown, type GatewayError, isBug, outcomes } from '../errors.ts';
 import { escapeForTerminal, jsonLine } from '../terminal/escape.ts';
-import { wrapForStderr, formatError } from '../terminal/error-text.ts';
-import { createStyle, githubErrorLine, sanitizeOutput, tolerateFailure, wantsColor } from '../terminal/output.ts';
+import { formatError } from '../terminal/error-text.ts';
+import {
+  createStyle,
+  githubErrorLine,
+  sanitizeOutput,
+  tolerateFailure,
+  wantsColor,
+  wrapForStderr,
+} from '../terminal/output.ts';
 import { writePaged } from '../terminal/pager.ts';
 import type { Io } from '../terminal/io.ts';
 

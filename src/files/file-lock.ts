@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClockTimes, isLate, leaseLeft, readClocks } from './lease.ts';
-import { createFile, isDead, parseMark, readText, takeOver } from './lock.ts';
+import { isDead, parseMark, takeOver } from './lock.ts';
 import { isRunning, ownMark } from './process-mark.ts';
-import { removeFile } from './temp-file.ts';
+import { createFile, readText, removeFile } from './temp-file.ts';
 
 /** A lock that its holder keeps for milliseconds, among the processes of all hosts that share the folder. */
 export interface HeldLock {

@@ -1,9 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { link, readFile, rename, unlink, writeFile } from 'node:fs/promises';
-import { codeOf } from '../errors.ts';
+import { rename, unlink } from 'node:fs/promises';
 import { parseObject } from '../json.ts';
 import { isRunning, ownMark, type ProcessMark } from './process-mark.ts';
-import { ignoreMissing, linkErrors, removeFile } from './temp-file.ts';
+import { createFile, readText, removeFile } from './temp-file.ts';
 
 /** A lock file, held until its release or the end of its process. */
 export interface ProcessLock {
@@ -106,32 +105,6 @@ export async function claimTakeover({ path, dead, own, isDead }: Takeover): Prom
 /** Removes the claim: it is useless for a lock that was replaced, and free again for one that was not. */
 export async function releaseClaims(claims: readonly string[]): Promise<void> {
   for (const claim of claims) await unlink(claim).catch(() => undefined);
-}
-
-/**
- * Creates a file; false if it exists. It appears with its whole text: an empty file of a process that was killed meanwhile
- * would lock forever without a holder.
- */
-export async function createFile(path: string, text: string): Promise<boolean> {
-  const whole = `${path}.${randomBytes(6).toString('hex')}.new`;
-  try {
-    await writeFile(whole, text, { flag: 'wx', mode: 0o600 });
-    await link(whole, path).catch((error: unknown) => {
-      if (!linkErrors.has(codeOf(error) ?? '')) throw error;
-      return writeFile(path, text, { flag: 'wx', mode: 0o600 });
-    });
-    return true;
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
-    throw error;
-  } finally {
-    await unlink(whole).catch(() => undefined);
-  }
-}
-
-/** A file's text; undefined if it does not exist. */
-export function readText(path: string): Promise<string | undefined> {
-  return readFile(path, 'utf8').catch(ignoreMissing);
 }
 
 function idOf(text: string): string {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { type FileHandle, link, lstat, mkdir, open, rename, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, link, lstat, mkdir, open, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf, GatewayError } from '../errors.ts';
 import { writeReason } from './file-reason.ts';
@@ -118,9 +118,7 @@ export async function placeFile(temp: string, final: string, placing: Placing): 
 }
 
 /** The errors of `link` on file systems without links, across disks and on unusual mounts. */
-export const linkErrors = new Set(
-  'EPERM EACCES ENOTSUP EOPNOTSUPP EXDEV ENOSYS EMLINK EINVAL EISDIR UNKNOWN'.split(' '),
-);
+const linkErrors = new Set('EPERM EACCES ENOTSUP EOPNOTSUPP EXDEV ENOSYS EMLINK EINVAL EISDIR UNKNOWN'.split(' '));
 
 async function linkNew(temp: string, final: string, { bytes, linkFile = link }: Placing): Promise<void> {
   try {
@@ -251,25 +249,28 @@ export async function isFolder(path: string): Promise<boolean> {
   );
 }
 
-/** How many numbers are tried one by one; then the steps double. */
-const singleSteps = 8;
-
 /**
- * A free number, from `from` on: the first one if few are taken; after many consecutive taken ones the number of checks is
- * logarithmic.
+ * Creates a file; false if it exists. It appears with its whole text: an empty file of a process that was killed meanwhile
+ * would lock forever without a holder.
  */
-export async function freeNumber(from: number, isTaken: (n: number) => Promise<boolean>): Promise<number> {
-  let taken = from - 1;
-  let free = from;
-  for (let step = 1, checks = 1; await isTaken(free); checks++) {
-    taken = free;
-    if (checks >= singleSteps) step *= 2;
-    free += step;
+export async function createFile(path: string, text: string): Promise<boolean> {
+  const whole = `${path}.${randomNonce()}.new`;
+  try {
+    await writeFile(whole, text, { flag: 'wx', mode: 0o600 });
+    await link(whole, path).catch((error: unknown) => {
+      if (!linkErrors.has(codeOf(error) ?? '')) throw error;
+      return writeFile(path, text, { flag: 'wx', mode: 0o600 });
+    });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await unlink(whole).catch(() => undefined);
   }
-  while (free - taken > 1) {
-    const middle = Math.floor((taken + free) / 2);
-    if (await isTaken(middle)) taken = middle;
-    else free = middle;
-  }
-  return free;
+}
+
+/** A file's text; undefined if it does not exist. */
+export function readText(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch(ignoreMissing);
 }

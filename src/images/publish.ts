@@ -5,7 +5,6 @@ import { codeOf, GatewayError, settingError, usageError } from '../errors.ts';
 import { writeReason } from '../files/file-reason.ts';
 import { writeNewFile } from '../files/new-file.ts';
 import {
-  freeNumber,
   newFileMode,
   notWritten,
   placeFile,
@@ -14,6 +13,7 @@ import {
   writeFully,
   writeTempFile,
 } from '../files/temp-file.ts';
+import { freeNumber } from '../files/free-number.ts';
 import type { JsonObject } from '../json.ts';
 import { shellWord } from '../shell-word.ts';
 import { isImageExtension, knownExtensions, sameExtension } from './image-type.ts';

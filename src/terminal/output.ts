@@ -110,6 +110,16 @@ export function isReadByCi(
 }
 
 /**
+ * Breaks lines for stderr between words if it is a terminal; a pipe and a CI system get them unchanged. The measuring of columns
+ * is loaded only for long lines.
+ */
+export async function wrapForStderr(text: string, { stderr, env }: Pick<Io, 'stderr' | 'env'>): Promise<string> {
+  if (!stderr.isTTY || isReadByCi(env, stderr) || Buffer.byteLength(text) <= stderr.columns) return text;
+  const { breakLines } = await import('./break-lines.ts');
+  return breakLines(text, stderr.columns);
+}
+
+/**
  * A line that GitHub Actions shows as an annotation. Line breaks and `%` are escaped, in the title also `:` and `,`. Controls
  * and commands in the message are made visible.
  */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { freeNumber } from '../../src/files/temp-file.ts';
+import { freeNumber } from '../../src/files/free-number.ts';
 
 async function find(from: number, isTaken: (n: number) => boolean): Promise<{ n: number; checks: number }> {
   let checks = 0;

@@ -7,7 +7,7 @@ import type { JournalEntry } from '../folder/recorder.ts';
 import { createYield, type Pacer, paceRetries } from './throttle.ts';
 import type { SharedGate } from '../../transport/gate.ts';
 import { batchFiles, type Job, type JobOutcome, type SaveReply } from '../types.ts';
-import { blobsOf } from '../../client/picture-store.ts';
+import { blobsOf, createLateStore, mostImages } from '../../client/picture-store.ts';
 import { createDeadlines, type Deadline, timeOf } from '../../client/deadline.ts';
 import type { Payment } from '../../client/payment.ts';
 import { outcomeOf, perform } from '../../client/send.ts';
@@ -16,13 +16,11 @@ import { priceOf, unusualTier } from '../../cost/price.ts';
 import type { Bound, Reservation } from '../../cost/types.ts';
 import { type GatewayError, isQuotaSpent } from '../../errors.ts';
 import { otherModel } from '../../services.ts';
-import { createFileStore } from '../../images/store.ts';
 import { planJobImages } from './job-images.ts';
 import type { CheckedJob } from '../jobs/request.ts';
 import type { Batch } from './types.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import { resultDocument } from '../../cli/output/document.ts';
-import { mostImages } from '../../client/picture-store.ts';
 import { savedFailure, savedIfUnwritten } from './lost-reply.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import { answerOfSchema, checkAnswer, wantedOf } from '../../cli/run/command.ts';
@@ -223,7 +221,10 @@ async function readAnswer(attempt: JobAttempt, deadline: Deadline, sending: Send
   const isImage = job.command.startsWith('image');
   // The folder of images is checked before anything is paid for.
   let output = isImage ? await planJobImages(attempt, batch.flags) : undefined;
-  const store = createFileStore({ folder: join(batch.outdir, batchFiles.images), fallback: tmpdir() });
+  const store = createLateStore(async () => {
+    const { createFileStore } = await import('../../images/store.ts');
+    return createFileStore({ folder: join(batch.outdir, batchFiles.images), fallback: tmpdir() });
+  });
   context.atEnd(() => store.discard());
   let mayEarlierBeBilled = false;
   const endOf = () => timeOf(deadline);

@@ -1,10 +1,9 @@
 import type { Context, Report, RootOptions, Ui } from '../context.ts';
 import { type Secret, createRedaction, type Redaction, redactHeaders } from '../../settings/redact.ts';
 import { type Progress, startProgress } from '../../terminal/progress.ts';
-import { wrapForStderr } from '../../terminal/error-text.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
 import type { Io } from '../../terminal/io.ts';
-import { createStyle } from '../../terminal/output.ts';
+import { createStyle, wrapForStderr } from '../../terminal/output.ts';
 import type { GatewayError } from '../../errors.ts';
 import type { RetryNotice } from '../../transport/retry-types.ts';
 import type { HttpReply, HttpRequest } from '../../transport/types.ts';

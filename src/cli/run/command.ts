@@ -246,7 +246,7 @@ export function answerOfSchema(check: SchemaCheck, answer: Answer): JsonValue {
 
 /** Calls are no part of the text, and nothing runs them here. */
 async function noteToolCalls({ toolCalls: [first, ...rest] }: Result, context: Context): Promise<void> {
-  if (isPrintedAtEnd(context) || first === undefined) return;
+  if (first === undefined || isPrintedAtEnd(context)) return;
   const names = [first, ...rest].map((call) => call.name).join(', ');
   const run = context.report.command === 'chat' ? `, --tool-exec ${shellWord(`${first.name}=<command>`)} runs it` : '';
   await context.ui.note(`the model calls ${names}; --json shows the input${run}`);

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { codeOf, usageError } from './errors.ts';
 import { isObject, type JsonObject, type JsonValue } from './json.ts';
-import type { RequestBody } from './transport/types.ts';
 
 const mark = Symbol('upload');
 
@@ -77,6 +76,17 @@ function isBody(value: BodyValue | undefined): value is Body & JsonObject {
 export function countField(body: Body, key: string): number | undefined {
   const value = body[key];
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** A request body, cut where uploads belong: bytes are sent as they are, uploads as Base64 of their content. */
+export interface RequestBody {
+  readonly segments: readonly (Uint8Array | Upload)[];
+  /** Content-Length in bytes. */
+  readonly bytes: number;
+  /** Replaces the segments: a body that is passed on while it arrives, and so can be sent only once. */
+  readonly arriving?: AsyncIterable<Uint8Array> | undefined;
+  /** Where it is not JSON. */
+  readonly contentType?: string | undefined;
 }
 
 /** A multiple of three, so that only the last block needs padding. */

@@ -1,4 +1,4 @@
-import type { FormatName, Quirks } from './formats/format.ts';
+import type { FormatName, Quirks } from './formats/types.ts';
 
 /** How the key of a request goes out: `auto` is what the service takes for it (formats 1). */
 export const authForms = ['auto', 'api-key', 'bearer'] as const;

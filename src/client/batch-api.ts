@@ -1,12 +1,13 @@
 import { GatewayError } from '../errors.ts';
 import type { BatchFormat, BatchInfo, BatchPage, BatchParts, ResultPlace } from '../formats/batch-types.ts';
-import type { AuthUse, PostOrGet } from '../formats/format.ts';
+import type { PostOrGet } from '../formats/format.ts';
 import { isObject, type JsonObject, parseFlat } from '../json.ts';
 import { ItemSplitter } from '../scan/json-items.ts';
 import type { HttpReply } from '../transport/types.ts';
 import { createUpload } from '../body.ts';
 import type { Answered, PostOptions } from './send.ts';
 import type { Deadline } from './deadline.ts';
+import type { AuthUse } from '../formats/types.ts';
 
 /** Sends one request, with retries. */
 type Send = (post: PostOrGet, options: Partial<PostOptions> & Pick<PostOptions, 'deadline'>) => Promise<Answered>;

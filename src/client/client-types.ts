@@ -1,6 +1,6 @@
 import type { Ask } from '../formats/ask.ts';
 import type { StreamDelta } from '../formats/events.ts';
-import type { AuthUse, FormatName } from '../formats/format.ts';
+import type { AuthUse, FormatName } from '../formats/types.ts';
 import type { RetryNotice } from '../transport/retry-types.ts';
 import type { Result } from './result.ts';
 import type { AuthForm, ServiceName } from '../services.ts';

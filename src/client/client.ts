@@ -2,7 +2,7 @@ import { monotonic } from '../clock.ts';
 import { GatewayError, usageError } from '../errors.ts';
 import type { Ask } from '../formats/ask.ts';
 import type { StreamDelta } from '../formats/events.ts';
-import { type FormatName, loadFormat, postOf } from '../formats/format.ts';
+import { loadFormat, postOf } from '../formats/format.ts';
 import { readTurns } from '../formats/turns.ts';
 import type { JsonValue } from '../json.ts';
 import { isAspect } from '../images/aspect.ts';
@@ -27,6 +27,7 @@ import { openMedia } from './media.ts';
 import { folderSink, memorySink, type PictureSink } from './picture-sink.ts';
 import { ResponseError } from './response-error.ts';
 import { verdictOf } from './verdict.ts';
+import type { FormatName } from '../formats/types.ts';
 
 /**
  * A client of one gateway. Nothing is connected or read yet, and nothing is shared with other clients.

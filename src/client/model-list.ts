@@ -3,9 +3,10 @@ import { createMemoryStore } from '../images/store.ts';
 import type { JsonValue } from '../json.ts';
 import type { Answered } from './send.ts';
 import { withRequest, readDiverted } from './read-reply.ts';
-import { authUseOf, type FormatName, loadFormat, type PostOrGet } from '../formats/format.ts';
+import { authUseOf, loadFormat, type PostOrGet } from '../formats/format.ts';
 import { type ListedModel, type ModelPage, readModelPage } from '../formats/model-page.ts';
 import { parseReply } from '../formats/parse-reply.ts';
+import type { FormatName } from '../formats/types.ts';
 
 /** No service has so many. */
 const mostPages = 100;

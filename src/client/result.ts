@@ -1,6 +1,6 @@
 import type { GatewayError } from '../errors.ts';
 import type { Usage } from '../formats/events.ts';
-import type { FormatName } from '../formats/format.ts';
+import type { FormatName } from '../formats/types.ts';
 import type { StoredBlob } from '../images/types.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { StopReason } from './client-types.ts';

@@ -1,5 +1,5 @@
 import type { StreamDelta } from '../formats/events.ts';
-import { type AuthUse, byAuthUse, loadFormat, type Post, type PostOrGet } from '../formats/format.ts';
+import { byAuthUse, loadFormat, type Post, type PostOrGet } from '../formats/format.ts';
 import { addressPost, createTarget, keyHeaders, type Target } from '../transport/request.ts';
 import { type Deadline, endOf, type Phase, startDeadline } from './deadline.ts';
 import { type Reading, readReply } from './read-reply.ts';
@@ -14,6 +14,7 @@ import type { SentKey } from '../formats/key-advice.ts';
 import { type AuthForm, services } from '../services.ts';
 import { endPayment, type Payment } from './payment.ts';
 import type { CallOptions, ClientOptions } from './client-types.ts';
+import type { AuthUse } from '../formats/types.ts';
 
 /** One request to a model, and what it asks for. */
 export interface Operation {

@@ -1,4 +1,4 @@
-import type { FormatName } from '../formats/format.ts';
+import type { FormatName } from '../formats/types.ts';
 import type { Price, Prices, Sourced } from '../settings/types.ts';
 import type { Result } from '../client/result.ts';
 import { isoTime } from '../clock.ts';

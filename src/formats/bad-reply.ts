@@ -1,8 +1,9 @@
 import { GatewayError } from '../errors.ts';
 import { countValues, isObject, parseFlat, valueCost } from '../json.ts';
 import { closeCutJson } from './cut-json.ts';
-import { formatFacts, type FormatName } from './format.ts';
+import { formatFacts } from './format.ts';
 import { quote } from './quote.ts';
+import type { FormatName } from './types.ts';
 
 /** Values of one event: parsed, it takes no more memory than the largest text of an event. */
 const mostValues = (64 * 1024 * 1024) / valueCost;

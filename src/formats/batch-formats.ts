@@ -1,6 +1,7 @@
 import { usageError } from '../errors.ts';
 import type { BatchFormat } from './batch-types.ts';
-import { formatFacts, type FormatName } from './format.ts';
+import { formatFacts } from './format.ts';
+import type { FormatName } from './types.ts';
 
 /** Apart from the other facts of a format: the library has no batch API. */
 const loaders: Readonly<Partial<Record<FormatName, () => Promise<BatchFormat>>>> = {

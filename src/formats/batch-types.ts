@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Body } from '../body.ts';
-import type { FormatName } from './format.ts';
+import type { FormatName } from './types.ts';
 
 /** A GET, or with a body a POST, below a base URL. */
 interface BatchCall {

@@ -8,7 +8,7 @@ import {
   parseFlat,
   textField,
 } from '../json.ts';
-import type { FormatName } from './format.ts';
+import type { FormatName } from './types.ts';
 import { quote } from './quote.ts';
 import { proseDelayMs, durationMs } from './retry-delay.ts';
 

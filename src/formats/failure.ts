@@ -1,10 +1,11 @@
 import { GatewayError, type Certainty, type ErrorClass, type Advice } from '../errors.ts';
 import { parseOrNothing, readErrorBody, type ErrorBody } from './error-body.ts';
 import { type Asked, keyAdvice } from './key-advice.ts';
-import { findErrorInReply, type FormatName } from './format.ts';
+import { findErrorInReply } from './format.ts';
 import { quote } from './quote.ts';
 import { readRefusal, type Refusal } from './refusal-words.ts';
 import { resetDelayMs } from './retry-delay.ts';
+import type { FormatName } from './types.ts';
 
 /** A reply that is no success, its body as far as it was read. */
 export interface FailedReply extends Asked {

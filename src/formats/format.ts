@@ -1,3 +1,4 @@
+import type { AuthUse, FormatName, Quirks } from './types.ts';
 import { usageError } from '../errors.ts';
 import type { Use } from '../services.ts';
 import type { Ask, Encoded } from './ask.ts';
@@ -6,13 +7,6 @@ import { type ErrorBody, messageIn, readError } from './error-body.ts';
 import type { Decoder, TextRun } from './events.ts';
 import { field, isObject, type JsonObject } from '../json.ts';
 import type { Turn } from './turns.ts';
-
-/** Every format, by its name. */
-export const formatNames = ['content', 'messages', 'completions'] as const;
-export type FormatName = (typeof formatNames)[number];
-
-/** A row of the table of keys (formats 1): a format, and of the content format what is asked for. */
-export type AuthUse = 'text' | 'image' | Exclude<FormatName, 'content'>;
 
 /** The form that `auto` means, and the header of the form `api-key`; absent: the setting names it. */
 export const keyFacts: Readonly<Record<AuthUse, { form: 'api-key' | 'bearer'; header?: string }>> = {
@@ -99,21 +93,12 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
   },
 };
 
+/** Every format, by its name. */
+export const formatNames = Object.keys(formatFacts) as FormatName[];
+
 /** The format whose requests have a path, if one has. */
 export function formatOfPath(path: string): FormatName | undefined {
   return formatNames.find((name) => formatFacts[name].path.test(path));
-}
-
-/** In what a service differs from others of its format. */
-export interface Quirks {
-  /** Which service it is: what it signed goes back to it alone. */
-  service: string;
-  /** The field that limits the tokens of an answer, where the format has two. */
-  maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
-  /** A stream tells its usage only where it is asked to. */
-  includeUsage?: boolean | undefined;
-  /** Pictures have an operation of their own. */
-  imagesOperation?: boolean | undefined;
 }
 
 /** What a decoder must know of the reply around its body. */

@@ -1,6 +1,6 @@
 import type { Advice } from '../errors.ts';
 import { type ServiceName, services, vendorHeaderNames } from '../services.ts';
-import type { FormatName } from './format.ts';
+import type { FormatName } from './types.ts';
 import type { Refusal } from './refusal-words.ts';
 
 /** How the key of a refused request went out. */

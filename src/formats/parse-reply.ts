@@ -2,7 +2,8 @@ import { GatewayError } from '../errors.ts';
 import { countValues, parseFlat, valueCost } from '../json.ts';
 import { closeCutJson } from './cut-json.ts';
 import { failureOf } from './failure.ts';
-import { findErrorInReply, type FormatName, type ReplyHead } from './format.ts';
+import { findErrorInReply, type ReplyHead } from './format.ts';
+import type { FormatName } from './types.ts';
 
 /** Largest part of a body that is no picture, in bytes. */
 export const mostBytes = 256 * 1024 * 1024;

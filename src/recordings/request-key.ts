@@ -2,8 +2,8 @@ import { createHash, hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { codeOf, usageError } from '../errors.ts';
 import { isObject, type JsonValue } from '../json.ts';
-import type { HttpRequest, RequestBody } from '../transport/types.ts';
-import { base64Length, isUpload, type Upload } from '../body.ts';
+import type { HttpRequest } from '../transport/types.ts';
+import { base64Length, isUpload, type RequestBody, type Upload } from '../body.ts';
 
 /** Base64 up to this length is recorded unchanged, in characters. */
 const shortBase64 = 1024;

@@ -14,7 +14,7 @@ import type {
 } from './types.ts';
 import { flexTimeoutMs } from '../clock.ts';
 import { usageError } from '../errors.ts';
-import { authUseOf, type FormatName } from '../formats/format.ts';
+import { authUseOf } from '../formats/format.ts';
 import { type ServiceName, services, usesOf, vendorHeaderNames } from '../services.ts';
 import { formatDuration } from './duration.ts';
 import { invalidNameReason } from './headers.ts';
@@ -33,6 +33,7 @@ import {
   typedFlags,
 } from './sources.ts';
 import { type Row, type SettingName, settingNames, settings } from './table.ts';
+import type { FormatName } from '../formats/types.ts';
 
 /**
  * The settings of one request: flag > environment > profile > default. Pure: reads no file, no key and no clock.

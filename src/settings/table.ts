@@ -1,6 +1,7 @@
 import { defaultTimeoutMs } from '../clock.ts';
-import { type FormatName, formatNames } from '../formats/format.ts';
+import { formatNames } from '../formats/format.ts';
 import { authForms, serviceNames, type Use } from '../services.ts';
+import type { FormatName } from '../formats/types.ts';
 
 /** What the value of a setting is. `definition.ts` has the schema of each kind, `readValue` reads what flags and variables say. */
 export type Kind =

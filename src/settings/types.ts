@@ -1,4 +1,4 @@
-import type { FormatName } from '../formats/format.ts';
+import type { FormatName } from '../formats/types.ts';
 import type { AuthForm, ServiceName, Use } from '../services.ts';
 import type { InferOutput } from 'valibot';
 import type { pricesDefinition } from './definition.ts';

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Body, type BodyValue, isUpload, type Upload, withLength } from '../body.ts';
-import type { RequestBody } from './types.ts';
+import { type Body, type BodyValue, isUpload, type RequestBody, type Upload, withLength } from '../body.ts';
 
 /**
  * Writes a body as a form (RFC 7578): one part for each field, and for each item of a list. Its boundary is the digest of what

@@ -1,10 +1,11 @@
-import { segmentBody, withLength } from '../body.ts';
+import { type RequestBody, segmentBody, withLength } from '../body.ts';
 import { GatewayError, settingError, usageError } from '../errors.ts';
-import { type AuthUse, keyFacts, type PostOrGet } from '../formats/format.ts';
+import { keyFacts, type PostOrGet } from '../formats/format.ts';
 import type { AuthForm } from '../services.ts';
 import { version } from '../version.ts';
 import { segmentForm } from './form.ts';
-import type { HttpRequest, RequestBody } from './types.ts';
+import type { HttpRequest } from './types.ts';
+import type { AuthUse } from '../formats/types.ts';
 
 const versions = ['/v1', '/v1beta'];
 

@@ -1,15 +1,4 @@
-import type { Upload } from '../body.ts';
-
-/** A request body, cut where uploads belong: bytes are sent as they are, uploads as Base64 of their content. */
-export interface RequestBody {
-  readonly segments: readonly (Uint8Array | Upload)[];
-  /** Content-Length in bytes. */
-  readonly bytes: number;
-  /** Replaces the segments: a body that is passed on while it arrives, and so can be sent only once. */
-  readonly arriving?: AsyncIterable<Uint8Array> | undefined;
-  /** Where it is not JSON. */
-  readonly contentType?: string | undefined;
-}
+import type { RequestBody } from '../body.ts';
 
 /** One HTTP request. The client sends a POST with a JSON body, or the GET of a list; a gateway passes on any other. */
 export interface HttpRequest {

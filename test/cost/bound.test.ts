@@ -2,10 +2,11 @@ import { expect, test } from 'vitest';
 import { boundOf } from '../../src/cost/cost.ts';
 import { completions } from '../../src/formats/completions/format.ts';
 import { content } from '../../src/formats/content/format.ts';
-import { type Format, type FormatName, loadFormat, type RequestLimits } from '../../src/formats/format.ts';
+import { type Format, loadFormat, type RequestLimits } from '../../src/formats/format.ts';
 import { messages } from '../../src/formats/messages/format.ts';
 import { type Body, createUpload } from '../../src/body.ts';
 import { flash, opus, scaled, sum } from './prices.ts';
+import type { FormatName } from '../../src/formats/types.ts';
 
 test('a request can cost its limit of tokens, its bytes as input, and its images; the cost of files is unknown', () => {
   const limited = { generationConfig: { maxOutputTokens: 100, candidateCount: 2 } };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AuthUse } from '../../src/formats/format.ts';
+import type { AuthUse } from '../../src/formats/types.ts';
 import type { AuthForm } from '../../src/services.ts';
 import { authHeaders, type HeaderNames } from '../../src/transport/request.ts';
 

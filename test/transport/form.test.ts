@@ -4,12 +4,12 @@ import { expect, test } from 'vitest';
 import { addressPost, createTarget } from '../../src/transport/request.ts';
 import { byAuthUse } from '../../src/formats/format.ts';
 import { segmentForm } from '../../src/transport/form.ts';
-import type { RequestBody } from '../../src/transport/types.ts';
 import {
   type Body,
   checkUploads,
   createUpload,
   describeBody,
+  type RequestBody,
   segmentBody,
   streamBody,
   type Upload,

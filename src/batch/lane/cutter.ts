@@ -1,8 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { SentFile } from '../../client/batch-api.ts';
 import type { BatchFormat, BatchParts } from '../../formats/batch-types.ts';
-import type { RequestBody } from '../../transport/types.ts';
-import { type Body, segmentBody, streamBody } from '../../body.ts';
+import { type Body, type RequestBody, segmentBody, streamBody } from '../../body.ts';
 import { mostLineBytes, readFileLines } from '../lines.ts';
 import type { JournalEntry } from '../folder/recorder.ts';
 import { createPartFile, type PartFile } from './part-file.ts';

@@ -1,10 +1,11 @@
 import { usageError } from '../../errors.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import { hasBatchApi } from '../../formats/batch-formats.ts';
-import { formatFacts, type FormatName } from '../../formats/format.ts';
+import { formatFacts } from '../../formats/format.ts';
 import { type ServiceName, serviceNames, services } from '../../services.ts';
 import type { BatchFlags } from '../flags.ts';
 import type { Settings } from '../../settings/types.ts';
+import type { FormatName } from '../../formats/types.ts';
 
 /** Throws GatewayError usage for a job that no batch of its service can hold. */
 export function requireBatchable({ post }: Pick<BuiltRequest, 'post'>, { service }: Pick<Settings, 'service'>): void {

@@ -1,5 +1,5 @@
 import type { Bound, Spending } from '../../cost/types.ts';
-import type { AuthUse, FormatName } from '../../formats/format.ts';
+import type { AuthUse, FormatName } from '../../formats/types.ts';
 
 /**
  * A record of a part: the jobs that one batch of the service holds. `planned`: what they have in common; records `ready` of its

@@ -8,7 +8,6 @@ import {
   loadFormat,
   type Post,
   postOf,
-  type Quirks,
   type RequestLimits,
 } from '../../formats/format.ts';
 import { readTurns, type Turn } from '../../formats/turns.ts';
@@ -25,6 +24,7 @@ import { type FileOrJson, readJsonFlag, readListFlag, readObjectFlag, readTextFl
 import { type PromptFlags, readPrompt, type TextPlaces } from '../input/prompt.ts';
 import type { SchemaCheck } from '../input/schema.ts';
 import type { FetchUrl } from '../input/url-input.ts';
+import type { Quirks } from '../../formats/types.ts';
 
 /** Flags that shape a request, as they were typed; each command has some of them. */
 export interface RequestFlags extends VarFlags, PromptFlags {

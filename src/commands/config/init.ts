@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { GatewayError, usageError } from '../../errors.ts';
-import type { FormatName } from '../../formats/format.ts';
+import type { FormatName } from '../../formats/types.ts';
 import { isObject } from '../../json.ts';
 import type { Dialog } from '../../terminal/dialog.ts';
 import { type Service, type ServiceName, serviceNames, services, usesOf } from '../../services.ts';

@@ -3,21 +3,14 @@ import { readModelList } from '../../client/model-list.ts';
 import { type Operation, outcomeOf, perform } from '../../client/send.ts';
 import { openConnection } from '../../cli/run/connection.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
-import {
-  type AuthUse,
-  authUseOf,
-  type FormatName,
-  formatNames,
-  keyFacts,
-  loadFormat,
-  postOf,
-} from '../../formats/format.ts';
+import { authUseOf, formatNames, keyFacts, loadFormat, postOf } from '../../formats/format.ts';
 import { createMemoryStore } from '../../images/store.ts';
 import { services, useNames, usesOf, vendorHeaderNames } from '../../services.ts';
 import type { Secret } from '../../settings/redact.ts';
 import { byDefault } from '../../settings/sources.ts';
 import type { KeySource, SettingsSurvey, Use } from '../../settings/types.ts';
 import { type Check, type Examined, failedCheck, type Finding, profileFlag, type Row } from './checks.ts';
+import type { AuthUse, FormatName } from '../../formats/types.ts';
 
 const once = { policy: { retries: 0, maxWaitMs: 0, safeOnly: true } };
 

@@ -11,11 +11,12 @@ import { type AuthForms, type Connection, openConnection } from '../../cli/run/c
 import { type ModelList, readModelList } from '../../client/model-list.ts';
 import type { ListedModel } from '../../formats/model-page.ts';
 import { GatewayError } from '../../errors.ts';
-import { authUseOf, type FormatName } from '../../formats/format.ts';
+import { authUseOf } from '../../formats/format.ts';
 import { usesOf } from '../../services.ts';
 import { missingError, vendorWay } from '../../settings/missing.ts';
 import { surveySettings } from '../../settings/resolve.ts';
 import type { SettingsSurvey } from '../../settings/types.ts';
+import type { FormatName } from '../../formats/types.ts';
 
 const unused = new Set(['model', 'record', 'replay']);
 

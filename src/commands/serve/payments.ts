@@ -5,7 +5,7 @@ import { outcomeOf } from '../../client/send.ts';
 import type { Body } from '../../body.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
 import { failureOf } from '../../formats/failure.ts';
-import { type FormatName, formatOfPath, loadFormat } from '../../formats/format.ts';
+import { formatOfPath, loadFormat } from '../../formats/format.ts';
 import { spoolForm } from '../../gateway/batches/form.ts';
 import { Problem } from '../../gateway/problem.ts';
 import type { GatewayRequest } from '../../gateway/types.ts';
@@ -17,6 +17,7 @@ import { openBudget, type OpenBudget, payFrom, type Tag } from '../../cli/run/bu
 import { modelOf } from '../../recordings/request-key.ts';
 import type { SettingsSurvey } from '../../settings/types.ts';
 import type { HttpReply } from '../../transport/types.ts';
+import type { FormatName } from '../../formats/types.ts';
 
 /** A request whose cost counts in a budget. */
 interface PaidRequest {

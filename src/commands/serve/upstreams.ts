@@ -1,7 +1,7 @@
 import type { Exchanges } from '../../client/send.ts';
 import { addressPost, createTarget, keyHeaders, type Target } from '../../transport/request.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import { type AuthUse, byAuthUse, type FormatName, formatNames, formatOfAuthUse } from '../../formats/format.ts';
+import { byAuthUse, formatNames, formatOfAuthUse } from '../../formats/format.ts';
 import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/types.ts';
 import type { ModelsByUse } from '../../recordings/models.ts';
 import { createUpstreamHandler } from '../../gateway/upstream.ts';
@@ -17,6 +17,7 @@ import { readConfiguredKey, readSettingsFlags } from '../../cli/run/settings.ts'
 import { keepModels, modelVariables } from './models.ts';
 import type { Pays } from './payments.ts';
 import type { Source, ServeFlags, SourcePlace } from './source.ts';
+import type { AuthUse, FormatName } from '../../formats/types.ts';
 
 /** The names of the specification, for headers without a configured name. */
 const placeholders = services.gateway.headerNames;

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, objectField, textField } from '../../json.ts';
 import { type Body, type BodyValue, countField, objectAt, setFields, unlessEmpty } from '../../body.ts';
-import { type Format, type Quirks, sideOf } from '../format.ts';
+import { type Format, sideOf } from '../format.ts';
 import { encodeImages } from './images.ts';
 import { createCompletionsDecoder } from './stream.ts';
 import { usageError } from '../../errors.ts';
@@ -9,6 +9,7 @@ import { isPlainTool } from '../tools.ts';
 import { strictFits } from './strict-schema.ts';
 import type { Turn } from '../turns.ts';
 import { mediaPart, turnMessages } from './turns.ts';
+import type { Quirks } from '../types.ts';
 
 /** The format of OpenAI's chat completions, and of its operations for images (formats 7). */
 export const completions: Format = {

@@ -1,11 +1,12 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { type Body, type BodyValue, countField, objectAt, setFields, unlessEmpty } from '../../body.ts';
 import type { Ask, Encoded, Media } from '../ask.ts';
-import { type Format, type Quirks, sideOf } from '../format.ts';
+import { type Format, sideOf } from '../format.ts';
 import { createContentDecoder, missingReason } from './reply.ts';
 import { contentTurns } from './turns.ts';
 import { usageError } from '../../errors.ts';
 import { isPlainTool, type PlainTool, plainTool } from '../tools.ts';
+import type { Quirks } from '../types.ts';
 
 /** The content format: `POST /v1beta/models/{model}:generateContent` (formats 2). */
 export const content: Format = {

@@ -1,12 +1,13 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { type Body, type BodyValue, countField, objectAt, setFields } from '../../body.ts';
-import type { Format, Quirks } from '../format.ts';
+import type { Format } from '../format.ts';
 import { createMessagesDecoder } from './reply.ts';
 import { readTextRun } from './text-run.ts';
 import { usageError } from '../../errors.ts';
 import type { Ask } from '../ask.ts';
 import { isPlainTool, plainTool } from '../tools.ts';
 import { lastTurn, type Turn } from '../turns.ts';
+import type { Quirks } from '../types.ts';
 
 /** The messages format: `POST /v1/messages` (formats 3 and 4). */
 export const messages: Format = {

@@ -1,6 +1,6 @@
 import type { Ask } from '../../../src/formats/ask.ts';
 import { completions } from '../../../src/formats/completions/format.ts';
-import type { Quirks } from '../../../src/formats/format.ts';
+import type { Quirks } from '../../../src/formats/types.ts';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
 import { createUpload, isUpload } from '../../../src/body.ts';
 

@@ -1,6 +1,5 @@
-import type { Ask } from '../formats/ask.ts';
 import type { StreamDelta } from '../formats/events.ts';
-import type { AuthUse, FormatName } from '../formats/types.ts';
+import type { AskFields, AuthUse, FormatName } from '../formats/types.ts';
 import type { RetryNotice } from '../transport/retry-types.ts';
 import type { Result } from './result.ts';
 import type { AuthForm, ServiceName } from '../services.ts';
@@ -75,8 +74,11 @@ export interface FolderOptions extends CallOptions {
 export type MediaInput = Uint8Array | { path: string } | { data: Uint8Array; mimeType: string };
 
 /** Fields that every format has. */
-type CommonFields = Pick<Ask, 'prompt' | 'system' | 'maxTokens' | 'temperature' | 'topP' | 'topK' | 'stop'>;
-type ContentFields = Pick<Ask, 'candidates' | 'seed' | 'responseMime' | 'aspect' | 'size' | 'safety' | 'cachedContent'>;
+type CommonFields = Pick<AskFields, 'prompt' | 'system' | 'maxTokens' | 'temperature' | 'topP' | 'topK' | 'stop'>;
+type ContentFields = Pick<
+  AskFields,
+  'candidates' | 'seed' | 'responseMime' | 'aspect' | 'size' | 'safety' | 'cachedContent'
+>;
 
 /** A request in the words of no format. A field that the format lacks is refused before anything is sent. */
 export interface AskRequest extends CommonFields, ContentFields {

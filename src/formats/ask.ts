@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { Use } from '../services.ts';
 import type { Body, Upload } from '../body.ts';
 import type { Turn } from './turns.ts';
+import type { AskFields } from './types.ts';
 
 /** A picture or a file that goes into the last turn of the user. */
 export interface Media {
@@ -13,13 +14,11 @@ export interface Media {
 }
 
 /** What is asked of a model, in the words of no format. An absent field is not sent. */
-export interface Ask {
+export interface Ask extends AskFields {
   use: Use;
   model: string;
   /** Undefined: as the body has it. */
   stream: boolean | undefined;
-  /** The text of the last turn: a prompt or an instruction. */
-  prompt?: string | undefined;
   media?: readonly Media[] | undefined;
   /** A PNG as large as the first picture of `media`; where it is transparent, that may change. */
   mask?: Media | undefined;
@@ -29,33 +28,15 @@ export interface Ask {
   turns?: readonly Turn[] | undefined;
   /** Earlier turns in the format's own form, sent as they are. */
   ownTurns?: readonly JsonValue[] | undefined;
-  system?: string | undefined;
-  maxTokens?: number | undefined;
-  temperature?: number | undefined;
-  topP?: number | undefined;
-  topK?: number | undefined;
-  stop?: readonly string[] | undefined;
-  seed?: number | undefined;
-  /** How many alternative answers one reply shall hold. */
-  candidates?: number | undefined;
-  /** Media type of the answer. */
-  responseMime?: string | undefined;
   /** The JSON Schema that the answer must fit. */
   schema?: JsonValue | undefined;
   /** Tools in the plain form or in the format's own. */
   tools?: readonly JsonValue[] | undefined;
   /** `auto`, `any`, `none`, `tool:<name>`, or an object in the format's own form. */
   toolChoice?: string | JsonObject | undefined;
-  /** Width to height of a picture, `W:H`. */
-  aspect?: string | undefined;
-  /** Size of a picture: `1K`, `2K`, `4K`, `512` or `WxH`. */
-  size?: string | undefined;
   /** The service tier that is asked for: half price, slower, refused while the service is busy. */
   tier?: 'flex' | undefined;
-  /** Fields that one format has. */
-  safety?: readonly { category: string; threshold: string }[] | undefined;
   toolConfig?: JsonObject | undefined;
-  cachedContent?: string | undefined;
   metadata?: JsonObject | undefined;
   /** A whole body that the fields above are laid over. */
   body?: Body | undefined;

@@ -15,3 +15,26 @@ export interface Quirks {
   /** Pictures have an operation of their own. */
   imagesOperation?: boolean | undefined;
 }
+
+/** The plain fields of an ask, which the library has under the same names. */
+export interface AskFields {
+  /** The text of the last turn: a prompt or an instruction. */
+  prompt?: string | undefined;
+  system?: string | undefined;
+  maxTokens?: number | undefined;
+  temperature?: number | undefined;
+  topP?: number | undefined;
+  topK?: number | undefined;
+  stop?: readonly string[] | undefined;
+  seed?: number | undefined;
+  /** How many candidates the reply is to have. */
+  candidates?: number | undefined;
+  /** Media type of the answer. */
+  responseMime?: string | undefined;
+  /** Width to height of a picture, `W:H`. */
+  aspect?: string | undefined;
+  /** Size of a picture: `1K`, `2K`, `4K`, `512` or `WxH`. */
+  size?: string | undefined;
+  safety?: readonly { category: string; threshold: string }[] | undefined;
+  cachedContent?: string | undefined;
+}

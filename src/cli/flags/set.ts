@@ -1,4 +1,6 @@
 import { usageError } from '../../errors.ts';
+import { formatNames } from '../../formats/format.ts';
+import type { FormatName } from '../../formats/types.ts';
 import { isTooDeep, type JsonValue } from '../../json.ts';
 import { type Body, type BodyValue, isUpload } from '../../body.ts';
 import { quote } from './flag.ts';
@@ -139,55 +141,84 @@ export function fieldPathText(steps: readonly string[]): string {
     .join('');
 }
 
-/** Fields of the content format that only `--set` reaches. */
-const contentFields = [
-  'generationConfig.presencePenalty',
-  'generationConfig.frequencyPenalty',
-  'generationConfig.responseLogprobs',
-  'generationConfig.logprobs',
-  'generationConfig.responseModalities',
-  'generationConfig.responseSchema',
-  'generationConfig.mediaResolution',
-  'generationConfig.speechConfig',
-  'generationConfig.enableEnhancedCivicAnswers',
-  'generationConfig.thinkingConfig',
-  'generationConfig.thinkingConfig.includeThoughts',
-  'generationConfig.thinkingConfig.thinkingBudget',
-  'generationConfig.thinkingConfig.thinkingLevel',
-  'generationConfig.imageConfig.personGeneration',
-  'generationConfig.imageConfig.prominentPeople',
-  'generationConfig.imageConfig.outputMimeType',
-  'generationConfig.imageConfig.outputCompressionQuality',
-  'serviceTier',
-  'store',
-  'labels',
-];
+/** Fields that only `--set` reaches, by format. */
+const fieldsWithoutFlag = {
+  content: [
+    'generationConfig.presencePenalty',
+    'generationConfig.frequencyPenalty',
+    'generationConfig.responseLogprobs',
+    'generationConfig.logprobs',
+    'generationConfig.responseModalities',
+    'generationConfig.responseSchema',
+    'generationConfig.mediaResolution',
+    'generationConfig.speechConfig',
+    'generationConfig.enableEnhancedCivicAnswers',
+    'generationConfig.thinkingConfig',
+    'generationConfig.thinkingConfig.includeThoughts',
+    'generationConfig.thinkingConfig.thinkingBudget',
+    'generationConfig.thinkingConfig.thinkingLevel',
+    'generationConfig.imageConfig.personGeneration',
+    'generationConfig.imageConfig.prominentPeople',
+    'generationConfig.imageConfig.outputMimeType',
+    'generationConfig.imageConfig.outputCompressionQuality',
+    'serviceTier',
+    'store',
+    'labels',
+  ],
+  messages: [
+    'thinking.budget_tokens',
+    'thinking.display',
+    'output_config.effort',
+    'output_config.format',
+    'service_tier',
+    'cache_control',
+    'container',
+    'context_management',
+    'inference_geo',
+    'mcp_servers',
+    'speed',
+  ],
+  completions: [
+    'reasoning_effort',
+    'verbosity',
+    'presence_penalty',
+    'frequency_penalty',
+    'seed',
+    'logit_bias',
+    'logprobs',
+    'top_logprobs',
+    'parallel_tool_calls',
+    'service_tier',
+    'store',
+    'user',
+    'prompt_cache_key',
+    'quality',
+    'background',
+    'style',
+    'moderation',
+    'input_fidelity',
+    'output_compression',
+  ],
+} as const satisfies Record<FormatName, readonly string[]>;
 
-/** Fields of the messages format that only `--set` reaches. */
-const messagesFields = [
-  'thinking.budget_tokens',
-  'thinking.display',
-  'output_config.effort',
-  'output_config.format',
-  'service_tier',
-  'cache_control',
-  'container',
-  'context_management',
-  'inference_geo',
-  'mcp_servers',
-  'speed',
-];
-
-/** The `--set` for a field that was typed as a flag: `--presence-penalty`, `--thinkingBudget`. */
+/** What sets a field that was typed as a flag, such as `--presence-penalty` or `--thinkingBudget`, and the formats that have it. */
 export function settingFor(flag: string, command: string): string | undefined {
+  if (!/^(text|chat|image)/.test(command)) return undefined;
   const typed = normaliseFlagName(flag);
-  const fields = command === 'chat' ? messagesFields : /^(text|image)/.test(command) ? contentFields : [];
-  const field =
-    fields.find((path) => normaliseFlagName(path.split('.').at(-1) ?? '') === typed) ??
-    fields.find((path) => typed.length > 7 && normaliseFlagName(path.split('.').slice(-2).join('')).startsWith(typed));
-  if (field === undefined) return undefined;
-  const before = field === 'thinking.budget_tokens' ? '--set thinking.type=enabled ' : '';
-  return `${before}--set ${field}=…`;
+  const formatsBySetting = new Map<string, FormatName[]>();
+  for (const format of formatNames) {
+    const fields: readonly string[] = fieldsWithoutFlag[format];
+    const field =
+      fields.find((path) => normaliseFlagName(path.split('.').at(-1) ?? '') === typed) ??
+      fields.find(
+        (path) => typed.length > 7 && normaliseFlagName(path.split('.').slice(-2).join('')).startsWith(typed),
+      );
+    if (field === undefined) continue;
+    const setting = `${field === 'thinking.budget_tokens' ? '--set thinking.type=enabled ' : ''}--set ${field}=…`;
+    formatsBySetting.set(setting, [...(formatsBySetting.get(setting) ?? []), format]);
+  }
+  if (formatsBySetting.size === 0) return undefined;
+  return [...formatsBySetting].map(([setting, formats]) => `${setting} (format ${formats.join(', ')})`).join('; ');
 }
 
 function normaliseFlagName(name: string): string {

@@ -12,7 +12,7 @@ export interface Upload {
   readonly bytes: number;
   /** A file's path, or the bytes themselves. */
   readonly source: string | Uint8Array;
-  /** The file is gone when the program ends: it holds what came through stdin or a pipe. */
+  /** The file is removed when the program ends: it holds what came through stdin or a pipe. */
   readonly isTemporary?: boolean | undefined;
   /** Where the file was fetched from, or will be: then the bytes are not there yet. */
   readonly url?: string | undefined;
@@ -40,7 +40,7 @@ export function createUpload(source: string | Uint8Array, bytes?: number, origin
   return { [mark]: true, source, bytes: bytes ?? (source as Uint8Array).byteLength, ...origin };
 }
 
-/** Tells an Upload from ordinary JSON. */
+/** Whether a value is an Upload, not ordinary JSON. */
 export function isUpload(value: unknown): value is Upload {
   return typeof value === 'object' && value !== null && mark in value;
 }

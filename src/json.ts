@@ -100,13 +100,13 @@ export function field(object: JsonObject, name: string): JsonValue | undefined {
   return object[name] ?? object[snakeCase(name)] ?? undefined;
 }
 
-/** The same, when it is a string. */
+/** The field, if it is a string. */
 export function textField(object: JsonObject, name: string): string | undefined {
   const value = field(object, name);
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The same, when it is a number. */
+/** The field, if it is a number. */
 export function numberField(object: JsonObject, name: string): number | undefined {
   const value = field(object, name);
   return typeof value === 'number' ? value : undefined;

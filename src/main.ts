@@ -34,7 +34,7 @@ function onSignal(signal: Signal): void {
   setTimeout(() => dieBy(signal), ending.gracePeriod.ms).unref();
 }
 
-/** The shell shall see a death by signal, not an exit code. */
+/** Dies by the signal itself, so that the shell sees a signal and not an exit code. */
 function dieBy(signal: Signal): void {
   for (const name of Object.keys(classes)) process.removeAllListeners(name);
   process.kill(process.pid, signal);

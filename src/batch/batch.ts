@@ -105,7 +105,7 @@ export async function runBatch(
   const batch = { ...planned, lock: early ?? (await enterNew(outdir.path, context, hooks.lease)) };
   await noteResume(batch);
   const stop = await sendJobs(batch, hooks).catch(async (error: unknown) => {
-    // The books could not be kept: the summary is tried, and what went wrong is told.
+    // The journal could not be written: the summary is tried, and the error is reported.
     await finishBatch(batch, { failure: error }).catch(() => undefined);
     throw error;
   });
@@ -172,7 +172,7 @@ async function noteResume({ plan, context, source, flags, state }: Batch): Promi
   }
 }
 
-/** Who pays for a job a second time sees it. */
+/** How many jobs are sent, and how many of them a second time: those may be paid for twice. */
 function describeNext({ toSend, again }: BatchPlan, spent: boolean): string {
   const now = spent ? 0 : toSend;
   if (now === 0 || again === 0) return `${now} ${be(now, 'is')} sent now`;
@@ -185,7 +185,7 @@ function be(count: number, one: 'is' | 'was'): string {
   return one === 'is' ? 'are' : 'were';
 }
 
-/** So many failures are told one by one. */
+/** So many failures are listed one by one. */
 const mostTold = 5;
 
 /** Writes the summary, prints where the results are, and throws what the whole means: code 13, or the signal. */
@@ -238,7 +238,7 @@ async function noteFailures({ state, context, outdir }: EndedBatch, counts: Coun
   for (const line of describeFailures(state.failures, { counts, most: mostTold, results })) await context.ui.note(line);
 }
 
-/** What the counts mean for the exit code. What goes on at the service is no failure of a run that does not wait for it. */
+/** What the counts mean for the exit code. Jobs that are still at the service are not a failure of a run that does not wait for them. */
 async function failureOfCounts(
   counts: Counts,
   stop: Stop | undefined,

@@ -81,7 +81,7 @@ export interface RunRecord {
   /** Jobs of this shard, and of the whole file. */
   jobs: number;
   total: number;
-  /** Stands for the ids of the whole file, whatever their order. */
+  /** A sum over the ids of the whole file, whatever their order. */
   list: string;
   /** The boot of the machine: while it lasts, no line is lost that was not synced. Absent where the system does not tell. */
   boot?: string | undefined;
@@ -123,7 +123,7 @@ export interface JobRecord {
 
 export type JournalRecord = RunRecord | JobRecord | PartRecord;
 
-/** Jobs by where they stand. `pending` is what has not been sent yet. */
+/** Numbers of jobs by state. `pending` is what has not been sent yet. */
 export interface Counts {
   jobs: number;
   done: number;
@@ -136,7 +136,7 @@ export interface Counts {
   submitted?: number;
 }
 
-/** Told of each step of a job; tests end the process there. */
+/** Called at each step of a job; tests end the process there. */
 export type Step = (
   name:
     | 'taken'

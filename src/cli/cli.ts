@@ -154,7 +154,7 @@ export function helpAsFlag(argv: readonly string[]): string[] {
   return at < 0 ? rest : [...rest, '--help'];
 }
 
-/** Whether a word stands where a command is named, and names none. What follows a flag can be its value. */
+/** Whether a word is in the place of a command's name, and is not one. What follows a flag can be its value. */
 function namesUnknown(argv: readonly string[]): boolean {
   const group = typedNames(wordsOf(argv));
   if (group.length === 0) return wordsOf(argv).length > 0 && commandOf(argv) === '';

@@ -40,9 +40,9 @@ interface CreateOptions {
   onSent?: (() => void) | undefined;
 }
 
-/** A larger result is none: no model writes so much. */
+/** A larger result is invalid: no model writes so much. */
 const mostResultBytes = 256 * 1024 * 1024;
-/** What a service says of a batch is short, but for results that stand in it. */
+/** What a service says of a batch is short, except for results inside it. */
 const mostReplyBytes = 16 * 1024 * 1024;
 
 export function openBatchApi(format: BatchFormat, send: Send, use: AuthUse): BatchApi {
@@ -157,7 +157,7 @@ function uploadPlace(reply: HttpReply, start: string): Pick<PostOrGet, 'path' | 
   return { path: url.pathname.slice(prefix.length), query: url.search.slice(1) };
 }
 
-/** A short JSON object. Results that stand in it are passed over. */
+/** A short JSON object. Results inside it are skipped. */
 async function readReply(reply: HttpReply, held: BatchFormat['held'] = { key: '', below: [] }): Promise<JsonObject> {
   const splitter = new ItemSplitter(held);
   for await (const chunk of reply.body) {
@@ -170,7 +170,7 @@ async function readReply(reply: HttpReply, held: BatchFormat['held'] = { key: ''
     const value = parseFlat(text.replace(/^\uFEFF/, ''));
     if (isObject(value)) return value;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw badReply(reply, 'the reply is not a JSON object');
 }

@@ -36,7 +36,7 @@ export interface ClientOptions {
   retryMaxWaitMs?: number | undefined;
   /** Repeat only what was surely not billed. */
   retrySafeOnly?: boolean | undefined;
-  /** Told before every wait for another attempt. */
+  /** Called before every wait for another attempt. */
   onRetry?: ((notice: RetryNotice) => void) | undefined;
   /** Where HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS are looked up, such as `process.env`; nowhere by default. */
   env?: Readonly<Record<string, string | undefined>> | undefined;
@@ -58,7 +58,7 @@ export interface CallOptions {
   signal?: Signal | undefined;
   /** ms, instead of the client's. */
   timeoutMs?: number | undefined;
-  /** Told before every wait for another attempt, instead of the client's. */
+  /** Called before every wait for another attempt, instead of the client's. */
   onRetry?: ((notice: RetryNotice) => void) | undefined;
   /** Reject an answer that the token limit cut. */
   requireComplete?: boolean | undefined;
@@ -128,7 +128,7 @@ export interface MessagesRequest extends CommonFields {
   metadata?: object | undefined;
   /** JSON Schema, sent as output_config.format. */
   schema?: object | boolean | undefined;
-  /** Pictures and PDF files; they stand before the prompt in its turn. */
+  /** Pictures and PDF files; they come before the prompt in its turn. */
   media?: readonly MediaInput[] | undefined;
   /** A whole body that the fields above are laid over. */
   body?: object | undefined;
@@ -140,7 +140,7 @@ export interface Picture {
   mimeType: string;
   /** Without the dot. */
   extension: string;
-  /** Pixels, where the header tells. */
+  /** Pixels, if the header of the file has them. */
   width: number | undefined;
   height: number | undefined;
   bytes: number;
@@ -164,7 +164,7 @@ export interface FilePicture extends Picture {
 /** One reply, whatever its format; absent means that the gateway did not say. */
 export interface Reply<Image extends Picture = MemoryPicture> extends Omit<Result, 'images' | 'files'> {
   images: Image[];
-  /** Audio, a document or anything else that is no picture; absent where none came. */
+  /** Audio, documents and other files that are not pictures; absent if none came. */
   files?: Image[];
 }
 

@@ -31,7 +31,7 @@ import type { FormatName } from '../formats/types.ts';
 
 /**
  * A client of one gateway. Nothing is connected or read yet, and nothing is shared with other clients.
- * Throws GatewayError usage for a base URL that is none.
+ * Throws GatewayError usage for an invalid base URL.
  */
 export function createClient(options: ClientOptions): Client {
   const sender = createSender(options);
@@ -184,7 +184,7 @@ async function replyOf<Image extends Picture>(
     { images: image ? 1 : 0, requireComplete: call.requireComplete === true },
   );
   if (verdict.error) throw new ResponseError(verdict.error, reply);
-  if (verdict.doubt) reply.warnings.push(verdict.doubt.message);
+  if (verdict.warning) reply.warnings.push(verdict.warning.message);
   return reply;
 }
 

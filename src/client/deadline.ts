@@ -67,7 +67,7 @@ export function deadlineOnce(ms: number, caller: AbortSignal): () => Deadline {
   return () => (deadline ??= startDeadline(ms, caller));
 }
 
-/** Starts deadlines for thousands of calls: one that was in time serves a later call, for a signal costs more than a timer. */
+/** Starts deadlines for thousands of calls. One that did not fire is used again: an AbortSignal costs more than a timer. */
 export function createDeadlines(): (ms: number) => Deadline {
   const idle: Clock[] = [];
   return (ms) => {

@@ -17,7 +17,7 @@ export interface ReplyBounds {
 /** So many pictures of a reply are written by default. */
 export const mostImages = 256;
 
-/** Takes the pictures of one reply. One that is no Base64 does not spoil the others: they were paid for too. */
+/** Takes the pictures of one reply. One that is not Base64 does not spoil the others: they were paid for too. */
 export interface PictureStore extends Base64Diversion {
   /** Undefined for a picture that was no Base64, or one too many for the time. Throws GatewayError not-written, or the caller's abort. */
   resolve(data: string): Promise<StoredBlob | undefined>;
@@ -69,7 +69,7 @@ async function openInMemory(): Promise<BlobStore> {
   return (await import('../images/store.ts')).createMemoryStore();
 }
 
-/** A sink that takes what is left of a bad picture without a word. */
+/** Ignores the rest of a picture after its first invalid byte. */
 function untilBad(sink: Base64Sink, fail: (error: GatewayError) => void): Base64Sink {
   let isBad = false;
   const attempt = async (step: () => void | Promise<void>): Promise<void> => {
@@ -119,13 +119,13 @@ export async function blobOf(
   return blob && { declaredType: mimeType, ...place, blob };
 }
 
-/** Whether a blob is a picture, by its declared type or by its bytes; audio, a document and the like are none. */
+/** Whether a blob is a picture, by its declared type or by its bytes; audio and documents are not. */
 export function isPicture({ declaredType, blob }: Pick<ResultImage, 'declaredType' | 'blob'>): boolean {
   const declared = declaredType === undefined ? undefined : mediaType(declaredType);
   return declared?.startsWith('image/') === true || sniffType(blob.head) !== undefined;
 }
 
-/** What is known of a picture, or of a file that is none, by its bytes, and what is odd about them. */
+/** What the bytes say of a picture or another file, and a warning if they differ from its declared type. */
 export async function describePicture({
   blob,
   candidate,

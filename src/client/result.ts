@@ -18,7 +18,7 @@ export interface ResultCandidate {
   safetyRatings?: JsonValue[] | undefined;
 }
 
-/** A picture of the reply, or a file that is none, before it has a name. */
+/** A picture or another file of the reply, before it has a name. */
 export interface ResultImage {
   /** As the gateway declared it; the bytes may say otherwise. */
   declaredType: string | undefined;
@@ -56,7 +56,7 @@ export interface Result {
   thinking?: string | undefined;
   candidates: ResultCandidate[];
   images: ResultImage[];
-  /** Audio, a document or anything else that came as bytes and is no picture; absent where none came. */
+  /** Audio, documents and other bytes that are not pictures; absent if none came. */
   files?: ResultImage[];
   toolCalls: ToolCall[];
   /** As the gateway gave it: a finish reason or a stop reason. */

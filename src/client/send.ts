@@ -73,7 +73,7 @@ async function* send(
   return { ...answer, attempts, isRecorded: reply.recordedAt !== undefined };
 }
 
-/** What deltas lead to, for who does not want them. */
+/** The outcome of a generator, for a caller that does not want its deltas. */
 export async function outcomeOf<Outcome>(deltas: AsyncGenerator<unknown, Outcome>): Promise<Outcome> {
   for (;;) {
     const next = await deltas.next();
@@ -85,12 +85,12 @@ export async function outcomeOf<Outcome>(deltas: AsyncGenerator<unknown, Outcome
 interface SendOptions {
   deadline: Deadline;
   policy: RetryPolicy;
-  /** Told of every attempt, for `-v`. */
+  /** Called at every attempt, for `-v`. */
   onRequest?: ((request: HttpRequest) => void) | undefined;
   onReply?: ((reply: HttpReply) => void) | undefined;
   onRetry?: ((notice: RetryNotice) => void) | undefined;
   onSent?: (() => void) | undefined;
-  /** Told of the body of a reply that is no success, for `--raw`. */
+  /** Called with the body of a failed reply, for `--raw`. */
   onFailedBody?: ((body: Uint8Array) => void) | undefined;
   /** Shared pause of many calls after a 429. */
   gate?: Gate | undefined;
@@ -98,14 +98,14 @@ interface SendOptions {
   payment?: Pick<Payment, 'reserve' | 'retry'> | undefined;
 }
 
-/** A reply whose body is still to be read. Errors of reading it are told by the deadline too. */
+/** A reply whose body is still to be read. The deadline explains errors of reading it, too. */
 export interface Answered {
   reply: HttpReply;
   /** Requests that were sent: none where a cache answered. */
   attempts: number;
 }
 
-/** Opens connections; the HTTP client is loaded now, not at start-up. Throws GatewayError usage for a proxy that is none, and for a store that cannot be read. */
+/** Opens connections; the HTTP client is loaded now, not at start-up. Throws GatewayError usage for an invalid proxy, and for a store of certificates that cannot be read. */
 export async function openConnections(options: TransportOptions): Promise<Transport> {
   const { openTransport } = await import('../transport/transport.ts');
   if (options.systemCa) (await import('../transport/trust.ts')).requireSystemStore();
@@ -169,7 +169,7 @@ function explainAt(request: string, error: unknown, explain: () => unknown): unk
   return explained !== error && explained instanceof GatewayError ? explained.with({ request }) : explained;
 }
 
-/** No generator: every chunk of every reply passes here. */
+/** Not a generator, which is slower: every chunk of every reply passes here. */
 function explained(
   body: AsyncIterable<Uint8Array>,
   explain: (error: unknown) => unknown,
@@ -236,7 +236,7 @@ export function targetOf(options: ClientOptions): ReturnType<typeof createTarget
   });
 }
 
-/** Throws GatewayError usage for a base URL that is none; the key is read at the first post. */
+/** Throws GatewayError usage for an invalid base URL; the key is read at the first post. */
 export function createSender(options: ClientOptions, internals: SenderInternals = {}): Sender {
   const { env = {}, systemCa, ca, clientCert, clientKey, timeoutMs = defaultTimeoutMs } = options;
   const proxy = options.proxy === undefined ? undefined : { value: options.proxy, from: 'option proxy' };
@@ -268,7 +268,7 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
       });
     },
     async close() {
-      // Settings that did not work were told by the post: there is nothing to close then.
+      // The post has thrown for settings that cannot be used: there is nothing to close then.
       await (await transport?.catch(() => undefined))?.close();
     },
   };

@@ -17,10 +17,10 @@ export interface Wanted {
 
 /** What an answer comes to: at most one of the two. */
 export interface Verdict {
-  /** It is a failure. */
+  /** The answer is a failure. */
   error?: GatewayError | undefined;
-  /** It is none, and yet may not be whole. */
-  doubt?: GatewayError | undefined;
+  /** The answer is not a failure, but may not be whole. */
+  warning?: GatewayError | undefined;
 }
 
 /** What an answer means; an error that it brings along counts before all else. */
@@ -29,7 +29,7 @@ export function verdictOf(
   wanted: Wanted,
 ): Verdict {
   const failure = error ?? judge(result, wanted);
-  return failure === undefined ? { doubt: doubtOf(result) } : { error: failure };
+  return failure === undefined ? { warning: warningOf(result) } : { error: failure };
 }
 
 /**
@@ -46,7 +46,7 @@ function judge(result: Result, wanted: Wanted): GatewayError | undefined {
   if (result.images.length < wanted.images) return fewer(result, wanted.images);
   if (stopped.length > 0) return partlyStopped(stopped, result);
   if (wanted.requireModel && otherModelWarnings(result).length > 0) return anotherModel(result);
-  return wanted.requireComplete ? doubtOf(result) : undefined;
+  return wanted.requireComplete ? warningOf(result) : undefined;
 }
 
 /** The warning about another model, as a failure. */
@@ -60,7 +60,7 @@ export function endedWell(result: Result): boolean {
   return reasonsOf(result).every((reason) => endingOf(reason) === 'complete');
 }
 
-function doubtOf(result: Result): GatewayError | undefined {
+function warningOf(result: Result): GatewayError | undefined {
   const [limit] = reasonsThat('cut', result);
   if (limit?.toLowerCase() === 'model_context_window_exceeded')
     return incomplete(`cut: the context window of the model is full (${limit})`, { reason: 'context-window' });

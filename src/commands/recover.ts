@@ -114,8 +114,8 @@ async function writeBody(
 
 async function warnOfCut(result: Result, { ui }: Context): Promise<void> {
   if (result.complete || result.text === '') return;
-  const { doubt } = verdictOf({ result, error: undefined }, { images: 0, requireComplete: false });
-  await ui.warn(doubt?.message ?? 'the answer may not be whole');
+  const { warning } = verdictOf({ result, error: undefined }, { images: 0, requireComplete: false });
+  await ui.warn(warning?.message ?? 'the answer may not be whole');
 }
 
 async function* readChunks(path: string, typed: string): AsyncGenerator<Uint8Array> {

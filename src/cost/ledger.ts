@@ -216,7 +216,7 @@ async function workUnder(lock: HeldLock, taken: Waiting[], ledger: Opened): Prom
     if (!lock.isSure()) return false;
     const lines = linesOf(taken, ledger);
     await append(handle, lines, ledger).catch((error: unknown) => {
-      // What was not written is no part of the state.
+      // What was not written does not belong to the state.
       Object.assign(ledger, startOfFile());
       throw error;
     });

@@ -35,7 +35,7 @@ function ownNamespace(): string | undefined {
   return /\d+/.exec(ifKnown(() => readlinkSync('/proc/self/ns/pid')) ?? '')?.[0];
 }
 
-/** What the system tells; undefined if it does not. */
+/** What the system reports; undefined if it does not. */
 function ifKnown<T>(read: () => T): T | undefined {
   try {
     return read();

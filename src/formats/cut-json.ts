@@ -2,7 +2,7 @@
 export interface ClosedJson {
   /** Cut back to the last whole value, open brackets closed. */
   json: string;
-  /** The text is no beginning of JSON: `json` holds what comes before its first wrong character. */
+  /** The text is not the beginning of JSON: `json` holds what comes before its first wrong character. */
   isWrong: boolean;
 }
 

@@ -24,7 +24,7 @@ export interface ErrorBody extends ErrorDetailFacts {
   requestId?: string | undefined;
   /** The format whose errors have this shape, where it is one of the two. */
   shape?: FormatName | undefined;
-  /** Waiting is no use: the money or the day's quota is spent. */
+  /** Waiting does not help: the money or the day's quota is spent. */
   quotaSpent?: boolean | undefined;
   /** The name of the limit that was reached, as the service calls it. */
   limit?: string | undefined;
@@ -141,7 +141,7 @@ function withMessage(facts: Omit<ErrorBody, 'message'>, message: string, depth: 
   return { ...facts, ...Object.fromEntries(known), message: nested.message };
 }
 
-/** Adds what only the prose of the message tells. */
+/** Adds what is only in the prose of the message. */
 function complete(error: ErrorBody): ErrorBody {
   const { message, type, status, code, reason } = error;
   const names = [type, status, reason, code === undefined ? undefined : String(code)];
@@ -164,7 +164,7 @@ function requestIdIn(message: string): string | undefined {
   return id === '' ? undefined : id;
 }
 
-/** A text's JSON; undefined where it is none. */
+/** A text's JSON; undefined if it is not JSON. */
 export function parseOrNothing(text: string): unknown {
   try {
     return parseFlat(text.trim());
@@ -230,7 +230,7 @@ const spentWords = [
   'models-per-day',
 ];
 
-/** Whether an error says that money or a day's quota is spent, so that waiting a minute is no use. */
+/** Whether an error says that money or a day's quota is spent, so that waiting a minute does not help. */
 export function saysSpent(names: readonly (string | undefined)[], message: string): boolean {
   if (names.some((name) => name !== undefined && spentNames.has(name.toLowerCase()))) return true;
   const text = message.toLowerCase();

@@ -108,7 +108,7 @@ export type Progress = 'open' | 'stopped' | 'ended';
 
 /** Reads one reply of a format. Pure: no I/O, no clock. */
 export interface Decoder {
-  /** Reads a whole reply of JSON, in every spelling that gateways are known to use. Throws GatewayError bad-reply where it is no reply of the format. */
+  /** Reads a whole reply of JSON, in every spelling that gateways are known to use. Throws GatewayError bad-reply if it is not a reply of the format. */
   whole(json: unknown): ReplyEvent[];
   /** Reads one event of a stream. Throws the GatewayError that an error event stands for, and bad-reply for what cannot be read. */
   feed(event: ServerEvent | TextRun): ReplyEvent[];

@@ -7,7 +7,7 @@ import { readRefusal, type Refusal } from './refusal-words.ts';
 import { resetDelayMs } from './retry-delay.ts';
 import type { FormatName } from './types.ts';
 
-/** A reply that is no success, its body as far as it was read. */
+/** A failed reply, its body as far as it was read. */
 export interface FailedReply extends Asked {
   status: number;
   /** Lower-case names. */
@@ -192,7 +192,7 @@ function namesModel(text: string): boolean {
   return /\bmodels?\b.*\b(?:not found|not exist)\b/s.test(text) && !text.includes('/v1');
 }
 
-/** OpenRouter answers 400 for a name that is none of a model, and relays 503 for one that they have no channel for (deviation 21). */
+/** OpenRouter answers 400 for a name that is not a model's, and relays 503 for one that they have no channel for (deviation 21). */
 function saysNoModel(status: number | undefined, { code, type, message }: ErrorBody): boolean {
   if (status === 400) return message.endsWith(' is not a valid model ID');
   if (status !== 503) return false;

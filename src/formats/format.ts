@@ -210,7 +210,7 @@ function isResult(json: JsonObject): boolean {
   return field(json, 'candidates') !== undefined || type === 'message' || Array.isArray(content);
 }
 
-/** A name alone, such as `"status": "ok"`, is no error: a page of some other service is a bad reply. */
+/** A name alone, such as `"status": "ok"`, is not an error: a page of some other service is a bad reply. */
 function claimsError(json: JsonObject): boolean {
   const { error, type, success, code } = json;
   const isFailure = type === 'error' || success === false || Number(code) >= 400;

@@ -18,7 +18,7 @@ export interface ModelPage {
   goesOn: boolean;
 }
 
-/** Reads a page of any format; undefined where it is no list. An empty list may be `{}`. */
+/** Reads a page of any format; undefined if it is not a list. An empty list may be `{}`. */
 export function readModelPage(page: JsonValue | undefined): ModelPage | undefined {
   if (!isObject(page)) return undefined;
   const entries = listField(page, 'models') ?? listField(page, 'data');

@@ -5,7 +5,7 @@ import { failureOf } from './failure.ts';
 import { findErrorInReply, type ReplyHead } from './format.ts';
 import type { FormatName } from './types.ts';
 
-/** Largest part of a body that is no picture, in bytes. */
+/** Largest part of a body without its pictures, in bytes. */
 export const mostBytes = 256 * 1024 * 1024;
 
 /** Values of one text of JSON: parsed, it takes no more memory than the largest text. */

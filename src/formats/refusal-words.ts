@@ -1,6 +1,6 @@
 import type { ErrorBody } from './error-body.ts';
 
-/** What an error says of the key, or of who asks (deviation 46). */
+/** What an error says of the key or the caller (deviation 46). */
 export type Refusal =
   /** It wants the key in one of these headers. */
   { says: 'header'; names: readonly string[] } | { says: Exclude<Saying, 'header'> };
@@ -12,7 +12,7 @@ type Saying =
   /** No key arrived where the gateway looks for one, and it does not say where that is. */
   | 'no-key'
   | 'bad-key'
-  /** What came as a bearer token is no access token. */
+  /** The bearer token is not an access token. */
   | 'no-token'
   /** API keys are not taken at all, only access tokens. */
   | 'token-only'

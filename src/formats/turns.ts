@@ -16,7 +16,7 @@ export interface Turn {
   service?: string | undefined;
 }
 
-/** The turns of a list that the user wrote. Throws GatewayError usage for an entry that is none. */
+/** The turns of a list that the user wrote. Throws GatewayError usage for an entry that is not a turn. */
 export function readTurns(list: readonly unknown[], place: string): Turn[] {
   const wrong = list.findIndex((entry) => !isTurn(entry));
   if (wrong < 0) return list as Turn[];
@@ -33,7 +33,7 @@ function isTurn(entry: unknown): boolean {
   return (role === 'user' || role === 'assistant') && isContent;
 }
 
-/** The blocks of a turn; what is no block is left out. */
+/** The blocks of a turn; what is not a block is left out. */
 export function blocksOf({ content }: Pick<Turn, 'content'>): JsonObject[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
   return content.filter((block): block is JsonObject => isObject(block));

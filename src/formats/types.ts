@@ -10,7 +10,7 @@ export interface Quirks {
   service: string;
   /** The field that limits the tokens of an answer, where the format has two. */
   maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
-  /** A stream tells its usage only where it is asked to. */
+  /** A stream has its usage only if the request asks for it. */
   includeUsage?: boolean | undefined;
   /** Pictures have an operation of their own. */
   imagesOperation?: boolean | undefined;

@@ -149,7 +149,7 @@ function admit(
     ? checkCaller({ headers, query }, key, rules)
     : checkOwnCaller({ format, headers, query }, route, settings);
   if (route?.handle) checkContentType(request, route.form ? 'multipart/form-data' : 'application/json');
-  // A file goes to the disk, or to the upstream: who takes it knows how large it may be.
+  // A file goes to the disk, or to the upstream: the receiver limits its size.
   if (!route?.batch) checkLength(declaredLength(request), maxBody);
   return {
     route,

@@ -71,7 +71,7 @@ const loopbacks = new Map([
   ['::', '::1'],
 ]);
 
-/** The host of a URL that leads to the server; "every address", to which the system resolved it, is none to connect to. */
+/** The host of a URL that leads to the server; "every address", to which the system resolved it, cannot be connected to. */
 export function reachableHost(host: string, address: string): string {
   return inUrl(loopbacks.get(address) ?? host);
 }

@@ -33,7 +33,7 @@ export class Problem extends Error {
   }
 }
 
-/** What a caller is told of an error, whatever was thrown. */
+/** What a caller sees of an error, whatever was thrown. */
 export function problemOf(error: unknown, format: Format): Problem {
   if (error instanceof Violation) return format.violation(error.path, error.breach);
   return error instanceof Problem ? error : new Problem(500, `the local gateway failed: ${messageOf(error)}`);

@@ -17,7 +17,7 @@ interface UpstreamAddress {
 interface UpstreamPayment {
   /** Awaited right before the request is sent. Throws Problem if it is not paid for. */
   reserve(signal: AbortSignal): Promise<void>;
-  /** The reply, which tells its cost while it is passed on. */
+  /** The reply, whose cost is read while it is passed on. */
   watch(reply: HttpReply): HttpReply;
   /** There is no reply. */
   fail(error: unknown): Promise<void>;

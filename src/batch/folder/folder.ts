@@ -171,7 +171,7 @@ export function imageNameOf(path: unknown): string | undefined {
   return name !== '' && path === `${batchFiles.images}/${name}` ? name : undefined;
 }
 
-/** Removes what runs that were killed did not finish. To be called by who has the folder's lock. */
+/** Removes what runs that were killed did not finish. The caller holds the folder's lock. */
 export async function clearParts(folder: string): Promise<void> {
   for (const place of [folder, join(folder, batchFiles.images)]) {
     const names = await readdir(place).catch(() => []);

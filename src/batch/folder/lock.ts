@@ -84,7 +84,7 @@ function written<Value>(path: string, action: Promise<Value>): Promise<Value> {
   });
 }
 
-/** Undefined if it is gone again. A lock that is not written yet, or not valid, has an unknown holder. */
+/** Undefined if it was removed meanwhile. A lock that is not written yet, or not valid, has an unknown holder. */
 async function read(path: string): Promise<Found | undefined> {
   const text = await written(path, readText(path));
   return text === undefined ? undefined : { mark: markIn(text), text };
@@ -100,7 +100,7 @@ function markIn(text: string): ProcessMark {
 async function timeLeft(path: string, { mark }: Found, leaseMs: number): Promise<number> {
   const running = isRunning(mark);
   if (running !== undefined) return running ? Number.POSITIVE_INFINITY : 0;
-  // One that has gone meanwhile is looked for again.
+  // A lock that was removed meanwhile is looked for again.
   return (await written(path, leaseLeft(path, leaseMs))) ?? 0;
 }
 

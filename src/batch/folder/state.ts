@@ -7,7 +7,7 @@ import type { Spending, Bound } from '../../cost/types.ts';
 /**
  * `inFile`: the job file has this id. `toSend`: this run sends it. `reread`: its line was read a second time, to be sent.
  * `incomplete`: a limit cut its answer, or the reply does not say that it is whole; of jobs that are done. `atService`: a batch of
- * the service holds it, and its state is that before.
+ * the service holds it; its state is the one before that.
  */
 const marks = { inFile: 8, toSend: 16, reread: 32, incomplete: 64, atService: 128 } as const;
 

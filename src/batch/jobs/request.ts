@@ -60,7 +60,7 @@ interface BuilderOptions {
   source: Pick<JobSource, 'name' | 'folder' | 'adviseBlank'>;
   /** The folder that jobs write to. */
   output: string;
-  /** Told how many bytes of input files were hashed since it was called last. */
+  /** Called with the bytes of input files that were hashed since its last call. */
   onHashed?: (bytes: number) => void;
 }
 

@@ -55,7 +55,7 @@ export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Pr
 
 const mostDownloads = 5;
 
-/** Keeps the results of jobs that wait for one; what else comes is kept aside, and told. */
+/** Keeps the results of jobs that wait for one; others are moved to a file aside, with a warning. */
 async function download(part: Part, info: BatchInfo, { run, spool }: { run: LaneRun; spool: Spool }): Promise<void> {
   const { state, context } = run.batch;
   const ids = [...state.index.ids()];
@@ -96,7 +96,7 @@ async function readResults(
       strange.push(bytes);
       continue;
     }
-    // An earlier run has recorded it; a further one is told as doubled.
+    // An earlier run has recorded it; a further one is reported as a duplicate.
     spool.places.set(row, { offset, bytes: bytes.byteLength });
     if (!index.has(row, 'atService')) continue;
     await spool.write(bytes, offset);

@@ -182,7 +182,7 @@ async function lookAfter(part: Part, watch: Watch): Promise<void> {
   }
 }
 
-/** Tells what goes wrong, once; throws it, or gives the part up, where it lasts. */
+/** Warns of an error once. Throws it, or gives up the part, if it lasts. */
 async function bear(error: GatewayError, part: Part, watch: Watch): Promise<void> {
   const { run, troubles } = watch;
   const { io, ui } = run.batch.context;

@@ -77,7 +77,7 @@ const before = ['id', 'name', 'command', 'state', 'complete', 'stopReason'] as c
 
 const behind = ['attempts', 'durationMs'] as const;
 
-/** Stand in every table, whatever the jobs have. */
+/** Columns of every table, whatever the jobs have. */
 const always = new Set(['id', 'state']);
 
 /** Finds out, row by row, which columns a table needs: those for which at least one job has a value. */

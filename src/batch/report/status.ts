@@ -30,7 +30,7 @@ import { setExamples } from '../../cli/flags/flag.ts';
 /** So many failures are named. */
 const mostShown = 20;
 
-/** `batch status <outdir>`: where a batch stands, while it runs and after. */
+/** `batch status <outdir>`: the state of a batch, while it runs and after. */
 export function batchStatusCommand(command: Command): Action {
   command.argument('<outdir>', 'folder of a batch').usage('<outdir> [flags]');
   setExamples(command, ['gateway-cli batch status out', 'gateway-cli batch status out --json | jq .done']);

@@ -72,7 +72,7 @@ function sentAt(row: number, id: string, { index, parts, sentAt: times }: BatchS
   return (part ? part.at : times.get(id)) ?? 0;
 }
 
-/** The line of a whole result; undefined for what is none, or too long. */
+/** The line of a whole result; undefined if it is not a result, or too long. */
 function lineOf(id: string, { batch, document }: SavedReply): string | undefined {
   if (!batch?.isResult || !isObject(document)) return undefined;
   const line = resultLine({ id, request: batch.request, ...document }, undefined);

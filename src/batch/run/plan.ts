@@ -25,7 +25,7 @@ export interface BatchPlan {
   again: number;
   /** Jobs of the journal that the file does not name any more. */
   removed: number;
-  /** Stands for all ids of the file. */
+  /** A sum over all ids of the file. */
   list: string;
   /** Scheme and host of the gateway of most jobs, or `offline`: that of the folder, else that of the file's first job. */
   origin: string;
@@ -76,7 +76,7 @@ interface Planning extends PlanOptions {
 /** What is kept ready at most: jobs, and characters of their bodies in all. Without it a short batch takes a tenth longer. */
 const mostKept = { jobs: 2048, characters: 4 * 1024 * 1024 };
 
-/** So many ids of edited jobs are told. */
+/** So many ids of edited jobs are listed. */
 const mostNamed = 5;
 
 /**

@@ -50,7 +50,7 @@ export function countOutcomes({ context: { ui }, state }: Pick<Batch, 'context' 
   const counts = { ended: 0, failed: 0 };
   return {
     counts,
-    /** It went out, and its result is not on the disk. The first such failure ends the batch and is told by its end. */
+    /** It went out, and its result is not on the disk. The first such failure ends the batch, whose end reports it. */
     lose({ id }: Pick<Job, 'id'>, error: unknown) {
       state.index.setState(state.index.find(id), 'unknown');
       const told = error instanceof GatewayError ? error : new GatewayError('internal', messageOf(error));
@@ -79,7 +79,7 @@ export function countOutcomes({ context: { ui }, state }: Pick<Batch, 'context' 
   };
 }
 
-/** Only a reply that came says that it was sent; where it is kept shall be found when the terminal's words are gone. */
+/** The error of a job whose result could not be written: only if its reply came is it known to be sent. The hint names the recovery file. */
 function lostError(error: GatewayError, redact: (text: string) => string): JobError {
   const { sent } = error.details;
   const hint = hintOf(error);

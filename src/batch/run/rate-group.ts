@@ -97,7 +97,7 @@ function hold(group: Group, waitMs: number): Promise<void> {
 async function change(group: Group, signal: AbortSignal, next: (state: GroupState) => GroupState): Promise<void> {
   const { path } = group;
   await withFileLock(`${path}.lock`, signal, async () => {
-    // Renamed, so that those who read without the lock see a whole file.
+    // Renamed, so that readers without the lock see a whole file.
     const part = `${path}.part`;
     await writeFile(part, `${JSON.stringify(next(await readGroup(group)))}\n`);
     await rename(part, path);

@@ -77,7 +77,7 @@ const documents: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const common = ['ok', 'exitCode', 'warnings[]'];
 const ofError = 'class message hint recovery status requestId retryable retryAfterMs sent billed'.split(' ');
 
-/** A document of a command. The schema of `gateway-cli/result@1` tells the keys of that one. */
+/** A document of a command. The keys of `gateway-cli/result@1` are in its schema. */
 interface DocumentData {
   schema: string;
   keys?: readonly string[];

@@ -48,7 +48,7 @@ interface FlagData {
   name: string;
   short?: string;
   type: 'boolean' | 'integer' | 'number' | 'string';
-  /** What stands for the value in help: `<path|->`. */
+  /** The placeholder of the value in help: `<path|->`. */
   value?: string;
   minimum?: number;
   maximum?: number;

@@ -86,7 +86,7 @@ export async function readImages(
   return images;
 }
 
-/** Opens the image of `--mask`. Throws GatewayError usage if it is no PNG, or not as large as the image that it covers. */
+/** Opens the image of `--mask`. Throws GatewayError usage if it is not a PNG, or not as large as the image that it covers. */
 async function readMask(typed: string, covered: Attached | undefined, reading: InputReading): Promise<Attached> {
   const [mask] = (await readImages([typed], reading, { flag: '--mask' })) as [Attached];
   // What a URL names can be fetched later, and is nothing so far.

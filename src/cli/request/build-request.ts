@@ -236,7 +236,7 @@ async function readMedia(flags: RequestFlags, building: Building): Promise<Input
   return readInputs(flags, { ...building, takesTextFiles });
 }
 
-/** Throws GatewayError usage for what is no JSON Schema. */
+/** Throws GatewayError usage for a value that is not a JSON Schema. */
 async function compileSchema(schema: JsonValue, { compile }: Building): Promise<SchemaCheck> {
   return compile ? compile(schema) : (await import('../input/schema.ts')).compileSchema(schema);
 }

@@ -65,7 +65,7 @@ function placesOf(
   };
 }
 
-/** The last turn is the prompt, if it is a person's: inputs and stdin stand beside it. */
+/** The last turn is the prompt, if it is a person's: inputs and stdin join it. */
 function turnFlags({ turns }: PromptYaml): PromptYamlFlags {
   const last = turns.at(-1);
   const prompt = last?.role === 'user' ? last.content : undefined;

@@ -228,10 +228,10 @@ export async function checkAnswer(answer: Answer, wanted: Wanted, context: Conte
   const { result } = answer;
   await logUsage(result.usage, context);
   await logCost(context);
-  for (const warning of result.warnings) await context.ui.warn(warning);
-  const { error, doubt } = verdictOf(answer, wanted);
+  for (const each of result.warnings) await context.ui.warn(each);
+  const { error, warning } = verdictOf(answer, wanted);
   if (error) throw error;
-  if (doubt) await context.ui.warn(`${doubt.message}; ${hintOf(doubt)}`);
+  if (warning) await context.ui.warn(`${warning.message}; ${hintOf(warning)}`);
   await noteToolCalls(result, context);
 }
 

@@ -50,7 +50,7 @@ interface OpenOptions {
   deadline?: (() => Deadline) | undefined;
 }
 
-/** Who is asked, before the key is read: enough to show a request. Tells what is odd about the base URL. */
+/** The gateway, before the key is read: enough to show a request. Warns if the base URL was corrected. */
 export async function readTarget(settings: SettingsSurvey, context: Context, forms?: AuthForms): Promise<Target> {
   const { target, warnings } = targetOf(gatewayOf(settings, context, forms));
   for (const warning of warnings) await context.ui.warn(warning);
@@ -74,8 +74,8 @@ function gatewayOf(settings: SettingsSurvey, context: Context, forms?: AuthForms
 }
 
 /**
- * Opens the connections: reads the key, or starts the local gateway for `--offline`. What is odd about
- * the base URL was told before: by `readTarget`, or by doctor's own check.
+ * Opens the connections: reads the key, or starts the local gateway for `--offline`. `readTarget`, or doctor's own check, has
+ * warned of the base URL before.
  */
 export async function openConnection(
   settings: SettingsSurvey,
@@ -176,7 +176,7 @@ async function openKeyed(
   return { exchanges: await openExchanges(asked, flags, { context, credentials }), keyed };
 }
 
-/** A key in the place of the model would stand in addresses, logs and file names. Throws GatewayError usage or auth. */
+/** A key in the place of the model would be in URLs, logs and file names. Throws GatewayError usage or auth. */
 async function readOwnKey(
   { key: source, model }: SettingsSurvey,
   context: Context,

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import type { Connection } from './connection.ts';
 
 /**
- * `--raw`: the reply body of any status as it came, and no file written. The exit code still tells the status. Where GitHub's
+ * `--raw`: the reply body of any status as it came, and no file written. The exit code still depends on the status. Where GitHub's
  * runner reads along, the body cannot give it commands.
  */
 export async function sendRaw(
@@ -25,7 +25,7 @@ export async function sendRaw(
   const payment = connection.pay?.({ post, model });
   try {
     const { reply } = await connection.send(post, { payment, onFailedBody: (body) => (failedBody = body) });
-    // Of an attempt before it.
+    // That body came from an earlier attempt, which failed.
     failedBody = undefined;
     if (stdout.isFile) await writeAndKeep(reply.body, context);
     else for await (const chunk of reply.body) await print(chunk);

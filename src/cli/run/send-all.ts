@@ -25,7 +25,7 @@ export interface Asking extends Operation {
   /** After a 429 all wait. */
   gate?: Gate | undefined;
   lost: Lost;
-  /** Told after each answer how many have come. */
+  /** Called after each answer with the number of answers. */
   onAnswer?: (answered: number) => void;
 }
 

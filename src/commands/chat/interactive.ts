@@ -74,7 +74,7 @@ async function openEditor({ io, atEnd }: Context, history: readonly string[]): P
   return editor;
 }
 
-/** Where the history lives; nowhere where there is no home. */
+/** The file of the history; undefined without a home folder. */
 async function stateFolder(): Promise<string> {
   const folder = await sessionsFolder().catch(() => '');
   if (folder !== '') await makePrivateFolder(folder).catch(() => {});

@@ -90,7 +90,7 @@ async function changeSystem(text: string, talk: Talk): Promise<void> {
   await talk.context.ui.note(`system: ${inForce ?? 'none'}`);
 }
 
-/** A file is looked at now, so that a wrong path is told before the prompt is typed; a URL is fetched with the prompt. */
+/** A file is looked at now, so that a wrong path is an error before the prompt is typed; a URL is fetched with the prompt. */
 async function addImage(typed: string, talk: Talk): Promise<void> {
   const { context, images, settings } = talk;
   if (typed !== '') {
@@ -153,7 +153,7 @@ async function saveMarkdown(typed: string, { context, messages }: Talk): Promise
   await context.ui.note(`written: ${path}`);
 }
 
-/** What could stand there, and the part of the line that it would replace. */
+/** The completions, and the part of the line that they would replace. */
 type Completions = Awaited<ReturnType<EditorOptions['complete']>>;
 
 /** Names with controls in them would be obeyed by the terminal. */

@@ -46,7 +46,7 @@ interface Prompt {
   answered: boolean;
 }
 
-/** Asks a prompt; a failure is told and the conversation goes on. False: Ctrl-C twice. */
+/** Asks a prompt; a failure is printed, and the conversation goes on. False: Ctrl-C twice. */
 export async function askPrompt(text: string, talk: Talk): Promise<boolean> {
   const { images, attach } = talk;
   talk.images = [];
@@ -181,7 +181,7 @@ async function askPerson(question: string, { editor }: Talk): Promise<string> {
   return read.kind === 'entry' ? read.text : '';
 }
 
-/** Failures of a turn are told; those that end the program are thrown on. */
+/** Prints the failure of a turn; one that ends the program is thrown. */
 export async function logFailure(error: unknown, { io, root, ui, signal }: Context): Promise<void> {
   const ends = ['closed', 'internal', 'interrupted', 'terminated', 'hangup'];
   if (signal.aborted || !(error instanceof GatewayError) || ends.includes(error.class)) throw error;

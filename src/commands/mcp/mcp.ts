@@ -85,7 +85,7 @@ async function runMcp(flags: Flags, context: Context): Promise<void> {
   if (io.stdin.kind === 'terminal')
     await ui.note('this server waits for a client on stdin; gateway-cli mcp --print-config <client> prints its entry');
   const { serveTools } = await import('./server.ts');
-  // stdout is protocol alone.
+  // stdout carries the protocol alone.
   report.printed = true;
   // A variable: the command that lists models has no such flag.
   const env = absolutePaths(budget === undefined ? io.env : { ...io.env, GATEWAY_BUDGET: budget }, io.cwd);

@@ -14,7 +14,7 @@ export interface RootFolder {
   output(path: string): Promise<string>;
 }
 
-/** Opens the folder. Throws GatewayError usage if there is none. */
+/** Opens the folder. Throws GatewayError usage if it is missing. */
 export async function openRoot(folder: string): Promise<RootFolder> {
   const root = await realpath(folder).catch((error: unknown) => {
     throw usageError(`--root: there is no folder ${quote(folder)}`, 'for example: --root .', error);

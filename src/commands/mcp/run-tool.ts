@@ -34,7 +34,7 @@ export async function runTool(
   try {
     const run = { ...place, cwd: folder, prompt: given.prompt ?? '', signal };
     const document = await runCommand(wordsOf(tool, given, ['--json', '--quiet', ...place.flags]), run);
-    // What is written to a folder that is removed is no file for a client.
+    // A client cannot use a file in a folder that is removed afterwards.
     const files = readOnly ? [] : filesOf(document, folder);
     return resultOf({ tool, document, files, previews: await makePreviews(files, run) });
   } finally {
@@ -117,7 +117,7 @@ interface Done {
   previews: readonly ImageContent[];
 }
 
-/** What a client is told: never the bytes of a whole picture. */
+/** What a client receives: never the bytes of a whole picture. */
 function resultOf({ tool, document, files, previews }: Done): CallToolResult {
   const { error } = document;
   const facts = told.flatMap((name) => (document[name] === undefined ? [] : [[name, document[name]]]));

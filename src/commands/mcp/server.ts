@@ -22,7 +22,7 @@ export interface ServerOptions extends ToolPlace {
   maxRequests: number | undefined;
 }
 
-/** How often a client is told that a call goes on: many give up after 60 s without a sign. */
+/** The interval of progress messages: many clients give up after 60 s without one. */
 const progressMs = 10_000;
 
 /** Serves the tools on stdin and stdout until stdin ends, or the signal aborts. */

@@ -30,8 +30,8 @@ export function localModels(uses: readonly Use[] = useNames): Variables {
 }
 
 /**
- * What a served command finds: the variables over the environment, where one of chat or edit alone must not outdo the
- * model that is served.
+ * What a served command finds: the variables over the environment, without a model of chat or edit alone, which would win over
+ * the model that is served.
  */
 export function servedEnvironment(env: Context['io']['env'], variables: Variables): Record<string, string | undefined> {
   const served: Record<string, string | undefined> = { ...env, ...variables };

@@ -48,7 +48,7 @@ export async function payForPassed(
   };
   const pays = new Map<SettingsSurvey, UpstreamOptions['pay']>();
   for (const settings of gateways) {
-    // The reply tells the lane.
+    // The reply names the lane.
     const lane = { ...settings.lane, value: 'live' as const };
     const budget = await openBudget({ ...settings, lane }, tags, context);
     if (budget !== undefined) pays.set(settings, payFor(budget, end));

@@ -135,7 +135,7 @@ async function warnOfNetwork(url: string, { allowHost = [] }: ServeFlags, { ui }
   await ui.warn('other machines are refused until --allow-host names the host that they call, such as devbox.lan');
 }
 
-/** Tells commands the names that are taken here, where a profile of theirs may say others and those are refused. */
+/** The names that are accepted here, for the served commands: their profile may have others, which are refused. */
 function nameVariable({ apiKey, version }: ServedHeaderNames, { specOnly }: ServeFlags): Record<string, string> {
   if (apiKey === undefined && version === undefined && !specOnly) return {};
   const own = services.gateway.headerNames;

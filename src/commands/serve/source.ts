@@ -14,7 +14,7 @@ import { openUpstreams } from './upstreams.ts';
 /** Flags of `serve`, as they were typed. */
 export type ServeFlags = FlagValues<typeof serveFlags>;
 
-/** What answers requests, and what the served command is told of it. */
+/** What answers requests, and what the served command receives of it. */
 export interface Source {
   handler: Handler;
   /** As the upstream gateway calls them. */

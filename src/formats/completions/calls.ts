@@ -19,7 +19,7 @@ interface OpenCall {
   id: string | undefined;
   name: string;
   json: string;
-  /** Its start was told: its name is known. */
+  /** Its start was passed on: its name is known. */
   hasStarted: boolean;
 }
 
@@ -76,7 +76,7 @@ export function createCallJoiner(firstBlock: number) {
         return [...starts(calls.indexOf(call)), ...grow(call, piece)];
       });
     },
-    /** What was not told of them. */
+    /** What was not passed on of them. */
     starts: () => starts(),
     /** They are over. */
     stop: (): ReplyEvent[] => [

@@ -71,7 +71,7 @@ export function isImagesReply(json: JsonObject): boolean {
   return Array.isArray(data) && data.every((item) => isObject(item) && ('b64_json' in item || 'url' in item));
 }
 
-/** What a reply of the images operations says. A picture that is only linked is told as a Markdown link (deviation 3). */
+/** What a reply of the images operations says. A picture that is only linked becomes a Markdown link (deviation 3). */
 export function readImages(json: JsonObject): ReplyEvent[] {
   const format = textField(json, 'outputFormat');
   return (listField(json, 'data') ?? []).filter(isObject).flatMap((item) => imageEvents(item, format));

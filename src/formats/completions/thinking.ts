@@ -18,7 +18,7 @@ export function addDetail(details: JsonObject[], piece: JsonObject, isWhole: boo
   return valueCost + JSON.stringify(detail).length;
 }
 
-/** What details say, for a service that tells its thinking there alone. */
+/** The text of details, for a service whose thinking is there alone. */
 export function detailsText(details: readonly JsonObject[]): string {
   return details.map((detail) => textField(detail, 'text') ?? textField(detail, 'summary') ?? '').join('');
 }

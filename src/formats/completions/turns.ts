@@ -33,7 +33,7 @@ function callOf(block: JsonObject): Body {
   return setFields({ type: 'function', function: called }, { id: block['id'] });
 }
 
-/** A result of a tool is text in this format: a picture in it is only told of. */
+/** A result of a tool is text in this format: a picture in it is only mentioned. */
 function resultMessage(block: JsonObject): Body {
   const content = block['content'] ?? '';
   const text =

@@ -85,7 +85,7 @@ function readBatch(reply: JsonObject): BatchInfo | undefined {
   };
 }
 
-/** The results stand in the operation itself, below `response` or in its metadata, or in a file. */
+/** The results are in the operation itself, below `response` or in its metadata, or in a file. */
 function placesOf(reply: JsonObject, metadata: JsonObject): ResultPlace[] {
   const id = textField(reply, 'name') ?? '';
   const response = objectField(reply, 'response');

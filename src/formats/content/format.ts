@@ -63,7 +63,7 @@ function nameOf(declaration: unknown): string[] {
 
 /**
  * The body of a content-format request (formats 2): `body` of the ask first, the other fields over it, objects merged key by
- * key. Nothing is sent that is not set, and every name of ours is camelCase. Throws usage when the body's `contents` is no array.
+ * key. Nothing is sent that is not set, and every name of ours is camelCase. Throws usage if the body's `contents` is not an array.
  */
 function encodeContentBody(ask: Ask, quirks: Quirks): Body {
   const body = ask.body ?? {};

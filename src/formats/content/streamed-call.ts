@@ -119,7 +119,7 @@ function changeAt(root: JsonObject, path: string, change: (before: JsonValue | u
   return true;
 }
 
-/** Undefined where it is no path, or one to the root itself. */
+/** Undefined if it is not a path, or is the path of the root itself. */
 function readPath(path: string): Segment[] | undefined {
   if (!path.startsWith('$')) return undefined;
   const segments: Segment[] = [];

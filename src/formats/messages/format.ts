@@ -65,7 +65,7 @@ const defaultMaxTokens = 4096;
 
 /**
  * The body of a messages-format request (formats 3): `body` of the ask first, the other fields over it. Nothing is sent that
- * is not set, but for the limit that the format demands. Throws usage when the body's `messages` is no array.
+ * is not set, but for the limit that the format demands. Throws usage if the body's `messages` is not an array.
  */
 function encodeMessagesBody(ask: Ask, quirks: Quirks): Body {
   const body = ask.body ?? {};

@@ -52,12 +52,12 @@ function feed({ event, data, unterminated }: ServerEvent, state: State): ReplyEv
   if (handler) return handler(payload, state);
   if (state.progress === 'ended') return [];
   throwError(type, payload, state);
-  // What has no type is skipped where it tells nothing.
+  // An event without a type is skipped if it has no delta.
   if (type === '' && isObject(payload['delta'])) throw badStream('an event of the stream has no type');
   return [];
 }
 
-/** Gateways report errors under types of their own (deviations 16 and 17); other unknown events are none. */
+/** Gateways report errors under types of their own (deviations 16 and 17); other unknown events are not errors. */
 function throwError(type: string, payload: JsonObject, state: State): void {
   const error = findErrorInReply(payload);
   const isError = type === 'error' || payload['success'] === false || (payload['error'] ?? '') !== '';
@@ -145,7 +145,7 @@ function numberOf(value: unknown): number | undefined {
 
 /**
  * Reads a whole messages-format reply as gateways are known to send it (formats 3 and 6): content as a string, nulls, image
- * blocks, wrapped in an array or in `response`, `message` or `data`. Throws bad-reply when it is no message.
+ * blocks, wrapped in an array or in `response`, `message` or `data`. Throws bad-reply if it is not a message.
  */
 function readMessage(json: unknown): ReplyEvent[] {
   const message = unwrap(json);
@@ -189,7 +189,7 @@ function isMessage(json: JsonObject): boolean {
   return Array.isArray(content) || (typeof content === 'string' && field(json, 'role') !== undefined);
 }
 
-/** The blocks of a message, or a plain string (deviation 43). What is no block is skipped. */
+/** The blocks of a message, or a plain string (deviation 43). What is not a block is skipped. */
 function blockEvents(content: JsonValue | undefined): ReplyEvent[] {
   if (typeof content === 'string') return content === '' ? [] : wholeBlock({ type: 'text', text: content });
   if (!Array.isArray(content)) return [];

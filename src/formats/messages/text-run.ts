@@ -7,7 +7,7 @@ const body = ',"delta":{"type":"text_delta","text":"';
 const longestIndex = 6;
 
 /**
- * Text deltas in their usual spelling, read where they stand in the stream without making an event of each: a stream is
+ * Text deltas in their usual spelling, read in place in the stream, without making an event of each: a stream is
  * made of these. `end` is after the last one's blank line. Undefined for anything else, which the parsers decide on.
  */
 export function readTextRun(

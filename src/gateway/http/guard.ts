@@ -84,7 +84,7 @@ export function preflightReply({ headers }: IncomingMessage): Reply {
 
 /** What a caller's key is checked against. */
 export interface KeyRules {
-  /** Undefined: any caller is, with or without a key. */
+  /** Undefined: every caller is allowed, with or without a key. */
   key?: string | undefined;
   headerNames: ServedHeaderNames;
   specOnly?: boolean | undefined;

@@ -71,6 +71,7 @@ const documents: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       'settings[].key settings[].uses[] settings[].value settings[].from',
     ].join(' '),
   },
+  mcp: { 'mcp-config': 'client file entry' },
   completion: { completion: 'shell script' },
 };
 

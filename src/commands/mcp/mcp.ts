@@ -75,10 +75,11 @@ async function runMcp(flags: Flags, context: Context): Promise<void> {
   const client = flags.printConfig === undefined ? undefined : mcpClients[flags.printConfig];
   if (client) {
     const limits = flagWords({ 'max-requests': maxRequests, 'read-only': readOnly, budget });
-    await io.stdout.write(
-      client.entry({ command: 'gateway-cli', args: ['mcp', '--root', folder, ...limits, ...passed] }),
-    );
-    return ui.note(`paste this into ${client.file}`);
+    const entry = client.entry({ command: 'gateway-cli', args: ['mcp', '--root', folder, ...limits, ...passed] });
+    const { file } = client;
+    if (rootFlags.json) report.own = { schema: 'gateway-cli/mcp-config@1', client: flags.printConfig, file, entry };
+    else await io.stdout.write(entry);
+    return ui.note(`paste this into ${file}`);
   }
   const { openRoot } = await import('./root-folder.ts');
   const root = await openRoot(folder);

@@ -40,6 +40,20 @@ test('the entry for codex is TOML', async () => {
   );
 });
 
+test('with --json, stdout is one document with the entry in it', async () => {
+  const [plain, { stdout }] = await Promise.all([
+    run(['mcp', '--print-config', 'codex', '--root', '/tmp']),
+    run(['mcp', '--print-config', 'codex', '--root', '/tmp', '--json']),
+  ]);
+  expect(JSON.parse(stdout)).toMatchObject({
+    schema: 'gateway-cli/mcp-config@1',
+    ok: true,
+    client: 'codex',
+    file: '~/.codex/config.toml',
+    entry: plain.stdout,
+  });
+});
+
 test.each([
   [['--print-config', 'emacs'], '--print-config takes claude-desktop, claude-code'],
   [['--root', 'nowhere'], '--root: there is no folder'],

@@ -98,11 +98,9 @@ function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOpti
   const timedOut = (cause: Error): Error =>
     new ConnectionEnd(`no connection within ${connectTimeoutMs / 1000} s`, { cause });
   const tunnel = callbackify(openTunnel);
-  const isProxySet = options.proxy !== undefined || Object.keys(options.env).some((name) => /_proxy$/i.test(name));
 
   return (target, callback) => {
-    const address = `${target.protocol}//${target.host ?? target.hostname}`;
-    const proxy = isProxySet ? proxyFor(new URL(address), options) : undefined;
+    const proxy = proxyFor(new URL(`${target.protocol}//${target.host ?? target.hostname}`), options);
     // `lookup` is not called for an address, nor for a name that the proxy looks up.
     const skipsLookup = proxy !== undefined || isIP(target.hostname) !== 0;
     const forbidden = skipsLookup ? guard?.check(target.hostname) : undefined;

@@ -63,6 +63,11 @@ test.each<[string, Env, string | undefined]>([
   expect(proxyFor(new URL(target), { env, proxy })?.url.host).toBe(expected);
 });
 
+test('a variable that the environment inherits names the proxy', async () => {
+  const error = failureOf(await post(https, { env: Object.create({ ALL_PROXY: 'socks://p:1' }) as Env }));
+  expect(error).toMatchObject({ class: 'usage', message: expect.stringContaining('ALL_PROXY') as string });
+});
+
 test.each(['socks://p:1', 'socks5://user:secret@p:1', 'socks5h://p:1'])(
   '%s in ALL_PROXY is a usage error that names an HTTP proxy and NO_PROXY as ways out',
   async (text) => {

@@ -20,11 +20,11 @@ export interface ToolOutcome {
   isError: boolean;
 }
 
-/** The environment of a tool's command. */
+/** Where the command of a tool runs. */
 export interface ToolPlace {
   cwd: string;
   env: Readonly<Record<string, string | undefined>>;
-  /** Which is asked: its key is kept from the command, whatever variable holds it. */
+  /** The service of the conversation: the variables of its key are not in the environment of the command. */
   service: ServiceName;
   /** Kills the command. */
   signal: AbortSignal;
@@ -33,7 +33,7 @@ export interface ToolPlace {
 /** Limit of a tool's output, in bytes: a request has at most 32 MB. */
 const maxOutput = 1024 * 1024;
 
-/** Checks before a request is paid whether the program of a command exists. Throws GatewayError usage. */
+/** Checks that the program of a command exists, before a request is paid for. Throws GatewayError usage. */
 export async function checkProgram(
   { name, argv }: ToolCommand,
   { cwd, env }: Pick<ToolPlace, 'cwd' | 'env'>,
@@ -65,7 +65,7 @@ function exists(path: string, mode: number): Promise<boolean> {
 }
 
 /**
- * Runs the command of a tool: the input is JSON on stdin, the result is its stdout; another exit status than 0 is an error with
+ * Runs the command of a tool: the input is JSON on stdin, the result is its stdout. An exit status other than 0 is an error, with
  * its stderr. The key is not in its environment. Rejects only with the signal's reason.
  */
 export async function runTool({ argv }: ToolCommand, input: JsonValue, place: ToolPlace): Promise<ToolOutcome> {
@@ -76,8 +76,8 @@ export async function runTool({ argv }: ToolCommand, input: JsonValue, place: To
   const [program = '', ...words] = argv;
   return new Promise((resolve, reject) => {
     const child = spawn(program, words, { cwd: place.cwd, env: env as NodeJS.ProcessEnv, windowsHide: true });
-    const out = collect();
-    const err = collect();
+    const out = createCollector();
+    const err = createCollector();
     const finish = (outcome: ToolOutcome): void => {
       signal.removeEventListener('abort', abort);
       resolve(outcome);
@@ -100,20 +100,21 @@ export async function runTool({ argv }: ToolCommand, input: JsonValue, place: To
     });
     child.stderr.on('data', (chunk: Buffer) => void err.add(chunk));
     child.on('error', (error) => finish({ content: `the command cannot run: ${runReason(error)}`, isError: true }));
-    child.on('close', (code, killed) => finish(outcomeOf({ code, killed, out: out.text(), err: err.text() })));
+    child.on('close', (code, endedBy) => finish(outcomeOf({ code, endedBy, out: out.text(), err: err.text() })));
     // A command that does not read its input closes the pipe.
     child.stdin.on('error', () => {});
     child.stdin.end(JSON.stringify(input));
   });
 }
 
-function outcomeOf(end: { code: number | null; killed: string | null; out: string; err: string }): ToolOutcome {
+function outcomeOf(end: { code: number | null; endedBy: string | null; out: string; err: string }): ToolOutcome {
   if (end.code === 0) return { content: end.out, isError: false };
-  const how = end.code === null ? `ended by ${end.killed}` : `exit status ${end.code}`;
+  const how = end.code === null ? `ended by ${end.endedBy}` : `exit status ${end.code}`;
   return { content: [how, end.err.trim(), end.out.trim()].filter((part) => part !== '').join('\n'), isError: true };
 }
 
-function collect(): { add(chunk: Buffer): boolean; text(): string } {
+/** Collects output. `add` returns false once it is over the limit. */
+function createCollector(): { add(chunk: Buffer): boolean; text(): string } {
   const chunks: Buffer[] = [];
   let bytes = 0;
   return {

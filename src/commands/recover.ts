@@ -53,7 +53,7 @@ async function runRecover([file]: readonly string[], flags: Flags, context: Cont
     );
   const { io, report } = context;
   const path = resolve(io.cwd, file);
-  // The reply is in this file: if it cannot be written again, no second copy is made.
+  // The reply is already in this file: if it cannot be written, no second recovery file is made.
   report.kept = path;
   const { output, force } = flags;
   const writeText = await prepareAnswerOutput({ output, force }, context);
@@ -64,7 +64,7 @@ async function runRecover([file]: readonly string[], flags: Flags, context: Cont
   const saved = await readRecovery(readChunks(path, file), images.openStore());
   const isImages = !saved.printsText && saved.body === undefined && saved.images.length > 0;
   if (isText && isImages) {
-    // No text has the name of -o: it is that of the images, as at `image gen`.
+    // The reply has images and no text to print, so -o is the name of the images, as in `image gen`.
     images = await planImages({ ...wanted, output }, context);
     report.selected = undefined;
   }
@@ -87,7 +87,7 @@ async function runRecover([file]: readonly string[], flags: Flags, context: Cont
   await writeText(report.result);
 }
 
-/** The recovery files, the newest first: time, command, job of a batch, and path. */
+/** Lists the recovery files, the newest first: time, command, job of a batch, and path. */
 async function runList({ io, root, report, ui }: Context): Promise<void> {
   const { listRecoveries } = await import('../cli/run/recovery.ts');
   const files = await listRecoveries();
@@ -98,7 +98,7 @@ async function runList({ io, root, report, ui }: Context): Promise<void> {
     await io.stdout.write(`${escapeLine(`${localTime(Date.parse(savedAt))}  ${names[index]}  ${path}`)}\n`);
 }
 
-/** The body of a reply to `--raw`. */
+/** Writes the body of a reply that was requested with `--raw`. */
 async function writeBody(
   body: Pick<StoredBlob, 'content'>,
   { force = false, context }: { force: boolean | undefined; context: Context },
@@ -126,7 +126,7 @@ async function* readChunks(path: string, typed: string): AsyncGenerator<Uint8Arr
   }
 }
 
-/** The result of a document: only known keys, as the file may have been changed. */
+/** The result in a document. Only known keys are read, as the file can have been edited. */
 function resultOf(document: JsonObject): Result {
   const text = (name: string) => (typeof document[name] === 'string' ? document[name] : undefined);
   const { candidates, toolCalls, usage, promptFeedback } = document;
@@ -147,7 +147,7 @@ function resultOf(document: JsonObject): Result {
   };
 }
 
-/** What a document has beside the result of its last request. Its cost is left out: this command sends nothing. */
+/** What a document has besides the result. The cost is left out: this command sends nothing. */
 function restOf({ answer, turns, tags }: JsonObject): Pick<Report, 'answer' | 'turns' | 'tags'> {
   const isTags = isObject(tags) && Object.values(tags).every((value) => typeof value === 'string');
   return {

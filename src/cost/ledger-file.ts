@@ -13,37 +13,39 @@ import {
   readLedger,
 } from './ledger-lines.ts';
 
-/** The file of a ledger, and what was read of it. */
+/** The file of a ledger, and what has been read from it. */
 export interface LedgerFile {
   path: string;
   state: LedgerState;
-  /** The beginning of the file that the state was read from, and how far. */
+  /** The first bytes of the file that the state was read from: they differ if it was replaced. */
   head: string;
+  /** The file has been read up to this byte. */
   end: number;
 }
 
 const headBytes = 96;
 
-/** Nothing is read. */
-export function startOfFile(): Omit<LedgerFile, 'path'> {
+/** A file of which nothing has been read. */
+export function unreadFile(): Omit<LedgerFile, 'path'> {
   return { state: emptyState(), head: '', end: 0 };
 }
 
-/** Reads what other processes have appended; all of the file if it is another one. */
+/** Reads what other processes have appended; the whole file if it was replaced. */
 export async function catchUp(handle: FileHandle, ledger: LedgerFile): Promise<void> {
   const head = Buffer.alloc(headBytes);
   const { bytesRead } = await handle.read(head, 0, headBytes, 0);
   const text = head.toString('latin1', 0, bytesRead);
-  if (text !== ledger.head) Object.assign(ledger, startOfFile(), { head: text });
+  if (text !== ledger.head) Object.assign(ledger, unreadFile(), { head: text });
   for await (const { line, end } of readLedger(handle, ledger.end)) {
     if (line !== undefined) applyLine(ledger.state, line);
     ledger.end = end;
   }
 }
 
+/** Appends lines; a new file gets its header first. */
 export async function append(handle: FileHandle, lines: readonly LedgerLine[], ledger: LedgerFile): Promise<void> {
   if (lines.length === 0) return;
-  // A line that a crash cut must not swallow the next one; it counts if only its end was cut.
+  // After a crash the last line can be cut: a newline keeps the next line apart. The cut line counts if it lacked only its newline.
   if ((await handle.stat()).size > ledger.end) {
     await handle.appendFile('\n');
     await catchUp(handle, ledger);
@@ -60,7 +62,7 @@ export async function append(handle: FileHandle, lines: readonly LedgerLine[], l
   ledger.end = size + Buffer.byteLength(text);
 }
 
-/** Replaces ended requests by their sums. Reservations that have not ended stay as they are. */
+/** Rewrites the file: ended requests are replaced by their sums, open reservations stay as they are. */
 export async function compact(handle: FileHandle, lock: HeldLock, ledger: LedgerFile): Promise<void> {
   const { state, path } = ledger;
   const all: LedgerSums = { sums: new Map(), open: new Map() };
@@ -76,7 +78,7 @@ export async function compact(handle: FileHandle, lock: HeldLock, ledger: Ledger
   const header = JSON.stringify({ ...head, compactedBytes: text.length });
   const temp = await writeTempFile(dirname(path), (file) => file.writeFile(`${header}\n${text}`));
   try {
-    if (lock.isSure()) await rename(temp, path);
+    if (lock.isHeld()) await rename(temp, path);
   } finally {
     await removeFile(temp);
   }

@@ -8,7 +8,7 @@ import { openToAppend } from '../files/synced-file.ts';
 import { notWritten } from '../files/temp-file.ts';
 import { addAmounts, areWithin, subtractAmounts, sumOfHeld } from './cost.ts';
 import { type Room, roomFor, spentOf } from './ledger-room.ts';
-import { append, catchUp, compact, type LedgerFile, startOfFile } from './ledger-file.ts';
+import { append, catchUp, compact, type LedgerFile, unreadFile } from './ledger-file.ts';
 import {
   applyLine,
   type BatchEnd,
@@ -86,7 +86,7 @@ export const unknownAmount = 'unknown';
 
 /** Opens a ledger; the file is made by the first request. */
 export function openLedger(options: LedgerOptions): Ledger {
-  const ledger: Opened = { ...options, ...startOfFile(), waiting: [], isWorking: false };
+  const ledger: Opened = { ...options, ...unreadFile(), waiting: [], isWorking: false };
   return {
     reserve: ({ bound, ...request }, signal) => {
       const id = randomBytes(8).toString('hex');
@@ -213,11 +213,11 @@ async function workUnder(lock: HeldLock, taken: Waiting[], ledger: Opened): Prom
   const handle = await openToAppend(ledger.path, 0o600);
   try {
     await catchUp(handle, ledger);
-    if (!lock.isSure()) return false;
+    if (!lock.isHeld()) return false;
     const lines = linesOf(taken, ledger);
     await append(handle, lines, ledger).catch((error: unknown) => {
       // What was not written does not belong to the state.
-      Object.assign(ledger, startOfFile());
+      Object.assign(ledger, unreadFile());
       throw error;
     });
     if (lines.some(({ type }) => type === 'reserved')) await handle.datasync();

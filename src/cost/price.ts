@@ -11,7 +11,7 @@ export interface Pricing {
   prices: Readonly<Record<string, Sourced<Prices[string]>>>;
   /** The format of the usage. */
   format: Sourced<FormatName>;
-  /** `batch`: the service tier is batch, whatever a reply says. In every other lane the reply tells it. */
+  /** In the lane `batch` the service tier is batch. In every other lane it is the tier that the reply names. */
   lane?: Pick<Sourced<string>, 'value'> | undefined;
 }
 
@@ -21,14 +21,14 @@ export function priceOf(prices: Pricing['prices'], model: string, at = Date.now(
   const matching = Object.keys(prices).filter((pattern) => pattern.includes('*') && matches(name, pattern));
   const patterns = matching.sort((a, b) => b.length - a.length);
   for (const key of Object.hasOwn(prices, name) ? [name, ...patterns] : patterns) {
-    const price = [prices[key]?.value].flat().find((one) => one !== undefined && countsAt(one, at));
+    const price = [prices[key]?.value].flat().find((one) => one !== undefined && isValidAt(one, at));
     if (price !== undefined) return price;
   }
   return undefined;
 }
 
-/** Whether a time is within the days of a price. */
-function countsAt({ from = '', until = '9' }: Price, at: number): boolean {
+/** Whether a price is valid at a time: its days include it. */
+function isValidAt({ from = '', until = '9' }: Price, at: number): boolean {
   const day = isoTime(at)?.slice(0, 10) ?? '';
   return from <= day && day <= until;
 }
@@ -36,17 +36,17 @@ function countsAt({ from = '', until = '9' }: Price, at: number): boolean {
 /** Names of service tiers with the factor 1. */
 const plainTiers = new Set(['', 'standard', 'default', 'on_demand', 'on-demand', 'unspecified']);
 
-/** A service tier without what one service writes before it. */
-export function normalised(tier: string): string {
+/** A service tier in lower case, without the prefix SERVICE_TIER_ that one service uses. */
+export function normaliseTier(tier: string): string {
   return tier.toLowerCase().replace(/^service_tier_/, '');
 }
 
-/** The service tier that answered, if it is not the one of the full price. */
+/** The service tier that answered; undefined if it is one of the full price. */
 export function unusualTier(tier = ''): string | undefined {
-  return plainTiers.has(normalised(tier)) ? undefined : tier;
+  return plainTiers.has(normaliseTier(tier)) ? undefined : tier;
 }
 
-/** The price of an answer, of which each amount is to be multiplied, or why there is none although the requested model has one. */
+/** A price and the factor for each of its amounts; or why there is none, if the requested model has a price. */
 type AnswerPrice = { price: Price; factor: string | number } | { lack: string | undefined };
 
 /**
@@ -62,11 +62,11 @@ export function priceOfAnswer(
   const found = other === undefined ? requested : priceOf(prices, other);
   const price = found ?? (isMovingAlias(model) ? requested : undefined);
   if (price === undefined) return { lack: requested && `the model ${quote(other ?? model, 200)} has no price` };
-  const told = lane?.value === 'batch' ? lane.value : serviceTier;
-  const tier = normalised(told);
+  const tierName = lane?.value === 'batch' ? lane.value : serviceTier;
+  const tier = normaliseTier(tierName);
   if (plainTiers.has(tier)) return { price, factor: 1 };
   const known = pricedTiers.find((name) => name === tier);
-  const lack = `the price has no factor of the service tier ${quote(told, 60)}, which answered`;
+  const lack = `the price has no factor of the service tier ${quote(tierName, 60)}, which answered`;
   return (known && priceOfTier(price, known)) ?? { lack };
 }
 
@@ -84,7 +84,7 @@ export function priceOfTier(
   return { price: { ...own, ...(price.currency !== undefined && { currency: price.currency }) }, factor: 1 };
 }
 
-/** Whether a name matches a pattern with `*`; the first match of each part is as good as any. */
+/** Whether a name matches a pattern with `*`. Without backtracking: for each part between two `*` its first match is enough. */
 function matches(name: string, pattern: string): boolean {
   const [head = '', ...rest] = pattern.split('*');
   const tail = rest.pop() ?? '';
@@ -99,7 +99,7 @@ function matches(name: string, pattern: string): boolean {
   return true;
 }
 
-/** Whether a price covers any answer, whatever classes of tokens it has. */
+/** Whether a price has the amounts that every answer needs, whatever its classes of tokens. */
 export function isWholePrice({ input, output, image }: Price): boolean {
   return input !== undefined && (output !== undefined || image !== undefined);
 }

@@ -7,8 +7,8 @@ import { createFile, readText, removeFile } from './temp-file.ts';
 
 /** A lock that its holder keeps for milliseconds, among the processes of all hosts that share the folder. */
 export interface HeldLock {
-  /** Whether the time is too short for a takeover by another host. */
-  isSure(): boolean;
+  /** Whether it is certain that no other host has taken the lock over: too little time has passed. */
+  isHeld(): boolean;
 }
 
 /** A lock whose process cannot be checked from here is free after this time, ms. */
@@ -30,7 +30,7 @@ export async function withFileLock<T>(
   const own = JSON.stringify({ ...ownMark(), nonce: randomBytes(8).toString('hex') });
   const since = await take(path, own, signal);
   try {
-    return await work({ isSure: () => !isLate(since, leaseMs) });
+    return await work({ isHeld: () => !isLate(since, leaseMs) });
   } finally {
     if ((await readText(path).catch(() => undefined)) === own) await removeFile(path).catch(() => undefined);
   }

@@ -16,7 +16,7 @@ export interface LeaseTimes {
 /** A lock file, kept alive by its holder. */
 export interface Lease {
   /** Whether the time since the last renewal is too short for a takeover. Does not read the file. */
-  isSure(): boolean;
+  isHeld(): boolean;
   /** Reads the file, and renews a lease that is not sure; false from the moment that another process has the lock. */
   confirm(): Promise<boolean>;
   /** Stops the renewals. */
@@ -77,7 +77,7 @@ export function holdLease({ path, text, since, isDead, beatMs, leaseMs }: LeaseO
   // A failed renewal is repeated at the next beat.
   const beat = setInterval(() => void renewOnce().catch(() => undefined), beatMs).unref();
   return {
-    isSure: () => !state.isLost && !isOwnLate(),
+    isHeld: () => !state.isLost && !isOwnLate(),
     async confirm() {
       while (!state.isLost && isOwnLate()) await renewOnce();
       if (!state.isLost && readNow(path) !== text) state.isLost = true;

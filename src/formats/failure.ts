@@ -1,6 +1,6 @@
 import { GatewayError, type Certainty, type ErrorClass, type Advice } from '../errors.ts';
 import { parseOrNothing, readErrorBody, type ErrorBody } from './error-body.ts';
-import { type Asked, keyAdvice } from './key-advice.ts';
+import { keyAdvice, type RefusedRequest } from './key-advice.ts';
 import { findErrorInReply } from './format.ts';
 import { quote } from './quote.ts';
 import { readRefusal, type Refusal } from './refusal-words.ts';
@@ -8,7 +8,7 @@ import { resetDelayMs } from './retry-delay.ts';
 import type { FormatName } from './types.ts';
 
 /** A failed reply, its body as far as it was read. */
-export interface FailedReply extends Asked {
+export interface FailedReply extends RefusedRequest {
   status: number;
   /** Lower-case names. */
   headers: Readonly<Record<string, string | undefined>>;
@@ -36,7 +36,7 @@ export function failureOfError(error: ErrorBody, known: { billed?: Certainty | u
   return build(error, { ...known, status: statusOf(error), told: 'the gateway reported an error', isInside: true });
 }
 
-interface Known extends Asked {
+interface Known extends RefusedRequest {
   status: number | undefined;
   /** How the message begins. */
   told: string;

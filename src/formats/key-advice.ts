@@ -6,7 +6,7 @@ import type { Refusal } from './refusal-words.ts';
 /** How the key of a refused request went out. */
 export interface SentKey {
   service: ServiceName;
-  /** As it was asked for. */
+  /** The setting `auth`. */
   form: 'auto' | 'api-key' | 'bearer';
   /** The header that carried the key, lower case; absent without a key. */
   header: string | undefined;
@@ -15,17 +15,17 @@ export interface SentKey {
 }
 
 /** The request that was refused, as far as it is known. */
-export interface Asked {
+export interface RefusedRequest {
   format?: FormatName | undefined;
   sentKey?: SentKey | undefined;
 }
 
 /**
- * What mends a refusal: one setting, or the end of the search. It follows the words of the reply, and never names what was
- * already sent. Where the words name no header, it only goes on from a form that was not chosen, so that no two hints point at
- * each other.
+ * What to do about a refused key: one setting to change, or `auth-unknown`. The words of the reply decide. It never advises
+ * what was already sent. If the reply names no header, it suggests another form of the key only while `auth` is `auto`;
+ * otherwise two hints could each advise what the other one replaced.
  */
-export function keyAdvice(refusal: Refusal | undefined, { format, sentKey: sent }: Asked): Advice {
+export function keyAdvice(refusal: Refusal | undefined, { format, sentKey: sent }: RefusedRequest): Advice {
   switch (refusal?.says) {
     case 'origin':
       return { reason: 'key-origin' };
@@ -36,59 +36,59 @@ export function keyAdvice(refusal: Refusal | undefined, { format, sentKey: sent 
     case 'model':
       return { reason: 'model' };
     case 'bad-key':
-      // Gateways say so of a key in the wrong header, too.
-      return sent?.service === 'gateway' ? unknown : { reason: 'key', value: sent?.service };
+      // A gateway can also say this of a good key in the wrong header.
+      return sent?.service === 'gateway' ? unknownCause : { reason: 'key', value: sent?.service };
   }
-  if (sent?.header === undefined) return refusal?.says === 'version' ? { reason: 'refused' } : unknown;
-  if (sent.service !== 'gateway') return adviceAt(sent, format);
+  if (sent?.header === undefined) return refusal?.says === 'version' ? { reason: 'refused' } : unknownCause;
+  if (sent.service !== 'gateway') return adviceForService(sent, format);
   switch (refusal?.says) {
     case 'version':
       return sent.version === vendorHeaderNames.version ? { reason: 'refused' } : vendorNames;
     case 'no-token':
-      return isBearer(sent) && format === 'messages' ? asApiKey : unknown;
+      return isBearer(sent) && format === 'messages' ? asApiKey : unknownCause;
     case 'token-only':
-      return sent.form === 'auto' && !isBearer(sent) ? asBearer : unknown;
+      return sent.form === 'auto' && !isBearer(sent) ? asBearer : unknownCause;
     case 'header':
-      return adviceFor(refusal.names, sent, format);
+      return adviceForHeaders(refusal.names, sent, format);
     case 'no-key':
-      return nextPlace(sent, format);
+      return anotherHeader(sent, format);
     case undefined:
-      return unknown;
+      return unknownCause;
   }
 }
 
-const unknown: Advice = { reason: 'auth-unknown' };
+const unknownCause: Advice = { reason: 'auth-unknown' };
 const asBearer: Advice = { reason: 'auth', value: 'bearer' };
 const asApiKey: Advice = { reason: 'auth', value: 'api-key' };
 const vendorNames: Advice = { reason: 'header-names', value: 'vendors' };
 
-/** A service whose headers are known: what the user changed of them is wrong, else the key is. */
-function adviceAt(sent: SentKey, format: Asked['format']): Advice {
+/** The headers of the service are known: if the user changed them, that is wrong; otherwise the key is. */
+function adviceForService(sent: SentKey, format: RefusedRequest['format']): Advice {
   const { apiKey, version } = services[sent.service].headerNames;
   if (isBearer(sent)) return asApiKey;
   const isOwn = format === 'messages' ? sent.version === version : sent.header === apiKey;
   return isOwn ? { reason: 'key', value: sent.service } : vendorNames;
 }
 
-/** The gateway wants one of these headers. */
-function adviceFor(names: readonly string[], sent: SentKey, format: Asked['format']): Advice {
+/** The gateway expects the key in one of these headers. */
+function adviceForHeaders(names: readonly string[], sent: SentKey, format: RefusedRequest['format']): Advice {
   const { header = '', form } = sent;
   const name = format === 'messages' ? names.find((known) => known !== vendorHeaderNames.apiKey) : names[0];
-  if (name === undefined || names.includes(header)) return unknown;
-  if (name === bearerHeader) return form === 'auto' ? asBearer : unknown;
+  if (name === undefined || names.includes(header)) return unknownCause;
+  if (name === bearerHeader) return form === 'auto' ? asBearer : unknownCause;
   if (format === 'messages') return asApiKey;
   if (name === vendorHeaderNames.apiKey) return isBearer(sent) ? { ...vendorNames, reason: 'key-header' } : vendorNames;
-  // What was named later is kept: the way back would lead here again.
-  if (header === vendorHeaderNames.apiKey) return unknown;
+  // This header is already a vendor's own, perhaps on the advice of an earlier hint: to go back would repeat the first error.
+  if (header === vendorHeaderNames.apiKey) return unknownCause;
   return { reason: isBearer(sent) ? 'key-header' : 'header-names', value: `${name},` };
 }
 
-/** No key was found, and no reply says where it is looked for: the next place, as long as the form was not chosen. */
-function nextPlace(sent: SentKey, format: Asked['format']): Advice {
+/** The gateway found no key and does not say which header it reads: another header, unless the user chose `auth`. */
+function anotherHeader(sent: SentKey, format: RefusedRequest['format']): Advice {
   const { header, form } = sent;
-  if (isBearer(sent)) return form === 'auto' ? asApiKey : unknown;
+  if (isBearer(sent)) return form === 'auto' ? asApiKey : unknownCause;
   if (format === 'content' && header !== vendorHeaderNames.apiKey) return vendorNames;
-  return form === 'auto' ? asBearer : unknown;
+  return form === 'auto' ? asBearer : unknownCause;
 }
 
 const bearerHeader = 'authorization';

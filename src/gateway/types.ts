@@ -230,8 +230,8 @@ interface PictureRequest {
   mimeType?: string | undefined;
   /** Whether it comes as a URL. */
   url?: boolean;
-  /** Whether it comes without words. */
-  silent?: boolean;
+  /** Whether the answer has pictures and no text. */
+  withoutText?: boolean;
   /** Where the prompt and the image belong in the body, for errors. */
   promptPath: Path;
   imagePath: Path;

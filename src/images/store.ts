@@ -6,11 +6,13 @@ import { Base64Decoder } from '../scan/base64.ts';
 import type { Base64Sink, DivertedString } from '../scan/json-scan.ts';
 import type { BlobStore, StoredBlob } from './types.ts';
 
-/** First bytes of each blob that stay in memory, for its type and size. */
+/** So many of the first bytes of each blob stay in memory: its type and size are read from them. */
 const headBytes = 32 * 1024;
-/** By the first byte: the size of a JPEG can be late in the file; of PNG, GIF and RIFF (WebP) it is at the start. */
-const knownHeadBytes = new Map([
+/** The same for known types, by the first byte of the file. */
+const headBytesByFirstByte = new Map([
+  // JPEG: metadata can come before the size.
   [0xff, 256 * 1024],
+  // PNG, GIF, RIFF (WebP): the size is at the start.
   [0x89, 1024],
   [0x47, 1024],
   [0x52, 1024],
@@ -55,7 +57,7 @@ function fileTarget(writer: BlockWriter): Target {
     async end() {
       await writer.end();
       const synced = writer.sync();
-      // The next image can arrive meanwhile; `resolve` waits for `ready`.
+      // Not awaited, so that the next image can be read meanwhile. `resolve` reports a failure when it awaits `ready`.
       synced.catch(() => {});
       return { content: { file: writer.path as string }, ready: synced };
     },
@@ -69,8 +71,8 @@ interface Entry {
 
 function createStore(targets: { open(): Target; discard(): Promise<void> }): BlobStore {
   let prefix: string | undefined;
-  // Only Base64 characters, so that a placeholder in a data URL is read like any Base64. Created for the first image only:
-  // node:crypto takes a text 2 ms.
+  // Only Base64 characters, so that a placeholder in a data URL is read like any Base64. Created with the first image:
+  // a reply without images needs no random bytes.
   const placeholderPrefix = (): string => (prefix ??= `gatewayCliBlob_${randomNonce()}_`);
   const entries = new Map<string, Entry | undefined>();
 
@@ -83,7 +85,7 @@ function createStore(targets: { open(): Target; discard(): Promise<void> }): Blo
   return {
     open,
     async resolve(data) {
-      const name = data.startsWith(placeholderPrefix()) ? data : await storeShort(data, await open());
+      const name = data.startsWith(placeholderPrefix()) ? data : await storeUndiverted(data, await open());
       const entry = entries.get(name);
       if (!entry) throw badImage('an image of the reply did not come whole');
       await entry.ready;
@@ -99,8 +101,9 @@ function badImage(message: string): GatewayError {
 
 const pieceBytes = 256 * 1024;
 
-async function storeShort(data: string, { sink, placeholder }: DivertedString): Promise<string> {
-  // Not Latin-1, which would turn other characters into ASCII.
+/** Stores Base64 that was too short to be diverted. Returns its placeholder. */
+async function storeUndiverted(data: string, { sink, placeholder }: DivertedString): Promise<string> {
+  // UTF-8 keeps characters that are not Base64 visible to the decoder; Latin-1 could turn them into ASCII.
   const text = Buffer.from(data, 'utf8');
   for (let at = 0; at < text.length; at += pieceBytes) await sink.write(text.subarray(at, at + pieceBytes));
   await sink.end();
@@ -117,7 +120,7 @@ function createSink(target: Target, done: (entry: Entry) => void): Base64Sink {
   function take(decoded: Uint8Array): void | Promise<void> {
     if (decoded.byteLength === 0) return;
     hash.update(decoded);
-    if (bytes === 0) headSize = knownHeadBytes.get(decoded[0] as number) ?? headBytes;
+    if (bytes === 0) headSize = headBytesByFirstByte.get(decoded[0] as number) ?? headBytes;
     if (bytes < headSize) heads.push(new Uint8Array(decoded.subarray(0, headSize - bytes)));
     bytes += decoded.byteLength;
     return target.write(decoded);

@@ -6,7 +6,7 @@ import { readLines } from './format.ts';
 import { listHeads } from './recording-index.ts';
 import { modelOf } from './request-key.ts';
 
-/** The environment variables that name models (README). */
+/** The environment variables that name models. */
 export const modelVariableNames = [
   'GATEWAY_MODEL',
   'GATEWAY_CHAT_MODEL',
@@ -14,20 +14,20 @@ export const modelVariableNames = [
   'GATEWAY_EDIT_MODEL',
 ] as const;
 
-/** The known models of the four uses. */
+/** A model for each use, if known. */
 export type ModelsByUse = { [use in Use]?: string | undefined };
 
-/** The model variables of the commands while a folder was recorded; beside the recordings, for `serve --replay`. */
-const fileName = 'models.json';
+/** In the folder of the recordings: the model variables at the time of recording. They are for `serve --replay`. */
+const variablesFile = 'models.json';
 
 /** Saves the variables with the recordings. Throws errors of the system. */
 export async function saveVariables(folder: string, variables: Readonly<Record<string, string>>): Promise<void> {
-  await writeFile(join(folder, fileName), `${JSON.stringify(variables, null, 2)}\n`, { mode: 0o600 });
+  await writeFile(join(folder, variablesFile), `${JSON.stringify(variables, null, 2)}\n`, { mode: 0o600 });
 }
 
 /** The saved variables; undefined if there are none. */
 export async function savedVariables(folder: string): Promise<Record<string, string> | undefined> {
-  const saved = parseObject(await readFile(join(folder, fileName), 'utf8').catch(() => ''));
+  const saved = parseObject(await readFile(join(folder, variablesFile), 'utf8').catch(() => ''));
   const variables = modelVariableNames.flatMap((name) => {
     const value = saved[name];
     return typeof value === 'string' && /^[^\p{Cc}]+$/u.test(value) ? [[name, value] as const] : [];
@@ -42,7 +42,7 @@ export async function recordedModels(folder: string): Promise<string[]> {
 }
 
 /** The first recorded model of each use: a picture in the reply distinguishes images from text. */
-export async function recordedByUse(folder: string): Promise<ModelsByUse> {
+export async function recordedModelsByUse(folder: string): Promise<ModelsByUse> {
   const found: ModelsByUse = {};
   for (const { path: file, request } of await listHeads(folder)) {
     const use = await useOf(file, request);
@@ -58,7 +58,7 @@ async function useOf(file: string, { path, body }: { path: string; body: unknown
 }
 
 async function repliesWithImage(file: string): Promise<boolean> {
-  let number = 0;
-  for await (const line of readLines(file)) if (++number > 1 && line.includes('inlineData')) return true;
+  let lineNumber = 0;
+  for await (const line of readLines(file)) if (++lineNumber > 1 && line.includes('inlineData')) return true;
   return false;
 }

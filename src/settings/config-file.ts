@@ -248,8 +248,8 @@ export function namesIn(config: Config): string {
   return names.length === 0 ? 'there are none yet' : `there are: ${names.join(', ')}`;
 }
 
-/** What makes a profile that does not exist. */
-export function wayToMake(name: string): string {
+/** The hint for a profile that does not exist: the command that makes it. */
+export function makeProfileHint(name: string): string {
   return `make it: gateway-cli config init --profile ${profileNameForm.test(name) ? name : '<name>'}`;
 }
 
@@ -258,7 +258,7 @@ export function unknownProfile({ value, from, origin }: Sourced<string>, loaded:
   const { path, config, exists } = loaded;
   if (/^https?:\/\//i.test(value) && URL.canParse(value)) return urlAsProfile(new URL(value), from);
   const wanted = JSON.stringify(value.slice(0, 64));
-  const make = wayToMake(value);
+  const make = makeProfileHint(value);
   if (!exists) return usageError(`no profile ${wanted} (${from}): there is no ${path}`, make);
   const near = closest(value, Object.keys(config.profiles));
   const flag = origin.kind === 'flag' ? origin.name : '--profile';

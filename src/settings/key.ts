@@ -10,17 +10,17 @@ import { Secret, createRedactor } from './redact.ts';
 import { type Environment, flagOf, fromEnvironment, fromFlagOf, fromVariables, variablesOf } from './sources.ts';
 import type { KeySource, PickedProfile, SettingsInput, Sourced } from './types.ts';
 
-/** The effects of reading a key. */
+/** What reading a key does outside the program, given by the caller. */
 export interface KeyEffects {
   readFile(path: string): Promise<string>;
   /** All of standard input. */
   readStdin(): Promise<string>;
-  /** Ends a key command. */
+  /** Kills a key command. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Reads the key from its source, without the blanks around it. Throws GatewayError auth if there is none, it cannot be read, or a
+ * Reads the key from its source, without whitespace at its ends. Throws GatewayError auth if there is none, it cannot be read, or a
  * header cannot carry it; the message names the position, never the key.
  */
 export async function readKey(source: KeySource, effects: KeyEffects): Promise<Secret> {
@@ -63,7 +63,7 @@ export async function runKeyCommand(
 ): Promise<string> {
   const { execFile } = await import('node:child_process');
   const [program = '', ...words] = argv;
-  // After the timeout Node closes the pipes too: a grandchild can hold them open for ever.
+  // After the timeout Node also closes the pipes, which a grandchild can keep open forever.
   const limits = { maxBuffer: 64 * 1024, timeout: timeoutMs, killSignal: 'SIGKILL' } as const;
   return new Promise((resolve, reject) => {
     const child = execFile(program, words, { ...limits, windowsHide: true, signal }, (error, stdout, stderr) => {
@@ -73,7 +73,7 @@ export async function runKeyCommand(
       const failed = `the key command did not run (${from})`;
       if (error.killed) return reject(keyError(`${failed}: no key after ${formatDuration(timeoutMs)}`, hint));
       const { code } = error as { code?: unknown };
-      // Otherwise it was not started, or printed too much.
+      // Without an exit code or signal, it was not started or printed too much.
       const end = typeof code === 'number' ? `exit code ${code}` : error.signal && `ended by ${error.signal}`;
       if (!end) return reject(keyError(`${failed}: ${runReason(error)}`, hint, error));
       const redact = createRedactor([stdout, ...words].map((secret) => new Secret(secret)));
@@ -86,7 +86,7 @@ export async function runKeyCommand(
   });
 }
 
-/** The key without the blanks around it. Throws GatewayError auth if a header cannot carry it; the message never shows it. */
+/** The key without whitespace at its ends. Throws GatewayError auth if a header cannot carry it; the message never shows it. */
 export function checkKey(text: string, from: string): Secret {
   const key = text.trim();
   if (key === '') throw keyError(`the key is empty (${from})`, 'set GATEWAY_API_KEY, or give --api-key-file <path>');
@@ -102,7 +102,7 @@ function keyError(message: string, hint: string, cause?: unknown): GatewayError 
   return new GatewayError('auth', message, { hint, cause, sent: 'no', retryable: false });
 }
 
-/** What decides where the key comes from, beside flags and variables. */
+/** What decides where the key comes from, in addition to flags and variables. */
 export interface KeyPlace {
   offline: boolean;
   picked: PickedProfile | undefined;
@@ -113,9 +113,9 @@ export interface KeyPlace {
 }
 
 /**
- * `--api-key-file`, GATEWAY_API_KEY, GATEWAY_API_KEY_FILE, then the profile's key, then a variable of the service's own tools;
- * these two only for their own origin. The variable of a service that was named comes before GATEWAY_API_KEY, which may be for
- * another one. If there is no key, the source says why.
+ * In this order: `--api-key-file`, GATEWAY_API_KEY, GATEWAY_API_KEY_FILE, the profile's key, a variable of the service's own
+ * tools. The last two go only to their own origin. If the service is named, its variable comes before GATEWAY_API_KEY, which can
+ * be for another service. If there is no key, the source says why.
  */
 export function pickKey(input: SettingsInput, place: KeyPlace): KeySource {
   if (place.offline) return missing('no key is read offline', 'leave --offline out');
@@ -133,14 +133,14 @@ export function pickKey(input: SettingsInput, place: KeyPlace): KeySource {
   return found ?? own ?? vendor ?? noKey(input, place);
 }
 
-/** The flag or variable of a key that belongs to no origin by itself. */
-export function looseKey(key: KeySource): string | undefined {
+/** The flag or variable of a key that is not bound to an origin, so that it can go to any. */
+export function keyForAnyOrigin(key: KeySource): string | undefined {
   if (key.kind !== 'value' && key.kind !== 'file') return undefined;
   const { origin } = key;
-  return 'name' in origin && looseKeys.has(origin.name) ? origin.name : undefined;
+  return 'name' in origin && sourcesForAnyOrigin.has(origin.name) ? origin.name : undefined;
 }
 
-const looseKeys = new Set([
+const sourcesForAnyOrigin = new Set([
   flagOf('apiKeyFile'),
   ...(['apiKey', 'apiKeyFile'] as const).flatMap((name) => variablesOf(name, 'text')),
 ]);
@@ -159,14 +159,14 @@ function inFile({ value, from, origin }: Sourced<string>): KeySource {
   return { kind: 'file', path: value, from, origin };
 }
 
-/** The key of a service's own tools goes to its own host, or to this machine if the service was named; nowhere else. */
+/** The key in a variable of the service's own tools. It goes only to the service's own host or to this machine. */
 function vendorKey({ env }: SettingsInput, { service, baseUrl }: KeyPlace): KeySource | undefined {
-  const { keyVariables, baseUrl: home } = services[service.value];
+  const { keyVariables, baseUrl: ownUrl } = services[service.value];
   const keys = keyVariables.map((name) => fromEnvironment(env, name));
   const found = keys.find((key) => key !== undefined);
-  if (found === undefined || home === undefined || baseUrl === undefined) return undefined;
-  if (originOf(baseUrl.value) === originOf(home) || isLoopback(new URL(baseUrl.value))) return asValue(found);
-  return missing(keptFrom(`the key in ${found.from.replace('environment ', '')}`, home, baseUrl), ownKey);
+  if (found === undefined || ownUrl === undefined || baseUrl === undefined) return undefined;
+  if (originOf(baseUrl.value) === originOf(ownUrl) || isLoopback(new URL(baseUrl.value))) return asValue(found);
+  return missing(keptFrom(`the key in ${found.from.replace('environment ', '')}`, ownUrl, baseUrl), ownKey);
 }
 
 function profileKey({ env, config }: SettingsInput, { picked, baseUrl }: KeyPlace): KeySource | undefined {
@@ -180,7 +180,7 @@ function profileKey({ env, config }: SettingsInput, { picked, baseUrl }: KeyPlac
   return { kind: 'command', argv, ...place, distrust: config.distrust };
 }
 
-/** Paths of a profile start at the config file's folder, never at the current one. */
+/** Paths in a profile are relative to the folder of the config file, not to the current folder. */
 function inConfigFolder(path: string, configPath: string, env: Environment): string {
   const home = env['HOME'] ?? env['USERPROFILE'];
   if (home !== undefined && /^~[/\\]/.test(path)) return join(home, path.slice(2));
@@ -200,7 +200,7 @@ const ownKey = 'set GATEWAY_API_KEY, or give --api-key-file <path> (- reads stdi
 
 function noKey(input: SettingsInput, { service, baseUrl }: KeyPlace): KeySource {
   const isLocal = baseUrl !== undefined && isLoopback(new URL(baseUrl.value));
-  // A server on this machine that speaks a vendor's format seldom has keys.
+  // A local server with a vendor's format seldom needs a key.
   if (services[service.value].isKeyless || (service.value === 'openai' && isLocal)) return { kind: 'none' };
   const { keyVariables, keyPage } = services[service.value];
   const [variable] = keyVariables;
@@ -212,7 +212,7 @@ function noKey(input: SettingsInput, { service, baseUrl }: KeyPlace): KeySource 
   return missing('no API key is set', vendor ? named : hint);
 }
 
-/** Why a profile's key does not go to the base URL. */
+/** A missing key, with the reason why that of the profile does not go to this base URL. */
 function withheld(picked: PickedProfile, baseUrl: Sourced<string> | undefined): KeySource {
   const name = picked.name.value;
   const own = baseUrlOfProfile(picked.profile);

@@ -15,16 +15,16 @@ export interface Proxy {
 
 /**
  * The proxy for a target: from the settings, then HTTPS_PROXY or HTTP_PROXY, then ALL_PROXY. Lower case takes precedence, and
- * an empty variable means no proxy. As in curl, NO_PROXY applies wherever the proxy is set. Loopback never uses a proxy: what is
- * allowed to this machine, such as a key over plain http, would otherwise reach the proxy.
+ * an empty variable means no proxy. As in curl, NO_PROXY applies wherever the proxy is set. A loopback address never
+ * uses a proxy: a key can go there over plain http, and a proxy could read it.
  * Throws GatewayError usage for an invalid proxy URL, without repeating it.
  * undici's `EnvHttpProxyAgent` ignores ALL_PROXY and address blocks in NO_PROXY, uses a proxy for loopback, and uses HTTP_PROXY
  * for https too.
  */
 export function proxyFor(target: URL, { env, proxy }: Pick<TransportOptions, 'env' | 'proxy'>): Proxy | undefined {
-  const named = proxy ?? proxyOf(target, env);
-  if (named === undefined || isLoopback(target) || isExempt(target, variable(env, 'NO_PROXY'))) return undefined;
-  return parseProxy(named);
+  const setting = proxy ?? proxyOf(target, env);
+  if (setting === undefined || isLoopback(target) || isExempt(target, variable(env, 'NO_PROXY'))) return undefined;
+  return parseProxy(setting);
 }
 
 function proxyOf(target: URL, env: TransportOptions['env']): TransportOptions['proxy'] {
@@ -39,7 +39,7 @@ function variable(env: TransportOptions['env'], name: string): string {
   return (env[name.toLowerCase()] ?? env[name] ?? '').trim();
 }
 
-/** Throws GatewayError usage if it is not the URL of an HTTP proxy, without repeating it. */
+/** Reads the URL of an HTTP proxy. Throws GatewayError usage without repeating the URL, which can have a password. */
 export function parseProxy({ value, from }: NonNullable<TransportOptions['proxy']>): Proxy {
   const full = value.includes('://') ? value : `http://${value}`;
   const url = URL.canParse(full) ? new URL(full) : undefined;
@@ -111,18 +111,18 @@ interface TunnelOptions {
  * a refusal only in its message, accepts no 2xx except 200, and reconnects forever to a proxy that closes the connection.
  */
 export async function openTunnel({ proxy, target, authorities, timeoutMs, signal }: TunnelOptions): Promise<Socket> {
-  const place = `${target.hostname.includes(':') ? `[${target.hostname}]` : target.hostname}:${portOf(target)}`;
+  const address = `${target.hostname.includes(':') ? `[${target.hostname}]` : target.hostname}:${portOf(target)}`;
   const { url } = proxy;
   const authorization = proxyAuthorization(url);
   const options: RequestOptions = {
     host: withoutBrackets(url.hostname),
     port: url.port,
     method: 'CONNECT',
-    path: place,
+    path: address,
     agent: false,
     timeout: timeoutMs,
     signal,
-    headers: { host: place, ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }) },
+    headers: { host: address, ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }) },
   };
   const send = url.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
   return await new Promise<Socket>((resolve, reject) => {
@@ -131,7 +131,7 @@ export async function openTunnel({ proxy, target, authorities, timeoutMs, signal
       ...(authorities && { ca: authorities }),
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: 2000,
-      // Even with NODE_TLS_REJECT_UNAUTHORIZED=0: the proxy receives its password.
+      // Even with NODE_TLS_REJECT_UNAUTHORIZED=0: the proxy receives a password.
       rejectUnauthorized: true,
     } as RequestOptions);
     connecting.on('timeout', () => connecting.destroy(new ConnectionEnd(`no answer within ${timeoutMs / 1000} s`)));
@@ -142,7 +142,7 @@ export async function openTunnel({ proxy, target, authorities, timeoutMs, signal
         return resolve(socket);
       }
       socket.destroy();
-      reject(proxyRefused(proxy, statusCode, { place, target }));
+      reject(proxyRefused(proxy, statusCode, { address, target }));
     });
     connecting.end();
   });
@@ -178,13 +178,13 @@ function proxyReason(code: string): Reason {
 function proxyRefused(
   proxy: Proxy,
   status: number,
-  { place, target }: { place: string; target: buildConnector.Options },
+  { address, target }: { address: string; target: buildConnector.Options },
 ): GatewayError {
   const facts = { sent: 'no', retryable: status >= 500 } as const;
   const hasPassword = proxyAuthorization(proxy.url) !== undefined;
-  // Some proxies answer 401 to a wrong password.
+  // Some proxies answer a wrong password with 401.
   if (status !== 407 && !(status === 401 && hasPassword))
-    return new GatewayError('not-sent', `${describeProxy(proxy)} refuses the way to ${place} (${status})`, {
+    return new GatewayError('not-sent', `${describeProxy(proxy)} refuses the way to ${address} (${status})`, {
       ...facts,
       reason: 'proxy-refuses',
       value: target.hostname,

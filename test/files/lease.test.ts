@@ -39,7 +39,7 @@ const ago = (ms: number) => ({ monotonic: readClocks().monotonic - ms, wall: rea
 describe('a lock that was renewed just now', () => {
   test('is sure, and stays so when it is read again', async () => {
     const { lease } = lock();
-    expect(lease.isSure()).toBe(true);
+    expect(lease.isHeld()).toBe(true);
     expect(await lease.confirm()).toBe(true);
   });
 
@@ -49,9 +49,9 @@ describe('a lock that was renewed just now', () => {
   ])('is lost when %s, and stays lost', async (_, change) => {
     const { path, lease } = lock();
     change(path);
-    expect(lease.isSure()).toBe(true);
+    expect(lease.isHeld()).toBe(true);
     expect(await lease.confirm()).toBe(false);
-    expect(lease.isSure()).toBe(false);
+    expect(lease.isHeld()).toBe(false);
     writeFileSync(path, own);
     expect(await lease.confirm()).toBe(false);
   });
@@ -62,8 +62,8 @@ describe('a lock whose holder was suspended', () => {
     ['the process', (ms: number) => ({ ...readClocks(), monotonic: readClocks().monotonic - ms })],
     ['the machine', (ms: number) => ({ ...readClocks(), wall: readClocks().wall - ms })],
   ])('is not sure after %s was suspended for more than three quarters of the lease', (_, since) => {
-    expect(lock({ since: since(44_000) }).lease.isSure()).toBe(true);
-    expect(lock({ since: since(46_000) }).lease.isSure()).toBe(false);
+    expect(lock({ since: since(44_000) }).lease.isHeld()).toBe(true);
+    expect(lock({ since: since(46_000) }).lease.isHeld()).toBe(false);
   });
 
   test('is renewed if it was not taken over, by the file system’s clock', async () => {
@@ -71,7 +71,7 @@ describe('a lock whose holder was suspended', () => {
     age(path, 3_600_000);
     expect(await leaseLeft(path, minute.leaseMs)).toBeLessThan(0);
     expect(await lease.confirm()).toBe(true);
-    expect(lease.isSure()).toBe(true);
+    expect(lease.isHeld()).toBe(true);
     expect(await leaseLeft(path, minute.leaseMs)).toBeGreaterThan(30_000);
     expect(readdirSync(dirname(path))).toEqual(['lock']);
   });

@@ -35,7 +35,7 @@ const mostNamed = 3;
 
 /** Throws GatewayError usage if a folder holds files that no batch wrote, batch-locked if its journal is not one of ours. */
 export async function requireOwn(path: string): Promise<void> {
-  const { foreign } = await lookInto(path);
+  const { foreign } = await inspectFolder(path);
   if (foreign.length === 0) return;
   const more = foreign.length > mostNamed ? ` and ${foreign.length - mostNamed} more` : '';
   const names = foreign.slice(0, mostNamed).join(', ');
@@ -46,13 +46,13 @@ export async function requireOwn(path: string): Promise<void> {
 }
 
 /**
- * Makes the folder where it is not there, takes its lock until the end of the run, and clears what killed runs left. Throws
+ * Makes the folder if it does not exist, locks it until the end of the run, and removes what killed runs left. Throws
  * usage or batch-locked.
  */
 export async function enterOutdir(path: string, context: Context, lease?: LeaseTimes): Promise<Lock> {
-  await makeOrRefuse(path);
+  await makeBatchFolder(path);
   await requireOwn(path);
-  await makeOrRefuse(join(path, batchFiles.images));
+  await makeBatchFolder(join(path, batchFiles.images));
   const lock = await lockFolder(path, lease);
   context.atEnd(() => lock.release());
   await clearParts(path);
@@ -64,14 +64,14 @@ export async function enterOutdir(path: string, context: Context, lease?: LeaseT
   return lock;
 }
 
-/** Throws GatewayError usage. */
-export async function makeOrRefuse(path: string): Promise<void> {
+/** Makes a folder. Throws GatewayError usage if that fails. */
+export async function makeBatchFolder(path: string): Promise<void> {
   await makeFolder(path).catch((error: unknown) => {
     throw usageError(`-o: cannot make ${path}: ${writeReason(error)}`, 'name another folder', error);
   });
 }
 
-/** Throws GatewayError batch-locked, or usage: nothing was sent yet, so a folder that takes no file is a mistake in the flags. */
+/** Locks a folder. Throws GatewayError batch-locked; or usage if it is not writable, as nothing was sent yet. */
 export async function lockFolder(path: string, lease?: LeaseTimes): Promise<Lock> {
   return takeLock(path, lease).catch((error: unknown) => {
     const denied = error instanceof GatewayError && error.class === 'not-written';
@@ -105,10 +105,10 @@ const harmless = new Set(['.DS_Store', '.gitignore', '.gitkeep', 'lost+found']);
 const headBytes = 64 * 1024;
 
 /**
- * Looks at a folder before anything is written there: whether its journal begins with the record of a run, and which files no
- * batch wrote. Throws GatewayError batch-locked if its journal is not one of ours.
+ * Reads a folder before anything is written there: whether its journal begins with the record of a run, and which files are
+ * not of a batch. Throws GatewayError batch-locked if its journal is not one of ours.
  */
-export async function lookInto(folder: string): Promise<{ isBatch: boolean; foreign: string[] }> {
+export async function inspectFolder(folder: string): Promise<{ isBatch: boolean; foreign: string[] }> {
   const head = await headOfJournal(folder);
   if (head === undefined) return { isBatch: false, foreign: [batchFiles.journal] };
   const end = head.indexOf('\n');
@@ -121,8 +121,8 @@ export async function lookInto(folder: string): Promise<{ isBatch: boolean; fore
     if (!isOwn) foreign.push(name);
   }
   if (isBatch || foreign.length === 0 || (await headOfJournal(folder)) === head) return { isBatch, foreign };
-  // Another run began to write meanwhile.
-  return lookInto(folder);
+  // Another run has begun to write meanwhile: read the folder again.
+  return inspectFolder(folder);
 }
 
 /** Empty if there is no journal yet; undefined if it is a link or a device. */

@@ -68,7 +68,7 @@ function hold(options: LeaseOptions, takenFrom: Lock['takenFrom']): Lock {
   };
   return {
     takenFrom,
-    check: () => (lease.isSure() ? undefined : confirm()),
+    check: () => (lease.isHeld() ? undefined : confirm()),
     confirm,
     async release() {
       lease.end();

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { join } from 'node:path';
 import { findHolder } from '../folder/lock.ts';
-import { lookInto, clearParts, findOutdir, writeSummary, lockFolder, makeOrRefuse } from '../folder/folder.ts';
+import { inspectFolder, clearParts, findOutdir, writeSummary, lockFolder, makeBatchFolder } from '../folder/folder.ts';
 import {
   countJobs,
   countOf,
@@ -60,9 +60,9 @@ async function runMerge(words: readonly string[], { output }: { output?: string 
   if (!context.root.json) await context.io.stdout.write(`${join(output as string, batchFiles.results)}\n`);
 }
 
-/** Nothing of anybody is mixed with what is merged, be it a batch. Throws GatewayError usage. */
+/** The target folder must be empty: merged files are never mixed with others, nor with another batch. Throws GatewayError usage. */
 async function requireEmpty(path: string, output: string): Promise<void> {
-  const isEmpty = await lookInto(path).then(
+  const isEmpty = await inspectFolder(path).then(
     ({ isBatch, foreign }) => !isBatch && foreign.length === 0,
     () => false,
   );
@@ -96,7 +96,7 @@ async function finishMerge(
     failures,
   };
   await writeSummary(building, JSON.stringify(summaryDocument(facts)));
-  // The joining itself went well, whatever became of the jobs.
+  // The merge succeeded, even if jobs failed.
   context.report.own = summaryDocument({ ...facts, exitCode: outcomes.ok.code });
   await context.ui.note(
     `${countOf(shards.length, 'shard')}, ${countOf(counts.jobs, 'job')}: ${describeCounts(counts)}`,
@@ -106,21 +106,21 @@ async function finishMerge(
 }
 
 /**
- * Finds out whether folders are the shards of one batch, each of them once and run to its end. Throws GatewayError usage
- * that names what overlaps, what is missing and what is not finished.
+ * Checks that the folders are all shards of one batch, each of them once and finished, and joins their jobs. Throws
+ * GatewayError usage that names what overlaps, is missing or is not finished.
  */
 function joinShards(folders: readonly Shard[]): Whole {
   const [first] = folders;
   const run = first?.state.run;
   if (!first || !run?.shard) throw usageError(`${first?.name ?? 'it'} was not made with --shard`, 'name shards only');
-  const places = new Map<number, Shard>();
+  const byNumber = new Map<number, Shard>();
   for (const folder of folders) {
     const index = requireSameBatch(folder, { name: first.name, run });
-    const twin = places.get(index);
-    if (twin) throw usageError(`shard ${index}/${run.shard.total} is there twice: ${twin.name} and ${folder.name}`);
-    places.set(index, folder);
+    const same = byNumber.get(index);
+    if (same) throw usageError(`shard ${index}/${run.shard.total} is there twice: ${same.name} and ${folder.name}`);
+    byNumber.set(index, folder);
   }
-  const missing = Array.from({ length: run.shard.total }, (_, i) => i + 1).filter((index) => !places.has(index));
+  const missing = Array.from({ length: run.shard.total }, (_, i) => i + 1).filter((index) => !byNumber.has(index));
   if (missing.length > 0) {
     const shown = missing.slice(0, 10).map((index) => `${index}/${run.shard?.total}`);
     throw usageError(`missing: shard ${shown.join(', ')}${missing.length > 10 ? ' …' : ''}`, 'name every shard once');
@@ -128,11 +128,11 @@ function joinShards(folders: readonly Shard[]): Whole {
   const index = new JobIndex();
   for (const folder of folders) addJobs(folder, index);
   requireWhole(index, run);
-  // The shards ran on several machines: no boot and no limit speaks for all.
+  // The shards can have run on several machines, so they have no boot id and no limit in common.
   return { index, run: { ...run, shard: undefined, boot: undefined, maxTokens: undefined, jobs: run.total } };
 }
 
-/** The shard's number, where it is one of the same batch. */
+/** The number of a shard. Throws GatewayError usage if it is not of the same batch. */
 function requireSameBatch({ name, state }: Shard, first: { name: string; run: RunRecord }): number {
   const { run } = state;
   if (!run?.shard) throw usageError(`${name} was not made with --shard`, 'name shards only');
@@ -176,18 +176,18 @@ function requireWhole(index: JobIndex, { total, list }: RunRecord): void {
   );
 }
 
-/** The folder that a merge fills, while it is locked. */
+/** The target folder of a merge, locked. */
 interface MergeTarget {
-  /** Makes the folder inside it where everything is built: the target may be a mount point, and stays what it is. */
+  /** Makes a folder inside the target, where everything is built first: the target can be a mount point, so it is not replaced. */
   begin(): Promise<string>;
-  /** Gives everything its place. Throws GatewayError usage where others took one meanwhile; nothing is changed then. */
+  /** Moves everything into the target. Throws GatewayError usage and undoes it if one of the names is taken by now. */
   publish(): Promise<void>;
-  /** Removes what is not finished, and the folder where it was made for nothing. */
+  /** Removes unfinished files, and the target if the merge made it and it is empty. */
   close(): Promise<void>;
 }
 
-/** The journal comes last: it makes a batch of the folder. */
-const files = [
+/** In the order of publishing. The journal is the last: a folder with a journal is a batch. */
+const publishedNames = [
   batchFiles.results,
   asideFile(batchFiles.results),
   batchFiles.summary,
@@ -195,12 +195,12 @@ const files = [
   batchFiles.journal,
 ];
 
-/** Makes the folder where it is not there and takes its lock. Throws GatewayError usage or batch-locked. */
+/** Makes the folder if it does not exist, and locks it. Throws GatewayError usage or batch-locked. */
 export async function openMergeTarget(
   { path, exists }: { path: string; exists: boolean },
   { signal }: Context,
 ): Promise<MergeTarget> {
-  await makeOrRefuse(path);
+  await makeBatchFolder(path);
   const building = join(path, partName(randomNonce()));
   const lock = await lockFolder(path);
   return {
@@ -217,16 +217,16 @@ export async function openMergeTarget(
     async close() {
       await rm(building, { recursive: true, force: true });
       await lock.release();
-      // Where it holds anything it stays.
+      // `rmdir` fails if the folder is not empty: then it stays.
       if (!exists) await rmdir(path).catch(() => undefined);
     },
   };
 }
 
 async function publish(building: string, path: string): Promise<void> {
-  const made: (() => Promise<unknown>)[] = [];
+  const undoSteps: (() => Promise<unknown>)[] = [];
   const built = await readdir(building);
-  for (const name of files.filter((file) => built.includes(file))) {
+  for (const name of publishedNames.filter((file) => built.includes(file))) {
     const [from, to] = [join(building, name), join(path, name)];
     const stats = await stat(from);
     const inside = stats.isDirectory() ? (await readdir(from)).map((file) => join(to, file)) : undefined;
@@ -234,11 +234,11 @@ async function publish(building: string, path: string): Promise<void> {
       if (inside) await rename(from, to);
       else await placeFile(from, to, { bytes: stats.size, replace: false });
     } catch (error) {
-      for (const undo of made.toReversed()) await undo();
+      for (const undo of undoSteps.toReversed()) await undo();
       if (!['EEXIST', 'ENOTEMPTY', 'ENOTDIR'].includes(codeOf(error) ?? '')) throw cannotWrite(to, error);
       throw usageError(`-o: somebody else put ${name} into ${path} meanwhile`, 'name a new folder');
     }
-    made.push(async () => {
+    undoSteps.push(async () => {
       for (const file of inside ?? [to]) await unlink(file).catch(() => undefined);
       if (inside) await rmdir(to).catch(() => undefined);
     });

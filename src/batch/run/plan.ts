@@ -5,7 +5,7 @@ import { addressPost } from '../../transport/request.ts';
 import type { Post } from '../../formats/format.ts';
 import { usageError, GatewayError } from '../../errors.ts';
 import { currencyOf } from '../../cost/price.ts';
-import { looseKey } from '../../settings/key.ts';
+import { keyForAnyOrigin } from '../../settings/key.ts';
 import { Secret } from '../../settings/redact.ts';
 import type { Settings } from '../../settings/types.ts';
 import { type CheckedJob, originOf } from '../jobs/request.ts';
@@ -221,7 +221,7 @@ export function requireOwnKeys(gateways: readonly Settings[]): void {
   const origins = new Set(asked.map(originOf));
   if (origins.size < 2) return;
   const hosts = [...origins].join(' and ');
-  const key = asked.map((settings) => looseKey(settings.key)).find((name) => name !== undefined);
+  const key = asked.map((settings) => keyForAnyOrigin(settings.key)).find((name) => name !== undefined);
   if (key !== undefined)
     throw usageError(
       `the jobs go to ${hosts}, and the key of ${key} would go to all of them`,

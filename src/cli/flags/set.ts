@@ -6,7 +6,7 @@ import { type Body, type BodyValue, isUpload } from '../../body.ts';
 import { quote } from './flag.ts';
 import { shellWord } from '../../shell-word.ts';
 
-/** One `--set path=value`. `[]` in the path appends. */
+/** One `--set path=value`. The step `[]` appends to a list. */
 export interface Setting {
   path: readonly string[];
   value: JsonValue;
@@ -30,7 +30,7 @@ export function parseSetting(word: string): Setting {
   return { path, value: jsonOrText(word.slice(at + 1)) };
 }
 
-/** The error for `a[0].b`, as other tools write it: here a dot comes before every step. */
+/** The error for `a[0].b`, the syntax of other tools: `--set` takes `a.0.b`. */
 function bracketError(path: readonly string[], step: string): Error {
   const dotted = path
     .join('.')
@@ -47,11 +47,11 @@ export function applySettings(body: Body, settings: readonly Setting[], refused:
   return settings.reduce((before, { path, value }) => {
     const first = path[0] ?? '';
     if (refused.includes(first)) {
-      // Each format has a name of its own for the field that asks for a stream.
+      // The other refused fields ask for a stream; their names depend on the format.
       const flags = first === 'model' ? 'flag: --model' : 'flags: --stream of text, --no-stream of chat';
       throw usageError(`--set cannot change ${first}`, `use the ${flags}`);
     }
-    return place(before, path, value) as Body;
+    return setAt(before, path, value) as Body;
   }, body);
 }
 
@@ -81,16 +81,18 @@ function jsonOrText(text: string): JsonValue {
   }
 }
 
-function place(at: BodyValue | undefined, path: readonly string[], value: JsonValue): BodyValue {
+/** A copy of a value, with another value set at a path in it. */
+function setAt(current: BodyValue | undefined, path: readonly string[], value: JsonValue): BodyValue {
   const [step, ...rest] = path;
-  if (step === undefined) return merge(at, value);
-  if (step === append || (Array.isArray(at) && /^\d{1,6}$/.test(step))) return placeInList(at, step, rest, value);
-  const object = asObject(at);
-  return { ...object, [step]: place(ownValue(object, step), rest, value) };
+  if (step === undefined) return merge(current, value);
+  if (step === append || (Array.isArray(current) && /^\d{1,6}$/.test(step)))
+    return setInList(current, step, rest, value);
+  const object = asObject(current);
+  return { ...object, [step]: setAt(ownValue(object, step), rest, value) };
 }
 
-function placeInList(at: BodyValue | undefined, step: string, rest: readonly string[], value: JsonValue): BodyValue {
-  const list = Array.isArray(at) ? [...at] : [];
+function setInList(current: BodyValue | undefined, step: string, rest: readonly string[], value: JsonValue): BodyValue {
+  const list = Array.isArray(current) ? [...current] : [];
   const index = step === append ? list.length : Number(step);
   if (index > list.length) {
     throw usageError(
@@ -98,13 +100,13 @@ function placeInList(at: BodyValue | undefined, step: string, rest: readonly str
       'append with: --set path[]=value',
     );
   }
-  list[index] = place(list[index], rest, value);
+  list[index] = setAt(list[index], rest, value);
   return list;
 }
 
-function merge(at: BodyValue | undefined, value: JsonValue): BodyValue {
+function merge(current: BodyValue | undefined, value: JsonValue): BodyValue {
   if (!isMap(value)) return value;
-  const merged: Body = { ...asObject(at) };
+  const merged: Body = { ...asObject(current) };
   for (const [key, item] of Object.entries(value)) {
     if (!forbidden.has(key)) merged[key] = merge(ownValue(merged, key), item as JsonValue);
   }
@@ -115,15 +117,15 @@ function ownValue(object: Body, key: string): BodyValue | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-function asObject(at: BodyValue | undefined): Body {
-  return isMap(at) ? at : {};
+function asObject(current: BodyValue | undefined): Body {
+  return isMap(current) ? current : {};
 }
 
 function isMap(value: BodyValue | undefined): value is Body {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isUpload(value);
 }
 
-/** Reads a `--field` such as `answer.names[0]`: steps as in `--set`, and items in brackets. Throws GatewayError usage. */
+/** Reads the path of `--field`, such as `answer.names[0]`: like that of `--set`, but items can be in brackets. Throws GatewayError usage. */
 export function parseFieldPath(word: string, name: string): string[] {
   const steps = splitPath(word.replaceAll(/\.?\[(\d+)\]/g, '.$1'));
   const bad = steps.find((step) => step === '' || /[[\]]/.test(step));
@@ -131,7 +133,7 @@ export function parseFieldPath(word: string, name: string): string[] {
   throw usageError(`${name} takes names and numbers, not ${quote(word)}`, `for example: ${name} images[0].path`);
 }
 
-/** `answer.names[0]` */
+/** The text of a path, such as `answer.names[0]`. */
 export function fieldPathText(steps: readonly string[]): string {
   return steps
     .map((step, index) => {
@@ -201,13 +203,15 @@ const fieldsWithoutFlag = {
   ],
 } as const satisfies Record<FormatName, readonly string[]>;
 
-/** What sets a field that was typed as a flag, such as `--presence-penalty` or `--thinkingBudget`, and the formats that have it. */
+/** The `--set` for a field that was typed as a flag, such as `--presence-penalty` or `--thinkingBudget`, with the formats that have it. */
 export function settingFor(flag: string, command: string): string | undefined {
   if (!/^(text|chat|image)/.test(command)) return undefined;
   const typed = normaliseFlagName(flag);
   const formatsBySetting = new Map<string, FormatName[]>();
   for (const format of formatNames) {
     const fields: readonly string[] = fieldsWithoutFlag[format];
+    // The name of the field; else the beginning of its last two steps, such as thinkingBudget for thinking.budget_tokens. A
+    // short word would match too many fields.
     const field =
       fields.find((path) => normaliseFlagName(path.split('.').at(-1) ?? '') === typed) ??
       fields.find(

@@ -17,17 +17,17 @@ export interface Blanks {
   advice: (name: string) => string;
 }
 
-const name = String.raw`[\p{L}_][\p{L}\p{M}\p{Nd}_.-]*(?: [\p{L}\p{M}\p{Nd}_.-]+)*`;
-const wholeName = new RegExp(`^${name}$`, 'u');
-/** Not `${{ … }}`, `{{{x}}}`, `{{#if}}` and `{{ a | b }}`: these belong to other template languages. */
-const blank = new RegExp(String.raw`(?<![\$\{])\{\{[ \t]*(${name})[ \t]*\}\}(?!\})`, 'gu');
+const namePattern = String.raw`[\p{L}_][\p{L}\p{M}\p{Nd}_.-]*(?: [\p{L}\p{M}\p{Nd}_.-]+)*`;
+const wholeName = new RegExp(`^${namePattern}$`, 'u');
+/** It does not match `${{ … }}`, `{{{x}}}`, `{{#if}}` or `{{ a | b }}`, which belong to other template languages. */
+const blankPattern = new RegExp(String.raw`(?<![\$\{])\{\{[ \t]*(${namePattern})[ \t]*\}\}(?!\})`, 'gu');
 
-/** The same name for every encoding of its accents. */
+/** A name in Unicode's form NFC, so that both encodings of an accent match. */
 export function normaliseName(word: string): string {
   return word.normalize('NFC');
 }
 
-/** The text of a value: text as it is, nothing for null, JSON for other values. */
+/** A value as text: a string as it is, null as an empty text, other values as JSON. */
 export function valueText(value: JsonValue): string {
   if (typeof value === 'string') return value;
   return value === null ? '' : JSON.stringify(value);
@@ -35,7 +35,7 @@ export function valueText(value: JsonValue): string {
 
 /** Whether a text has a blank. */
 export function hasBlank(text: string): boolean {
-  return text.includes('{{') && text.search(blank) >= 0;
+  return text.includes('{{') && text.search(blankPattern) >= 0;
 }
 
 /**
@@ -45,7 +45,7 @@ export function hasBlank(text: string): boolean {
 export function fillText(text: string, place: string, blanks: Blanks | undefined): string {
   if (blanks === undefined || !text.includes('{{')) return text;
   const missing = new Map<string, number>();
-  const filled = text.replaceAll(blank, (whole, written: string, at: number) => {
+  const filled = text.replaceAll(blankPattern, (whole, written: string, at: number) => {
     const known = normaliseName(written);
     const value = blanks.values.get(known);
     if (value === undefined) {
@@ -55,24 +55,24 @@ export function fillText(text: string, place: string, blanks: Blanks | undefined
     blanks.used.add(known);
     return value;
   });
-  if (missing.size > 0) throw withoutValue(missing, { text, place }, blanks);
+  if (missing.size > 0) throw missingValueError(missing, { text, place }, blanks);
   return filled;
 }
 
 /** Fills the blanks of every text in a JSON value; keys stay as they are. */
 export function fillLeaves<Value extends JsonValue>(value: Value, place: string, blanks: Blanks | undefined): Value {
   if (blanks === undefined) return value;
-  const fill = (at: JsonValue, path: string): JsonValue => {
-    if (typeof at === 'string') return fillText(at, path === '' ? place : `${place}: ${path}`, blanks);
-    if (Array.isArray(at)) return at.map((item, index) => fill(item, `${path}[${index}]`));
-    if (!isObject(at)) return at;
-    const before = path === '' ? '' : `${path}.`;
-    return Object.fromEntries(Object.entries(at).map(([key, item]) => [key, fill(item, `${before}${key}`)]));
+  const fill = (node: JsonValue, path: string): JsonValue => {
+    if (typeof node === 'string') return fillText(node, path === '' ? place : `${place}: ${path}`, blanks);
+    if (Array.isArray(node)) return node.map((item, index) => fill(item, `${path}[${index}]`));
+    if (!isObject(node)) return node;
+    const prefix = path === '' ? '' : `${path}.`;
+    return Object.fromEntries(Object.entries(node).map(([key, item]) => [key, fill(item, `${prefix}${key}`)]));
   };
   return fill(value, '') as Value;
 }
 
-function withoutValue(
+function missingValueError(
   missing: ReadonlyMap<string, number>,
   { text, place }: { text: string; place: string },
   { values, advice }: Blanks,
@@ -91,7 +91,7 @@ function withoutValue(
   );
 }
 
-/** Flags for values of blanks, as they were typed. */
+/** The flags that give values to blanks, as they were typed. */
 export interface VarFlags {
   var?: Var[];
   /** A file, JSON, or the number of a row of test data; false is `--no-vars`. */

@@ -4,7 +4,7 @@ import type { Operation, PayingSender } from '../../client/send.ts';
 import { boundOf, costOfAnswer } from '../../cost/cost.ts';
 import { type Ledger, type LedgerBatch, openLedger, unknownAmount } from '../../cost/ledger.ts';
 import type { LedgerEntry } from '../../cost/ledger-lines.ts';
-import { currencyOf, normalised, unusualTier } from '../../cost/price.ts';
+import { currencyOf, normaliseTier, unusualTier } from '../../cost/price.ts';
 import { GatewayError, messageOf, usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { makeFolder } from '../../files/temp-file.ts';
@@ -209,7 +209,7 @@ function spentOn(
   const cost = costOfAnswer(answer, budget);
   const other = otherModel(model, answer.result.modelVersion);
   // A request of the flex lane may have been answered at full price.
-  const lane = normalised(unusualTier(answer.result.serviceTier) ?? 'live');
+  const lane = normaliseTier(unusualTier(answer.result.serviceTier) ?? 'live');
   return { amount: cost?.amount ?? unknownAmount, ...(other !== undefined && { model: other }), lane };
 }
 

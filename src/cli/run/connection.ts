@@ -284,7 +284,7 @@ export type FetchSettings = Pick<SettingsSurvey, 'offline' | 'proxy' | 'systemCa
 /** What fetches the URLs of a command, of one job, or of one turn. Without a deadline they are fetched later. */
 export type OpenFetchUrl = (settings: FetchSettings, deadline?: () => Deadline) => FetchUrl;
 
-/** Opens the way to URLs for the length of a command; nothing is loaded before the first is fetched. */
+/** Makes what fetches URLs for one command. Its code is loaded with the first URL. */
 export function openFetchUrls(flags: ConnectionFlags, context: Context): OpenFetchUrl {
   let opened: Promise<OpenFetchUrl> | undefined;
   return (settings, deadline) => async (url, label) => {

@@ -9,12 +9,12 @@ import { sizeOf } from '../input/prompt.ts';
 import type { FetchSettings, OpenFetchUrl } from './connection.ts';
 import { type ConnectionFlags, transportOptions } from './settings.ts';
 
-/** What goes wrong on the way to a URL: nothing of it has reached the gateway. */
-const failures = new Set<ErrorClass>(['not-sent', 'no-reply', 'bad-reply', 'incomplete']);
+/** Classes of errors of a fetch. The gateway has received nothing then. */
+const fetchErrors = new Set<ErrorClass>(['not-sent', 'no-reply', 'bad-reply', 'incomplete']);
 
-/** What `openFetchUrls` loads; nothing is connected before the first URL is fetched. */
+/** Fetches the URLs of inputs. The connection is opened with the first URL. */
 export function urlFetcher(flags: ConnectionFlags, context: Context): OpenFetchUrl {
-  /** By the settings that the way depends on: the jobs of a batch can have several. */
+  /** One fetcher for each proxy and set of authorities: the jobs of a batch can differ in them. */
   const opened = new Map<string, Promise<InputFetcher>>();
   const fetcherFor = (settings: FetchSettings): Promise<InputFetcher> => {
     const key = JSON.stringify([settings.proxy?.value, settings.systemCa.value]);
@@ -23,8 +23,8 @@ export function urlFetcher(flags: ConnectionFlags, context: Context): OpenFetchU
     return known;
   };
   return (settings, deadline) => async (url, label) => {
-    const off = settings.offline.value ? '--offline' : replayedFolder(flags) !== undefined && '--replay';
-    if (off) throw usageError(`${label}: ${off} uses no network`, 'save the file, and name that');
+    const offline = settings.offline.value ? '--offline' : replayedFolder(flags) !== undefined && '--replay';
+    if (offline) throw usageError(`${label}: ${offline} uses no network`, 'save the file, and name that');
     if (deadline === undefined) return undefined;
     const time = deadline();
     const progress = context.ui.progress(`fetching ${url.host}`);
@@ -32,7 +32,7 @@ export function urlFetcher(flags: ConnectionFlags, context: Context): OpenFetchU
       const fetcher = await fetcherFor(settings);
       const fetched = await fetcher.fetch(url, time.signal);
       await context.ui.detail(`fetched ${shownUrl(url)} (${fetched.mimeType ?? 'no content-type'})`);
-      return { ...fetched, body: explained(fetched.body, { label, time, progress }) };
+      return { ...fetched, body: readExplained(fetched.body, { label, time, progress }) };
     } catch (error) {
       progress.stop();
       throw explain(error, label, time);
@@ -49,15 +49,16 @@ async function openFetcher(settings: FetchSettings, flags: ConnectionFlags, cont
   return fetcher;
 }
 
-interface Explaining {
+interface FetchPlace {
   label: string;
   time: Deadline;
   progress: Progress;
 }
 
-async function* explained(
+/** Reads a body; its errors are explained like those of the request. */
+async function* readExplained(
   body: FetchedInput['body'],
-  { label, time, progress }: Explaining,
+  { label, time, progress }: FetchPlace,
 ): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   try {
@@ -73,7 +74,7 @@ async function* explained(
   }
 }
 
-/** The same failure with the URL in front. Hints that speak of the base URL, of billing or of the client's certificate do not fit. */
+/** The same error with the URL in front, without hints about the base URL, billing or the client's certificate. */
 function explain(error: unknown, label: string, time: Deadline): unknown {
   const known = time.explain(error, 'unsent');
   if (!(known instanceof GatewayError)) return known;
@@ -82,7 +83,7 @@ function explain(error: unknown, label: string, time: Deadline): unknown {
   const retryable = known.class === 'no-reply' || known.details.retryable;
   const message = `${label}: ${known.message}`;
   if (known.class === 'usage') return new GatewayError('usage', message, { ...known.details, cause: error });
-  if (!failures.has(known.class)) return known;
+  if (!fetchErrors.has(known.class)) return known;
   const fits = known.class === 'not-sent' && !hint.includes('base URL') && reason !== 'client-certificate';
   const advice = fits ? { hint, reason, value } : ({ reason: 'input-url' } as const);
   return new GatewayError('not-sent', message, { ...advice, retryable, sent: 'no', billed: 'no', cause: error });

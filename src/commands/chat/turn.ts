@@ -21,51 +21,54 @@ import type { Connection } from '../../cli/run/connection.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
 import { sumUsage } from '../../cli/run/send-all.ts';
 
-/** What a turn is asked with. */
-export interface Asking {
+/** What the requests of a turn have in common. */
+export interface TurnSetup {
   context: Context;
   connection: Connection;
   flags: ChatFlags;
   images: ImageOutput;
-  /** Whether the Markdown of the answer is formatted, where stdout can. */
+  /** Whether the Markdown of the answer is formatted, if stdout is a terminal that can show it. */
   isMarkdown: boolean;
   tools: ToolBelt | undefined;
   limit: CostLimit | undefined;
   /** The time of the turn, tools included. */
   deadline: Deadline;
-  /** Gets the text of the answers as it comes. */
+  /** Receives the text of the answers as it arrives. */
   onText?: ((text: string) => void) | undefined;
 }
 
-/** How a turn ended: the last answer with everything added up, and what was said in it. */
-export interface Turned {
+/** How a turn ended: the last answer, with the usage and warnings of all, and the turns of the conversation that it added. */
+export interface TurnOutcome {
   answer: Answer;
   turns: readonly Turn[];
 }
 
-/** One request and its answer, printed. With tools: as many as their calls take. What came is in the report all along. */
-export async function askTurn(request: BuiltRequest, asking: Asking): Promise<Turned> {
-  const { context, tools, deadline } = asking;
+/** Sends a request and prints the answer; while the model calls tools, runs them and sends again. The report is kept up to date. */
+export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<TurnOutcome> {
+  const { context, tools, deadline } = setup;
   const { format, quirks, model } = request;
   const answers: Answer[] = [];
   let { body } = request.post;
-  let turned: Turned = { answer: { result: emptyResult(model), error: undefined }, turns: [questionOf(request)] };
+  let outcome: TurnOutcome = { answer: { result: emptyResult(model), error: undefined }, turns: [questionOf(request)] };
   for (;;) {
-    const reservation = await asking.limit?.reserve(body, model, format);
+    const reservation = await setup.limit?.reserve(body, model, format);
     if (reservation instanceof GatewayError) {
       if (answers.length === 0) throw reservation;
-      return { ...turned, answer: { ...turned.answer, error: reservation } };
+      return { ...outcome, answer: { ...outcome.answer, error: reservation } };
     }
     const post = { ...request.post, body };
-    const answer = await countIn(() => askOnce({ ...request, post }, asking), { reservation, report: context.report });
+    const answer = await withCostCounted(() => askOnce({ ...request, post }, setup), {
+      reservation,
+      report: context.report,
+    });
     answers.push(answer);
     context.report.result = addUp(answers);
     const said = answerTurn(answer.result, request, context);
-    turned = { answer: { result: context.report.result, error: answer.error }, turns: [...turned.turns, said] };
+    outcome = { answer: { result: context.report.result, error: answer.error }, turns: [...outcome.turns, said] };
     const calls = callsOf(said);
-    if (answer.error || isUnwritten(context) || !tools?.canRun(answer.result, calls)) return turned;
+    if (answer.error || hasOutputFailed(context) || !tools?.canRun(answer.result, calls)) return outcome;
     if (answers.length >= tools.maxTurns)
-      return { ...turned, answer: { ...turned.answer, error: tooManyTurns(answers.length) } };
+      return { ...outcome, answer: { ...outcome.answer, error: tooManyTurns(answers.length) } };
     const run = await tools.run(calls, deadline.signal).catch((error: unknown) => {
       throw deadline.explain(error, 'reading');
     });
@@ -73,7 +76,7 @@ export async function askTurn(request: BuiltRequest, asking: Asking): Promise<Tu
     (context.report.turns ??= []).push({ text, stopReason, toolCalls: run });
     const results = resultsTurn(run);
     body = format.append(body, [said, results], quirks);
-    turned = { ...turned, turns: [...turned.turns, results] };
+    outcome = { ...outcome, turns: [...outcome.turns, results] };
   }
 }
 
@@ -82,8 +85,8 @@ export function questionOf({ ask }: Pick<BuiltRequest, 'ask'>): Turn {
   return { role: 'user', content: lastTurn(ask) ?? [] };
 }
 
-/** Counts what a request costs, whatever comes of it. What a cache answers costs nothing. */
-async function countIn(
+/** Sends a request and counts its cost, also if it fails. An answer from the cache costs nothing. */
+async function withCostCounted(
   ask: () => Promise<Answer>,
   { reservation, report }: { reservation: Reservation | undefined; report: Report },
 ): Promise<Answer> {
@@ -107,14 +110,14 @@ async function countIn(
   }
 }
 
-/** The disk is full: no further turn is paid for whose answer could not be shown. */
-function isUnwritten({ io, report }: Context): boolean {
+/** Whether an answer could not be written, such as on a full disk: then no other one is paid for. */
+function hasOutputFailed({ io, report }: Context): boolean {
   return io.stdout.failure !== undefined || report.lost.failure !== undefined;
 }
 
 async function askOnce(
   request: Pick<BuiltRequest, 'post' | 'model'>,
-  { context, connection, images, isMarkdown, flags, deadline, onText }: Asking,
+  { context, connection, images, isMarkdown, flags, deadline, onText }: TurnSetup,
 ): Promise<Answer> {
   const store = images.openStore();
   const progress = context.ui.progress('waiting for the gateway');
@@ -144,7 +147,7 @@ function addUp(answers: readonly Answer[]): Result {
   };
 }
 
-/** A picture of the answer cannot go back to every model; its name can. */
+/** The answer as a turn. Not every model takes back its pictures, so a turn of pictures alone has their names. */
 function answerTurn({ content = [] }: Result, { quirks }: BuiltRequest, { report }: Context): Turn {
   const names = report.images.map(({ path }) => `[${path}]`).join(' ');
   const named = names === '' ? [] : [{ type: 'text', text: names }];
@@ -167,7 +170,7 @@ function systemOf({ ask, post }: Pick<BuiltRequest, 'ask' | 'post'>): string | u
 
 /** The turns of a conversation as a session keeps them, without the key; undefined where there is no answer to keep. */
 export async function storableTurns(
-  { turns, answer }: Turned,
+  { turns, answer }: TurnOutcome,
   request: BuiltRequest,
   { io, ui }: Context,
 ): Promise<SessionMessage[] | undefined> {
@@ -186,7 +189,7 @@ export async function storableTurns(
   }));
 }
 
-/** Without the key, but for the bytes of pictures: they are the user's own, and a change would spoil them. */
+/** Redacts the key everywhere except in the bytes of pictures, which a change would corrupt. */
 function cleanContent(content: SessionMessage['content'], { clean }: Redaction): SessionMessage['content'] {
   if (typeof content === 'string') return clean(content);
   return content.map((block) => (hasBytes(block) ? block : clean(block)));

@@ -8,7 +8,7 @@ import {
   namesIn,
   readConfig,
   serviceOfProfile,
-  wayToMake,
+  makeProfileHint,
   withNameFor,
 } from '../../settings/config-file.ts';
 import { priceRows, rowName, type SettingRow, settingRows, type SurveyPlace } from '../../settings/survey.ts';
@@ -52,7 +52,7 @@ export function configSetCommand(command: Command): Action {
     if (word === '')
       throw usageError(`the value of ${key} is empty`, `to remove it: gateway-cli config unset ${shellWord(key)}`);
     const config = (await changeConfig(opened, (current) => withValue(current, profile, { key, word }))) as Config;
-    await report(`${key} is set in profile ${profile} (${loaded.path})`, opened, { key, context });
+    await reportChange(`${key} is set in profile ${profile} (${loaded.path})`, opened, { key, context });
     if (key.startsWith('models.')) await warnOfService(config.profiles[profile] ?? {}, profile, context);
     if (key === 'baseUrl') await warnOfAddress(config, profile, context);
     if (loaded.config.profile === undefined && profile !== 'default')
@@ -60,7 +60,7 @@ export function configSetCommand(command: Command): Action {
   };
 }
 
-/** stdin, or what a person types; a secret is not echoed. */
+/** Reads stdin, or asks on a terminal, where a secret is not echoed. */
 async function readValue(key: string, context: Context): Promise<string> {
   const { openDialog } = context.io;
   if (context.io.stdin.kind !== 'terminal' || !openDialog)
@@ -70,7 +70,7 @@ async function readValue(key: string, context: Context): Promise<string> {
   return (await dialog.ask(`${key}: `, { hidden: isSecretKey(key) })).trim();
 }
 
-/** The models of a profile count for its own service only. */
+/** Warns if GATEWAY_SERVICE names another service: the models of a profile apply to its own service only. */
 async function warnOfService(profile: Profile, name: string, { io, ui }: Context): Promise<void> {
   const service = serviceOfProfile(profile);
   const named = io.env['GATEWAY_SERVICE'];
@@ -81,7 +81,7 @@ async function warnOfService(profile: Profile, name: string, { io, ui }: Context
   );
 }
 
-/** `config unset <key>`: takes a key, or a whole group, out of the profile. */
+/** `config unset <key>`: removes a key, or a whole group of keys, from the profile. */
 export function configUnsetCommand(command: Command): Action {
   command.argument('<key>', 'such as models.text, or models').usage('<key> [flags]');
   setExamples(command, ['gateway-cli config unset apiKey', 'gateway-cli config unset models --profile work']);
@@ -92,11 +92,11 @@ export function configUnsetCommand(command: Command): Action {
     const { loaded, profile } = opened;
     const changed = await changeConfig(opened, (current) => withoutKey(current, profile, key));
     const done = changed ? 'is gone from' : 'is not in';
-    await report(`${key} ${done} profile ${profile} (${loaded.path})`, opened, { key, context });
+    await reportChange(`${key} ${done} profile ${profile} (${loaded.path})`, opened, { key, context });
   };
 }
 
-/** `config use <profile> [--for <uses>]`: the profile of every command that names no other, or of some uses. */
+/** `config use <profile> [--for <uses>]`: sets the default profile, for all uses or for some. */
 export function configUseCommand(command: Command): Action {
   command.argument('<profile>', 'a profile of the config file').usage('<profile> [flags]');
   setExamples(command, [
@@ -115,7 +115,7 @@ export function configUseCommand(command: Command): Action {
     if (named !== undefined && named !== '' && named !== name)
       await context.ui.warn(`GATEWAY_PROFILE=${named} wins over it; unset that`);
     const inUse = typeof profile === 'object' ? `in use: ${describeMap(profile)}` : `profile ${profile} is in use`;
-    await report(`${inUse} (${opened.loaded.path})`, { ...opened, profile }, { context });
+    await reportChange(`${inUse} (${opened.loaded.path})`, { ...opened, profile }, { context });
   };
 }
 
@@ -139,7 +139,7 @@ function withProfileInUse({ config, path }: LoadedConfig, name: string, uses: re
   const profile = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined;
   if (profile === undefined) {
     const near = closest(name, Object.keys(config.profiles));
-    const hint = near === undefined ? wayToMake(name) : `did you mean: gateway-cli config use ${near}`;
+    const hint = near === undefined ? makeProfileHint(name) : `did you mean: gateway-cli config use ${near}`;
     throw usageError(`there is no profile ${quote(name)} in ${path}; ${namesIn(config)}`, hint);
   }
   if (uses === undefined) return { ...config, profile: name };
@@ -153,8 +153,8 @@ function withProfileInUse({ config, path }: LoadedConfig, name: string, uses: re
   );
 }
 
-/** What was changed, as a note or the JSON document; stdout stays empty otherwise. */
-async function report(text: string, opened: Opened, what: { key?: string; context: Context }): Promise<void> {
+/** Reports a change: a note on stderr, and the document with `--json`. */
+async function reportChange(text: string, opened: Opened, what: { key?: string; context: Context }): Promise<void> {
   what.context.report.own = configDocument(opened, { key: what.key });
   await what.context.ui.note(text);
 }
@@ -197,13 +197,13 @@ export function configListCommand(command: Command): Action {
   };
 }
 
-/** For scripts: `baseUrl`, or `baseUrl.text` and so on if uses differ. */
+/** Entries of the JSON document: the key `baseUrl`, or `baseUrl.text` and so on if uses differ. */
 function entriesOf({ key, uses, value, from }: SettingRow): [string, Omit<SettingRow, 'key' | 'uses'>][] {
   const keys = uses === undefined ? [key] : uses.map((use) => `${key}.${use}`);
   return keys.map((name) => [name, { value, from }]);
 }
 
-/** `config get <key>`: the value that a command would use; nothing of a key. */
+/** `config get <key>`: the value that a command would use; an API key is redacted. */
 export function configGetCommand(command: Command): Action {
   command.argument('<key>', 'such as models.text').usage('<key> [flags]');
   setExamples(command, ['gateway-cli config get baseUrl', 'gateway-cli config get models.image --profile work']);
@@ -224,7 +224,7 @@ export function configGetCommand(command: Command): Action {
   };
 }
 
-/** The error for a key without a value that counts: a profile can have one, and an address that it does not go to. */
+/** The error for a key without a value in use. The profile can have a value that no command uses: its key is for another address. */
 function notInUse(key: string, { loaded, profile }: Opened): Error {
   const own = typeof profile === 'string' ? loaded.config.profiles[profile] : undefined;
   if (own && Object.hasOwn(own, key))

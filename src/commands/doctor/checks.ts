@@ -16,7 +16,7 @@ import { runtime } from '../../terminal/runtime.ts';
 import { parseBaseUrl, requireSafeUrl } from '../../transport/request.ts';
 import { version } from '../../version.ts';
 
-/** What `doctor` reports of one row. */
+/** One line of the report of `doctor`. */
 export interface Check {
   name: string;
   /** The profile that was examined, if uses have profiles of their own. */
@@ -31,16 +31,16 @@ export interface Check {
   class?: ErrorClass | undefined;
 }
 
-/** What a check found; a text alone means ok, undefined that there is nothing to report. */
+/** What a row found. A string means ok; undefined means that there is nothing to report. */
 export type Finding = string | Omit<Check, 'name' | 'profile'> | undefined;
 
-/** One row of the examination. */
+/** One step of the examination. */
 export interface Row<Subject> {
   name: string;
-  /** Looks, and notes in the subject what later rows need. What it throws is a failure. */
+  /** Examines the subject and stores in it what later rows need. An error that it throws is a failed check. */
   check: (subject: Subject) => Finding | Promise<Finding>;
   /** What to type after a failure or a warning. Default: the hint of the error. */
-  mend?: (subject: Subject) => string | undefined;
+  fix?: (subject: Subject) => string | undefined;
 }
 
 /** Runs the rows until one fails; returns whether all passed. Rejects with the reason of the signal. */
@@ -49,18 +49,18 @@ export async function* runRows<Subject>(
   subject: Subject,
   signal?: AbortSignal,
 ): AsyncGenerator<Check, boolean> {
-  for (const { name, check, mend } of rows) {
+  for (const { name, check, fix } of rows) {
     let found: Finding;
     try {
       found = await check(subject);
     } catch (error) {
       signal?.throwIfAborted();
       const failed = failedCheck(name, error);
-      yield { ...failed, fix: mend?.(subject) ?? failed.fix };
+      yield { ...failed, fix: fix?.(subject) ?? failed.fix };
       return false;
     }
     if (typeof found === 'string') yield { name, state: 'ok', text: found };
-    else if (found) yield { name, ...found, fix: found.fix ?? (isFaulty(found.state) ? mend?.(subject) : undefined) };
+    else if (found) yield { name, ...found, fix: found.fix ?? (isFaulty(found.state) ? fix?.(subject) : undefined) };
     if (typeof found === 'object' && found.state === 'failed') return false;
   }
   return true;
@@ -70,10 +70,10 @@ function isFaulty(state: Check['state']): boolean {
   return state === 'failed' || state === 'warning';
 }
 
-/** The check of an error. */
+/** The failed check for an error. */
 export function failedCheck(name: string, error: unknown): Check {
   if (!(error instanceof GatewayError)) return { name, state: 'failed', class: 'internal', text: readReason(error) };
-  // The hint of the command line is to run doctor.
+  // Elsewhere the hint of this reason is to run doctor.
   const fix = error.details.reason === 'auth-unknown' ? error.details.hint : hintOf(error);
   return { name, state: 'failed', class: error.class, text: error.message, fix };
 }
@@ -81,12 +81,12 @@ export function failedCheck(name: string, error: unknown): Check {
 /** The settings of every use. */
 export interface Surveyed {
   place: SurveyPlace;
-  of: Readonly<Record<Use, SettingsSurvey>>;
+  byUse: Readonly<Record<Use, SettingsSurvey>>;
   rows: SettingRow[];
 }
 
-/** What is examined before any gateway. */
-export interface Start {
+/** What is examined on this machine, before any gateway: the config file and the settings. */
+export interface LocalSubject {
   flags: ConnectionFlags;
   context: Context;
   config?: LoadedConfig;
@@ -103,11 +103,11 @@ export const nodeRow: Row<{ node: string }> = {
     const isOlder = node.localeCompare(leastNode, 'en', { numeric: true }) < 0;
     return isOlder ? { state: 'failed', class: 'usage', text } : text;
   },
-  mend: () => `install Node ${leastNode} or later`,
+  fix: () => `install Node ${leastNode} or later`,
 };
 
 /** The config file, and the settings of all uses. */
-export const settingsRows: readonly Row<Start>[] = [
+export const settingsRows: readonly Row<LocalSubject>[] = [
   {
     name: 'config',
     async check(start) {
@@ -133,17 +133,17 @@ export const settingsRows: readonly Row<Start>[] = [
 ];
 
 /** Every setting with its source. Throws GatewayError usage for a wrong value. */
-export async function survey({ flags, config }: Omit<Start, 'context'>, context: Context): Promise<Surveyed> {
+export async function survey({ flags, config }: Omit<LocalSubject, 'context'>, context: Context): Promise<Surveyed> {
   const place = {
     flags: await readSettingsFlags(flags, context),
     env: context.io.env,
     config: config as LoadedConfig,
   };
-  return { place, of: surveyUses(place), rows: settingRows(place) };
+  return { place, byUse: surveyUses(place), rows: settingRows(place) };
 }
 
-/** A gateway, as far as it was examined. */
-export interface Examined {
+/** One gateway, with what its rows have found so far. */
+export interface GatewaySubject {
   surveyed: Surveyed;
   /** The uses that the gateway serves. */
   uses: readonly Use[];
@@ -154,11 +154,11 @@ export interface Examined {
 }
 
 /** The settings of the first use: all of a gateway's uses have the same address and key. */
-export function settingsOf({ surveyed, uses }: Examined): SettingsSurvey {
-  return surveyed.of[uses[0] ?? 'text'];
+export function settingsOf({ surveyed, uses }: GatewaySubject): SettingsSurvey {
+  return surveyed.byUse[uses[0] ?? 'text'];
 }
 
-export const addressRow: Row<Examined> = {
+export const addressRow: Row<GatewaySubject> = {
   name: 'base URL',
   check(examined) {
     const { baseUrl, allowHttp, use } = settingsOf(examined);
@@ -168,12 +168,12 @@ export const addressRow: Row<Examined> = {
     const [warning] = warnings;
     return warning === undefined ? `${url.href} (${baseUrl.from})` : { state: 'warning', text: warning };
   },
-  mend(examined) {
+  fix(examined) {
     return examined.url && `gateway-cli config set baseUrl ${shellWord(examined.url.href)}`;
   },
 };
 
-export const keyRow: Row<Examined> = {
+export const keyRow: Row<GatewaySubject> = {
   name: 'key',
   async check(examined) {
     const { key: source, headers } = settingsOf(examined);
@@ -198,34 +198,34 @@ export function readAddress(
   }
 }
 
-/** A use has the model of another one where it has none of its own. */
+/** The use whose model a use without its own model takes. */
 const defaultUse: Readonly<Record<Use, Use>> = { text: 'text', chat: 'text', image: 'image', edit: 'image' };
 
-/** Whether each use that the service has has a model. */
-export const modelsRow: Row<Examined> = {
+/** Whether a model is set for every use that the service offers. */
+export const modelsRow: Row<GatewaySubject> = {
   name: 'models',
   check(examined) {
-    const known = servedUses(examined).map((use) => ({ use, model: examined.surveyed.of[use].model?.value }));
+    const known = servedUses(examined).map((use) => ({ use, model: examined.surveyed.byUse[use].model?.value }));
     const text = known.map(({ use, model }) => `${use} ${model ?? 'none'}`).join(', ');
     if (known.length === 0)
       return { state: 'failed', class: 'usage', text: `the service does not have ${examined.uses.join(', ')}` };
     if (known.every(({ model }) => model === undefined)) return { state: 'failed', class: 'usage', text };
     return known.some(({ model }) => model === undefined) ? { state: 'warning', text } : text;
   },
-  mend(examined) {
-    const { of } = examined.surveyed;
+  fix(examined) {
+    const { byUse } = examined.surveyed;
     const served = servedUses(examined);
     if (served.length === 0) return `gateway-cli config use <profile> --for ${examined.uses.join(',')}`;
-    const lacking = served.filter((use) => of[use].model === undefined);
+    const lacking = served.filter((use) => byUse[use].model === undefined);
     const needed = new Set(lacking.map((use) => (lacking.includes(defaultUse[use]) ? defaultUse[use] : use)));
     const profile = profileFlag(examined.context);
-    const names = [...needed].map((use) => `gateway-cli config set models.${use} <model>${profile}`);
-    return `name one each time: -m <model>; to see them: gateway-cli models${profile}\nor for good: ${names.join('\n')}`;
+    const commands = [...needed].map((use) => `gateway-cli config set models.${use} <model>${profile}`);
+    return `name one each time: -m <model>; to see them: gateway-cli models${profile}\nor for good: ${commands.join('\n')}`;
   },
 };
 
-function servedUses({ surveyed: { of }, uses }: Examined): Use[] {
-  return uses.filter((use) => usesOf(of[use].service.value).includes(use));
+function servedUses({ surveyed: { byUse }, uses }: GatewaySubject): Use[] {
+  return uses.filter((use) => usesOf(byUse[use].service.value).includes(use));
 }
 
 /** `--profile <name>` for commands that change the named profile. */

@@ -14,14 +14,14 @@ import { createStyle, type Style } from '../../terminal/output.ts';
 import {
   addressRow,
   type Check,
-  type Examined,
+  type GatewaySubject,
   keyRow,
   modelsRow,
   nodeRow,
   runRows,
   settingsOf,
   settingsRows,
-  type Start,
+  type LocalSubject,
   survey,
   type Surveyed,
 } from './checks.ts';
@@ -85,7 +85,7 @@ function worstFirst(checks: readonly Check[]): Check[] {
 }
 
 /** In the order in which a request needs the rows; nothing is examined that depends on a failure. */
-async function* examine(start: Start & { flags: Flags }, settings: SettingRow[]): AsyncGenerator<Check> {
+async function* examine(start: LocalSubject & { flags: Flags }, settings: SettingRow[]): AsyncGenerator<Check> {
   const { flags, context } = start;
   yield* runRows([nodeRow], runtime);
   if (!(yield* runRows(settingsRows, start)) || start.surveyed === undefined) return;
@@ -95,7 +95,7 @@ async function* examine(start: Start & { flags: Flags }, settings: SettingRow[])
   for (const row of json || verbose ? surveyed.rows : [])
     yield { name: 'setting', state: 'ok', text: `${rowName(row)} = ${row.value} (${row.from})` };
   const gateways = usesByProfile(surveyed);
-  if (gateways.length === 1 || surveyed.of.text.offline.value)
+  if (gateways.length === 1 || surveyed.byUse.text.offline.value)
     return yield* examineGateway({ surveyed, uses: useNames, flags, context });
   for (const { profile, uses } of gateways) {
     // As if the profile had been named: the commands that fix it must name it too.
@@ -107,13 +107,13 @@ async function* examine(start: Start & { flags: Flags }, settings: SettingRow[])
 }
 
 /** The profiles in use, each with its uses; undefined is the profile of uses that have none. */
-function usesByProfile({ of }: Surveyed): { profile: string | undefined; uses: Use[] }[] {
-  const profileOf = (use: Use): string | undefined => of[use].profile?.value;
+function usesByProfile({ byUse }: Surveyed): { profile: string | undefined; uses: Use[] }[] {
+  const profileOf = (use: Use): string | undefined => byUse[use].profile?.value;
   const profiles = [...new Set(useNames.map(profileOf))];
   return profiles.map((profile) => ({ profile, uses: useNames.filter((use) => profileOf(use) === profile) }));
 }
 
-async function* examineGateway(examined: Examined & { flags: Flags }): AsyncGenerator<Check> {
+async function* examineGateway(examined: GatewaySubject & { flags: Flags }): AsyncGenerator<Check> {
   const { flags, context } = examined;
   const settings = settingsOf(examined);
   const { offline } = settings;

@@ -9,21 +9,21 @@ import { services, useNames, usesOf, vendorHeaderNames } from '../../services.ts
 import type { Secret } from '../../settings/redact.ts';
 import { byDefault } from '../../settings/sources.ts';
 import type { KeySource, SettingsSurvey, Use } from '../../settings/types.ts';
-import { type Check, type Examined, failedCheck, type Finding, profileFlag, type Row } from './checks.ts';
+import { type Check, type GatewaySubject, failedCheck, type Finding, profileFlag, type Row } from './checks.ts';
 import type { AuthUse, FormatName } from '../../formats/types.ts';
 
 const once = { policy: { retries: 0, maxWaitMs: 0, safeOnly: true } };
 
 /** Asks for the lists of models, which are free: a list means that the key is accepted. A gateway need not have any. */
-export const keyTakenRow: Row<Examined> = { name: 'key taken', check: findList };
+export const keyTakenRow: Row<GatewaySubject> = { name: 'key taken', check: findList };
 
 const mostNamed = 5;
 
-async function findList({ surveyed, uses, key, flags, context }: Examined): Promise<Finding> {
+async function findList({ surveyed, uses, key, flags, context }: GatewaySubject): Promise<Finding> {
   const failures: GatewayError[] = [];
-  const asked = uses.filter((use) => usesOf(surveyed.of[use].service.value).includes(use));
-  for (const format of new Set(asked.map((use) => surveyed.of[use].format.value))) {
-    const survey = surveyed.of[asked.find((use) => surveyed.of[use].format.value === format) ?? 'text'];
+  const asked = uses.filter((use) => usesOf(surveyed.byUse[use].service.value).includes(use));
+  for (const format of new Set(asked.map((use) => surveyed.byUse[use].format.value))) {
+    const survey = surveyed.byUse[asked.find((use) => surveyed.byUse[use].format.value === format) ?? 'text'];
     const connection = await openConnection(withKey(survey, key), flags, context);
     try {
       const { models } = await readModelList((get) => connection.send(get, once), format);
@@ -94,7 +94,7 @@ interface Outcome {
  * Sends the smallest request of each format, with the schemes of the settings. If one is refused, the other forms and header
  * names are tried until one is accepted. An accepted request may be billed. A gateway need not have every format.
  */
-export async function examineLive(live: Examined): Promise<Check[]> {
+export async function examineLive(live: GatewaySubject): Promise<Check[]> {
   const outcomes: Outcome[] = [];
   for (const name of formatNames) outcomes.push(await examineFormat(name, usesIn(name, live), live));
   const isServed = outcomes.some(({ answers }) => answers);
@@ -109,15 +109,15 @@ export async function examineLive(live: Examined): Promise<Check[]> {
 }
 
 /** The uses that are asked in a format: those that the service has. */
-function usesIn(format: FormatName, { uses, surveyed: { of } }: Examined): Use[] {
-  return uses.filter((use) => of[use].format.value === format && usesOf(of[use].service.value).includes(use));
+function usesIn(format: FormatName, { uses, surveyed: { byUse } }: GatewaySubject): Use[] {
+  return uses.filter((use) => byUse[use].format.value === format && usesOf(byUse[use].service.value).includes(use));
 }
 
 /** The format that a gateway of one's own speaks in place of those that it lacks, and the command that sets it. */
-async function findFormat(live: Examined): Promise<Check[]> {
-  const { of } = live.surveyed;
-  const use = live.uses.find((one) => of[one].service.value === 'gateway' && of[one].model !== undefined);
-  const inUse = new Set(live.uses.map((one) => of[one].format.value));
+async function findFormat(live: GatewaySubject): Promise<Check[]> {
+  const { byUse } = live.surveyed;
+  const use = live.uses.find((one) => byUse[one].service.value === 'gateway' && byUse[one].model !== undefined);
+  const inUse = new Set(live.uses.map((one) => byUse[one].format.value));
   for (const name of formatNames) {
     if (use === undefined || inUse.has(name)) continue;
     const { answers } = await examineFormat(name, [use], live);
@@ -127,12 +127,12 @@ async function findFormat(live: Examined): Promise<Check[]> {
   return [];
 }
 
-async function examineFormat(name: FormatName, uses: readonly Use[], live: Examined): Promise<Outcome> {
-  const { of } = live.surveyed;
-  const use = uses.find((one) => of[one].model !== undefined) ?? uses[0];
+async function examineFormat(name: FormatName, uses: readonly Use[], live: GatewaySubject): Promise<Outcome> {
+  const { byUse } = live.surveyed;
+  const use = uses.find((one) => byUse[one].model !== undefined) ?? uses[0];
   const unasked = { checks: [], answers: false, isAbsent: false };
   if (use === undefined) return unasked;
-  const survey = of[use];
+  const survey = byUse[use];
   const model = survey.model?.value;
   if (model === undefined) {
     const fix = `gateway-cli config set models.${use} <model>${profileFlag(live.context)}`;
@@ -146,7 +146,7 @@ async function examineFormat(name: FormatName, uses: readonly Use[], live: Exami
   };
   const tried: Tried[] = [];
   for (const [user, one] of new Map(uses.map((one) => [authUseOf(name, one), one]))) {
-    const scheme = schemeOf(of[one], keyFacts[user].form);
+    const scheme = schemeOf(byUse[one], keyFacts[user].form);
     const same = tried.find((other) => isSame(other.scheme, scheme));
     if (same) same.users.push(user);
     else tried.push(await ask(scheme, user));
@@ -206,9 +206,9 @@ function isRefusal({ check }: Tried): boolean {
 }
 
 /** A refusal, with the commands that set a scheme that is accepted. */
-function withFix({ scheme, users, check }: Tried, works: AuthScheme, { context, surveyed }: Examined): Check {
-  const use = useNames.find((one) => authUseOf(surveyed.of[one].format.value, one) === users[0]) ?? 'text';
-  const { auth, headerNames } = surveyed.of[use];
+function withFix({ scheme, users, check }: Tried, works: AuthScheme, { context, surveyed }: GatewaySubject): Check {
+  const use = useNames.find((one) => authUseOf(surveyed.byUse[one].format.value, one) === users[0]) ?? 'text';
+  const { auth, headerNames } = surveyed.byUse[use];
   const changes = [
     { setting: auth, from: scheme.form, to: works.form, keys: users.map((user) => `auth.${user}`) },
     { setting: headerNames.apiKey, from: scheme.apiKey, to: works.apiKey, keys: ['headerNames.apiKey'] },
@@ -229,9 +229,9 @@ function withFix({ scheme, users, check }: Tried, works: AuthScheme, { context, 
 async function askWith(
   scheme: AuthScheme,
   probe: Operation,
-  { live, use, name }: { live: Examined; use: Use; name: string },
+  { live, use, name }: { live: GatewaySubject; use: Use; name: string },
 ): Promise<Pick<Tried, 'check' | 'isAbsent'>> {
-  const survey = withKey(live.surveyed.of[use], live.key);
+  const survey = withKey(live.surveyed.byUse[use], live.key);
   const settings = {
     ...survey,
     model: survey.model ?? byDefault(''),

@@ -62,9 +62,9 @@ const rows: readonly Step[] = [
   {
     name: 'http',
     check: askHead,
-    mend: () => 'check that the base URL is that of the gateway; the real test is: gateway-cli doctor --live',
+    fix: () => 'check that the base URL is that of the gateway; the real test is: gateway-cli doctor --live',
   },
-  { name: 'clock', check: compareClocks, mend: () => 'set the clock: timedatectl set-ntp true' },
+  { name: 'clock', check: compareClocks, fix: () => 'set the clock: timedatectl set-ntp true' },
 ];
 
 /** A step that throws what a request would report. */

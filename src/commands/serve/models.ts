@@ -4,7 +4,7 @@ import {
   savedVariables,
   type ModelsByUse,
   modelVariableNames,
-  recordedByUse,
+  recordedModelsByUse,
 } from '../../recordings/models.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { usageError } from '../../errors.ts';
@@ -57,7 +57,7 @@ export async function replayedModels(replay: string, { io }: Context): Promise<V
   const kept = await savedVariables(folder);
   if (kept !== undefined) return kept;
   const told = modelsIn(io.env);
-  return Object.keys(told).length > 0 ? told : modelVariables(await recordedByUse(folder));
+  return Object.keys(told).length > 0 ? told : modelVariables(await recordedModelsByUse(folder));
 }
 
 function modelsIn(env: Context['io']['env']): Variables {

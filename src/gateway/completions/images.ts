@@ -64,7 +64,7 @@ function readImagesRequest(checked: JsonObject, model: string): ModelRequest {
       size: readSize(textAt(checked, 'size') ?? 'auto'),
       mimeType: format && `image/${format}`,
       url: textAt(checked, 'response_format') === 'url',
-      silent: true,
+      withoutText: true,
       promptPath: ['prompt'],
       imagePath: ['image'],
     },

@@ -45,7 +45,7 @@ export function readCompletionsRequest(checked: JsonObject, model: string, showT
       isAsked: asksForImage(checked),
       aspectRatio: textAt(image, 'aspect_ratio'),
       imageSize: textAt(image, 'image_size'),
-      silent: modalities.length > 0 && !modalities.includes('text'),
+      withoutText: modalities.length > 0 && !modalities.includes('text'),
       promptPath: ['messages', Math.max(0, last), 'content'],
       imagePath: ['messages', Math.max(0, last), 'content'],
     },

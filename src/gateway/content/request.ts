@@ -16,7 +16,7 @@ import type { ModelRequest, Path } from '../types.ts';
 import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
 import { findLocalModel } from '../models/local.ts';
 
-/** Whether anything in a checked body names a picture as the answer: imageConfig, or the IMAGE modality. */
+/** Whether a checked body asks for a picture: it has an imageConfig or the modality IMAGE. */
 export function asksForImage(body: JsonObject): boolean {
   const config = objectAt(body, 'generationConfig');
   return objectAt(config, 'imageConfig') !== undefined || textsAt(config, 'responseModalities').includes('IMAGE');
@@ -44,18 +44,18 @@ export function readContentRequest(checked: JsonObject, model: string, stream: b
       isAsked: asksForImage(checked),
       aspectRatio: textAt(image, 'aspectRatio'),
       imageSize: textAt(image, 'imageSize'),
-      silent: modalities.length > 0 && !modalities.includes('TEXT'),
+      withoutText: modalities.length > 0 && !modalities.includes('TEXT'),
       promptPath: ['contents', 0, 'parts', 0, 'text'],
       imagePath: ['contents', 0, 'parts', 1, 'inlineData'],
     },
   };
 }
 
-/** Rules between fields, as the public service has them. */
+/** Rules about several fields, the same as those of the public service. */
 function checkConfig(config: JsonObject, model: string): void {
   const path = ['generationConfig'];
   const has = (name: string): boolean => Object.hasOwn(config, name);
-  const text = findLocalModel(model)?.draws === false;
+  const isTextOnly = findLocalModel(model)?.draws === false;
   if (has('responseSchema') && has('responseJsonSchema')) {
     throw badValue([...path, 'responseJsonSchema'], 'only one of responseSchema and responseJsonSchema may be set');
   }
@@ -67,8 +67,9 @@ function checkConfig(config: JsonObject, model: string): void {
       'responseMimeType must be application/json (or text/x.enum) when a schema is set',
     );
   }
-  if (text && has('imageConfig')) throw badValue([...path, 'imageConfig'], `${model} makes no images; use local-image`);
-  if (text && textsAt(config, 'responseModalities').some((modality) => modality !== 'TEXT')) {
+  if (isTextOnly && has('imageConfig'))
+    throw badValue([...path, 'imageConfig'], `${model} makes no images; use local-image`);
+  if (isTextOnly && textsAt(config, 'responseModalities').some((modality) => modality !== 'TEXT')) {
     throw badValue([...path, 'responseModalities'], `${model} answers with TEXT only`);
   }
   const thinking = objectAt(config, 'thinkingConfig') ?? {};

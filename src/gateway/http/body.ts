@@ -4,7 +4,7 @@ import { jsonFaultWords } from '../../json-position.ts';
 import { Problem } from '../problem.ts';
 import type { Budget } from './budget.ts';
 
-/** The body must be JSON, or the form of a file upload, and not compressed. Throws Problem 415. */
+/** Requires a Content-Type (JSON, or a form with a file), UTF-8, and no compression. Throws Problem 415. */
 export function checkContentType({ headers }: Pick<IncomingMessage, 'headers'>, wanted: string): void {
   const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
   if (type.trim() !== wanted) throw new Problem(415, `the Content-Type must be ${wanted}`);
@@ -14,7 +14,7 @@ export function checkContentType({ headers }: Pick<IncomingMessage, 'headers'>, 
   if (encoding !== undefined && encoding !== 'identity') throw new Problem(415, 'a compressed body is not accepted');
 }
 
-/** The length that a body declares, in bytes; undefined where it comes in chunks. A request without a body has none. */
+/** The declared length of a body in bytes, 0 without a body; undefined if the body is sent in chunks. */
 export function declaredLength({ headers }: IncomingMessage): number | undefined {
   if (headers['transfer-encoding'] !== undefined) return undefined;
   return Number(headers['content-length'] ?? 0);
@@ -25,27 +25,27 @@ export function checkLength(length: number | undefined, limit: number): void {
   if (length !== undefined && length > limit) throw tooLarge(limit, length);
 }
 
-/** Bodies up to this size are not counted: as many of them as there are connections need little memory. */
-const uncounted = 64 * 1024;
+/** Bodies up to this size, in bytes, are not counted: even one for each connection needs little memory. */
+const maxUncounted = 64 * 1024;
 
 /** How bodies are read. */
 interface BodyRules {
   /** Largest body, bytes. */
   limit: number;
-  /** What all bodies hold together. */
+  /** Limits the memory of all bodies together. */
   budget: Budget;
   /** Aborts when the caller leaves. */
   left: { readonly signal: AbortSignal };
 }
 
-/** The whole body; its share of the budget is released when the exchange is over. Throws Problem 413 past the limit. */
+/** Reads the whole body. Its bytes count in the budget until the exchange is over. Throws Problem 413 past the limit. */
 export async function readBody(
   { request, response }: { request: IncomingMessage; response: ServerResponse },
   { limit, budget, left }: BodyRules,
 ): Promise<Buffer> {
   const length = declaredLength(request);
   checkLength(length, limit);
-  if (length === undefined || length > uncounted) {
+  if (length === undefined || length > maxUncounted) {
     response.once('close', await budget.take(length ?? limit, left.signal));
   }
   return readWhole(request, length, limit);
@@ -66,10 +66,10 @@ async function readWhole(request: IncomingMessage, length: number | undefined, l
   return whole?.subarray(0, size) ?? Buffer.concat(chunks, size);
 }
 
-/** The functions that read a body recurse for each level. */
+/** Limit of nesting: the functions that read a body recurse once for each level. */
 const mostLevels = 200;
 
-/** The body as a JSON object. Throws Problem 400 where it is empty, nested too deeply, not UTF-8, not JSON or no object. */
+/** The body as a JSON object. Throws Problem 400 where it is empty, nested too deeply, not UTF-8, not JSON or not an object. */
 export function parseBody(bytes: Buffer): JsonObject {
   if (bytes.length === 0) throw new Problem(400, 'the body is empty; a JSON object is required');
   // Before it is parsed: a value of millions of levels takes minutes and all memory.
@@ -138,7 +138,7 @@ function isDeeperThan(levels: number, json: Buffer): boolean {
   return false;
 }
 
-/** Where the string that begins at `start` ends; strings are long, and the search for a quote is fast. */
+/** The position of the closing quote. `indexOf` searches fast, and strings can be long. */
 function endOfString(json: Buffer, start: number): number {
   let end = json.indexOf(quote, start + 1);
   while (end !== -1 && isEscaped(json, end)) end = json.indexOf(quote, end + 1);

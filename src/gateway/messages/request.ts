@@ -56,11 +56,11 @@ function checkContent(message: JsonValue, index: number, last: boolean): void {
 
 function checkCalls(message: JsonValue, next: JsonValue | undefined, index: number): void {
   const answered = idsOf(next, 'tool_result', 'tool_use_id');
-  const open = idsOf(message, 'tool_use', 'id').filter((id) => !answered.includes(id));
-  if (open.length === 0) return;
+  const unanswered = idsOf(message, 'tool_use', 'id').filter((id) => !answered.includes(id));
+  if (unanswered.length === 0) return;
   throw badValue(
     ['messages', index],
-    `\`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${open.join(', ')}`,
+    `\`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${unanswered.join(', ')}`,
   );
 }
 
@@ -97,15 +97,15 @@ function checkSettings(body: JsonValue): void {
   }
 }
 
-/** The first version that refuses what its models no longer take. */
+/** The first version that refuses fields which newer models do not support. */
 const firstStrictVersion = '2026-10-21';
 
-/** Fields that must keep their default, which is undefined where any value is refused. */
+/** Fields that take only their default value; undefined means that the field must be absent. */
 const samplingDefaults = { temperature: 1, top_p: 1, top_k: undefined };
 
 const prefill = 'This model does not support assistant message prefill. The conversation must end with a user message.';
 
-/** Refuses what a body may say under older versions only. The versions are dates. Throws Problem 400. */
+/** Refuses what only older versions allow. Versions are dates. Throws Problem 400. */
 function checkVersionRules(body: JsonObject, version = ''): void {
   if (version < firstStrictVersion) return;
   for (const [name, usual] of Object.entries(samplingDefaults)) {
@@ -168,7 +168,7 @@ function readChoice(choice: JsonObject | undefined): ToolChoice {
   return { mode: type === 'any' || type === 'none' ? type : 'auto' };
 }
 
-/** Every Base64 source, also inside tool results. Throws Violation where bytes and media type disagree. */
+/** Every Base64 source, also inside tool results. Throws Violation if the bytes are not of the declared media type. */
 function readMedia(content: JsonValue | undefined, path: Path): Media[] {
   if (!Array.isArray(content)) return [];
   return content.flatMap((block, index) => {

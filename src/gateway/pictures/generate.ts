@@ -34,17 +34,17 @@ export async function drawDrafts(request: ModelRequest, variant = 0): Promise<Dr
   const free = await pixels.take(await pixelsOf(images), new AbortController().signal);
   try {
     const made = await makePictures(images, request, variant);
-    return made.map((each) => draftOf(each, picture.silent === true));
+    return made.map((each) => draftOf(each, picture.withoutText === true));
   } finally {
     free();
   }
 }
 
 /** Says what the picture is, then holds it. */
-function draftOf({ caption, picture }: Drawn, silent: boolean): Draft {
+function draftOf({ caption, picture }: Drawn, withoutText: boolean): Draft {
   return {
     thinking: undefined,
-    parts: silent ? [{ picture }] : [{ text: caption }, { picture }],
+    parts: withoutText ? [{ picture }] : [{ text: caption }, { picture }],
     call: undefined,
     ended: 'end',
     stopSequence: undefined,

@@ -259,8 +259,8 @@ async function failureOfCounts(
   const limit = stop === 'cost' ? '--max-cost' : budget ? ofBudget : tokens;
   const next = nextStep(counts, limit);
   const summary = shellWord(shownPath(join(outdir, batchFiles.summary), context.io.cwd));
-  const told = counts.pending > 0 ? next : `details are in ${summary}; ${next}`;
-  const hints = [await keptHint(counts, state.beganAt), told, budget && 'to see what is spent: gateway-cli costs'];
+  const nextHint = counts.pending > 0 ? next : `details are in ${summary}; ${next}`;
+  const hints = [await keptHint(counts, state.beganAt), nextHint, budget && 'to see what is spent: gateway-cli costs'];
   const { done, failed, unknown, submitted = 0 } = counts;
   const isOpen = failed + unknown + submitted > 0;
   return new GatewayError('batch-failed', `${why ?? ''}${describeCounts(counts)}`, {

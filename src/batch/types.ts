@@ -83,7 +83,7 @@ export interface RunRecord {
   total: number;
   /** A sum over the ids of the whole file, whatever their order. */
   list: string;
-  /** The boot of the machine: while it lasts, no line is lost that was not synced. Absent where the system does not tell. */
+  /** The boot of the machine: while it lasts, no line is lost that was not synced. Absent if the system does not report it. */
   boot?: string | undefined;
   /** Size of results.jsonl when the run began, in bytes: its own lines are after that. */
   results?: number | undefined;

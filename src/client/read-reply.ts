@@ -227,7 +227,7 @@ export function isBare(value: unknown): boolean {
   return value === undefined || (isObject(value) && Object.keys(value).length === 0);
 }
 
-/** The first bytes of a body that are no white space (BOM included), and the body from its start. */
+/** The first bytes of a body that are not whitespace or a BOM, and the body from its start. */
 export async function peek(
   chunks: AsyncIterable<Uint8Array>,
 ): Promise<{ head: Uint8Array; chunks: AsyncIterable<Uint8Array> }> {

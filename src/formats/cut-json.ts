@@ -99,7 +99,7 @@ function isEscaped(text: string, at: number): boolean {
   return backslashes % 2 === 1;
 }
 
-/** Where a token of JSON ends; it may be cut by the end of the text, or be no token at all. */
+/** Where a token of JSON ends; it may be cut by the end of the text, or not be a token. */
 type TokenEnd = number | 'cut' | 'wrong';
 
 const words = ['true', 'false', 'null'];

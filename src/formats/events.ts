@@ -110,7 +110,7 @@ export type Progress = 'open' | 'stopped' | 'ended';
 export interface Decoder {
   /** Reads a whole reply of JSON, in every spelling that gateways are known to use. Throws GatewayError bad-reply if it is not a reply of the format. */
   whole(json: unknown): ReplyEvent[];
-  /** Reads one event of a stream. Throws the GatewayError that an error event stands for, and bad-reply for what cannot be read. */
+  /** Reads one event of a stream. Throws the GatewayError of an error event, and bad-reply for an event that cannot be read. */
   feed(event: ServerEvent | TextRun): ReplyEvent[];
   /** What is only known when the stream is over. */
   end(): ReplyEvent[];

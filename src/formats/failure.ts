@@ -19,7 +19,7 @@ export interface FailedReply extends RefusedRequest {
 }
 
 /**
- * The failure that a reply stands for, its class by the HTTP status, or, for an error inside a 200,
+ * The failure that a reply reports. Its class depends on the HTTP status, or, for an error inside a 200,
  * by the error's own name. A 200 without an error in it is a bad reply. `retryable` is false where the quota is spent.
  */
 export function failureOf(reply: FailedReply): GatewayError {
@@ -28,19 +28,19 @@ export function failureOf(reply: FailedReply): GatewayError {
   if (status >= 300 && status < 400) return redirect(reply, requestId);
   if (status < 400 || status > 599) return failureInside(reply, requestId);
   const error = readErrorBody(reply.body) ?? { message: '' };
-  return build(error, { ...reply, requestId, told: `the gateway answered ${status}` });
+  return build(error, { ...reply, requestId, summary: `the gateway answered ${status}` });
 }
 
 /** The failure of an error that came in an event or a reply of status 200. Unknown names are a failing gateway. */
 export function failureOfError(error: ErrorBody, known: { billed?: Certainty | undefined } = {}): GatewayError {
-  return build(error, { ...known, status: statusOf(error), told: 'the gateway reported an error', isInside: true });
+  return build(error, { ...known, status: statusOf(error), summary: 'the gateway reported an error', isInside: true });
 }
 
 interface Known extends RefusedRequest {
   status: number | undefined;
-  /** How the message begins. */
-  told: string;
-  /** The HTTP status promised a reply, and the error stood in it: such a one is not retried. */
+  /** The beginning of the message. */
+  summary: string;
+  /** The error is inside a reply whose HTTP status is that of a success: it is not retried. */
   isInside?: true;
   requestId?: string | undefined;
   billed?: Certainty | undefined;
@@ -49,14 +49,14 @@ interface Known extends RefusedRequest {
 }
 
 function build(error: ErrorBody, known: Known): GatewayError {
-  const { status, told } = known;
+  const { status, summary } = known;
   const refusal = readRefusal(status, error);
   const errorClass = classOf(status, error, refusal);
   const name = error.type ?? error.status ?? (typeof error.code === 'string' ? error.code : undefined);
   const label = name === undefined ? '' : ` (${quote(name, 60)})`;
   const said = error.message === '' || error.message === name ? '' : `: ${quote(error.message)}`;
   const limit = errorClass === 'quota' && error.limit !== undefined ? ` (limit ${quote(error.limit, 80)})` : '';
-  return new GatewayError(errorClass, `${told}${label}${said}${limit}`, {
+  return new GatewayError(errorClass, `${summary}${label}${said}${limit}`, {
     ...adviceFor(error, { ...known, errorClass, refusal }),
     status,
     requestId: known.requestId ?? error.requestId,
@@ -134,8 +134,8 @@ function originOf(location: string | undefined): string {
 function failureInside({ status, body, format, sentKey }: FailedReply, requestId: string | undefined): GatewayError {
   const error = findErrorInReply(parseOrNothing(body));
   if (error) {
-    const told = `the gateway answered ${status} with an error`;
-    return build(error, { status: statusOf(error), told, requestId, format, sentKey, isInside: true });
+    const summary = `the gateway answered ${status} with an error`;
+    return build(error, { status: statusOf(error), summary, requestId, format, sentKey, isInside: true });
   }
   const said =
     body.trim() === ''
@@ -232,7 +232,7 @@ const wordsOfUnsupported: readonly (readonly [RegExp, string?])[] = [
   [/^JSON mode is not enabled for /, 'responseJsonSchema'],
 ];
 
-/** The HTTP status that an error's name stands for, where the name is known (formats 2 and 3). */
+/** The HTTP status for the name of an error, if the name is known (formats 2 and 3). */
 export function statusOfName(name: string): number | undefined {
   const key = name.toLowerCase();
   return Object.hasOwn(statusByName, key) ? statusByName[key] : undefined;

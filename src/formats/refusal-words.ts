@@ -18,9 +18,9 @@ type Saying =
   | 'token-only'
   /** The key is good, and may not use this model. */
   | 'model'
-  /** The key is good, and its project or its restrictions are in the way. */
+  /** The key is valid, but its project or its restrictions do not allow the request. */
   | 'project'
-  /** Where the request comes from is in the way. */
+  /** The address or site that the request comes from is not allowed. */
   | 'origin'
   /** The path is not there, however it sounds. */
   | 'path';
@@ -29,7 +29,7 @@ interface Row {
   says: Saying;
   /** Lower case; one of them is enough. */
   words: readonly string[];
-  /** The header that the words stand for, where they do not name it. */
+  /** The header that the words mean, if they do not name it. */
   header?: string;
   /** Words that other errors use too: in a 400 they do not count. */
   isVague?: true;

@@ -18,7 +18,7 @@ const formats: readonly Format[] = [completionsFormat, messagesFormat, contentFo
 
 /** A path of the gateway. One that neither answers a body nor acts on batches lists models. */
 interface Row {
-  /** A pattern, in which `{model}` and `{id}` stand for a segment. */
+  /** A pattern, in which `{model}` and `{id}` match a segment. */
   path: string;
   /** The path for people, if it is not the pattern with all that is optional; empty where it is like another. */
   shown?: string;

@@ -87,7 +87,7 @@ async function runUntilFree(round: Round, before: readonly string[]): Promise<vo
     const child = run(round, before);
     const code = await child.ended;
     if (code !== 14) return expectEnd(round, code, child);
-    // Not one that found the file changed: nobody changes it here.
+    // No run found a changed file, as nothing changes it here.
     expect(child.stderr()).toMatch(/works in this folder|began in this folder|took this folder over/);
   }
 }

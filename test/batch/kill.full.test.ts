@@ -110,7 +110,7 @@ test('when the time after a signal is over, those under way are ended and maybe 
   await child.ended;
   const ended = [...states(folder).values()];
   expect(ended.filter((state) => state === 'unknown')).toHaveLength(4);
-  // Without a mark of the boot nobody wrote down that the others were ready.
+  // Without a mark of the boot there is no record that the others were ready.
   expect(new Set(ended)).toEqual(new Set(bootMark() === undefined ? ['unknown'] : ['unknown', 'unsent']));
   const summary = JSON.parse(readFileSync(join(folder.cwd, 'out/summary.json'), 'utf8')) as unknown;
   expect(summary).toMatchObject({ exitCode: 143, done: 0, failed: 0, unknown: 4, pending: jobCount - 4 });

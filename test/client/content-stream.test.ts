@@ -38,7 +38,7 @@ test('a stream reads the same wherever its bytes are cut', async () => {
 test('a stream that ends at any byte is whole only with its finish reason, and prints what it keeps', async () => {
   const lastEvent = stream.indexOf('"finishReason":"STOP"') + '"finishReason":"STOP"'.length;
   const wrong: unknown[] = [];
-  // Of an event that is cut nobody knows whether its text is a thought.
+  // If an event is cut, it is unknown whether its text is a thought.
   for (let at = stream.indexOf('"thought":true') + 14; at <= stream.length; at++) {
     const { deltas, answer } = await contentOf(replyOf([stream.subarray(0, at)]));
     const { result, error } = answer;

@@ -144,7 +144,7 @@ describe('stdout closed by its reader', () => {
     const ran = await bash('set -o pipefail; $CLI chat x | head -1', server);
     expect(ran).toMatchObject({ code: 141, stdout: 'first line\n', stderr: '' });
     await server.requests[0]?.closed;
-    // What nobody reads is not paid for to its end.
+    // After the reader is gone, the rest of the answer is not paid for.
     expect(sent).toBeLessThan(2000);
   });
 
@@ -202,7 +202,7 @@ describe('stdin', () => {
 
   test.skipIf(!hasScript && !isFull)('stdin is a terminal: no prompt is exit 2, and it does not hang', async () => {
     const cwd = folder();
-    // A terminal at which somebody sits: nothing is typed, and it does not end.
+    // A terminal with a user: nothing is typed, and its input does not end.
     const ran = await bash(
       `mkfifo keys; exec 3<> keys; script -qec '$CLI text --stdin-timeout 5s; echo code $?' shown <&3 > /dev/null`,
       { url: 'http://127.0.0.1:1' },

@@ -32,7 +32,7 @@ describe('listen', () => {
   });
 
   it('says that there is no such host', async () => {
-    // Too long for a name of DNS: nobody is asked.
+    // Too long for a DNS name, so there is no query.
     const host = `${'x'.repeat(70)}.invalid`;
     const failed = await listen(createApp(), { host }).catch((error: unknown) => error);
     expect(failed).toMatchObject({

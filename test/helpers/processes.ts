@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { ownMark, type ProcessMark } from '../../src/files/process-mark.ts';
 import { isFull } from './full.ts';
 
-/** The mark of a process beside this one, of which nobody wrote down when it began. */
+/** The mark of another process, without the time of its start. */
 export function markOf(pid: number): ProcessMark {
   return { ...ownMark(), pid, started: undefined };
 }

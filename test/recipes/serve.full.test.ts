@@ -85,7 +85,7 @@ function startUpstream(): Promise<Listening> {
   return listen(createApp({ key, handler: (request) => answerOffline({ ...request, model: 'local-text' }) }));
 }
 
-/** The folder of somebody who reads the recipes: a script, a profile, the program. */
+/** The folder of a user of the recipes: a script, a profile, the program. */
 function prepare(cwd: string, baseUrl: string): void {
   mkdirSync(join(cwd, '.bin'));
   symlinkSync(bin, join(cwd, '.bin/gateway-cli'));

@@ -16,7 +16,7 @@ const tasks = 8;
 
 const jobs = Array.from({ length: 160 }, (_, i) => ({ id: `job-${i}`, prompt: `number ${i}` }));
 
-/** Ports that nobody listens on: Slurm takes no port 0. */
+/** Unused ports: Slurm does not accept port 0. */
 async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));
@@ -127,7 +127,7 @@ test.skipIf(lacks('slurmctld', 'slurmd', 'sbatch'))(
     expect(merged).toMatchObject({ code: 0 });
     const summary = JSON.parse(readFileSync(join(at.cwd, 'out/summary.json'), 'utf8')) as Record<string, number>;
     expect(summary).toMatchObject({ jobs: jobs.length, failed: 0 });
-    // Those that were under way may have been paid for: nobody sends them again by himself.
+    // Those that were under way may have been paid for: they are not sent again automatically.
     expect(summary['unknown']).toBeGreaterThanOrEqual(8);
     expect(summary['unknown']).toBeLessThanOrEqual(12);
     expect((summary['done'] ?? 0) + (summary['unknown'] ?? 0)).toBe(jobs.length);

@@ -78,7 +78,7 @@ function changed(before: Style, code: number): Style {
   return { ...before, foreground: color };
 }
 
-/** Steps of 8: shades that nobody can tell apart share a path. */
+/** In steps of 8: shades that look the same share a path. */
 function coarse(value: number): string {
   return Math.min(255, Math.round(value / 8) * 8)
     .toString(16)

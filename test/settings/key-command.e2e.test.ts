@@ -48,7 +48,7 @@ test('refuses one that prints without end', async () => {
 });
 
 test('kills one that takes too long, also when its child holds the pipes', async () => {
-  // The grandchild lives until nobody reads what it writes.
+  // The grandchild lives until its output has no reader.
   const talker = 'setInterval(() => process.stdout.write("x"), 50)';
   const script = `require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(talker)}], { stdio: "inherit" }); setInterval(() => {}, 1000)`;
   await expect(runKeyCommand([node, '-e', script], from, { timeoutMs: 300 })).rejects.toThrow('no key after 300ms');

@@ -10,7 +10,7 @@ export interface Asked {
   [name: string]: unknown;
 }
 
-/** Who answers. */
+/** The service that answers. */
 export interface Answering {
   id: string;
   model: string;

@@ -226,7 +226,7 @@ function json(status: number, body: object): StandInReply {
   return { status, headers, body: `${JSON.stringify(body, null, 2)}\n` };
 }
 
-/** A path that nobody serves gets Google's own page, in the words that every Google host has. */
+/** An unknown path gets Google's own page, in the words that every Google host has. */
 function notFoundPage({ path }: StandInRequest): StandInReply {
   const body = `<!DOCTYPE html>
 <html lang=en>

@@ -17,7 +17,7 @@ function place(
       tried.push(chunk);
       const code = left.shift();
       const error = code === undefined ? undefined : Object.assign(new Error(`write ${code}`), { code });
-      // As Node does: the event comes too, and would end the process if nobody heard it.
+      // As Node does: the event comes too, and would end the process without a listener.
       if (error) stream.emit('error', error);
       done(error);
     },

@@ -65,7 +65,7 @@ export async function openRecorder({ folder, lostEnds, ...options }: RecorderOpt
   const journal = await SyncedFile.open(join(folder, batchFiles.journal));
   const results = await SyncedFile.open(join(folder, batchFiles.results));
   const open: Open = { ...options, journal, results };
-  // The ends first: the run's own record says that earlier results are no ends any more.
+  // The ends first: the run's own record says that earlier results do not count as ends any more.
   await write([...lostEnds, { ...run, results: results.size }], open);
   return {
     async ready(group) {

@@ -223,7 +223,7 @@ export async function arrangeResults(
   }
 }
 
-/** Jobs that are done and have no result: somebody changed the file. */
+/** Jobs that are done and have no result, because the file was changed. */
 export function countMissing(index: JobIndex, { offsets }: ResultPlaces): number {
   let missing = 0;
   for (const [row, offset] of offsets.entries()) if (offset < 0 && index.stateOf(row) === 'done') missing++;

@@ -27,7 +27,7 @@ export function parseShard(word: string, env: Environment): Shard {
   return checked(found.index, total, word);
 }
 
-/** The machine's place by the variables of the engine that started it; Kubernetes does not tell how many there are. */
+/** The machine's place by the variables of the engine that started it; Kubernetes does not give their number. */
 function findShard(env: Environment): { index: number; total: number | undefined } | undefined {
   const number = (name: string) => (env[name] === undefined || env[name] === '' ? undefined : Number(env[name]));
   const task = number('SLURM_ARRAY_TASK_ID');

@@ -63,7 +63,7 @@ export async function askService<Value>(
   return ask(service, deadline).finally(() => deadline.end());
 }
 
-/** In place of what a service refuses to tell. */
+/** Undefined for the error of a service that refuses to report; other errors are thrown again. */
 export function undefinedIfRejected(error: unknown): undefined {
   if (error instanceof GatewayError && error.class === 'rejected') return undefined;
   throw error;

@@ -23,8 +23,8 @@ export async function loseJobs(
   async function lose([row, bound]: (typeof waiting)[number], reason: string): Promise<void> {
     const error = new GatewayError('no-reply', reason, { sent: 'yes' });
     const document = resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui });
-    const told = { class: error.class, message: context.ui.redact(error.message), billed: error.billed };
-    const outcome: JobOutcome = { state: 'unknown', document, error: told };
+    const shown = { class: error.class, message: context.ui.redact(error.message), billed: error.billed };
+    const outcome: JobOutcome = { state: 'unknown', document, error: shown };
     await recordOutcome({ job: { id: ids[row] ?? '' }, request: index.requestOf(row), bound, part: mark }, outcome);
   }
   while (waiting.length > 0) {

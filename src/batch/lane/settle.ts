@@ -10,7 +10,7 @@ import type { Part } from './types.ts';
 
 /**
  * What the service says of a part whose creation was not answered: the batch, `none`, `later` (one that may be it has not ended), or
- * `unknown`: it does not tell.
+ * `unknown`: it does not say.
  */
 type Found = BatchInfo | 'none' | 'later' | 'unknown';
 

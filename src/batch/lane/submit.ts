@@ -153,7 +153,7 @@ async function afterFailure(error: unknown, part: Part, run: LaneRun): Promise<B
   context.signal.throwIfAborted();
   await context.ui.note('the creation was not answered: looking for the batch at the service');
   const found = await settlePart(part, run);
-  // It is not clear yet, or it is clear that the service cannot tell: its jobs are not sent again.
+  // It is not known yet, or the service cannot say: its jobs are not sent again.
   if (found !== undefined || state.parts.has(part.mark) || part.step === 'lost') return found;
   throw error;
 }

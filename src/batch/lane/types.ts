@@ -3,7 +3,7 @@ import type { AuthUse, FormatName } from '../../formats/types.ts';
 
 /**
  * A record of a part: the jobs that one batch of the service holds. `planned`: what they have in common; records `ready` of its
- * jobs follow. `creating`: from here on the batch may exist. `dropped`: it certainly does not. `lost`: the service cannot tell. `ended`: all of
+ * jobs follow. `creating`: from here on the batch may exist. `dropped`: it certainly does not. `lost`: the service cannot say. `ended`: all of
  * its results are recorded.
  */
 export interface PartRecord {

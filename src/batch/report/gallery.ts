@@ -125,7 +125,7 @@ function picturesOf({ images }: JsonObject): CardPicture[] {
 function pictureOf(image: JsonValue): CardPicture | undefined {
   if (!isObject(image)) return undefined;
   const { path, mimeType, width, height, bytes } = image;
-  // The file lies where the batch puts its pictures, whatever the line says.
+  // The file is where the batch saves its pictures, whatever the line says.
   const name = imageNameOf(path);
   if (name === undefined) return undefined;
   return {

@@ -58,9 +58,9 @@ const noteBytes = 256;
 
 /** A heading with counts and a table of GitHub's Markdown. Rows that `$GITHUB_STEP_SUMMARY` would not take are left out and counted. */
 export function markdownReport({ name, counts, columns }: ReportFacts, most = mostBytes): ReportWriter {
-  const told = rowStates.filter((state) => counts[state] > 0).map((state) => `${counts[state]} ${state}`);
+  const stateCounts = rowStates.filter((state) => counts[state] > 0).map((state) => `${counts[state]} ${state}`);
   const titles = columns.map((column) => escapeCell(column.name));
-  const head = `## ${escapeCell(name)}: ${told.join(', ') || 'no jobs'}\n\n${line(titles)}${line(titles.map(() => '---'))}`;
+  const head = `## ${escapeCell(name)}: ${stateCounts.join(', ') || 'no jobs'}\n\n${line(titles)}${line(titles.map(() => '---'))}`;
   let bytes = Buffer.byteLength(head) + noteBytes;
   let left = 0;
   return {

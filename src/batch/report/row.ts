@@ -56,7 +56,7 @@ export function rowOf(id: string, state: RowState, document: JsonObject): Row {
   };
 }
 
-/** The file lies where the batch puts its pictures, whatever the line says. */
+/** The file is where the batch saves its pictures, whatever the line says. */
 function pathOf(image: JsonValue): string[] {
   const name = isObject(image) ? imageNameOf(image['path']) : undefined;
   return name === undefined ? [] : [`${batchFiles.images}/${name}`];
@@ -117,7 +117,7 @@ export function findColumns() {
       const own = [...names.vars].map((name) =>
         column(taken.has(name) ? `vars.${name}` : name, ({ vars }) => valueOf(vars, name)),
       );
-      // Where no table filled them, the prompts tell the jobs apart.
+      // If no table filled them, the jobs are distinguished by their prompts.
       return [...leading, ...(own.length > 0 ? own : list('prompt')), ...fixed];
     },
   };

@@ -45,7 +45,7 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   // It is unknown which of them are still in flight.
   const failures = running ? new Map([...state.failures].filter(([, error]) => error !== unanswered)) : state.failures;
   const facts = { counts, skipped: 0, usage, spending, durationMs, outdir, failures };
-  // The telling itself went well, whatever became of the jobs: the document says what the process does.
+  // This command succeeded, even if jobs failed: the document has the exit code of the process.
   const document = summaryDocument({ ...facts, exitCode: outcomes.ok.code });
   const ended = running ? undefined : await lastError(folder, counts);
   context.report.own = {

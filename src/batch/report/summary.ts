@@ -102,7 +102,7 @@ export function describeCounts({ done, incomplete, failed, unknown, pending, sub
 
 const { results, journal } = batchFiles;
 
-/** What of a batch's own files cannot be read: nothing here writes such lines, so a crash or somebody else did. */
+/** Warns about unreadable lines in a batch's own files: they come from a crash or another program. */
 export async function warnUnread({ unread, torn }: { unread: number; torn?: boolean }, { ui }: Context): Promise<void> {
   if (torn) await ui.warn(`the last line of ${journal} is torn; a run keeps it in ${asideFile(journal)}`);
   if (unread === 0) return;

@@ -53,12 +53,12 @@ export function countOutcomes({ context: { ui }, state }: Pick<Batch, 'context' 
     /** It went out, and its result is not on the disk. The first such failure ends the batch, whose end reports it. */
     lose({ id }: Pick<Job, 'id'>, error: unknown) {
       state.index.setState(state.index.find(id), 'unknown');
-      const told = error instanceof GatewayError ? error : new GatewayError('internal', messageOf(error));
+      const failure = error instanceof GatewayError ? error : new GatewayError('internal', messageOf(error));
       state.failures.set(
         id,
-        lostError(told, (text) => ui.redact(text)),
+        lostError(failure, (text) => ui.redact(text)),
       );
-      if (lost++ > 0) void ui.warn([`${id}: ${told.message}`, hintOf(told)].filter(Boolean).join('; '));
+      if (lost++ > 0) void ui.warn([`${id}: ${failure.message}`, hintOf(failure)].filter(Boolean).join('; '));
     },
     count({ job: { id }, bound }: JournalEntry, outcome: JobOutcome) {
       // It is what it was.

@@ -244,7 +244,7 @@ export function answerOfSchema(check: SchemaCheck, answer: Answer): JsonValue {
   }
 }
 
-/** Calls are no part of the text, and nothing runs them here. */
+/** Tool calls are not part of the text, and this command does not run them. */
 async function noteToolCalls({ toolCalls: [first, ...rest] }: Result, context: Context): Promise<void> {
   if (first === undefined || isPrintedAtEnd(context)) return;
   const names = [first, ...rest].map((call) => call.name).join(', ');

@@ -17,8 +17,8 @@ export async function explainFailure(
 
 /** The hint says which key was refused, and which flags lead to the same gateway. */
 function withSource(error: GatewayError, { key, typedFlags }: SettingsSurvey): GatewayError {
-  const told = error.but({ flags: typedFlags });
-  return error.class === 'auth' && 'from' in key ? told.but({ source: key.from }) : told;
+  const withFlags = error.but({ flags: typedFlags });
+  return error.class === 'auth' && 'from' in key ? withFlags.but({ source: key.from }) : withFlags;
 }
 
 /** Where the service did not find a model that its kept list lacks, the error names the nearest that the list has. */

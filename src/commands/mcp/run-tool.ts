@@ -120,7 +120,7 @@ interface Done {
 /** What a client receives: never the bytes of a whole picture. */
 function resultOf({ tool, document, files, previews }: Done): CallToolResult {
   const { error } = document;
-  const facts = told.flatMap((name) => (document[name] === undefined ? [] : [[name, document[name]]]));
+  const facts = shownKeys.flatMap((name) => (document[name] === undefined ? [] : [[name, document[name]]]));
   const result = { ...Object.fromEntries(facts), ...((tool.writes || files.length > 0) && { images: [...files] }) };
   const more = [...files.map(linkTo), ...previews];
   if (isObject(error)) return failedResult(error, result, more);
@@ -146,7 +146,7 @@ function linkTo({ path, mimeType, bytes }: WrittenFile): ResourceLink {
 }
 
 /** The keys of the document that a client can use. */
-const told = ['text', 'answer', 'complete', 'model', 'models', 'usage', 'cost', 'warnings'];
+const shownKeys = ['text', 'answer', 'complete', 'model', 'models', 'usage', 'cost', 'warnings'];
 
 /** A failure with what the caller needs to decide what to do next. */
 function failedResult(

@@ -42,10 +42,10 @@ export function servedEnvironment(env: Context['io']['env'], variables: Variable
 
 /** Writes the model variables of the command to the recordings, for the replay. Throws GatewayError usage. */
 export async function keepModels(record: string, models: Variables, { io }: Context): Promise<void> {
-  const told = modelsIn(servedEnvironment(io.env, models));
-  if (Object.keys(told).length === 0) return;
+  const variables = modelsIn(servedEnvironment(io.env, models));
+  if (Object.keys(variables).length === 0) return;
   try {
-    await saveVariables(resolve(io.cwd, record), told);
+    await saveVariables(resolve(io.cwd, record), variables);
   } catch (error) {
     throw usageError(`--record '${record}': ${writeReason(error)}`, 'name a folder that can be written', error);
   }
@@ -56,8 +56,8 @@ export async function replayedModels(replay: string, { io }: Context): Promise<V
   const folder = resolve(io.cwd, replay);
   const kept = await savedVariables(folder);
   if (kept !== undefined) return kept;
-  const told = modelsIn(io.env);
-  return Object.keys(told).length > 0 ? told : modelVariables(await recordedModelsByUse(folder));
+  const variables = modelsIn(io.env);
+  return Object.keys(variables).length > 0 ? variables : modelVariables(await recordedModelsByUse(folder));
 }
 
 function modelsIn(env: Context['io']['env']): Variables {

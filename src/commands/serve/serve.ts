@@ -142,7 +142,7 @@ function nameVariable({ apiKey, version }: ServedHeaderNames, { specOnly }: Serv
   return { GATEWAY_HEADER_NAMES: `${apiKey ?? own.apiKey},${version ?? own.version}` };
 }
 
-/** The flags of the offline models say nothing where somebody else answers. Throws GatewayError usage. */
+/** Refuses flags of the offline models if something else answers. Throws GatewayError usage. */
 function checkOfflineFlags({ upstream, replay, pace, faultDelay, batchDelay, service }: ServeFlags): void {
   const other = upstream === undefined ? replay && '--replay' : '--upstream';
   const given = { '--pace': pace, '--fault-delay': faultDelay, '--batch-delay': batchDelay, '--service': service };

@@ -215,7 +215,7 @@ function refuse(choice: Choice, refusal: JsonValue | undefined): void {
 }
 
 /**
- * Why a candidate ended. The words of a refusal are its message, not its text: they are no answer to what was asked, so they
+ * Why a candidate ended. The words of a refusal are its message, not its text: they do not answer what was asked, so they
  * are in the error that a refusal is, and not in the output that a program reads.
  */
 function stopEvents(choice: Choice, raw: JsonObject): ReplyEvent[] {

@@ -238,7 +238,7 @@ function describe(batch: Batch, batches: Batches): JsonObject {
   };
 }
 
-/** The id of the file with the results of a batch that has ended; it is made when somebody asks for it. */
+/** The id of the file with the results of a batch that has ended; it is made on the first request for it. */
 function resultsFile({ id, ended, ...batch }: Batch, part: 'results' | 'errors', { files }: Batches): string | null {
   const spool = batch[part];
   if (ended === undefined || spool.size === 0) return null;

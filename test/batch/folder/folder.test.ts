@@ -64,7 +64,7 @@ describe('a folder that is taken', () => {
     for (const name of ['journal.jsonl', 'results.jsonl']) folder.write(`out/${name}`, '');
     folder.write('out/lock.json', '{"mark":{"host":"');
     folder.jobs(...manyJobs(1));
-    // A lock without a name may be somebody's: it is not taken for a foreign file either.
+    // A lock without a name can be in use: it is not taken for a foreign file either.
     expect((await batch()).code).toBe(14);
   });
 

@@ -8,7 +8,7 @@ import { anthropicKey, startAnthropic } from '../../stand-ins/anthropic.ts';
 import { geminiKey, startGemini } from '../../stand-ins/gemini.ts';
 import { type StandIn, startStandIn } from '../../stand-ins/start.ts';
 
-/** What somebody wanted to reach, and knows of it. */
+/** The goal of a user, and what the user knows about it. */
 interface Aim {
   server: () => StandIn;
   key: string;
@@ -55,7 +55,7 @@ function hintIn({ stderr }: Ran): string {
   return lines.filter((line) => line.startsWith('  ') && !line.includes('--offline')).join('\n');
 }
 
-/** Types what the hint says; what it leaves open comes from what somebody knows. */
+/** Types what the hint says; what it leaves open comes from what the user knows. */
 async function follow(state: State, hint: string, aim: Aim): Promise<State> {
   const { argv, env } = state;
   const [, checked = ''] = /check the key \(environment (\w+)\)/.exec(hint) ?? [];

@@ -209,7 +209,7 @@ test('serve names the flag where it cannot listen', async () => {
   expect([inUse.code, inUse.stdout]).toEqual([7, '']);
   expect(inUse.stderr).toContain('it is in use');
   expect(inUse.stderr).toContain('--port 0 picks a free port');
-  // Too long for a name of DNS: nobody is asked.
+  // Too long for a DNS name, so there is no query.
   const noHost = await run(['serve', '--port', '0', '--host', `${'x'.repeat(70)}.invalid`]);
   expect(noHost.stderr).toContain('check --host: it takes an address of this machine, such as 127.0.0.1');
   taken.close();

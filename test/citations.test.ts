@@ -18,7 +18,7 @@ const sources = filesIn(['src', 'test', 'bin', '.scripts'], /\.(ts|js|sh|ya?ml)$
 /** Comments, and the titles of tests. A `//` behind a colon is an address. */
 const prose = /\/\*[\s\S]*?\*\/|(?<!:)\/\/.*|^#.*|\b(?:test|describe)(?:\.\w+)*\(\s*['"`].*/gm;
 
-/** Markdown files that a text cites and that stand nowhere in the repository. */
+/** Markdown files that a text cites and that are not in the repository. */
 function absent(text: string): string[] {
   const cited = [...text.matchAll(prose)].flatMap(([part]) => part.match(/[\w./-]+\.md\b/g) ?? []);
   return cited.filter((name) => !documents.some((path) => `/${path}`.endsWith(`/${name.replace(/^[./]+/, '')}`)));

@@ -21,7 +21,7 @@ const rows = [...section.matchAll(/^\| (.*) \| `(.*)` \| `(.*)` \| (.*) \| <(.*)
   ([, title = '', name = '', variable = '', has = '', keyPage = '']) => ({ title, name, variable, has, keyPage }),
 );
 
-/** Types commands as they stand, with a key in the place of `…`. */
+/** Types commands as they are written, with a key in the place of `…`. */
 function type(commands: readonly string[], { url, key, env }: { url: string; key: string; env?: object }) {
   const typed = commands
     .map((line) => line.replaceAll('…', key).replace('https://gateway.example.com', url))

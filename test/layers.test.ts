@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 const src = join(import.meta.dirname, '../src');
 
-/** What stands below the rooms of the command line. */
+/** The layers below those of the command line. */
 const beneath = [
   'recordings',
   'chat',

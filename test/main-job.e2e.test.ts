@@ -93,7 +93,7 @@ describe('the built program', () => {
   });
 
   test('pipes a picture from one command into the next', async () => {
-    // Quiet: a slow machine makes the second one tell that it waits.
+    // Quiet: on a slow machine the second one would report that it waits.
     const ran = await shell(
       'node $BIN image gen "a cat" --size 512 --offline -o - | node $BIN image edit -q --offline -i - "make it gray" -o gray.png',
     );

@@ -37,7 +37,7 @@ const batchReplies = [textReply('Hello'), imageReply(png), wholeMessage(), badRe
 const prices = '{"m":{"input":"1","output":"2","currency":"USD"}}';
 
 const badBlock = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: '****' } };
-/** Replies of both formats, whole and streamed, with a picture that is no Base64: which error counts where they break off? */
+/** Replies of both formats, whole and streamed, with a picture that is not Base64: which error counts where they break off? */
 const breaking: readonly (readonly [string, string, string])[] = [
   [
     'text hi --json',

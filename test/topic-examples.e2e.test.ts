@@ -10,7 +10,7 @@ import { eventStream, imageReply, messageEvents, textReply } from './helpers/wit
 
 const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-/** Every block of shell commands in the topics and the skill that stands for itself: `…` is for the reader to fill in. */
+/** Every block of shell commands in the topics and the skill that is complete: `…` is for the reader to fill in. */
 const blocks = [...topicTexts, ['SKILL.md', skill] as const].flatMap(([topic, text]) =>
   [...text.matchAll(/```sh\n([\s\S]*?)```/g)]
     .map(([, block = '']) => [topic, block.trimEnd()] as const)

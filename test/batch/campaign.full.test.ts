@@ -16,7 +16,7 @@ const jobCount = 240;
 const concurrency = 4;
 const lease = ['none', '1', '1500'];
 
-/** What happens to the runs of a round; what stands before each of them, and the codes with which they may end. */
+/** What happens to the runs of a round, the command in front of each of them, and the codes with which they may end. */
 const kinds = {
   kills: { before: [[], [...unshare]], codes: ['SIGKILL', 0, 13, 14], padding: 0 },
   namespaces: { before: [[], [...unshare], [...unshare]], codes: [0, 13, 14], padding: 0 },

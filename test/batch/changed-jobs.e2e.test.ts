@@ -5,7 +5,7 @@ import { isFull } from '../helpers/full.ts';
 import { type BatchFolder, test } from './with-batch.ts';
 import type { CountingServer } from './counting-server.ts';
 
-/** More jobs than a run keeps in memory. Each test sends all of them: outside of the full run the first one stands for all. */
+/** More jobs than a run keeps in memory. Each test sends all of them: outside of the full run only the first one runs. */
 const count = 2600;
 const jobs = Array.from({ length: count }, (_, i) => {
   const id = `p${String(i).padStart(5, '0')}`;

@@ -20,7 +20,7 @@ function states(folder: BatchFolder): Map<string, string> {
   return new Map(records.map(({ id, type }) => [id as string, type as string]));
 }
 
-/** The promise: every job is done or told to be maybe billed, and none that is done was asked for twice. */
+/** The promise: every job is done or reported as perhaps billed, and no job that is done was sent twice. */
 function expectPaidOnce(server: CountingServer, folder: BatchFolder, summary: Record<string, unknown>): void {
   const ended = states(folder);
   expect(summary).toMatchObject({ jobs: jobCount, failed: 0, pending: 0 });

@@ -14,7 +14,7 @@ describe('the same command again', () => {
     expect(counts(server)).toEqual({ p1: 1, p2: 1, p3: 1 });
   });
 
-  test('tells of results that somebody else removed', async ({ folder, batch }) => {
+  test('reports results that were removed', async ({ folder, batch }) => {
     folder.jobs(...manyJobs(3));
     await batch();
     const [first] = folder.lines('results.jsonl');

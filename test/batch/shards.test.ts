@@ -97,7 +97,7 @@ describe('shards', () => {
     const records = folder.lines('journal.jsonl', 'out-1').filter(({ type }) => type !== 'done');
     const lines = records.map((record) => ({ ...record, at: record['type'] === 'run' ? hour : 2 * hour }));
     folder.writeLines('out-1/journal.jsonl', lines);
-    // The first finds an answer that the journal was not told of, the second nothing at all.
+    // The first finds an answer that is not in the journal, the second finds nothing.
     for (const _ of [1, 2]) expect((await batch(shard(1, 1))).code).toBe(0);
     await batch(['merge', 'out-1', '-o', 'all']);
     expect(folder.lines('summary.json', 'all')[0]).toMatchObject({ done: 1, durationMs: hour });

@@ -14,7 +14,7 @@ export interface Child {
 }
 
 export interface ChildOptions {
-  /** What stands before the program: `unshare`, another clock. */
+  /** The command in front of the program: `unshare`, another clock. */
   before?: readonly string[];
   /** The step that kills it and its number, then flags. */
   argv?: readonly string[];

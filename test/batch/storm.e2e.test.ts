@@ -14,7 +14,7 @@ describe('many workers, one gateway', () => {
     expect(order).toEqual(['p1', 'p1', 'p2', 'p3', 'p4', 'p5']);
   });
 
-  test('nobody goes on while one waits', async ({ server, folder, batch }) => {
+  test('no job goes on while one waits', async ({ server, folder, batch }) => {
     const order: string[] = [];
     server.answer = (prompt, count) => {
       order.push(prompt);
@@ -24,7 +24,7 @@ describe('many workers, one gateway', () => {
     };
     folder.jobs(...manyJobs(200));
     expect((await batch(['--concurrency', '4'])).code).toBe(0);
-    // Without the pause all the others would be through by then; those on their way already are no matter.
+    // Without the pause all the others would be through by then; those already sent do not matter.
     const between = order.lastIndexOf('p8') - order.indexOf('p8') - 1;
     expect(between).toBeLessThan(60);
     expect(order).toHaveLength(201);

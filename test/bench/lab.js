@@ -74,7 +74,7 @@ export async function openLab(bin) {
         picture = join(root, 'big.png');
         writeFileSync(picture, noisePng(64 * mebibyte));
       }
-      // Some machines take the memory of a file that nobody read for half a minute: whoever comes first would wait for the disk.
+      // Some machines take the memory of a file that nobody read for half a minute: the first reader would wait for the disk.
       readFileSync(picture);
       return picture;
     },

@@ -15,7 +15,7 @@ function usualHead(): string {
   return 'event: content_block_delta\n';
 }
 
-/** What stands between the usual deltas, or is nearly one. */
+/** What can come between the usual deltas, or is nearly one. */
 const odd = constantFrom(
   'event: ping\ndata: {"type":"ping"}\n\n',
   ': comment\n\n',

@@ -89,7 +89,7 @@ test.each(['', ' ', '{"typ', '{"type"', '{"type":"mess'])(
   },
 );
 
-test('content: a stream that nobody asked for ends with a reason, or is cut', async () => {
+test('content: a stream that was not asked for ends with a reason, or is cut', async () => {
   const events = (...data: string[]): string => data.map((line) => `data: ${line}\n\n`).join('');
   const open = JSON.stringify({ candidates: [{ content: { parts: [{ text: 'hel' }] }, index: 0 }] });
   const blocked = JSON.stringify({ promptFeedback: { blockReason: 'SAFETY' } });

@@ -120,7 +120,7 @@ test('asks a loopback gateway directly, whatever the proxy variables say', async
 test('reaches a name at its second address where the first refuses', async () => {
   const server = await serve();
   server.reply(ok);
-  // Whatever Node was told.
+  // Whatever the options of Node.
   const env = resolving(['::1', '127.0.0.1'], '--no-network-family-autoselection');
   const ran = await bash(`$CLI text x --base-url http://localhost:${server.port}`, server, { env });
   expect(ran).toMatchObject({ code: 0, stdout: 'Hello\n', stderr: '' });

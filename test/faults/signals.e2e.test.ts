@@ -22,7 +22,7 @@ const signals = [
 interface Moment {
   argv: string[];
   reply: ScriptedReply;
-  /** What stands on stdout by then. */
+  /** What stdout has received by then. */
   shown?: string;
   stdout?: string;
 }

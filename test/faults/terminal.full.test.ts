@@ -10,7 +10,7 @@ import { isFull } from '../helpers/full.ts';
 const hasScript = spawnSync('script', ['--version']).status === 0;
 const everyByte = Array.from({ length: 0xa0 }, (_unused, code) => String.fromCharCode(code)).join('');
 const hostile = `${everyByte}\u001b]52;c;ZXZpbA==\u0007\u001b]8;;http://evil\u001b\\x\u001b[2J\u001bPq\u001b\\\u009b2J\u202Ex`;
-/** A pseudo-terminal with a size; what the program prints stands in `shown`. */
+/** A pseudo-terminal with a size; what the program prints is in `shown`. */
 const inTerminal = (command: string) => `script -qefc "stty cols 80 rows 24; ${command}" shown < /dev/null > /dev/null`;
 
 describe.skipIf(!hasScript && !isFull)('on a pseudo-terminal (needs script)', () => {

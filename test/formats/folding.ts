@@ -11,7 +11,7 @@ export interface Folded {
   events: ReplyEvent[];
   deltas: StreamDelta[];
   result: Result;
-  /** What ended the reading: thrown, or told by an event. */
+  /** The error that ended the reading: thrown, or reported by an event. */
   error: GatewayError | undefined;
   progress: Progress;
 }

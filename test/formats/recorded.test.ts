@@ -36,7 +36,7 @@ describe.skipIf(!hasRecorded)('a recorded content reply is read as expected.json
     const calls = result.toolCalls.map(({ name, input }) => ({ name, args: input }));
     expect(calls).toStrictEqual(expected.function_calls ?? []);
     const { usage } = expected;
-    // expected.json leaves out the details, which tell of images.
+    // expected.json leaves out the details, which describe images.
     const { imageOutputTokens, ...counts }: Usage = result.usage ?? {};
     expect(imageOutputTokens ?? 0).toBeLessThanOrEqual(counts.outputTokens ?? 0);
     expect(counts).toEqual({
@@ -123,7 +123,7 @@ function citationsIn(value: unknown): number {
   return Array.isArray(value) ? value.length : 0;
 }
 
-/** A part of the wire by the event that tells of it. */
+/** A part of the wire, by the event that reports it. */
 function kindOf(part: string): string {
   const kinds: Record<string, string> = { inlineData: 'blob', functionCall: 'call', text: 'text' };
   return kinds[part] ?? 'code';

@@ -122,7 +122,7 @@ async function startGateway(): Promise<Gateway> {
   return { child, url, key: apiKey };
 }
 
-/** What the gateway's process holds, where the system tells. */
+/** The memory of the gateway's process, if the system reports it. */
 function residentMiB({ pid }: ChildProcess): number {
   if (process.platform !== 'linux') return 0;
   const [, kib = '0'] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];

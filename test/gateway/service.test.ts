@@ -200,7 +200,7 @@ interface List {
   data?: { id: string }[];
 }
 
-/** Names and marks of a page, without what tells the models apart. */
+/** Names and marks of a page, without what distinguishes the models. */
 function listed(json: unknown): object {
   const { models, data, ...marks } = json as List;
   return { ...marks, names: models?.map(({ name }) => name) ?? data?.map(({ id }) => id) };

@@ -17,7 +17,7 @@ export interface Passing {
   log: LogEntry[];
 }
 
-/** A gateway that passes on to a scripted server, and what it may be told. */
+/** A gateway that passes requests on to a scripted server, and its options. */
 export const test = base.extend<{
   server: ScriptedServer;
   options: Partial<UpstreamOptions>;

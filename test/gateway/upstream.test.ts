@@ -229,7 +229,7 @@ test('a caller that has every byte of the declared length has not left, though t
   await gateway.close(0);
 });
 
-/** Waits until a count has stood still for many turns of the event loop. */
+/** Waits until a count has not changed for many turns of the event loop. */
 async function untilStill(count: () => number): Promise<void> {
   let last = -1;
   for (let still = 0; still < 2000; still++) {

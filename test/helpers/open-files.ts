@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 
 const descriptors = '/proc/self/fd';
 
-/** Whether the system tells which files a process has open. */
+/** Whether the system reports which files a process has open. */
 export const tellsOpenFiles = existsSync(descriptors);
 
 /** Files and folders at or below a path that this process has open. */

@@ -16,7 +16,7 @@ export const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk
 
 /** One command line, and what it needs. */
 export interface Row {
-  /** What is special about it, where the line does not tell. */
+  /** What is special about it, if the line does not show it. */
   about?: string;
   /** Words as a shell reads them, without the program's name. A list is run in order, in one folder. */
   line: string | readonly string[];
@@ -149,7 +149,7 @@ function section(name: string, bytes: Buffer): string {
   return `--- ${name}\n${shortened(text)}${text.endsWith('\n') ? '' : '[no newline]\n'}`;
 }
 
-/** The digest before it stands for the bytes. */
+/** The digest before it replaces the bytes. */
 function shortened(text: string): string {
   return text.replaceAll(/[\w+/]{60,}={0,2}/g, (run) =>
     /^[\da-f]{64}$/.test(run) ? run : `[${run.length} characters, sha256 ${digest(run).slice(0, 16)}]`,

@@ -18,7 +18,7 @@ export function scratchFolder(): string {
 
 /**
  * Removes a folder whose programs may still be writing their last words into it: each try looks at what is there anew, which
- * the retries of rmSync do not. What cannot be removed is left to the system; it is no failure of a test.
+ * the retries of rmSync do not. What cannot be removed is left to the system; it does not fail a test.
  */
 export function removeFolder(path: string): void {
   for (let tries = 0; tries < 20; tries++) {

@@ -26,7 +26,7 @@ export function packAndInstall(): Installed {
   mkdirSync(cwd);
   const env = { ...bareEnv(folder), npm_config_update_notifier: 'false', npm_config_loglevel: 'error' };
   const npm = (argv: string[], at: string): string => execFileSync('npm', argv, { cwd: at, env, encoding: 'utf8' });
-  // `npm test` has built it already; what is tested is what stands in dist.
+  // `npm test` has built it already; the files in dist are tested.
   const out = npm(['pack', '--ignore-scripts', '--json', '--pack-destination', folder], root);
   const [report] = JSON.parse(out) as { filename: string; size: number; files: { path: string; size: number }[] }[];
   if (report === undefined) throw new Error(out);

@@ -61,7 +61,7 @@ PartitionName=all Nodes=one Default=YES MaxTime=INFINITE State=UP
     execFileSync('bash', ['-c', command], { env: { ...process.env, ...env }, encoding: 'utf8' }).trim();
   const begun: ChildProcess[] = [];
   onTestFinished(async () => {
-    // A step outlives the daemons until it has told of its end.
+    // A step outlives the daemons until it has reported its end.
     slurm('scancel --user=root');
     await expect.poll(() => slurm('squeue -h'), { timeout: 60_000, interval: 200 }).toBe('');
     for (const child of begun) {

@@ -49,7 +49,7 @@ describe.each(endings)('a stream with %s at any byte', (name, ending) => {
         const came = eventsIn(body.subarray(0, at).toString());
         const isEnded = came.some(({ delta }) => delta?.stop_reason !== undefined);
         const wanted = came.map(({ delta }) => delta?.text ?? '').join('');
-        // Nothing at all, ended cleanly, is no cut: it is an empty reply.
+        // An empty body that ends cleanly is not a cut: it is an empty reply.
         const expected = isEnded ? 0 : name === 'a clean end' && came.length === 0 ? 9 : 11;
         if (code !== expected || complete !== isEnded || text !== wanted) wrong.push({ at, code, complete, text });
       }
@@ -110,7 +110,7 @@ test('a picture that streams to a file is kept only when its last byte came', { 
   const broken = new GatewayError('incomplete', 'the connection broke');
   const wrong: unknown[] = [];
   const start = body.indexOf(data);
-  // Inside the Base64, seven bytes on stand at every place of its groups of four in turn.
+  // Inside the Base64, a step of seven bytes reaches every position in its groups of four.
   for (let at = 1; at < body.length; at += at > start + 100 && at < last - 100 ? 7 : 1) {
     const { answer } = await contentOf(replyOf([body.subarray(0, at)], broken));
     const { result, error } = answer;

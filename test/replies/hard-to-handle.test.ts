@@ -9,7 +9,7 @@ import { canaryKey, eventStream, messageEvents, test, textReply } from '../helpe
 const nested = (levels: number): string => `${'['.repeat(levels)}1${']'.repeat(levels)}`;
 const deep = nested(3000);
 
-/** A reply with JSON of any depth in it: what stands for it is `"DEEP"`. */
+/** A reply with JSON of any depth in it, which replaces `"DEEP"`. */
 const withDeep = (reply: unknown, json = deep): string => JSON.stringify(reply).replaceAll('"DEEP"', json);
 
 const callReply = {

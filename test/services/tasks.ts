@@ -27,7 +27,7 @@ const hi = {
   completions: [{ messages: hello.others }],
 };
 const [pdf, png] = [Buffer.from('%PDF-1.4\n').toString('base64'), pixel];
-/** The service's own words stand in place of `ANSWER`. */
+/** The service's own words replace `ANSWER`. */
 const answered = {
   content: { role: 'model', parts: [{ text: 'ANSWER' }] },
   messages: { role: 'assistant', content: [{ type: 'text', text: 'ANSWER' }] },

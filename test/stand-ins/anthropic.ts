@@ -14,7 +14,7 @@ const knownModels = ['claude-opus-4-5', 'claude-sonnet-4-5', 'claude-haiku-4-5',
 
 /**
  * A stand-in of api.anthropic.com: the headers that it takes, its paths, and its wordings. Where a wording was reported in
- * public, the report stands beside it. That a missing key counts before a missing version, and that before a wrong key, is our
+ * public, the report is beside it. That a missing key counts before a missing version, and that before a wrong key, is our
  * guess.
  */
 export function startAnthropic({ key = anthropicKey, models = knownModels }: AnthropicOptions = {}): Promise<StandIn> {

@@ -22,7 +22,7 @@ const knownModels = [
 
 /**
  * A stand-in of generativelanguage.googleapis.com: the headers that it takes, its paths, and its wordings. Where a wording was
- * reported in public, the report stands beside it.
+ * reported in public, the report is beside it.
  */
 export function startGemini({ key = geminiKey, models = knownModels }: GeminiOptions = {}): Promise<StandIn> {
   return startStandIn((request) => answer(request, { key, models }));

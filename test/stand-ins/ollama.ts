@@ -3,7 +3,7 @@ import { startStandIn, type StandIn, type StandInReply, type StandInRequest } fr
 
 const models = ['llama3.2:latest', 'gemma3:4b'];
 
-/** A stand-in of Ollama on this machine, which takes requests without a key. The reports stand beside its wordings. */
+/** A stand-in of Ollama on this machine, which takes requests without a key. The reports are beside its wordings. */
 export function startOllama(): Promise<StandIn> {
   return startStandIn(answer);
 }

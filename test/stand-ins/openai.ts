@@ -16,7 +16,7 @@ const knownModels = ['gpt-4o', 'gpt-5', 'gpt-5-mini', 'gpt-image-1'];
 
 /**
  * A stand-in of api.openai.com: the header that it takes, its paths, and its wordings. Where a wording was reported in public,
- * the report stands beside it. It checks the fields that these reports name, and no others.
+ * the report is beside it. It checks the fields that these reports name, and no others.
  */
 export function startOpenAi({ key = openAiKey, models = knownModels }: OpenAiOptions = {}): Promise<StandIn> {
   return startStandIn((request) => answer(request, { key, models }));

@@ -5,7 +5,7 @@ import { startStandIn, type StandIn, type StandInReply, type StandInRequest } fr
 export const openRouterKey = 'sk-or-v1-0123456789abcdef';
 const models = ['openrouter/auto', 'google/gemini-3.1-flash-image', 'openai/gpt-5-mini'];
 
-/** A stand-in of openrouter.ai: its paths below `/api`, and its wordings. Where a wording was reported in public, the report stands beside it. */
+/** A stand-in of openrouter.ai: its paths below `/api`, and its wordings. Where a wording was reported in public, the report is beside it. */
 export function startOpenRouter(): Promise<StandIn> {
   return startStandIn(answer);
 }
@@ -39,7 +39,7 @@ function describe(model: string): object {
   return { id: model, canonical_slug: model, name: model, created: 1_757_000_000, context_length: 400_000 };
 }
 
-/** What an upstream refused stands in `metadata.raw`. */
+/** What an upstream refused is in `metadata.raw`. */
 function upstreamError(): StandInReply {
   const refused = {
     message:

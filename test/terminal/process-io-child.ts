@@ -1,4 +1,4 @@
-// What the tests of process-io run in a process of its own: one act, by its first argument. It tells on stderr, for stdout is
+// What the tests of process-io run in a process of its own: one act, by its first argument. It reports on stderr, for stdout is
 // what is tested.
 import { GatewayError } from '../../src/errors.ts';
 import { createProcessIo } from '../../src/terminal/process-io.ts';

@@ -64,7 +64,7 @@ describe('the lock of a folder', () => {
     await (await takeLock(path)).release();
   });
 
-  test('that is not written yet belongs to somebody', async () => {
+  test('that is not written yet is in use', async () => {
     const path = folder();
     writeFileSync(lockIn(path), '');
     await expect(takeLock(path)).rejects.toThrow('another run works in this folder');

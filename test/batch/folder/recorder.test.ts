@@ -55,7 +55,7 @@ test('a run that stood still while it wrote a result does not say that the job h
 
 test.each([
   ['with a mark of the boot', 'boot', ['run', 'ready', 'unsent']],
-  ['without one, where nobody writes ready,', undefined, ['run']],
+  ['without one, where ready is not written,', undefined, ['run']],
 ])('%s what was only staged is written down as it came', async (_, boot, expected) => {
   const { recorder, types } = await openInScratch({ boot });
   await recorder.ready([noted]);

@@ -70,7 +70,7 @@ describe('--rate', () => {
     expect(log).toEqual(['gate', 'lock', 'turn', 'gate', 'lock']);
   });
 
-  test('without a rate nobody waits', async () => {
+  test('without a rate no job waits', async () => {
     const at = clock();
     const pace = createPacer(undefined, at);
     await pace(signal);

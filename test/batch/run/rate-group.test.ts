@@ -47,7 +47,7 @@ test('a wait that is asked for after the turn was taken counts, too', async () =
   expect(clock.at - 1_000_000).toBeGreaterThanOrEqual(3000);
 });
 
-test.each(['', '{"next":', '{"next":9e15,"until":9e15}'])('a file that holds %j holds nobody back', async (text) => {
+test.each(['', '{"next":', '{"next":9e15,"until":9e15}'])('a file that holds %j delays no request', async (text) => {
   const path = join(scratchFolder(), 'group.json');
   writeFileSync(path, text);
   const { clock, signal, first } = twoProcesses({ path });

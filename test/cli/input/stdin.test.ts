@@ -26,7 +26,7 @@ test.each([
     'image gen',
   ],
   [
-    'a pipe that nobody named',
+    'a pipe that no flag names',
     ['image', 'gen'],
     'a cat',
     'there is no prompt',

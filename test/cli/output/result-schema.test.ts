@@ -36,7 +36,7 @@ function pathsIn(value: unknown, at = ''): string[] {
   return Object.entries(value).flatMap(([name, inner]) => [at + name, ...pathsIn(inner, `${at}${name}.`)]);
 }
 
-/** Everything that a reply of the content format can tell. */
+/** Everything that a reply of the content format can have. */
 const blocked = {
   promptFeedback: { blockReason: 'SAFETY' },
   candidates: [],

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { test } from '../../helpers/with-server.ts';
 
-/** What is no message, in the place of the second. */
+/** Values that are not messages, in place of the second message. */
 const wrong = [
   { who: 'user', words: 'x' },
   1,

@@ -18,7 +18,7 @@ function place(baseUrl: string): string {
 
 test.for([
   ['an open stdin', ['text'], {}],
-  ['a pipe that nobody writes to', ['text', '--prompt-file', 'unused'], {}],
+  ['a pipe without a writer', ['text', '--prompt-file', 'unused'], {}],
   ['a pipe that does not end', ['chat', '--prompt-file', 'silent'], {}],
   ['a key file that is such a pipe', ['text', 'x', '--api-key-file', 'silent'], {}],
   ['a key command', ['image', 'gen', 'x'], { GATEWAY_API_KEY: '', GATEWAY_CONFIG: 'config.json' }],

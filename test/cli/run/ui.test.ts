@@ -68,7 +68,7 @@ test.for([
   }
 });
 
-test('thinking that repeats the key shows it to nobody', async ({ server, cli }) => {
+test('a key that the thinking repeats is not shown', async ({ server, cli }) => {
   const [start, , ...rest] = messageEvents('ok');
   const thinking = [
     { type: 'content_block_start', index: 1, content_block: { type: 'thinking', thinking: '' } },

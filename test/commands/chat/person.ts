@@ -1,6 +1,6 @@
 import type { EditorOptions, LineEditor, LineRead } from '../../../src/terminal/line-editor.ts';
 
-/** A person who types these entries, then Ctrl-D. `opened` is told what the editor was opened with. */
+/** A person who types these entries, then Ctrl-D. `opened` receives the options of the editor. */
 export function person(entries: readonly (string | LineRead)[], opened?: (options: EditorOptions) => void) {
   const queue = [...entries];
   const prompts: string[] = [];

@@ -195,7 +195,7 @@ test('a name that an earlier picture of another type took is refused before anyt
   expect(again).toMatchObject({ code: 2, stdout: '' });
   expect(again.stderr).toContain('-o cat-2.png');
   expect(server.requests).toHaveLength(1);
-  // The picture that is edited is no earlier output.
+  // The picture that is edited is not an earlier output.
   server.reply(ok);
   const edited = await cli(['image', 'edit', '-i', 'cat.jpg', 'x', '-o', 'cat.png'], { cwd });
   expect(edited).toMatchObject({ code: 0, stdout: 'cat.png\n' });

@@ -8,7 +8,7 @@ const stop = chunk({}, { finish_reason: 'tool_calls' });
 const piece = (...calls: object[]): string => chunk({ tool_calls: calls });
 const fn = (name: string | undefined, args?: unknown): object => ({ function: { name, arguments: args } });
 
-/** The calls that the events of a stream come to: id, name and input, each as it was told. */
+/** The calls that the events of a stream come to: id, name and input, each as it was reported. */
 function callsIn(events: readonly ReplyEvent[]): unknown[] {
   const calls = new Map<number | undefined, { raw: object; json: string; stopped: boolean }>();
   for (const event of events) {

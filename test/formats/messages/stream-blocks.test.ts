@@ -24,7 +24,7 @@ describe('tool input', () => {
   ])('%s', (_, pieces, expected) => {
     const events = [block(tool), ...pieces.map(input), blockStop()];
     expect(callsOf(...events)).toStrictEqual([{ id: 't', name: 'f', input: expected }]);
-    // What was cut is no part of a later turn.
+    // What was cut is not part of a later turn.
     const isCut = typeof expected === 'string';
     expect(blocksOf(...events)).toStrictEqual(isCut ? [] : [{ ...tool, input: expected }]);
   });

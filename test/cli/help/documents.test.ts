@@ -85,6 +85,7 @@ test('help --json names the keys of every document that a command prints, and no
     ]),
     ['doctor', []],
     ['completion', ['bash']],
+    ['mcp', ['--print-config', 'codex']],
   ];
   const known = new Map<string, Set<string>>();
   const shown = new Map<string, Set<string>>();

@@ -150,6 +150,7 @@ const flagSynonyms: Readonly<Record<string, readonly string[]>> = {
   '--system': ['instructions', 'systemprompt'],
   '--temperature': ['temp'],
   '--schema': ['jsonschema'],
+  '--session': ['conversation', 'history', 'save'],
   '--model': ['modelname'],
   '--base-url': ['endpoint', 'url'],
 };

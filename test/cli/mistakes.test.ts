@@ -65,6 +65,7 @@ test.each([
     'did you mean: --aspect\n',
   ],
   ['one of pictures', ['image', 'gen', '--quality', 'low', 'x'], '--quality', '--set quality=… (format completions)\n'],
+  ['two flags that it can be', ['chat', '--save', 'trip', 'x'], '--save', 'did you mean: --output, --session\n'],
   ['one that only text has', ['chat', 'x', '--seed', '1'], '--seed', '--set seed=… (format completions)\n'],
   ['one of no request', ['sessions', 'list', '--logprobs', '1'], '--logprobs', 'see: gateway-cli sessions list --help'],
   [

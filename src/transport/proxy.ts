@@ -13,6 +13,9 @@ export interface Proxy {
   from: string;
 }
 
+/** The variables that name a proxy, also in lower case. */
+export const proxyVariables = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'];
+
 /**
  * The proxy for a target: from the settings, then HTTPS_PROXY or HTTP_PROXY, then ALL_PROXY. Lower case takes precedence, and
  * an empty variable means no proxy. As in curl, NO_PROXY applies wherever the proxy is set. A loopback address never

@@ -38,7 +38,7 @@ test('a hint of its own takes the place of the one that the reason has', () => {
   ]);
 });
 
-test('a reason with one hint for all is not told beside it', () => {
+test('a reason with one hint for all is not named beside it', () => {
   const error = new GatewayError('rejected', 'too much', { reason: 'too-large', status: 413 });
   expect(error.details).toEqual({ hint: 'send smaller or fewer images and files', status: 413 });
   expect(hintOf(error)).toBe(error.details.hint);

@@ -32,7 +32,7 @@ test('survives deep nesting and long strings', () => {
   expect(findJsonFault(`"${'\\\\'.repeat(500_000)}`).column).toBe(1);
 });
 
-test('tells a fault in words', () => {
+test('reports a fault in words', () => {
   expect(jsonFaultWords("{\n'a':1}")).toBe('a key in double quotes is expected at line 2, column 1');
 });
 

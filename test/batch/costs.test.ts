@@ -50,7 +50,7 @@ test('each row has its cost, and the summary their sum, to the last digit', asyn
   expect((await batch(['status', 'out'])).stdout).toBe(`30 jobs: 30 done\ncost: ${summary?.cost[0]?.amount} USD\n`);
 });
 
-test('what was billed although it failed counts, what was not does not, and the rest is told', async ({
+test('what was billed although it failed counts, what was not does not, and the rest is reported', async ({
   server,
   folder,
   batch,

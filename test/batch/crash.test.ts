@@ -62,7 +62,7 @@ describe('a journal from a crash', () => {
     expect(server.bodies).toHaveLength(1);
   });
 
-  test('an answer that is in the results is known, though the journal was not told', async ({
+  test('an answer that is in the results is known, though the journal does not have it', async ({
     server,
     folder,
     batch,

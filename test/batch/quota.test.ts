@@ -56,7 +56,7 @@ describe('a wait that is longer than a job may wait', () => {
     expect(ran.stderr).toContain('come back after 3600 s');
   });
 
-  test('that a later request is told too ends the batch', async ({ server, folder, batch }) => {
+  test('that a later request gets too ends the batch', async ({ server, folder, batch }) => {
     server.answer = (prompt) => (prompt === 'p1' ? undefined : comeBackLater);
     folder.jobs(...manyJobs(100));
     const ran = await batch(['--concurrency', '4', '--json']);

@@ -126,7 +126,7 @@ describe('the same command again', () => {
 });
 
 describe('failures', () => {
-  test('are told, and code 13; they wait for --retry-failed', async ({ server, folder, batch }) => {
+  test('are reported, and code 13; they wait for --retry-failed', async ({ server, folder, batch }) => {
     server.answer = (prompt, count) =>
       prompt === 'p2' && count === 1 ? { status: 400, body: { error: { message: 'bad prompt' } } } : undefined;
     folder.jobs(...manyJobs(3));

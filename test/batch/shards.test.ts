@@ -72,7 +72,7 @@ describe('shards', () => {
     },
   );
 
-  test('an answer that the journal of its shard was not told of is known after the merge', async ({
+  test('an answer that the journal of its shard does not have is known after the merge', async ({
     server,
     folder,
     batch,
@@ -162,7 +162,7 @@ describe('batch merge refuses', () => {
 });
 
 describe('batch status', () => {
-  test('tells where a batch stands', async ({ server, folder, batch }) => {
+  test('reports the state of a batch', async ({ server, folder, batch }) => {
     server.answer = (prompt) =>
       prompt === 'p2' ? { status: 400, body: { error: { message: 'bad\u001b[31m prompt' } } } : undefined;
     folder.jobs(...manyJobs(3));

@@ -86,7 +86,11 @@ test('a URL that cannot be fetched fails its job alone, which was not billed', a
   ]);
 });
 
-test('a URL that is not https is told with its line, before anything is sent', async ({ server, folder, batch }) => {
+test('a URL that is not https is reported with its line, before anything is sent', async ({
+  server,
+  folder,
+  batch,
+}) => {
   folder.jobs({ id: 'b', prompt: 'q' }, { id: 'a', prompt: 'p', attach: ['http://h/a.png?t=secret'] });
   const ran = await batch();
   expect(ran.code).toBe(2);

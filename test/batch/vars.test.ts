@@ -21,7 +21,7 @@ test('fills the blanks of jobs, their default values and their prompt files', as
   ]);
 });
 
-test('tells every job whose blank has no value, and what to write', async ({ server, folder, batch }) => {
+test('reports every job whose blank has no value, and what to write', async ({ server, folder, batch }) => {
   folder.jobs({ prompt: 'a' }, { prompt: '{{city}}' }, { promptFile: 'none.prompt.yml' });
   const ran = await batch();
   expect(ran).toMatchObject({ code: 2 });

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { lateClock } from '../helpers/late-clock.ts';
 import { manyJobs, test } from './with-batch.ts';
 
-test('a long check tells how many jobs it has seen, and how much it has hashed', async ({ batch, folder }) => {
+test('a long check reports how many jobs it has seen, and how much it has hashed', async ({ batch, folder }) => {
   writeFileSync(join(folder.cwd, 'big.txt'), Buffer.alloc(12_000_000, 'a'));
   folder.jobs({ id: 'a', command: 'chat', prompt: 'x' }, { id: 'b', prompt: 'x', attach: ['big.txt'] });
   const ran = await batch(['--dry-run'], { clock: lateClock() });
@@ -14,7 +14,7 @@ test('a long check tells how many jobs it has seen, and how much it has hashed',
   });
 });
 
-test('a long merge tells how many results it has', async ({ batch, folder }) => {
+test('a long merge reports how many results it has', async ({ batch, folder }) => {
   folder.jobs(...manyJobs(4));
   for (const index of [1, 2]) await batch(['jobs.jsonl', '-o', `out-${index}`, '--shard', `${index}/2`]);
   const ran = await batch(['merge', 'out-1', 'out-2', '-o', 'out'], { clock: lateClock() });

@@ -7,7 +7,7 @@ import { startCountingServer } from './counting-server.ts';
 import { createFolder, environmentFor, manyJobs, test } from './with-batch.ts';
 
 describe('what a batch says', () => {
-  test('the first five failures are told with their reasons, and where the others are', async ({
+  test('the first five failures are reported with their reasons, and where the others are', async ({
     server,
     folder,
     batch,
@@ -22,7 +22,7 @@ describe('what a batch says', () => {
     expect((await batch(['--quiet'])).stderr).not.toContain('p1: rejected');
   });
 
-  test('all failures are counted, however many are kept to be told', async ({ folder, batch }) => {
+  test('all failures are counted, however many are kept to be shown', async ({ folder, batch }) => {
     const facts = { type: 'failed', request: '0123456789abcdef', at: 2, error: { class: 'rejected', message: 'no' } };
     const failed = (n: number) => ({ ...facts, id: `${n}` });
     folder.jobs(...manyJobs(1));
@@ -48,7 +48,7 @@ describe('what a batch says', () => {
     expect(server.bodies).toEqual([]);
   });
 
-  test('everything that is wrong with a job file is told at once, ten lines of it', async ({
+  test('everything that is wrong with a job file is reported at once, ten lines of it', async ({
     server,
     folder,
     batch,

@@ -64,7 +64,7 @@ test('each attempt is unsent at first, whatever became of the one before', async
   await expect(sending).rejects.toMatchObject({ class: 'not-sent' });
 });
 
-test('time that is up inside the body is told while it is read', async () => {
+test('time that is up inside the body is reported while it is read', async () => {
   vi.useFakeTimers();
   const deadline = startDeadline(1000);
   const over = new Promise<never>((_resolve, reject) => {
@@ -79,7 +79,7 @@ test('time that is up inside the body is told while it is read', async () => {
   await expect(reading).rejects.toMatchObject({ class: 'incomplete', billed: 'yes' });
 });
 
-test('a refused key is judged by how it was sent, and the body is told as it came', async () => {
+test('a refused key is judged by how it was sent, and the body is reported as it came', async () => {
   const bodies: string[] = [];
   const body = '{"error":"Missing Authorization header"}';
   const sending = send(async () => ({ status: 401, headers: {}, body: bodyOf(body) }), {

@@ -65,7 +65,7 @@ test('a stream of comments alone is a bad reply', async () => {
   await expect(contentOf(reply)).rejects.toMatchObject({ class: 'bad-reply', message: /held no reply/ });
 });
 
-test('streamContent tells deltas as they arrive, then the reply', async ({ server, client }) => {
+test('streamContent reports deltas as they arrive, then the reply', async ({ server, client }) => {
   const pause = createPause();
   const piece = (word: string, more = '') =>
     `data: {"candidates":[{"content":{"parts":[{"text":"${word}"}]}${more}}]}\r\n\r\n`;

@@ -88,7 +88,7 @@ test.each(['16x9', '16:', '0:1', '1.5:1', ''])(
   },
 );
 
-test("onRetry is told of every wait, that of a call instead of the client's", async ({ server, client }) => {
+test("onRetry is called before every wait, that of a call instead of the client's", async ({ server, client }) => {
   const busy = { status: 503, headers: { 'retry-after-ms': '1' }, body: {} };
   const told: RetryNotice[] = [];
   const gateway = client({ onRetry: (notice) => told.push(notice) });

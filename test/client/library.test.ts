@@ -132,7 +132,7 @@ test('a reply that is not what was asked for is thrown with what came', async ({
   await expect(stream.reply()).rejects.toBe(cut);
 });
 
-test('failures of the gateway are GatewayErrors, retried as the client was told', async ({ server, client }) => {
+test('failures of the gateway are GatewayErrors, retried by the options of the client', async ({ server, client }) => {
   server.reply({ status: 503, headers: { 'retry-after-ms': '1' }, body: {} });
   server.reply({ body: textReply('ok') });
   expect(await client().generateContent({ model: 'm', prompt: 'x' })).toMatchObject({ text: 'ok', attempts: 2 });

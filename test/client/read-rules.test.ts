@@ -126,7 +126,7 @@ test('messages: a JSON reply that is cut keeps its text and is not complete', as
   expect(silent).toMatchObject({ result: { complete: true }, error: undefined, deltas: [] });
 });
 
-test('messages: a picture that is no Base64 is told where the reply itself is whole', async () => {
+test('messages: a picture that is not Base64 is reported where the reply itself is whole', async () => {
   const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: '!!!!' } };
   const json = { type: 'message', role: 'assistant', content: [image], stop_reason: 'end_turn' };
   expect(await message(JSON.stringify(json))).toMatchObject({ error: { class: 'bad-reply' } });

@@ -171,7 +171,7 @@ test('a ledger that cannot be compacted goes on', async () => {
   expect(readdirSync(dirname(path))).toEqual(['team.jsonl']);
 });
 
-test('a batch is reserved until its end, which counts once, and nobody waits for it', async () => {
+test('a batch is reserved until its end, which counts once, and nothing waits for it', async () => {
   const { path, open, spent, clock } = place('1');
   const ledger = open(1);
   const bounds = [0.1, 0.2, 0.3].map((amount) => ({ amount: String(amount), isMost: true }));

@@ -42,7 +42,7 @@ test.each<[string, string | undefined, string | undefined, unknown]>([
   ).toMatchObject(expected as object);
 });
 
-test('a tier without a price is told, that of the lane batch too', () => {
+test('a tier without a price is reported, that of the lane batch too', () => {
   const prices = table({ m: { input: '2' } });
   const lack = (tier: string) => ({
     lack: `the price has no factor of the service tier ${quote(tier)}, which answered`,

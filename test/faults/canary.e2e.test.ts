@@ -110,7 +110,7 @@ describe('key in --verbose, dumps, crashes, recordings, recovery files, sessions
     }
   });
 
-  test('credentials that nobody told us of are hidden by the names of their headers', async () => {
+  test('credentials unknown to the program are hidden by the names of their headers', async () => {
     const server = await serve();
     server.reply({ headers: { 'set-cookie': 'session=unknown-secret', 'x-goog-api-key': 'other-secret' }, ...text });
     const { stderr } = await bash('$CLI text x -v', server);

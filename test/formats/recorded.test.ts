@@ -71,7 +71,7 @@ describe.skipIf(!hasRecorded)('a recorded stream is put together as expected.jso
   });
 });
 
-describe.skipIf(!hasRecorded)('a recorded error is told as expected.json says', () => {
+describe.skipIf(!hasRecorded)('a recorded error is reported as expected.json says', () => {
   test.each(named([...contents, ...wholeMessages].filter((reply) => !ok(reply))))(
     '%s',
     (file, { http_status, expected }) => {

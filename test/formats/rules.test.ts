@@ -14,7 +14,7 @@ test('an overload that comes inside a begun stream may have been billed', () => 
   expect(failureOfError(error, { billed: 'unknown' }).billed).toBe('unknown');
 });
 
-test('a name of any length is told in short', () => {
+test('a name of any length is reported in short', () => {
   const body = JSON.stringify({ error: { type: 'x'.repeat(900), message: 'no' } });
   const { message } = failureOf({ status: 400, headers: {}, body, format: 'messages' });
   expect(message).toBe(`the gateway answered 400 (${'x'.repeat(59)}…): no`);
@@ -35,7 +35,7 @@ test('a request id ends somewhere', () => {
   expect(id?.length).toBeLessThan(200);
 });
 
-test('the first delay that is told counts', () => {
+test('the first delay that is reported counts', () => {
   expect(readDetails([{ retryDelay: '3s' }, { retryDelay: '9s' }, {}])).toMatchObject({ retryDelayMs: 3000 });
 });
 

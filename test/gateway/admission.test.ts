@@ -108,7 +108,7 @@ describe('the key', () => {
     expect(dig(json, 'error', 'message')).toContain(`; ${flag}`);
   });
 
-  it('that is missing is told without a flag where none would help', async () => {
+  it('that is missing is reported without a flag where none would help', async () => {
     const { json } = await strict.post(textPath, turn('hi'), { authorization: '' });
     expect(dig(json, 'error', 'message')).toBe('no API key: send x-vendor-a-api-key or Authorization: Bearer');
   });
@@ -169,13 +169,13 @@ describe('paths and methods', () => {
     ]);
   });
 
-  it('tells which method is allowed', async () => {
+  it('reports which method is allowed', async () => {
     const response = await fetch(`${gateway.url}/v1/messages`, { headers: bearer });
     expect(response.headers.get('allow')).toBe('POST');
     expect(await response.json()).toMatchObject({ type: 'error', error: { type: 'invalid_request_error' } });
   });
 
-  it('needs no key for the health check, which tells nothing else', async () => {
+  it('needs no key for the health check, which reports nothing else', async () => {
     expect(await (await fetch(`${gateway.url}/healthz`)).text()).toBe('{"status":"ok"}');
   });
 

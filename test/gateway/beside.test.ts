@@ -136,7 +136,7 @@ describe("a vendor's model", () => {
     await expect.poll(() => log.slice(count)).toMatchObject([{ model: 'local-chat', note }]);
   });
 
-  it('is not found with --spec-only, nor by --offline, where nobody reads the log', async () => {
+  it('is not found with --spec-only, nor by --offline, whose log is not read', async () => {
     const headers = { 'x-vendor-a-api-key': key };
     for (const server of [strict, offline]) {
       expect((await server.post(path('gemini-2.5-flash'), turn('hi'), headers)).status).toBe(404);

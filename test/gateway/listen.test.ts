@@ -197,7 +197,7 @@ describe('a handler of another kind', () => {
     await gateway.close(0);
   });
 
-  it('is not told of a caller that leaves with its whole reply', async () => {
+  it('does not log a caller that leaves with its whole reply', async () => {
     const signals: AbortSignal[] = [];
     const handler: Handler = async ({ left, readBody }) => {
       signals.push(left.signal);

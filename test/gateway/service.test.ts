@@ -169,7 +169,7 @@ describe('as one service', () => {
     expect(listed(ours.json)).toEqual(listed(theirs.json));
   });
 
-  test.each(names)('as %s it still tells that it is there', async (name) => {
+  test.each(names)('as %s it still shows that it is there', async (name) => {
     expect((await fetch(`${played[name].url}/healthz`)).status).toBe(200);
   });
 });

@@ -13,7 +13,7 @@ import { path, post, test, upstreamKey } from './upstream-under-test.ts';
 
 const version = { 'vendor-b-version': '2023-06-01' };
 
-describe('an upstream that gives no reply is told in the shape of the format', () => {
+describe('an upstream that gives no reply is reported in the shape of the format', () => {
   test('502 for a connection that is lost, with the word not to repeat it', async ({ server, gateway }) => {
     server.raw(reset);
     server.raw(reset);
@@ -40,7 +40,7 @@ describe('an upstream that gives no reply is told in the shape of the format', (
     expect(text).not.toContain('token');
   });
 
-  test('503 for nobody there, which may be repeated', async () => {
+  test('503 for a closed port, which may be repeated', async () => {
     const free = createServer().listen(0, '127.0.0.1');
     await once(free, 'listening');
     const { port } = free.address() as AddressInfo;

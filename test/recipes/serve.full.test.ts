@@ -46,7 +46,7 @@ describe.skipIf(lacks('jq', 'tar'))('the recipes of serve', { timeout: 300_000 }
     expect(ran[title]).toMatchObject({ code: 0 });
   });
 
-  test('the script is told of the quota, and replayed with the real answer', () => {
+  test('the script receives the quota error, and is replayed with the real answer', () => {
     const { stdout, stderr } = ran['Test a script in CI without a key'] as Shell;
     expect(stdout.match(/offline model local-text/g)).toHaveLength(3);
     expect(stdout.match(/offline model fault-503-twice/g)).toHaveLength(1);

@@ -161,7 +161,7 @@ test('tools are not run for an answer that was stopped', async ({ server, cli })
   expect([code, server.requests.length, existsSync(join(cwd, 'ran'))]).toEqual([10, 1, false]);
 });
 
-test('a conversation tells that the answer was stopped, goes on, and does not keep the turn', async ({
+test('a conversation reports that the answer was stopped, goes on, and does not keep the turn', async ({
   server,
   cli,
 }) => {
@@ -174,7 +174,7 @@ test('a conversation tells that the answer was stopped, goes on, and does not ke
   expect(server.requests[1]?.json()).toMatchObject({ messages: [{ content: 'two' }] });
 });
 
-test('the library rejects an answer that was stopped, and warns of a reason that nobody knows', async ({ server }) => {
+test('the library rejects an answer that was stopped, and warns of a reason that is unknown', async ({ server }) => {
   const client = createClient({ baseUrl: server.url, apiKey: canaryKey });
   server.reply({ body: contentBody('SAFETY', { text: 'some words' }) });
   const error = await client.generateContent({ model: 'm', prompt: 'x' }).catch((thrown: unknown) => thrown);

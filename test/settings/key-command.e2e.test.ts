@@ -19,7 +19,7 @@ test('keeps stdin from it: the prompt may be there', async () => {
   expect(await runKeyCommand([node, '-p', 'require("fs").readFileSync(0, "utf8").length'], from)).toBe('0\n');
 });
 
-test('tells the exit code and the first line of stderr, without what may be secret', async () => {
+test('reports the exit code and the first line of stderr, without what may be secret', async () => {
   const script = `console.log("sk-printed"); console.error("\\nno " + process.argv[1] + ", sk-printed\\nmore"); process.exitCode = 7`;
   await expect(runKeyCommand([node, '-e', script, 'sk-canary'], from)).rejects.toMatchObject({
     class: 'auth',
@@ -28,7 +28,7 @@ test('tells the exit code and the first line of stderr, without what may be secr
   });
 });
 
-test.runIf(posix)('tells the signal that ended it', async () => {
+test.runIf(posix)('reports the signal that ended it', async () => {
   await expect(runKeyCommand([node, '-e', 'process.kill(process.pid, "SIGTERM")'], from)).rejects.toMatchObject({
     class: 'auth',
     message: 'the key command failed (somewhere): ended by SIGTERM',

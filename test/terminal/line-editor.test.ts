@@ -25,7 +25,7 @@ async function place({ history = [] as string[], rawMode = () => undefined as vo
 
 const entry = (text: string) => ({ kind: 'entry', text });
 
-test('what was typed while nobody read is there at once, and is shown', async () => {
+test('what was typed without a reader is there at once, and is shown', async () => {
   const { editor, stdin, screen } = await place();
   const first = editor.read('> ');
   stdin.write('one\rtwo\r\u001b[200~a\rb\u001b[201~\r');
@@ -101,7 +101,7 @@ test('Ctrl-C drops what was typed; pressed twice without another key it says so'
   editor.close();
 });
 
-test('Ctrl-C while nobody reads goes to the listener, and takes away what was typed', async () => {
+test('Ctrl-C without a reader goes to the listener, and takes away what was typed', async () => {
   const { editor, stdin, screen } = await place();
   const heard: boolean[] = [];
   editor.onInterrupt((again) => void heard.push(again));
@@ -131,7 +131,7 @@ test('the end of input ends every read', async () => {
   expect(await editor.read('> ')).toEqual({ kind: 'end' });
 });
 
-test('a terminal that has gone is told once, and nothing is thrown', async () => {
+test('a terminal that has gone is reported once, and nothing is thrown', async () => {
   let hasGone = false;
   const { editor, hangups } = await place({
     rawMode: () => {

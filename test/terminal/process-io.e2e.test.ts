@@ -107,7 +107,7 @@ describe.skipIf(!posix)('stdout', () => {
     expect(Number(stdout)).toBe(4_999_999);
   });
 
-  test('holds the writer back while nobody reads', async () => {
+  test('holds the writer back without a reader', async () => {
     const child = start(['endless']);
     child.stdout?.once('readable', () => child.stdout?.destroy());
     expect(JSON.parse(await textOf(child.stderr))).toBe('closed: stdout was closed by its reader');

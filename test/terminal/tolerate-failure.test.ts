@@ -38,7 +38,7 @@ test.each([
   expect(tolerant.failure).toBeUndefined();
 });
 
-test('after an abort a write may end in its time; one that nobody takes gives up, and so do those after it', async () => {
+test('after an abort a write may end in its time; one that is not read gives up, and so do those after it', async () => {
   const abort = new AbortController();
   const reason = new Error('interrupted');
   let timeIsUp = (): void => undefined;

@@ -93,7 +93,7 @@ describe('the journal', () => {
     expect(state).toMatchObject({ run: { jobs: 3 }, lastAt: 9 });
   });
 
-  test('what a run left without an end is told as such, whatever it was before, until it has one', async () => {
+  test('what a run left without an end is reported as such, whatever it was before, until it has one', async () => {
     const error = { class: 'quota', message: 'm' };
     const killed = [run, record('failed', 'a', { error }), run, record('sent', 'a'), record('sent', 'b')];
     const classes = async (records: readonly object[]) =>

@@ -78,7 +78,7 @@ describe('the lock of a folder', () => {
     expect(JSON.parse(readFileSync(lockIn(path), 'utf8'))).toMatchObject({ nonce: 'n' });
   });
 
-  test('tells who holds it', async () => {
+  test('reports who holds it', async () => {
     const path = folder();
     expect(await findHolder(path)).toBeUndefined();
     const lock = await takeLock(path);
@@ -89,7 +89,7 @@ describe('the lock of a folder', () => {
   });
 });
 
-test('a mark tells whether its process runs', async () => {
+test('a mark shows whether its process runs', async () => {
   expect(isRunning(ownMark())).toBe(true);
   expect(isRunning(markOf(process.ppid))).toBe(true);
   expect(isRunning(markOf(await deadPid()))).toBe(false);

@@ -72,7 +72,7 @@ test('reads JSON and JSON Lines alike, with numbers, null and what stands deeper
   expect(await read('none.json', '[ ]')).toEqual([[], []]);
 });
 
-test('an array tells the line of each item, whatever texts hold', async () => {
+test('an array reports the line of each item, whatever texts hold', async () => {
   const [rows] = await read('rows.json', ' [ {"a":"\\"],[é"} ,{"b":[\n{}]},\n\n{"c":{"d":",\\\\"}}\n]');
   expect(rows.map(({ line }) => line)).toEqual([1, 1, 4]);
 });

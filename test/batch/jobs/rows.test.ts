@@ -63,7 +63,11 @@ test('takes a prompt file with its own test data, or rows for it from stdin', as
   expect(prompts(server.bodies)[2]).toBe('see Bern');
 });
 
-test('tells all rows that are wrong at once, sends nothing and makes no folder', async ({ server, folder, batch }) => {
+test('reports all rows that are wrong at once, sends nothing and makes no folder', async ({
+  server,
+  folder,
+  batch,
+}) => {
   folder.write('rows.csv', 'key,n\na,1\nb\na,2\nc,many\n');
   const ran = await batch([
     'run',

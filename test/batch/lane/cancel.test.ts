@@ -3,7 +3,7 @@ import { run } from '../../helpers/run.ts';
 import { manyJobs } from '../with-batch.ts';
 import { test } from './with-lane.ts';
 
-test('a batch that cannot be cancelled is told, the others are cancelled, and the exit code says so', async ({
+test('a batch that cannot be cancelled is reported, the others are cancelled, and the exit code says so', async ({
   open,
 }) => {
   const { batch, folder, server, env } = await open('messages');

@@ -44,7 +44,7 @@ describe.for(apiNames)('%s', (api) => {
     expect([...server.counts.values()]).toEqual([1, 1, 1]);
   });
 
-  test('failed, expired and cancelled lines are told apart, and sent again alone', async ({ open }) => {
+  test('failed, expired and cancelled lines are distinguished, and sent again alone', async ({ open }) => {
     const { batch, folder, server } = await open(api);
     const endings: Record<string, Ending> = {
       p1: { error: 'bad field' },
@@ -77,7 +77,7 @@ describe.for(apiNames)('%s', (api) => {
     expect((await batch(['--retry-unknown'])).code).toBe(0);
   });
 
-  test('a result that no job asked for, or that comes twice, is kept aside and told', async ({ open }) => {
+  test('a result that no job asked for, or that comes twice, is kept aside and reported', async ({ open }) => {
     const { batch, folder, server } = await open(api);
     server.strangers = ['gwffff-0000'];
     const doubled: string[] = [];
@@ -139,7 +139,7 @@ describe.for(apiNames)('%s', (api) => {
     expect((await batch()).code).toBe(0);
   });
 
-  test('where the service does not tell, the jobs are unknown and not sent again', async ({ open }) => {
+  test('where the service does not report, the jobs are unknown and not sent again', async ({ open }) => {
     const { batch, folder, server } = await open(api);
     server.fault = (kind) => (kind === 'create' ? 'drop' : kind === 'list' ? 'not-found' : undefined);
     folder.jobs(...manyJobs(2));

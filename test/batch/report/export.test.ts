@@ -255,7 +255,7 @@ test('-o takes its format from the name, and replaces nothing by itself', async 
   expect(existsSync(join(folder.cwd, 'r.tsv'))).toBe(true);
 });
 
-test('tells what cannot be read in the results', async ({ folder, batch }) => {
+test('reports what cannot be read in the results', async ({ folder, batch }) => {
   folder.jobs(...manyJobs(1));
   await batch();
   appendFileSync(join(folder.cwd, 'out/results.jsonl'), 'not JSON\n');

@@ -94,7 +94,7 @@ describe('batch gallery', () => {
     expect(await idsOf()).toEqual(['p1 done', ...rest]);
   });
 
-  test('tells what cannot be read in the results', async ({ folder, batch }) => {
+  test('reports what cannot be read in the results', async ({ folder, batch }) => {
     folder.jobs(...manyJobs(1));
     await batch();
     appendFileSync(join(folder.cwd, 'out/results.jsonl'), 'not JSON\n');

@@ -34,7 +34,7 @@ test('a batch that is done says no more than that', async () => {
   });
 });
 
-test('a batch that has used up its tokens is told to raise the limit, for the same command would send nothing', async () => {
+test('a batch that has used up its tokens says to raise the limit, for the same command would send nothing', async () => {
   const cwd = scratchFolder();
   const cli = (...argv: string[]) => run(['batch', ...argv], { cwd });
   const jobs = [{ prompt: 'a' }, { prompt: 'b', model: 'fault-400' }, { prompt: 'c' }];

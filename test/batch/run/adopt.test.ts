@@ -128,7 +128,7 @@ test('a kept reply is taken where the results became shorter since its run', asy
   expect(server.bodies).toHaveLength(4);
 });
 
-test('a torn line is told beside a kept reply', async ({ folder, batch }) => {
+test('a torn line is reported beside a kept reply', async ({ folder, batch }) => {
   folder.jobs(...manyJobs(3));
   await batch();
   const result = loseEnd(folder);

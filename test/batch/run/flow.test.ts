@@ -56,7 +56,7 @@ describe('--rate', () => {
     expect(at.slept).toEqual([200]);
   });
 
-  test('a retry waits for its turn, then for the pause that another job was told of meanwhile, and each attempt looks at the lock last', async () => {
+  test('a retry waits for its turn, then for the pause that another job received meanwhile, and each attempt looks at the lock last', async () => {
     const log: string[] = [];
     const inner: Pick<SharedGate, 'enter' | 'close' | 'allowRetry'> = {
       enter: async () => void log.push('gate'),

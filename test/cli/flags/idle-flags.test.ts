@@ -30,7 +30,7 @@ test.each([['text'], ['chat']])('%s -o without a picture warns where the text we
   expect(ran.stderr).toContain("warning: no image came; text goes to stdout: > 'my out.png'");
 });
 
-test('--dry-run tells of the requests that -n would make', async () => {
+test('--dry-run reports the requests that -n would make', async () => {
   const ran = await run(['image', 'gen', '--offline', '--dry-run', '-n', '3', 'hi']);
   expect(ran).toMatchObject({ code: 0, stderr: 'without --dry-run 3 such requests would be sent\n' });
 });

@@ -50,7 +50,7 @@ test('flags that few need appear with --verbose, and the end of the help says so
   expect(full).not.toContain('more flags');
 });
 
-test('the plain help names the flags that hints and topics tell people to type', async () => {
+test('the plain help names the flags that hints and topics name', async () => {
   expect(await helpOf(['text'], 80)).toContain('--vars');
   expect(await helpOf(['batch'], 80)).toContain('\n  --accept-changes ');
 });

@@ -70,12 +70,12 @@ test('a key file - is readable beside words', async () => {
   expect(ran.stderr).toMatch(/^gateway-cli: not-sent: /);
 });
 
-test('a terminal behind - is told how to end', async () => {
+test('a terminal behind - gets a note on how to end it', async () => {
   const ran = await run(['text', '--prompt-file', '-', ...dry], { stdin: 'hi', kind: 'terminal' });
   expect(ran).toMatchObject({ code: 0, stderr: 'reading stdin; end with Ctrl-D\n' });
 });
 
-test('a silent pipe behind - is told of after 2 s', async () => {
+test('a silent pipe behind - is reported after 2 s', async () => {
   const notes: string[] = [];
   let ring = (): void => {};
   let feed: (result: IteratorResult<Uint8Array>) => void = () => {};

@@ -109,7 +109,7 @@ test.for([
   },
 );
 
-test('what the proxy says is told with its own hint', async ({ server, host, trust, cli }) => {
+test('what the proxy says is reported with its own hint', async ({ server, host, trust, cli }) => {
   server.raw('HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n');
   const env = { HTTPS_PROXY: server.url.replace('://', '://me:secret@') };
   const ran = await cli(['chat', 'x', '-i', 'https://pictures.test/cat.png', ...trust], { env });
@@ -191,7 +191,7 @@ test('/image takes a URL, which is fetched with the prompt', async ({ server, ho
   });
 });
 
-test('-v tells what was fetched, without the query', async ({ server, host, trust, cli }) => {
+test('-v reports what was fetched, without the query', async ({ server, host, trust, cli }) => {
   host.reply({ headers: { 'content-type': 'image/png' }, body: dot });
   server.reply({ body: textReply('ok') });
   const ran = await cli(['text', 'x', '--attach', `${host.url}/cat.png?t=secret`, '-v', ...trust]);

@@ -12,7 +12,10 @@ const message = { model: 'm', max_tokens: 4096, messages: [prompt] };
 const completion = { model: 'm', messages: [prompt] };
 
 for (const format of formats) {
-  test(`a stream in the ${format} format is printed as it comes, and told event by event`, async ({ server, cli }) => {
+  test(`a stream in the ${format} format is printed as it comes, and reported event by event`, async ({
+    server,
+    cli,
+  }) => {
     const env = { GATEWAY_FORMAT: format };
     const reply = { headers: { 'content-type': 'text/event-stream' }, body: streams[format] };
     for (const argv of [

@@ -67,7 +67,7 @@ test('a request that could pass the budget is not sent, and the error names it',
   expect(JSON.parse(costs.stdout)).toMatchObject({ budgets: [{ spent: '0', limit: '0.0001', left: '0.0001' }] });
 });
 
-test('a request without a bound is told', async ({ server, cli }) => {
+test('a request without a bound is reported', async ({ server, cli }) => {
   const { cwd, flags, lines } = place('1.00');
   server.reply({ body: textReply('a') });
   const ran = await cli(['text', 'hi', ...flags], { cwd });
@@ -92,7 +92,7 @@ test('an attempt that may have been billed, and its retry, count as two requests
   expect(kinds.slice(2)).toEqual(['reserved', 'spent unknown', 'reserved', 'spent', 'reserved', 'freed']);
 });
 
-test('what a cache answers costs nothing, even when the budget is used up, and is told as saved', async ({
+test('what a cache answers costs nothing, even when the budget is used up, and is reported as saved', async ({
   server,
   cli,
 }) => {
@@ -161,7 +161,7 @@ test('a command that pays for nothing needs no price, and makes no folder for th
   expect(readdirSync(cwd)).toEqual([]);
 });
 
-test('a folder of the budget that cannot be made is told before anything is sent', async ({ cli }) => {
+test('a folder of the budget that cannot be made is reported before anything is sent', async ({ cli }) => {
   const { cwd } = place('1');
   writeFileSync(join(cwd, 'far'), '');
   const ran = await cli(['text', 'hi', '--budget', './far/team.jsonl:1', ...prices], { cwd });

@@ -89,7 +89,7 @@ test.for([
   expect(ran.stderr).toBe(amount === undefined ? `gateway-cli: warning: the cost is unknown: ${doubt}\n` : '');
 });
 
-test('a messages reply tells its tier too', async ({ server, cli }) => {
+test('a messages reply reports its tier too', async ({ server, cli }) => {
   const usage = { input_tokens: 3, output_tokens: 2, service_tier: 'batch' };
   const content = [{ type: 'text', text: 'a' }];
   server.reply({ body: { type: 'message', role: 'assistant', model: 'm', content, stop_reason: 'end_turn', usage } });

@@ -27,7 +27,7 @@ test('what is said at the end goes on offline, where it was so', async ({ cli })
   expect(ran.stderr).toContain('continue with: gateway-cli chat --offline --session ');
 });
 
-test('what is odd about the base URL is told once', async ({ server, cli }) => {
+test('what is odd about the base URL is reported once', async ({ server, cli }) => {
   server.reply(answer('Hello'));
   const ran = await cli(['chat', '--base-url', `${server.url}/v1`], person(['hi']).options);
   expect(ran.stderr.match(/at the end of the base URL is cut/g)).toHaveLength(1);
@@ -55,7 +55,7 @@ test('answers prompts until the end of input, and every turn is on disk', async 
   expect(readFileSync(join(sessions, 'chat-history'), 'utf8')).toBe('"hi"\n"more"\n');
 });
 
-test('a failed turn is told and not kept, and /retry asks it again', async ({ server, cli }) => {
+test('a failed turn is reported and not kept, and /retry asks it again', async ({ server, cli }) => {
   server.reply({ status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message: 'not so' } } });
   server.reply(answer('Now'));
   const ran = await cli(['chat'], person(['hi', '/retry']).options);
@@ -90,7 +90,7 @@ test('/model and /system hold from the next prompt on, /system - takes it away',
   expect(ran.stderr).toContain('system: none\n');
 });
 
-test('/image goes with the next prompt alone, and a wrong path is told at once', async ({ server, cli }) => {
+test('/image goes with the next prompt alone, and a wrong path is reported at once', async ({ server, cli }) => {
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'a dot.gif'), 'GIF89a\x01\x00\x01\x00');
   server.reply(answer('one'));
@@ -199,7 +199,7 @@ test('/retry before any prompt says that there is none', async ({ cli }) => {
   expect(ran.stderr).toContain('there is no prompt to ask again');
 });
 
-test('an answer that does not fit its schema is told and not kept', async ({ server, cli }) => {
+test('an answer that does not fit its schema is reported and not kept', async ({ server, cli }) => {
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 's.json'), '{"type":"object"}');
   server.reply(answer('words'));

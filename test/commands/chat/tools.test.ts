@@ -73,7 +73,7 @@ test('runs the named command and goes on with its result', async ({ server, cli 
   });
 });
 
-test('a command that fails is told to the model as an error', async ({ server, cli }) => {
+test('a command that fails is sent to the model as an error', async ({ server, cli }) => {
   server.reply(calls(rome));
   server.reply(answer);
   const ran = await cli([...base, '--tool-exec', 'get_weather=./fail.sh'], { cwd: folder(), env });
@@ -92,7 +92,7 @@ test('several calls are answered in one turn, in their order', async ({ server, 
   });
 });
 
-test('--json adds the usage up, counts the attempts and tells what led to the answer', async ({ server, cli }) => {
+test('--json adds the usage up, counts the attempts and reports what led to the answer', async ({ server, cli }) => {
   server.reply(calls(rome));
   server.reply(answer);
   const ran = await cli([...withTool, '--json', '--quiet'], { cwd: folder(), env });
@@ -158,7 +158,7 @@ test('a forced call is forced once', async ({ server, cli }) => {
   expect(server.requests[1]?.json()).not.toHaveProperty('tool_choice');
 });
 
-test('--confirm runs what is allowed and tells the model what is not', async ({ server, cli }) => {
+test('--confirm runs what is allowed and sends the model an error for what is not', async ({ server, cli }) => {
   server.reply(calls(rome, { ...rome, id: 't2' }));
   server.reply(answer);
   const ran = await cli([...withTool, '--confirm'], { cwd: folder(), env, answers: ['no', 'y'] });

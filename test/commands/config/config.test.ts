@@ -168,7 +168,7 @@ test('a file that is not JSON is named with its line', async () => {
   expect(ran.stderr).toContain(`${file}:2:`);
 });
 
-test('get --json tells the value and where it comes from', async () => {
+test('get --json reports the value and where it comes from', async () => {
   const { cli, file } = place(work);
   const ran = await cli(['config', 'get', 'models.text', '--json']);
   expect(ran).toMatchObject({ code: 0, stderr: '' });
@@ -191,7 +191,7 @@ test('of a key command only the program is shown', async () => {
   expect(await cli(['config', 'get', 'apiKeyCommand'])).toMatchObject({ code: 0, stdout: 'pass …\n', stderr: '' });
 });
 
-test('a file that others may read is told at every command that opens it', async () => {
+test('a file that others may read is reported at every command that opens it', async () => {
   const { cli, file } = place(work);
   chmodSync(file, 0o644);
   for (const words of [['list'], ['get', 'baseUrl'], ['use', 'work']]) {

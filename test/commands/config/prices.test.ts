@@ -76,7 +76,7 @@ test('a service tier has a factor or amounts of its own, and a model several pri
   expect(stdout).toMatch(/prices\.m\.1\.from +2026-12-01 /);
 });
 
-test('models that are set for a profile of another service than the named one are told', async () => {
+test('models that are set for a profile of another service than the named one are reported', async () => {
   const { file } = place({ profiles: { default: { baseUrl: 'https://a.example' } } });
   const set = (service: string) =>
     run(['config', 'set', 'models.text', 'm'], { env: { GATEWAY_CONFIG: file, GATEWAY_SERVICE: service } });

@@ -33,7 +33,7 @@ const message = { id: 'm', role: 'assistant', content: [{ type: 'text', text: 'h
 const noList = { status: 404, body: 'there is none' };
 const someList = { body: { models: [{ name: 'models/m' }] } };
 
-test('finds nothing wrong, and tells with -v where each setting comes from', async ({ server, cli }) => {
+test('finds nothing wrong, and reports with -v where each setting comes from', async ({ server, cli }) => {
   server.reply({ status: 404, ...head() });
   server.reply(someList);
   const ran = await cli(['doctor', '-v']);
@@ -76,7 +76,7 @@ test('gives one JSON document with the same', async ({ server, cli }) => {
   expect(Object.keys(states(ran.stdout))).toEqual(names);
 });
 
-test('tells a clock that is wrong', async ({ server, cli }) => {
+test('reports a clock that is wrong', async ({ server, cli }) => {
   server.reply(head(new Date(Date.now() - 3_600_000)));
   server.reply(someList);
   const ran = await cli(['doctor']);
@@ -245,7 +245,7 @@ test.each([
   expect(ran.stdout + ran.stderr).not.toContain(canaryKey);
 });
 
-test('a config file that is broken, or open to others, is told with the way to mend it', async () => {
+test('a config file that is broken, or open to others, is reported with the command that fixes it', async () => {
   const cwd = scratchFolder();
   const file = join(cwd, 'config.json');
   writeFileSync(file, '{', { mode: 0o644 });

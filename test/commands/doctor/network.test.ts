@@ -101,7 +101,7 @@ test('goes through a proxy to TLS and HTTP', async () => {
   expect(plain.requests[0]).toMatchObject({ method: 'HEAD', path: '/prefix', headers: { host: 'gateway.test' } });
 });
 
-test('warns of a certificate that ends soon, and tells its chain', async () => {
+test('warns of a certificate that ends soon, and reports its chain', async () => {
   const server = await serve({ tls: { ...serverPair, cert: serverPair.cert + authority } });
   server.always(replied);
   const url = `https://localhost:${server.port}`;
@@ -114,14 +114,14 @@ test('warns of a certificate that ends soon, and tells its chain', async () => {
   expect(soon?.text).toMatch(/: in [23] days$/);
 });
 
-test('a certificate of nobody is a failure with its fix', async () => {
+test('a certificate of an unknown authority is a failure with its fix', async () => {
   const server = await serve({ tls: elsewherePair });
   const checks = await examine(`https://localhost:${server.port}`);
   expect(checks.at(-1)).toMatchObject({ name: 'tls', state: 'failed', class: 'not-sent' });
   expect(checks.at(-1)?.fix).toMatch(/--cacert|another host/);
 });
 
-test('http:// behind https:// is told at the handshake', async () => {
+test('http:// behind https:// is reported at the handshake', async () => {
   const server = await serve();
   server.always({ raw: ['HTTP/1.1 400 Bad Request\r\n\r\n'], early: true });
   const last = (await examine(`https://127.0.0.1:${server.port}`, { timeoutMs: 300 })).at(-1);

@@ -102,7 +102,7 @@ describe('-o -', () => {
   });
 });
 
-test('saves every picture of every candidate, and tells of which it is', async ({ server, cli }) => {
+test('saves every picture of every candidate, and says of which it is', async ({ server, cli }) => {
   const [one] = (imageReply(dot, dot) as { candidates: object[] }).candidates;
   const [two] = (imageReply(photo) as { candidates: object[] }).candidates;
   server.reply({
@@ -124,7 +124,7 @@ test('saves every picture of every candidate, and tells of which it is', async (
   expect(server.requests[0]?.json()).toMatchObject({ generationConfig: { candidateCount: 2 } });
 });
 
-test('--sidecar tells what the picture was made from', async ({ server, cli }) => {
+test('--sidecar reports what the picture was made from', async ({ server, cli }) => {
   const { cwd } = await cli(['image', 'gen', 'x', '--dry-run']);
   writeFileSync(join(cwd, 'in.png'), Buffer.from(png, 'base64'));
   server.reply({ body: { ...imageReply(dot), usageMetadata: { totalTokenCount: 5 } } });
@@ -150,7 +150,7 @@ test('--sidecar tells what the picture was made from', async ({ server, cli }) =
   });
 });
 
-test('an edit without a prompt is told with an image in its example', async ({ cli }) => {
+test('an edit without a prompt is reported with an image in its example', async ({ cli }) => {
   const { cwd } = await cli(['image', 'gen', 'x', '--dry-run']);
   writeFileSync(join(cwd, 'in.png'), Buffer.from(png, 'base64'));
   const ran = await cli(['image', 'edit', '-i', 'in.png'], { cwd });

@@ -56,7 +56,7 @@ describe('-n', () => {
     expect(JSON.parse(stdout)).toMatchObject({ candidates: replies, images: replies });
   });
 
-  test('tells in the document that the others were billed', async ({ server, cli }) => {
+  test('reports in the document that the others were billed', async ({ server, cli }) => {
     server.reply(ok);
     server.reply({ ...failing, status: 503 });
     const { code, stdout } = await cli(gen('-n', '2', '--json'));

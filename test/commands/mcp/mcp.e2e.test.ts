@@ -147,7 +147,7 @@ test('a refusal without a hint has two lines', async () => {
   expect(result.content[0]?.text).toBe('usage: a path has a NUL character\nsent: no, billed: no');
 });
 
-test.skipIf(process.platform !== 'linux')('of a command that is killed nobody knows what it sent', async () => {
+test.skipIf(process.platform !== 'linux')('what a killed command has sent is unknown', async () => {
   const count = server.requests.length + 1;
   server.reply({ chunks: ['{"candidates":', new Promise(() => {})] });
   const call = mcp.call('ask', { prompt: 'x' });

@@ -120,7 +120,7 @@ describe('the header names that are served', () => {
     expect(served.env).toMatchObject({ GATEWAY_HEADER_NAMES: 'a-key,a-version' });
   });
 
-  test('are told of no more than needed', async () => {
+  test('receive no more than needed', async () => {
     const cwd = scratchFolder();
     const served = await startServe([], { cwd, config: config(cwd) });
     expect(served.env).not.toHaveProperty('GATEWAY_HEADER_NAMES');
@@ -142,7 +142,7 @@ test('serve -- command that is not there is exit 2', async () => {
   expect(ran.stderr).toContain("cannot run 'no-such-command-here'");
 });
 
-test('serve --host 0.0.0.0 tells its command an address that the program takes', async () => {
+test('serve --host 0.0.0.0 gives its command an address that the program takes', async () => {
   const served = 'printf %s "$GATEWAY_BASE_URL" > url';
   const ran = await run(['serve', '--host', '0.0.0.0', '--', '/bin/sh', '-c', served]);
   expect(ran.code, ran.stderr).toBe(0);
@@ -150,7 +150,7 @@ test('serve --host 0.0.0.0 tells its command an address that the program takes',
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
 });
 
-test('serve --host 0.0.0.0 tells people where it listens, and gives them what to paste', async () => {
+test('serve --host 0.0.0.0 prints where it listens, and what to paste', async () => {
   const ran = await printed(['--host', '0.0.0.0']);
   expect(ran.stdout).toContain('export GATEWAY_BASE_URL=http://127.0.0.1:');
   expect(ran.stderr).toContain('listens on http://0.0.0.0:');
@@ -251,7 +251,7 @@ test.each(['99999', '-1', '80.5', 'http', ''])('--port %s is refused, with a por
   expect(ran.stderr).toContain('for example: --port 8787');
 });
 
-test('an upstream that nobody serves: the caller learns that nothing was billed', async () => {
+test('an upstream without a server: the caller learns that nothing was billed', async () => {
   const cwd = scratchFolder();
   const free = createServer().listen(0, '127.0.0.1');
   await once(free, 'listening');

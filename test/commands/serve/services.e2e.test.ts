@@ -113,7 +113,7 @@ describe('serve --vendor-env', () => {
     expect(pasted.stdout).toMatch(/^local-\S+ http:\/\/127\.0\.0\.1:\d+ \n$/);
   });
 
-  test('tells scripts both in the document', async () => {
+  test('has both in the document, for scripts', async () => {
     const cwd = scratchFolder();
     const served = await startServe(['--vendor-env'], { cwd, config: writeConfig(cwd, {}) });
     expect(served.env).toMatchObject({ ANTHROPIC_BASE_URL: served.url, GEMINI_API_KEY: served.key });

@@ -128,7 +128,7 @@ test('a prompt that is blocked in the first event is exit 10', async ({ server, 
   expect(ran.stderr).toContain('blockReason SAFETY');
 });
 
-test('an answer that the token limit cut is told, and with --require-complete exit 11', async ({ server, cli }) => {
+test('an answer that the token limit cut is reported, and with --require-complete exit 11', async ({ server, cli }) => {
   server.always({ headers, body: sse(...words('Hel'), piece([], { finishReason: 'MAX_TOKENS' })) });
   const ran = await cli(['text', 'hi', '--stream']);
   expect(ran).toMatchObject({ code: 0, stdout: 'Hel\n' });
@@ -189,7 +189,7 @@ test.for([
   expect(ran.stderr).toContain(message);
 });
 
-test('candidates that nobody asked for are told of', async ({ server, cli }) => {
+test('candidates that were not asked for are reported', async ({ server, cli }) => {
   const second = { candidates: [{ content: { parts: [{ text: 'other' }] }, finishReason: 'STOP', index: 1 }] };
   server.reply({ headers, body: sse(...words('one'), second, last) });
   const ran = await cli(['text', 'hi', '--stream']);

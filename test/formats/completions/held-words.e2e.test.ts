@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createCompletionsDecoder } from '../../../src/formats/completions/stream.ts';
 import { chunk } from './feeding.ts';
 
-test('keeps no more of what it does not tell than any answer has', () => {
+test('keeps no more of what it does not report than any answer has', () => {
   const decoder = createCompletionsDecoder();
   const piece = { data: chunk({ refusal: 'x'.repeat(9 * 1024 * 1024) }) };
   const feed = (): void => {

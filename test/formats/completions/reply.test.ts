@@ -270,7 +270,7 @@ describe('reads', () => {
     expect(read(json)).toStrictEqual(expected);
   });
 
-  test('each candidate, told apart by its number or by its place', () => {
+  test('each candidate, distinguished by its number or by its place', () => {
     const choices = [
       { message: { role: 'assistant', content: 'a', refusal: null }, finish_reason: 'stop' },
       { message: { content: null, refusal: 'No', tool_calls: [call], reasoning: 'hm' }, finish_reason: 'stop' },

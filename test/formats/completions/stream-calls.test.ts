@@ -143,7 +143,7 @@ describe('reads calls', () => {
     expect([callsIn(events), error]).toStrictEqual([calls, undefined]);
   });
 
-  test('and tells their arguments piece by piece, once the name is known', () => {
+  test('and reports their arguments piece by piece, once the name is known', () => {
     const { events } = feedAll([
       piece({ index: 0, id: 'c1', ...fn('f', '') }),
       piece({ index: 0, ...fn(undefined, '{"a"') }),

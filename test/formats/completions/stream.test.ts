@@ -17,7 +17,7 @@ const counts = {
   totalTokens: 7,
 };
 
-test('tells what each chunk means', () => {
+test('reports what each chunk means', () => {
   const { events, error, progress } = feedAll([...hello, stop, usage, done]);
   expect(events).toStrictEqual([
     { type: 'start', id: 'chatcmpl-1', model: 'm' },

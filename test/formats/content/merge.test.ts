@@ -41,7 +41,7 @@ describe('the pieces of a content-format reply', () => {
     });
   });
 
-  test('are told apart from what is no piece of a reply', () => {
+  test('are distinguished from what is not a piece of a reply', () => {
     const pieces = [null, {}, '[DONE]', { candidates: [piece('a')] }, { response: { candidates: [piece('b')] } }];
     expect(textsOf(pieces)).toStrictEqual(['ab']);
   });

@@ -7,7 +7,7 @@ const textBlock = block({ type: 'text', text: '' });
 const hello = [start, textBlock, text('Hel'), text('lo'), blockStop()];
 
 describe('a stream of the messages format', () => {
-  test('is told to a reader delta by delta, and put together', () => {
+  test('reaches a reader delta by delta, and is put together', () => {
     const { deltas, result, error, complete } = feedAll([...hello, end, stop]);
     expect(deltas).toStrictEqual([
       { type: 'start', id: 'msg_1', model: 'm' },

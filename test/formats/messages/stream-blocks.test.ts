@@ -33,7 +33,7 @@ describe('tool input', () => {
     expect(blocksOf(block({ ...tool, input: { a: 1 } }), blockStop())).toMatchObject([{ input: { a: 1 } }]);
   });
 
-  test('is told piece by piece, empty ones left out', () => {
+  test('is reported piece by piece, empty ones left out', () => {
     const { deltas } = feedAll([start, block(tool), input(''), input('{"a"'), input(':1}')]);
     expect(deltas.slice(2)).toStrictEqual([
       { type: 'tool-input', json: '{"a"', block: 0 },
@@ -105,7 +105,7 @@ describe('blocks', () => {
     expect(result.content).toStrictEqual([]);
   });
 
-  test('may begin with text, which is told at once', () => {
+  test('may begin with text, which is reported at once', () => {
     const { deltas, result } = feedAll([start, block({ type: 'text', text: 'Hel' }), text('lo')]);
     expect(deltas.slice(1)).toStrictEqual([
       { type: 'block-start', block: 0, blockType: 'text' },
@@ -115,7 +115,7 @@ describe('blocks', () => {
     expect(result.text).toBe('Hello');
   });
 
-  test('that run side by side are told apart by their index', () => {
+  test('that run side by side are distinguished by their index', () => {
     const blocks = blocksOf(
       block({ type: 'text' }, 0),
       block({ type: 'thinking' }, 1),

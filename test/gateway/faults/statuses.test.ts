@@ -62,7 +62,7 @@ describe('statuses', () => {
     expect((await chat('fault-401')).text).toContain('invalid x-api-key');
   });
 
-  it('fault-429 tells how long to wait, in the header and in the body', async () => {
+  it('fault-429 reports how long to wait, in the header and in the body', async () => {
     const { headers, json } = await write('fault-429');
     expect(headers.get('retry-after')).toBe('1');
     expect(dig(json, 'error', 'details', 0)).toEqual({

@@ -12,10 +12,10 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /** Levels of brackets in a value that comes from outside. Code that walks a value recurses: the stack holds some thousands. */
-const mostLevels = 200;
+const maxLevels = 200;
 
 /**
- * Parses JSON of a reply. A number too large for one becomes its own text. What is nested deeper than `mostLevels` becomes its own text, so that nothing is lost and nothing
+ * Parses JSON of a reply. A number too large for one becomes its own text. What is nested deeper than `maxLevels` becomes its own text, so that nothing is lost and nothing
  * that walks the value exhausts the stack. Throws SyntaxError.
  */
 export function parseFlat(text: string): unknown {
@@ -37,15 +37,15 @@ function withHugeAsText(json: string): string {
 }
 
 /** What is wrong with JSON that is. */
-export const tooDeepWords = `nested deeper than ${mostLevels} levels`;
+export const tooDeepWords = `nested deeper than ${maxLevels} levels`;
 
-/** Whether JSON is nested deeper than `mostLevels`. */
+/** Whether JSON is nested deeper than `maxLevels`. */
 export function isTooDeep(json: string): boolean {
   return withDeepAsText(json) !== json;
 }
 
 function withDeepAsText(json: string): string {
-  if (json.length <= 2 * mostLevels) return json;
+  if (json.length <= 2 * maxLevels) return json;
   let flat = '';
   let copied = 0;
   let start = 0;
@@ -53,8 +53,8 @@ function withDeepAsText(json: string): string {
   for (let at = 0; at < json.length; at++) {
     const char = json[at];
     if (char === '"') at = stringEnd(json, at + 1);
-    else if ((char === '[' || char === '{') && ++level === mostLevels + 1) start = at;
-    else if ((char === ']' || char === '}') && level-- === mostLevels + 1) {
+    else if ((char === '[' || char === '{') && ++level === maxLevels + 1) start = at;
+    else if ((char === ']' || char === '}') && level-- === maxLevels + 1) {
       flat += json.slice(copied, start) + JSON.stringify(json.slice(start, at + 1));
       copied = at + 1;
     }

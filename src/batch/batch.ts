@@ -186,7 +186,7 @@ function be(count: number, one: 'is' | 'was'): string {
 }
 
 /** So many failures are listed one by one. */
-const mostTold = 5;
+const maxShown = 5;
 
 /** Writes the summary, prints where the results are, and throws what the whole means: code 13, or the signal. */
 async function finishBatch(
@@ -235,7 +235,7 @@ async function noteEmptyShard({ plan, shard, source, context }: Omit<Batch, 'loc
 async function noteFailures({ state, context, outdir }: EndedBatch, counts: Counts): Promise<void> {
   if (state.failures.size + counts.failed === 0) return;
   const results = shellWord(shownPath(join(outdir, batchFiles.results), context.io.cwd));
-  for (const line of describeFailures(state.failures, { counts, most: mostTold, results })) await context.ui.note(line);
+  for (const line of describeFailures(state.failures, { counts, most: maxShown, results })) await context.ui.note(line);
 }
 
 /** What the counts mean for the exit code. Jobs that are still at the service are not a failure of a run that does not wait for them. */

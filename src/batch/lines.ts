@@ -26,19 +26,19 @@ export interface Line {
 const blockBytes = 256 * 1024;
 
 /** A longer line would not fit into memory beside the others, and its text not into a string of V8. */
-export const mostLineBytes = 256 * 1024 * 1024;
+export const maxLineBytes = 256 * 1024 * 1024;
 
 const lineFeed = 10;
 
 /**
  * The lines of an open file from an offset on, those of one block together: a promise for each line would take most of the time.
- * The text of a line of more than `mostBytes` is left out.
+ * The text of a line of more than `maxBytes` is left out.
  */
 export function readLines(
   handle: FileHandle,
-  { from = 0, mostBytes = mostLineBytes }: { from?: number; mostBytes?: number } = {},
+  { from = 0, maxBytes = maxLineBytes }: { from?: number; maxBytes?: number } = {},
 ): AsyncGenerator<Line[], void> {
-  return linesOf(blocksOf(handle, from), { from, mostBytes });
+  return linesOf(blocksOf(handle, from), { from, maxBytes });
 }
 
 /** The content of an open file from an offset on; each block is valid until the next one. */
@@ -54,14 +54,14 @@ async function* blocksOf(handle: FileHandle, from = 0): AsyncGenerator<Buffer, v
 
 async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
-  { from, mostBytes }: { from: number; mostBytes: number },
+  { from, maxBytes }: { from: number; maxBytes: number },
 ): AsyncGenerator<Line[], void> {
   let [number, offset] = [1, from];
   // The beginning of a line that continues in the next chunk.
   let [begun, begunBytes]: [Buffer[], number] = [[], 0];
   function endLine(part: Buffer, whole: boolean): Line {
     const bytes = begunBytes + part.length;
-    const isTooLong = bytes > mostBytes;
+    const isTooLong = bytes > maxBytes;
     const content = isTooLong ? Buffer.alloc(0) : begunBytes > 0 ? Buffer.concat([...begun, part]) : part;
     const line = { number: number++, ...decodeLine(content, whole), whole, offset, bytes, isTooLong };
     offset += bytes;
@@ -78,7 +78,7 @@ async function* linesOf(
     }
     begunBytes += byteLength - start;
     // The rest of a line that is too long is counted, and not kept.
-    if (begunBytes > mostBytes) begun = [];
+    if (begunBytes > maxBytes) begun = [];
     else if (start < byteLength) begun.push(Buffer.from(chunk.subarray(start)));
     yield lines;
   }
@@ -95,9 +95,9 @@ function decodeLine(bytes: Buffer, whole: boolean): Pick<Line, 'text' | 'isUtf8'
 /** The lines of a stream, each as soon as it is there; a last one without an end too. */
 export async function* arrivingLines(
   chunks: AsyncIterable<Uint8Array>,
-  mostBytes = mostLineBytes,
+  maxBytes = maxLineBytes,
 ): AsyncGenerator<Line, void> {
-  for await (const lines of linesOf(chunks, { from: 0, mostBytes })) yield* lines;
+  for await (const lines of linesOf(chunks, { from: 0, maxBytes })) yield* lines;
 }
 
 /** The file, open for reading; undefined if it does not exist. */

@@ -41,9 +41,9 @@ interface CreateOptions {
 }
 
 /** A larger result is invalid: no model writes so much. */
-const mostResultBytes = 256 * 1024 * 1024;
+const maxResultBytes = 256 * 1024 * 1024;
 /** What a service says of a batch is short, except for results inside it. */
-const mostReplyBytes = 16 * 1024 * 1024;
+const maxReplyBytes = 16 * 1024 * 1024;
 
 export function openBatchApi(format: BatchFormat, send: Send, use: AuthUse): BatchApi {
   const { byFile, inline } = format;
@@ -162,7 +162,7 @@ async function readReply(reply: HttpReply, held: BatchFormat['held'] = { key: ''
   const splitter = new ItemSplitter(held);
   for await (const chunk of reply.body) {
     splitter.feed(chunk);
-    if (splitter.restBytes > mostReplyBytes) throw badReply(reply, 'the reply is too large');
+    if (splitter.restBytes > maxReplyBytes) throw badReply(reply, 'the reply is too large');
   }
   const text = splitter.rest();
   if (text.trim() === '') return {};
@@ -195,7 +195,7 @@ async function* linesOf(reply: HttpReply): AsyncGenerator<Buffer, void> {
     }
     begun.push(Buffer.from(chunk.subarray(start)));
     begunBytes += chunk.byteLength - start;
-    if (begunBytes > mostResultBytes) throw badReply(reply, 'a result is too large');
+    if (begunBytes > maxResultBytes) throw badReply(reply, 'a result is too large');
   }
   const last = Buffer.concat(begun);
   if (last.some((byte) => byte > 0x20)) yield last;

@@ -18,7 +18,7 @@ export interface Deadline {
 }
 
 /** What is recommended for images: a hint that named less would be answered with a warning. */
-const leastHintMinutes = 2;
+const minHintMinutes = 2;
 
 /** Starts the time now. The timer never keeps the process alive. */
 export function startDeadline(ms: number, caller?: AbortSignal): Deadline {
@@ -147,7 +147,7 @@ function createClock(onInTime?: (clock: Clock) => void): Clock {
 }
 
 function timeoutError(ms: number, phase: Phase): GatewayError {
-  const value = Math.max(leastHintMinutes, Math.ceil((2 * ms) / 60_000));
+  const value = Math.max(minHintMinutes, Math.ceil((2 * ms) / 60_000));
   const advice = { reason: 'timeout', value } as const;
   const within = `within ${ms / 1000} s`;
   if (phase === 'unsent')

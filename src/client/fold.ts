@@ -32,7 +32,7 @@ export interface Fold {
 }
 
 /** Far below what a string of V8 holds (512 Mi): a document has the text several times, with escapes. */
-const mostCharacters = 64 * 1024 * 1024;
+const maxCharacters = 64 * 1024 * 1024;
 
 /** One fold serves one reply. */
 export function createFold(options: FoldOptions): Fold {
@@ -57,7 +57,7 @@ export function createFold(options: FoldOptions): Fold {
       for (const event of events) {
         if (event.type !== 'end' && event.type !== 'broken') folded.isEmpty = false;
         for (const delta of apply(event, folded)) deltas.push(delta);
-        if (folded.length > mostCharacters) throw tooLong();
+        if (folded.length > maxCharacters) throw tooLong();
       }
       return deltas;
     },
@@ -74,7 +74,7 @@ export function createFold(options: FoldOptions): Fold {
 }
 
 function tooLong(): GatewayError {
-  return new GatewayError('bad-reply', `the answer is longer than ${mostCharacters} characters`, {
+  return new GatewayError('bad-reply', `the answer is longer than ${maxCharacters} characters`, {
     sent: 'yes',
     retryable: false,
   });
@@ -104,8 +104,8 @@ function apply(event: ReplyEvent, folded: Folded): StreamDelta[] {
   }
 }
 
-function isSurplus(index = 0, { candidates, surplus, mostCandidates }: Folded): boolean {
-  if (candidates.size < mostCandidates || candidates.has(index)) return false;
+function isSurplus(index = 0, { candidates, surplus, maxCandidates }: Folded): boolean {
+  if (candidates.size < maxCandidates || candidates.has(index)) return false;
   surplus.add(index);
   return true;
 }

@@ -12,7 +12,7 @@ export interface FoldOptions {
   /** The requested model. */
   model: string;
   /** So many candidates are read. */
-  mostCandidates: number;
+  maxCandidates: number;
   store: PictureStore;
 }
 
@@ -148,7 +148,7 @@ function isReplayable(block: Block): boolean {
 
 /** The result of a reply that was folded, and why a call of it is not whole, if one is not. */
 export function foldResult(folded: Folded): { result: Result; error: GatewayError | undefined } {
-  const { mostCandidates, surplus, start, feedback, usage, tier } = folded;
+  const { maxCandidates, surplus, start, feedback, usage, tier } = folded;
   const candidates = [...folded.candidates.values()];
   const [first] = candidates;
   const result = resultOf(candidates, folded.model);
@@ -165,7 +165,7 @@ export function foldResult(folded: Folded): { result: Result; error: GatewayErro
   result.complete = endedWell(result);
   if (surplus.size > 0) {
     const count = candidates.length + surplus.size;
-    result.warnings.push(`the reply has ${count} candidates; the first ${mostCandidates} are read`);
+    result.warnings.push(`the reply has ${count} candidates; the first ${maxCandidates} are read`);
     result.complete = false;
   }
   return { result, error: result.complete ? cutCall(candidates) : undefined };

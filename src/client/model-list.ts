@@ -9,8 +9,8 @@ import { parseReply } from '../formats/parse-reply.ts';
 import type { FormatName } from '../formats/types.ts';
 
 /** No service has so many. */
-const mostPages = 100;
-const mostModels = 10_000;
+const maxPages = 100;
+const maxModels = 10_000;
 
 /** The models of a list. */
 export interface ModelList {
@@ -28,9 +28,9 @@ export async function readModelList(send: (get: PostOrGet) => Promise<Answered>,
   for (let token: string | undefined; ;) {
     seen.add(token);
     const page = await readPage(await send({ ...format.models(token), format: name, use }), name);
-    models.push(...page.models.slice(0, mostModels + 1 - models.length));
-    if (models.length > mostModels)
-      return { models: models.slice(0, mostModels), cut: `it has more than ${mostModels} models` };
+    models.push(...page.models.slice(0, maxModels + 1 - models.length));
+    if (models.length > maxModels)
+      return { models: models.slice(0, maxModels), cut: `it has more than ${maxModels} models` };
     const cut = cutOf(page, seen);
     if (!page.goesOn || cut !== undefined) return { models, cut };
     token = page.next;
@@ -42,7 +42,7 @@ function cutOf({ goesOn, next }: ModelPage, seen: ReadonlySet<string | undefined
   if (!goesOn) return undefined;
   if (next === undefined) return 'it does not say where it goes on';
   if (seen.has(next)) return 'its pages go in a circle';
-  return seen.size < mostPages ? undefined : `it has more than ${mostPages} pages`;
+  return seen.size < maxPages ? undefined : `it has more than ${maxPages} pages`;
 }
 
 async function readPage({ reply }: Answered, format: FormatName) {

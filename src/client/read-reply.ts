@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { Decoder, ServerEvent, StreamDelta, TextRun } from '../formats/events.ts';
 import type { Format } from '../formats/format.ts';
-import { mostBytes, parseReply } from '../formats/parse-reply.ts';
+import { maxBytes, parseReply } from '../formats/parse-reply.ts';
 import type { BlobStore } from '../images/types.ts';
 import { type Base64Diversion, divertBase64 } from '../scan/json-scan.ts';
 import { readEvents } from '../transport/sse.ts';
@@ -60,8 +60,8 @@ async function* readBody(reply: HttpReply, reading: Reading, format: Format): As
   const store = keepGoodPictures(reading.store, reading);
   // From here on: to parse and decode a large reply takes long, too.
   const watch = createWatch(reading.endOf);
-  const mostCandidates = (reading.candidates ?? 1) + moreCandidates;
-  const fold = createFold({ model: reading.model, mostCandidates, store });
+  const maxCandidates = (reading.candidates ?? 1) + moreCandidates;
+  const fold = createFold({ model: reading.model, maxCandidates, store });
   const reader = { format, decoder: format.createDecoder(reply), fold, store, reading };
   const begun = await peek(reply.body).catch((error: unknown) => {
     if (isCut(error)) return { cut: error };
@@ -204,8 +204,8 @@ export async function readDiverted(chunks: AsyncIterable<Uint8Array>, store: Bas
   try {
     for await (const part of divertBase64(chunks, store)) {
       bytes += part.byteLength;
-      if (bytes > mostBytes)
-        throw new GatewayError('bad-reply', `the reply is larger than ${mostBytes} bytes`, { sent: 'yes' });
+      if (bytes > maxBytes)
+        throw new GatewayError('bad-reply', `the reply is larger than ${maxBytes} bytes`, { sent: 'yes' });
       parts.push(new Uint8Array(part));
     }
   } catch (error) {

@@ -96,12 +96,18 @@ export function boundOf(body: Body, price: Price, { lane, ...limits }: RequestLi
   const tiers = pricedTiers.flatMap((tier) => priceOfTier(price, tier) ?? []);
   const batch = lane?.value === 'batch' ? priceOfTier(price, 'batch') : undefined;
   const possible = batch === undefined ? [{ price, factor: 1 }, ...tiers] : [batch];
-  const amounts = possible.map(({ price, factor }) => new Big(mostAt(price, bytes, limits)).times(factor).toFixed());
+  const amounts = possible.map(({ price, factor }) =>
+    new Big(maxAmountAt(price, bytes, limits)).times(factor).toFixed(),
+  );
   return { amount: greatest(amounts), isMost: limits.maxTokens !== undefined && !hasFiles && !readsMore };
 }
 
 /** The most that a request of some bytes can cost at one price. */
-function mostAt(price: Price, bytes: number, { maxTokens, candidates, images = candidates }: RequestLimits): string {
+function maxAmountAt(
+  price: Price,
+  bytes: number,
+  { maxTokens, candidates, images = candidates }: RequestLimits,
+): string {
   const { input = 0, cached = 0, cacheWrite = 0, output = 0, thinking = 0, image = 0 } = price;
   const ofImages = new Big(image).times(images);
   if (maxTokens === undefined) return ofImages.toFixed();

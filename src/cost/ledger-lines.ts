@@ -192,7 +192,7 @@ export interface LedgerSums {
 }
 
 /** More kinds than these are added up without their tags: a tag that is unique to each run must not fill the memory. */
-const mostKinds = 20_000;
+const maxKinds = 20_000;
 
 /** Adds a line to the sums. */
 export function addToSums({ sums, open }: LedgerSums, line: LedgerLine): void {
@@ -222,7 +222,7 @@ function sumOfEnded(reserved: ReservedLine, end: Omit<SpentLine, 'type' | 'id' |
 function addSum(sums: Map<string, SumLine>, line: SumLine): void {
   const key = keyOf(line);
   const { tags: _, ...untagged } = line;
-  if (!sums.has(key) && sums.size >= mostKinds && line.tags !== undefined) return addSum(sums, untagged);
+  if (!sums.has(key) && sums.size >= maxKinds && line.tags !== undefined) return addSum(sums, untagged);
   const before = sums.get(key);
   if (before === undefined) sums.set(key, { ...line });
   else addCounts(before, line);

@@ -14,7 +14,7 @@ export interface HeldLock {
 /** A lock whose process cannot be checked from here is free after this time, ms. */
 const leaseMs = 30_000;
 /** The longest wait between two attempts, ms. */
-const mostWaitMs = 20;
+const maxWaitMs = 20;
 /** A lock is held for less, ms, but on a busy disk. */
 const usualMs = 50;
 
@@ -38,7 +38,7 @@ export async function withFileLock<T>(
 
 async function take(path: string, own: string, signal: AbortSignal): Promise<ClockTimes> {
   let seen: { text: string; since: number } | undefined;
-  for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, mostWaitMs)) {
+  for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, maxWaitMs)) {
     signal.throwIfAborted();
     const since = readClocks();
     const found = await readText(path);

@@ -6,13 +6,13 @@ import { quote } from './quote.ts';
 import type { FormatName } from './types.ts';
 
 /** Values of one event: parsed, it takes no more memory than the largest text of an event. */
-const mostValues = (64 * 1024 * 1024) / valueCost;
+const maxValues = (64 * 1024 * 1024) / valueCost;
 
 /** Parses the data of an event. Throws GatewayError bad-reply where it is not JSON, or holds too many values. */
 export function parseEventData(text: string): unknown {
   // A short text cannot hold so many values.
-  if (text.length > mostValues && countValues(text) > mostValues)
-    throw badStream(`an event of the stream holds more than ${mostValues} values`);
+  if (text.length > maxValues && countValues(text) > maxValues)
+    throw badStream(`an event of the stream holds more than ${maxValues} values`);
   try {
     return parseFlat(text);
   } catch (error) {

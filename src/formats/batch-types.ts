@@ -84,7 +84,7 @@ export interface BatchFormat {
   /** A batch that is created by one request with all of its entries. Undefined: they are uploaded first. */
   inline?: {
     /** A larger batch is uploaded, where the service takes files. */
-    mostBytes: number;
+    maxBytes: number;
     path(parts: BatchParts): string;
     frame(parts: BatchParts): BatchFrame;
   };

@@ -31,7 +31,7 @@ export interface ErrorBody extends ErrorDetailFacts {
 }
 
 /** Messages may hold JSON again; deeper than this they are left as they are (deviation 18). */
-const mostNesting = 2;
+const maxNesting = 2;
 
 /** Reads the body of a failed reply by its content, whatever its type was declared to be. Undefined when it says nothing. */
 export function readErrorBody(text: string): ErrorBody | undefined {
@@ -63,7 +63,7 @@ function eventData(text: string): string[] {
 }
 
 function errorIn(value: unknown, depth: number): ErrorBody | undefined {
-  if (depth > mostNesting + 1) return undefined;
+  if (depth > maxNesting + 1) return undefined;
   if (typeof value === 'string') return value.trim() === '' ? undefined : withMessage({}, value, depth);
   if (Array.isArray(value)) return errorIn(value[0], depth + 1);
   if (!isObject(value)) return undefined;
@@ -135,7 +135,7 @@ function nameOf({ type, status, code, reason }: Omit<ErrorBody, 'message'>): str
 /** A message that is JSON itself is unwrapped; what the inner error says wins. */
 function withMessage(facts: Omit<ErrorBody, 'message'>, message: string, depth: number): ErrorBody {
   const text = message.trim();
-  const nested = depth < mostNesting && /^[{["]/.test(text) ? errorIn(parseOrNothing(text), depth + 1) : undefined;
+  const nested = depth < maxNesting && /^[{["]/.test(text) ? errorIn(parseOrNothing(text), depth + 1) : undefined;
   if (!nested) return { ...facts, message: text };
   const known = Object.entries(nested).filter(([, value]) => value !== undefined);
   return { ...facts, ...Object.fromEntries(known), message: nested.message };

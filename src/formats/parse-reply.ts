@@ -6,10 +6,10 @@ import { findErrorInReply, type ReplyHead } from './format.ts';
 import type { FormatName } from './types.ts';
 
 /** Largest part of a body without its pictures, in bytes. */
-export const mostBytes = 256 * 1024 * 1024;
+export const maxBytes = 256 * 1024 * 1024;
 
 /** Values of one text of JSON: parsed, it takes no more memory than the largest text. */
-const mostValues = mostBytes / valueCost;
+const maxValues = maxBytes / valueCost;
 
 /** What a body, or an event of it, held. */
 interface ReadText {
@@ -31,8 +31,8 @@ export function parseReply(
     if (body.cut) return { value: undefined, cut: body.cut };
     throw new GatewayError('bad-reply', 'the reply is empty', { status: reply.status, sent: 'yes', retryable: false });
   }
-  if (text.length > mostValues && countValues(text) > mostValues)
-    throw new GatewayError('bad-reply', `the reply holds more than ${mostValues} values`, { sent: 'yes' });
+  if (text.length > maxValues && countValues(text) > maxValues)
+    throw new GatewayError('bad-reply', `the reply holds more than ${maxValues} values`, { sent: 'yes' });
   try {
     const value: unknown = parseFlat(text);
     throwErrorInside(value, { text, reply, format });

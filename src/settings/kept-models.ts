@@ -9,7 +9,7 @@ import type { SettingsSurvey } from './types.ts';
 const dayMs = 24 * 60 * 60 * 1000;
 
 /** More than any list that is kept. */
-const mostBytes = 4 * 1024 * 1024;
+const maxBytes = 4 * 1024 * 1024;
 
 /** Shells insert a completed name as it is: one that could be a command, or control the terminal, is never offered. */
 const plainName = /^[A-Za-z0-9][\w.:/@+-]{0,199}$/;
@@ -48,7 +48,7 @@ function isPlain(model: unknown): model is string {
 /** Reading a named pipe would wait for ever. */
 async function isReadable(path: string): Promise<boolean> {
   const stats = await stat(path);
-  return stats.isFile() && stats.size <= mostBytes;
+  return stats.isFile() && stats.size <= maxBytes;
 }
 
 /** One file for each gateway and profile; their names are not in its own. No list is kept of the local gateway. */

@@ -23,11 +23,11 @@ const tokens = new RegExp(
 );
 
 /** A longer line gets one colour: its tokens would take too long. */
-const mostCharacters = 1000;
+const maxCharacters = 1000;
 
 /** Colours the comments, strings, keywords and numbers of a line of code. */
 export function colourCode(line: string, chalk: ChalkInstance): string {
-  if (chalk.level === 0 || line.length > mostCharacters) return chalk.cyan(line);
+  if (chalk.level === 0 || line.length > maxCharacters) return chalk.cyan(line);
   let shown = '';
   let at = 0;
   for (const { 0: token, index, groups = {} } of line.matchAll(tokens)) {

@@ -5,7 +5,7 @@ export interface Piece {
 }
 
 /** A longer block is printed as it arrives, in characters. */
-const mostCharacters = 32 * 1024;
+const maxCharacters = 32 * 1024;
 
 /** Splits a growing text into blocks. A list continues after an empty line if the next line is indented. */
 export class MarkdownPage {
@@ -29,7 +29,7 @@ export class MarkdownPage {
     if (this.#isPlain && this.#line !== '') {
       this.#addPlain(this.#line);
       this.#line = '';
-    } else if (this.#fence === undefined && this.#block.length + this.#line.length > mostCharacters) {
+    } else if (this.#fence === undefined && this.#block.length + this.#line.length > maxCharacters) {
       this.#block += this.#line;
       this.#line = '';
       this.#goPlain();
@@ -54,7 +54,7 @@ export class MarkdownPage {
     if (this.#opensFence(text)) return;
     this.#block += text;
     if (isHeading(text)) this.#endBlock();
-    if (this.#block.length > mostCharacters) this.#goPlain();
+    if (this.#block.length > maxCharacters) this.#goPlain();
   }
 
   #opensFence(text: string): boolean {

@@ -30,8 +30,8 @@ export function blocksOf(text: string): Token[] {
 }
 
 /** Number of emphasis marks in a block: their time grows faster than their number. */
-const mostMarks = 1000;
-const mostQuotes = 50;
+const maxMarks = 1000;
+const maxQuotes = 50;
 
 /**
  * Formats a block for a terminal. A block that would take too long, or that is nested deeper than the stack, is only escaped:
@@ -40,7 +40,7 @@ const mostQuotes = 50;
 export function markdownText(block: string, place: MarkdownPlace): string {
   const marks = block.match(/[*_~]/g)?.length ?? 0;
   const quotes = /^[ \t>]*/.exec(block)?.[0].length ?? 0;
-  if (marks > mostMarks || quotes > 2 * mostQuotes) return escapeForTerminal(block);
+  if (marks > maxMarks || quotes > 2 * maxQuotes) return escapeForTerminal(block);
   try {
     return renderMarkdown(blocksOf(block), place);
   } catch {

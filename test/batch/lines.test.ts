@@ -53,7 +53,7 @@ describe('lines of a file', () => {
     writeFileSync(path, `a\n${long}\nb\nc\n${long}`);
     const handle = await open(path);
     const lines = [];
-    for await (const some of readLines(handle, { mostBytes: 300 * 1024 })) lines.push(...some);
+    for await (const some of readLines(handle, { maxBytes: 300 * 1024 })) lines.push(...some);
     await handle.close();
     expect(lines.map(({ number, text, whole, isTooLong }) => [number, text, whole, isTooLong])).toEqual([
       [1, 'a', true, false],

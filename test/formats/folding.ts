@@ -21,7 +21,7 @@ const head = { status: 200, headers: {} };
 /** Reads a whole reply. Throws what its decoder throws. */
 export function foldWhole(format: Format, json: unknown): Folded {
   const decoder = format.createDecoder(head);
-  const fold = createFold({ model: 'm', mostCandidates: 64, store: noStore() });
+  const fold = createFold({ model: 'm', maxCandidates: 64, store: noStore() });
   const events = decoder.whole(json);
   const deltas = [...fold.add(events), ...fold.end(true)];
   const { result, error } = fold.result();
@@ -31,7 +31,7 @@ export function foldWhole(format: Format, json: unknown): Folded {
 /** Feeds a stream until one of its events throws. A string is the data of an event without a name. */
 export function foldStream(format: Format, stream: readonly (string | ServerEvent)[]): Folded {
   const decoder = format.createDecoder(head);
-  const fold = createFold({ model: 'm', mostCandidates: 64, store: noStore() });
+  const fold = createFold({ model: 'm', maxCandidates: 64, store: noStore() });
   const events: ReplyEvent[] = [];
   const deltas: StreamDelta[] = [];
   const add = (more: readonly ReplyEvent[]) => {

@@ -31,14 +31,14 @@ export async function findOutdir(
 }
 
 /** So many foreign files are named. */
-const mostNamed = 3;
+const maxNamed = 3;
 
 /** Throws GatewayError usage if a folder holds files that no batch wrote, batch-locked if its journal is not one of ours. */
 export async function requireOwn(path: string): Promise<void> {
   const { foreign } = await inspectFolder(path);
   if (foreign.length === 0) return;
-  const more = foreign.length > mostNamed ? ` and ${foreign.length - mostNamed} more` : '';
-  const names = foreign.slice(0, mostNamed).join(', ');
+  const more = foreign.length > maxNamed ? ` and ${foreign.length - maxNamed} more` : '';
+  const names = foreign.slice(0, maxNamed).join(', ');
   throw usageError(
     `-o: ${path} holds files that are not part of a batch: ${names}${more}`,
     'name a new or an empty folder',

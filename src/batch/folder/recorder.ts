@@ -168,7 +168,7 @@ function endOf(
 }
 
 /** A longer line is hard on every reader, of which ours takes four times as much. */
-const mostLineBytes = 64 * 1024 * 1024;
+const maxLineBytes = 64 * 1024 * 1024;
 
 /**
  * The text of a result's line. Where it is too long to be read again, the whole reply goes to a recovery file, and the line
@@ -177,11 +177,11 @@ const mostLineBytes = 64 * 1024 * 1024;
 export function resultLine(
   document: JsonObject,
   saveReply: SaveReply | undefined,
-  mostBytes = mostLineBytes,
+  maxBytes = maxLineBytes,
 ): string | Promise<string> {
   const line = lineOf(document);
-  if (line !== undefined && (line.length * 3 <= mostBytes || Buffer.byteLength(line) <= mostBytes)) return line;
-  return saveWhole(document, saveReply, mostBytes / 64);
+  if (line !== undefined && (line.length * 3 <= maxBytes || Buffer.byteLength(line) <= maxBytes)) return line;
+  return saveWhole(document, saveReply, maxBytes / 64);
 }
 
 /** Undefined where no string of V8 could hold it. */
@@ -194,11 +194,11 @@ function lineOf(value: unknown): string | undefined {
   }
 }
 
-async function saveWhole(document: JsonObject, saveReply: SaveReply | undefined, mostLength: number): Promise<string> {
+async function saveWhole(document: JsonObject, saveReply: SaveReply | undefined, maxLength: number): Promise<string> {
   const tooLong = new GatewayError('not-written', 'the result is too long for a line', { retryable: false });
   const { failure, path } = (await saveReply?.(tooLong)) ?? { failure: tooLong };
   if (path === undefined) throw failure;
-  const short = Object.entries(document).filter(([, value]) => (lineOf(value)?.length ?? Infinity) <= mostLength);
+  const short = Object.entries(document).filter(([, value]) => (lineOf(value)?.length ?? Infinity) <= maxLength);
   const warnings = Array.isArray(document['warnings']) ? document['warnings'] : [];
   const warning = `the result is too long for a line: write it out with gateway-cli recover ${shellWord(path)}`;
   return JSON.stringify({ ...Object.fromEntries(short), warnings: [...warnings, warning] });

@@ -132,7 +132,7 @@ export interface BatchState {
   sentAt: Map<string, number>;
   /** Parts that a batch of the service may hold, by their marks. */
   parts: Map<string, Part>;
-  /** The newest error of jobs that failed or are unknown, by id; `mostFailures` of them. */
+  /** The newest error of jobs that failed or are unknown, by id; `maxFailures` of them. */
   failures: Map<string, JobError>;
   /** Wall clock of the last record, ms since 1970. */
   lastAt: number;
@@ -153,7 +153,7 @@ export function hasOpenJobs(state: Pick<BatchState, 'index'>): boolean {
 }
 
 /** So many failures are kept; results.jsonl has them all. */
-export const mostFailures = 1000;
+export const maxFailures = 1000;
 
 /** The error of a job that was sent and has no end in the journal. */
 export const unanswered: JobError = {
@@ -164,7 +164,7 @@ export const unanswered: JobError = {
 
 /** Keeps the newest error of a job, where there is room. */
 export function keepFailure(failures: Map<string, JobError>, id: string, error: JobError): void {
-  if (failures.size < mostFailures || failures.has(id)) failures.set(id, error);
+  if (failures.size < maxFailures || failures.has(id)) failures.set(id, error);
 }
 
 /** Adds the cost of a job that has ended, or counts it among those of unknown cost where it may have been billed. */

@@ -107,11 +107,11 @@ const readers: Readonly<Record<DataFormat, (reading: Reading) => AsyncGenerator<
 };
 
 /** Larger arrays are written as JSON Lines: a JSON text is parsed as a whole. */
-const mostArrayBytes = 64 * 1024 * 1024;
+const maxArrayBytes = 64 * 1024 * 1024;
 
 async function* arrayRows(reading: Reading): AsyncGenerator<ReadRow, void> {
   const { handle, name, onFault } = reading;
-  if ((await handle.stat()).size > mostArrayBytes) {
+  if ((await handle.stat()).size > maxArrayBytes) {
     const instead = `write one row a line: jq -c '.[]' ${name === 'stdin' ? 'rows.json' : quote(name)} > rows.jsonl`;
     return onFault(usageError(`${name}: a JSON array of more than 64 MiB`, instead));
   }

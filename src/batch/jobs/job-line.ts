@@ -54,7 +54,7 @@ export interface Defaults {
   values: Readonly<JsonObject>;
 }
 
-const mostIdBytes = 512;
+const maxIdBytes = 512;
 /** What a line says of the job itself; its other keys are flags. */
 const jobFields = new Set(['id', 'command', 'name']);
 
@@ -162,8 +162,8 @@ function readCommand(value: JsonValue): JobCommand {
 function readId(value: JsonValue | undefined, line: number): string {
   if (value === undefined) return String(line);
   const id = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
-  if (typeof id === 'string' && id !== '' && Buffer.byteLength(id) <= mostIdBytes && !/\p{Cc}/u.test(id)) return id;
-  throw usageError(`"id" is text of 1 to ${mostIdBytes} bytes, or a whole number`);
+  if (typeof id === 'string' && id !== '' && Buffer.byteLength(id) <= maxIdBytes && !/\p{Cc}/u.test(id)) return id;
+  throw usageError(`"id" is text of 1 to ${maxIdBytes} bytes, or a whole number`);
 }
 
 /** One segment of a path: it can neither leave images/ nor be hidden there. */

@@ -72,7 +72,7 @@ const uses: Readonly<Record<JobCommand, Use>> = {
 };
 
 /** Distinct schemas that are kept compiled. */
-const mostSchemas = 100;
+const maxSchemas = 100;
 
 export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   const { context, flags, source, output, onHashed } = options;
@@ -147,7 +147,7 @@ function compileOnce(): (schema: JsonValue) => Promise<SchemaCheck> {
   return (schema) => {
     const text = JSON.stringify(schema);
     const known = schemas.get(text) ?? compileSchema(schema);
-    if (schemas.size < mostSchemas) schemas.set(text, known);
+    if (schemas.size < maxSchemas) schemas.set(text, known);
     return known;
   };
 }

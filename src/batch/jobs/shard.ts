@@ -3,7 +3,7 @@ import type { Shard } from '../types.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const mostShards = 100_000;
+const maxShards = 100_000;
 
 /**
  * Reads `--shard`: `i/n` from 1, `auto` (Slurm arrays, GitLab's parallel), `auto/n` (Kubernetes' JOB_COMPLETION_INDEX too).
@@ -44,7 +44,7 @@ function findShard(env: Environment): { index: number; total: number | undefined
 
 function checked(index: number, total: number, word: string): Shard {
   const whole = Number.isInteger(index) && Number.isInteger(total);
-  if (!whole || total < 1 || total > mostShards) throw malformed(word);
+  if (!whole || total < 1 || total > maxShards) throw malformed(word);
   if (index < 1 || index > total) throw usageError(`--shard: ${index} is not within 1 to ${total}`, example);
   return { index, total };
 }

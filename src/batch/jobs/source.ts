@@ -185,7 +185,7 @@ export interface LineErrors {
 }
 
 /** So many mistakes are reported one by one. */
-const mostTold = 10;
+const maxShown = 10;
 
 /**
  * Collects mistakes whose messages begin with the file's name and a line number. The same one in many rows is reported once: it is
@@ -202,11 +202,11 @@ export function collectLineErrors({ name: file, adviseBlank }: JobSource): LineE
       const mistake = adviseBlank ? error.message.slice(file.length).replace(/^:\d+/, '') : error.message;
       const same = named.get(mistake);
       if (same) same.times++;
-      else if (named.size < mostTold) named.set(mistake, { error, times: 1 });
+      else if (named.size < maxShown) named.set(mistake, { error, times: 1 });
       else others++;
     },
     get isFull() {
-      return count >= mostTold;
+      return count >= maxShown;
     },
     countAnother() {
       count++;

@@ -12,7 +12,7 @@ import type { Answered } from '../../client/send.ts';
 import { endSignals } from '../folder/results.ts';
 import { countOf } from '../report/summary.ts';
 import { askService, type LaneRun, record } from './lane-run.ts';
-import { loseJobs, mostPending } from './lose.ts';
+import { loseJobs, maxPending } from './lose.ts';
 import { createPartFile, type PartFile } from './part-file.ts';
 import { budgetedMark, keyOf, waitingBounds } from './parts.ts';
 import type { Part, PartPlan } from './types.ts';
@@ -40,7 +40,7 @@ export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Pr
       if (bytes && outcome === undefined) await keepAside(bytes, run);
       const answer = outcome ?? missing(info, bytes !== undefined);
       await joinJob(job, { answer, bound, part, pending, run });
-      if (pending.size >= mostPending) await Promise.all(pending);
+      if (pending.size >= maxPending) await Promise.all(pending);
     }
     await Promise.all(pending);
     await loseRest(part, { run, spool });
@@ -53,7 +53,7 @@ export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Pr
   }
 }
 
-const mostDownloads = 5;
+const maxDownloads = 5;
 
 /** Keeps the results of jobs that wait for one; others are moved to a file aside, with a warning. */
 async function download(part: Part, info: BatchInfo, { run, spool }: { run: LaneRun; spool: Spool }): Promise<void> {
@@ -67,7 +67,7 @@ async function download(part: Part, info: BatchInfo, { run, spool }: { run: Lane
       );
     } catch (error) {
       const isCut = error instanceof GatewayError && ['incomplete', 'no-reply', 'gateway'].includes(error.class);
-      if (!isCut || tries === mostDownloads || context.signal.aborted) throw error;
+      if (!isCut || tries === maxDownloads || context.signal.aborted) throw error;
       spool.places.clear();
     }
   }

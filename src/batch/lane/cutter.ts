@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { SentFile } from '../../client/batch-api.ts';
 import type { BatchFormat, BatchParts } from '../../formats/batch-types.ts';
 import { type Body, type RequestBody, segmentBody, streamBody } from '../../body.ts';
-import { mostLineBytes, readFileLines } from '../lines.ts';
+import { maxLineBytes, readFileLines } from '../lines.ts';
 import type { JournalEntry } from '../folder/recorder.ts';
 import { createPartFile, type PartFile } from './part-file.ts';
 import { newMark } from './parts.ts';
@@ -62,7 +62,7 @@ export async function openCut(
     hasRoom: (entryBytes) =>
       jobs.length < bounds.count &&
       // It is read again as a line.
-      entryBytes + frame.separator.length <= mostLineBytes &&
+      entryBytes + frame.separator.length <= maxLineBytes &&
       bytes + entryBytes + frame.separator.length + frame.tail.length <= bounds.bytes,
     async add({ job: { id, line }, request, bound }, body) {
       if (jobs.length > 0) await write(Buffer.from(frame.separator));
@@ -74,7 +74,7 @@ export async function openCut(
       await flush();
       await temp.handle.close();
       const name = `${mark}.jsonl`;
-      if (byFile === undefined || inline === undefined || bytes <= inline.mostBytes)
+      if (byFile === undefined || inline === undefined || bytes <= inline.maxBytes)
         return { file: { path: temp.path, bytes, name }, isInline: inline !== undefined };
       const lines = await createPartFile(folder);
       files.push(lines.path);

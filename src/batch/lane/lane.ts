@@ -158,7 +158,7 @@ interface Watch {
 }
 
 /** So many ms of trouble end the wait; a batch that is not found for so long is lost. */
-const mostTroubleMs = 3_600_000;
+const maxTroubleMs = 3_600_000;
 
 async function lookAfter(part: Part, watch: Watch): Promise<void> {
   const { run, waiting, troubles } = watch;
@@ -199,7 +199,7 @@ async function bear(error: GatewayError, part: Part, watch: Watch): Promise<void
     troubles.set(mark, { ...known, [kind]: now });
     return;
   }
-  if (now - since <= mostTroubleMs) return;
+  if (now - since <= maxTroubleMs) return;
   if (!isMissing) throw error;
   await ui.warn(`${batch} is not found at the service; its jobs may have been billed`);
   await loseJobs(part, () => `its batch ${batch} is not found at the service`, run);

@@ -7,7 +7,7 @@ import { budgetedMark, waitingBounds } from './parts.ts';
 import type { Part } from './types.ts';
 
 /** So many ends are written at once: they share syncs. */
-export const mostPending = 256;
+export const maxPending = 256;
 
 /** Ends the jobs of a part that wait for a result which cannot come; `reasonOf` says why, by their rows. They may have been billed. */
 export async function loseJobs(
@@ -30,7 +30,7 @@ export async function loseJobs(
   while (waiting.length > 0) {
     const group = [];
     // One after the other: what has a result is kept in one file.
-    for (const job of waiting.splice(0, mostPending)) group.push([job, await reasonOf(job[0])] as const);
+    for (const job of waiting.splice(0, maxPending)) group.push([job, await reasonOf(job[0])] as const);
     await Promise.all(group.map(([job, reason]) => lose(job, reason)));
   }
 }

@@ -49,13 +49,13 @@ export async function settlePart(part: Part, run: LaneRun): Promise<BatchInfo | 
 }
 
 /** So many pages of batches are looked through. */
-const mostPages = 100;
+const maxPages = 100;
 
 /** Looks for the batch of a part by its mark. Throws GatewayError where the service cannot be asked now. */
 async function findBatch(part: Part, run: LaneRun): Promise<Found> {
   const candidates: BatchInfo[] = [];
   let next: string | undefined;
-  for (let count = 0; count < mostPages; count++) {
+  for (let count = 0; count < maxPages; count++) {
     const page = await pageOf(part.plan, run, next);
     if (page === undefined) return 'unknown';
     for (const info of page.batches) {

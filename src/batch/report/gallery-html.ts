@@ -29,7 +29,7 @@ export interface CardPicture {
 }
 
 /** Longer texts are cut: results.jsonl has them whole. */
-const mostText = 2000;
+const maxText = 2000;
 
 const style = `
 :root{color-scheme:light dark;--line:#8884;--soft:#8882;--bad:#c33;--odd:#b70;--gap:12px}
@@ -151,5 +151,5 @@ export function escapeHtml(text: string): string {
 }
 
 function cut(text: string): string {
-  return text.length > mostText ? `${text.slice(0, mostText)}…` : text;
+  return text.length > maxText ? `${text.slice(0, maxText)}…` : text;
 }

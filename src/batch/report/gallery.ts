@@ -142,7 +142,7 @@ function textOf(value: JsonValue | undefined): string | undefined {
 }
 
 /** Larger files make the browser slow. */
-const mostBytes = 128 * 1024 * 1024;
+const maxBytes = 128 * 1024 * 1024;
 
 const shown = new Set(['image/webp', 'image/gif', 'image/avif', 'image/png', 'image/jpeg']);
 
@@ -151,7 +151,7 @@ async function whyHidden(picture: CardPicture, folder: string): Promise<string |
   const { path, mimeType, width = 0, height = 0 } = picture;
   if (!shown.has(mimeType)) return `browsers show no ${mimeType}`;
   const gone = await stat(join(folder, path)).then(
-    ({ size }) => (size > mostBytes ? 'the file is too large to be shown' : undefined),
+    ({ size }) => (size > maxBytes ? 'the file is too large to be shown' : undefined),
     (error: unknown) => (codeOf(error) === 'ENOENT' ? 'the file is gone' : readReason(error)),
   );
   return gone ?? tooManyPixels({ width, height });

@@ -52,12 +52,12 @@ function harmless(text: string): string {
 }
 
 /** GitHub takes so much of a step's summary, in bytes. */
-const mostBytes = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 /** Room for the note on rows that do not fit. */
 const noteBytes = 256;
 
 /** A heading with counts and a table of GitHub's Markdown. Rows that `$GITHUB_STEP_SUMMARY` would not take are left out and counted. */
-export function markdownReport({ name, counts, columns }: ReportFacts, most = mostBytes): ReportWriter {
+export function markdownReport({ name, counts, columns }: ReportFacts, most = maxBytes): ReportWriter {
   const stateCounts = rowStates.filter((state) => counts[state] > 0).map((state) => `${counts[state]} ${state}`);
   const titles = columns.map((column) => escapeCell(column.name));
   const head = `## ${escapeCell(name)}: ${stateCounts.join(', ') || 'no jobs'}\n\n${line(titles)}${line(titles.map(() => '---'))}`;

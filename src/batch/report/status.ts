@@ -28,7 +28,7 @@ import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
 
 /** So many failures are named. */
-const mostShown = 20;
+const maxShown = 20;
 
 /** `batch status <outdir>`: the state of a batch, while it runs and after. */
 export function batchStatusCommand(command: Command): Action {
@@ -62,7 +62,7 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   if (cost !== '') lines.push(cost);
   const cut = incompleteStep(counts);
   if (cut) lines.push(cut);
-  lines.push(...describeFailures(failures, { counts, most: mostShown, results: batchFiles.results }));
+  lines.push(...describeFailures(failures, { counts, most: maxShown, results: batchFiles.results }));
   if (!running && exitCodeOf(counts) !== outcomes.ok.code) {
     const kept = await keptHint(counts, state.beganAt);
     const next = [...(kept ? [kept] : []), nextStep(counts, spentLimit(state))];

@@ -196,7 +196,7 @@ function createSums(estimate: Estimate): (job: Job, checked: CheckedJob, count: 
     if (by === 'files') sum.withoutFiles++;
     if (limits.maxTokens === undefined) sum.outputTokensMost = undefined;
     else if (sum.outputTokensMost !== undefined) sum.outputTokensMost += limits.maxTokens * limits.candidates;
-    if (window !== undefined && tokens > window && estimate.tooLongJobs++ < mostKept)
+    if (window !== undefined && tokens > window && estimate.tooLongJobs++ < maxKept)
       estimate.tooLong.push({ id, line, model, tokens, window });
     for (const lane of ['live', ...pricedTiers.filter((tier) => tier !== 'priority')] as const) {
       const priced = price && (lane === 'live' ? { price, factor: 1 } : priceOfTier(price, lane));
@@ -222,8 +222,8 @@ function createSums(estimate: Estimate): (job: Job, checked: CheckedJob, count: 
 const noJobs = { jobs: 0, inputTokens: 0, outputTokensMost: 0, countedByBytes: 0, withoutFiles: 0, window: undefined };
 
 /** So many jobs that are too long are kept, and so many are named for people. */
-const mostKept = 1000;
-const mostNamed = 20;
+const maxKept = 1000;
+const maxNamed = 20;
 
 function describe({ models, lanes, tooLong, tooLongJobs }: Estimate): string[] {
   const lines = [...models.values()].map(describeModel);
@@ -233,9 +233,9 @@ function describe({ models, lanes, tooLong, tooLongJobs }: Estimate): string[] {
   }
   const unpriced = [...models.values()].filter(({ hasPrice }) => !hasPrice).map(({ model }) => model);
   if (unpriced.length > 0) lines.push(`no price is set for ${unpriced.join(', ')}: see gateway-cli help costs`);
-  for (const { id, line, model, tokens, window } of tooLong.slice(0, mostNamed))
+  for (const { id, line, model, tokens, window } of tooLong.slice(0, maxNamed))
     lines.push(`${id} (line ${line}) is too long: ${tokens} tokens, ${model} takes ${window}`);
-  if (tooLongJobs > mostNamed) lines.push(`and ${tooLongJobs - mostNamed} more are too long`);
+  if (tooLongJobs > maxNamed) lines.push(`and ${tooLongJobs - maxNamed} more are too long`);
   return lines;
 }
 

@@ -74,10 +74,10 @@ interface Planning extends PlanOptions {
 }
 
 /** What is kept ready at most: jobs, and characters of their bodies in all. Without it a short batch takes a tenth longer. */
-const mostKept = { jobs: 2048, characters: 4 * 1024 * 1024 };
+const maxKept = { jobs: 2048, characters: 4 * 1024 * 1024 };
 
 /** So many ids of edited jobs are listed. */
-const mostNamed = 5;
+const maxNamed = 5;
 
 /**
  * Checks every job and decides what is sent. Throws GatewayError usage with file and line, or batch-locked where the folder
@@ -96,7 +96,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     changes: 0,
     origins: new Set(),
     checkPrice: createPriceCheck({ ...options, plan }),
-    room: mostKept.characters,
+    room: maxKept.characters,
     lineErrors,
   };
   for await (const job of source.jobs(lineErrors.add)) {
@@ -137,7 +137,7 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   const checked = await builder.check(job, plan.origin);
   const isSent = decideOn({ job, row, checked }, planning);
   // From the first job on that is not kept ready, none is: later ones would be sent before it.
-  if (isSent) planning.room -= plan.ready.size < mostKept.jobs ? checked.characters : Number.POSITIVE_INFINITY;
+  if (isSent) planning.room -= plan.ready.size < maxKept.jobs ? checked.characters : Number.POSITIVE_INFINITY;
   if (isSent && planning.room >= 0) plan.ready.set(job.id, { job, checked });
   else await checked.own.end();
 }
@@ -189,7 +189,7 @@ function decideOn({ job, row, checked }: { job: Job; row: number; checked: Check
     { state: before, incomplete: index.has(row, 'incomplete'), atService: index.has(row, 'atService'), same },
     flags,
   );
-  if (decision === 'changed' && planning.changes++ < mostNamed) planning.changed.push(job.id);
+  if (decision === 'changed' && planning.changes++ < maxNamed) planning.changed.push(job.id);
   if (decision !== 'run') return false;
   plan.toSend++;
   if (before !== 'new') plan.again++;

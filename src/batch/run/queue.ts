@@ -33,7 +33,7 @@ interface JobQueueOptions {
  * without end: after a power cut it is unknown which of those that were ready were sent.
  */
 const soonMs = 50;
-const mostTimes = 4;
+const maxTimes = 4;
 /** So many are built in one turn of the event loop. */
 const atOnce = 16;
 
@@ -50,7 +50,7 @@ export function openJobQueue({ jobs, sender, recorder, ahead: usual, elapsed, st
   async function load(): Promise<void> {
     const group: JobAttempt[] = [];
     if (loadedAt !== undefined && ahead < usual) ahead = usual;
-    else if (loadedAt !== undefined && elapsed() - loadedAt < soonMs) ahead = Math.min(ahead * 2, usual * mostTimes);
+    else if (loadedAt !== undefined && elapsed() - loadedAt < soonMs) ahead = Math.min(ahead * 2, usual * maxTimes);
     try {
       while (!over && ready.length + group.length < ahead) {
         const { value: job, done } = await jobs.next();

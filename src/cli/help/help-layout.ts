@@ -1,5 +1,5 @@
 /** Widest column of names, and its share of a narrow terminal. */
-const mostNames = 34;
+const maxNames = 34;
 const share = 0.42;
 
 const indent = '  ';
@@ -37,7 +37,7 @@ function wrapWords(
 /** Names and their texts in two columns. A name wider than its column gets its own line. */
 export function twoColumns(rows: readonly (readonly [string, string])[], width: number): string[] {
   const widest = Math.max(0, ...rows.map(([name]) => name.length)) + 2;
-  const column = indent.length + Math.min(widest, mostNames, Math.floor(width * share));
+  const column = indent.length + Math.min(widest, maxNames, Math.floor(width * share));
   return rows.flatMap((row) => rowLines(row, { column, width }));
 }
 

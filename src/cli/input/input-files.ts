@@ -11,7 +11,7 @@ import type { Context } from '../context.ts';
 import { parseJson, quote } from '../flags/flag.ts';
 
 /** Largest text on stdin, in bytes. */
-const mostBytes = 64 * 1024 * 1024;
+const maxBytes = 64 * 1024 * 1024;
 
 /** The text of a file flag; `-` is stdin. Throws GatewayError usage: unreadable, too large, not UTF-8. */
 export async function readTextFlag(flag: string, path: string, context: Context): Promise<string> {
@@ -80,7 +80,7 @@ async function readStdin(flag: string, { stdin }: Context): Promise<Uint8Array> 
   let bytes = 0;
   for await (const chunk of stdin.claim(flag)) {
     bytes += chunk.byteLength;
-    if (bytes > mostBytes) throw usageError(`${flag} -: stdin holds more than 64 MiB`, 'send less, or use --attach');
+    if (bytes > maxBytes) throw usageError(`${flag} -: stdin holds more than 64 MiB`, 'send less, or use --attach');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -37,7 +37,7 @@ const keys = [
 ];
 
 /** Thousands of aliases would fill the memory. */
-const mostAliases = 100;
+const maxAliases = 100;
 
 /** Reads a prompt file; `place` names it in messages. Throws GatewayError usage with line and column, or with the wrong key. */
 export async function parsePromptYaml(text: string, place: string): Promise<PromptYaml> {
@@ -131,7 +131,7 @@ async function parseYaml(text: string, place: string): Promise<Parsed> {
     );
   }
   try {
-    const value = document.toJS({ maxAliasCount: mostAliases }) as JsonValue;
+    const value = document.toJS({ maxAliasCount: maxAliases }) as JsonValue;
     // Throws for an alias inside of what it names.
     JSON.stringify(value);
     return { value, lineOf: (path) => lineOfNode(document, lines, path) };

@@ -7,7 +7,7 @@ import { jsonFaultWords } from '../../json-position.ts';
 export type SchemaCheck = (answer: string) => JsonValue;
 
 /** Number of faults to report: often the first causes the rest. */
-const mostFaults = 5;
+const maxFaults = 5;
 
 /** Compiles a JSON Schema of the user. Throws GatewayError usage if it is not valid. ajv is loaded only here. */
 export async function compileSchema(schema: JsonValue): Promise<SchemaCheck> {
@@ -30,8 +30,8 @@ function checkAnswer(check: ValidateFunction, answer: string): JsonValue {
   const value = parseAnswer(answer);
   if (check(value)) return value;
   const errors = check.errors ?? [];
-  const faults = errors.slice(0, mostFaults).map(describeFault);
-  if (errors.length > mostFaults) faults.push(`and ${errors.length - mostFaults} more`);
+  const faults = errors.slice(0, maxFaults).map(describeFault);
+  if (errors.length > maxFaults) faults.push(`and ${errors.length - maxFaults} more`);
   throw new GatewayError('incomplete', `the answer does not fit the schema: ${faults.join('; ')}`, {
     hint: 'say the shape in the prompt too, or try another --model',
     sent: 'yes',

@@ -12,7 +12,7 @@ export interface ImageInputFlags {
 }
 
 /** Number of files that a hint names; a `*` of the shell can become hundreds. */
-const mostNamed = 4;
+const maxNamed = 4;
 
 /** Whether a word is like the name of a file; a name inside a longer, quoted word is not. */
 function looksLikeFile(word: string): boolean {
@@ -58,8 +58,8 @@ function commandFor(
 }
 
 function flagsOf(flag: string, paths: readonly string[]): string {
-  const shown = paths.slice(0, mostNamed).map((path) => `${flag} ${shellWord(path)}`);
-  return `${shown.join(' ')}${paths.length > mostNamed ? ' …' : ''}`;
+  const shown = paths.slice(0, maxNamed).map((path) => `${flag} ${shellWord(path)}`);
+  return `${shown.join(' ')}${paths.length > maxNamed ? ' …' : ''}`;
 }
 
 function isImage(word: string): boolean {

@@ -11,7 +11,7 @@ import { isUrl, shownUrl, urlForFile } from './input-files.ts';
 export type FetchUrl = (url: URL, label: string) => Promise<FetchedInput | undefined>;
 
 /** Largest input. */
-const mostMebibytes = 64;
+const maxMebibytes = 64;
 
 /** An opened input: a file, or a URL that is fetched later. */
 export interface OpenedInput {
@@ -40,7 +40,7 @@ export async function openUrlInput(
   const label = `${flag} ${quote(name)}`;
   const fetched = await fetchUrl(url, label);
   if (fetched === undefined) return { ...input, path: undefined };
-  const spooled = await spool(fetched.body, { label, capMebibytes: mostMebibytes });
+  const spooled = await spool(fetched.body, { label, capMebibytes: maxMebibytes });
   context.atEnd(spooled.cleanup);
   return { ...input, path: spooled.path, declaredType: fetched.mimeType };
 }

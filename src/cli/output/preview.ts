@@ -5,13 +5,13 @@ import type { Picture } from '../../images/pixels/picture.ts';
 import type { Context, WrittenImage } from '../context.ts';
 
 /** A preview of a larger image would take too long. */
-const mostBytes = 64 * 1024 * 1024;
-const mostColumns = 80;
-const mostRows = 40;
+const maxBytes = 64 * 1024 * 1024;
+const maxColumns = 80;
+const maxRows = 40;
 
 /** Shows a written image on stderr if that is a terminal. If it cannot be shown, that is only a note: the image is on disk. */
 export async function showPreview(image: WrittenImage, path: string, { io, ui, root }: Context): Promise<void> {
-  if (!io.stderr.isTTY || root.quiet || image.bytes > mostBytes) return;
+  if (!io.stderr.isTTY || root.quiet || image.bytes > maxBytes) return;
   const form = previewForm(root.color === false ? { ...io.env, NO_COLOR: '1' } : io.env);
   if (form === 'none') return;
   try {
@@ -19,12 +19,12 @@ export async function showPreview(image: WrittenImage, path: string, { io, ui, r
     const refused = tooManyPixels({ width, height });
     if (refused) return await ui.note(`no preview: ${refused}`);
     const bytes = await readFile(path);
-    const columns = Math.max(1, Math.min(mostColumns, io.stderr.columns - 1));
+    const columns = Math.max(1, Math.min(maxColumns, io.stderr.columns - 1));
     if (form === 'iterm2') return await ui.show(iterm2Image(bytes, columns));
     if (form === 'kitty' && image.mimeType === 'image/png') return await ui.show(kittyPng(bytes, columns));
     const pixels = await decodePreview(bytes, image.mimeType);
     if ('hidden' in pixels) return await ui.note(`no preview: ${pixels.hidden}`);
-    const blocks = { columns, rows: mostRows, trueColor: hasTrueColor(io.env) };
+    const blocks = { columns, rows: maxRows, trueColor: hasTrueColor(io.env) };
     await ui.show(form === 'kitty' ? kittyPixels(pixels, columns) : halfBlocks(pixels, blocks));
   } catch (error) {
     await ui.note(`no preview: ${readReason(error)}`);
@@ -32,18 +32,18 @@ export async function showPreview(image: WrittenImage, path: string, { io, ui, r
 }
 
 /** Every 4K image of a model has fewer pixels. A small file can claim billions. */
-const mostPixels = 24 * 2 ** 20;
+const maxPixels = 24 * 2 ** 20;
 
 /** Why an image of this size is not drawn; undefined if it is. */
 export function tooManyPixels({ width, height }: { width: number; height: number }): string | undefined {
-  if (width * height <= mostPixels) return undefined;
-  return `it has ${width}×${height} pixels, more than ${mostPixels / 2 ** 20} megapixels`;
+  if (width * height <= maxPixels) return undefined;
+  return `it has ${width}×${height} pixels, more than ${maxPixels / 2 ** 20} megapixels`;
 }
 
 /** The pixels of an image, or why there are none. */
 export async function decodePreview(bytes: Buffer, mimeType: string): Promise<Picture | { hidden: string }> {
   const { decodeWithin } = await import('../../images/pixels/decode.ts');
-  const decoded = await decodeWithin({ bytes, mimeType }, mostPixels);
+  const decoded = await decodeWithin({ bytes, mimeType }, maxPixels);
   if (decoded === 'damaged') return { hidden: 'it cannot be decoded' };
   if ('tooLarge' in decoded) return { hidden: tooManyPixels(decoded.tooLarge) ?? '' };
   return decoded.picture ?? { hidden: `${decoded.mimeType} cannot be decoded here` };

@@ -222,7 +222,7 @@ async function noteWithoutModel(
   await ui.note(`then try it: gateway-cli ${use} 'Hello'`);
 }
 
-const mostExamples = 3;
+const maxExamples = 3;
 
 /** Some names of the service's own list, or why there are none. */
 async function noteModels(wanted: FormatName | undefined, context: Context): Promise<void> {
@@ -233,7 +233,7 @@ async function noteModels(wanted: FormatName | undefined, context: Context): Pro
     const fitting = listed?.models.filter(({ operations = ['generateContent'] }) =>
       operations.includes('generateContent'),
     );
-    const names = (fitting ?? []).slice(0, mostExamples).map(({ id }) => id);
+    const names = (fitting ?? []).slice(0, maxExamples).map(({ id }) => id);
     await context.ui.note(
       names.length === 0 ? 'its list of models is empty' : `it has models such as ${names.join(', ')}`,
     );

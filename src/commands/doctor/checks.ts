@@ -93,17 +93,17 @@ export interface LocalSubject {
   surveyed?: Surveyed;
 }
 
-const leastNode = manifest.engines.node.replace('>=', '');
+const minNode = manifest.engines.node.replace('>=', '');
 
 /** Whether Node is new enough; `node` is its version. */
 export const nodeRow: Row<{ node: string }> = {
   name: 'node',
   check({ node }) {
     const text = `gateway-cli ${version}, Node ${node}, ${runtime.machine}`;
-    const isOlder = node.localeCompare(leastNode, 'en', { numeric: true }) < 0;
+    const isOlder = node.localeCompare(minNode, 'en', { numeric: true }) < 0;
     return isOlder ? { state: 'failed', class: 'usage', text } : text;
   },
-  fix: () => `install Node ${leastNode} or later`,
+  fix: () => `install Node ${minNode} or later`,
 };
 
 /** The config file, and the settings of all uses. */

@@ -17,7 +17,7 @@ const once = { policy: { retries: 0, maxWaitMs: 0, safeOnly: true } };
 /** Asks for the lists of models, which are free: a list means that the key is accepted. A gateway need not have any. */
 export const keyTakenRow: Row<GatewaySubject> = { name: 'key taken', check: findList };
 
-const mostNamed = 5;
+const maxNamed = 5;
 
 async function findList({ surveyed, uses, key, flags, context }: GatewaySubject): Promise<Finding> {
   const failures: GatewayError[] = [];
@@ -27,8 +27,8 @@ async function findList({ surveyed, uses, key, flags, context }: GatewaySubject)
     const connection = await openConnection(withKey(survey, key), flags, context);
     try {
       const { models } = await readModelList((get) => connection.send(get, once), format);
-      const names = models.slice(0, mostNamed).map(({ id }) => id);
-      const some = [...names, ...(models.length > mostNamed ? ['…'] : [])].join(', ');
+      const names = models.slice(0, maxNamed).map(({ id }) => id);
+      const some = [...names, ...(models.length > maxNamed ? ['…'] : [])].join(', ');
       return `the list of ${models.length} models came ${key === undefined ? 'without one' : 'with it'}: ${some}`;
     } catch (error) {
       if (!(error instanceof GatewayError) || error.details.status === undefined) throw error;

@@ -24,7 +24,7 @@ interface OpenCall {
 }
 
 /** More than any model makes at once: each piece is held against all of them. */
-const mostCalls = 1000;
+const maxCalls = 1000;
 
 /** One piece of a call, or all of it. */
 interface CallPiece {
@@ -56,7 +56,7 @@ export function createCallJoiner(firstBlock: number) {
   }
 
   function begin({ index, id }: CallPiece): OpenCall {
-    if (calls.length >= mostCalls) throw badStream(`the answer has more than ${mostCalls} calls of tools`);
+    if (calls.length >= maxCalls) throw badStream(`the answer has more than ${maxCalls} calls of tools`);
     const block = firstBlock + calls.length;
     const call = { block, wireIndex: index, id, name: '', json: '', hasStarted: false };
     calls.push(call);

@@ -8,7 +8,7 @@ import { createReplyReader, type ReplyReader } from './reply.ts';
 import { findErrorInReply } from '../format.ts';
 
 /** Far below what a string of V8 holds (512 Mi): a document has the text several times, with escapes. */
-const mostCharacters = 64 * 1024 * 1024;
+const maxCharacters = 64 * 1024 * 1024;
 
 interface State {
   readonly reader: ReplyReader;
@@ -84,6 +84,6 @@ function errorIn(json: JsonObject, event: string | undefined): ErrorBody | undef
 }
 
 function bounded({ reader }: State, events: ReplyEvent[]): ReplyEvent[] {
-  if (reader.held > mostCharacters) throw badStream(`the answer is longer than ${mostCharacters} characters`);
+  if (reader.held > maxCharacters) throw badStream(`the answer is longer than ${maxCharacters} characters`);
   return events;
 }

@@ -19,7 +19,7 @@ export const contentBatch: BatchFormat = {
   // The key comes first: `line` finds it there.
   entry: (key, { body }) => ({ metadata: { key }, request: body }),
   inline: {
-    mostBytes: 20_000_000,
+    maxBytes: 20_000_000,
     path: ({ model }) => batchPath(model),
     frame: ({ mark }) => ({
       head: `{"batch":{"displayName":${JSON.stringify(mark)},"inputConfig":{"requests":{"requests":[\n`,

@@ -95,7 +95,7 @@ function addArgument(input: JsonObject, arg: JsonObject, openPaths: Set<string>)
 type Segment = string | number;
 
 /** Deeper values could not be written as JSON again. */
-const mostSegments = 1000;
+const maxSegments = 1000;
 const segment = /\.([^.[\]]+)|\[(\d{1,9})\]|\[('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]/y;
 
 /**
@@ -124,14 +124,14 @@ function readPath(path: string): Segment[] | undefined {
   if (!path.startsWith('$')) return undefined;
   const segments: Segment[] = [];
   segment.lastIndex = 1;
-  while (segment.lastIndex < path.length && segments.length < mostSegments) {
+  while (segment.lastIndex < path.length && segments.length < maxSegments) {
     const [, name, index, quoted] = segment.exec(path) ?? [];
     if (name !== undefined) segments.push(name);
     else if (index !== undefined) segments.push(Number(index));
     else if (quoted !== undefined) segments.push(quoted.slice(1, -1).replaceAll(/\\(.)/gs, '$1'));
     else return undefined;
   }
-  return segments.length === 0 || segments.length >= mostSegments ? undefined : segments;
+  return segments.length === 0 || segments.length >= maxSegments ? undefined : segments;
 }
 
 type Container = JsonObject | JsonValue[];

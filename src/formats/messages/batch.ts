@@ -13,7 +13,7 @@ export const messagesBatch: BatchFormat = {
     return { custom_id: key, params };
   },
   inline: {
-    mostBytes: 256_000_000,
+    maxBytes: 256_000_000,
     path: () => base,
     frame: () => ({ head: '{"requests":[\n', separator: ',\n', tail: '\n]}' }),
   },

@@ -22,8 +22,8 @@ import {
   visibleBatch,
 } from './store.ts';
 
-const mostRequests = 50_000;
-const mostBytes = 200 * 2 ** 20;
+const maxRequests = 50_000;
+const maxBytes = 200 * 2 ** 20;
 const largestFile = 512 * 2 ** 20;
 const daySeconds = 24 * 60 * 60;
 
@@ -141,7 +141,7 @@ async function firstModel(lines: AsyncIterable<string, undefined>): Promise<stri
 
 /** The number of lines. Throws Problem where one of them would not be taken. */
 async function checkLines({ spool, start, end }: StoredFile, endpoint: string): Promise<number> {
-  if (end - start > mostBytes) throw lineProblem(0, `The file is larger than ${mostBytes} bytes.`, 'file_too_large');
+  if (end - start > maxBytes) throw lineProblem(0, `The file is larger than ${maxBytes} bytes.`, 'file_too_large');
   const ids = new Set<string>();
   for await (const line of linesOf(spool.read(start, end))) {
     const number = ids.size + 1;
@@ -154,8 +154,8 @@ async function checkLines({ spool, start, end }: StoredFile, endpoint: string): 
       throw lineProblem(number, `The URL must match the endpoint of the batch, ${endpoint}.`, 'mismatched_url');
     }
     if (!objectAt(json, 'body')) throw lineProblem(number, "Missing required parameter: 'body'.", 'missing_field');
-    if (ids.add(id).size > mostRequests) {
-      throw lineProblem(number, `A batch has at most ${mostRequests} requests.`, 'too_many_tasks');
+    if (ids.add(id).size > maxRequests) {
+      throw lineProblem(number, `A batch has at most ${maxRequests} requests.`, 'too_many_tasks');
     }
   }
   if (ids.size === 0) throw lineProblem(0, 'The input file is empty.', 'empty_file');

@@ -12,12 +12,12 @@ import { type Batch, cancelBatch, type LineResult, type OpenedLine, randomId } f
 import { linesOnce } from './spool.ts';
 import { type Batches, type BatchPaths, createdReply, jsonReply, visibleBatch } from './store.ts';
 
-const mostRequests = 100_000;
+const maxRequests = 100_000;
 const dayMs = 24 * 60 * 60 * 1000;
 const handle = answer(messagesOperation);
 
 const batchBody = object({
-  'requests!': list(object({ 'custom_id!': text, 'params!': freeObject }), { min: 1, max: mostRequests }),
+  'requests!': list(object({ 'custom_id!': text, 'params!': freeObject }), { min: 1, max: maxRequests }),
 });
 
 /** Message Batches: https://docs.claude.com/en/api/creating-message-batches. */

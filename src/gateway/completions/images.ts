@@ -72,13 +72,13 @@ function readImagesRequest(checked: JsonObject, model: string): ModelRequest {
 }
 
 /** As many pixels as a picture of the class 4K. */
-const mostPixels = 2 ** 24;
+const maxPixels = 2 ** 24;
 
 function readSize(size: string): Size | undefined {
   if (size === 'auto') return undefined;
   const [, width = 0, height = 0] = (/^(\d{1,5})x(\d{1,5})$/.exec(size) ?? []).map(Number);
-  if (width >= 16 && height >= 16 && width * height <= mostPixels) return { width, height };
-  throw badValue(['size'], `Expected 'auto', or WIDTHxHEIGHT with at most ${mostPixels} pixels.`);
+  if (width >= 16 && height >= 16 && width * height <= maxPixels) return { width, height };
+  throw badValue(['size'], `Expected 'auto', or WIDTHxHEIGHT with at most ${maxPixels} pixels.`);
 }
 
 const plainTask: Omit<TextTask, 'model' | 'prompt'> = {

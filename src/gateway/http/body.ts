@@ -67,13 +67,13 @@ async function readWhole(request: IncomingMessage, length: number | undefined, l
 }
 
 /** Limit of nesting: the functions that read a body recurse once for each level. */
-const mostLevels = 200;
+const maxLevels = 200;
 
 /** The body as a JSON object. Throws Problem 400 where it is empty, nested too deeply, not UTF-8, not JSON or not an object. */
 export function parseBody(bytes: Buffer): JsonObject {
   if (bytes.length === 0) throw new Problem(400, 'the body is empty; a JSON object is required');
   // Before it is parsed: a value of millions of levels takes minutes and all memory.
-  if (isDeeperThan(mostLevels, bytes)) throw new Problem(400, `the body is nested deeper than ${mostLevels} levels`);
+  if (isDeeperThan(maxLevels, bytes)) throw new Problem(400, `the body is nested deeper than ${maxLevels} levels`);
   const json = parseJson(bytes);
   if (!isObject(json)) throw new Problem(400, 'the body must be a JSON object');
   return json;

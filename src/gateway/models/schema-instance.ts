@@ -168,7 +168,7 @@ interface Scan {
 }
 
 /** Made texts are no longer, however often a pattern repeats. */
-const mostCharacters = 1000;
+const maxCharacters = 1000;
 
 /** One character for each class. */
 const classes: Readonly<Record<string, string>> = {
@@ -208,8 +208,8 @@ function readSequence(scan: Scan): string | undefined {
   while (scan.at < scan.pattern.length && !'|)'.includes(scan.pattern[scan.at] ?? '')) {
     const atom = readAtom(scan);
     if (atom === undefined) return undefined;
-    text += atom.repeat(Math.min(readFewest(scan), mostCharacters));
-    if (text.length > mostCharacters) return undefined;
+    text += atom.repeat(Math.min(readFewest(scan), maxCharacters));
+    if (text.length > maxCharacters) return undefined;
   }
   return text;
 }

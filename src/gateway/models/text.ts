@@ -98,7 +98,7 @@ function firstStop(text: string, stops: readonly string[]): { at: number; sequen
 }
 
 const excerptLength = 600;
-const mostWords = 20_000;
+const maxWords = 20_000;
 
 const remarks = [
   'A real model would now say something useful; this one only shows that your script works.',
@@ -136,7 +136,7 @@ function writeProse(task: TextTask, seed: string): string {
     ...inputSentences(task),
     random.pick(remarks),
   ];
-  const wanted = Math.min(wantedWords(task.prompt), mostWords);
+  const wanted = Math.min(wantedWords(task.prompt), maxWords);
   for (let words = countWords(paragraphs.join(' ')); words < wanted;) {
     const sentence = `${random.pick(subjects)} ${random.pick(verbs)} ${random.pick(objects)}.`;
     words += countWords(sentence);

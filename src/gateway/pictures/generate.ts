@@ -4,7 +4,7 @@ import { badValue } from '../fields/rule.ts';
 import type { ModelRequest } from '../types.ts';
 import type { Draft, MadePicture, Media } from '../models/task.ts';
 import { type Decoded, decodeWithin } from '../../images/pixels/decode.ts';
-import { mostPixels, type Picture, type Size, cropTo, scaleTo } from '../../images/pixels/picture.ts';
+import { maxPixels, type Picture, type Size, cropTo, scaleTo } from '../../images/pixels/picture.ts';
 import { encodePng } from '../../images/pixels/png.ts';
 import { drawCard, type Label, layLabel } from './test-card.ts';
 
@@ -53,7 +53,7 @@ function draftOf({ caption, picture }: Drawn, withoutText: boolean): Draft {
 }
 
 /** A small file can have many pixels: those of all requests together are no more than one picture may have. */
-const pixels = createBudget(mostPixels);
+const pixels = createBudget(maxPixels);
 
 async function pixelsOf(images: readonly Media[]): Promise<number> {
   const facts = await Promise.all(images.map(({ bytes }) => imageFacts(bytes)));
@@ -142,13 +142,13 @@ async function encode(picture: Picture, mimeType: string): Promise<MadePicture> 
 
 /** An input image, decoded. Throws Violation if it is not an image, or too large. */
 async function decodeImage({ bytes, mimeType, path }: Media): Promise<Decoded> {
-  const decoded = await decodeWithin({ bytes, mimeType }, mostPixels);
+  const decoded = await decodeWithin({ bytes, mimeType }, maxPixels);
   if (decoded === 'damaged') throw badValue(path, 'Unable to process input image');
   if (!('tooLarge' in decoded)) return decoded;
   const { width, height } = decoded.tooLarge;
   throw badValue(
     path,
-    `the image has ${width}×${height} pixels; the offline models take at most ${mostPixels / 2 ** 20} megapixels`,
+    `the image has ${width}×${height} pixels; the offline models take at most ${maxPixels / 2 ** 20} megapixels`,
   );
 }
 

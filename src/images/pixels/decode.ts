@@ -1,7 +1,7 @@
 import { deflateSync, inflateSync } from 'node:zlib';
 import type { DecodedPng } from 'fast-png';
 import { sniffType } from '../image-type.ts';
-import { mirror, mostPixels, type Picture, rotate, type Size } from './picture.ts';
+import { mirror, maxPixels, type Picture, rotate, type Size } from './picture.ts';
 import { chunk, signature } from './png.ts';
 
 /** An input image: its pixels if its type can be decoded, and its size. */
@@ -59,7 +59,7 @@ async function readJpeg(bytes: Buffer, most: number): Promise<Picture> {
 }
 
 /** Reads a PNG of any colour type and depth. Throws if it is damaged, has more pixels, or unpacks to more than its header declares. */
-export async function readPng(bytes: Buffer, most: number = mostPixels): Promise<Picture> {
+export async function readPng(bytes: Buffer, most: number = maxPixels): Promise<Picture> {
   const { convertIndexedToRgb, decode } = await import('fast-png');
   const png = decode(withoutCompression(bytes, most));
   const { width, height } = png;

@@ -13,7 +13,7 @@ export interface Picture extends Size {
 export type Colour = readonly [number, number, number];
 
 /** Largest image that is read or drawn, in pixels: an input of a few bytes must not fill the memory. */
-export const mostPixels = 64 * 2 ** 20;
+export const maxPixels = 64 * 2 ** 20;
 
 /** An opaque black picture. */
 export function createPicture(width: number, height: number): Picture {

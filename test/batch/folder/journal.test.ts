@@ -1,7 +1,7 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { mostFailures } from '../../../src/batch/folder/state.ts';
+import { maxFailures } from '../../../src/batch/folder/state.ts';
 import { readJournal } from '../../../src/batch/folder/journal.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
@@ -108,8 +108,8 @@ describe('the journal', () => {
   });
 
   test('so many of them are kept, and no more', async () => {
-    const many = Array.from({ length: mostFailures + 1 }, (_, i) => record('sent', `${i}`));
-    expect((await readJournal(write([run, ...many]))).failures.size).toBe(mostFailures);
+    const many = Array.from({ length: maxFailures + 1 }, (_, i) => record('sent', `${i}`));
+    expect((await readJournal(write([run, ...many]))).failures.size).toBe(maxFailures);
   });
 
   test('the time of all runs is added up, and what lies between them is not', async () => {

@@ -11,7 +11,7 @@ const { start, block } = sample;
 function startReading() {
   const decoder = messages.createDecoder({ status: 200, headers: {} });
   const store = keepGoodPictures(createMemoryStore());
-  const fold = createFold({ model: 'm', mostCandidates: 1, store });
+  const fold = createFold({ model: 'm', maxCandidates: 1, store });
   return { feed: (event: { data: string }) => fold.add(decoder.feed(event)), result: () => fold.result().result };
 }
 

@@ -6,7 +6,7 @@ import { shell } from '../../helpers/spawn.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
 /** The most memory that a gateway held at once, in kB, for so many edits of one picture at the same time. */
-async function mostMemory(edits: number, picture: Uint8Array): Promise<number> {
+async function maxMemory(edits: number, picture: Uint8Array): Promise<number> {
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'big.png'), picture);
   const ran = await shell(
@@ -26,7 +26,7 @@ test('four edits of a small file with many pixels hold little more than one', as
   const [width, height] = [8000, 5000];
   const picture = await encodePng({ width, height, data: new Uint8Array(width * height * 4).fill(255) });
   expect(picture.length).toBeLessThan(1_000_000);
-  const one = await mostMemory(1, picture);
+  const one = await maxMemory(1, picture);
   expect(one).toBeGreaterThan(0);
-  expect(await mostMemory(4, picture)).toBeLessThan(1.7 * one);
+  expect(await maxMemory(4, picture)).toBeLessThan(1.7 * one);
 }, 120_000);

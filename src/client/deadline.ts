@@ -39,7 +39,7 @@ export function startDeadline(ms: number, caller?: AbortSignal): Deadline {
   };
 }
 
-/** Work that hears of the end itself, such as a fetch, has so many ms to say more of it. */
+/** Work that listens to the signal itself, such as a fetch, has so many ms to report a better error. */
 const lastWordMs = 50;
 
 /** What is read before anything is sent has the time of the command, too. Throws what ends it, at once. */
@@ -61,7 +61,7 @@ export async function within<T>({ signal, explain }: Deadline, work: Promise<T>)
   }
 }
 
-/** The one time of a command: what needs it first begins it. */
+/** The one deadline of a command: its time begins when something first needs it. */
 export function deadlineOnce(ms: number, caller: AbortSignal): () => Deadline {
   let deadline: Deadline | undefined;
   return () => (deadline ??= startDeadline(ms, caller));

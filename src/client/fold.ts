@@ -27,7 +27,7 @@ export interface Fold {
   end(isOver: boolean): StreamDelta[];
   /** What came, and why a call of it is not whole, if one is not. */
   result(): { result: Result; error: GatewayError | undefined };
-  /** Nothing of a reply came. */
+  /** No part of a reply has arrived. */
   readonly isEmpty: boolean;
 }
 

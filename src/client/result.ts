@@ -40,7 +40,7 @@ export interface ToolCall {
 
 /** One reply, whatever its format. Absent means the gateway did not say. */
 export interface Result {
-  /** As it was requested. */
+  /** The requested model. */
   model: string;
   /** The wire format that it came in. */
   format?: FormatName | undefined;

@@ -217,7 +217,7 @@ interface SenderInternals extends Pick<SendOptions, 'onRequest' | 'onReply'> {
   exchanges?: Exchanges;
 }
 
-/** The gateway of a client, its key not read yet. Throws GatewayError usage; oddities that were mended are warnings. */
+/** The gateway of a client, before its key is read. Throws GatewayError usage. What is corrected is a warning. */
 export function targetOf(options: ClientOptions): ReturnType<typeof createTarget> {
   const service = services[options.service ?? 'gateway'];
   const { baseUrl = service.baseUrl, auth, headerNames, headers = {}, allowHttp = false } = options;

@@ -46,7 +46,7 @@ export interface Ledger {
   reserve(request: LedgerRequest, signal: AbortSignal): Promise<{ id: string } | { spent: string }>;
   /** Writes down what a request cost: an amount, or `unknown` if it may have been billed. Throws GatewayError not-written. */
   spend(id: string, amount: string, answered?: Pick<SpentLine, 'model' | 'lane'>): Promise<void>;
-  /** The same as `reserve` for a batch. It stays reserved until its end is written down, whatever becomes of its process. */
+  /** The same as `reserve` for a batch. It stays reserved until its end is recorded, even if its process dies. */
   reserveBatch(batch: LedgerBatch, signal: AbortSignal): Promise<{ id: string } | { spent: string }>;
   /** Writes down what a batch cost, once. Throws GatewayError not-written. */
   endBatch(id: string, end: BatchEnd & { amount: string; unknown: number }): Promise<void>;

@@ -14,7 +14,7 @@ import type { Problem } from './problem.ts';
 /** The form in which the caller sent its key. */
 export type KeyForm = 'vendor-key' | 'bearer' | 'x-api-key' | 'query';
 
-/** What the headers of a caller say of it. */
+/** What a caller's headers say about the caller. */
 export interface CallerForm {
   keyForm: KeyForm | undefined;
   /** Of the messages format. */

@@ -71,7 +71,7 @@ function topicPage(topic: string, text: string): [file: string, text: string] {
 function page(words: readonly string[], number: 1 | 7, summary: string, lines: readonly string[]): [string, string] {
   const name = pageName(words);
   const text = [
-    // Words of shells are not hyphenated, and blanks between them not stretched.
+    // Shell words are not hyphenated, and the spaces between them are not stretched.
     '.nr HY 0',
     // No date: the same source makes the same page.
     `.TH ${roffText(name.toUpperCase())} ${number} "" "gateway\\-cli ${version}" "gateway\\-cli"`,

@@ -99,7 +99,7 @@ function inline(tokens: readonly Token[] = []): string {
 const inlineRenderers: Renderers<string> = {
   strong: (token) => bold(plainText(token)),
   em: (token) => italic(plainText(token)),
-  // A list without blanks can be longer than a line.
+  // A list without spaces can be longer than a line.
   codespan: (token) => bold(plainText(token)).replaceAll(/,(?=\S)/g, ',\\:'),
   // A link to a file of the repository gets its path there.
   link: (token) => {

@@ -1,6 +1,6 @@
 import stringWidth from 'string-width';
 
-/** Scripts without blanks between words (Hangul has them), with their punctuation and wide letters. */
+/** Scripts without spaces between words (Hangul has them), with their punctuation and wide letters. */
 const cjk = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}\u3000-\u303f\uff01-\uff60]/u;
 /** Must not begin a line: closing punctuation, small kana, marks of length and repetition, combining characters. */
 const closing =
@@ -40,7 +40,7 @@ function piecesAround(line: string, room: number): string[] {
   return [...piecesOf(line.slice(0, end)), line.slice(end)];
 }
 
-/** Pieces that are not broken: words with the blanks after them, and Chinese or Japanese characters. */
+/** Pieces that are not broken: words with the spaces after them, and Chinese or Japanese characters. */
 function piecesOf(line: string): string[] {
   const pieces: string[] = [];
   let piece = '';

@@ -125,7 +125,7 @@ export interface Fence {
   mark: string;
   /** Number of quotes around it. */
   quotes: number;
-  /** Number of blanks before the mark, as in a list item. */
+  /** Number of spaces before the mark, as in a list item. */
   indent: number;
 }
 
@@ -171,7 +171,7 @@ export function codeBlocks(markdown: string): string[] {
       continue;
     }
     isInList = /^\s*([-*+]|\d{1,9}[.)])\s/.test(line) || (isInList && /^(\s|$)/.test(line));
-    // Four blanks outside a list begin an indented code block, whose text is not Markdown.
+    // Four spaces outside a list begin an indented code block, whose text is not Markdown.
     fence = !isInList && /^( {4}| {0,3}\t)/.test(line) ? undefined : openedFence(line);
     if (fence !== undefined) blocks.push('');
   }

@@ -11,7 +11,7 @@ export interface MarkdownPlace {
   /** Columns. */
   width: number;
   colored: boolean;
-  /** Line breaks in a paragraph stay, as in a chat; else they become blanks, as in a document. */
+  /** Line breaks in a paragraph stay, as in a chat; else they become spaces, as in a document. */
   breaks?: boolean;
 }
 

@@ -134,7 +134,7 @@ export interface Target {
   allowHttp: boolean;
 }
 
-/** Reads the base URL. Throws GatewayError usage; oddities that were mended are warnings. */
+/** Reads the base URL. Throws GatewayError usage. What it corrects is a warning. */
 export function createTarget(options: Omit<Target, 'baseUrl'> & { baseUrl: string }): {
   target: Target;
   warnings: string[];

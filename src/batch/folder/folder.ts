@@ -33,7 +33,7 @@ export async function findOutdir(
 /** So many foreign files are named. */
 const maxNamed = 3;
 
-/** Throws GatewayError usage if a folder holds files that no batch wrote, batch-locked if its journal is not one of ours. */
+/** Throws GatewayError usage if a folder holds files that are not of a batch, batch-locked if its journal was not written by this program. */
 export async function requireOwn(path: string): Promise<void> {
   const { foreign } = await inspectFolder(path);
   if (foreign.length === 0) return;
@@ -106,7 +106,7 @@ const headBytes = 64 * 1024;
 
 /**
  * Reads a folder before anything is written there: whether its journal begins with the record of a run, and which files are
- * not of a batch. Throws GatewayError batch-locked if its journal is not one of ours.
+ * not of a batch. Throws GatewayError batch-locked if its journal was not written by this program.
  */
 export async function inspectFolder(folder: string): Promise<{ isBatch: boolean; foreign: string[] }> {
   const head = await headOfJournal(folder);

@@ -9,7 +9,7 @@ import { openParts } from './parts.ts';
 import type { Part } from './types.ts';
 
 /**
- * What the service says of a part whose creation was not answered: the batch, `none`, `later` (one that may be it has not ended), or
+ * What the service says of a part whose creation was not answered: the batch, `none`, `later` (a batch that can be it has not ended), or
  * `unknown`: it does not say.
  */
 type Found = BatchInfo | 'none' | 'later' | 'unknown';
@@ -69,7 +69,7 @@ async function findBatch(part: Part, run: LaneRun): Promise<Found> {
   return 'unknown';
 }
 
-/** Where batches have no name, the mark is in the keys of their results: those that could be it are looked into. */
+/** Where batches have no name, the mark is in the keys of their results: those that can be the right one are read. */
 async function findNameless(part: Part, candidates: readonly BatchInfo[], run: LaneRun): Promise<Found> {
   // With names, its own would have been found.
   if ((await loadBatchFormat(part.plan.format)).byFile !== undefined) return 'none';

@@ -153,7 +153,7 @@ function createConnections({ flags, context }: StreamBatch): (checked: CheckedJo
   };
 }
 
-/** Says what became of the lines, unless the summary of a folder did. Throws GatewayError batch-failed, or the signal. */
+/** Reports the counts of the lines, unless the summary of a folder has done it. Throws GatewayError batch-failed, or the signal. */
 export async function finishStream(batch: StreamBatch, stop: Stop | undefined): Promise<void> {
   const { printed, context, flags, results } = batch;
   if (results === undefined) await context.ui.note(describeCounts(printed));

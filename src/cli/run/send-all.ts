@@ -47,7 +47,7 @@ const hopeless = new Set<ErrorClass>(['auth', 'rejected', 'usage']);
 
 /**
  * Makes the requests, so many at a time; pictures are published in the order of the requests, each as soon as it can be.
- * After a failure that all would share no more are sent, but those under way were paid for: theirs are published.
+ * After a failure that all requests would share, no further one is sent. Those under way are paid for, so their answers are published.
  */
 export async function sendAll(asking: Asking): Promise<Asked> {
   const limit = pLimit(asking.concurrency ?? defaultConcurrency);

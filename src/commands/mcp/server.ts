@@ -72,7 +72,7 @@ export async function serveTools(options: ServerOptions, { io, signal }: Context
   signal.throwIfAborted();
 }
 
-/** Throws GatewayError if stdout takes no more. */
+/** Throws GatewayError if stdout cannot be written any more. */
 async function writeAll(chunks: AsyncIterable<Buffer>, stdout: Output): Promise<void> {
   for await (const chunk of chunks) {
     await stdout.write(chunk);

@@ -79,7 +79,7 @@ function messagesOf(ask: Ask, body: Body, { service }: Quirks): BodyValue | unde
   return [{ role: 'system', content: system }, ...earlier.filter((message) => !isSystem(message)), ...added];
 }
 
-/** The prompt comes before what it speaks of, as in the format's own documents. */
+/** The prompt comes before the inputs that it is about, as in the format's own documents. */
 function promptMessages({ prompt, media = [] }: Ask): Body[] {
   if (media.length === 0) return prompt === undefined ? [] : [{ role: 'user', content: prompt }];
   const text = prompt === undefined ? [] : [{ type: 'text', text: prompt }];

@@ -33,7 +33,7 @@ export function readTextRun(
   return events === 0 ? undefined : { value: { index: Number(digits), text }, events, end };
 }
 
-/** The string that begins after its quote, where `"}}` follows up to the end of the line; gateways pad with blanks. */
+/** The string that begins after its quote, where `"}}` follows up to the end of the line; gateways pad with spaces. */
 function readPiece(stream: string, start: number, lineEnd: number): string | undefined {
   let last = lineEnd - 2;
   while (stream.charCodeAt(last) === 0x20) last--;

@@ -38,7 +38,7 @@ export function valueAt(from: JsonValue | undefined, name: string): JsonValue | 
   return isObject(from) && Object.hasOwn(from, name) ? from[name] : undefined;
 }
 
-/** The media type that the leading bytes of an image or document speak for; undefined where they say nothing. */
+/** The media type of an image or document by its first bytes; undefined if they are of no known type. */
 export function sniffMediaType(bytes: Uint8Array): string | undefined {
   const isPdf = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 5)).toString('latin1') === '%PDF-';
   return isPdf ? 'application/pdf' : sniffType(bytes);

@@ -14,7 +14,7 @@ export type Breach =
   | { kind: 'choice'; allowed: readonly string[]; value: string }
   | { kind: 'value'; text: string };
 
-/** A field that breaks a rule; its format makes the error reply of it. */
+/** A field that breaks a rule; its format makes an error reply from it. */
 export class Violation extends Error {
   override readonly name = 'Violation';
   readonly path: Path;

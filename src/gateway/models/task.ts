@@ -117,7 +117,7 @@ export function splitJson(json: string): readonly string[] {
   return json.match(/.{1,12}/gs) ?? [];
 }
 
-/** A text as the pieces a stream sends it in: those given for it, or words with the blanks after them. Joined they are the text again. */
+/** The pieces of a text that a stream sends: the given ones, or words with the spaces after them. Joined they are the text. */
 export function splitWords(
   text: string,
   { pieces }: { pieces?: readonly string[] | undefined } = {},

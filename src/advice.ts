@@ -145,7 +145,7 @@ const advice = {
   'linked-image': ({ value }) => `the answer links to a picture, which is not fetched: curl -O '${value}'`,
   prompt: 'change the prompt, or try another model',
   safety: {
-    cli: 'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD',
+    cli: 'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD of text and image',
     library: 'change the prompt, or look at the safety settings',
   },
   'bad-reply': 'to see what comes: add --raw, or --verbose for its headers; asking again may be billed again',

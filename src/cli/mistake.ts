@@ -99,7 +99,8 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
   const message = `unknown flag ${flag}`;
   const missing = missingFlag(flag, typed);
   if (missing !== undefined) return settingError(message, { reason: missing });
-  const meant = meantFlags(flag);
+  const isCluster = flag.length === 2 && takesPrompt(typed) && !typed.argv.includes(flag);
+  const meant = isCluster ? [] : meantFlags(flag);
   const known = meant.filter((name) => typed.command?.options.some(({ long }) => long === name));
   if (known.length > 0) return settingError(message, { reason: 'meant', value: known.join(', ') });
   const field = meant.find((name) => flagOfField(name) !== undefined);
@@ -108,8 +109,8 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
   if (/key|token|secret/i.test(flag) && !tokenLimit.test(flag)) return settingError(message, { reason: 'key-flag' });
   const setting = settingOf(flag, typed);
   if (setting !== undefined) return settingError(message, { reason: 'field-without-flag', value: setting });
-  if (suggestion !== undefined) return settingError(message, { reason: 'meant', value: suggestion });
-  const isCluster = flag.length === 2 && takesPrompt(typed) && !typed.argv.includes(flag);
+  const isOpposite = flag.startsWith('--no-') && !suggestion?.startsWith('--no-');
+  if (suggestion !== undefined && !isOpposite) return settingError(message, { reason: 'meant', value: suggestion });
   return usageError(message, isCluster ? `${dashHint(flag, typed)}\n${helpHint(typed)}` : helpHint(typed));
 }
 
@@ -144,11 +145,11 @@ const flagSynonyms: Readonly<Record<string, readonly string[]>> = {
   '--size': ['dimensions', 'height', 'resolution', 'width'],
   '--count': ['images', 'n', 'num', 'number', 'samples'],
   '--image': ['input', 'inputimage'],
-  '--attach': ['file', 'input'],
+  '--attach': ['file', 'i', 'image', 'input'],
   '--data': ['csv', 'file', 'input', 'rows'],
   '--concurrency': ['parallel', 'workers'],
-  '--system': ['instructions', 'systemprompt'],
-  '--temperature': ['temp'],
+  '--system': ['instructions', 's', 'systemprompt'],
+  '--temperature': ['t', 'temp'],
   '--schema': ['jsonschema'],
   '--session': ['conversation', 'history', 'save'],
   '--model': ['modelname'],

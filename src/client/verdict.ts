@@ -124,8 +124,11 @@ function adviceFor(result: Result, wanted: Wanted): Advice {
   if (link !== undefined) return { reason: 'linked-image', value: link };
   if (wanted.images > 0 && result.text !== '') return { reason: 'words-alone' };
   const hasSafety = result.format === undefined || !formatFacts[result.format].lacks.includes('safety');
-  return { reason: hasSafety ? 'safety' : 'prompt' };
+  return { reason: hasSafety && !notInSettings.test(result.stopReason ?? '') ? 'safety' : 'prompt' };
 }
+
+/** What Google stops whatever the safety settings are. */
+const notInSettings = /prohibited|recitation|spii|blocklist/i;
 
 /** The address of a hosted picture that is in the text instead of one (deviation 3). */
 function linkedPicture(text: string): string | undefined {

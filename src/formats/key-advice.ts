@@ -64,7 +64,9 @@ const vendorNames: Advice = { reason: 'header-names', value: 'vendors' };
 
 /** The headers of the service are known: if the user changed them, that is wrong; otherwise the key is. */
 function adviceForService(sent: SentKey, format: RefusedRequest['format']): Advice {
-  const { apiKey, version } = services[sent.service].headerNames;
+  const { auth, headerNames } = services[sent.service];
+  const { apiKey, version } = headerNames;
+  if (auth === 'bearer') return isBearer(sent) ? { reason: 'key', value: sent.service } : asBearer;
   if (isBearer(sent)) return asApiKey;
   const isOwn = format === 'messages' ? sent.version === version : sent.header === apiKey;
   return isOwn ? { reason: 'key', value: sent.service } : vendorNames;

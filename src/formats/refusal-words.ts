@@ -41,6 +41,7 @@ const rows: readonly Row[] = [
     says: 'origin',
     words: [
       'user location is not supported',
+      'country, region, or territory not supported',
       'request not allowed',
       // The pages of Cloudflare's guard.
       'attention required! | cloudflare',
@@ -60,6 +61,8 @@ const rows: readonly Row[] = [
       'api_key_http_referrer_blocked',
       'api_key_ip_address_blocked',
       'requests from referer',
+      'organization must be verified',
+      'missing scopes:',
     ],
   },
   {

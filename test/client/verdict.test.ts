@@ -63,13 +63,20 @@ test('what is said of an empty answer is short, and names what to do', () => {
   expect(hintFor({ text: 'words' })).toContain('say in the prompt that a picture is wanted');
 });
 
+test.each(['PROHIBITED_CONTENT', 'RECITATION', 'SPII', 'BLOCKLIST', 'IMAGE_PROHIBITED_CONTENT'])(
+  'says nothing of safety settings where they do not help: %s',
+  (stopReason) => {
+    expect(hintAt(result({ format: 'content', stopReason }), 0)).toBe('change the prompt, or try another model');
+  },
+);
+
 test.each([
   ['the messages format', { format: 'messages' }, 'change the prompt, or try another model'],
   ['the completions format', { format: 'completions' }, 'change the prompt, or try another model'],
   [
     'the content format',
     { format: 'content' },
-    'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD',
+    'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD of text and image',
   ],
 ])('a refusal in %s where no picture was asked for says nothing of pictures', (_, more, hint) => {
   for (const text of ['no', '![a](https://cdn.test/a.png)']) {

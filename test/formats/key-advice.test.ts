@@ -74,6 +74,12 @@ const litellm = relay(401, 'Authentication Error, No api key passed in.');
 const fastapi: Said = [403, '{"detail":"Not authenticated"}'];
 const azure: Said = [401, '{"statusCode":401,"message":"Access denied due to missing subscription key."}'];
 const mute = relay(401, 'Unauthorized');
+const unverified = relay(403, 'Your organization must be verified to use the model `gpt-image-1`.');
+const missingScopes = relay(
+  401,
+  'You have insufficient permissions for this operation. Missing scopes: model.request.',
+);
+const country = relay(403, 'Country, region, or territory not supported');
 
 const everything = [
   [unregistered, oauth, tokenOnly, keyNotValid, keyExpired, leaked, disabled, location],
@@ -165,6 +171,11 @@ describe('the hint after a refusal of the key', () => {
       mute,
       'https://aistudio.google.com/apikey\ncheck the key (GATEWAY_API_KEY)',
     ],
+    ['OpenAI says nothing', { use: 'text', service: 'openai' }, mute, 'api-keys\ncheck the key (GATEWAY_API_KEY)'],
+    ['OpenAI gets another header', { use: 'text', service: 'openai', auth: 'api-key' }, mute, '--auth bearer'],
+    ['OpenAI does not know the organization', { use: 'image', service: 'openai' }, unverified, "the vendor's console"],
+    ['OpenAI restricts the key', { use: 'text', service: 'openai' }, missingScopes, "in the vendor's console"],
+    ['OpenAI does not serve the place', { use: 'text', service: 'openai' }, country, 'from this place'],
   ])('when %s, names the one setting that mends it', (_, start, said, expected) => {
     const failure = refuse(start, said);
     expect(hintOf(failure)).toContain(expected);

@@ -163,6 +163,8 @@ export function oneOf<const Word extends string>(words: readonly Word[]): (word:
   const parse = (word: string, name: string): Word => {
     const found = words.find((one) => one === word);
     if (found !== undefined) return found;
+    if (word === 'json')
+      throw usageError(`${name} takes ${words.join(', ')}, not 'json'`, 'for a JSON document: --json');
     throw invalidValue(name, words.join(', '), { word, example: closest(word, words) ?? words[0] });
   };
   valueTypes.set(parse, { type: 'string', isChoice: true });

@@ -163,6 +163,8 @@ const fieldsWithoutFlag = {
     'generationConfig.imageConfig.prominentPeople',
     'generationConfig.imageConfig.outputMimeType',
     'generationConfig.imageConfig.outputCompressionQuality',
+    'generationConfig.seed',
+    'safetySettings',
     'serviceTier',
     'store',
     'labels',
@@ -215,7 +217,7 @@ export function settingFor(flag: string, command: string): string | undefined {
     const field =
       fields.find((path) => normaliseFlagName(path.split('.').at(-1) ?? '') === typed) ??
       fields.find(
-        (path) => typed.length > 7 && normaliseFlagName(path.split('.').slice(-2).join('')).startsWith(typed),
+        (path) => typed.length > 5 && normaliseFlagName(path.split('.').slice(-2).join('')).startsWith(typed),
       );
     if (field === undefined) continue;
     const setting = `${field === 'thinking.budget_tokens' ? '--set thinking.type=enabled ' : ''}--set ${field}=…`;

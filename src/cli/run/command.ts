@@ -1,7 +1,7 @@
 import { usageError } from '../../errors.ts';
 import { type Deadline, deadlineOnce } from '../../client/deadline.ts';
 import type { Answer, Result } from '../../client/result.ts';
-import type { Post } from '../../formats/format.ts';
+import { formatFacts, type Post } from '../../formats/format.ts';
 import { byDefault } from '../../settings/sources.ts';
 import type { Settings, Use } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
@@ -77,12 +77,12 @@ export async function begin<Flags extends CommonFlags>(
 
 /** The lane `batch` of a profile is for batches. Throws GatewayError usage where it was typed. */
 function withoutBatchLane(settings: Settings, command: string): Settings {
-  const { lane } = settings;
+  const { lane, format } = settings;
   if (lane.value !== 'batch') return settings;
   if (lane.origin.kind !== 'flag') return { ...settings, lane: byDefault('live') };
   throw usageError(
     `--lane batch is for many requests, not for ${command}`,
-    'for half price here: --lane flex; for many: gateway-cli batch jobs.jsonl -o out --lane batch',
+    `${formatFacts[format.value].tierField === undefined ? '' : 'for half price here: --lane flex; '}for many: gateway-cli batch jobs.jsonl -o out --lane batch`,
   );
 }
 

@@ -29,7 +29,7 @@ export const slashCommands: Readonly<Record<string, SlashCommand>> = {
   },
   model: { text: '<id>: ask another model; without an id: which one is asked', run: changeModel },
   system: {
-    text: '<text>: the system instruction from now on; - takes it away, nothing shows it',
+    text: '<text>: the system instruction from now on; - removes it; without a text: the present one',
     run: changeSystem,
   },
   image: { text: '<path|url>: send a picture along with the next prompt', run: addImage },

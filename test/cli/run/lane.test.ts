@@ -24,6 +24,16 @@ test.for([
     '--lane flex (flag --lane): the messages format',
     'the content format and',
   ],
+  [
+    ['text', 'hi', '--lane', 'batch'],
+    'not for text',
+    '\n  for half price here: --lane flex; for many: gateway-cli batch',
+  ],
+  [
+    ['chat', 'hi', '--lane', 'batch'],
+    'not for chat',
+    '\n  for many: gateway-cli batch jobs.jsonl -o out --lane batch\n',
+  ],
   [['text', 'hi', '--lane-fallback', 'live'], '--lane-fallback is for the flex lane', 'add --lane flex'],
   [['text', 'hi', '--lane', 'slow'], '--lane', 'flex'],
 ] as const)('%s is exit 2, and nothing is sent', async ([argv, message, hint], { cli, server }) => {

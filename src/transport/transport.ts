@@ -99,9 +99,9 @@ function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOpti
     new ConnectionEnd(`no connection within ${connectTimeoutMs / 1000} s`, { cause });
   const tunnel = callbackify(openTunnel);
   const { env, proxy: named } = options;
-  const isProxySet = named !== undefined || proxyVariables.some((name) => name in env || name.toLowerCase() in env);
 
   return (target, callback) => {
+    const isProxySet = named !== undefined || proxyVariables.some((name) => name in env || name.toLowerCase() in env);
     const address = `${target.protocol}//${target.host ?? target.hostname}`;
     const proxy = isProxySet ? proxyFor(new URL(address), options) : undefined;
     // `lookup` is not called for an address, nor for a name that the proxy looks up.

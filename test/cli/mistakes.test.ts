@@ -65,13 +65,9 @@ test.each([
     'did you mean: --aspect\n',
   ],
   ['one of pictures', ['image', 'gen', '--quality', 'low', 'x'], '--quality', '--set quality=… (format completions)\n'],
+  ['one of pictures for a text', ['text', '--quality', 'low', 'x'], '--quality', 'see: gateway-cli text --help\n'],
   ['two flags that it can be', ['chat', '--save', 'trip', 'x'], '--save', 'did you mean: --output, --session\n'],
-  [
-    'one that only text has',
-    ['chat', 'x', '--seed', '1'],
-    '--seed',
-    ': --set generationConfig.seed=… (format content); --set seed=… (format completions)\n',
-  ],
+  ['one only of text', ['chat', 'x', '--seed', '1'], '--seed', '.seed=… (format content); --set seed=…'],
   ['another', ['chat', 'x', '--safety', 'a=b'], 'flag --safety', ': --set safetySettings=… (format content)\n'],
   ['one of no request', ['sessions', 'list', '--logprobs', '1'], '--logprobs', 'see: gateway-cli sessions list --help'],
   [

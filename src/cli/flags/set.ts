@@ -196,14 +196,11 @@ const fieldsWithoutFlag = {
     'store',
     'user',
     'prompt_cache_key',
-    'quality',
-    'background',
-    'style',
-    'moderation',
-    'input_fidelity',
-    'output_compression',
   ],
 } as const satisfies Record<FormatName, readonly string[]>;
+
+/** Fields of OpenAI's images, which a text does not have. */
+const imageFields = ['quality', 'background', 'style', 'moderation', 'input_fidelity', 'output_compression'];
 
 /** The `--set` for a field that was typed as a flag, such as `--presence-penalty` or `--thinkingBudget`, with the formats that have it. */
 export function settingFor(flag: string, command: string): string | undefined {
@@ -211,7 +208,8 @@ export function settingFor(flag: string, command: string): string | undefined {
   const typed = normaliseFlagName(flag);
   const formatsBySetting = new Map<string, FormatName[]>();
   for (const format of formatNames) {
-    const fields: readonly string[] = fieldsWithoutFlag[format];
+    const own: readonly string[] = fieldsWithoutFlag[format];
+    const fields = format === 'completions' && command.startsWith('image') ? [...own, ...imageFields] : own;
     // The name of the field; else the beginning of its last two steps, such as thinkingBudget for thinking.budget_tokens. A
     // short word would match too many fields.
     const field =

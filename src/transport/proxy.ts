@@ -4,7 +4,7 @@ import type { buildConnector } from 'undici';
 import type { Reason } from '../advice.ts';
 import { type Advice, codeOf, GatewayError, usageError } from '../errors.ts';
 import { ConnectionEnd, describeCause, isTrustCode } from './network-error.ts';
-import { isLoopback } from './request.ts';
+import { isLoopback, namedProxy, proxyVariable } from './request.ts';
 import type { TransportOptions } from './types.ts';
 
 /** A proxy, and where it is set: `HTTPS_PROXY`, `flag --proxy`. */
@@ -12,9 +12,6 @@ export interface Proxy {
   url: URL;
   from: string;
 }
-
-/** The variables that name a proxy, also in lower case. */
-export const proxyVariables = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'];
 
 /**
  * The proxy for a target: from the settings, then HTTPS_PROXY or HTTP_PROXY, then ALL_PROXY. Lower case takes precedence, and
@@ -24,22 +21,11 @@ export const proxyVariables = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'];
  * undici's `EnvHttpProxyAgent` ignores ALL_PROXY and address blocks in NO_PROXY, uses a proxy for loopback, and uses HTTP_PROXY
  * for https too.
  */
-export function proxyFor(target: URL, { env, proxy }: Pick<TransportOptions, 'env' | 'proxy'>): Proxy | undefined {
-  const setting = proxy ?? proxyOf(target, env);
-  if (setting === undefined || isLoopback(target) || isExempt(target, variable(env, 'NO_PROXY'))) return undefined;
+export function proxyFor(target: URL, options: Pick<TransportOptions, 'env' | 'proxy'>): Proxy | undefined {
+  const setting = namedProxy(target, options);
+  if (setting === undefined || isLoopback(target) || isExempt(target, proxyVariable(options.env, 'NO_PROXY')))
+    return undefined;
   return parseProxy(setting);
-}
-
-function proxyOf(target: URL, env: TransportOptions['env']): TransportOptions['proxy'] {
-  const names = [target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY', 'ALL_PROXY'];
-  const from = names.find((each) => (env[each.toLowerCase()] ?? env[each]) !== undefined);
-  if (from === undefined) return undefined;
-  const value = variable(env, from);
-  return value === '' ? undefined : { value, from };
-}
-
-function variable(env: TransportOptions['env'], name: string): string {
-  return (env[name.toLowerCase()] ?? env[name] ?? '').trim();
 }
 
 /** Reads the URL of an HTTP proxy. Throws GatewayError usage without repeating the URL, which can have a password. */

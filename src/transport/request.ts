@@ -4,7 +4,7 @@ import { keyFacts, type PostOrGet } from '../formats/format.ts';
 import type { AuthForm } from '../services.ts';
 import { version } from '../version.ts';
 import { segmentForm } from './form.ts';
-import type { HttpRequest } from './types.ts';
+import type { HttpRequest, TransportOptions } from './types.ts';
 import type { AuthUse } from '../formats/types.ts';
 
 const versions = ['/v1', '/v1beta'];
@@ -63,6 +63,24 @@ const loopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|\[::ffff:7f[\da-f]{2}
 /** Whether an http(s) URL points to this machine: localhost, 127.0.0.0/8 or ::1. */
 export function isLoopback(url: URL): boolean {
   return loopback.test(url.hostname);
+}
+
+/** What names a proxy for a target: the setting, else the first variable that is set. It is not used for every target: see `proxyFor`. */
+export function namedProxy(
+  target: URL,
+  { env, proxy }: Pick<TransportOptions, 'env' | 'proxy'>,
+): TransportOptions['proxy'] {
+  if (proxy !== undefined) return proxy;
+  const names = [target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY', 'ALL_PROXY'];
+  const from = names.find((each) => (env[each.toLowerCase()] ?? env[each]) !== undefined);
+  if (from === undefined) return undefined;
+  const value = proxyVariable(env, from);
+  return value === '' ? undefined : { value, from };
+}
+
+/** The value of a variable for proxies; lower case takes precedence. */
+export function proxyVariable(env: TransportOptions['env'], name: string): string {
+  return (env[name.toLowerCase()] ?? env[name] ?? '').trim();
 }
 
 /** Throws GatewayError usage if a key would be sent unencrypted. */

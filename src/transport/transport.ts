@@ -9,8 +9,8 @@ import Client from 'undici/lib/dispatcher/client.js';
 import { codeOf, GatewayError, settingError } from '../errors.ts';
 import { startExchange } from './exchange.ts';
 import { ConnectionEnd } from './network-error.ts';
-import { openTunnel, parseProxy, proxyFor, proxyVariables } from './proxy.ts';
-import { isLoopback } from './request.ts';
+import { openTunnel, parseProxy, proxyFor } from './proxy.ts';
+import { isLoopback, namedProxy } from './request.ts';
 import type { Trust } from './trust.ts';
 import type { Transport, TransportOptions } from './types.ts';
 import { checkUploads } from '../body.ts';
@@ -98,12 +98,10 @@ function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOpti
   const timedOut = (cause: Error): Error =>
     new ConnectionEnd(`no connection within ${connectTimeoutMs / 1000} s`, { cause });
   const tunnel = callbackify(openTunnel);
-  const { env, proxy: named } = options;
 
   return (target, callback) => {
-    const isProxySet = named !== undefined || proxyVariables.some((name) => name in env || name.toLowerCase() in env);
-    const address = `${target.protocol}//${target.host ?? target.hostname}`;
-    const proxy = isProxySet ? proxyFor(new URL(address), options) : undefined;
+    const url = new URL(`${target.protocol}//${target.host ?? target.hostname}`);
+    const proxy = namedProxy(url, options) && proxyFor(url, options);
     // `lookup` is not called for an address, nor for a name that the proxy looks up.
     const skipsLookup = proxy !== undefined || isIP(target.hostname) !== 0;
     const forbidden = skipsLookup ? guard?.check(target.hostname) : undefined;

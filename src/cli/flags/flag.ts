@@ -163,9 +163,10 @@ export function oneOf<const Word extends string>(words: readonly Word[]): (word:
   const parse = (word: string, name: string): Word => {
     const found = words.find((one) => one === word);
     if (found !== undefined) return found;
-    if (word === 'json')
+    const near = closest(word, words);
+    if (near === undefined && word === 'json')
       throw usageError(`${name} takes ${words.join(', ')}, not 'json'`, 'for a JSON document: --json');
-    throw invalidValue(name, words.join(', '), { word, example: closest(word, words) ?? words[0] });
+    throw invalidValue(name, words.join(', '), { word, example: near ?? words[0] });
   };
   valueTypes.set(parse, { type: 'string', isChoice: true });
   return parse;

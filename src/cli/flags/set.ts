@@ -144,7 +144,7 @@ export function fieldPathText(steps: readonly string[]): string {
 }
 
 /** Fields that only `--set` reaches, by format. */
-const fieldsWithoutFlag = {
+const fieldsWithoutFlag: Readonly<Record<FormatName, readonly string[]>> = {
   content: [
     'generationConfig.presencePenalty',
     'generationConfig.frequencyPenalty',
@@ -197,7 +197,7 @@ const fieldsWithoutFlag = {
     'user',
     'prompt_cache_key',
   ],
-} as const satisfies Record<FormatName, readonly string[]>;
+};
 
 /** Fields of OpenAI's images, which a text does not have. */
 const imageFields = ['quality', 'background', 'style', 'moderation', 'input_fidelity', 'output_compression'];
@@ -208,7 +208,7 @@ export function settingFor(flag: string, command: string): string | undefined {
   const typed = normaliseFlagName(flag);
   const formatsBySetting = new Map<string, FormatName[]>();
   for (const format of formatNames) {
-    const own: readonly string[] = fieldsWithoutFlag[format];
+    const own = fieldsWithoutFlag[format];
     const fields = format === 'completions' && command.startsWith('image') ? [...own, ...imageFields] : own;
     // The name of the field; else the beginning of its last two steps, such as thinkingBudget for thinking.budget_tokens. A
     // short word would match too many fields.

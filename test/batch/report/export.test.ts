@@ -261,3 +261,8 @@ test('reports what cannot be read in the results', async ({ folder, batch }) => 
   appendFileSync(join(folder.cwd, 'out/results.jsonl'), 'not JSON\n');
   expect((await batch(['export', 'out'])).stderr).toContain('1 line of results.jsonl cannot be read');
 });
+
+plain('--format json is exit 2, with the format that comes next to it', async () => {
+  const ran = await run(['batch', 'export', 'out', '--format', 'json']);
+  expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/not 'json'\n.*: --format jsonl\n/) });
+});

@@ -96,6 +96,7 @@ async function parseAndAct(
       return withCleanups(async (atEnd) => {
         const context = { io: { ...io, stdout }, signal, gracePeriod, root, ui, stdin, report, atEnd };
         const flags = command.opts();
+        await refuseOtherDash(words, command);
         const thrown = await catchError(() => action(context, command.args, flags));
         await endWriting(thrown && { value: withReplyHint(thrown.value, context, flags['raw'] === true) }, context);
       });
@@ -111,6 +112,13 @@ async function parseAndAct(
   if (written.out !== '') await writePaged(written.out, io);
   if (written.err !== '') await io.stderr.write(written.err);
   if (thrown) await throwParsed(thrown.value, words);
+}
+
+/** Throws GatewayError usage for a flag with a dash that a text editor made. */
+async function refuseOtherDash(argv: readonly string[], command: Command): Promise<void> {
+  if (!command.args.some((word) => /^[\u2010-\u2015\u2212]/.test(word))) return;
+  const error = (await import('./mistake.ts')).explainOtherDash({ argv, command });
+  if (error) throw error;
 }
 
 /** Throws what the action threw. What could not be written of a paid reply is saved first, while its files exist. */

@@ -140,7 +140,6 @@ describe('tools', () => {
       timeout: { type: 'integer', default: 60 },
       shell: { type: 'string', examples: ['zsh'] },
       mode: { enum: ['read', 'write'] },
-      ticket: { type: 'string', pattern: '^[A-Z]{3}-\\d+$' },
     };
     const { dangerouslyDisableSandbox: _optional, ...must } = properties;
     const schema = { type: 'object', properties, required: Object.keys(must) };
@@ -151,7 +150,6 @@ describe('tools', () => {
       timeout: 60,
       shell: 'zsh',
       mode: 'read',
-      ticket: 'AAA-0',
     });
   });
 

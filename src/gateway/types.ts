@@ -147,7 +147,6 @@ export interface OptionNames {
   specOnly: string;
   headerNames: string;
   hosts: string;
-  origins: string;
 }
 
 /** The request formats. */

@@ -16,7 +16,6 @@ const optionNames = {
   specOnly: '--spec-only',
   headerNames: '--header-names',
   hosts: '--allow-host',
-  origins: '--allow-origin',
 };
 const strict = sharedGateway({ specOnly: true, optionNames });
 const named = sharedGateway({ headerNames });

@@ -22,7 +22,6 @@ const optionNames = {
   specOnly: '--spec-only',
   headerNames: '--header-names',
   hosts: '--allow-host',
-  origins: '--allow-origin',
 };
 const defaultPort = 8787;
 /** Replies that are under way get so long after Ctrl-C. */
@@ -87,7 +86,6 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     pace: flags.pace,
     faultDelay: flags.faultDelay,
     batchDelay: flags.batchDelay,
-    origins: flags.allowOrigin,
     hosts: [inUrl(host).toLowerCase(), ...(flags.allowHost ?? [])],
     log: (entry) => void context.ui.note(logLine(entry)),
     handler: source?.handler,

@@ -3,7 +3,6 @@ import { lexer, type Token, type Tokens } from 'marked';
 import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
 import { breakCjk } from './break-lines.ts';
-import { colourCode } from './code-colours.ts';
 import { escapeForTerminal } from './escape.ts';
 
 /** The terminal, and how Markdown is shown. */
@@ -93,7 +92,7 @@ function blockLines(block: Token, page: Page): string[] {
 
 /** A line of a code block. */
 export function codeLine(line: string, chalk: ChalkInstance): string {
-  return line.trim() === '' ? '' : `  ${colourCode(escapeForTerminal(line.replaceAll('\t', '    ')), chalk)}`;
+  return line.trim() === '' ? '' : `  ${chalk.cyan(escapeForTerminal(line.replaceAll('\t', '    ')))}`;
 }
 
 /** Empty lines are where the text has them: a loose list would change lines that were already printed. */

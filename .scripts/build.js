@@ -27,7 +27,7 @@ const groups = [
   { name: 'columns', test: own('terminal/(?:column-width|break-lines|markdown(?:-stream)?)|commands/rows') },
   { name: 'shared', test: own('(?!commands|batch|chat|recordings|recovery).*'), minShareCount: 3 },
   { name: 'chat', test: own('commands/chat/chat') },
-  { name: 'late', test: own('(?:cli/(?!output/code)|transport/|terminal/run-pager).*') },
+  { name: 'late', test: own('(?:cli/(?!output/code)|transport/).*') },
   { name: 'rare', test: own('.*'), minShareCount: 3 },
 ];
 

@@ -12,7 +12,7 @@ import {
 } from '../../formats/format.ts';
 import { readTurns, type Turn } from '../../formats/turns.ts';
 import { type JsonObject, type JsonValue } from '../../json.ts';
-import { quirksOf, type Use } from '../../services.ts';
+import { quirksOf, type ServiceName, services, type Use, vendorsOf } from '../../services.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import { quote } from '../flags/flag.ts';
@@ -24,7 +24,7 @@ import { type FileOrJson, readJsonFlag, readListFlag, readObjectFlag, readTextFl
 import { type PromptFlags, readPrompt, type TextPlaces } from '../input/prompt.ts';
 import type { SchemaCheck } from '../input/schema.ts';
 import type { FetchUrl } from '../input/url-input.ts';
-import type { Quirks } from '../../formats/types.ts';
+import type { FormatName, Quirks } from '../../formats/types.ts';
 
 /** Flags that shape a request, as they were typed; each command has some of them. */
 export interface RequestFlags extends VarFlags, PromptFlags {
@@ -261,25 +261,33 @@ const flagsOfFields: { [field in keyof Ask]?: (keyof RequestFlags)[] } = {
 };
 
 /** Throws GatewayError usage for a flag that the format has no place for, before anything is read or sent. */
-function refuseLackingFlags(flags: RequestFlags, { settings }: Building): void {
-  const format = settings.format.value;
-  const { lacks, title, turnsField } = formatFacts[format];
-  if (settings.lane?.value === 'flex' && lacks.includes('tier'))
-    throw lacking(`--lane flex (${settings.lane.from})`, title, `use --lane live; ${havingOf('tier')}`);
+function refuseLackingFlags(flags: RequestFlags, building: Building): void {
+  const { format, lane } = building.settings;
+  const { lacks, title, turnsField } = formatFacts[format.value];
+  if (lane?.value === 'flex' && lacks.includes('tier'))
+    throw lacking(`--lane flex (${lane.from})`, title, `use --lane live; ${havingOf('tier', building)}`);
   if (flags.contents !== undefined && turnsField !== 'contents')
     throw lacking('--contents', title, 'use --messages of chat');
   for (const field of lacks) {
     const named = flagsOfFields[field] ?? [field as keyof RequestFlags];
     const flag = named.find((name) => flags[name] !== undefined);
-    if (flag !== undefined) throw lacking(flagNameOf(flag), title, `leave it out; ${havingOf(field)}`);
+    if (flag !== undefined) throw lacking(flagNameOf(flag), title, `leave it out; ${havingOf(field, building)}`);
   }
 }
 
-/** `the content format and the completions format have it` */
-function havingOf(field: keyof Ask): string {
-  const having = formatNames.filter((name) => !formatFacts[name].lacks.includes(field));
-  const titles = new Intl.ListFormat('en-GB').format(having.map((name) => formatFacts[name].title));
-  return `${titles} ${having.length > 1 ? 'have' : 'has'} it`;
+/** `--service openai has it`, or of a format that was named `the content format and the completions format have it`. */
+function havingOf(field: keyof Ask, { settings: { format }, use }: Building): string {
+  const has = (name: FormatName): boolean => !formatFacts[name].lacks.includes(field);
+  const hasAt = (name: ServiceName): boolean => {
+    const { formats, quirks, isKeyless } = services[name];
+    return has(formats[use] as FormatName) && !isKeyless && (field !== 'mask' || quirks.imagesOperation === true);
+  };
+  const isOfService = format.origin.kind === 'service';
+  const having = isOfService
+    ? vendorsOf(use).filter(hasAt)
+    : formatNames.filter(has).map((name) => formatFacts[name].title);
+  const names = new Intl.ListFormat('en-GB').format(having);
+  return `${isOfService ? '--service ' : ''}${names} ${having.length > 1 ? 'have' : 'has'} it`;
 }
 
 /** `--tool-config` */

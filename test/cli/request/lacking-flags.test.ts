@@ -25,3 +25,17 @@ test.for([
     expect(server.requests).toEqual([]);
   },
 );
+
+test.for([
+  ['gemini', 'image edit hi -i none.png --mask none.png', '--service openai has it'],
+  ['gemini', 'chat hi --metadata user_id=42', '--service anthropic, openai and openrouter have it'],
+  ['anthropic', 'text hi --lane flex', '--service gemini, openai and openrouter have it'],
+  ['openrouter', 'text hi --top-k 3', '--service gemini and anthropic have it'],
+  ['ollama', 'text hi -m m --cached-content c', '--service gemini has it'],
+] as const)('at %s, %s names the services that have it', async ([service, line, hint], { server, cli }) => {
+  const ran = await cli(line.split(' '), { cwd: scratchFolder(), env: { GATEWAY_SERVICE: service } });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain(`does not have this field\n  `);
+  expect(ran.stderr).toContain(`; ${hint}\n`);
+  expect(server.requests).toEqual([]);
+});

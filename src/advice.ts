@@ -134,7 +134,10 @@ const advice = {
     cli: (facts) => lines(nothingCame(facts), 'allow more with --max-tokens <n>'),
     library: (facts) => lines(nothingCame(facts), 'allow more tokens'),
   },
-  'context-window': 'send a shorter conversation',
+  'context-window': {
+    cli: 'send a shorter prompt or fewer files, or begin another --session; a smaller --max-tokens leaves room for more',
+    library: 'send a shorter prompt or conversation',
+  },
   'unknown-ending': 'this reason is not known',
   'partly-stopped': 'what came is kept',
   images: {

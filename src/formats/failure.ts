@@ -164,8 +164,13 @@ function adviceFor(error: ErrorBody, facts: Known & { errorClass: ErrorClass; re
   if (errorClass === 'gateway') return later;
   if (status === 404) return notFoundAdvice(error, facts);
   if (status === 413) return { reason: 'too-large' };
-  return fieldAdvice(error) ?? (errorClass === 'rejected' ? { reason: 'refused' } : {});
+  const field = fieldAdvice(error);
+  if (field || errorClass !== 'rejected') return field ?? {};
+  return { reason: tooLong.test(error.message) ? 'context-window' : 'refused' };
 }
+
+/** The words of OpenAI and OpenRouter, Anthropic, llama.cpp and Google. */
+const tooLong = /context (?:length|limit|size)|prompt is too long|input token.* exceed/i;
 
 /** The words of nginx, Apache, HAProxy, Go and Envoy; each answers in plain HTTP. */
 const wantsCertificate = /no required ssl certificate|the ssl certificate error|client certificate (?:is )?required/i;
@@ -223,9 +228,11 @@ function unsupportedField(message: string): string | undefined {
   return undefined;
 }
 
-/** The words of Anthropic, Ollama and Google. The field is the one that they name, unless they call it something else. */
+/** The words of all services. The field is the one that they name, unless they call it something else. */
 const wordsOfUnsupported: readonly (readonly [RegExp, string?])[] = [
   [/^`?(\w+)`? (?:is deprecated|and `?\w+`? cannot both be specified) for this model/],
+  [/^'?(max_tokens)(?:: \d+ > |\b.* is too large)/],
+  [/ has a (maxOutputTokens) value of /],
   [/ does not support (tools)$/],
   [/^Developer instruction is not enabled for /, 'systemInstruction'],
   [/^Function calling is not enabled for /, 'tools'],

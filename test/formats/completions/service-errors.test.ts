@@ -94,7 +94,7 @@ describe('says what a service means with', () => {
         status: 400,
         body: openai({ message: 'maximum context length', param: 'messages', code: 'context_length_exceeded' }),
       },
-      { class: 'rejected', details: { reason: 'refused' } },
+      { class: 'rejected', details: { reason: 'context-window' } },
     ],
     [
       'OpenAI: no such model',

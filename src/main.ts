@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
 import { GatewayError, type ErrorClass } from './errors.ts';
 import { type Ending, runProgram } from './cli/run.ts';
 import { createProcessIo, endProcess } from './terminal/process-io.ts';
@@ -10,8 +9,10 @@ const classes = { SIGINT: 'interrupted', SIGTERM: 'terminated', SIGHUP: 'hangup'
 type Signal = keyof typeof classes;
 
 // Node 20 compiles undici's WebAssembly parser a second time: 55 ms, 34 MiB and a held exit for a run of a second.
-if (process.versions.v8.startsWith('11.3.'))
+if (process.versions.v8.startsWith('11.3.')) {
+  const { setFlagsFromString } = process.getBuiltinModule('node:v8');
   for (const flag of ['--no-wasm-dynamic-tiering', '--no-wasm-tier-up']) setFlagsFromString(flag);
+}
 
 // An empty one would be taken for the home folder itself, and every path in it be one of the current folder.
 if (process.env['HOME'] === '') delete process.env['HOME'];

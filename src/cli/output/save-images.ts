@@ -15,7 +15,6 @@ import type { Io } from '../../terminal/io.ts';
 import type { Context, WrittenImage } from '../context.ts';
 import type { JsonObject } from '../../json.ts';
 import { prefixUsageError } from '../flags/flag.ts';
-import { showPreview } from './preview.ts';
 import { isPrintedAtEnd } from './print.ts';
 
 /** Flags for the place and the check of images, as they were typed. */
@@ -232,7 +231,8 @@ async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveStat
     const sidecar = sidecarFacts(written, reply, wanted);
     await writeSidecar(path, { ...context.ui.clean(sidecar), image: sidecar.image }, options);
   }
-  if (wanted.preview && path !== '-') await showPreview(written, resolve(context.io.cwd, path), context);
+  const preview = wanted.preview && path !== '-' ? await import('./preview.ts') : undefined;
+  await preview?.showPreview(written, resolve(context.io.cwd, path), context);
   await printPath(path, saving);
 }
 

@@ -3,10 +3,10 @@ import { within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
 import { begin, connect, finishText, planBesideText, wantedOf } from '../../cli/run/command.ts';
-import { type ChatFlags, resumeSession } from './session.ts';
+import type { ChatFlags } from './session.ts';
 import { buildRequest } from '../../cli/request/build-request.ts';
 import { openTools } from './tools.ts';
-import { askTurn, storableTurns } from './turn.ts';
+import { askTurn } from './turn.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { chatFlags } from '../../cli/flags/format.ts';
@@ -32,7 +32,8 @@ async function runChat(words: readonly string[], typed: ChatFlags, context: Cont
   const begun = await begin(words, typed, { context, command: 'chat', use: 'chat', isText: true });
   const { flags, settings, deadline } = begun;
   const isSession = flags.session !== undefined || flags.continue;
-  const resumed = isSession ? await resumeSession(flags, context) : undefined;
+  const session = isSession ? await import('./session.ts') : undefined;
+  const resumed = await session?.resumeSession(flags, context);
   if (isInteractive(words, flags, context)) {
     if (context.report.selected?.file)
       throw usageError('-o writes one answer, and a conversation has many', 'keep it all: --session <name>');
@@ -52,8 +53,8 @@ async function runChat(words: readonly string[], typed: ChatFlags, context: Cont
   const asking = { context, ...connected, flags, isMarkdown, tools, limit, deadline: deadline() };
   const turned = await askTurn(request, asking);
   await finishText(turned.answer, { ...begun, wanted: wantedOf(flags), plan, check }, context);
-  if (!resumed?.file) return;
-  const turn = await storableTurns(turned, request, context);
+  if (!session || !resumed?.file) return;
+  const turn = await session.storableTurns(turned, request, context);
   if (turn) await resumed.file.append(turn);
   else await context.ui.warn('the answer holds nothing that a session can keep');
 }

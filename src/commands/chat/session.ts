@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { SessionMessage } from '../../chat/message.ts';
-import { asideFile, cutTurn, openSession, readSession, type SessionFile } from '../../chat/session-file.ts';
+import { asideFile, cutTurn, openSession, readSession, type SessionFile, storable } from '../../chat/session-file.ts';
 import {
   isSessionPath,
   listSessions,
@@ -18,6 +18,11 @@ import type { Context } from '../../cli/context.ts';
 import type { chatFlags } from '../../cli/flags/format.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import type { Talk } from './talk.ts';
+import type { TurnOutcome } from './turn.ts';
+import { isObject, type JsonValue } from '../../json.ts';
+import type { Redaction } from '../../settings/redact.ts';
+import type { BodyValue } from '../../body.ts';
+import type { BuiltRequest } from '../../cli/request/build-request.ts';
 
 /** The flags of `chat`, as they were typed. */
 export type ChatFlags = Omit<AskFlags<typeof chatFlags>, 'save'> & {
@@ -114,4 +119,41 @@ async function freshName(now: number): Promise<string> {
   let name = base;
   for (let n = 2; taken.has(name); n++) name = `${base}-${n}`;
   return name;
+}
+
+/** The turns of a conversation as a session keeps them, without the key; undefined where there is no answer to keep. */
+export async function storableTurns(
+  { turns, answer }: TurnOutcome,
+  request: BuiltRequest,
+  { io, ui }: Context,
+): Promise<SessionMessage[] | undefined> {
+  const stored = (await storable(turns as unknown as BodyValue[])) as unknown as SessionMessage[];
+  const last = stored.at(-1);
+  if (last?.role !== 'assistant' || last.content.length === 0) return undefined;
+  const { model, modelVersion = model } = answer.result;
+  const system = systemOf(request);
+  const at = new Date(io.now()).toISOString();
+  return stored.map(({ role, content, service }) => ({
+    role,
+    content: cleanContent(content, ui),
+    ...ui.clean(
+      role === 'user' ? { ...(system !== undefined && { system }), at } : { model: modelVersion, service, at },
+    ),
+  }));
+}
+
+/** Redacts the key everywhere except in the bytes of pictures, which a change would corrupt. */
+function cleanContent(content: SessionMessage['content'], { clean }: Redaction): SessionMessage['content'] {
+  if (typeof content === 'string') return clean(content);
+  return content.map((block) => (hasBytes(block) ? block : clean(block)));
+}
+
+function hasBytes(block: JsonValue): boolean {
+  return isObject(block) && isObject(block['source']) && block['source']['type'] === 'base64';
+}
+
+/** The system instruction that a request was sent with. */
+function systemOf({ ask, post }: Pick<BuiltRequest, 'ask' | 'post'>): string | undefined {
+  const { system } = post.body;
+  return typeof system === 'string' ? system : ask.system;
 }

@@ -1,5 +1,3 @@
-import type { SessionMessage } from '../../chat/message.ts';
-import { storable } from '../../chat/session-file.ts';
 import { type Deadline, endOf } from '../../client/deadline.ts';
 import { perform } from '../../client/send.ts';
 import { type Answer, type Result } from '../../client/result.ts';
@@ -8,9 +6,6 @@ import { emptyResult } from '../../client/folded.ts';
 import type { Reservation } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import { lastTurn, type Turn } from '../../formats/turns.ts';
-import { isObject, type JsonValue } from '../../json.ts';
-import type { Redaction } from '../../settings/redact.ts';
-import type { BodyValue } from '../../body.ts';
 import type { ChatFlags } from './session.ts';
 import { callsOf, resultsTurn, type ToolBelt } from './tools.ts';
 import type { Context, Report } from '../../cli/context.ts';
@@ -160,41 +155,4 @@ function tooManyTurns(turns: number): GatewayError {
     sent: 'yes',
     retryable: false,
   });
-}
-
-/** The system instruction that a request was sent with. */
-function systemOf({ ask, post }: Pick<BuiltRequest, 'ask' | 'post'>): string | undefined {
-  const { system } = post.body;
-  return typeof system === 'string' ? system : ask.system;
-}
-
-/** The turns of a conversation as a session keeps them, without the key; undefined where there is no answer to keep. */
-export async function storableTurns(
-  { turns, answer }: TurnOutcome,
-  request: BuiltRequest,
-  { io, ui }: Context,
-): Promise<SessionMessage[] | undefined> {
-  const stored = (await storable(turns as unknown as BodyValue[])) as unknown as SessionMessage[];
-  const last = stored.at(-1);
-  if (last?.role !== 'assistant' || last.content.length === 0) return undefined;
-  const { model, modelVersion = model } = answer.result;
-  const system = systemOf(request);
-  const at = new Date(io.now()).toISOString();
-  return stored.map(({ role, content, service }) => ({
-    role,
-    content: cleanContent(content, ui),
-    ...ui.clean(
-      role === 'user' ? { ...(system !== undefined && { system }), at } : { model: modelVersion, service, at },
-    ),
-  }));
-}
-
-/** Redacts the key everywhere except in the bytes of pictures, which a change would corrupt. */
-function cleanContent(content: SessionMessage['content'], { clean }: Redaction): SessionMessage['content'] {
-  if (typeof content === 'string') return clean(content);
-  return content.map((block) => (hasBytes(block) ? block : clean(block)));
-}
-
-function hasBytes(block: JsonValue): boolean {
-  return isObject(block) && isObject(block['source']) && block['source']['type'] === 'base64';
 }

@@ -23,7 +23,7 @@ export interface BatchApi {
   retrieve(id: string, deadline: Deadline): Promise<BatchInfo>;
   cancel(id: string, deadline: Deadline): Promise<void>;
   page(deadline: Deadline, page?: string): Promise<BatchPage>;
-  /** The results of a batch that has ended, each as the bytes of its JSON. */
+  /** The results of a batch that has ended, each as the bytes of its JSON. A file that is not found is thrown after the others. */
   results(info: Pick<BatchInfo, 'results'>, deadline: Deadline): AsyncGenerator<Buffer, void>;
 }
 
@@ -92,10 +92,16 @@ export function openBatchApi(format: BatchFormat, send: Send, use: AuthUse): Bat
       return found;
     },
     async *results({ results }, deadline) {
-      for (const place of results) {
-        const { reply } = await request(place, { deadline });
-        yield* place.items ? itemsOf(reply, place.items) : linesOf(reply);
-      }
+      let gone: unknown;
+      for (const place of results)
+        try {
+          const { reply } = await request(place, { deadline });
+          yield* place.items ? itemsOf(reply, place.items) : linesOf(reply);
+        } catch (error) {
+          if (!(error instanceof GatewayError) || error.details.status !== 404) throw error;
+          gone ??= error;
+        }
+      if (gone !== undefined) throw gone;
     },
   };
 }
@@ -164,6 +170,10 @@ async function readReply(reply: HttpReply, held: BatchFormat['held'] = { key: ''
     splitter.feed(chunk);
     if (splitter.restBytes > maxReplyBytes) throw badReply(reply, 'the reply is too large');
   }
+  return restOf(splitter, reply);
+}
+
+function restOf(splitter: ItemSplitter, reply: HttpReply): JsonObject {
   const text = splitter.rest();
   if (text.trim() === '') return {};
   try {
@@ -178,6 +188,7 @@ async function readReply(reply: HttpReply, held: BatchFormat['held'] = { key: ''
 async function* itemsOf(reply: HttpReply, place: NonNullable<ResultPlace['items']>): AsyncGenerator<Buffer, void> {
   const splitter = new ItemSplitter(place);
   for await (const chunk of reply.body) for (const item of splitter.feed(chunk)) yield item;
+  restOf(splitter, reply);
 }
 
 const lineFeed = 0x0a;
@@ -202,5 +213,6 @@ async function* linesOf(reply: HttpReply): AsyncGenerator<Buffer, void> {
 }
 
 function badReply({ request, status }: HttpReply, what: string): GatewayError {
-  return new GatewayError('bad-reply', what, { request, status, sent: 'yes', retryable: true });
+  const hint = 'run the same command again: no batch is created twice';
+  return new GatewayError('bad-reply', what, { request, status, hint, sent: 'yes', retryable: true });
 }

@@ -30,11 +30,12 @@ export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Pr
   const pending = new Set<Promise<void>>();
   try {
     const spool: Spool = { ...file, places: new Map() };
-    await download(part, info, { run, spool });
+    const failure = await download(part, info, { run, spool });
     run.step?.('part-downloaded', part.mark);
     for await (const { job, row, bound } of jobsOf(part, run)) {
       batch.context.signal.throwIfAborted();
       const place = spool.places.get(row);
+      if (place === undefined && failure !== undefined) continue;
       const bytes = place && (await bytesAt(place, spool));
       const outcome = bytes && format.readResult(parseObject(bytes.toString()))?.outcome;
       if (bytes && outcome === undefined) await keepAside(bytes, run);
@@ -43,6 +44,7 @@ export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Pr
       if (pending.size >= maxPending) await Promise.all(pending);
     }
     await Promise.all(pending);
+    if (failure !== undefined) throw failure;
     await loseRest(part, { run, spool });
     await record([{ type: 'part', mark: part.mark, step: 'ended', at: run.now() }], run);
     run.step?.('part-ended', part.mark);
@@ -55,45 +57,69 @@ export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Pr
 
 const maxDownloads = 5;
 
-/** Keeps the results of jobs that wait for one; others are moved to a file aside, with a warning. */
-async function download(part: Part, info: BatchInfo, { run, spool }: { run: LaneRun; spool: Spool }): Promise<void> {
+/**
+ * Keeps the results of jobs that wait for one; others are moved to a file aside, with a warning. Returns why results that the service has
+ * may be missing.
+ */
+async function download(
+  part: Part,
+  info: BatchInfo,
+  { run, spool }: { run: LaneRun; spool: Spool },
+): Promise<GatewayError | undefined> {
   const { state, context } = run.batch;
   const ids = [...state.index.ids()];
   const rows = new Map(part.rows.map((row) => [keyOf(part.mark, ids[row] ?? ''), row]));
+  const hasAll = (): boolean => spool.places.size === rows.size || unmade(info) !== undefined;
   for (let tries = 1; ; tries++) {
     try {
-      return await askService(part.plan, run, ({ api, format }, deadline) =>
-        readResults(api.results(info, deadline), { rows, format, run, spool }),
+      const strange = await askService(part.plan, run, ({ api, format }, deadline) =>
+        readResults(api.results(info, deadline), { info, rows, format, run, spool }),
       );
+      // A body can be cut where nothing shows it.
+      if (hasAll() || tries > 1) return void (await keepStrange(strange, run));
     } catch (error) {
-      const isCut = error instanceof GatewayError && ['incomplete', 'no-reply', 'gateway'].includes(error.class);
-      if (!isCut || tries === maxDownloads || context.signal.aborted) throw error;
-      spool.places.clear();
+      if (!(error instanceof GatewayError) || context.signal.aborted) throw error;
+      const isCut = ['incomplete', 'no-reply', 'gateway'].includes(error.class);
+      if (isCut ? tries === maxDownloads : error.details.status === 404) return error;
+      if (!isCut) throw error;
     }
+    spool.places.clear();
   }
 }
 
 interface Joining {
+  info: BatchInfo;
   rows: ReadonlyMap<string, number>;
   format: BatchFormat;
   run: LaneRun;
   spool: Spool;
 }
 
+/** Results that no job takes: those of no job, and second ones. */
+interface Strange {
+  results: Buffer[];
+  doubled: number;
+}
+
+/** Throws GatewayError incomplete after the last result if one is not JSON, and for an empty file. */
 async function readResults(
   results: AsyncGenerator<Buffer, void>,
-  { rows, format, run, spool }: Joining,
-): Promise<void> {
+  { info, rows, format, run, spool }: Joining,
+): Promise<Strange> {
   const { index } = run.batch.state;
   let offset = 0;
-  const strange: Buffer[] = [];
-  const counts = { strange: 0, doubled: 0 };
+  let unreadable = 0;
+  let isEmpty = unmade(info) === undefined && info.results.some(({ items }) => items === undefined);
+  const strange: Strange = { results: [], doubled: 0 };
   for await (const bytes of results) {
-    const result = format.readResult(parseObject(bytes.toString()));
+    isEmpty = false;
+    const line = parseObject(bytes.toString());
+    if (Object.keys(line).length === 0) unreadable++;
+    const result = format.readResult(line);
     const row = result && rows.get(result.key);
     if (row === undefined || spool.places.has(row)) {
-      counts[row === undefined ? 'strange' : 'doubled']++;
-      strange.push(bytes);
+      if (row !== undefined) strange.doubled++;
+      strange.results.push(bytes);
       continue;
     }
     // An earlier run has recorded it; a further one is reported as a duplicate.
@@ -102,13 +128,24 @@ async function readResults(
     await spool.write(bytes, offset);
     offset += bytes.byteLength;
   }
-  for (const bytes of strange) await keepAside(bytes, run);
+  if (unreadable === 0 && !isEmpty) return strange;
+  const what = isEmpty
+    ? 'the file of results is empty'
+    : `${countOf(unreadable, 'result')} of the service cannot be read`;
+  throw new GatewayError('incomplete', what, {
+    hint: 'the same command asks for them again, and collects them',
+    sent: 'yes',
+    retryable: true,
+  });
+}
+
+async function keepStrange({ results, doubled }: Strange, run: LaneRun): Promise<void> {
+  for (const bytes of results) await keepAside(bytes, run);
   const { ui } = run.batch.context;
-  const kept = `${asideFile(batchFiles.results)} keeps ${counts.strange + counts.doubled === 1 ? 'it' : 'them'}`;
-  if (counts.strange > 0)
-    await ui.warn(`${countOf(counts.strange, 'result')} of the service for no job of its batch; ${kept}`);
-  if (counts.doubled > 0)
-    await ui.warn(`${countOf(counts.doubled, 'result')} of the service came twice: the first counts; ${kept}`);
+  const strange = results.length - doubled;
+  const kept = `${asideFile(batchFiles.results)} keeps ${results.length === 1 ? 'it' : 'them'}`;
+  if (strange > 0) await ui.warn(`${countOf(strange, 'result')} of the service for no job of its batch; ${kept}`);
+  if (doubled > 0) await ui.warn(`${countOf(doubled, 'result')} of the service came twice: the first counts; ${kept}`);
 }
 
 /** What no job takes is kept beside the results. */
@@ -148,16 +185,21 @@ async function bytesAt({ offset, bytes }: { offset: number; bytes: number }, { h
 }
 
 /** The error of a job without a result that can be read. */
-function missing({ status, failure }: BatchInfo, hasResult: boolean): GatewayError {
+function missing(info: BatchInfo, hasResult: boolean): GatewayError {
   if (hasResult)
     return new GatewayError('bad-reply', 'the result of the service has another form than it documents', {
       sent: 'yes',
       retryable: false,
     });
+  const what = `its batch ended (${info.status}) without a result for it`;
+  return unmade(info) ?? new GatewayError('no-reply', what, { sent: 'yes' });
+}
+
+/** Why a batch made no results for some of its jobs, or for all of them. */
+function unmade({ status, failure }: BatchInfo): GatewayError | undefined {
   if (/cancel|expired/.test(status)) return unfinished(/cancel/.test(status) ? 'cancelled' : 'expired');
-  if (failure !== undefined)
-    return new GatewayError('rejected', `the service refused the batch: ${failure}`, { sent: 'yes', billed: 'no' });
-  return new GatewayError('no-reply', `its batch ended (${status}) without a result for it`, { sent: 'yes' });
+  if (failure === undefined) return undefined;
+  return new GatewayError('rejected', `the service refused the batch: ${failure}`, { sent: 'yes', billed: 'no' });
 }
 
 function unfinished(kind: 'cancelled' | 'expired', message?: string): GatewayError {

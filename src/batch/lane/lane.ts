@@ -163,6 +163,7 @@ const maxTroubleMs = 3_600_000;
 async function lookAfter(part: Part, watch: Watch): Promise<void> {
   const { run, waiting, troubles } = watch;
   const { context } = run.batch;
+  let what = `${part.batch} is`;
   try {
     if (part.batch === undefined) {
       const found = await settlePart(part, run);
@@ -173,20 +174,21 @@ async function lookAfter(part: Part, watch: Watch): Promise<void> {
     const info = await askService(part.plan, run, ({ api }, deadline) => api.retrieve(id, deadline));
     run.step?.('part-polled', part.mark);
     waiting.see(part, info);
+    what = `the results of ${id} are`;
     if (info.hasEnded) await collectPart(part, info, run);
     troubles.delete(part.mark);
   } catch (error) {
     if (!isPassing(error)) throw error;
     context.signal.throwIfAborted();
-    await bear(error, part, watch);
+    await bear(error, { part, what }, watch);
   }
 }
 
-/** Warns of an error once. Throws it, or gives up the part, if it lasts. */
-async function bear(error: GatewayError, part: Part, watch: Watch): Promise<void> {
+/** Warns of an error once. Throws it, or gives up the part, if it lasts. `what` is or are not found. */
+async function bear(error: GatewayError, { part, what }: { part: Part; what: string }, watch: Watch): Promise<void> {
   const { run, troubles } = watch;
   const { io, ui } = run.batch.context;
-  const { mark, batch = '' } = part;
+  const { mark } = part;
   const isMissing = error.details.status === 404;
   const kind = isMissing ? 'missing' : 'failing';
   const known = troubles.get(mark) ?? {};
@@ -194,15 +196,15 @@ async function bear(error: GatewayError, part: Part, watch: Watch): Promise<void
   const now = io.elapsed();
   watch.failure ??= isMissing ? error.but({ hint: `give the key with which it was submitted; ${givesUp}` }) : error;
   if (since === undefined) {
-    if (isMissing) await ui.note(`${batch} is not found at the service; polling goes on: ${givesUp}`);
+    if (isMissing) await ui.note(`${what} not found at the service; polling goes on: ${givesUp}`);
     else if (troubles.size === 0) await ui.note(`${error.message}; polling goes on`);
     troubles.set(mark, { ...known, [kind]: now });
     return;
   }
   if (now - since <= maxTroubleMs) return;
   if (!isMissing) throw error;
-  await ui.warn(`${batch} is not found at the service; its jobs may have been billed`);
-  await loseJobs(part, () => `its batch ${batch} is not found at the service`, run);
+  await ui.warn(`${what} not found at the service; its jobs may have been billed`);
+  await loseJobs(part, () => `${what} not found at the service`, run);
   await record([{ type: 'part', mark, step: 'lost', at: run.now() }], run);
 }
 

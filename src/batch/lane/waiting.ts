@@ -2,7 +2,7 @@ import { timeText } from '../../clock.ts';
 import type { BatchInfo } from '../../formats/batch-types.ts';
 import { isAnimated } from '../../terminal/progress.ts';
 import type { LaneRun } from './lane-run.ts';
-import { openParts, waitingRows } from './parts.ts';
+import { openParts } from './parts.ts';
 import type { Part } from './types.ts';
 
 /** On a terminal a live line, else a line when the count changes. */
@@ -16,7 +16,7 @@ export function showWaiting({ batch, now }: LaneRun) {
 
   function describe(): { count: string; times: string } {
     const parts = openParts(state);
-    const jobs = parts.reduce((sum, part) => sum + waitingRows(part, state.index).length, 0);
+    const jobs = parts.reduce((sum, part) => sum + part.rows.length, 0);
     const done = parts.reduce((sum, { mark }) => sum + (infos.get(mark)?.done ?? 0), 0);
     const since = Math.max(0, now() - Math.min(...parts.map(({ at }) => at)));
     const left = parts.flatMap((part) => (part.lastsMs === undefined ? [] : part.at + part.lastsMs - now()));

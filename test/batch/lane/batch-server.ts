@@ -39,6 +39,8 @@ export interface BatchServer {
   endingOf: (prompt: string) => Ending;
   /** What happens to a request: `drop` does its work and breaks the connection, `refuse` answers 400, `limit` 429, `busy` 503, `busy-after` 503 once it is done, `garble` no JSON, `hold` nothing. */
   fault: (kind: string, count: number) => Fault | undefined;
+  /** The text that is sent in place of a reply, up to the end of the connection. */
+  reshape: (kind: string, text: string) => string | undefined;
   /** Results that no job asked for, by their keys, and keys that come twice. */
   strangers: string[];
   doubles: (key: string) => boolean;
@@ -68,6 +70,7 @@ export async function startBatchServer(api: ApiName): Promise<BatchServer> {
     pollsToEnd: 2,
     endingOf: (prompt) => ({ text: `answer to ${prompt}` }),
     fault: () => undefined,
+    reshape: () => undefined,
     strangers: [],
     doubles: () => false,
     seen: (kind) => watch.until(() => kinds.has(kind)),
@@ -96,6 +99,11 @@ export async function startBatchServer(api: ApiName): Promise<BatchServer> {
     if (fault === 'drop') return void request.socket.destroy();
     if (fault === 'garble') reply.body = '<html>';
     const text = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? {});
+    const other = server.reshape(kind, text);
+    if (other !== undefined) {
+      request.socket.end(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n${other}`);
+      return;
+    }
     response.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers });
     if (fault !== 'cut') return void response.end(text);
     response.write(text.slice(0, text.length / 2), () => request.socket.destroy());

@@ -11,6 +11,7 @@ const stopped = 'stopped before a request that could pass --max-cost';
 /** Three jobs whose results are unknown. */
 async function loseJobs({ batch, folder, server }: Lane): Promise<void> {
   server.endingOf = () => 'missing';
+  server.strangers = ['other'];
   folder.jobs(...jobs(3));
   expect((await batch()).code).toBe(13);
 }
@@ -57,6 +58,7 @@ test.for<[string, (lane: Lane) => Promise<void>]>([
 test('jobs that a job file does not name any more count with what they can cost', async ({ open }) => {
   const { batch, folder, server } = await open('messages');
   server.endingOf = () => 'missing';
+  server.strangers = ['other'];
   folder.jobs(...jobs(4));
   expect((await batch(['--no-wait'])).code).toBe(0);
   folder.jobs(...jobs(4).slice(3));

@@ -10,13 +10,16 @@ test('a look at the service takes as long as --timeout allows', { timeout: 10_00
   expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('no reply within 1 s; polling goes on')]);
 });
 
-test.for(['poll', 'results'])('jobs whose %s stays away with 404 become unknown', async (missing, { open }) => {
+test.for([
+  ['poll', 'msgbatch_1 is'],
+  ['results', 'the results of msgbatch_1 are'],
+] as const)('jobs whose %s stays away with 404 become unknown', async ([missing, what], { open }) => {
   const { batch, folder, server } = await open('messages');
   server.fault = (kind) => (kind === missing ? 'not-found' : undefined);
   folder.jobs(...manyJobs(2));
   const ran = await batch([], { clock: hurriedClock(1_000_000) });
   expect(ran.code).toBe(13);
-  expect(ran.stderr).toContain('msgbatch_1 is not found at the service; polling goes on');
+  expect(ran.stderr).toContain(`${what} not found at the service; polling goes on`);
   expect(ran.stderr).toContain('0 done, 2 unknown (may have been billed)');
   expect(ran.stderr).toContain('--retry-unknown');
   server.fault = () => undefined;

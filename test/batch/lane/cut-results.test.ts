@@ -1,0 +1,52 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { manyJobs } from '../with-batch.ts';
+import { apiNames } from './batch-server.ts';
+import { hurriedClock, test } from './with-lane.ts';
+
+test.for(apiNames)('%s: results that break off without a sign are collected later', async (api, { open }) => {
+  const { batch, folder, server } = await open(api);
+  server.pollsToEnd = 1;
+  folder.jobs(...manyJobs(2));
+  for (const part of [0, 0.3, 0.5, 0.9]) {
+    rmSync(join(folder.cwd, 'out'), { recursive: true, force: true });
+    let count = 0;
+    server.reshape = (kind, text) => {
+      if (kind !== (api === 'content' ? 'poll' : 'results')) return undefined;
+      const end = part === 0.5 ? text.lastIndexOf('\n', text.length - 2) + 1 : Math.trunc(text.length * part);
+      // Cut between two lines, they look whole, and are asked for once more.
+      return count++ === 0 || text[end - 1] !== '\n' ? text.slice(0, end) : undefined;
+    };
+    await batch(['--no-wait']);
+    server.reshape = () => undefined;
+    expect([(await batch()).code, folder.lines('summary.json')], `cut at ${part}`).toMatchObject([0, [{ done: 2 }]]);
+  }
+});
+
+test.for(['messages', 'completions'] as const)(
+  '%s: a page in place of results is not taken for them',
+  async (api, { open }) => {
+    const { batch, folder, server } = await open(api);
+    server.reshape = (kind) => (kind === 'results' ? '<html>\n<body>Log in</body></html>\n' : undefined);
+    folder.jobs(...manyJobs(2));
+    const ran = await batch([], { clock: hurriedClock(2_000_000) });
+    expect([ran.code, ran.stderr]).toEqual([11, expect.stringContaining('2 results of the service cannot be read')]);
+    expect(folder.lines('summary.json')).toMatchObject([{ unknown: 0, submitted: 2 }]);
+    expect(folder.ls()).not.toContain('results.aside.jsonl');
+    server.reshape = () => undefined;
+    expect((await batch()).code).toBe(0);
+  },
+);
+
+test.for([1, 2])('results are recorded although the other file of them, number %d, is gone', async (gone, { open }) => {
+  const { batch, folder, server } = await open('completions');
+  server.endingOf = (prompt) => (prompt === 'p1' ? { error: 'bad field' } : { text: 'fine' });
+  server.fault = (kind, count) => (kind === 'results' && (count - gone) % 2 === 0 ? 'not-found' : undefined);
+  folder.jobs(...manyJobs(3));
+  const ran = await batch([], { clock: hurriedClock(2_000_000) });
+  expect([ran.code, ran.stderr]).toEqual([13, expect.stringContaining('the results of batch_1 are not found')]);
+  expect(folder.lines('summary.json')).toMatchObject([
+    gone === 1 ? { done: 0, failed: 1, unknown: 2 } : { done: 2, failed: 0, unknown: 1 },
+  ]);
+});

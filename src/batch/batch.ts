@@ -8,7 +8,6 @@ import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
 import { readJournal } from './folder/journal.ts';
 import type { Lock } from './folder/lock.ts';
 import { arrangeResults, countMissing, findLostEnds, locateResults, type ResultPlaces } from './folder/results.ts';
-import { parseShard } from './jobs/shard.ts';
 import {
   countOf,
   warnArranged,
@@ -79,7 +78,7 @@ export async function runBatch(
 ): Promise<void> {
   if (flags.lane === 'batch') saveMemory();
   const startedAt = context.io.elapsed();
-  const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
+  const { shard } = flags;
   await refuseTypo(words, context);
   requireJobs(words, flags);
   requireRate(flags);

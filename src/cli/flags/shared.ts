@@ -152,13 +152,6 @@ export const connectionFlags = {
 /** Prices, and the lane, which decides the price. */
 export const priceFlags = {
   ...settingFlags('costs'),
-  laneFallback: {
-    flags: '--lane-fallback <lane>',
-    text: 'with --lane flex: live sends at full price what the service stays too busy for',
-    parse: oneOf(['live']),
-    values: ['live'],
-    advanced: true,
-  },
   tag: {
     flags: '--tag <key=value>',
     text: 'write this into the ledger of the budget, and into the result',

@@ -24,7 +24,6 @@ import {
 import type { SettingsSurvey, KeySource } from '../../settings/types.ts';
 import type { RetryPolicy } from '../../transport/retry.ts';
 import type { Exchange, Transport } from '../../transport/types.ts';
-import { flexPolicy, openFallback } from './lane.ts';
 import type { Context } from '../context.ts';
 import { isCache, type RecordingFlags, replayedFolder } from '../flags/shared.ts';
 import { type ConnectionFlags, originOf, readConfiguredKey, transportOptions } from './settings.ts';
@@ -103,7 +102,6 @@ export async function openConnectionsTo(
   const isPaid = gateways.some(({ settings }) => settings.budget !== undefined);
   const pays = isPaid ? await (await import('./budget.ts')).openBudgets(gateways, flags.tag, context) : [];
   const { exchanges, keyed } = await openKeyed(gateways, flags, { context, deadline });
-  const fallback = flags.laneFallback === 'live' ? openFallback(context) : undefined;
   const connections = gateways.map(({ settings, forms }, at) => {
     const options: ClientOptions = {
       ...gatewayOf(settings, context, forms),
@@ -113,18 +111,18 @@ export async function openConnectionsTo(
       onRetry: (notice) => logRetry(notice, context),
       ...keyed[at],
     };
-    const isFlex = settings.lane.value === 'flex';
-    const policy = isFlex ? flexPolicy(flags) : {};
+    const policy = settings.lane.value === 'flex' ? flexPolicy(flags) : {};
     const send = createSend(options, { exchanges, settings, context, deadline, policy });
-    return { send: isFlex && fallback ? fallback.wrap(send) : send, pay: pays[at] };
+    return { send, pay: pays[at] };
   });
-  return {
-    connections,
-    async close() {
-      await exchanges.close();
-      await fallback?.note();
-    },
-  };
+  return { connections, close: () => exchanges.close() };
+}
+
+/** The service refuses requests of the flex lane while it is busy: they are retried for long. */
+const flexBusy = { busyRetries: 60, maxWaitMs: 900_000 };
+
+function flexPolicy({ retries, retryMaxTime }: ConnectionFlags): Partial<RetryPolicy> {
+  return { busyRetries: retries ?? flexBusy.busyRetries, maxWaitMs: retryMaxTime ?? flexBusy.maxWaitMs };
 }
 
 interface KeyedExchanges {

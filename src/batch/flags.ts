@@ -73,18 +73,6 @@ export const batchFlags = {
     advanced: true,
   },
   failFast: { flags: '--fail-fast', text: 'start no more jobs after the first failure' },
-  maxFailures: {
-    flags: '--max-failures <n>',
-    text: 'start no more jobs after this many failures',
-    parse: whole(1),
-    advanced: true,
-  },
-  maxTokensTotal: {
-    flags: '--max-tokens-total <n>',
-    text: 'start no more jobs after this many tokens in total',
-    parse: whole(1),
-    advanced: true,
-  },
   maxCost: { ...maxCost, text: 'send no request with which all runs of this batch together could cost more than this' },
   stream: {
     flags: '--stream',

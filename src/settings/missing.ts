@@ -1,5 +1,5 @@
 import { type GatewayError, usageError } from '../errors.ts';
-import { services, usesOf, vendorsOf } from '../services.ts';
+import { type ServiceName, services, usesOf, vendorsOf } from '../services.ts';
 import { isNamed, keysIn, namesIn, pickProfile, serviceOfProfile } from './config-file.ts';
 import { fromEnvironment, typedFlags, variablesOf } from './sources.ts';
 import type { Config, SettingsInput, SettingsSurvey, Use } from './types.ts';
@@ -13,7 +13,11 @@ const commands: { [use in Use]: { name: string; offline: string } } = {
 };
 
 /** The error for settings that are not set, with the nearest way to them: a service whose key is set, profiles not in use. */
-export function missingError(input: SettingsInput, missing: readonly ('base URL' | 'model')[]): GatewayError {
+export function missingError(
+  input: SettingsInput,
+  missing: readonly ('base URL' | 'model')[],
+  service?: ServiceName,
+): GatewayError {
   const { use, env, flags } = input;
   const lacksUrl = missing.includes('base URL');
   const lacksModel = missing.includes('model');
@@ -22,7 +26,9 @@ export function missingError(input: SettingsInput, missing: readonly ('base URL'
   const isOfImages = use === 'image' || use === 'edit';
   const variable = variablesOf('model', use).at(-1);
   const ofText = variablesOf('model', 'chat').findLast((name) => fromEnvironment(env, name) !== undefined);
+  const vendor = service === 'gateway' && !lacksUrl && vendorWay(input);
   const hint = [
+    vendor && `if a vendor's service answers there, name it: ${vendor}`,
     lacksModel && isOfImages && ofText && `${ofText} is for text; images have a model of their own`,
     ...(lacksUrl
       ? addressWays(input, lacksModel ? { flag: ' -m <model>', own: ` and --model <model> (${variable})` } : undefined)

@@ -45,7 +45,8 @@ export function resolveSettings(input: SettingsInput): Settings {
   if (!usesOf(service.value).includes(use)) throw useError(survey, input.config.config);
   const needsUrl = baseUrl === undefined && !offline.value && input.flags.replay !== true;
   if (model !== undefined && !needsUrl) return { ...survey, model };
-  throw missingError(input, [...(needsUrl ? (['base URL'] as const) : []), ...(model ? [] : (['model'] as const))]);
+  const missing = [...(needsUrl ? (['base URL'] as const) : []), ...(model ? [] : (['model'] as const))];
+  throw missingError(input, missing, service.value);
 }
 
 /** The settings of every use. */

@@ -35,6 +35,12 @@ describe('resolveSettings refuses', () => {
     ['no model', { env: { GATEWAY_BASE_URL: 'https://x' } }, 'no model is set', 'GATEWAY_MODEL'],
     ['no model of a gateway', { env: { GATEWAY_BASE_URL: 'https://x' } }, 'no model is set', ': gateway-cli models\n'],
     [
+      'no model beside the key of a vendor',
+      { flags: { baseUrl: 'https://x' }, env: { OPENAI_API_KEY: 'k' } },
+      'no model is set',
+      "if a vendor's service answers there, name it: --service openai, whose key is in OPENAI_API_KEY\nset --model",
+    ],
+    [
       'no model of a service without a default',
       { flags: { service: 'ollama' } },
       'no model is set',

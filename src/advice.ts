@@ -246,6 +246,7 @@ const advice = {
   help: ({ value }) => `see: ${value} --help`,
   'help-not-flag': ({ value }) => `for the help: ${value} --help`,
   meant: ({ value }) => `did you mean: ${value}`,
+  'other-command': ({ value }) => `a flag of another command: ${value}`,
   'ask-model': ({ value }) => `to send it as a prompt: ${value}`,
   'no-command': 'choose one from the list above',
   'command-first': ({ value }) => `a command comes first: ${value}`,

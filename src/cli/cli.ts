@@ -217,5 +217,16 @@ export async function throwParsed(error: unknown, argv: readonly string[]): Prom
   if (!(error instanceof CommanderError)) throw error;
   if (isShown(error)) return;
   const { explainMistake } = await import('./mistake.ts');
-  throw explainMistake(error, { argv, command: places.get(error) });
+  const isFlag = error.code === 'commander.unknownOption';
+  throw explainMistake(error, { argv, command: places.get(error), asking: isFlag ? await askingCommands() : [] });
+}
+
+/** The commands that ask a model, whose flags are looked for where another command lacks them. */
+function askingCommands(): Promise<Command[]> {
+  const paths = [['text'], ['chat'], ['image', 'gen'], ['image', 'edit']];
+  return Promise.all(
+    paths.map(async (words) =>
+      words.reduce((at, word) => at.commands.find((one) => one.name() === word) as Command, await openSilent(words)),
+    ),
+  );
 }

@@ -15,6 +15,8 @@ import { shellWord } from '../shell-word.ts';
 interface TypedLine {
   argv: readonly string[];
   command: Command | undefined;
+  /** The commands that ask a model, for a flag that is not one of this command. */
+  asking?: readonly Command[];
 }
 
 /**
@@ -126,8 +128,26 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
   const setting = settingOf(flag, typed);
   if (setting !== undefined) return settingError(message, { reason: 'field-without-flag', value: setting });
   const isOpposite = flag.startsWith('--no-') && !suggestion?.startsWith('--no-');
-  if (suggestion !== undefined && !isOpposite) return settingError(message, { reason: 'meant', value: suggestion });
+  const others = isOpposite || !takesPrompt(typed) ? '' : otherCommands([flag, ...meant], typed);
+  if (others !== '') return settingError(message, { reason: 'other-command', value: others });
+  if (suggestion !== undefined && !isOpposite && isNear(flag, suggestion))
+    return settingError(message, { reason: 'meant', value: suggestion });
   return usageError(message, isCluster ? `${dashHint(flag, typed)}\n${helpHint(typed)}` : helpHint(typed));
+}
+
+/** `gateway-cli text --stream` */
+function otherCommands(flags: readonly string[], { asking = [] }: TypedLine): string {
+  const found = asking.flatMap((command) => {
+    const option = command.options.find(({ long = '', hidden }) => !hidden && flags.includes(long));
+    return option ? `gateway-cli ${nameOf(command)} ${option.long}` : [];
+  });
+  return found.join(', ');
+}
+
+/** Whether one of commander's suggestions is near without its dashes: it takes `--stop` for near to `--steps`. */
+function isNear(flag: string, suggestions: string): boolean {
+  const names = suggestions.split(', ').map((name) => name.replace(/^-+/, ''));
+  return closest(flag.replace(/^-+/, ''), names) !== undefined;
 }
 
 /** Why a command lacks a flag that others have. */
@@ -160,6 +180,7 @@ const flagSynonyms: Readonly<Record<string, readonly string[]>> = {
   '--aspect': ['ratio'],
   '--size': ['dimensions', 'height', 'resolution', 'width'],
   '--count': ['images', 'n', 'num', 'number', 'samples'],
+  '--candidates': ['n'],
   '--image': ['input', 'inputimage'],
   '--attach': ['file', 'i', 'image', 'input'],
   '--data': ['csv', 'file', 'input', 'rows'],
@@ -167,6 +188,7 @@ const flagSynonyms: Readonly<Record<string, readonly string[]>> = {
   '--system': ['instructions', 's', 'systemprompt'],
   '--temperature': ['t', 'temp'],
   '--schema': ['jsonschema'],
+  '--tools': ['search', 'web', 'websearch'],
   '--session': ['conversation', 'history', 'save'],
   '--model': ['modelname'],
   '--base-url': ['endpoint', 'url'],

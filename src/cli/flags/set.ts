@@ -200,7 +200,8 @@ const fieldsWithoutFlag: Readonly<Record<FormatName, readonly string[]>> = {
 };
 
 /** Fields of OpenAI's images, which a text does not have. */
-const imageFields = ['quality', 'background', 'style', 'moderation', 'input_fidelity', 'output_compression'];
+const imageFields =
+  'quality background style moderation input_fidelity output_compression output_format response_format'.split(' ');
 
 /** The `--set` for a field that was typed as a flag, such as `--presence-penalty` or `--thinkingBudget`, with the formats that have it. */
 export function settingFor(flag: string, command: string): string | undefined {

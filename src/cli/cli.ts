@@ -60,7 +60,7 @@ export async function buildProgram(argv: readonly string[], hooks: Hooks): Promi
 
 const rootExamples = [
   'gateway-cli text --offline "three names for a lighthouse cat"',
-  'gateway-cli image gen --prompt "a lighthouse at dusk" --aspect 16:9 -o dusk.png',
+  'gateway-cli image gen --prompt "a lighthouse at dusk" --aspect 3:2 -o dusk.png',
   'git diff | gateway-cli chat "write a commit message"',
 ];
 

@@ -85,7 +85,7 @@ function provenanceOf(post: Post, inputs: readonly Attached[]): JsonObject {
 export function imageGenCommand(command: Command): Action {
   command.argument('[prompt...]', 'the prompt, joined by spaces').usage('[prompt…] [flags]');
   setExamples(command, [
-    'gateway-cli image gen "a lighthouse at dusk" --aspect 16:9 -o dusk.png',
+    'gateway-cli image gen "a lighthouse at dusk" --aspect 3:2 -o dusk.png',
     'gateway-cli image gen -n 4 "tile pattern" -o tiles/',
     "gateway-cli image gen --prompt-file prompt.txt -o '{slug}-{n}.{ext}' --sidecar",
     'gateway-cli image gen "a cat" -o - | gateway-cli image edit -i - "make it gray" -o cat.png',

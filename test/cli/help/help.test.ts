@@ -86,7 +86,7 @@ test('headings are bold on a terminal, and plain in a pipe', async () => {
 
 test('an example that is too long for its line can be copied all the same', async () => {
   const text = await helpOf(['image', 'gen'], 40);
-  expect(text).toContain('  gateway-cli image gen \\\n    "a lighthouse at dusk" --aspect \\\n    16:9 -o dusk.png\n');
+  expect(text).toContain('  gateway-cli image gen \\\n    "a lighthouse at dusk" --aspect \\\n    3:2 -o dusk.png\n');
 });
 
 test('a group without its command wraps its help too', async () => {

@@ -54,7 +54,7 @@ export async function openStream(
   const base = { id: '', line: 0, command: 'text', name: undefined, values: {} } as const;
   const settings = await builder.settingsOf(base);
   if (settings.lane.value === 'batch')
-    throw usageError('--stream cannot be combined with --lane batch', 'name another lane: --lane flex');
+    throw usageError('--stream cannot be combined with --lane batch', 'use --lane live');
   const origin = originOf(settings);
   const common = {
     flags,

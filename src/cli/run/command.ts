@@ -19,6 +19,7 @@ import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import type { JsonValue } from '../../json.ts';
 import { jsonLine } from '../../terminal/escape.ts';
 import type { SchemaCheck } from '../input/schema.ts';
+import { services } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
 import { logCost, logUsage } from '../output/log.ts';
 
@@ -77,9 +78,11 @@ export async function begin<Flags extends CommonFlags>(
 
 /** The lane `batch` of a profile is for batches. Throws GatewayError usage where it was typed. */
 function withoutBatchLane(settings: Settings, command: string): Settings {
-  const { lane, format } = settings;
+  const { lane, format, service } = settings;
   if (lane.value !== 'batch') return settings;
   if (lane.origin.kind !== 'flag') return { ...settings, lane: byDefault('live') };
+  const { lacksBatches, title } = services[service.value];
+  if (lacksBatches) throw usageError(`${title} has no batch API`, 'use --lane live');
   throw usageError(
     `--lane batch is for many requests, not for ${command}`,
     `${formatFacts[format.value].tierField === undefined ? '' : 'for half price here: --lane flex; '}for many: gateway-cli batch jobs.jsonl -o out --lane batch`,

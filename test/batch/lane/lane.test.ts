@@ -222,6 +222,7 @@ test.for([
 test.for([
   ['batch', ['--no-wait'], '--no-wait is for the lane batch'],
   ['text', ['hi', '--lane', 'batch'], '--lane batch is for many requests, not for text'],
+  ['text', ['hi', '--lane', 'batch', '--service', 'openrouter'], 'OpenRouter has no batch API\n  use --lane live\n'],
 ] as const)('%s %s is exit 2', async ([command, argv, message], { open }) => {
   const { folder, env } = await open('content');
   folder.jobs(...manyJobs(1));

@@ -78,13 +78,13 @@ export function commandRows(command: Command): (readonly [name: string, text: st
 }
 
 /** Flags under one heading. */
-export interface FlagSection {
+interface FlagSection {
   heading: string;
   rows: (readonly [flags: string, text: string])[];
 }
 
 /** The flags of a command, advanced ones last and only with `full`. */
-export function flagSections(command: Command, { full }: Pick<Shape, 'full'>): FlagSection[] {
+function flagSections(command: Command, { full }: Pick<Shape, 'full'>): FlagSection[] {
   const shown = visible(command);
   const ordered = [...shown.filter((option) => !isAdvanced(option)), ...(full ? shown.filter(isAdvanced) : [])];
   const sections = new Map<string, FlagSection['rows']>();

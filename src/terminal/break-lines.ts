@@ -72,7 +72,7 @@ function filled(pieces: readonly string[], width: number, hanging = ''): string[
   for (const piece of pieces) {
     const own = stringWidth(piece);
     const blanks = piece.length - piece.trimEnd().length;
-    if (line.trim() !== '' && used + own - blanks > width) {
+    if (own > 0 && line.trim() !== '' && used + own - blanks > width) {
       lines.push(line.trimEnd());
       line = hanging;
       used = hanging.length;

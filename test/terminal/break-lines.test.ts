@@ -45,6 +45,7 @@ describe('lines for a person', () => {
       20,
       ['see', '  https://example.com/a/long/path', '  now'],
     ],
+    ['end after a long word', 'written: /a/very/long/path.md', 12, ['written:', '  /a/very/long/path.md']],
     [
       'keep a command in one piece',
       '  to see them: gateway-cli models --service gemini',

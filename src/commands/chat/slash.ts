@@ -34,7 +34,7 @@ export const slashCommands: Readonly<Record<string, SlashCommand>> = {
   },
   image: { text: '<path|url>: send a picture along with the next prompt', run: addImage },
   new: { text: 'begin a new conversation; this one stays where it is kept', run: beginAnew },
-  save: { text: '<name|file.jsonl|file.md>: keep it as a session of that name, or write Markdown', run: save },
+  save: { text: '<name>: keep it as a session of that name, or in <file.jsonl>; <file.md>: write Markdown', run: save },
   retry: {
     text: 'ask the last prompt again; the new answer takes the place of the old one',
     run: (_, talk) => askAgain(talk),

@@ -48,7 +48,7 @@ test('a path below ~ is one of the home folder', async () => {
   });
 });
 
-test.each([40, 80])('/help names every command, whole words in %i columns', (columns) => {
+test.each([20, 24, 40, 80])('/help names every command, whole words in %i columns', (columns) => {
   const help = slashHelp(columns);
   for (const [name, { text }] of Object.entries(slashCommands)) {
     expect(help).toContain(`  /${name}`);

@@ -179,8 +179,8 @@ export const bodyFlags = {
     repeat: true,
   },
   vars: {
-    flags: '--vars <path|json|n>',
-    text: 'values for many {{names}}: a JSON object, or row n of the testData of a .prompt.yml file',
+    flags: '--vars <path|json>',
+    text: 'values for many {{names}}: a JSON object',
     advanced: true,
   },
   noVars: { flags: '--no-vars', text: 'send {{name}} unchanged', advanced: true },

@@ -22,8 +22,6 @@ export interface TextPlaces {
   system?: string;
   turns?: string;
   model?: string;
-  /** Rows for `--vars <n>`, which was not given. */
-  testData?: string;
 }
 
 /** How a command takes its prompt. */

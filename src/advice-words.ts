@@ -50,6 +50,14 @@ export function keyPage({ value }: Facts): string | false {
   return page !== undefined && `${title} gives keys at ${page}`;
 }
 
+/** The model does not take or make what is asked of it. */
+export function lackingModel({ value, flags = '' }: Facts): string {
+  return lines(
+    value === 'modalities' && `where the model answers with pictures alone: --set 'modalities=["image"]'`,
+    `the model does not have this: name another with -m; to see the models: gateway-cli models${flags}`,
+  );
+}
+
 /** How to reach the host directly. */
 export function withoutProxy({ value: target }: Facts): string {
   return `to ask without it: NO_PROXY=${target}`;

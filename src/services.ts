@@ -26,6 +26,8 @@ export interface Service {
   lacksBatches?: true;
   /** It takes requests without a key. */
   isKeyless?: true;
+  /** Anyone gets its list of models, which says nothing of a key. */
+  hasPublicList?: true;
   /** The headers of the key in formats without one of their own, and of the version in the messages format. Lower case. */
   headerNames: { apiKey: string; version: string };
   /** How the key is carried by default; `auto` is the table of formats/README.md. */
@@ -102,6 +104,7 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     baseUrl: 'https://openrouter.ai/api',
     formats: { text: 'completions', chat: 'completions', image: 'completions', edit: 'completions' },
     lacksBatches: true,
+    hasPublicList: true,
     quirks: { includeUsage: true },
     headerNames: vendorHeaderNames,
     auth: 'bearer',
@@ -158,15 +161,22 @@ export function vendorsOf(use: Use): ServiceName[] {
 /** A date or a number of a version, as vendors add it to the name of a model: `-20250929`, `@20250929`, `-2024-08-06`, `-05-20`, `-001`. */
 const modelVersion = /^[-@](?:\d{3}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}(?:-\d{4})?)$/;
 
-/** Whether the name that a reply gives is that of the requested model: with a version after it, or with a path before it. */
+/**
+ * Whether the name that a reply gives is that of the requested model: with a version after it, with a path before it, or without
+ * the way to it that OpenRouter takes from `:nitro`.
+ */
 function isSameModel(requested: string, answered: string): boolean {
   const [asked, found] = [withoutPath(requested), withoutPath(answered)];
-  return asked === found || (found.startsWith(asked) && modelVersion.test(found.slice(asked.length)));
+  return (
+    asked === found ||
+    asked.split(':')[0] === found ||
+    (found.startsWith(asked) && modelVersion.test(found.slice(asked.length)))
+  );
 }
 
-/** Whether a vendor points the name at another model from time to time: an answer under another name is then no surprise. */
+/** Whether a vendor points the name at another model, from time to time or, as `openrouter/auto`, for each prompt: its name is then no surprise. */
 export function isMovingAlias(model: string): boolean {
-  return model.endsWith('-latest');
+  return model.endsWith('-latest') || model.startsWith('openrouter/');
 }
 
 /** The name of the model that answered, where it is another than the requested one. */

@@ -108,7 +108,7 @@ export function messageIn(outer: JsonObject, inner: JsonObject): string | undefi
 /** OpenRouter's own message of an upstream's error says nothing; what the upstream said is beside it (deviation 62). */
 function upstreamText(inner: JsonObject): string | undefined {
   const raw = objectField(inner, 'metadata')?.['raw'];
-  const text = isObject(raw) ? JSON.stringify(raw) : raw;
+  const text = isObject(raw) && readError(raw) ? JSON.stringify(raw) : raw;
   return typeof text === 'string' && text.trim() !== '' ? text : undefined;
 }
 
@@ -228,6 +228,7 @@ const spentWords = [
   'insufficient_quota',
   'perday',
   'models-per-day',
+  'key limit exceeded',
 ];
 
 /** Whether an error says that money or a day's quota is spent, so that waiting a minute does not help. */

@@ -88,8 +88,9 @@ function isBadKey({ reason, code, type }: ErrorBody): boolean {
   return [reason, code, type].some((name) => name === 'API_KEY_INVALID' || name === 'invalid_api_key');
 }
 
-/** The service itself stopped what was asked: OpenAI, and OpenAI at Azure, say so with 400. */
-function isModerated({ code }: ErrorBody): boolean {
+/** The service itself stopped what was asked: OpenAI, and OpenAI at Azure, say so with 400, OpenRouter with 403. */
+function isModerated({ code, message }: ErrorBody): boolean {
+  if (/^\S+ requires moderation on /.test(message)) return true;
   return code === 'moderation_blocked' || code === 'content_policy_violation' || code === 'content_filter';
 }
 
@@ -179,6 +180,9 @@ const wantsTls =
 
 /** A 404 in the shape of the other format comes from a gateway that has that one alone. */
 function notFoundAdvice({ message, code, shape }: ErrorBody, { format, streamsContent }: Known): Advice {
+  if (routing.test(message)) return { reason: 'key-project' };
+  const [, lacking] = /^no endpoints found that support (?:the requested output )?(.*)/i.exec(message) ?? [];
+  if (lacking !== undefined) return { reason: 'model-lacks', value: lacking.split(':')[0] };
   if (code === 'model_not_found' || namesModel(message.slice(0, 1000).toLowerCase())) return { reason: 'model' };
   if (format !== undefined && shape !== undefined && shape !== format) return { reason: 'other-format', value: shape };
   const isOther = streamsContent ? /^invalid url \(/i.test(message) : otherFormats.test(message);
@@ -186,13 +190,16 @@ function notFoundAdvice({ message, code, shape }: ErrorBody, { format, streamsCo
   return streamsContent ? { reason: 'no-stream', value: 'path' } : { reason: 'no-such-path' };
 }
 
+/** What OpenRouter says where the settings of an account leave no provider of the model. */
+const routing = /\bdata policy|\bguardrail restrictions|^no allowed providers/i;
+
 /** What OpenAI, vLLM, LiteLLM and Ollama say of a path that they do not have. */
 const otherFormats = /^(?:invalid url \(|not found$|404 page not found)/i;
 
 /** Not the path of a request, which has the word too. */
 function namesModel(text: string): boolean {
   if (text.startsWith('model:') || text.includes('is not found for api version')) return true;
-  // OpenRouter, of a model that none of its providers has, or not with tools or pictures.
+  // OpenRouter, of a model that none of its providers has.
   if (text.startsWith('no endpoints found')) return true;
   return /\bmodels?\b.*\b(?:not found|not exist)\b/s.test(text) && !text.includes('/v1');
 }

@@ -212,6 +212,14 @@ describe('the hint of a failure', () => {
       'change --max-tokens, or leave it out',
     ],
     [
+      'pictures alone, in the words of OpenRouter',
+      {
+        status: 404,
+        body: error({ message: 'No endpoints found that support the requested output modalities: image, text' }),
+      },
+      `where the model answers with pictures alone: --set 'modalities=["image"]'\nthe model does not have this: name`,
+    ],
+    [
       'a name that is none of a model, in the words of OpenRouter',
       { body: error({ code: 400, message: 'x/y is not a valid model ID' }) },
       'check --model: the gateway does not offer it',

@@ -21,7 +21,13 @@ function answer({ method, path, headers, body }: StandInRequest): StandInReply {
   // github.com/maxnowack/anthropic-proxy/issues/4.
   if (!models.includes(model)) return error(400, `${model} is not a valid model ID`);
   if (model === 'openai/gpt-5-mini' && asked['temperature'] !== undefined) return upstreamError();
-  const reply = completionBody(asked, { id, model, text: 'Hello from OpenRouter.', usage, more }, { reasoning: null });
+  // The router names the model that it chose.
+  const answered = model === 'openrouter/auto' ? 'google/gemini-3-flash' : model;
+  const reply = completionBody(
+    asked,
+    { id, model: answered, text: 'Hello from OpenRouter.', usage, more },
+    { reasoning: null },
+  );
   const type = asked.stream === true ? 'text/event-stream' : 'application/json';
   return {
     status: 200,

@@ -32,7 +32,8 @@ async function withNearestModel(
   const model = post.body?.['model'] ?? decodeURIComponent(/\/models\/([^/:]+):/.exec(post.path)?.[1] ?? '');
   if (typeof model !== 'string' || model === '') return error;
   const kept = await keptModels(settings, context.io.now());
-  const nearest = kept.includes(model) ? undefined : closest(model, kept);
+  const longer = kept.find((name) => name.endsWith(`/${model}`));
+  const nearest = kept.includes(model) ? undefined : (longer ?? closest(model, kept));
   if (nearest === undefined) return error;
   return error.but({ reason: 'nearest-model', value: nearest });
 }

@@ -29,6 +29,12 @@ async function findList({ surveyed, uses, key, flags, context }: GatewaySubject)
       const { models } = await readModelList((get) => connection.send(get, once), format);
       const names = models.slice(0, maxNamed).map(({ id }) => id);
       const some = [...names, ...(models.length > maxNamed ? ['…'] : [])].join(', ');
+      const { hasPublicList, title } = services[survey.service.value];
+      if (hasPublicList)
+        return {
+          state: 'skipped',
+          text: `${title} gives its list of models to anyone; --live sends requests: ${some}`,
+        };
       return `the list of ${models.length} models came ${key === undefined ? 'without one' : 'with it'}: ${some}`;
     } catch (error) {
       if (!(error instanceof GatewayError) || error.details.status === undefined) throw error;

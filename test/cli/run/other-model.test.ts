@@ -41,6 +41,7 @@ test.for([
   ['some', 'some-2024-08-06'],
   ['some-preview', 'some-preview-05-20'],
   ['some', 'some@20250929'],
+  ['some/some:nitro', 'some/some'],
 ])('%s answered as %s is the requested model', async ([requested, answered], { server, cli }) => {
   server.reply({ body: textReply('a', { modelVersion: answered }) });
   const ran = await cli(['text', 'hi', '--json', '-m', requested as string]);
@@ -48,7 +49,15 @@ test.for([
   expect(told(ran)).toMatchObject({ requestedModel: requested, model: requested, modelVersion: answered });
 });
 
+test('a router of OpenRouter answers with the model that it chose, without a warning', async ({ server, cli }) => {
+  server.reply({ body: textReply('a', { modelVersion: 'google/some-flash' }) });
+  const ran = await cli(['text', 'hi', '--json', '-m', 'openrouter/auto']);
+  expect([ran.code, ran.stderr]).toEqual([0, '']);
+  expect(told(ran)).toMatchObject({ requestedModel: 'openrouter/auto', model: 'google/some-flash' });
+});
+
 test.for([
+  ['some:4b', 'some:12b'],
   ['some-5', 'some-5-1'],
   ['some', 'some-lite'],
 ])('%s answered as %s is another model', async ([requested, answered], { server, cli }) => {

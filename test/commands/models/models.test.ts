@@ -255,6 +255,14 @@ test('a 404 for a model that is not in the cached list names the nearest', async
   expect((await cli(['text', '-m', 'gemini-2.5-flash', 'hi'])).stderr).toContain('gateway-cli models');
 });
 
+test('a name without its path is the model of OpenRouter that has one', async ({ server, cli }) => {
+  server.reply({ body: '{"data":[{"id":"openai/gpt-5-mini"},{"id":"openai/gpt-5"}]}' });
+  const flags = ['--service', 'openrouter', '--base-url', server.url];
+  await cli(['models', ...flags]);
+  server.always({ status: 400, body: '{"error":{"message":"gpt-5 is not a valid model ID","code":400}}' });
+  expect((await cli(['text', '-m', 'gpt-5', 'hi', ...flags])).stderr).toContain(': -m openai/gpt-5\n');
+});
+
 test('a 404 for a model without a cached list names the command that lists them', async ({ server, cli }) => {
   server.always({ status: 404, body: unknownModel });
   const typed = ['text', '-m', 'gemini-2.5-flsh', 'hi'];

@@ -46,13 +46,11 @@ describe('says what a service means with', () => {
       },
       { class: 'quota', details: { reason: 'quota-spent', retryable: false } },
     ],
-    ...['for deepseek/deepseek-chat-v3.1:free.', 'that support tool use. To learn more, visit: https://x.example'].map(
-      (what): [string, Reply, object] => [
-        `OpenRouter: no endpoints ${what}`,
-        { status: 404, body: { error: { message: `No endpoints found ${what}`, code: 404 }, user_id: 'user_1' } },
-        { class: 'rejected', details: { reason: 'model' } },
-      ],
-    ),
+    ...['for deepseek/deepseek-chat-v3.1:free.'].map((what): [string, Reply, object] => [
+      `OpenRouter: no endpoints ${what}`,
+      { status: 404, body: { error: { message: `No endpoints found ${what}`, code: 404 }, user_id: 'user_1' } },
+      { class: 'rejected', details: { reason: 'model' } },
+    ]),
     [
       'OpenAI: too many requests',
       {
@@ -167,6 +165,40 @@ describe('says what a service means with', () => {
       { status: 429, body: { error: { message: 'Rate limit exceeded: free-models-per-day', code: 429 } } },
       { class: 'quota', details: { reason: 'quota-spent', retryable: false } },
     ],
+    [
+      'OpenRouter: an object of the upstream that says nothing',
+      { status: 502, body: openrouter({ retryable: true }, 502) },
+      { class: 'gateway', message: 'the gateway answered 502: Provider returned error' },
+    ],
+    [
+      "OpenRouter: the key's own limit",
+      { status: 403, body: { error: { message: 'Key limit exceeded (total limit).', code: 403 } } },
+      { class: 'quota', details: { reason: 'quota-spent', retryable: false } },
+    ],
+    [
+      'OpenRouter: a prompt that its moderation stopped',
+      {
+        status: 403,
+        body: {
+          error: { message: 'a/b requires moderation on OpenAI. Your input was flagged for "violence".', code: 403 },
+        },
+      },
+      { class: 'no-result', details: { hint: 'change the prompt, or try another model' } },
+    ],
+    ...['No endpoints found matching your data policy.', 'No allowed providers are available for the model.'].map(
+      (message): [string, Reply, object] => [
+        `OpenRouter: ${message}`,
+        { status: 404, body: { error: { message, code: 404 } } },
+        { class: 'rejected', details: { hint: expect.stringContaining("in the vendor's console") } },
+      ],
+    ),
+    ...['image input', 'tool use. To learn more', 'the requested output modalities: image, text'].map(
+      (lacking): [string, Reply, object] => [
+        `OpenRouter: no ${lacking}`,
+        { status: 404, body: { error: { message: `No endpoints found that support ${lacking}`, code: 404 } } },
+        { class: 'rejected', details: { reason: 'model-lacks' } },
+      ],
+    ),
     [
       'Ollama: a model that is not pulled',
       {

@@ -2,7 +2,6 @@ import { Chalk, type ChalkInstance } from 'chalk';
 import { lexer, type Token, type Tokens } from 'marked';
 import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
-import { breakCjk } from './break-lines.ts';
 import { escapeForTerminal } from './escape.ts';
 
 /** The terminal, and how Markdown is shown. */
@@ -195,7 +194,7 @@ function narrower(page: Page, columns: number): Page {
 }
 
 function wrapped(text: string, { width }: Pick<Page, 'width'>): string[] {
-  return wrapAnsi(breakCjk(text, width), width, { hard: true }).split('\n');
+  return wrapAnsi(text, width, { hard: true }).split('\n');
 }
 
 /** Text with its marks as colours and bold type. */

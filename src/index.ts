@@ -1,5 +1,5 @@
 export { createClient } from './client/client.ts';
-export { ResponseError } from './client/response-error.ts';
+export { ResponseError } from './client/client.ts';
 export { GatewayError } from './errors.ts';
 export type {
   CallOptions,

@@ -25,7 +25,6 @@ import { createSender, outcomeOf, perform, type Performed, type Sender, targetOf
 import { type Deadline, endOf } from './deadline.ts';
 import { openMedia } from './media.ts';
 import { folderSink, memorySink, type PictureSink } from './picture-sink.ts';
-import { ResponseError } from './response-error.ts';
 import { verdictOf } from './verdict.ts';
 import type { FormatName } from '../formats/types.ts';
 
@@ -219,4 +218,14 @@ function openStream(
       return outcome.reply;
     },
   };
+}
+
+/** A reply came, but it is cut, blocked, or without what was asked for; what did come is here. */
+export class ResponseError extends GatewayError {
+  readonly reply: Reply<Picture>;
+
+  constructor(error: GatewayError, reply: Reply<Picture>) {
+    super(error.class, error.message, { ...error.details, cause: error });
+    this.reply = reply;
+  }
 }

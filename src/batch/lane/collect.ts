@@ -13,7 +13,7 @@ import { endSignals } from '../folder/results.ts';
 import { countOf } from '../report/summary.ts';
 import { askService, type LaneRun, record } from './lane-run.ts';
 import { loseJobs, maxPending } from './lose.ts';
-import { createPartFile, type PartFile } from './part-file.ts';
+import { createPartFile, type PartFile } from './parts.ts';
 import { budgetedMark, keyOf, waitingBounds } from './parts.ts';
 import type { Part, PartPlan } from './types.ts';
 

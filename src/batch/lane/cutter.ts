@@ -4,7 +4,7 @@ import type { BatchFormat, BatchParts } from '../../formats/batch-types.ts';
 import { type Body, type RequestBody, segmentBody, streamBody } from '../../body.ts';
 import { maxLineBytes, readFileLines } from '../lines.ts';
 import type { JournalEntry } from '../folder/recorder.ts';
-import { createPartFile, type PartFile } from './part-file.ts';
+import { createPartFile, type PartFile } from './parts.ts';
 import { newMark } from './parts.ts';
 
 /** Jobs on their way into one batch of the service, their entries in a file. */

@@ -1,9 +1,11 @@
-import { randomNonce } from '../../files/temp-file.ts';
+import { randomNonce, createTempFile, writeFully } from '../../files/temp-file.ts';
 import { type BatchState, countCost, type JobIndex, mayHaveCost } from '../folder/state.ts';
 import { hashId, hexOf } from '../jobs/digest.ts';
 import type { Bound } from '../../cost/types.ts';
 import type { JobRecord } from '../types.ts';
 import type { Part, PartPlan, PartRecord } from './types.ts';
+import type { FileHandle } from 'node:fs/promises';
+import { cannotWrite } from '../../files/synced-file.ts';
 
 /** A mark that no other part has: letters and digits, at most 16. */
 export function newMark(): string {
@@ -110,4 +112,19 @@ function swapRequests(part: Part, index: JobIndex): void {
     index.setRequest(row, part.requests[at] ?? '');
     return before;
   });
+}
+
+/** A temporary file in the folder of the batch. Its methods throw GatewayError not-written. */
+export interface PartFile {
+  path: string;
+  handle: FileHandle;
+  write(bytes: Uint8Array, offset: number): Promise<void>;
+}
+
+export async function createPartFile(folder: string): Promise<PartFile> {
+  const refuse = (error: unknown): never => {
+    throw cannotWrite(folder, error);
+  };
+  const { path, handle } = await createTempFile(folder).catch(refuse);
+  return { path, handle, write: (bytes, offset) => writeFully(handle, bytes, offset).catch(refuse) };
 }

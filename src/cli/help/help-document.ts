@@ -1,7 +1,6 @@
 import type { Command, Option } from 'commander';
 import { outcomes } from '../../errors.ts';
 import type { OwnDocument } from '../context.ts';
-import { conflicts } from '../flags/conflicts.ts';
 import { examplesOf, factsOf, isAdvanced } from '../flags/flag.ts';
 import { readShipped } from '../shipped.ts';
 import { documentsOf } from './documents.ts';
@@ -91,3 +90,19 @@ function conflictsOf({ long: name = '' }: Option, all: readonly Option[]): strin
   const names = all.flatMap(({ long }) => long ?? []);
   return names.filter((other) => conflicts[name]?.includes(other) || conflicts[other]?.includes(name));
 }
+
+/** Flags that exclude each other, whatever their values: exit code 2. The commands check it; this is what they say in data. */
+const conflicts: Readonly<Record<string, readonly string[]>> = {
+  '--curl': ['--field', '--json', '--jsonl', '--raw'],
+  '--continue': ['--no-save', '--raw', '--session'],
+  '--dry-run': ['--curl', '--field', '--jsonl', '--raw'],
+  '--field': ['--json', '--jsonl', '--raw'],
+  '--json': ['--jsonl'],
+  '--no-vars': ['--var'],
+  '--offline': ['--base-url'],
+  '--prompt': ['--prompt-file'],
+  '--raw': ['--code', '--json', '--jsonl', '--output', '--preview', '--sidecar', '--strict'],
+  '--session': ['--no-save', '--raw'],
+  '--stream': ['--data', '--estimate', '--prompts', '--shard', '--template'],
+  '--system': ['--system-file'],
+};

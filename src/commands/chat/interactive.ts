@@ -1,4 +1,3 @@
-import { openHistory } from '../../chat/history.ts';
 import { makePrivateFolder, sessionsFolder } from '../../chat/session-path.ts';
 import { GatewayError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -12,6 +11,8 @@ import { openCostLimit, openMeter } from '../../cli/run/costs.ts';
 import { readBlanks, warnOfUnused } from '../../cli/input/blanks.ts';
 import { readSystem } from '../../cli/request/build-request.ts';
 import { openConnection, openFetchUrls, readTarget } from '../../cli/run/connection.ts';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 
 /** The interactive mode: prompts until the person leaves; every finished turn is on disk at once. */
 export async function runInteractive(
@@ -100,4 +101,43 @@ async function leave({ resumed, context, flags }: Talk): Promise<void> {
   const flag = [flags.offline && '--offline ', profile !== undefined && `--profile ${profile} `];
   const before = flag.filter((part) => typeof part === 'string').join('');
   await context.ui.note(`saved; continue with: gateway-cli chat ${before}--session ${shellWord(resumed.label)}`);
+}
+
+/** Entries that readline offers. */
+const maxEntries = 1000;
+const longestEntry = 4000;
+
+/** The inputs of the interactive mode, saved for the next start (mode 0600): a convenience. */
+export interface History {
+  /** The oldest first. */
+  readonly entries: readonly string[];
+  /** Saves an entry; ignores a history that cannot be written. */
+  add(entry: string): Promise<void>;
+}
+
+/** Opens the history of a folder: a JSON string on each line. Ignores other lines. */
+export async function openHistory(folder: string): Promise<History> {
+  const path = join(folder, 'chat-history');
+  const text = await readFile(path, 'utf8').catch(() => '');
+  const entries = text.split('\n').flatMap(parseEntryLine).slice(-maxEntries);
+  // Rewritten when it is twice as long as needed, so that it does not grow forever.
+  if (text.length > 2 * maxEntries * longestEntry || text.split('\n').length > 2 * maxEntries)
+    await writeFile(path, entries.map(lineOf).join('')).catch(() => undefined);
+  return {
+    entries,
+    add: (entry) => appendFile(path, lineOf(entry), { mode: 0o600 }).catch(() => undefined),
+  };
+}
+
+function parseEntryLine(line: string): string[] {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'string' && value !== '' ? [value] : [];
+  } catch {
+    return [];
+  }
+}
+
+function lineOf(entry: string): string {
+  return `${JSON.stringify(entry.slice(0, longestEntry))}\n`;
 }

@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Action } from '../../cli/context.ts';
 import { decodePreview } from '../../cli/output/preview.ts';
-import { encodeThumbnail } from '../../images/thumbnail.ts';
+import type { Picture } from '../../images/pixels/picture.ts';
+import { shrink } from '../../images/preview.ts';
 
 /** Longer side of a preview, in pixels. */
 const longest = 256;
@@ -29,4 +30,23 @@ export function previewCommand(command: Command): Action {
 async function previewOf(path: string): Promise<string | null> {
   const pixels = await decodePreview(await readFile(path), '');
   return 'hidden' in pixels ? null : (await encodeThumbnail(pixels, longest)).toString('base64');
+}
+
+/** Of a JPEG, 1 … 100. */
+const quality = 75;
+
+/** A JPEG of at most `longest` pixels on its longer side; transparent pixels become white. */
+export async function encodeThumbnail(pixels: Picture, longest: number): Promise<Buffer> {
+  const scale = Math.min(1, longest / Math.max(pixels.width, pixels.height));
+  const scaled = (length: number): number => Math.max(1, Math.round(length * scale));
+  const { width, height, data } = shrink(pixels, scaled(pixels.width), scaled(pixels.height));
+  const { default: jpeg } = await import('jpeg-js');
+  return jpeg.encode({ width, height, data: overWhite(data) }, quality).data;
+}
+
+function overWhite(data: Uint8Array): Uint8Array {
+  return data.map((value, at) => {
+    const alpha = data[at | 3] ?? 255;
+    return Math.round((value * alpha) / 255 + 255 - alpha);
+  });
 }

@@ -6,7 +6,6 @@ import { createCompletionsDecoder } from './stream.ts';
 import { usageError } from '../../errors.ts';
 import type { Ask, Encoded } from '../ask.ts';
 import { isPlainTool } from '../tools.ts';
-import { strictFits } from './strict-schema.ts';
 import type { Turn } from '../turns.ts';
 import { mediaPart, turnMessages } from './turns.ts';
 import type { Quirks } from '../types.ts';
@@ -145,4 +144,33 @@ function withStream(body: Body, { stream }: Ask, { includeUsage }: Quirks): Enco
   if (!(stream ?? asked === true)) return { path, body: stream === undefined ? body : rest };
   const usage = includeUsage ? { include_usage: true, ...objectAt(body, 'stream_options') } : options;
   return { path, body: setFields(rest, { stream: true, stream_options: usage }), accept: 'text/event-stream' };
+}
+
+/** Keywords that no strict schema has. */
+const refused =
+  'allOf oneOf not if then else dependentRequired dependentSchemas patternProperties prefixItems contains'.split(' ');
+
+/** One of these has to say what a value is. */
+const kinds = ['type', 'anyOf', '$ref', 'enum', 'const'];
+
+/**
+ * Whether a schema keeps to what OpenAI takes with `strict`: an object whose properties are all required, at every level, and
+ * no others allowed.
+ */
+export function strictFits(schema: JsonValue): boolean {
+  return isObject(schema) && schema['type'] === 'object' && fits(schema);
+}
+
+function fits(schema: JsonValue): boolean {
+  if (!isObject(schema) || refused.some((word) => word in schema) || !kinds.some((word) => word in schema))
+    return false;
+  const { items = [], anyOf = [], properties, $defs, definitions } = schema;
+  const named = [properties, $defs, definitions].flatMap((held) => (isObject(held) ? Object.values(held) : []));
+  return isClosed(schema) && [items, anyOf, named].flat().every(fits);
+}
+
+function isClosed({ type, properties, required, additionalProperties }: JsonObject): boolean {
+  if (properties === undefined && ![type].flat().includes('object')) return true;
+  const names = isObject(properties) ? Object.keys(properties) : [];
+  return additionalProperties === false && names.every((name) => Array.isArray(required) && required.includes(name));
 }

@@ -10,12 +10,11 @@ import {
   valueCost,
 } from '../../json.ts';
 import { findErrorInReply } from '../format.ts';
-import type { ReplyEvent } from '../events.ts';
+import type { ReplyEvent, Usage } from '../events.ts';
 import { failureOfError } from '../failure.ts';
 import { createCallJoiner } from './calls.ts';
 import { linkedImage } from './images.ts';
 import { addDetail, detailsText, signatureOf } from './thinking.ts';
-import { usageEvents } from './usage.ts';
 
 /** Reads the chunks of one reply, or all of it: that differs in nothing but `message` in place of `delta`. */
 export interface ReplyReader {
@@ -243,4 +242,33 @@ function thinkingEnd({ details, isReasoningContent, isThinking }: Choice): Reply
   if (signature === undefined) return isThinking ? [end] : [];
   const start: ReplyEvent = { type: 'block-start', raw: { type: 'thinking', thinking: '' }, index };
   return [...(isThinking ? [] : [start]), { type: 'signature', signature, index }, end];
+}
+
+/** The counts of a reply or of a chunk, in every place where services put them. */
+function usageEvents(json: JsonObject, choices: readonly JsonObject[]): ReplyEvent[] {
+  const holders = [...choices, json, objectField(json, 'xGroq')];
+  const usages = holders.map((holder) => holder?.['usage']).filter(isObject);
+  return usages.map((usage) => ({ type: 'usage', usage: readUsage(usage) }));
+}
+
+/** Counts of a completion, or as the images operations name them. `outputTokens` has those of thinking. */
+function readUsage(usage: JsonObject): Usage {
+  const input = objectField(usage, 'promptTokensDetails') ?? objectField(usage, 'inputTokensDetails') ?? {};
+  const output = objectField(usage, 'completionTokensDetails') ?? objectField(usage, 'outputTokensDetails') ?? {};
+  const inputTokens = numberField(usage, 'promptTokens') ?? numberField(usage, 'inputTokens');
+  const outputTokens = numberField(usage, 'completionTokens') ?? numberField(usage, 'outputTokens');
+  const thinkingTokens = numberField(output, 'reasoningTokens');
+  const totalTokens = numberField(usage, 'totalTokens');
+  const cachedInputTokens = numberField(input, 'cachedTokens') ?? numberField(usage, 'promptCacheHitTokens');
+  const imageOutputTokens = numberField(output, 'imageTokens');
+  const sum = (outputTokens ?? 0) + (thinkingTokens ?? 0);
+  return {
+    inputTokens,
+    // xAI counts thinking beside the answer, as its total shows.
+    outputTokens: totalTokens === (inputTokens ?? 0) + sum ? sum : outputTokens,
+    thinkingTokens,
+    cachedInputTokens: cachedInputTokens ?? numberField(usage, 'cachedTokens'),
+    ...(imageOutputTokens !== undefined && { imageOutputTokens }),
+    totalTokens,
+  };
 }

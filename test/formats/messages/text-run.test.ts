@@ -1,6 +1,6 @@
 import { array, assert, nat, property, record, string } from 'fast-check';
 import { expect, test } from 'vitest';
-import { readTextRun } from '../../../src/formats/messages/text-run.ts';
+import { readTextRun } from '../../../src/formats/messages/format.ts';
 import { anyText } from '../../helpers/any-text.ts';
 
 const head = 'event: content_block_delta\ndata: ';

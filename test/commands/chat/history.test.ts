@@ -1,8 +1,8 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openHistory } from '../../src/chat/history.ts';
-import { scratchFolder } from '../helpers/scratch.ts';
+import { openHistory } from '../../../src/commands/chat/interactive.ts';
+import { scratchFolder } from '../../helpers/scratch.ts';
 
 test('the history is saved for the next start, one entry a line, readable only by its owner', async () => {
   const folder = scratchFolder();

@@ -1,6 +1,6 @@
 import jpeg from 'jpeg-js';
 import { expect, test } from 'vitest';
-import { encodeThumbnail } from '../../src/images/thumbnail.ts';
+import { encodeThumbnail } from '../../../src/commands/mcp/preview.ts';
 
 /** A picture of one colour. */
 function plain(width: number, height: number, colour: readonly [number, number, number, number]) {

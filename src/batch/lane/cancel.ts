@@ -10,10 +10,10 @@ import { GatewayError } from '../../errors.ts';
 import { loadBatchFormat } from '../../formats/batch-formats.ts';
 import { authUseOf } from '../../formats/format.ts';
 import { surveyUses } from '../../settings/resolve.ts';
-import type { SettingsSurvey } from '../../settings/types.ts';
 import { readBatchFolder } from '../folder/read.ts';
 import { countOf } from '../report/summary.ts';
 import { endSignals } from '../folder/results.ts';
+import { requireOrigin } from './lane-run.ts';
 import { openParts, waitingRows } from './parts.ts';
 import type { Part } from './types.ts';
 
@@ -72,7 +72,8 @@ async function cancelPart({ plan, batch = '' }: Part, flags: ConnectionFlags, co
   const surveys = surveyUses({ ...input, flags: asked });
   const sameKey = Object.values(surveys).find((one) => authUseOf(one.format.value, one.use) === use);
   const settings = sameKey ?? surveys.text;
-  requireOrigin(settings, origin);
+  const { baseUrl, offline } = settings;
+  requireOrigin(offline.value ? 'offline' : baseUrl && new URL(baseUrl.value).origin, origin);
   const connection = await openConnection(settings, flags, context, { forms: { [use]: settings.auth.value } });
   const deadline = startDeadline(settings.timeoutMs.value, context.signal);
   try {
@@ -82,14 +83,4 @@ async function cancelPart({ plan, batch = '' }: Part, flags: ConnectionFlags, co
     deadline.end();
     await connection.close();
   }
-}
-
-/** Throws GatewayError batch-locked where the settings lead to another service. */
-function requireOrigin({ baseUrl, offline }: SettingsSurvey, origin: string): void {
-  const now = offline.value ? 'offline' : baseUrl && new URL(baseUrl.value).origin;
-  if (now === origin) return;
-  throw new GatewayError('batch-locked', `the jobs went to ${origin}, not to ${now ?? 'any service that is set'}`, {
-    hint: 'give the connection flags with which they were submitted',
-    sent: 'no',
-  });
 }

@@ -5,6 +5,7 @@ import type { Connection } from '../../cli/run/connection.ts';
 import { GatewayError } from '../../errors.ts';
 import type { BatchFormat, BatchPage } from '../../formats/batch-types.ts';
 import { loadBatchFormat } from '../../formats/batch-formats.ts';
+import { originOf } from '../jobs/request.ts';
 import type { JournalEntry, Recorder } from '../folder/recorder.ts';
 import type { JobSender } from '../run/sender.ts';
 import type { Batch, BatchHooks } from '../run/types.ts';
@@ -17,7 +18,7 @@ import type { PartPlan, PartRecord } from './types.ts';
 export interface LaneRun {
   batch: Batch;
   /** By `gatewayKey`. */
-  connections: ReadonlyMap<string, Pick<Connection, 'send'>>;
+  connections: ReadonlyMap<string, Pick<Connection, 'send' | 'keyDigest'>>;
   recorder: Recorder;
   sender: JobSender;
   hooks: BatchHooks;
@@ -33,13 +34,17 @@ export interface LaneRun {
   recordOutcome(entry: JournalEntry, outcome: JobOutcome): Promise<void>;
 }
 
+type Place = Pick<PartPlan, 'profile' | 'origin' | 'format' | 'use'>;
+
 /** The batch API that the jobs of a part go to. Throws GatewayError batch-locked where the command leads elsewhere. */
 export async function apiOf(
-  plan: Pick<PartPlan, 'profile' | 'format' | 'use'>,
-  { connections }: Pick<LaneRun, 'connections'>,
+  plan: Place,
+  { batch, connections }: Pick<LaneRun, 'batch' | 'connections'>,
 ): Promise<{ api: BatchApi; format: BatchFormat }> {
   const format = await loadBatchFormat(plan.format);
   const connection = connections.get(plan.profile);
+  const gateway = batch.plan.gateways.get(plan.profile);
+  if (gateway) requireOrigin(originOf(gateway.settings), plan.origin);
   if (connection === undefined) {
     const named = plan.profile === '' ? 'without a profile' : `with the profile ${plan.profile}`;
     throw new GatewayError('batch-locked', `jobs were submitted ${named}`, {
@@ -50,11 +55,20 @@ export async function apiOf(
   return { format, api: openBatchApi(format, (post, options) => connection.send(post, options), plan.use) };
 }
 
+/** Throws GatewayError batch-locked where the settings lead to another service than that of a part. */
+export function requireOrigin(now: string | undefined, origin: string): void {
+  if (now === origin) return;
+  throw new GatewayError('batch-locked', `the jobs went to ${origin}, not to ${now ?? 'any service that is set'}`, {
+    hint: 'give the connection flags with which they were submitted',
+    sent: 'no',
+  });
+}
+
 type Service = Awaited<ReturnType<typeof apiOf>>;
 
 /** Asks the service of a part. Throws what the service or the signal says, and batch-locked as `apiOf` does. */
 export async function askService<Value>(
-  plan: Pick<PartPlan, 'profile' | 'format' | 'use'>,
+  plan: Place,
   run: Pick<LaneRun, 'batch' | 'connections'>,
   ask: (service: Service, deadline: Deadline) => Promise<Value>,
 ): Promise<Value> {
@@ -70,11 +84,7 @@ export function undefinedIfRejected(error: unknown): undefined {
 }
 
 /** A page of the batches of a service, from the newest on; undefined where it has no such list. */
-export function pageOf(
-  plan: Pick<PartPlan, 'profile' | 'format' | 'use'>,
-  run: LaneRun,
-  page?: string,
-): Promise<BatchPage | undefined> {
+export function pageOf(plan: Place, run: LaneRun, page?: string): Promise<BatchPage | undefined> {
   return askService(plan, run, ({ api }, deadline) => api.page(deadline, page)).catch(undefinedIfRejected);
 }
 

@@ -1,3 +1,4 @@
+import { GatewayError } from '../../errors.ts';
 import { sleepByTimer } from '../../transport/gate.ts';
 import type { BatchInfo } from '../../formats/batch-types.ts';
 import { countOf } from '../report/summary.ts';
@@ -36,6 +37,19 @@ export async function settlePart(part: Part, run: LaneRun): Promise<BatchInfo | 
   const { mark } = part;
   if (found === 'later') return undefined;
   const jobs = countOf(part.rows.length, 'job');
+  const { profile, key } = part.plan;
+  if (found === 'none' && key !== undefined && key !== run.connections.get(profile)?.keyDigest?.(mark)) {
+    if (!batch.flags.retryUnknown)
+      throw new GatewayError(
+        'batch-locked',
+        `a batch of ${jobs} was submitted with another key: this one does not find it`,
+        {
+          hint: 'give the key with which it was submitted, or give the batch up: --retry-unknown',
+          sent: 'no',
+        },
+      );
+    found = 'unknown';
+  }
   if (found === 'none') {
     await ui.note(`the batch of ${jobs} was not created`);
     await record([{ type: 'part', mark, step: 'dropped', at: run.now() }], run);
@@ -69,14 +83,19 @@ async function findBatch(part: Part, run: LaneRun): Promise<Found> {
   return 'unknown';
 }
 
-/** Where batches have no name, the mark is in the keys of their results: those that can be the right one are read. */
+/** A clock can be off by so many ms. */
+const clockMs = 3_600_000;
+
+/** Where batches have no name, or a service lists none, the mark is in the keys of their results: those that can be the right one are read. */
 async function findNameless(part: Part, candidates: readonly BatchInfo[], run: LaneRun): Promise<Found> {
-  // With names, its own would have been found.
-  if ((await loadBatchFormat(part.plan.format)).byFile !== undefined) return 'none';
+  // Those before it were not looked through, where batches have no names.
+  const isNamed = (await loadBatchFormat(part.plan.format)).byFile !== undefined;
+  const since = isNamed ? part.at - clockMs : 0;
   const jobs = part.rows.length;
   const known = new Set(openParts(run.batch.state).map(({ batch }) => batch));
   const possible = candidates.filter(
-    ({ id, mark, total }) => mark === undefined && !known.has(id) && (total === undefined || total === jobs),
+    ({ id, mark, total = jobs, createdAt = since }) =>
+      mark === undefined && !known.has(id) && total === jobs && createdAt >= since,
   );
   let isUnsure = false;
   for (const info of possible.filter(({ hasEnded }) => hasEnded)) {

@@ -30,6 +30,8 @@ export interface PartPlan {
   after?: string | undefined;
   /** The file of the budget that it is paid from. */
   budget?: string | undefined;
+  /** Digest of the key that it is submitted with, and of its mark. */
+  key?: string | undefined;
 }
 
 /** A part as it is known. */

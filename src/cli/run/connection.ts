@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { ClientOptions } from '../../client/client-types.ts';
 import {
   type Answered,
@@ -37,6 +38,8 @@ export interface Connection {
   send(post: PostOrGet, own?: Partial<PostOptions>): Promise<Answered>;
   /** Pays for one request, if there is a budget. */
   pay?: PayingSender['pay'];
+  /** What a key can be recognized by together with a word, although it is not in it. */
+  keyDigest?(word: string): string | undefined;
   close(): Promise<void>;
 }
 
@@ -98,7 +101,7 @@ export async function openConnectionsTo(
   flags: ConnectionFlags,
   context: Context,
   deadline = deadlineOnce(gateways[0]?.settings.timeoutMs.value ?? defaultTimeoutMs, context.signal),
-): Promise<{ connections: Pick<Connection, 'send' | 'pay'>[]; close(): Promise<void> }> {
+): Promise<{ connections: Omit<Connection, 'close'>[]; close(): Promise<void> }> {
   const isPaid = gateways.some(({ settings }) => settings.budget !== undefined);
   const pays = isPaid ? await (await import('./budget.ts')).openBudgets(gateways, flags.tag, context) : [];
   const { exchanges, keyed } = await openKeyed(gateways, flags, { context, deadline });
@@ -113,7 +116,10 @@ export async function openConnectionsTo(
     };
     const policy = settings.lane.value === 'flex' ? flexPolicy(flags) : {};
     const send = createSend(options, { exchanges, settings, context, deadline, policy });
-    return { send, pay: pays[at] };
+    // The local gateway has a new one each time.
+    const key = settings.offline.value ? undefined : options.apiKey;
+    const keyDigest = (word: string) => key && hash('sha256', `${word} ${key}`, 'hex').slice(0, 8);
+    return { send, pay: pays[at], keyDigest };
   });
   return { connections, close: () => exchanges.close() };
 }

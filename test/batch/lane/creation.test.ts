@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { expect } from 'vitest';
+import { canaryKey } from '../../helpers/with-server.ts';
 import { manyJobs } from '../with-batch.ts';
 import { apiNames } from './batch-server.ts';
 import { hurriedClock, test } from './with-lane.ts';
@@ -81,4 +83,65 @@ test('an edited job whose batch was not created after all is sent by the run tha
   const ran = await batch([], { clock: hurriedClock() });
   expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('the batch of 2 jobs was not created')]);
   expect(folder.lines('summary.json')).toMatchObject([{ done: 2, failed: 0 }]);
+});
+
+test.for(['content', 'completions'] as const)(
+  '%s: a batch that the service lists without its mark is found by its results',
+  async (api, { open }) => {
+    const { batch, folder, server } = await open(api);
+    server.fault = (kind) => (kind === 'create' ? 'drop' : undefined);
+    server.reshape = (kind, text) =>
+      kind === 'list'
+        ? text
+            .replaceAll(/"metadata":\{"gateway_cli":"\w+"\}|"displayName":"\w+"/g, '"nothing":1')
+            .replaceAll(/"created_at":\d+/g, `"created_at":${Math.trunc(Date.now() / 1000)}`)
+            .replaceAll(/"createTime":"[^"]+"/g, `"createTime":"${new Date().toISOString()}"`)
+        : undefined;
+    folder.jobs(...manyJobs(2));
+    await batch([], { clock: hurriedClock() });
+    server.fault = () => undefined;
+    expect((await batch([], { clock: hurriedClock() })).code).toBe(0);
+    expect([...server.counts.values()]).toEqual([1, 1]);
+  },
+);
+
+test('a batch that another key does not find is not submitted with that one', async ({ open }) => {
+  const { batch, folder, server } = await open('completions');
+  server.fault = (kind) => (kind === 'create' ? 'drop' : undefined);
+  server.reshape = (kind) => (kind === 'list' ? '<html>' : undefined);
+  folder.jobs(...manyJobs(2));
+  expect((await batch()).code).toBe(9);
+  server.fault = () => undefined;
+  server.reshape = (kind) => (kind === 'list' ? '{"data":[],"has_more":false}' : undefined);
+  const other = { clock: hurriedClock(), env: { GATEWAY_API_KEY: 'another-key-of-another-account' } };
+  const ran = await batch([], other);
+  expect([ran.code, ran.stderr]).toEqual([14, expect.stringContaining('submitted with another key')]);
+  expect(folder.read('out/journal.jsonl')).not.toContain(canaryKey);
+  expect((await batch(['--retry-unknown'], other)).stderr).toContain('2 unknown (may have been billed)');
+  expect(server.batches).toHaveLength(1);
+});
+
+test('a batch is not looked for at another address that its profile has now', async ({ open }) => {
+  const { batch, folder, server } = await open('completions');
+  const elsewhere = await open('completions');
+  const profile = (baseUrl: string): object => ({ baseUrl, format: 'completions', apiKey: canaryKey });
+  const configure = (url: string): void =>
+    folder.write('config.json', JSON.stringify({ profiles: { a: profile(server.url), b: profile(url) } }));
+  const env = {
+    GATEWAY_CONFIG: join(folder.cwd, 'config.json'),
+    GATEWAY_API_KEY: '',
+    GATEWAY_BASE_URL: '',
+    GATEWAY_FORMAT: '',
+  };
+  folder.jobs({ id: '1', prompt: 'p1', profile: 'a' }, { id: '2', prompt: 'p2', profile: 'b' });
+  const third = await open('completions');
+  configure(elsewhere.server.url);
+  expect((await batch(['--no-wait'], { env })).code).toBe(0);
+  configure(third.server.url);
+  const ran = await batch(['--accept-changes'], { env });
+  expect([ran.code, ran.stderr]).toEqual([
+    14,
+    expect.stringContaining(`went to ${elsewhere.server.url}, not to ${third.server.url}`),
+  ]);
+  expect(third.server.requests).toEqual([]);
 });

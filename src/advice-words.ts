@@ -50,11 +50,11 @@ export function keyPage({ value }: Facts): string | false {
   return page !== undefined && `${title} gives keys at ${page}`;
 }
 
-/** The model does not take or make what is asked of it. */
+/** The model does not take or make what is asked of it, or cannot be loaded. */
 export function lackingModel({ value, flags = '' }: Facts): string {
   return lines(
     value === 'modalities' && `where the model answers with pictures alone: --set 'modalities=["image"]'`,
-    `the model does not have this: name another with -m; to see the models: gateway-cli models${flags}`,
+    `this model cannot do it: name another with -m; to see the models: gateway-cli models${flags}`,
   );
 }
 

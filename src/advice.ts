@@ -49,7 +49,7 @@ const advice = {
     library: (facts) =>
       facts.class === 'auth' ? 'the key may not use this model' : 'the gateway does not offer the model',
   },
-  'model-lacks': { cli: lackingModel, library: 'the model does not have this: name another' },
+  'model-lacks': { cli: lackingModel, library: 'this model cannot do it: name another' },
   'nearest-model': { cli: ({ value }) => `the nearest that the gateway offers: -m ${shellWord(String(value))}` },
   'other-model': {
     cli: ({ flags = '' }) => `what came is kept; to see the models: gateway-cli models${flags}`,

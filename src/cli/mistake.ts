@@ -44,7 +44,7 @@ export function explainMistake(error: CommanderError, typed: TypedLine): Gateway
     case 'commander.excessArguments':
       return isOfDefault(typed) ? explainUnknownCommand(typed, undefined) : usageError(first, helpHint(typed), error);
     case 'commander.optionMissingArgument':
-      return usageError(first.replace(' argument missing', ' needs a value'), helpHint(typed), error);
+      return usageError(first.replace(' argument missing', ' needs a value'), valueHint(first, typed), error);
     default:
       return usageError(first, helpHint(typed), error);
   }
@@ -220,6 +220,12 @@ function missingHint(typed: TypedLine): string {
 
 function helpHint(typed: TypedLine): string {
   return hintFor('help', { value: typedCommand(typed) });
+}
+
+/** The values of the flag in `option '--print-config <client>' argument missing`, where it has a few. */
+function valueHint(message: string, typed: TypedLine): string {
+  const { argChoices = [] } = typed.command?.options.find(({ flags }) => message.includes(`'${flags}'`)) ?? {};
+  return argChoices.length > 0 ? `such as: ${argChoices.join(', ')}\n${helpHint(typed)}` : helpHint(typed);
 }
 
 /** `gateway-cli config get`, without the name of a default command. */

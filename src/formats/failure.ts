@@ -98,7 +98,7 @@ function isModerated({ code, message }: ErrorBody): boolean {
 const keyRefusals = new Set<Refusal['says']>(['bad-key', 'header', 'no-key', 'no-token', 'token-only']);
 
 function isRetryable(errorClass: ErrorClass, error: ErrorBody, { status, headers }: Known): boolean {
-  if (error.quotaSpent) return false;
+  if (error.quotaSpent || unable.test(error.message)) return false;
   const wish = headers?.['x-should-retry'];
   if (wish === 'true' || wish === 'false') return wish === 'true';
   if (errorClass === 'quota') return status === 429;
@@ -162,6 +162,8 @@ function adviceFor(error: ErrorBody, facts: Known & { errorClass: ErrorClass; re
   if (errorClass === 'quota') return error.quotaSpent || status === 402 ? { reason: 'quota-spent' } : later;
   if (streamsContent && (status === 405 || status === 501)) return { reason: 'no-stream' };
   if (saysNoModel(status, error)) return { reason: 'model' };
+  const lacking = unable.exec(error.message);
+  if (lacking) return { reason: 'model-lacks', value: lacking[1] };
   if (errorClass === 'gateway') return later;
   if (status === 404) return notFoundAdvice(error, facts);
   if (status === 413) return { reason: 'too-large' };
@@ -181,14 +183,16 @@ const wantsTls =
 /** A 404 in the shape of the other format comes from a gateway that has that one alone. */
 function notFoundAdvice({ message, code, shape }: ErrorBody, { format, streamsContent }: Known): Advice {
   if (routing.test(message)) return { reason: 'key-project' };
-  const [, lacking] = /^no endpoints found that support (?:the requested output )?(.*)/i.exec(message) ?? [];
-  if (lacking !== undefined) return { reason: 'model-lacks', value: lacking.split(':')[0] };
   if (code === 'model_not_found' || namesModel(message.slice(0, 1000).toLowerCase())) return { reason: 'model' };
   if (format !== undefined && shape !== undefined && shape !== format) return { reason: 'other-format', value: shape };
   const isOther = streamsContent ? /^invalid url \(/i.test(message) : otherFormats.test(message);
   if (format !== 'completions' && isOther) return { reason: 'other-format', value: 'completions' };
   return streamsContent ? { reason: 'no-stream', value: 'path' } : { reason: 'no-such-path' };
 }
+
+/** What the model cannot take, make or load, in the words of OpenRouter and Ollama. */
+const unable =
+  /^No endpoints found that support (?:the requested output )?(\w+)| does not support chat$|^model requires more system memory|required for image input/;
 
 /** What OpenRouter says where the settings of an account leave no provider of the model. */
 const routing = /\bdata policy|\bguardrail restrictions|^no allowed providers/i;

@@ -18,11 +18,11 @@ export interface ModelPage {
   goesOn: boolean;
 }
 
-/** Reads a page of any format; undefined if it is not a list. An empty list may be `{}`. */
+/** Reads a page of any format; undefined if it is not a list. An empty list may be `{}`, and of Ollama `"data": null`. */
 export function readModelPage(page: JsonValue | undefined): ModelPage | undefined {
   if (!isObject(page)) return undefined;
   const entries = listField(page, 'models') ?? listField(page, 'data');
-  if (entries === undefined && Object.keys(page).length > 0) return undefined;
+  if (entries === undefined && Object.keys(page).length > 0 && page['data'] !== null) return undefined;
   const hasMore = field(page, 'hasMore') === true;
   const next = textField(page, 'nextPageToken') || (hasMore && textField(page, 'lastId')) || undefined;
   return { models: (entries ?? []).flatMap(readModel), next, goesOn: hasMore || next !== undefined };

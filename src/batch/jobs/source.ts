@@ -220,7 +220,8 @@ export function collectLineErrors({ name: file, adviseBlank }: JobSource): LineE
         ({ error, times }) => `${error.message}${times === 1 ? '' : ` (the same in ${times - 1} more)`}`,
       );
       const { hint } = first.error.details;
-      if (named.size === 1 && hint !== undefined) lines.push(hint);
+      const isCommon = [...named.values()].every(({ error }) => error.details.hint === hint);
+      if (isCommon && hint !== undefined) lines.push(hint);
       if (others > 0) lines.push(`and ${others} more`);
       throw usageError(`${count} lines of ${file} are not valid jobs; nothing was sent`, lines.join('\n'));
     },

@@ -33,7 +33,9 @@ async function withNearestModel(
   if (typeof model !== 'string' || model === '') return error;
   const kept = await keptModels(settings, context.io.now());
   const longer = kept.find((name) => name.endsWith(`/${model}`));
-  const nearest = kept.includes(model) ? undefined : (longer ?? closest(model, kept));
+  // Ollama has a tag behind each name, and takes a name without it.
+  const names = kept.map((name) => name.replace(/:latest$/, ''));
+  const nearest = kept.includes(model) ? undefined : (longer ?? closest(model, names));
   if (nearest === undefined) return error;
   return error.but({ reason: 'nearest-model', value: nearest });
 }

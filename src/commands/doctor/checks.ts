@@ -219,8 +219,12 @@ export const modelsRow: Row<GatewaySubject> = {
     const lacking = served.filter((use) => byUse[use].model === undefined);
     const needed = new Set(lacking.map((use) => (lacking.includes(defaultUse[use]) ? defaultUse[use] : use)));
     const profile = profileFlag(examined.context);
-    const commands = [...needed].map((use) => `gateway-cli config set models.${use} <model>${profile}`);
-    return `name one each time: -m <model>; to see them: gateway-cli models${profile}\nor for good: ${commands.join('\n')}`;
+    const { service, typedFlags } = byUse[served[0] ?? 'text'];
+    const settings = [...needed].map((use) => `models.${use} <model>`);
+    // A service that a flag names is set for good too.
+    if (service.origin.kind === 'flag') settings.unshift(`service ${service.value}`);
+    const commands = settings.map((setting) => `gateway-cli config set ${setting}${profile}`);
+    return `name one each time: -m <model>; to see them: gateway-cli models${typedFlags}\nor for good: ${commands.join('\n')}`;
   },
 };
 

@@ -219,6 +219,13 @@ test.for([
   expect(server.requests).toEqual([]);
 });
 
+test('the hint of several jobs that no batch can hold is printed once', async ({ open }) => {
+  const { batch, folder } = await open('completions');
+  folder.jobs(...manyJobs(2));
+  const ran = await batch(['--service', 'openrouter', '--format', 'completions']);
+  expect(ran.stderr).toContain('jobs.jsonl:2: OpenRouter has no batch API\n  use --lane live; these have one:');
+});
+
 test.for([
   ['batch', ['--no-wait'], '--no-wait is for the lane batch'],
   ['text', ['hi', '--lane', 'batch'], '--lane batch is for many requests, not for text'],

@@ -78,3 +78,17 @@ test('without models, says how to name one, how to see them, and how to set one 
   });
   expect(checks.find(({ name }) => name === 'key taken')?.text).toMatch(/^the list of 7 .*: m0, m1, m2, m3, m4, …$/);
 });
+
+test('without models, says how to set the service too that a flag names', async ({ server }) => {
+  server.reply(head);
+  server.reply({ body: { data: [{ id: 'llama3.2:latest' }] } });
+  const flags = `--service ollama --base-url ${server.url}`;
+  const ran = await run(['doctor', '--json', ...flags.split(' ')]);
+  const { checks } = JSON.parse(ran.stdout) as { checks: Check[] };
+  const set = ['service ollama', 'models.text <model>']
+    .map((setting) => `gateway-cli config set ${setting}`)
+    .join('\n');
+  expect(checks.find(({ name }) => name === 'models')).toMatchObject({
+    fix: `name one each time: -m <model>; to see them: gateway-cli models ${flags}\nor for good: ${set}`,
+  });
+});

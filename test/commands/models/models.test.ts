@@ -255,6 +255,20 @@ test('a 404 for a model that is not in the cached list names the nearest', async
   expect((await cli(['text', '-m', 'gemini-2.5-flash', 'hi'])).stderr).toContain('gateway-cli models');
 });
 
+test('a nearest name of Ollama has no tag', async ({ server, cli }) => {
+  server.reply({ body: '{"object":"list","data":[{"id":"llama3.2:latest"},{"id":"gemma3:4b"}]}' });
+  const flags = ['--service', 'ollama', '--base-url', server.url];
+  await cli(['models', ...flags]);
+  server.always({ status: 404, body: '{"error":{"message":"model \'llama32\' not found","type":"not_found_error"}}' });
+  expect((await cli(['text', '-m', 'llama32', 'hi', ...flags])).stderr).toContain(': -m llama3.2\n');
+});
+
+test('Ollama without a model has an empty list', async ({ server, cli }) => {
+  server.reply({ body: '{"object":"list","data":null}' });
+  const ran = await cli(['models', '--service', 'ollama', '--base-url', server.url]);
+  expect(ran).toMatchObject({ code: 0, stdout: '', stderr: 'the list is empty\n' });
+});
+
 test('a name without its path is the model of OpenRouter that has one', async ({ server, cli }) => {
   server.reply({ body: '{"data":[{"id":"openai/gpt-5-mini"},{"id":"openai/gpt-5"}]}' });
   const flags = ['--service', 'openrouter', '--base-url', server.url];

@@ -199,6 +199,15 @@ describe('says what a service means with', () => {
         { class: 'rejected', details: { reason: 'model-lacks' } },
       ],
     ),
+    ...[
+      [400, '"nomic-embed-text" does not support chat'],
+      [500, 'model requires more system memory (42.0 GiB) than is available (13.1 GiB)'],
+      [500, 'failed to process inputs: this model is missing data required for image input'],
+    ].map(([status, message]): [string, Reply, object] => [
+      `Ollama: ${message}`,
+      { status: Number(status), body: openai({ message, type: 'api_error', code: null }) },
+      { class: status === 400 ? 'rejected' : 'gateway', details: { reason: 'model-lacks', retryable: false } },
+    ]),
     [
       'Ollama: a model that is not pulled',
       {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type FileHandle, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { usageError } from '../errors.ts';
 import type { HeldLock } from '../files/file-lock.ts';
 import { removeFile, syncFolder, writeTempFile } from '../files/temp-file.ts';
 import {
@@ -30,11 +31,22 @@ export function unreadFile(): Omit<LedgerFile, 'path'> {
   return { state: emptyState(), head: '', end: 0 };
 }
 
-/** Reads what other processes have appended; the whole file if it was replaced. */
+/** What a ledger begins with. A crash can have cut it. */
+const beginning = '{"type":"budget","schema":"gateway-cli/budget@1"';
+
+/** Throws GatewayError usage for a file that holds something else: appending or compacting would destroy it. */
+function requireLedger(head: string, path: string): void {
+  const [line = ''] = head.split('\n', 1);
+  if (line.startsWith(beginning) || beginning.startsWith(line)) return;
+  throw usageError(`${path} is not a budget of this version`, 'name another file: --budget <name|path>:<amount>');
+}
+
+/** Reads what other processes have appended; the whole file if it was replaced. Throws GatewayError usage if it is not a ledger. */
 export async function catchUp(handle: FileHandle, ledger: LedgerFile): Promise<void> {
   const head = Buffer.alloc(headBytes);
   const { bytesRead } = await handle.read(head, 0, headBytes, 0);
   const text = head.toString('latin1', 0, bytesRead);
+  requireLedger(text, ledger.path);
   if (text !== ledger.head) Object.assign(ledger, unreadFile(), { head: text });
   for await (const { line, end } of readLedger(handle, ledger.end)) {
     if (line !== undefined) applyLine(ledger.state, line);

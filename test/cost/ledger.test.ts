@@ -247,3 +247,20 @@ test('a last line that lacks nothing but its newline counts as soon as another o
   expect(await spent()).toBe('0.7');
   expect(await ledger.reserve(request('0.4'), never)).toEqual({ spent: '0.7' });
 });
+
+test.for(['{"row":1}\n', 'notes', '{"type":"budget","schema":"gateway-cli/budget@2","id":"1"}\n'])(
+  'a file that is not a budget of this version stays as it is: %j',
+  async (text) => {
+    const { path, open } = place();
+    writeFileSync(path, text);
+    await expect(open(1).reserve(request('0.1'), never)).rejects.toThrow(`${path} is not a budget of this version`);
+    expect(readFileSync(path, 'utf8')).toBe(text);
+  },
+);
+
+test('a file whose header a crash cut goes on', async () => {
+  const { path, open, spent } = place();
+  writeFileSync(path, '{"type":"budget","sch');
+  for (const _ of [1, 2]) await open().spend(await reserved(open(), request('0.1')), '0.1');
+  expect(await spent()).toBe('0.2');
+});

@@ -44,6 +44,13 @@ async function groupPath(group: string, cwd: string): Promise<string> {
   await makeFolder(dirname(path), 0o700).catch((error: unknown) => {
     throw usageError(`--rate-group ${group} cannot be kept: ${writeReason(error)}`, undefined, error);
   });
+  // A crash can leave it empty, or full of zeros.
+  const text = (await readText(path)).replaceAll('\0', '');
+  if (text.trim() !== '' && !text.startsWith('{"next":'))
+    throw usageError(
+      `${path} is not the file of a rate group`,
+      'name another file, which can be new: --rate-group <path>',
+    );
   return path;
 }
 
@@ -109,12 +116,15 @@ async function change(group: Group, signal: AbortSignal, next: (state: GroupStat
 
 /** A file that is not there, or was broken by a crash, holds no request back. */
 async function readGroup({ path, now }: Group): Promise<GroupState> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '';
-    throw notWritten(path, error);
-  });
-  const { next, until } = parseObject(text);
+  const { next, until } = parseObject(await readText(path));
   const timeOf = (value: unknown): number =>
     typeof value === 'number' && value < now() + farthestMs ? value : Number.NEGATIVE_INFINITY;
   return { next: timeOf(next), until: timeOf(until) };
+}
+
+function readText(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw notWritten(path, error);
+  });
 }

@@ -122,7 +122,10 @@ test('a batch that another run has left no room for is not created', async ({ op
     amount: '1',
   };
   mkdirSync(dirname(path));
-  writeFileSync(path, `{"type":"budget"}\n${JSON.stringify({ ...sum, ...entry })}\n`);
+  writeFileSync(
+    path,
+    `{"type":"budget","schema":"gateway-cli/budget@1","id":"b"}\n${JSON.stringify({ ...sum, ...entry })}\n`,
+  );
   expect((await batch(flag('1.0001'))).stderr).toContain('1 of 1.0001 USD are spent');
   expect(server.batches).toEqual([]);
 });

@@ -65,3 +65,13 @@ test('--rate-group without --rate is exit code 2, and the hint has both', async 
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.stderr).toContain('add it: --rate 60/m');
 });
+
+test('a file that is not of a rate group stays as it is', async () => {
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'mine.jsonl'), '{"row":1}\n');
+  writeFileSync(join(cwd, 'jobs.jsonl'), '{"prompt":"hi"}\n');
+  const argv = ['batch', 'jobs.jsonl', '-o', 'out', '--offline', '--rate', '60/m', '--rate-group', './mine.jsonl'];
+  const { code, stderr } = await run(argv, { cwd });
+  expect([code, stderr]).toEqual([2, expect.stringContaining('mine.jsonl is not the file of a rate group')]);
+  expect(readFileSync(join(cwd, 'mine.jsonl'), 'utf8')).toBe('{"row":1}\n');
+});

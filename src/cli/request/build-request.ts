@@ -121,10 +121,27 @@ export async function buildRequest(
   });
   await warnOfUnused(flags, blanks, context);
   const quirks = quirksOf(settings.service.value, settings.format.value, settings.baseUrl?.value);
+  // Field by field: with spreads, a batch takes twice as long to find its jobs that were sent before.
   const ask: Ask = {
-    ...fieldsOf(flags),
-    ...files,
-    ...turns,
+    temperature: flags.temperature,
+    topP: flags.topP,
+    topK: flags.topK,
+    stop: flags.stop,
+    seed: flags.seed,
+    candidates: flags.candidates,
+    responseMime: flags.responseMime,
+    aspect: flags.aspect,
+    size: flags.size,
+    safety: flags.safety,
+    cachedContent: flags.cachedContent,
+    metadata: flags.metadata && (Object.assign({}, ...flags.metadata) as JsonObject),
+    toolChoice: flags.toolChoice === undefined ? undefined : parseToolChoice(flags.toolChoice),
+    tools: files.tools,
+    body: files.body,
+    schema: files.schema,
+    toolConfig: files.toolConfig,
+    turns: turns?.turns,
+    ownTurns: turns?.ownTurns,
     system: files.system ?? (earlier && lastSystem(earlier)),
     use,
     model: settings.model.value,
@@ -150,25 +167,6 @@ function isPicture(use: Use): boolean {
 /** The limit of the settings, unless the body has one. The default is for the format that demands a limit: it is made there. */
 function limitOf({ maxTokens: set }: Building['settings'], body: RequestLimits): number | undefined {
   return body.maxTokens !== undefined || set?.origin.kind === 'default' ? undefined : set?.value;
-}
-
-/** Field by field: a spread of all flags is several times slower, and batches have many jobs. */
-function fieldsOf(flags: RequestFlags): Partial<Ask> {
-  return {
-    temperature: flags.temperature,
-    topP: flags.topP,
-    topK: flags.topK,
-    stop: flags.stop,
-    seed: flags.seed,
-    candidates: flags.candidates,
-    responseMime: flags.responseMime,
-    aspect: flags.aspect,
-    size: flags.size,
-    safety: flags.safety,
-    cachedContent: flags.cachedContent,
-    metadata: flags.metadata && (Object.assign({}, ...flags.metadata) as JsonObject),
-    toolChoice: flags.toolChoice === undefined ? undefined : parseToolChoice(flags.toolChoice),
-  };
 }
 
 /** What files are read with. */

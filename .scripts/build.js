@@ -1,7 +1,7 @@
 // Bundles src/ into dist/: one chunk a command, loaded when it is asked for, and the declarations of the library.
 import { execFileSync } from 'node:child_process';
 import { builtinModules } from 'node:module';
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { build } from 'rolldown';
@@ -29,7 +29,7 @@ const groups = [
   { name: 'gateway', test: own('gateway/.*') },
   { name: 'shared', test: own('(?!commands|batch|chat|recordings|recovery).*'), minShareCount: 3 },
   { name: 'chat', test: own('commands/chat/chat') },
-  { name: 'late', test: own('(?:cli/(?!output/code)|transport/).*') },
+  { name: 'late', test: own('(?:cli/(?!output/code)|transport/|terminal/run-pager).*') },
   { name: 'rare', test: own('.*'), minShareCount: 3 },
 ];
 
@@ -89,21 +89,24 @@ writeFileSync(`${dist}/esm/package.json`, '{"type":"module"}\n');
 // Nobody bundles a gateway for tests: as a module it is the one that `require` loads.
 writeFileSync(`${dist}/esm/testing.js`, "export { startGateway, useGateway } from '../testing.js';\n");
 writeFileSync(`${dist}/THIRD-PARTY-LICENSES.txt`, licenceTexts(output));
-// What is made of the source: JSON Schemas, of what JSON Schema can express of the definitions.
+// What is made of the source: JSON Schemas, of what JSON Schema can express of the definitions, and man pages.
 const maker = `${dist}/.maker`;
 await build({
   cwd: root,
-  input: ['src/settings/definition.ts', 'src/cli/output/result-definition.ts'],
+  input: ['src/settings/definition.ts', 'src/cli/output/result-definition.ts', 'src/man/pages.ts'],
   platform: 'node',
   external: (id, importer, isResolved) => importer !== undefined && !isResolved && !id.startsWith('.'),
   output: { dir: maker, entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
 });
-const made = ['definition', 'result-definition'].map((name) => import(pathToFileURL(`${maker}/${name}.mjs`)));
-const { configDefinition, resultDefinition } = Object.assign({}, ...(await Promise.all(made)));
+const made = ['definition', 'result-definition', 'pages'].map((name) => import(pathToFileURL(`${maker}/${name}.mjs`)));
+const { configDefinition, resultDefinition, manPages } = Object.assign({}, ...(await Promise.all(made)));
 for (const [name, definition] of Object.entries({ config: configDefinition, result: resultDefinition })) {
   const schema = toJsonSchema(definition, { typeMode: 'output', ignoreActions: ['check', 'raw_check'] });
   writeFileSync(`${dist}/${name}.schema.json`, `${JSON.stringify(schema)}\n`);
 }
+const pages = await manPages((topic) => readFileSync(`${root}src/help/${topic}.md`, 'utf8'));
+mkdirSync(`${dist}/man`);
+for (const [file, text] of pages) writeFileSync(`${dist}/man/${file}`, text);
 rmSync(maker, { recursive: true });
 // What `--help` and `--version` print without loading the program: its own words, by the way that loads it.
 const ask = (...words) => execFileSync(process.execPath, [`${root}bin/gateway-cli.js`, ...words]);

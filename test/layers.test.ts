@@ -29,6 +29,7 @@ const allowed: Record<string, readonly string[]> = {
   'main.ts': ['cli/run.ts', 'terminal'],
   'index.ts': ['client'],
   testing: ['gateway', 'recordings', 'images'],
+  man: ['cli/cli.ts', 'cli/command-tree.ts', 'cli/flags', 'cli/help', 'terminal'],
   commands: [
     'cli/shipped.ts',
     'cli/run',

@@ -8,6 +8,7 @@ import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
 import { readJournal } from './folder/journal.ts';
 import type { Lock } from './folder/lock.ts';
 import { arrangeResults, countMissing, findLostEnds, locateResults, type ResultPlaces } from './folder/results.ts';
+import { parseShard } from './jobs/shard.ts';
 import {
   countOf,
   warnArranged,
@@ -22,6 +23,7 @@ import {
   describeFailures,
   nextStep,
 } from './report/summary.ts';
+import { isSpent, totalTokens } from './folder/state.ts';
 import { failureOfThrown, GatewayError, outcomes } from '../errors.ts';
 import type { LeaseTimes } from '../files/lease.ts';
 import { enterOutdir, findOutdir, requireOwn, writeSummary } from './folder/folder.ts';
@@ -77,7 +79,7 @@ export async function runBatch(
 ): Promise<void> {
   if (flags.lane === 'batch') saveMemory();
   const startedAt = context.io.elapsed();
-  const { shard } = flags;
+  const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
   await refuseTypo(words, context);
   requireJobs(words, flags);
   requireRate(flags);
@@ -158,11 +160,11 @@ async function enterNew(path: string, context: Context, lease: LeaseTimes | unde
   });
 }
 
-async function noteResume({ plan, context, source }: Batch): Promise<void> {
+async function noteResume({ plan, context, source, flags, state }: Batch): Promise<void> {
   const before = plan.jobs - plan.toSend + plan.again;
   if (before > 0) {
-    const jobs = `${before} of ${countOf(plan.jobs, 'job')} ${be(before, 'was')}`;
-    await context.ui.note(`${jobs} sent before; ${describeNext(plan)}`);
+    const next = describeNext(plan, isSpent(state.usage, flags.maxTokensTotal));
+    await context.ui.note(`${before} of ${countOf(plan.jobs, 'job')} ${be(before, 'was')} sent before; ${next}`);
   }
   if (plan.removed > 0) {
     const what = `${countOf(plan.removed, 'job')} of the journal ${be(plan.removed, 'is')}`;
@@ -171,8 +173,9 @@ async function noteResume({ plan, context, source }: Batch): Promise<void> {
 }
 
 /** How many jobs are sent, and how many of them a second time: those may be paid for twice. */
-function describeNext({ toSend, again }: BatchPlan): string {
-  if (again === 0) return `${toSend} ${be(toSend, 'is')} sent now`;
+function describeNext({ toSend, again }: BatchPlan, spent: boolean): string {
+  const now = spent ? 0 : toSend;
+  if (now === 0 || again === 0) return `${now} ${be(now, 'is')} sent now`;
   const first = toSend - again;
   return `${again} ${be(again, 'is')} sent again${first > 0 ? `, ${first} for the first time` : ''}`;
 }
@@ -244,14 +247,16 @@ async function failureOfCounts(
   if (exitCodeOf(flags.wait === false ? { ...counts, submitted: 0 } : counts) === outcomes.ok.code) return undefined;
   const early = {
     cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,
+    tokens: `stopped after ${totalTokens(state.usage)} of ${flags.maxTokensTotal} tokens: `,
     failures: `stopped after ${countOf(counts.failed + counts.unknown, 'failure')}: `,
     signal: '',
   };
   const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop && early[stop];
   const budget = stop instanceof GatewayError && stop.details.reason === 'budget' ? stop.details : undefined;
+  const tokens = isSpent(state.usage, flags.maxTokensTotal) ? '--max-tokens-total' : undefined;
   // A budget with a period can be paid from again.
   const ofBudget = budget?.retryable ? '--budget, or when its next period begins' : '--budget';
-  const limit = stop === 'cost' ? '--max-cost' : budget ? ofBudget : undefined;
+  const limit = stop === 'cost' ? '--max-cost' : budget ? ofBudget : tokens;
   const next = nextStep(counts, limit);
   const summary = shellWord(shownPath(join(outdir, batchFiles.summary), context.io.cwd));
   const nextHint = counts.pending > 0 ? next : `details are in ${summary}; ${next}`;

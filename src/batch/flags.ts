@@ -4,7 +4,6 @@ import { imageFlags } from '../cli/flags/format.ts';
 import { connectionFlags, maxCost, outputFlags } from '../cli/flags/shared.ts';
 import type { ConnectionFlags } from '../cli/run/settings.ts';
 import { parseDuration } from '../settings/duration.ts';
-import type { Shard } from './types.ts';
 
 /** How rows are written. */
 export const dataFormats = ['csv', 'tsv', 'json', 'jsonl'] as const;
@@ -51,8 +50,7 @@ export const batchFlags = {
   },
   shard: {
     flags: '--shard <i/n>',
-    text: 'run part i of n, from 1/n',
-    parse: parseShard,
+    text: 'run part i of n, from 1/n; auto reads it from the CI job, auto/n for n parts',
     advanced: true,
   },
   retryFailed: { flags: '--retry-failed', text: 'send failed jobs again' },
@@ -73,6 +71,18 @@ export const batchFlags = {
     advanced: true,
   },
   failFast: { flags: '--fail-fast', text: 'start no more jobs after the first failure' },
+  maxFailures: {
+    flags: '--max-failures <n>',
+    text: 'start no more jobs after this many failures',
+    parse: whole(1),
+    advanced: true,
+  },
+  maxTokensTotal: {
+    flags: '--max-tokens-total <n>',
+    text: 'start no more jobs after this many tokens in total',
+    parse: whole(1),
+    advanced: true,
+  },
   maxCost: { ...maxCost, text: 'send no request with which all runs of this batch together could cost more than this' },
   stream: {
     flags: '--stream',
@@ -163,17 +173,4 @@ export function parseRate(word: string): number {
   const unitMs = units[match?.[2] ?? ''];
   if (unitMs !== undefined && count > 0) return unitMs / count;
   throw usageError(`--rate takes <n>/<s|m|h>, not '${word.slice(0, 40)}'`, 'for example: --rate 60/m');
-}
-
-const maxShards = 100_000;
-
-/** Reads `--shard`: `i/n` from 1. Throws GatewayError usage. */
-export function parseShard(word: string): Shard {
-  const example = 'for example: --shard 1/4, the first of four';
-  const [, left, right] = /^(\d+)\/(\d+)$/.exec(word) ?? [];
-  const [index, total] = [Number(left), Number(right)];
-  if (right === undefined || total < 1 || total > maxShards)
-    throw usageError(`--shard takes i/n, not '${word.slice(0, 40)}'`, example);
-  if (index < 1 || index > total) throw usageError(`--shard: ${index} is not within 1 to ${total}`, example);
-  return { index, total };
 }

@@ -87,6 +87,8 @@ export interface RunRecord {
   boot?: string | undefined;
   /** Size of results.jsonl when the run began, in bytes: its own lines are after that. */
   results?: number | undefined;
+  /** `--max-tokens-total`: the tokens of all runs that this one stops at. */
+  maxTokens?: number | undefined;
   /** `--max-cost`: the amount that all runs together may not pass. */
   maxCost?: string | undefined;
   /** `--tag`. */

@@ -167,7 +167,7 @@ const tokenLimit = /^--(max[a-z_-]*tokens?([_-]?total)?|tokens)$/i;
  * elsewhere.
  */
 function meantFlags(flag: string): string[] {
-  if (tokenLimit.test(flag)) return ['--max-tokens'];
+  if (tokenLimit.test(flag)) return [/total/i.test(flag) ? '--max-tokens-total' : '--max-tokens'];
   const field = flagOfField(flag);
   if (field !== undefined) return [field];
   const word = flag.replaceAll(/[-_]/g, '').toLowerCase();

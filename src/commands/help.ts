@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { usageError } from '../errors.ts';
 import { closest } from '../closest.ts';
+import { writePaged } from '../terminal/pager.ts';
 import { wantsColor } from '../terminal/output.ts';
 import type { Action } from '../cli/context.ts';
 import { addFlags, quote, setExamples, setNotes } from '../cli/flags/flag.ts';
@@ -34,7 +35,7 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
     const named = (await openProgram([name])).commands.find((found) => found.name() === name);
     const usage = named === undefined ? '' : `${formatHelp(named, { full: false, width, colored })}\n`;
     const { blocksOf, renderMarkdown } = await import('../terminal/markdown.ts');
-    await io.stdout.write(usage + renderMarkdown(blocksOf(text), { width, colored }));
+    await writePaged(usage + renderMarkdown(blocksOf(text), { width, colored }), io);
   };
 }
 

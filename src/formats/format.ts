@@ -28,6 +28,11 @@ export function authUseOf(format: FormatName, use: Use): AuthUse {
   return use === 'image' || use === 'edit' ? 'image' : 'text';
 }
 
+/** The format of a row. */
+export function formatOfAuthUse(use: AuthUse): FormatName {
+  return use === 'text' || use === 'image' ? 'content' : use;
+}
+
 /** What is said of a format before any of it is loaded. */
 export interface FormatFacts {
   /** Commands load the format that they speak, and no other. */

@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { monotonic } from '../clock.ts';
 import { checkContentType, checkLength, declaredLength, readBody } from './http/body.ts';
 import { type Budget, createBudget } from './http/budget.ts';
-import { guard, checkKey, checkVersion } from './http/guard.ts';
+import { corsHeaders, isPreflight, preflightReply, type Allowed, guard, checkKey, checkVersion } from './http/guard.ts';
 import type {
   Format,
   CallerForm,
@@ -22,9 +22,7 @@ import { checkCaller } from './service.ts';
 import { type App, listen } from './listen.ts';
 
 /** Options of a gateway. */
-export interface AppOptions extends OfflineOptions {
-  /** Hosts beside the loopback ones that callers may name, as a URL writes them in lower case, with or without port. */
-  hosts?: readonly string[] | undefined;
+export interface AppOptions extends OfflineOptions, Allowed {
   /** The key that callers must send; without one, every caller on this machine is answered. */
   key?: string | undefined;
   /** Real names of the two vendor headers, accepted beside (with `specOnly`: instead of) the neutral ones. */
@@ -52,7 +50,7 @@ interface Settings extends AppOptions {
   elapsed: () => number;
 }
 
-const ownNames: OptionNames = { specOnly: 'specOnly', headerNames: 'headerNames', hosts: 'hosts' };
+const ownNames: OptionNames = { specOnly: 'specOnly', headerNames: 'headerNames', hosts: 'hosts', origins: 'origins' };
 
 /** The local gateway as a `node:http` request listener, not listening yet: all formats, and GET /healthz. */
 export function createApp(options: AppOptions = {}): App {
@@ -82,6 +80,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
   const incoming = { request, response, path, query, format, left: caller.left, settings };
   const reply = await respond(incoming).catch(explain);
   if (format.idHeader) reply.headers = { [format.idHeader]: requestId, ...reply.headers };
+  reply.headers = { ...reply.headers, ...corsHeaders(request, settings.origins ?? []) };
   const bytes = await sendReply(request, response, reply).catch((error: unknown) => {
     explain(error);
     response.destroy();
@@ -131,7 +130,8 @@ interface IncomingRequest {
 
 async function respond(incoming: IncomingRequest): Promise<Reply> {
   const { request, path, settings } = incoming;
-  guard(request, settings.hosts ?? [], settings.optionNames);
+  guard(request, settings, settings.optionNames);
+  if (settings.origins !== undefined && isPreflight(request)) return preflightReply(request);
   const destination = findRoute(request.method ?? '', path, settings);
   if (destination === 'health')
     return { status: 200, headers: { 'content-type': 'application/json' }, body: '{"status":"ok"}' };

@@ -3,6 +3,7 @@ import type { JsonObject } from '../json.ts';
 import { createBatches, jsonReply } from './batches/store.ts';
 import { contentFormat } from './content/format.ts';
 import { parseBody, parseForm } from './http/body.ts';
+import { createThreads } from './messages/threads.ts';
 import { drawsByName, isVendorModel, localModels, namesOfModels } from './models/local.ts';
 import type { ServiceRules } from './service.ts';
 import type { BodyHandler, GatewayRequest, Handler, Path, Reply, RequestContext, Script } from './types.ts';
@@ -38,6 +39,7 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
   const { pace = 0, varied = false, faultDelay = defaultFaultDelay, rules, script } = options;
   const level = options.specOnly ? 'spec' : (rules?.level ?? (options.refuseUnknown ? 'strict' : 'lenient'));
   const countAttempt = createCounter();
+  const threads = createThreads();
   const respond = async (
     request: GatewayRequest,
     handle: BodyHandler,
@@ -54,6 +56,7 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
       fallback: level === 'lenient' || rules !== undefined,
       rules,
       script,
+      threads,
       note: (text) => void notes.push(text),
       pace,
       variant: varied ? countAttempt(`picture ${id}`) : 0,

@@ -21,7 +21,8 @@ import type {
 export function answer(operation: Operation): BodyHandler {
   return async (request, body, context) => {
     const found = findModel(operation, request, body, context);
-    const plain = readRequest(operation, body, found, { request, context });
+    const whole = operation.complete?.(body, context) ?? body;
+    const plain = readRequest(operation, whole, found, { request, context });
     const scripted = context.script?.answer(plain, request);
     const fault = scripted?.fault ?? found.fault;
     const read = { ...plain, pieces: scripted?.pieces };
@@ -31,6 +32,7 @@ export function answer(operation: Operation): BodyHandler {
     const changed = fault?.answer?.(made) ?? made;
     const written = changed.failure ? request.format.error(changed.failure) : operation.reply(changed, read);
     const json = fault?.body?.(written, request.format.name) ?? written;
+    operation.keep?.(whole, json, context);
     const { stream } = operation;
     const reply =
       read.stream && stream

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Route } from './routes.ts';
+import type { Threads } from './messages/threads.ts';
 import type { ServiceRules } from './service.ts';
 import type { Size } from '../images/pixels/picture.ts';
 import type { JsonObject } from '../json.ts';
@@ -115,6 +116,7 @@ export interface RequestContext {
   /** The service whose behaviour is imitated. */
   rules: ServiceRules | undefined;
   script: Script | undefined;
+  threads: Threads;
   /** Whether it is a request of a batch. */
   inBatch: boolean;
   /** Adds to what the log says of the request. */
@@ -147,6 +149,7 @@ export interface OptionNames {
   specOnly: string;
   headerNames: string;
   hosts: string;
+  origins: string;
 }
 
 /** The request formats. */
@@ -250,6 +253,8 @@ export interface Operation {
   serves(model: LocalModel): boolean;
   /** The name of the model that a request asks for. */
   modelOf(request: GatewayRequest, body: JsonObject): string | undefined;
+  /** The whole request of a body, before it is checked. */
+  complete?(body: JsonObject, context: RequestContext): JsonObject;
   /** Checks a body by itself, whichever model it is for. Throws Violation. */
   check(body: JsonObject, mode: ValidationMode): JsonObject;
   /** The local model that answers for a vendor's. */
@@ -260,6 +265,8 @@ export interface Operation {
   wantsPicture?(read: ModelRequest, request: GatewayRequest): boolean;
   /** The body of the reply. */
   reply(answer: Answer, request: ModelRequest): JsonObject;
+  /** Keeps what a later request may refer to. */
+  keep?(body: JsonObject, reply: JsonObject, context: RequestContext): void;
   contentType: string;
   stream?: OperationStream;
 }

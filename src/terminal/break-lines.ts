@@ -1,5 +1,24 @@
 import stringWidth from 'string-width';
 
+/** Scripts without spaces between words (Hangul has them), with their punctuation and wide letters. */
+const cjk = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}\u3000-\u303f\uff01-\uff60]/u;
+/** Must not begin a line: closing punctuation, small kana, marks of length and repetition, combining characters. */
+const closing =
+  /[\p{Pe}\p{Pf}\p{M}\u200d"'!%,.:;?‐–—…‥‼⁇⁈⁉、。々〻〜・ぁぃぅぇぉっゃゅょゎゕゖゝゞァィゥェォッャュョヮヵヶーヽヾ！％，．：；？～]/u;
+/** Must not end a line: opening punctuation, and signs before numbers. */
+const opening = /[\p{Ps}\p{Pi}"'$£¥￥＄]/u;
+
+const colourOrLetter = new RegExp(String.raw`\x1b\[[\d;]*m|.`, 'gsu');
+
+/** Breaks lines between Chinese and Japanese characters; other text stays as it is. Colours take no columns. */
+export function breakCjk(text: string, width: number): string {
+  if (!cjk.test(text)) return text;
+  return text
+    .split('\n')
+    .flatMap((line) => filled(piecesOf(line), width))
+    .join('\n');
+}
+
 /**
  * Breaks lines between words and indents the further ones. A command to be typed is not broken, nor a word wider than the
  * terminal, so that they can be copied.
@@ -21,9 +40,28 @@ function piecesAround(line: string, room: number): string[] {
   return [...piecesOf(line.slice(0, end)), line.slice(end)];
 }
 
-/** Pieces that are not broken: words with the spaces after them. */
+/** Pieces that are not broken: words with the spaces after them, and Chinese or Japanese characters. */
 function piecesOf(line: string): string[] {
-  return line.match(/^ +|[^ ]+ */g) ?? [];
+  const pieces: string[] = [];
+  let piece = '';
+  let before = '';
+  for (const token of line.match(colourOrLetter) ?? []) {
+    if (!token.startsWith('\u001b')) {
+      if (mayBreak(before, token)) {
+        pieces.push(piece);
+        piece = '';
+      }
+      before = token;
+    }
+    piece += token;
+  }
+  return [...pieces, piece];
+}
+
+function mayBreak(before: string, after: string): boolean {
+  if (before === '' || after === ' ') return false;
+  if (before === ' ') return true;
+  return (cjk.test(before) || cjk.test(after)) && !closing.test(after) && !opening.test(before);
 }
 
 /** Fills lines of `width` columns with pieces; all lines but the first begin with `hanging`. */

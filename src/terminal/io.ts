@@ -7,6 +7,8 @@ import type { After } from '../clock.ts';
 export interface Output {
   readonly isTTY: boolean;
   readonly columns: number;
+  /** Undefined if unknown. */
+  readonly rows?: number | undefined;
   /** A file, or a device that is not a terminal. It can be full, and no CI system reads it. */
   readonly isFile?: boolean | undefined;
   /** stdout was closed (`>&-`) when the process began: output is lost. */
@@ -39,6 +41,8 @@ export interface Io {
   readonly openDialog?: (() => Promise<Dialog>) | undefined;
   /** Opens the line editor of the interactive mode, which takes stdin; absent if stdin or stdout is not a terminal. */
   readonly openEditor?: ((options: EditorOptions) => Promise<LineEditor>) | undefined;
+  /** Shows a text in a pager; false if it cannot be started. Absent if stdout is not a terminal. */
+  readonly runPager?: ((pager: string, text: string) => Promise<boolean>) | undefined;
   /** Wall clock, ms since 1970. */
   now(): number;
   /** Monotonic clock in ms, for waits and durations. */

@@ -2,6 +2,8 @@ import { Chalk, type ChalkInstance } from 'chalk';
 import { lexer, type Token, type Tokens } from 'marked';
 import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
+import { breakCjk } from './break-lines.ts';
+import { colourCode } from './code-colours.ts';
 import { escapeForTerminal } from './escape.ts';
 
 /** The terminal, and how Markdown is shown. */
@@ -91,7 +93,7 @@ function blockLines(block: Token, page: Page): string[] {
 
 /** A line of a code block. */
 export function codeLine(line: string, chalk: ChalkInstance): string {
-  return line.trim() === '' ? '' : `  ${chalk.cyan(escapeForTerminal(line.replaceAll('\t', '    ')))}`;
+  return line.trim() === '' ? '' : `  ${colourCode(escapeForTerminal(line.replaceAll('\t', '    ')), chalk)}`;
 }
 
 /** Empty lines are where the text has them: a loose list would change lines that were already printed. */
@@ -194,7 +196,7 @@ function narrower(page: Page, columns: number): Page {
 }
 
 function wrapped(text: string, { width }: Pick<Page, 'width'>): string[] {
-  return wrapAnsi(text, width, { hard: true }).split('\n');
+  return wrapAnsi(breakCjk(text, width), width, { hard: true }).split('\n');
 }
 
 /** Text with its marks as colours and bold type. */

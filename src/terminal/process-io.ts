@@ -28,6 +28,9 @@ export function createProcessIo(process: NodeJS.Process): Io {
     platform: process.platform,
     openEditor: kind === 'terminal' && out.isTTY ? (options) => editorOf(process, options) : undefined,
     openDialog: kind === 'terminal' && err.isTTY ? () => dialogOf(process) : undefined,
+    runPager: out.isTTY
+      ? async (pager, text) => (await import('./run-pager.ts')).runPager(pager, text, process)
+      : undefined,
     now: () => Date.now(),
     elapsed: monotonic,
     after: afterOnClock,
@@ -129,6 +132,9 @@ function describe(place: OutputPlace, write: Write): Output {
     },
     get columns() {
       return (isTTY && stream().columns) || 80;
+    },
+    get rows() {
+      return (isTTY && stream().rows) || undefined;
     },
     write,
   };

@@ -185,4 +185,15 @@ describe('failures', () => {
     await batch();
     expect(server.bodies).toHaveLength(20);
   });
+
+  test('--max-tokens-total stops before the next request, over all runs', async ({ server, folder, batch }) => {
+    folder.jobs(...manyJobs(10));
+    const argv = ['--max-tokens-total', '15', '--concurrency', '1'];
+    const { code, stderr } = await batch(argv);
+    expect(code).toBe(13);
+    expect(stderr).toContain('stopped after 15 of 15 tokens: 3 done, 7 not sent yet');
+    expect(stderr).toContain('to continue: the same command with a greater --max-tokens-total');
+    expect((await batch(argv)).stderr).toContain('3 of 10 jobs were sent before; 0 are sent now');
+    expect(server.bodies).toHaveLength(3);
+  });
 });

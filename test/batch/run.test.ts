@@ -202,6 +202,7 @@ describe('before anything is sent', () => {
     ['a folder without parent', ['jobs.jsonl', '-o', 'a/b/c'], 'parent folder is not there'],
     ['a file as folder', ['jobs.jsonl', '-o', 'jobs.jsonl'], 'it is not a folder'],
     ['a shard that is none', ['jobs.jsonl', '-o', 'out', '--shard', '3/2'], 'not within 1 to 2'],
+    ['an unknown shard', ['jobs.jsonl', '-o', 'out', '--shard', 'auto'], 'no variable says'],
     ['no workers', ['jobs.jsonl', '-o', 'out', '--concurrency', '0'], '--concurrency takes a whole number'],
     ['plain http with a key', ['jobs.jsonl', '-o', 'out', '--base-url', 'http://example.com'], 'http'],
   ] as const)('%s is code 2', async ([, argv, message], { server, folder, batch }) => {

@@ -115,6 +115,15 @@ describe('shards', () => {
     expect(planned.stderr).toBe('no job of jobs.jsonl falls into --shard 1/3\n');
     expect((await batch(['merge', 'out-1', 'out-2', 'out-3', '-o', 'all'])).code).toBe(0);
   });
+
+  test('--shard auto asks the engine', async ({ server, folder, batch }) => {
+    folder.jobs(...manyJobs(12));
+    const env = { SLURM_ARRAY_TASK_MIN: '10', SLURM_ARRAY_TASK_COUNT: '2' };
+    await batch(['jobs.jsonl', '-o', 'a', '--shard', 'auto'], { env: { ...env, SLURM_ARRAY_TASK_ID: '10' } });
+    await batch(['jobs.jsonl', '-o', 'b', '--shard', 'auto/2'], { env: { JOB_COMPLETION_INDEX: '1' } });
+    expect([...server.counts.values()]).toEqual(Array.from({ length: 12 }, () => 1));
+    expect((await batch(['merge', 'a', 'b', '-o', 'all'])).code).toBe(0);
+  });
 });
 
 describe('batch merge refuses', () => {

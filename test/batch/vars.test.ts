@@ -3,11 +3,14 @@ import { test } from './with-batch.ts';
 
 test('fills the blanks of jobs, their default values and their prompt files', async ({ server, folder, batch }) => {
   folder.write('p.txt', 'to {{city}} by {{way}}');
-  folder.write('p.prompt.yml', 'model: own\nmessages: [{role: user, content: "see {{city}}"}]\n');
+  folder.write(
+    'p.prompt.yml',
+    'model: own\nmessages: [{role: user, content: "see {{city}}"}]\ntestData: [{city: Bern}]\n',
+  );
   folder.jobs(
     { promptFile: 'p.txt', vars: { city: 'Rome' } },
     { prompt: 'keep {{city}}', vars: false },
-    { promptFile: 'p.prompt.yml', vars: { city: 'Bern' } },
+    { promptFile: 'p.prompt.yml', vars: 1 },
   );
   const ran = await batch(['--defaults', '{"vars":{"way":"rail","city":"Oslo"}}', '--concurrency', '1']);
   expect(ran).toMatchObject({ code: 0 });

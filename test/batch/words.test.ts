@@ -131,11 +131,11 @@ describe('what a batch says', () => {
     expect((await batch(['status', 'out'])).stdout).toBe('1 job: 1 done\n');
     server.answer = () => ({ status: 400, body: {} });
     folder.jobs(...manyJobs(4));
-    const { stderr } = await batch(['--fail-fast', '--concurrency', '1']);
+    const { stderr } = await batch(['--max-failures', '2', '--concurrency', '1']);
     expect(stderr).toContain('1 of 4 jobs was sent before; 3 are sent now');
-    expect(stderr).toContain('stopped after 1 failure: 1 done, 1 failed, 2 not sent yet');
+    expect(stderr).toContain('stopped after 2 failures: 1 done, 2 failed, 1 not sent yet');
     folder.jobs(...manyJobs(4).map((job) => ({ ...job, prompt: 'edited' })));
-    expect((await batch()).stderr).toContain('2 jobs were edited since an earlier run sent them: p1, p2');
+    expect((await batch()).stderr).toContain('3 jobs were edited since an earlier run sent them: p1, p2, p3');
   });
 
   test('what is sent again was sent before, too', async ({ server, folder, batch }) => {
@@ -147,6 +147,8 @@ describe('what a batch says', () => {
     const both = '1 of 3 jobs was sent before; 1 is sent again, 2 for the first time\n';
     expect((await batch(['--retry-failed'])).stderr).toContain(both);
     expect((await batch(['--retry-failed'])).stderr).toContain('3 of 3 jobs were sent before; 1 is sent again\n');
+    const spent = await batch(['--retry-failed', '--max-tokens-total', '1']);
+    expect(spent.stderr).toContain('3 of 3 jobs were sent before; 0 are sent now\n');
   });
 
   test('what is unknown is sent again after a look at the replies that were kept since the batch began', async ({

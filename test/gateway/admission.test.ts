@@ -16,6 +16,7 @@ const optionNames = {
   specOnly: '--spec-only',
   headerNames: '--header-names',
   hosts: '--allow-host',
+  origins: '--allow-origin',
 };
 const strict = sharedGateway({ specOnly: true, optionNames });
 const named = sharedGateway({ headerNames });

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { key, textPath, turn, sharedGateway } from './gateway-under-test.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { key, startGateway, textPath, turn, type GatewayUnderTest, sharedGateway } from './gateway-under-test.ts';
 
 const gateway = sharedGateway({ hosts: ['devbox', '192.168.1.20', '[fe80::1]', 'mapped.lan:9000'] });
 
@@ -92,5 +92,41 @@ describe('requests that a web page makes a browser send', () => {
     const lines =
       'Connection: Upgrade, close\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n';
     expect(await statusOf(`GET /v1/messages HTTP/1.1\r\nHost: 127.0.0.1:${gateway.port}\r\n${lines}`)).toBe('405');
+  });
+});
+
+describe('a page of an allowed origin', () => {
+  const origin = 'http://localhost:5173';
+  let open: GatewayUnderTest;
+  beforeAll(async () => {
+    open = await startGateway({ origins: [origin] });
+  });
+  afterAll(() => open.close(0));
+  const own = { origin, 'sec-fetch-site': 'cross-site' };
+
+  it('is answered, refusals too, and its browser may show it the replies', async () => {
+    const answers = [await open.post(textPath, turn('hi'), own), await open.post(textPath, {}, own)];
+    expect(answers.map(({ status }) => status)).toEqual([200, 400]);
+    for (const { headers } of answers) {
+      expect([headers.get('access-control-allow-origin'), headers.get('vary')]).toEqual([origin, 'origin']);
+    }
+  });
+
+  it('may ask in advance without the key, and must show it then', async () => {
+    const asked = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-goog-api-key' };
+    const told = await fetch(open.url + textPath, { method: 'OPTIONS', headers: { ...own, ...asked } });
+    expect([told.status, told.headers.get('access-control-allow-headers')]).toEqual([204, 'x-goog-api-key']);
+    expect(told.headers.get('access-control-allow-origin')).toBe(origin);
+    expect((await open.post(textPath, turn('hi'), { ...own, authorization: '' })).status).toBe(401);
+  });
+
+  it('does not let others in', async () => {
+    const others = [{ origin: 'http://localhost:5174' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }];
+    for (const headers of others) {
+      const told = await open.post(textPath, turn('hi'), headers);
+      expect([told.status, told.headers.get('access-control-allow-origin')]).toEqual([403, null]);
+    }
+    const two = `Host: 127.0.0.1:${open.port}\r\nOrigin: ${origin}\r\nOrigin: https://evil.example\r\n`;
+    expect((await open.raw(request(two))).slice(9, 12)).toBe('403');
   });
 });

@@ -50,6 +50,69 @@ describe('a shell loop over --shard', () => {
   });
 });
 
+test.skipIf(lacks('parallel'))(
+  'GNU parallel runs the shards, and starts a killed one again',
+  { timeout: 300_000 },
+  async () => {
+    const at = place(24);
+    // The third shard's first process is killed before it can do anything; parallel starts another one.
+    writeFileSync(
+      join(at.cwd, '.bin/killed-once'),
+      '#!/usr/bin/env bash\nif [[ "$*" == *" 3/8 "* && ! -e killed ]]; then touch killed; kill -9 $$; fi\nexec node "$BIN" "$@"\n',
+      { mode: 0o755 },
+    );
+    const script = `rm .bin/gateway-cli && mv .bin/killed-once .bin/gateway-cli && ${recipe('batch-parallel.sh')} jobs.jsonl out`;
+    const { code, stderr } = await shell(script, at);
+    expect({ code, stderr: stderr.replaceAll(/^.*(citation|Academic|parallel --citation).*\n/gm, '') }).toMatchObject({
+      code: 0,
+    });
+    expect(readFileSync(join(at.cwd, 'killed'), 'utf8')).toBe('');
+    expect(idsIn(at.cwd)).toEqual(allIds(24));
+  },
+);
+
+test('the Slurm script runs the task that the variables name', async () => {
+  const at = place(20, { SLURM_ARRAY_TASK_MIN: '1', SLURM_ARRAY_TASK_COUNT: '3' });
+  const script = [1, 2, 3].map((task) => `SLURM_ARRAY_TASK_ID=${task} bash ${recipe('batch-slurm.sbatch')}`);
+  const { code } = await shell(`${script.join(' && ')} && gateway-cli batch merge out-{1..3} -o out`, at);
+  expect(code).toBe(0);
+  expect(idsIn(at.cwd)).toEqual(allIds(20));
+  const directives = readRecipe('batch-slurm.sbatch').filter((line) => line.startsWith('#SBATCH'));
+  for (const line of directives) expect(line).toMatch(/^#SBATCH --[a-z-]+(=\S+)?$/);
+  // Slurm reads directives only above the first command.
+  const lines = readRecipe('batch-slurm.sbatch');
+  const firstCommand = lines.findIndex((line) => line !== '' && !line.startsWith('#'));
+  expect(lines.findLastIndex((line) => line.startsWith('#SBATCH'))).toBeLessThan(firstCommand);
+});
+
+describe('the Indexed Job of Kubernetes', () => {
+  const lines = readRecipe('batch-kubernetes.yaml');
+  const value = (key: string) =>
+    lines
+      .find((line) => line.trim().startsWith(`${key}:`))
+      ?.split(':')[1]
+      ?.trim();
+
+  test('its command runs the shard of the pod', async () => {
+    const at = place(20);
+    const command = (lines.find((line) => line.includes('exec gateway-cli batch')) ?? '')
+      .trim()
+      .slice('- exec '.length);
+    const here = command.replaceAll('/work/', '');
+    expect(here).toContain('--shard auto/8');
+    const runs = Array.from({ length: 8 }, (_, index) => `JOB_COMPLETION_INDEX=${index} sh -c '${here}'`);
+    const { code } = await shell(`${runs.join(' && ')} && gateway-cli batch merge out-{0..7} -o out`, at);
+    expect(code).toBe(0);
+    expect(idsIn(at.cwd)).toEqual(allIds(20));
+  });
+
+  test('says the same number everywhere, and leaves time for what is under way', () => {
+    expect([value('completions'), value('completionMode'), value('restartPolicy')]).toEqual(['8', 'Indexed', 'Never']);
+    expect(Number(value('terminationGracePeriodSeconds'))).toBeGreaterThan(12);
+    expect(lines.join('\n')).not.toContain('\t');
+  });
+});
+
 describe('the matrix of GitHub Actions', () => {
   const lines = readRecipe('batch-github.yml');
   const step = (name: string) => {

@@ -1,5 +1,39 @@
 import { describe, expect, test } from 'vitest';
-import { breakLines } from '../../src/terminal/break-lines.ts';
+import { breakCjk, breakLines } from '../../src/terminal/break-lines.ts';
+import { blocksOf, renderMarkdown } from '../../src/terminal/markdown.ts';
+
+describe('Chinese and Japanese break', () => {
+  test.each([
+    ['between letters', '三つの名前を考えました', 12, ['三つの名前を', '考えました']],
+    ['not before what closes', '名前です「灯台の猫」は', 18, ['名前です「灯台の', '猫」は']],
+    ['not behind what opens', '名前です「灯台」', 10, ['名前です', '「灯台」']],
+    ['not before a full stop', '考えました。次は', 10, ['考えまし', 'た。次は']],
+    ['not before a small kana', '少し待って', 6, ['少し', '待って']],
+    ['beside words of Latin letters', '使用Node的程序', 8, ['使用Node', '的程序']],
+    ['at blanks too', 'Hello 三つの名前', 10, ['Hello 三つ', 'の名前']],
+    ['not within an accent of two code points', 'か\u3099か\u3099', 2, ['か\u3099', 'か\u3099']],
+  ])('%s', (_, text, width, lines) => {
+    expect(breakCjk(text, width).split('\n')).toEqual(lines);
+  });
+
+  test('within colours, which stay', () => {
+    const text = renderMarkdown(blocksOf('**三つの名前を** 考えました。'), { width: 12, colored: true });
+    expect(text).toBe('\u001b[1m三つの名前を\u001b[22m\n考えました。\n');
+  });
+
+  test('in the cells of a table', () => {
+    const text = renderMarkdown(blocksOf('|a|b|\n|-|-|\n|x|三つの名前です。はい|'), {
+      width: 17,
+      colored: false,
+      breaks: true,
+    });
+    expect(text.split('\n').slice(2)).toEqual(['x  三つの名前で', '   す。はい', '']);
+  });
+
+  test('and other text does not', () => {
+    expect(breakCjk('word word 이름 세 개', 4)).toBe('word word 이름 세 개');
+  });
+});
 
 describe('lines for a person', () => {
   test.each([

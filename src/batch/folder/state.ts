@@ -111,6 +111,11 @@ export function totalTokens({ totalTokens: total, inputTokens = 0, outputTokens 
   return total ?? inputTokens + outputTokens;
 }
 
+/** Whether a limit of tokens is reached: no job is taken then. */
+export function isSpent(usage: Usage, limit: number | undefined): boolean {
+  return limit !== undefined && totalTokens(usage) >= limit;
+}
+
 /** What is known of a batch: read from its journal, and kept up to date by a run. */
 export interface BatchState {
   index: JobIndex;

@@ -194,7 +194,7 @@ function keysHint(key: string, ...tables: readonly FlagTable[]): string {
 /** From the value in a job to what the command gets from the flag of that name. Throws GatewayError usage. */
 function readValue(name: string, value: JsonValue, flag: Flag): unknown {
   if (value === null) throw usageError(`"${name}" is null`, 'leave the key out');
-  if (name === 'vars' && value === false) return value;
+  if (name === 'vars' && (value === false || typeof value === 'number')) return value === false ? value : String(value);
   const isSwitch = !flag.flags.includes('<');
   if (isSwitch) {
     if (typeof value === 'boolean') return value;

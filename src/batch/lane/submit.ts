@@ -4,6 +4,7 @@ import { GatewayError, usageError } from '../../errors.ts';
 import type { JobAttempt } from '../run/sender.ts';
 import { gatewayKey } from '../run/plan.ts';
 import { jobsToSend } from '../run/queue.ts';
+import { isSpent } from '../folder/state.ts';
 import { openBudget } from '../run/send.ts';
 import type { Stop } from '../run/runner.ts';
 import { originOf } from '../jobs/request.ts';
@@ -28,6 +29,8 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
   const { batch, sender } = run;
   const { signal } = batch.context;
   const cuts = new Map<string, OpenCut>();
+  // All of a batch is spent once it is created: this limit holds between runs.
+  if (batch.plan.toSend > 0 && isSpent(batch.state.usage, batch.flags.maxTokensTotal)) return 'tokens';
   const budget = openBudget(batch);
   let unbounded = 0;
   try {

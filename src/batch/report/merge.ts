@@ -129,7 +129,7 @@ function joinShards(folders: readonly Shard[]): Whole {
   for (const folder of folders) addJobs(folder, index);
   requireWhole(index, run);
   // The shards can have run on several machines, so they have no boot id and no limit in common.
-  return { index, run: { ...run, shard: undefined, boot: undefined, jobs: run.total } };
+  return { index, run: { ...run, shard: undefined, boot: undefined, maxTokens: undefined, jobs: run.total } };
 }
 
 /** The number of a shard. Throws GatewayError usage if it is not of the same batch. */

@@ -3,7 +3,7 @@ import { describeCosts } from '../../cost/price.ts';
 import type { Spending } from '../../cost/types.ts';
 import type { Usage } from '../../formats/events.ts';
 import { outcomes } from '../../errors.ts';
-import type { JobIndex, BatchState } from '../folder/state.ts';
+import { type JobIndex, type BatchState, isSpent } from '../folder/state.ts';
 import { type Counts, type JobError, batchFiles } from '../types.ts';
 import type { Context, OwnDocument } from '../../cli/context.ts';
 import { asideFile } from '../../files/synced-file.ts';
@@ -129,7 +129,8 @@ export async function warnArranged(
 }
 
 /** The flag whose limit the last run of a batch has spent, or could pass with one more request like its dearest. */
-export function spentLimit({ spending, run }: BatchState): string | undefined {
+export function spentLimit({ usage, spending, run }: BatchState): string | undefined {
+  if (isSpent(usage, run?.maxTokens)) return '--max-tokens-total';
   if (run?.maxCost === undefined) return undefined;
   const spent = addAmounts(...spending.costs.map(({ amount }) => amount), spending.held);
   const hasRoom = areWithin([spent, spending.dearest], run.maxCost) && !areWithin([run.maxCost], spent);

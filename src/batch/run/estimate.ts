@@ -14,6 +14,7 @@ import { newBatchState, readJournal } from '../folder/journal.ts';
 import { findLostEnds } from '../folder/results.ts';
 import { countOf } from '../report/summary.ts';
 import { createRequestBuilder, type CheckedJob } from '../jobs/request.ts';
+import { parseShard } from '../jobs/shard.ts';
 import { openJobs, refuseTypo, requireJobs } from '../jobs/source.ts';
 import type { Job } from '../types.ts';
 import { gatewayKey, planBatch } from './plan.ts';
@@ -70,6 +71,7 @@ type Estimated = Pick<Batch, 'source' | 'state' | 'plan' | 'builder' | 'flags' |
 export async function runEstimate(words: readonly string[], flags: BatchFlags, context: Context): Promise<void> {
   await refuseTypo(words, context);
   requireJobs(words, flags);
+  const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
   const outdir = flags.output === undefined ? undefined : await findOutdir(flags.output, context);
   if (outdir?.exists) await requireOwn(outdir.path);
   const source = await openJobs(words, flags, context);
@@ -78,7 +80,7 @@ export async function runEstimate(words: readonly string[], flags: BatchFlags, c
   const builder = createRequestBuilder({ context, flags, source, output, onHashed });
   const state = outdir?.exists ? await readJournal(outdir.path) : newBatchState();
   if (outdir?.exists) await findLostEnds(outdir.path, state);
-  const parts = { source, state, builder, flags, context, shard: flags.shard };
+  const parts = { source, state, builder, flags, context, shard };
   const plan = await planBatch({ ...parts, onChecked });
   const estimate = await estimateJobs({ ...parts, plan }, (done) => progress.update(`${done}/${plan.toSend} counted`));
   progress.stop();

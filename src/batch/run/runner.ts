@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { GatewayError } from '../../errors.ts';
+import type { Usage } from '../../formats/events.ts';
 import type { Budget } from '../../cost/types.ts';
 import type { SharedGate } from '../../transport/gate.ts';
-import { mayHaveCost } from '../folder/state.ts';
+import { addUsage, mayHaveCost, totalTokens } from '../folder/state.ts';
 import type { Recorder } from '../folder/recorder.ts';
 import type { JobQueue } from './queue.ts';
 import type { JobAttempt, JobSender } from './sender.ts';
@@ -24,8 +25,11 @@ export interface RunnerOptions {
   /** Aborted when jobs in flight have had `graceMs` after that. */
   inFlight: AbortController;
   graceMs: number;
-  /** The first failure ends taking jobs. */
-  failFast: boolean;
+  /** Failures that end taking jobs. */
+  maxFailures: number;
+  /** Tokens that end taking jobs, and those that earlier runs used. */
+  maxTokens: number;
+  usedTokens: number;
   budget?: Budget | undefined;
   /** Called for every job that has ended. Its worker waits for it. */
   onEnded(attempt: JobAttempt, outcome: JobOutcome): Promise<void> | void;
@@ -34,15 +38,17 @@ export interface RunnerOptions {
 }
 
 /** Why a run took no further jobs. An error: a quota is used up. */
-export type Stop = 'signal' | 'failures' | 'cost' | GatewayError;
+export type Stop = 'signal' | 'failures' | 'tokens' | 'cost' | GatewayError;
 
 interface Run extends RunnerOptions {
   /** Aborts the waits of workers before they send. */
   taking: AbortController;
   stop: Stop | undefined;
   error: unknown;
+  failures: number;
   /** When the gateway asked for too long a wait, if no job has succeeded since. */
   longWaitAt: number | undefined;
+  usage: Usage;
   /** Outcomes that are being written. */
   recording: Set<Promise<void>>;
 }
@@ -57,7 +63,9 @@ export async function runJobs(options: RunnerOptions): Promise<Stop | undefined>
     taking: new AbortController(),
     stop: undefined,
     error: undefined,
+    failures: 0,
     longWaitAt: undefined,
+    usage: {},
     recording: new Set(),
   };
   setMaxListeners(0, run.taking.signal);
@@ -119,6 +127,8 @@ async function runWorker(run: Run): Promise<void> {
 }
 
 function mayTakeMore(run: Run): boolean {
+  if (run.failures >= run.maxFailures) stopTaking(run, 'failures', undefined);
+  if (run.usedTokens + totalTokens(run.usage) >= run.maxTokens) stopTaking(run, 'tokens', undefined);
   return !run.taking.signal.aborted;
 }
 
@@ -209,10 +219,11 @@ function countOutcome(outcome: JobOutcome, sentAt: number, run: Run): void {
     if (outcome.quotaSpent) stopTaking(run, outcome.quotaSpent, outcome.quotaSpent);
     return;
   }
+  if (Number.isFinite(run.maxTokens)) run.usage = addUsage(run.usage, outcome.usage);
   if (outcome.state === 'done') {
     run.gate.succeeded();
     run.longWaitAt = undefined;
-  } else if (run.failFast) stopTaking(run, 'failures', undefined);
+  } else run.failures++;
   if (outcome.longWait === undefined) return;
   if (run.longWaitAt !== undefined && sentAt > run.longWaitAt) stopTaking(run, outcome.longWait, outcome.longWait);
   run.longWaitAt ??= run.elapsed();

@@ -8,6 +8,7 @@ import { createJobSender, type JobSender, type SenderOptions } from './sender.ts
 import { countOf } from '../report/summary.ts';
 import { openBounds } from '../lane/parts.ts';
 import type { RunRecord } from '../types.ts';
+import { totalTokens } from '../folder/state.ts';
 import { addAmounts, createBudget, sumOfHeld } from '../../cost/cost.ts';
 import type { Budget } from '../../cost/types.ts';
 import { bootMark } from '../../files/process-mark.ts';
@@ -55,7 +56,7 @@ export async function openWorkers(
   { step, graceMs = defaultGraceMs }: BatchHooks,
   { jobs, ...options }: Pick<SenderOptions, 'check' | 'connectionTo' | 'isFolderless'> & { jobs: number | undefined },
 ) {
-  const { flags, context } = batch;
+  const { flags, context, state } = batch;
   const { signal, io } = context;
   const wanted = Math.min(flags.concurrency ?? defaultConcurrency, jobs ?? Number.POSITIVE_INFINITY);
   const concurrency = await limitToFiles(wanted, context);
@@ -74,7 +75,9 @@ export async function openWorkers(
     graceMs,
     step,
     signal,
-    failFast: flags.failFast === true,
+    maxFailures: flags.failFast ? 1 : (flags.maxFailures ?? Number.POSITIVE_INFINITY),
+    maxTokens: flags.maxTokensTotal ?? Number.POSITIVE_INFINITY,
+    usedTokens: totalTokens(state.usage),
     budget: openBudget(batch),
   };
 }
@@ -129,6 +132,7 @@ function runRecord({ flags, plan, shard, context }: Pick<Batch, 'flags' | 'plan'
     total: plan.total,
     list: plan.list,
     boot: bootMark(),
+    maxTokens: flags.maxTokensTotal,
     maxCost: flags.maxCost,
     tags: flags.tag && Object.fromEntries(flags.tag),
     at: context.io.now(),

@@ -161,6 +161,7 @@ export async function finishStream(batch: StreamBatch, stop: Stop | undefined): 
   if (stop === undefined && exitCodeOf(printed) === 0) return;
   const limits = {
     cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,
+    tokens: `stopped after ${flags.maxTokensTotal} tokens: `,
     failures: 'stopped after failures: ',
   };
   const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop === undefined ? '' : limits[stop];

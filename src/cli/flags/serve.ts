@@ -17,6 +17,13 @@ export const serveFlags = {
     repeat: true,
     advanced: true,
   },
+  allowOrigin: {
+    flags: '--allow-origin <origin>',
+    text: 'origin of a web page that may call it from a browser, such as http://localhost:5173',
+    parse: allowedOrigin,
+    repeat: true,
+    advanced: true,
+  },
   apiKeyFile: {
     ...connectionFlags.apiKeyFile,
     text: 'file with the key that clients must send (default: a new random key)',
@@ -56,9 +63,10 @@ export const serveFlags = {
     advanced: true,
   },
   upstream: {
-    flags: '--upstream <profile>',
-    text: 'forward all requests to the gateway of this profile, with its key',
+    flags: '--upstream <profiles>',
+    text: 'forward all requests to the gateway of this profile, with its key; of several, each has a format',
     parse: notAFlag,
+    repeat: true,
   },
   budget: { ...priceFlags.budget, text: 'limit of costs that runs share, for what --upstream passes on' },
   prices: priceFlags.prices,
@@ -92,5 +100,15 @@ function allowedHost(word: string): string {
   throw usageError(
     `--allow-host takes a host name or an address, not ${quote(word)}`,
     'for example: --allow-host devbox.lan, or --allow-host 192.168.1.20',
+  );
+}
+
+/** An origin as a browser sends it. Throws GatewayError usage. */
+function allowedOrigin(word: string): string {
+  const origin = word.toLowerCase().replace(/\/$/, '');
+  if (/^[a-z][a-z\d+.-]*:\/\/[^\s/*?#@]+$/.test(origin) && URL.canParse(origin)) return origin;
+  throw usageError(
+    `--allow-origin takes the origin of a web page, not ${quote(word)}`,
+    'for example: --allow-origin http://localhost:5173; repeat the flag for more',
   );
 }

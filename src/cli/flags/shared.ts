@@ -152,6 +152,13 @@ export const connectionFlags = {
 /** Prices, and the lane, which decides the price. */
 export const priceFlags = {
   ...settingFlags('costs'),
+  laneFallback: {
+    flags: '--lane-fallback <lane>',
+    text: 'with --lane flex: live sends at full price what the service stays too busy for',
+    parse: oneOf(['live']),
+    values: ['live'],
+    advanced: true,
+  },
   tag: {
     flags: '--tag <key=value>',
     text: 'write this into the ledger of the budget, and into the result',
@@ -179,8 +186,8 @@ export const bodyFlags = {
     repeat: true,
   },
   vars: {
-    flags: '--vars <path|json>',
-    text: 'values for many {{names}}: a JSON object',
+    flags: '--vars <path|json|n>',
+    text: 'values for many {{names}}: a JSON object, or row n of the testData of a .prompt.yml file',
     advanced: true,
   },
   noVars: { flags: '--no-vars', text: 'send {{name}} unchanged', advanced: true },

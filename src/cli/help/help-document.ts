@@ -93,6 +93,7 @@ function conflictsOf({ long: name = '' }: Option, all: readonly Option[]): strin
 
 /** Flags that exclude each other, whatever their values: exit code 2. The commands check it; this is what they say in data. */
 const conflicts: Readonly<Record<string, readonly string[]>> = {
+  '--csv': ['--json'],
   '--curl': ['--field', '--json', '--jsonl', '--raw'],
   '--continue': ['--no-save', '--raw', '--session'],
   '--dry-run': ['--curl', '--field', '--jsonl', '--raw'],

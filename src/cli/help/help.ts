@@ -78,13 +78,13 @@ export function commandRows(command: Command): (readonly [name: string, text: st
 }
 
 /** Flags under one heading. */
-interface FlagSection {
+export interface FlagSection {
   heading: string;
   rows: (readonly [flags: string, text: string])[];
 }
 
 /** The flags of a command, advanced ones last and only with `full`. */
-function flagSections(command: Command, { full }: Pick<Shape, 'full'>): FlagSection[] {
+export function flagSections(command: Command, { full }: Pick<Shape, 'full'>): FlagSection[] {
   const shown = visible(command);
   const ordered = [...shown.filter((option) => !isAdvanced(option)), ...(full ? shown.filter(isAdvanced) : [])];
   const sections = new Map<string, FlagSection['rows']>();

@@ -5,6 +5,7 @@ import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../context.ts';
 import { parseJson, quote, type Var } from '../flags/flag.ts';
 import { readObjectFlag, readTextFlag } from './input-files.ts';
+import type { TextPlaces } from './prompt.ts';
 
 /** Values for the blanks of a request. */
 export interface Blanks {
@@ -93,15 +94,16 @@ function missingValueError(
 /** The flags that give values to blanks, as they were typed. */
 export interface VarFlags {
   var?: Var[];
-  /** A file, or JSON; false is `--no-vars`. */
+  /** A file, JSON, or the number of a row of test data; false is `--no-vars`. */
   vars?: string | JsonObject | false;
+  places?: Pick<TextPlaces, 'testData'>;
 }
 
 /** The values of `--vars` and `--var`; undefined with `--no-vars`. Throws GatewayError usage. */
 export async function readBlanks(
   flags: VarFlags,
   context: Context,
-  advice: Blanks['advice'] = adviseFlag,
+  advice: Blanks['advice'] = flags.places?.testData === undefined ? adviseFlag : adviseRow,
 ): Promise<Blanks | undefined> {
   const { var: single = [], vars } = flags;
   if (vars === false) {
@@ -124,6 +126,11 @@ export async function readBlanks(
 
 async function readVars(vars: string | JsonObject, context: Context): Promise<JsonObject> {
   if (typeof vars !== 'string') return vars;
+  if (/^\d+$/.test(vars))
+    throw usageError(
+      `--vars ${vars} is a row of testData, and only a .prompt.yml file has those`,
+      'for example: --prompt-file summary.prompt.yml --vars 1',
+    );
   if (!/^\s*[{["]/.test(vars)) return readObjectFlag('--vars', vars, context);
   const value = parseJson('--vars', vars);
   if (isObject(value)) return value;
@@ -142,6 +149,10 @@ export async function warnOfUnused(
     const rest = near === undefined ? '' : `; the nearest blank is {{${near}}}`;
     await ui.warn(`--var ${quote(name)} fills no blank${rest}`);
   }
+}
+
+function adviseRow(name: string): string {
+  return `take the values of a row of its testData: --vars 1\n${adviseFlag(name)}`;
 }
 
 function adviseFlag(name: string): string {

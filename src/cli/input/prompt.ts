@@ -22,6 +22,8 @@ export interface TextPlaces {
   system?: string;
   turns?: string;
   model?: string;
+  /** Rows for `--vars <n>`, which was not given. */
+  testData?: string;
 }
 
 /** How a command takes its prompt. */

@@ -37,7 +37,7 @@ export function mergePromptYaml(
   use: { place: string; command: string },
 ): PromptYamlFlags {
   const { system, model } = file;
-  const { systemFile, schema, responseMime } = typed;
+  const { vars, systemFile, schema, responseMime } = typed;
   return {
     ...(model !== undefined && { model }),
     ...(system !== undefined && systemFile === undefined && { system }),
@@ -45,12 +45,14 @@ export function mergePromptYaml(
     ...parameterFlags(file.parameters, use),
     ...turnFlags(file),
     ...typed,
-    places: placesOf(typed, use.place),
+    ...(typeof vars === 'string' && /^\d+$/.test(vars) && { vars: rowAt(Number(vars), file, use.place) }),
+    places: placesOf(typed, file, use.place),
   };
 }
 
 function placesOf(
-  { system, systemFile, model }: PromptYamlFlags,
+  { system, systemFile, model, vars }: PromptYamlFlags,
+  { rows }: PromptYaml,
   place: string,
 ): NonNullable<PromptYamlFlags['places']> {
   const own = system === undefined && systemFile === undefined;
@@ -59,6 +61,7 @@ function placesOf(
     turns: `${place}: messages`,
     ...(own && { system: place }),
     ...(model === undefined && { model: place }),
+    ...(vars === undefined && rows.length > 0 && { testData: place }),
   };
 }
 
@@ -120,5 +123,14 @@ function unsupported(key: string, { place, command }: { place: string; command: 
   return usageError(
     `${place}: gateway-cli ${command} has no model parameter ${quote(key)}`,
     near === undefined || near === key ? `take it out of the file${instead}` : `did you mean: ${near}`,
+  );
+}
+
+function rowAt(row: number, { rows }: PromptYaml, place: string): JsonObject {
+  const found = rows[row - 1];
+  if (found) return found.values;
+  throw usageError(
+    `--vars ${row}: ${place} has ${rows.length === 0 ? 'no testData' : `testData rows 1 to ${rows.length}`}`,
+    rows.length === 0 ? 'give values: --vars \'{"input":"…"}\'' : 'for example: --vars 1',
   );
 }

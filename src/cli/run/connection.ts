@@ -25,6 +25,7 @@ import {
 import type { SettingsSurvey, KeySource } from '../../settings/types.ts';
 import type { RetryPolicy } from '../../transport/retry.ts';
 import type { Exchange, Transport } from '../../transport/types.ts';
+import { flexPolicy, openFallback } from './lane.ts';
 import type { Context } from '../context.ts';
 import { isCache, type RecordingFlags, replayedFolder } from '../flags/shared.ts';
 import { type ConnectionFlags, originOf, readConfiguredKey, transportOptions } from './settings.ts';
@@ -105,6 +106,7 @@ export async function openConnectionsTo(
   const isPaid = gateways.some(({ settings }) => settings.budget !== undefined);
   const pays = isPaid ? await (await import('./budget.ts')).openBudgets(gateways, flags.tag, context) : [];
   const { exchanges, keyed } = await openKeyed(gateways, flags, { context, deadline });
+  const fallback = flags.laneFallback === 'live' ? openFallback(context) : undefined;
   const connections = gateways.map(({ settings, forms }, at) => {
     const options: ClientOptions = {
       ...gatewayOf(settings, context, forms),
@@ -114,21 +116,21 @@ export async function openConnectionsTo(
       onRetry: (notice) => logRetry(notice, context),
       ...keyed[at],
     };
-    const policy = settings.lane.value === 'flex' ? flexPolicy(flags) : {};
+    const isFlex = settings.lane.value === 'flex';
+    const policy = isFlex ? flexPolicy(flags) : {};
     const send = createSend(options, { exchanges, settings, context, deadline, policy });
     // The local gateway has a new one each time.
     const key = settings.offline.value ? undefined : options.apiKey;
     const keyDigest = (word: string) => key && hash('sha256', `${word} ${key}`, 'hex').slice(0, 8);
-    return { send, pay: pays[at], keyDigest };
+    return { send: isFlex && fallback ? fallback.wrap(send) : send, pay: pays[at], keyDigest };
   });
-  return { connections, close: () => exchanges.close() };
-}
-
-/** The service refuses requests of the flex lane while it is busy: they are retried for long. */
-const flexBusy = { busyRetries: 60, maxWaitMs: 900_000 };
-
-function flexPolicy({ retries, retryMaxTime }: ConnectionFlags): Partial<RetryPolicy> {
-  return { busyRetries: retries ?? flexBusy.busyRetries, maxWaitMs: retryMaxTime ?? flexBusy.maxWaitMs };
+  return {
+    connections,
+    async close() {
+      await exchanges.close();
+      await fallback?.note();
+    },
+  };
 }
 
 interface KeyedExchanges {

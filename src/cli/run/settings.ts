@@ -101,7 +101,9 @@ export async function readSettings(flags: SettingFlags, context: Context, use: U
     throw await noModelToReplay(replayed, context, use);
   }
   const settings = resolveSettings(input);
-  const { key, warnings } = settings;
+  const { key, warnings, lane } = settings;
+  if (flags.laneFallback !== undefined && lane.value !== 'flex')
+    throw usageError('--lane-fallback is for the flex lane', 'add --lane flex');
   // Before the prompt looks at stdin; the key itself is read last, and for `--dry-run` never.
   if (key.kind === 'file' && key.path === '-' && replayed === undefined) context.stdin.reserve('--api-key-file');
   for (const warning of warnings) await context.ui.warn(warning);

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { GatewayError, usageError } from '../../errors.ts';
+import type { FormatName } from '../../formats/types.ts';
 import { isObject } from '../../json.ts';
 import type { Dialog } from '../../terminal/dialog.ts';
 import { type Service, type ServiceName, serviceNames, services, usesOf } from '../../services.ts';
@@ -10,6 +11,7 @@ import { type Config, type LoadedConfig, type Profile, type Use, useNames } from
 import { changeConfig, configDocument, describeMap, openConfig, warnOfAddress } from './file.ts';
 import { withValue } from './keys.ts';
 import type { Action, Context } from '../../cli/context.ts';
+import { hintOf } from '../../advice.ts';
 import { setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { shellWord } from '../../shell-word.ts';
 
@@ -41,11 +43,15 @@ export function configInitCommand(command: Command): Action {
     await warnOfAddress(config, profile, context);
     await ui.note(`written: profile ${profile} in ${loaded.path}`);
     if (typeof inUse === 'object') await ui.note(`in use: ${describeMap(inUse)}`);
-    const models = { ...service.models, ...config.profiles[profile]?.models };
-    const flag = inUse === profile ? '' : ` --profile ${profile}`;
-    if (Object.keys(models).length === 0) return noteWithoutModel(service, flag, context);
-    await ui.note(`try it: ${exampleFor(models)}`);
-    await ui.note(`test it: gateway-cli doctor --live${flag}`);
+    const answer = await dialog.ask('Test it with a small request, which may be billed? [y/N]: ');
+    const isTested = /^y(es)?$/i.test(answer.trim());
+    const { models = {} } = config.profiles[profile] ?? {};
+    if (Object.keys(models).length === 0 && Object.keys(service.models).length === 0) {
+      const own = { ...context, root: { ...root, profile } };
+      return noteWithoutModel(service, { isTested, isMap: inUse !== profile, context: own });
+    }
+    if (isTested) await tryIt({ ...loaded, exists: true, config: { ...config, profile } }, context);
+    await ui.note(`try it: ${exampleFor({ ...service.models, ...models })}`);
   };
 }
 
@@ -191,12 +197,51 @@ function withAnswers(loaded: LoadedConfig, profile: string, answers: readonly An
   return { ...loaded, config };
 }
 
-/** How a model is found and set, and what to try then. */
-async function noteWithoutModel({ name }: Service, flag: string, { ui }: Context): Promise<void> {
+/** Sends what `doctor --live` sends, and prints what it found. */
+async function tryIt(loaded: LoadedConfig, context: Context): Promise<void> {
+  const { survey } = await import('../doctor/checks.ts');
+  const { examineLive } = await import('../doctor/live.ts');
+  const surveyed = await survey({ flags: {}, config: loaded }, context);
+  const live = { surveyed, uses: useNames, flags: {}, context };
+  for (const { name, text, fix } of await examineLive(live)) {
+    await context.ui.note(`${name}: ${text}${fix === undefined ? '' : `\n  ${fix.replaceAll('\n', '\n  ')}`}`);
+  }
+}
+
+/** How a model is found and set, and what to try then. A test without a model asks for the names. */
+async function noteWithoutModel(
+  { name, models, formats }: Service,
+  { isTested, isMap, context }: { isTested: boolean; isMap: boolean; context: Context },
+): Promise<void> {
+  const { ui, root } = context;
   const use = usesOf(name).includes('text') ? 'text' : 'chat';
+  if (isTested) await noteModels(formats[use], context);
+  const flag = isMap ? ` --profile ${root.profile}` : '';
   await ui.note(`no model is set; to see which there are: gateway-cli models${flag}`);
-  await ui.note(`set one: gateway-cli config set models.${use} <model>${flag}`);
+  await ui.note(`set one: gateway-cli config set models.${use} ${models[use] ?? '<model>'}${flag}`);
   await ui.note(`then try it: gateway-cli ${use} 'Hello'`);
+}
+
+const maxExamples = 3;
+
+/** Some names of the service's own list, or why there are none. */
+async function noteModels(wanted: FormatName | undefined, context: Context): Promise<void> {
+  const { requestLists } = await import('../models/models.ts');
+  try {
+    const { lists } = await requestLists({}, context);
+    const listed = lists.find(({ format }) => format === wanted) ?? lists[0];
+    const fitting = listed?.models.filter(({ operations = ['generateContent'] }) =>
+      operations.includes('generateContent'),
+    );
+    const names = (fitting ?? []).slice(0, maxExamples).map(({ id }) => id);
+    await context.ui.note(
+      names.length === 0 ? 'its list of models is empty' : `it has models such as ${names.join(', ')}`,
+    );
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const hint = hintOf(error) ?? '';
+    await context.ui.note([error.message, ...hint.split('\n')].filter((line) => line !== '').join('\n  '));
+  }
 }
 
 function noTerminal({ root }: Context): Error {

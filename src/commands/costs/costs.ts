@@ -1,8 +1,16 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { stringify } from 'csv-stringify/sync';
 import { addAmounts, areWithin, subtractAmounts } from '../../cost/cost.ts';
-import { type CostRow, groupCosts, groupings, type LedgerSurvey, surveyLedger } from '../../cost/ledger-report.ts';
+import {
+  type CostRow,
+  type Grouping,
+  groupCosts,
+  groupings,
+  type LedgerSurvey,
+  surveyLedger,
+} from '../../cost/ledger-report.ts';
 import { codeOf, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { budgetForm, isBudgetPath } from '../../settings/budget.ts';
@@ -31,6 +39,7 @@ const reportFlags = {
     values: groupings,
   },
   since: { flags: '--since <time>', text: 'from the UTC day of this long ago, such as 7d or 12h', parse: parseAge },
+  csv: { flags: '--csv', text: 'print CSV' },
   ...showFlags,
 } satisfies FlagTable;
 
@@ -47,7 +56,7 @@ export function costsReportCommand(command: Command): Action {
   command.usage('[flags]');
   setExamples(command, [
     'gateway-cli costs report --by model --since 7d',
-    'gateway-cli costs report --by tag --budget team --json | jq .rows',
+    'gateway-cli costs report --by tag --budget team --csv > costs.csv',
   ]);
   addFlags(command, 'Flags', reportFlags);
   return (context, _words, flags) => runReport(flags as FlagValues<typeof reportFlags>, context);
@@ -123,7 +132,8 @@ function unnamed(row: CostRow): object {
 
 async function runReport(flags: FlagValues<typeof reportFlags>, context: Context): Promise<void> {
   const { io, root, report, ui } = context;
-  const { by = 'day', since, budget } = flags;
+  const { by = 'day', since, csv, budget } = flags;
+  if (csv && root.json) throw usageError('--csv and --json both write to stdout', 'leave one of them out');
   const from = since === undefined ? '' : new Date(io.now() - since).toISOString().slice(0, 10);
   const budgets = await surveyBudgets(budget, context);
   const sums = budgets.flatMap((survey) => survey.sums).filter(({ day }) => day >= from);
@@ -139,6 +149,7 @@ async function runReport(flags: FlagValues<typeof reportFlags>, context: Context
     };
     return;
   }
+  if (csv) return void (await io.stdout.write(csvOf(rows, by)));
   if (rows.length === 0) return ui.note('no request was paid from a budget in this time');
   await writeRows([...rows, ...totals].map(textOf), context);
 }
@@ -156,6 +167,12 @@ function textOf({ name, currency, requests, unknown, amount, savedRequests, save
     `${amount} ${currency}`,
     notes.length > 0 ? `(${notes.join('; ')})` : '',
   ];
+}
+
+function csvOf(rows: readonly CostRow[], by: Grouping): string {
+  const fields = ['requests', 'unknown', 'amount', 'currency', 'savedRequests', 'saved'] as const;
+  const table = rows.map((row) => [row.name, ...fields.map((field) => String(row[field]))]);
+  return stringify([[by, ...fields], ...table], { escape_formulas: true });
 }
 
 async function writeRows(rows: readonly string[][], { io }: Context): Promise<void> {

@@ -26,21 +26,34 @@ interface PaidRequest {
   body: Body;
 }
 
-/** Pays for the requests that are passed on to a gateway, from the budget of its settings. */
+/** Pays for the requests that are passed on. */
+export interface Pays {
+  /** For a gateway, by its settings. */
+  of(settings: SettingsSurvey): UpstreamOptions['pay'];
+  /** Waits for what is still being written down. */
+  written(): Promise<void>;
+}
+
+/** Opens the budgets of gateways. */
 export async function payForPassed(
-  settings: SettingsSurvey,
+  gateways: readonly SettingsSurvey[],
   tags: readonly Tag[] | undefined,
   context: Context,
-): Promise<{ pay: UpstreamOptions['pay']; written(): Promise<void> }> {
+): Promise<Pays> {
   const pending = new Set<Promise<void>>();
   const end = async (payment: Payment, ended: Promise<PaidEnd>): Promise<void> => {
     const written = ended.then((known) => payment.end(known)).finally(() => pending.delete(written));
     pending.add(written);
     return written;
   };
-  // The reply names the lane.
-  const budget = await openBudget({ ...settings, lane: { ...settings.lane, value: 'live' } }, tags, context);
-  return { pay: budget && payFor(budget, end), written: async () => void (await Promise.all(pending)) };
+  const pays = new Map<SettingsSurvey, UpstreamOptions['pay']>();
+  for (const settings of gateways) {
+    // The reply names the lane.
+    const lane = { ...settings.lane, value: 'live' as const };
+    const budget = await openBudget({ ...settings, lane }, tags, context);
+    if (budget !== undefined) pays.set(settings, payFor(budget, end));
+  }
+  return { of: (settings) => pays.get(settings), written: async () => void (await Promise.all(pending)) };
 }
 
 type End = (payment: Payment, ended: Promise<PaidEnd>) => Promise<void>;

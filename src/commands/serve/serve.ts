@@ -25,6 +25,7 @@ const optionNames = {
   specOnly: '--spec-only',
   headerNames: '--header-names',
   hosts: '--allow-host',
+  origins: '--allow-origin',
 };
 const defaultPort = 8787;
 /** Replies that are under way get so long after Ctrl-C. */
@@ -38,6 +39,7 @@ export function serveCommand(command: Command): Action {
     'gateway-cli serve --vendor-env -- node sdk-script.mjs              # with an official SDK in it',
     'gateway-cli serve --port 0                  # prints an export line to paste into another shell',
     'gateway-cli serve --upstream work --record recordings -- npm test   # the real gateway, kept',
+    'gateway-cli serve --upstream gemini,claude         # a service for each format',
     'gateway-cli serve --replay recordings -- npm test                    # the same again, without a key',
     'gateway-cli text -m fault-503-twice "hi"           # against it: how does my script take two 503?',
   ]);
@@ -88,6 +90,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     pace: flags.pace,
     faultDelay: flags.faultDelay,
     batchDelay: flags.batchDelay,
+    origins: flags.allowOrigin,
     hosts: [inUrl(host).toLowerCase(), ...(flags.allowHost ?? [])],
     log: (entry) => void context.ui.note(logLine(entry)),
     handler: source?.handler,

@@ -9,7 +9,7 @@ import { openReplaying } from '../../cli/run/recordings.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
 import { replayedModels } from './models.ts';
-import { openUpstream } from './upstream.ts';
+import { openUpstreams } from './upstreams.ts';
 
 /** Flags of `serve`, as they were typed. */
 export type ServeFlags = FlagValues<typeof serveFlags>;
@@ -62,7 +62,11 @@ export async function openSource(flags: ServeFlags, place: SourcePlace): Promise
   }
   if (replayed !== undefined) return openReplaySource(replayed, place);
   if (flags.upstream === undefined) return undefined;
-  return openUpstream(flags.upstream, flags, place);
+  return openUpstreams(
+    flags.upstream.flatMap((names) => names.split(',')),
+    flags,
+    place,
+  );
 }
 
 async function openReplaySource(replay: string, { context }: SourcePlace): Promise<Source> {

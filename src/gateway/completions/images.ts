@@ -14,8 +14,9 @@ function imagesBy(usual: 'local-image' | 'local-edit'): Operation {
   return {
     serves: ({ draws }) => draws,
     modelOf: (_request, body) => textAt(body, 'model') ?? usual,
+    complete: (body) => ({ ...body, ...typedFields(body) }),
     check(body, mode) {
-      const checked = imagesBody({ ...body, ...typedFields(body) }, [], mode);
+      const checked = imagesBody(body, [], mode);
       if (mode.level === 'spec') checkImagesForOpenAi(checked);
       return checked;
     },

@@ -1,15 +1,23 @@
 import type { IncomingMessage, IncomingHttpHeaders } from 'node:http';
 import { services, vendorHeaderNames } from '../../services.ts';
 import { Problem } from '../problem.ts';
-import type { Format, OptionNames, KeyForm, ServedHeaderNames } from '../types.ts';
+import type { Format, OptionNames, Reply, KeyForm, ServedHeaderNames } from '../types.ts';
 import { hash, timingSafeEqual } from 'node:crypto';
+
+/** Callers that are allowed beside this machine. */
+export interface Allowed {
+  /** Hosts beside the loopback ones that callers may name, as a URL writes them in lower case, with or without port. */
+  hosts?: readonly string[] | undefined;
+  /** Origins of pages that may call from a browser, in lower case. */
+  origins?: readonly string[] | undefined;
+}
 
 /**
  * Refuses what a web page could make a browser send here: a foreign or missing Host (DNS rebinding), a
  * foreign Origin, a request from another site. `hosts` are allowed beside the loopback names: as `name` at every port, as
  * `name:port` there alone. Throws Problem 403.
  */
-export function guard(request: IncomingMessage, hosts: readonly string[], names: OptionNames): void {
+export function guard(request: IncomingMessage, { hosts = [], origins = [] }: Allowed, names: OptionNames): void {
   const own = ['127.0.0.1', 'localhost', '[::1]'].flatMap((host) => authorities(host, request.socket.localPort ?? 0));
   const named = headerValues(request, 'host');
   const host = named[0]?.toLowerCase() ?? '';
@@ -24,7 +32,10 @@ export function guard(request: IncomingMessage, hosts: readonly string[], names:
     ...(isAllowed ? [`http://${host}`, `https://${host}`] : []),
   ]);
   const shown = headerValues(request, 'origin').map((origin) => origin.toLowerCase());
-  if (shown.some((origin) => !pages.has(origin))) throw new Problem(403, 'requests from another origin are refused');
+  if (shown.some((origin) => !pages.has(origin) && !origins.includes(origin))) {
+    throw new Problem(403, `requests from another origin are refused unless ${names.origins} allows it`);
+  }
+  if (shown.some((origin) => origins.includes(origin))) return;
   const sites = headerValues(request, 'sec-fetch-site');
   if (sites.some((site) => site !== 'same-origin' && site !== 'none')) {
     throw new Problem(403, 'requests from another site are refused');
@@ -38,6 +49,37 @@ function authorities(host: string, port: number): string[] {
 /** All values of a header, also where Node keeps the first only. */
 function headerValues({ rawHeaders }: IncomingMessage, name: string): string[] {
   return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
+}
+
+/** What a browser needs to show a reply to a page of an allowed origin; nothing for other callers. */
+export function corsHeaders({ headers }: IncomingMessage, origins: readonly string[]): Record<string, string> {
+  const { origin } = headers;
+  if (origin === undefined || !origins.includes(origin.toLowerCase())) return {};
+  return {
+    'access-control-allow-origin': origin,
+    'access-control-expose-headers': 'request-id, x-request-id, retry-after',
+    vary: 'origin',
+  };
+}
+
+/** Whether a browser only asks if a page may send a request. It asks without the key. */
+export function isPreflight({ method, headers }: IncomingMessage): boolean {
+  return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
+}
+
+/** Allows a page of an allowed origin what it asks for: the key is checked when the request comes. */
+export function preflightReply({ headers }: IncomingMessage): Reply {
+  const local = headerText(headers, 'access-control-request-private-network');
+  return {
+    status: 204,
+    headers: {
+      'access-control-allow-methods': 'GET, POST',
+      'access-control-allow-headers': headerText(headers, 'access-control-request-headers') ?? '',
+      'access-control-max-age': '600',
+      ...(local !== undefined && { 'access-control-allow-private-network': 'true' }),
+    },
+    body: '',
+  };
 }
 
 /** What a caller's key is checked against. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../json.ts';
-import { objectAt, textAt } from '../fields/read.ts';
+import { textAt } from '../fields/read.ts';
 import type { OperationCount, Operation, Format } from '../types.ts';
 import { numberIn, pageOf } from '../http/page.ts';
 import { findLocalModel, type LocalModel } from '../models/local.ts';
@@ -43,28 +43,19 @@ function describeModel({ id, title }: LocalModel): JsonObject {
   return { type: 'model', id, display_name: title, created_at: created };
 }
 
-/** No thread is kept: with this code, clients send the whole conversation. */
-function unknownThread(id: string): Problem {
-  const message = `No thread was found for previous_message_id ${id.slice(0, 100)}.`;
-  return new Problem(404, message, { errorCode: 'thread_not_found' });
-}
-
 /** `POST /v1/messages`. */
 export const messagesOperation: Operation = {
   serves: writes,
   modelOf: (_request, body) => textAt(body, 'model'),
-  check(body, mode) {
-    const checked = messagesBody(body, [], mode);
-    const thread = objectAt(body, 'thread');
-    if (textAt(thread, 'type') === 'continue') throw unknownThread(textAt(thread, 'previous_message_id') ?? '');
-    return checked;
-  },
+  complete: (body, { mode, threads }) => (mode.level === 'spec' ? body : threads.complete(body)),
+  check: (body, mode) => messagesBody(body, [], mode),
   fallback: () => 'local-chat',
   read: (checked, model, { version }, { inBatch }) => ({
     ...readMessagesRequest(checked, model, version),
     tier: inBatch ? 'batch' : undefined,
   }),
   reply: messagesReply,
+  keep: (body, reply, { threads }) => threads.keep(body, reply),
   contentType: 'application/json',
   stream: messagesStream,
 };

@@ -23,8 +23,8 @@ const deepest = 32;
 
 /**
  * A value that fits a JSON Schema, or the OpenAPI form with types in capitals, as far as plain schemas go: types, properties,
- * const, default, examples, enum, bounds, lengths, usual formats, local references, the first choice of anyOf and oneOf. Patterns
- * and conditions are not looked at. Strings say what they are for, and booleans are false, for a program may act on them.
+ * const, default, examples, enum, bounds, lengths, usual formats, plain patterns, local references, the first choice of anyOf and
+ * oneOf. Conditions are not looked at. Strings say what they are for, and booleans are false, for a program may act on them.
  */
 export function instanceOf(schema: JsonValue, source: InstanceSource): JsonValue {
   return build(schema, { ...source, root: schema, name: 'value', depth: 0 });
@@ -100,9 +100,9 @@ const formats: Readonly<Record<string, string>> = {
   uuid: '00000000-0000-4000-8000-000000000000',
 };
 
-/** A text of the schema's format or length. */
+/** A text of the schema's format, pattern or length. */
 function buildText(schema: JsonObject, { name }: Walk): string {
-  const fitting = formats[textAt(schema, 'format') ?? ''];
+  const fitting = formats[textAt(schema, 'format') ?? ''] ?? textOfPattern(textAt(schema, 'pattern'));
   if (fitting !== undefined) return fitting;
   const { least, most } = lengthsOf(schema, 'Length');
   return `example ${name}`.slice(0, most).padEnd(Math.min(least, 100_000), ' example');
@@ -159,4 +159,98 @@ function typeOf(schema: JsonObject): string {
   if (schema['items'] !== undefined || schema['prefixItems'] !== undefined) return 'array';
   if (schema['minimum'] !== undefined || schema['maximum'] !== undefined) return 'number';
   return 'string';
+}
+
+/** A position in a pattern. */
+interface Scan {
+  pattern: string;
+  at: number;
+}
+
+/** Made texts are no longer, however often a pattern repeats. */
+const maxCharacters = 1000;
+
+/** One character for each class. */
+const classes: Readonly<Record<string, string>> = {
+  d: '0',
+  w: 'a',
+  s: ' ',
+  D: 'a',
+  W: '-',
+  S: 'a',
+  t: '\t',
+  n: '\n',
+  r: '\r',
+};
+
+/**
+ * A short text that fits a regular expression: the first choice of each group, the first character of each class, the fewest
+ * repetitions. Undefined where the pattern has what this does not read: look-arounds, references, negated classes.
+ */
+function textOfPattern(pattern: string | undefined): string | undefined {
+  if (pattern === undefined) return undefined;
+  const scan = { pattern, at: 0 };
+  const text = readChoices(scan);
+  return scan.at === pattern.length ? text : undefined;
+}
+
+function readChoices(scan: Scan): string | undefined {
+  const first = readSequence(scan);
+  while (scan.pattern[scan.at] === '|') {
+    scan.at++;
+    if (readSequence(scan) === undefined) return undefined;
+  }
+  return first;
+}
+
+function readSequence(scan: Scan): string | undefined {
+  let text = '';
+  while (scan.at < scan.pattern.length && !'|)'.includes(scan.pattern[scan.at] ?? '')) {
+    const atom = readAtom(scan);
+    if (atom === undefined) return undefined;
+    text += atom.repeat(Math.min(readFewest(scan), maxCharacters));
+    if (text.length > maxCharacters) return undefined;
+  }
+  return text;
+}
+
+/** A text for one element of the pattern; the scan moves past it. */
+function readAtom(scan: Scan): string | undefined {
+  const character = scan.pattern[scan.at++] ?? '';
+  if (character === '(') return readGroup(scan);
+  if (character === '[') return readClass(scan);
+  if (character === '\\') return readEscape(scan);
+  if (character === '^' || character === '$') return '';
+  if ('?*+{'.includes(character)) return undefined;
+  return character === '.' ? 'a' : character;
+}
+
+function readGroup(scan: Scan): string | undefined {
+  const [opening = '', kind] = /^(\?(?::|<\w+>|.)?)?/.exec(scan.pattern.slice(scan.at)) ?? [];
+  if (kind !== undefined && !/^\?(?::|<\w+>)$/.test(kind)) return undefined;
+  scan.at += opening.length;
+  const text = readChoices(scan);
+  return scan.pattern[scan.at++] === ')' ? text : undefined;
+}
+
+function readClass(scan: Scan): string | undefined {
+  const end = /^(?:\\.|[^\]\\])+\]/s.exec(scan.pattern.slice(scan.at))?.[0];
+  if (end === undefined || end.startsWith('^')) return undefined;
+  const inside = { pattern: scan.pattern, at: scan.at };
+  scan.at += end.length;
+  return end.startsWith('\\') ? readAtom(inside) : end.slice(0, 1);
+}
+
+function readEscape(scan: Scan): string | undefined {
+  const character = scan.pattern[scan.at++] ?? '';
+  if (Object.hasOwn(classes, character)) return classes[character];
+  return /[a-z0-9]/i.test(character) ? undefined : character;
+}
+
+/** The minimum number of repetitions of the element before; the scan moves past the quantifier. */
+function readFewest(scan: Scan): number {
+  const [quantifier = '', least] = /^(?:[?*+]|\{(\d+)(?:,\d*)?\})?\??/.exec(scan.pattern.slice(scan.at)) ?? [];
+  scan.at += quantifier.length;
+  if (quantifier === '') return 1;
+  return least === undefined ? Number(quantifier.startsWith('+')) : Number(least);
 }

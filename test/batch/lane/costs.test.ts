@@ -88,3 +88,14 @@ test('jobs of a batch that was not created count once against --max-cost', async
   server.batches.length = 0;
   expect((await batch(['--max-cost', '0.002'], { clock: hurriedClock() })).code).toBe(0);
 });
+
+test('--max-tokens-total is checked before jobs are submitted', async ({ open }) => {
+  const { batch, folder, server } = await open('messages');
+  folder.jobs(...jobs(2));
+  expect((await batch()).code).toBe(0);
+  folder.jobs(...jobs(3));
+  const ran = await batch(['--max-tokens-total', '10']);
+  expect([ran.code, ran.stderr]).toEqual([13, expect.stringContaining('stopped after 10 of 10 tokens: 2 done, 1 not')]);
+  expect((await batch(['--max-tokens-total', '11'])).code).toBe(0);
+  expect(server.batches).toHaveLength(2);
+});

@@ -34,20 +34,24 @@ test('a batch that is done says no more than that', async () => {
   });
 });
 
-test('a batch that has used up its costs says to raise the limit, for the same command would send nothing', async () => {
+test('a batch that has used up its tokens says to raise the limit, for the same command would send nothing', async () => {
   const cwd = scratchFolder();
   const cli = (...argv: string[]) => run(['batch', ...argv], { cwd });
   const jobs = [{ prompt: 'a' }, { prompt: 'b', model: 'fault-400' }, { prompt: 'c' }];
-  const prices = ['--prices', '{"*":{"input":"1","output":"1"}}'];
   writeFileSync(join(cwd, 'jobs.jsonl'), jobs.map((job) => `${JSON.stringify(job)}\n`).join(''));
-  const batch = ['jobs.jsonl', '-o', 'out', '--offline', '--concurrency', '1', ...prices];
-  const raise = 'to continue: the same command with a greater --max-cost\n';
-  expect((await cli(...batch, '--max-cost', '0.0000001')).stderr).toContain(raise);
+  const batch = ['jobs.jsonl', '-o', 'out', '--offline', '--concurrency', '1'];
+  const raise = 'to continue: the same command with a greater --max-tokens-total\n';
+  expect((await cli(...batch, '--max-tokens-total', '1')).stderr).toContain(raise);
   const stopped = await cli('status', 'out');
   expect(stopped.stdout).toMatch(/^3 jobs: 1 done, 2 not sent yet\n/);
   expect(stopped.stdout).toContain(raise);
   expect(stopped.stdout).not.toContain(goOn);
   // The limit is that of the last run.
-  expect((await cli(...batch, '--max-cost', '9', '--fail-fast')).code).toBe(13);
+  expect((await cli(...batch, '--max-tokens-total', '99999', '--fail-fast')).code).toBe(13);
   expect((await cli('status', 'out')).stdout).toContain(goOn);
+  await cli(...batch);
+  const again = 'to send them again: the same command with --retry-failed';
+  const spent = await cli(...batch, '--max-tokens-total', '1');
+  for (const told of [spent.stderr, (await cli('status', 'out')).stdout])
+    expect(told).toContain(`${again} and a greater --max-tokens-total\n`);
 });

@@ -28,11 +28,26 @@ test('a failure is one of its job alone', async () => {
   expect([count(log, 'done'), count(log, 'failed')]).toEqual([5, 5]);
 });
 
-test('ends after the first failure, with what is under way', async () => {
-  const { log, ended } = await start({ send: async () => failed, options: { failFast: true } });
+test.each([
+  ['the first failure', 1, 2],
+  ['the third', 3, 4],
+])('ends after %s, with what is under way', async (_, maxFailures, most) => {
+  const { log, ended } = await start({ send: async () => failed, options: { maxFailures } });
   expect(await ended).toBe('failures');
-  expect(count(log, 'failed')).toBeGreaterThanOrEqual(1);
-  expect(count(log, 'failed')).toBeLessThanOrEqual(2);
+  expect(count(log, 'failed')).toBeGreaterThanOrEqual(maxFailures);
+  expect(count(log, 'failed')).toBeLessThanOrEqual(most);
+});
+
+test('ends before the next request once the tokens are used', async () => {
+  const { log, ended } = await start({ options: { concurrency: 1, maxTokens: 30 } });
+  expect(await ended).toBe('tokens');
+  expect(count(log, 'send')).toBe(3);
+});
+
+test('counts the tokens of earlier runs', async () => {
+  const { log, ended } = await start({ options: { concurrency: 1, maxTokens: 30, usedTokens: 30 } });
+  expect(await ended).toBe('tokens');
+  expect(log).toEqual([]);
 });
 
 test('after the signal those under way go on to their end', async () => {

@@ -73,6 +73,7 @@ test.each([
   ['image gen', ['hi'], 15],
   ['chat', ['hi'], 20],
   ['batch', ['-', '-o', 'out'], 6],
+  ['costs report', [], 1],
 ] as const)('%s refuses every pair of flags that exclude each other', async (words, operands, count) => {
   const pairs = (await flagsOf(words)).flatMap(({ name, conflicts = [] }) =>
     conflicts.filter((other) => name < other).map((other) => [name, other]),
@@ -82,7 +83,7 @@ test.each([
     const flags = pair.flatMap((name) => [name, ...(values[name] === undefined ? [] : [values[name]])]);
     const stream = pair.includes('--jsonl') && words === 'text' ? ['--stream'] : [];
     const prompt = pair.includes('--prompt') ? [] : operands;
-    const offline = pair.includes('--base-url') ? [] : ['--offline'];
+    const offline = pair.includes('--base-url') || words === 'costs report' ? [] : ['--offline'];
     const argv = [...words.split(' '), ...prompt, ...flags, ...stream, ...offline];
     const { code, stderr } = await run(argv, words === 'batch' ? { stdin: '{"prompt":"hi"}' } : {});
     expect({ pair, code, stderr }).toEqual({

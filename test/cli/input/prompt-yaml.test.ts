@@ -37,13 +37,9 @@ evaluators:
 writeFileSync(join(folder, 'sum.prompt.yml'), summary);
 const simple = 'messages: [{role: user, content: hi}]\n';
 
-test('a file of GitHub Models is the request', async ({ server, cli }) => {
+test('a file of GitHub Models is the request, and a row of its test data the values', async ({ server, cli }) => {
   server.reply({ body: textReply('ok', { modelVersion: 'gpt-4o-mini-2024-07-18' }) });
-  const values = '{"input":"The quick brown fox.\\n","tone":"terse"}';
-  const ran = await cli(['text', '--prompt-file', 'sum.prompt.yml', '--vars', values], {
-    cwd: folder,
-    stdin: '{{data}}',
-  });
+  const ran = await cli(['text', '--prompt-file', 'sum.prompt.yml', '--vars', '1'], { cwd: folder, stdin: '{{data}}' });
   expect(ran).toMatchObject({ code: 0, stdout: 'ok\n', stderr: '' });
   const [request] = server.requests;
   expect(request?.path).toContain('gpt-4o-mini');
@@ -59,18 +55,7 @@ test('a file of GitHub Models is the request', async ({ server, cli }) => {
 });
 
 test('flags win over the file, in chat too', async ({ cli }) => {
-  const argv = [
-    'chat',
-    '--prompt-file',
-    'sum.prompt.yml',
-    '--var',
-    'tone=',
-    '-m',
-    'n',
-    '--temperature',
-    '1',
-    '--dry-run',
-  ];
+  const argv = ['chat', '--prompt-file', 'sum.prompt.yml', '--vars', '2', '-m', 'n', '--temperature', '1', '--dry-run'];
   const { code, stdout } = await cli([...argv, '--json', '--system', 'be brief', '--var', 'input=x'], { cwd: folder });
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({
@@ -129,6 +114,7 @@ plain.for([
 });
 
 test.for([
+  ['text', ['--vars', '3'], 'has testData rows 1 to 2'],
   ['text', [], "{{tone}} has no value: --prompt-file 'sum.prompt.yml'"],
   ['text', ['words'], 'the prompt is given twice: words and --prompt-file'],
 ] as const)('%s %j says what is wrong with the file', async ([command, flags, message], { cli }) => {
@@ -149,12 +135,14 @@ test.for([
   expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
 });
 
-test('a warning and a hint name the file', async ({ cli }) => {
+test('a warning and a hint name the file, and how to take a row of it', async ({ cli }) => {
   const file = ['--prompt-file', 'sum.prompt.yml'];
   const ran = await cli(['text', ...file, '--offline'], { cwd: folder, env: { GATEWAY_BASE_URL: '' } });
   expect(ran.code).toBe(2);
   expect(ran.stderr).toContain("offline instead of openai/gpt-4o-mini (--prompt-file 'sum.prompt.yml')\n");
-  expect(ran.stderr).toContain('\n  give it a value: --var tone=…\n');
+  expect(ran.stderr).toContain(
+    '\n  take the values of a row of its testData: --vars 1\n  give it a value: --var tone=…\n',
+  );
   const batch = await cli(['batch', '--template', 'sum.prompt.yml', '-o', 'out', '--offline', '--dry-run'], {
     cwd: folder,
   });

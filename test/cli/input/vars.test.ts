@@ -52,6 +52,7 @@ test.for([
   [['text', 'x', '--var', 'city'], "--var takes name=value or name=@file, not 'city'", '--var city=Rome'],
   [['text', 'x', '--var', '1st=x'], "a blank cannot be named '1st'", 'begins with a letter'],
   [['text', 'x', '--var', 'a=@none.txt'], "--var a 'none.txt'", 'none.txt'],
+  [['text', 'x', '--vars', '3'], 'only a .prompt.yml file has those', '--vars 1'],
   [['text', 'x', '--vars', '["a"]'], '--vars takes a JSON object', `--vars '{"city":"Rome"}'`],
   [['text', 'x', '--vars', '{"a":'], '--vars is not JSON', 'double quotes'],
   [['text', 'x', '--no-vars', '--var', 'a=1'], '--var and --no-vars are both given', 'keep one'],

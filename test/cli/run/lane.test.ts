@@ -3,6 +3,7 @@ import { decideRetry } from '../../../src/transport/retry.ts';
 import { manyJobs, test as batchTest } from '../../batch/with-batch.ts';
 import { test, textReply } from '../../helpers/with-server.ts';
 
+const busy = { status: 503, headers: { 'retry-after-ms': '1' }, body: { error: { code: 503, message: 'overloaded' } } };
 const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 };
 const prices = '{"m":{"input":"1","output":"10","flex":"0.5"}}';
 
@@ -33,6 +34,7 @@ test.for([
     'not for chat',
     '\n  for many: gateway-cli batch jobs.jsonl -o out --lane batch\n',
   ],
+  [['text', 'hi', '--lane-fallback', 'live'], '--lane-fallback is for the flex lane', 'add --lane flex'],
   [['text', 'hi', '--lane', 'slow'], '--lane', 'flex'],
 ] as const)('%s is exit 2, and nothing is sent', async ([argv, message, hint], { cli, server }) => {
   const ran = await cli(argv);
@@ -67,6 +69,23 @@ test.for([
   expect(decideRetry({ attempt, waitedMs: 0, outcome, policy, now: 0, random: 0 })).toMatchObject({ retry });
 });
 
+test('--lane-fallback live goes on at full price and says so', async ({ cli, server }) => {
+  server.reply(busy);
+  server.reply({ body: textReply('a') });
+  const ran = await cli(['text', 'hi', '--lane', 'flex', '--lane-fallback', 'live', '--retries', '0']);
+  expect(ran).toMatchObject({ code: 0, stdout: 'a\n' });
+  expect(ran.stderr).toBe('1 request was sent at full price: the flex lane stayed busy\n');
+  const bodies = server.requests.map(({ body }) => JSON.parse(String(body)) as { serviceTier?: string });
+  expect(bodies.map(({ serviceTier }) => serviceTier)).toEqual(['flex', undefined]);
+});
+
+test('a quota that is spent is not asked for at full price', async ({ cli, server }) => {
+  const error = { message: 'You exceeded your current quota', type: 'insufficient_quota', code: 'insufficient_quota' };
+  server.reply({ status: 429, body: { error } });
+  const ran = await cli(['text', 'hi', '--format', 'completions', '--lane', 'flex', '--lane-fallback', 'live']);
+  expect([ran.code, server.requests.length]).toEqual([5, 1]);
+});
+
 batchTest('a batch goes on in another lane: what is done stays done', async ({ batch, folder, server }) => {
   const tier = { ...usageMetadata, serviceTier: 'flex' };
   server.answer = () => ({ body: textReply('a', { usageMetadata: tier }) });
@@ -78,4 +97,13 @@ batchTest('a batch goes on in another lane: what is done stays done', async ({ b
   folder.jobs(...manyJobs(3));
   expect((await batch()).code).toBe(0);
   expect(server.bodies).toHaveLength(3);
+});
+
+batchTest('a batch tells how many of its jobs went at full price', async ({ batch, folder, server }) => {
+  server.answer = (_, count) => (count === 1 ? busy : undefined);
+  folder.jobs(...manyJobs(3));
+  const ran = await batch(['--lane', 'flex', '--lane-fallback', 'live', '--retries', '0']);
+  expect(ran.code).toBe(0);
+  expect(ran.stderr).toContain('3 requests were sent at full price: the flex lane stayed busy');
+  expect(folder.lines('results.jsonl').map(({ attempts }) => attempts)).toEqual([2, 2, 2]);
 });

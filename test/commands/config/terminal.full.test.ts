@@ -29,6 +29,7 @@ test.skipIf(lacks('tmux'))(
       ['Model of text', 'some-text'],
       ['Model of chat', ''],
       ['Model of image gen', 'some-image'],
+      ['Test it', ''],
     ];
     for (const [question, answer] of answers) {
       await screen.shows(question);

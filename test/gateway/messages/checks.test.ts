@@ -162,15 +162,6 @@ it('takes a last assistant turn, which is a prefill', async () => {
   expect((await gateway.post('/v1/messages', turns(user, { role: 'assistant', content: 'So' }))).status).toBe(200);
 });
 
-it('keeps no thread: a continued one is 404 with the code that lets clients send the whole conversation', async () => {
-  const continued = (id: string): object => message('hi', { thread: { type: 'continue', previous_message_id: id } });
-  expect((await gateway.post('/v1/messages', message('hi', { thread: { type: 'create' } }))).status).toBe(200);
-  expect(await gateway.post('/v1/messages', continued('msg_1'))).toMatchObject({
-    status: 404,
-    json: { error: { type: 'not_found_error', details: { error_code: 'thread_not_found' } } },
-  });
-});
-
 describe('version 2026-10-21', () => {
   const ask = (version: string, body: object) =>
     gateway.post('/v1/messages', body, { 'anthropic-version': version, 'vendor-b-version': version });

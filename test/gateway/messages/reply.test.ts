@@ -140,6 +140,7 @@ describe('tools', () => {
       timeout: { type: 'integer', default: 60 },
       shell: { type: 'string', examples: ['zsh'] },
       mode: { enum: ['read', 'write'] },
+      ticket: { type: 'string', pattern: '^[A-Z]{3}-\\d+$' },
     };
     const { dangerouslyDisableSandbox: _optional, ...must } = properties;
     const schema = { type: 'object', properties, required: Object.keys(must) };
@@ -150,6 +151,7 @@ describe('tools', () => {
       timeout: 60,
       shell: 'zsh',
       mode: 'read',
+      ticket: 'AAA-0',
     });
   });
 

@@ -124,6 +124,23 @@ describe('instanceOf makes a value that a validator accepts', () => {
     expect(instanceOf({ $ref: 'https://example.com/schema' }, source)).toBeDefined();
   });
 
+  const patterns = [
+    '^[A-Z]{3}-\\d+$',
+    '^(a+)+$',
+    '^(?:yes|no)\\.?$',
+    '^#[0-9a-fA-F]{6}$',
+    '^\\d{4}-\\d{2}(-\\d{2})?$',
+    '^[\\w.+-]+@[\\w-]+\\.[a-z]{2,}$',
+    '^(?<major>\\d+)\\.x*?$',
+    '^/[^/]*$|^x$',
+    '(?!a)b',
+    '^(a)\\1$',
+  ];
+  it.each(patterns)('reads the pattern %j, or leaves it', (pattern) => {
+    const value = String(instanceOf({ type: 'string', pattern }, source));
+    expect(value === 'example value' || new RegExp(pattern, 'u').test(value), value).toBe(true);
+  });
+
   it('makes the properties that are not required only where they are wanted', () => {
     const schema = { type: 'object', properties: { a: { type: 'boolean' }, b: {} }, required: ['a'] };
     expect(instanceOf(schema, { ...source, optional: false })).toEqual({ a: false });

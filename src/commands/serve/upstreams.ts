@@ -1,54 +1,119 @@
 import type { Exchanges } from '../../client/send.ts';
 import { addressPost, createTarget, keyHeaders, type Target } from '../../transport/request.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import { byAuthUse } from '../../formats/format.ts';
+import { byAuthUse, formatNames, formatOfAuthUse } from '../../formats/format.ts';
 import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/types.ts';
 import type { ModelsByUse } from '../../recordings/models.ts';
-import { createUpstreamHandler, type UpstreamOptions } from '../../gateway/upstream.ts';
-import { services, vendorHeaderNames } from '../../services.ts';
+import { createUpstreamHandler } from '../../gateway/upstream.ts';
+import { services, useNames, vendorHeaderNames } from '../../services.ts';
 import { configPath, readConfig, unknownProfile } from '../../settings/config-file.ts';
 import { fromFlag } from '../../settings/sources.ts';
-import { credentialsOf, revealHeaders, Secret } from '../../settings/redact.ts';
+import { type Credential, credentialsOf, revealHeaders, Secret } from '../../settings/redact.ts';
 import { surveyUses } from '../../settings/resolve.ts';
 import type { SettingsSurvey, Sourced, Use } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
 import { openExchanges, openTransports } from '../../cli/run/connection.ts';
 import { readConfiguredKey, readSettingsFlags } from '../../cli/run/settings.ts';
 import { keepModels, modelVariables } from './models.ts';
+import type { Pays } from './payments.ts';
 import type { Source, ServeFlags, SourcePlace } from './source.ts';
-import type { AuthUse } from '../../formats/types.ts';
+import type { AuthUse, FormatName } from '../../formats/types.ts';
 
 /** The names of the specification, for headers without a configured name. */
 const placeholders = services.gateway.headerNames;
 
-/** Passes calls on to the gateway of a profile. Throws GatewayError usage or auth. */
-export async function openUpstream(profile: string, flags: ServeFlags, place: SourcePlace): Promise<Source> {
+interface SurveyedProfile {
+  profile: string;
+  survey: Survey;
+}
+
+/** A profile that calls are passed on to. */
+interface Upstream extends SurveyedProfile {
+  target: Target;
+  credentials: Credential[];
+}
+
+/** Passes calls on to the gateways of profiles. Throws GatewayError usage or auth. */
+export async function openUpstreams(names: readonly string[], flags: ServeFlags, place: SourcePlace): Promise<Source> {
   const { context, localKey, served } = place;
-  const survey = await surveyProfile(profile, flags, context);
-  const { text, chat } = survey;
-  const key = text.key.kind === 'none' ? undefined : await readProfileKey(profile, text, context);
-  const target = await targetOf(survey, key?.reveal(), context);
-  const credentials = credentialsOf(text, key);
+  const profiles: SurveyedProfile[] = [];
+  for (const profile of names) profiles.push({ profile, survey: await surveyProfile(profile, flags, context) });
+  // Profiles that do not fit together are refused before a key is read.
+  byFormat(profiles);
+  const upstreams: Upstream[] = [];
+  for (const profile of profiles) upstreams.push(await prepareUpstream(profile, context));
+  const chosen = byFormat(upstreams);
+  const credentials = upstreams.flatMap((upstream) => upstream.credentials);
   context.ui.hide(credentials.map(({ secret }) => secret));
-  const transport = await openTransports([text], flags, context);
+  const transport = await openTransports(
+    upstreams.map(({ survey }) => survey.text),
+    flags,
+    context,
+  );
   const local = { name: 'the local key', secret: new Secret(localKey) };
   const exchanges = await openExchanges(transport, flags, { context, credentials: [...credentials, local] });
-  const models = modelVariables(modelsOf(survey));
+  const models = modelVariables(modelsOf({ ...chosen.content.survey, chat: chosen.messages.survey.chat }));
   if (flags.record !== undefined) await keepModels(flags.record, models, context);
-  const headerNames = { apiKey: text.headerNames.apiKey?.value, version: chat.headerNames.version?.value };
-  const pays = text.budget && (await (await import('./payments.ts')).payForPassed(text, flags.tag, context));
-  const parts = { target, headerNames, served, pay: pays?.pay, wholeBodies: flags.record !== undefined };
+  const headerNames = {
+    apiKey: chosen.content.survey.text.headerNames.apiKey?.value,
+    version: chosen.messages.survey.chat.headerNames.version?.value,
+  };
+  const pays = await openPays(upstreams, flags, context);
+  const parts = { headerNames, served, pays, wholeBodies: flags.record !== undefined };
+  const handlers = byAuthUse((use) => upstreamHandler(exchanges, chosen[formatOfAuthUse(use)], parts));
   return {
-    handler: upstreamHandler(exchanges, text, parts),
+    handler: (request) => handlers[useOf(request)](request),
     headerNames,
     models,
-    name: `profile ${profile}, ${target.baseUrl.origin}`,
+    name: upstreams.map(({ profile, target }) => `profile ${profile}, ${target.baseUrl.origin}`).join('; '),
     isPaid: pays !== undefined,
     async close() {
       await exchanges.close();
       await pays?.written();
     },
   };
+}
+
+/** What pays for the requests; undefined if no profile has a budget. */
+async function openPays(
+  upstreams: readonly Upstream[],
+  { tag }: ServeFlags,
+  context: Context,
+): Promise<Pays | undefined> {
+  const paid = upstreams.map(({ survey }) => survey.text).filter(({ budget }) => budget !== undefined);
+  return paid.length === 0 ? undefined : (await import('./payments.ts')).payForPassed(paid, tag, context);
+}
+
+async function prepareUpstream({ profile, survey }: SurveyedProfile, context: Context): Promise<Upstream> {
+  const key = survey.text.key.kind === 'none' ? undefined : await readProfileKey(profile, survey.text, context);
+  const target = await targetOf(survey, key?.reveal(), context);
+  return { profile, survey, target, credentials: credentialsOf(survey.text, key) };
+}
+
+/**
+ * Gives each format to the profile whose service speaks it, to a gateway only where no other service does. A format that none
+ * speaks goes to a gateway, else to the first. Throws GatewayError usage where a profile is left without a format.
+ */
+function byFormat<T extends SurveyedProfile>(profiles: readonly T[]): Record<FormatName, T> {
+  const [first] = profiles;
+  if (first === undefined || profiles.length > formatNames.length)
+    throw usageError('--upstream takes one profile, or one for each format', 'for example: --upstream gemini,claude');
+  const isGateway = ({ survey }: T): boolean => survey.text.service.value === 'gateway';
+  const speaking = (format: FormatName): T[] =>
+    profiles
+      .filter(({ survey }) => useNames.some((use) => survey[use].format.value === format))
+      .toSorted((one, other) => Number(isGateway(one)) - Number(isGateway(other)));
+  const idle = profiles.find((profile) => formatNames.every((format) => speaking(format)[0] !== profile));
+  if (idle !== undefined) {
+    const format = formatNames.find((name) => speaking(name).includes(idle)) ?? 'content';
+    throw usageError(
+      `profiles ${speaking(format)[0]?.profile} and ${idle.profile} both serve the ${format} format`,
+      'name one for each format, such as one of service gemini and one of service anthropic',
+    );
+  }
+  const rest = profiles.find(isGateway) ?? first;
+  const chosen = formatNames.map((format) => [format, speaking(format)[0] ?? rest]);
+  return Object.fromEntries(chosen) as Record<FormatName, T>;
 }
 
 /** The key of the profile, or of the variable that belongs to its service, and no other. Throws GatewayError auth. */
@@ -122,17 +187,17 @@ async function targetOf({ text, image, chat }: Survey, key: string | undefined, 
 }
 
 interface UpstreamParts {
-  target: Target;
   /** The names that the formats have upstream. */
   headerNames: ServedHeaderNames;
   served: ServedHeaderNames;
   /** Bodies are recorded. */
   wholeBodies: boolean;
-  pay: UpstreamOptions['pay'];
+  pays: Pays | undefined;
 }
 
-function upstreamHandler(exchanges: Exchanges, { timeoutMs }: SettingsSurvey, parts: UpstreamParts): Handler {
-  const { target, headerNames, served, wholeBodies, pay } = parts;
+function upstreamHandler(exchanges: Exchanges, upstream: Upstream, parts: UpstreamParts): Handler {
+  const { target, survey } = upstream;
+  const { headerNames, served, wholeBodies, pays } = parts;
   const names = [
     served.apiKey,
     served.version,
@@ -149,9 +214,9 @@ function upstreamHandler(exchanges: Exchanges, { timeoutMs }: SettingsSurvey, pa
   return createUpstreamHandler({
     exchange: exchanges.at(target.baseUrl),
     localHeaders: names.filter((name) => name !== undefined),
-    timeoutMs: timeoutMs.value,
+    timeoutMs: survey.text.timeoutMs.value,
     wholeBodies,
-    pay,
+    pay: pays?.of(survey.text),
     address(request) {
       const use = useOf(request);
       const { url } = addressPost(target, { path: request.path, use, body: {} });

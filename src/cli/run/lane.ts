@@ -1,0 +1,60 @@
+import { GatewayError } from '../../errors.ts';
+import { formatFacts, type PostOrGet } from '../../formats/format.ts';
+import type { RetryNotice } from '../../transport/retry-types.ts';
+import type { RetryPolicy } from '../../transport/retry.ts';
+import type { Context } from '../context.ts';
+import type { Connection } from './connection.ts';
+import type { ConnectionFlags } from './settings.ts';
+
+/** The service refuses requests of the flex lane while it is busy: they are retried for long. */
+const flexBusy = { busyRetries: 60, maxWaitMs: 900_000 };
+
+/** How requests of the flex lane are retried. */
+export function flexPolicy({ retries, retryMaxTime }: ConnectionFlags): Partial<RetryPolicy> {
+  return { busyRetries: retries ?? flexBusy.busyRetries, maxWaitMs: retryMaxTime ?? flexBusy.maxWaitMs };
+}
+
+/** `--lane-fallback live` of a command: all of its connections are counted together. */
+export function openFallback({ ui }: Pick<Context, 'ui'>) {
+  let count = 0;
+  return {
+    wrap: (send: Connection['send']) => withLiveFallback(send, () => void count++),
+    async note() {
+      const requests = count === 1 ? '1 request was' : `${count} requests were`;
+      if (count > 0) await ui.note(`${requests} sent at full price: the flex lane stayed busy`);
+    },
+  };
+}
+
+/** Sends what the flex lane stays too busy for at full price. */
+function withLiveFallback(send: Connection['send'], onFallback: () => void): Connection['send'] {
+  return async (post, own = {}) => {
+    const { onRetry } = own;
+    let failed = 0;
+    const counted = onRetry && { onRetry: (notice: RetryNotice) => void (failed++, onRetry(notice)) };
+    try {
+      return await send(post, { ...own, ...counted });
+    } catch (error) {
+      const live = withoutTier(post);
+      if (live === undefined || !isBusy(error) || own.deadline?.signal.aborted) throw error;
+      onFallback();
+      onRetry?.({ attempt: ++failed, retries: failed, waitMs: 0, error });
+      const answered = await send(live, own);
+      return { ...answered, attempts: answered.attempts + failed };
+    }
+  };
+}
+
+/** Nothing was done, and nothing was billed; a quota that is spent would refuse the live lane too. */
+function isBusy(error: unknown): error is GatewayError {
+  if (!(error instanceof GatewayError) || error.details.reason === 'quota-spent') return false;
+  return [429, 503, 529].includes(error.details.status ?? 0);
+}
+
+/** Undefined where the request asks for no tier. */
+function withoutTier(post: PostOrGet): PostOrGet | undefined {
+  const { tierField } = formatFacts[post.format];
+  if (tierField === undefined || post.body?.[tierField] !== 'flex') return undefined;
+  const { [tierField]: _, ...body } = post.body;
+  return { ...post, body };
+}

@@ -1,0 +1,154 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { scratchFolder } from '../../helpers/scratch.ts';
+import { run } from '../../helpers/run.ts';
+import { type StandIn, startStandIn } from '../../stand-ins/start.ts';
+import { startServe, writeConfig } from '../../recordings/served.ts';
+
+const keys = { gemini: 'canary-of-gemini-5510', claude: 'canary-of-claude-8841', gpt: 'canary-of-openai-2207' };
+
+async function startNamed(name: string): Promise<StandIn> {
+  const server = await startStandIn(() => ({
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: `{"from":"${name}"}`,
+  }));
+  onTestFinished(() => server.close());
+  return server;
+}
+
+async function place() {
+  const [gemini, claude, gpt] = [await startNamed('gemini'), await startNamed('claude'), await startNamed('gpt')];
+  const cwd = scratchFolder();
+  const config = writeConfig(cwd, {
+    gemini: { service: 'gemini', baseUrl: gemini.url, models: { text: 't', image: 'i' } },
+    claude: { service: 'anthropic', baseUrl: claude.url, apiKey: keys.claude, models: { chat: 'c' } },
+    gpt: { service: 'openai', baseUrl: gpt.url, apiKey: keys.gpt, models: { text: 'g' } },
+    llama: { service: 'ollama', baseUrl: gpt.url, models: { text: 'l' } },
+    work: { baseUrl: claude.url, apiKey: keys.claude },
+    home: { baseUrl: gemini.url, apiKey: keys.claude },
+  });
+  return { gemini, claude, gpt, cwd, config, env: { GEMINI_API_KEY: keys.gemini, ANTHROPIC_API_KEY: 'of-another' } };
+}
+
+const contentPath = '/v1beta/models/t:generateContent';
+
+async function ask(url: string, path: string, headers: Record<string, string>): Promise<unknown> {
+  const reply = await fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: '{}',
+  });
+  return reply.json();
+}
+
+test.each([[['--upstream', 'claude,gemini']], [['--upstream', 'gemini', '--upstream', 'claude']]])(
+  'serve %j passes each format on to the service that has it, with its own key',
+  async (flags) => {
+    const { gemini, claude, gpt: _gpt, ...start } = await place();
+    const served = await startServe([...flags, '--record', 'kept'], start);
+    expect(served.env).toMatchObject({ GATEWAY_MODEL: 't', GATEWAY_CHAT_MODEL: 'c', GATEWAY_IMAGE_MODEL: 'i' });
+    const version = { 'anthropic-version': '2023-06-01' };
+    const asked = [
+      await ask(served.url, contentPath, { 'x-goog-api-key': served.key }),
+      await ask(served.url, '/v1/messages', { 'x-api-key': served.key, ...version }),
+    ];
+    expect(asked).toEqual([{ from: 'gemini' }, { from: 'claude' }]);
+    const shown = [gemini, claude].map(({ requests }) =>
+      requests.map(({ headers }) => [headers['x-goog-api-key'], headers['x-api-key']]),
+    );
+    expect(shown).toEqual([[[keys.gemini, undefined]], [[undefined, keys.claude]]]);
+    await served.stop();
+    const folder = join(start.cwd, 'kept');
+    const kept = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+    expect(kept.filter((text) => /from.*gemini/.test(text))).toHaveLength(1);
+    expect(kept.filter((text) => /from.*claude/.test(text))).toHaveLength(1);
+    for (const key of [...Object.values(keys), served.key]) expect(kept.join('')).not.toContain(key);
+  },
+);
+
+test('serve --upstream takes a profile for each of three formats, and passes pictures and lists on with them', async () => {
+  const { gemini, claude, gpt, ...start } = await place();
+  const served = await startServe(['--upstream', 'gemini,gpt,claude'], start);
+  const bearer = { authorization: `Bearer ${served.key}` };
+  const asked = [
+    await ask(served.url, contentPath, { 'x-goog-api-key': served.key }),
+    await ask(served.url, '/v1/messages', { 'x-api-key': served.key, 'anthropic-version': '2023-06-01' }),
+    await ask(served.url, '/v1/chat/completions', bearer),
+    await ask(served.url, '/v1/images/generations', bearer),
+    await ask(served.url, '/v1/embeddings', bearer),
+    await (await fetch(`${served.url}/v1/models`, { headers: bearer })).json(),
+  ];
+  expect(asked.map((reply) => (reply as { from: string }).from)).toEqual(['gemini', 'claude', ...Array(4).fill('gpt')]);
+  expect(gpt.requests.map(({ path, headers }) => [path, headers['authorization']])).toEqual(
+    ['/v1/chat/completions', '/v1/images/generations', '/v1/embeddings', '/v1/models'].map((path) => [
+      path,
+      `Bearer ${keys.gpt}`,
+    ]),
+  );
+  expect([gemini.requests.length, claude.requests.length]).toEqual([1, 1]);
+  await served.stop();
+});
+
+test('serve --upstream needs no key for a service that has none', async () => {
+  const { gemini: _gemini, claude: _claude, gpt, ...start } = await place();
+  const served = await startServe(['--upstream', 'llama'], start);
+  expect(await ask(served.url, '/v1/chat/completions', { authorization: `Bearer ${served.key}` })).toEqual({
+    from: 'gpt',
+  });
+  expect(gpt.requests[0]?.headers['authorization']).toBeUndefined();
+  await served.stop();
+});
+
+test('what a service without a key repeats of the headers of its profile is masked in recordings', async () => {
+  const secret = 'canary-of-the-proxy-6120';
+  const server = await startStandIn(({ headers }) => ({ status: 200, headers: {}, body: JSON.stringify(headers) }));
+  onTestFinished(() => server.close());
+  const cwd = scratchFolder();
+  const headers = { 'x-corp-token': secret };
+  const config = writeConfig(cwd, {
+    llama: { service: 'ollama', baseUrl: server.url, headers, models: { text: 'l' } },
+  });
+  const served = await startServe(['--upstream', 'llama', '--record', 'kept'], { cwd, config });
+  const reply = await ask(served.url, '/v1/chat/completions', { authorization: `Bearer ${served.key}` });
+  expect(reply).toMatchObject(headers);
+  await served.stop();
+  const kept = readdirSync(join(cwd, 'kept')).map((name) => readFileSync(join(cwd, 'kept', name), 'utf8'));
+  expect(kept.join('')).toContain('x-corp-token');
+  expect(kept.join('')).not.toContain(secret);
+});
+
+test('a gateway serves the format that the other service does not have', async () => {
+  const { gemini, claude, gpt: _gpt, ...start } = await place();
+  const served = await startServe(['--upstream', 'work,gemini'], start);
+  expect(await ask(served.url, contentPath, { 'x-goog-api-key': served.key })).toEqual({ from: 'gemini' });
+  const headers = { 'x-api-key': served.key, 'vendor-b-version': '2023-06-01' };
+  expect(await ask(served.url, '/v1/messages', headers)).toEqual({ from: 'claude' });
+  expect([gemini.requests.length, claude.requests.length]).toEqual([1, 1]);
+});
+
+test.each([
+  ['two of the same format', 'work,home', 'profiles work and home both serve the content format'],
+  ['the same vendor twice', 'claude,claude', 'both serve the messages format'],
+  ['one that no format is left for', 'gemini,claude,work', 'profiles gemini and work both serve the content format'],
+  ['four', 'gemini,claude,gpt,work', '--upstream takes one profile, or one for each format'],
+  ['one that is not there', 'gemini,cluade', 'did you mean --upstream claude?'],
+])('%s is a usage error', async (_, names, message) => {
+  const { cwd, config, env } = await place();
+  const ran = await run(['serve', '--upstream', names, '--port', '0'], {
+    cwd,
+    env: { GATEWAY_CONFIG: config, ...env },
+  });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain(message);
+});
+
+test('a profile without a key says which variable would do', async () => {
+  const { cwd, config } = await place();
+  const env = { GATEWAY_CONFIG: config, GATEWAY_API_KEY: keys.claude };
+  const ran = await run(['serve', '--upstream', 'gemini,claude', '--port', '0'], { cwd, env });
+  expect(ran).toMatchObject({ code: 3, stdout: '' });
+  expect(ran.stderr).toContain('profile gemini has no key, and serve --upstream takes no other than GEMINI_API_KEY');
+  expect(ran.stderr).toContain('GATEWAY_API_KEY does not count here');
+});

@@ -1,18 +1,10 @@
 import { lastSystem, openCallResults, type SessionMessage } from '../../chat/message.ts';
 import { usageError } from '../../errors.ts';
 import type { Ask } from '../../formats/ask.ts';
-import {
-  type Format,
-  formatFacts,
-  formatNames,
-  loadFormat,
-  type Post,
-  postOf,
-  type RequestLimits,
-} from '../../formats/format.ts';
+import { type Format, formatFacts, loadFormat, type Post, postOf, type RequestLimits } from '../../formats/format.ts';
 import { readTurns, type Turn } from '../../formats/turns.ts';
 import { type JsonObject, type JsonValue } from '../../json.ts';
-import { quirksOf, type ServiceName, services, type Use, vendorsOf } from '../../services.ts';
+import { quirksOf, type Use } from '../../services.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import { quote } from '../flags/flag.ts';
@@ -24,7 +16,7 @@ import { type FileOrJson, readJsonFlag, readListFlag, readObjectFlag, readTextFl
 import { type PromptFlags, readPrompt, type TextPlaces } from '../input/prompt.ts';
 import type { SchemaCheck } from '../input/schema.ts';
 import type { FetchUrl } from '../input/url-input.ts';
-import type { FormatName, Quirks } from '../../formats/types.ts';
+import type { Quirks } from '../../formats/types.ts';
 
 /** Flags that shape a request, as they were typed; each command has some of them. */
 export interface RequestFlags extends VarFlags, PromptFlags {
@@ -104,7 +96,7 @@ export async function buildRequest(
 ): Promise<BuiltRequest> {
   const { context, settings, use, earlier } = building;
   const format = await loadFormat(settings.format.value);
-  refuseLackingFlags(flags, building);
+  await refuseLackingFlags(flags, building);
   const blanks = await readBlanks(flags, context, building.adviseBlank);
   const files = await readFiles(flags, { context, blanks });
   const check = files.schema === undefined || isPicture(use) ? undefined : await compileSchema(files.schema, building);
@@ -121,8 +113,25 @@ export async function buildRequest(
   });
   await warnOfUnused(flags, blanks, context);
   const quirks = quirksOf(settings.service.value, settings.format.value, settings.baseUrl?.value);
-  // Field by field: with spreads, a batch takes twice as long to find its jobs that were sent before.
-  const ask: Ask = {
+  const maxTokens = limitOf(settings, format.limits(files.body ?? {}));
+  const ask = askOf(flags, { files, turns, prompt, media, mask, maxTokens }, building);
+  const encoded = postOf(ask, format, quirks);
+  const { reserved } = formatFacts[format.name];
+  const post = flags.set ? { ...encoded, body: applySettings(encoded.body, flags.set, reserved) } : encoded;
+  if (ask.stream) requireOneCandidate(format.limits(post.body).candidates);
+  return { ask, post, format, quirks, model: ask.model, prompt, check, inputs };
+}
+
+/** What an ask has beside its flags. */
+type AskParts = Pick<Ask, 'prompt' | 'media' | 'mask' | 'maxTokens'> & {
+  files: Awaited<ReturnType<typeof readFiles>>;
+  turns: Awaited<ReturnType<typeof readEarlier>>;
+};
+
+/** Field by field: with spreads, a batch takes twice as long to find its jobs that were sent before. */
+function askOf(flags: RequestFlags, parts: AskParts, { use, settings, earlier }: Building): Ask {
+  const { files, turns } = parts;
+  return {
     temperature: flags.temperature,
     topP: flags.topP,
     topK: flags.topK,
@@ -136,6 +145,11 @@ export async function buildRequest(
     cachedContent: flags.cachedContent,
     metadata: flags.metadata && (Object.assign({}, ...flags.metadata) as JsonObject),
     toolChoice: flags.toolChoice === undefined ? undefined : parseToolChoice(flags.toolChoice),
+    stream: isPicture(use) ? undefined : use === 'chat' ? flags.stream !== false : flags.stream === true,
+    maxTokens: flags.maxTokens ?? parts.maxTokens,
+    prompt: parts.prompt,
+    media: parts.media,
+    mask: parts.mask,
     tools: files.tools,
     body: files.body,
     schema: files.schema,
@@ -143,21 +157,11 @@ export async function buildRequest(
     turns: turns?.turns,
     ownTurns: turns?.ownTurns,
     system: files.system ?? (earlier && lastSystem(earlier)),
+    results: earlier && openCallResults(earlier.at(-1)),
     use,
     model: settings.model.value,
-    stream: isPicture(use) ? undefined : use === 'chat' ? flags.stream !== false : flags.stream === true,
-    maxTokens: flags.maxTokens ?? limitOf(settings, format.limits(files.body ?? {})),
-    prompt,
-    media,
-    mask,
-    results: earlier && openCallResults(earlier.at(-1)),
     tier: settings.lane?.value === 'flex' ? 'flex' : undefined,
   };
-  const encoded = postOf(ask, format, quirks);
-  const { reserved } = formatFacts[format.name];
-  const post = flags.set ? { ...encoded, body: applySettings(encoded.body, flags.set, reserved) } : encoded;
-  if (ask.stream) requireOneCandidate(format.limits(post.body).candidates);
-  return { ask, post, format, quirks, model: ask.model, prompt, check, inputs };
 }
 
 function isPicture(use: Use): boolean {
@@ -259,33 +263,20 @@ const flagsOfFields: { [field in keyof Ask]?: (keyof RequestFlags)[] } = {
 };
 
 /** Throws GatewayError usage for a flag that the format has no place for, before anything is read or sent. */
-function refuseLackingFlags(flags: RequestFlags, building: Building): void {
-  const { format, lane } = building.settings;
+async function refuseLackingFlags(flags: RequestFlags, { settings, use }: Building): Promise<void> {
+  const { format, lane } = settings;
   const { lacks, title, turnsField } = formatFacts[format.value];
+  const whoHas = async (field: keyof Ask): Promise<string> =>
+    (await import('./who-has.ts')).whoHas(field, format.origin.kind === 'service', use);
   if (lane?.value === 'flex' && lacks.includes('tier'))
-    throw lacking(`--lane flex (${lane.from})`, title, `use --lane live; ${havingOf('tier', building)}`);
+    throw lacking(`--lane flex (${lane.from})`, title, `use --lane live; ${await whoHas('tier')}`);
   if (flags.contents !== undefined && turnsField !== 'contents')
     throw lacking('--contents', title, 'use --messages of chat');
   for (const field of lacks) {
     const named = flagsOfFields[field] ?? [field as keyof RequestFlags];
     const flag = named.find((name) => flags[name] !== undefined);
-    if (flag !== undefined) throw lacking(flagNameOf(flag), title, `leave it out; ${havingOf(field, building)}`);
+    if (flag !== undefined) throw lacking(flagNameOf(flag), title, `leave it out; ${await whoHas(field)}`);
   }
-}
-
-/** `--service openai has it`, or of a format that was named `the content format and the completions format have it`. */
-function havingOf(field: keyof Ask, { settings: { format }, use }: Building): string {
-  const has = (name: FormatName): boolean => !formatFacts[name].lacks.includes(field);
-  const hasAt = (name: ServiceName): boolean => {
-    const { formats, quirks, isKeyless } = services[name];
-    return has(formats[use] as FormatName) && !isKeyless && (field !== 'mask' || quirks.imagesOperation === true);
-  };
-  const isOfService = format.origin.kind === 'service';
-  const having = isOfService
-    ? vendorsOf(use).filter(hasAt)
-    : formatNames.filter(has).map((name) => formatFacts[name].title);
-  const names = new Intl.ListFormat('en-GB').format(having);
-  return `${isOfService ? '--service ' : ''}${names} ${having.length > 1 ? 'have' : 'has'} it`;
 }
 
 /** `--tool-config` */

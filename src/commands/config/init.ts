@@ -131,14 +131,14 @@ interface Answer {
 const modelTexts = { text: 'Model of text', chat: 'Model of chat', image: 'Model of image gen and image edit' };
 
 function questionsOf(service: Service, context: Context): Question[] {
-  const { keyPage, baseUrl, models } = service;
+  const { keyPage, baseUrl, models, isKeyless } = service;
   const where = keyPage === undefined ? '' : `, which you make at ${keyPage}`;
   const variable = keysIn(context.io.env).find(({ name }) => name === service.name)?.variable;
   const empty = variable === undefined ? 'none in the file' : `${variable} is used`;
   const asked = (['text', 'chat', 'image'] as const).filter((use) => usesOf(service.name).includes(use));
   return [
     ...(baseUrl === undefined ? [{ key: 'baseUrl', text: 'Base URL (https://…)', required: true }] : []),
-    { key: 'apiKey', text: `API key${where} (not shown; empty: ${empty})`, hidden: true },
+    ...(isKeyless ? [] : [{ key: 'apiKey', text: `API key${where} (not shown; empty: ${empty})`, hidden: true }]),
     ...asked.map((use) => ({
       key: `models.${use}`,
       text: models[use] === undefined ? modelTexts[use] : `${modelTexts[use]} (empty: ${models[use]})`,

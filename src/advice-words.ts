@@ -52,10 +52,9 @@ export function keyPage({ value }: Facts): string | false {
 
 /** The model does not take or make what is asked of it, or cannot be loaded. */
 export function lackingModel({ value, flags = '' }: Facts): string {
-  return lines(
-    value === 'modalities' && `where the model answers with pictures alone: --set 'modalities=["image"]'`,
-    `this model cannot do it: name another with -m; to see the models: gateway-cli models${flags}`,
-  );
+  const another = `name another with -m; to see the models: gateway-cli models${flags}`;
+  if (value !== 'modalities') return `this model cannot do it: ${another}`;
+  return `if the model answers with pictures alone: --set 'modalities=["image"]'\nelse ${another}`;
 }
 
 /** How to reach the host directly. */

@@ -28,6 +28,8 @@ export interface ErrorBody extends ErrorDetailFacts {
   quotaSpent?: boolean | undefined;
   /** The name of the limit that was reached, as the service calls it. */
   limit?: string | undefined;
+  /** When the limit is over, in ms since 1970. */
+  resetAt?: number | undefined;
 }
 
 /** Messages may hold JSON again; deeper than this they are left as they are (deviation 18). */
@@ -82,6 +84,8 @@ function factsOf(outer: JsonObject, inner: JsonObject): Omit<ErrorBody, 'message
     code: codeIn(inner) ?? (typeof status === 'number' ? status : undefined),
     requestId: textField(outer, 'requestId') ?? textField(inner, 'requestId'),
     shape: shapeOf(outer, inner),
+    // OpenRouter says it here, whether or not it sends such a header.
+    resetAt: Number(objectField(objectField(inner, 'metadata') ?? {}, 'headers')?.['X-RateLimit-Reset']) || undefined,
     ...refusedParameter(inner),
     ...readDetails(inner['details']),
   };

@@ -61,7 +61,8 @@ function build(error: ErrorBody, known: Known): GatewayError {
     status,
     requestId: known.requestId ?? error.requestId,
     retryable: isRetryable(errorClass, error, known),
-    retryAfterMs: error.retryDelayMs ?? (errorClass === 'quota' ? resetDelayMs(known.headers ?? {}) : undefined),
+    retryAfterMs:
+      error.retryDelayMs ?? (errorClass === 'quota' ? resetDelayMs(known.headers ?? {}, error.resetAt) : undefined),
     sent: 'yes',
     billed: known.billed ?? billedOf(errorClass, status),
   });

@@ -26,9 +26,13 @@ export function proseDelayMs(message: string): number | undefined {
 
 /**
  * Milliseconds until a limit of OpenAI's is over: `x-ratelimit-reset-requests: 1m20s`. There is one for requests and one for
- * tokens; the one that has nothing left counts.
+ * tokens; the one that has nothing left counts. `resetAt` is a moment, by the clock of the service.
  */
-export function resetDelayMs(headers: Readonly<Record<string, string | undefined>>): number | undefined {
+export function resetDelayMs(
+  headers: Readonly<Record<string, string | undefined>>,
+  resetAt?: number,
+): number | undefined {
+  if (resetAt !== undefined) return usable(resetAt - Date.parse(headers['date'] ?? ''));
   const delays = ['requests', 'tokens']
     .filter((kind) => (headers[`x-ratelimit-remaining-${kind}`] ?? '0').trim() === '0')
     .flatMap((kind) => readSpan(headers[`x-ratelimit-reset-${kind}`]?.trim() ?? '') ?? []);

@@ -217,7 +217,7 @@ describe('the hint of a failure', () => {
         status: 404,
         body: error({ message: 'No endpoints found that support the requested output modalities: image, text' }),
       },
-      `where the model answers with pictures alone: --set 'modalities=["image"]'\nthis model cannot do it: name`,
+      `if the model answers with pictures alone: --set 'modalities=["image"]'\nelse name another with -m; to see`,
     ],
     [
       'a name that is none of a model, in the words of OpenRouter',

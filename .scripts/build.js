@@ -1,7 +1,7 @@
 // Bundles src/ into dist/: one chunk a command, loaded when it is asked for, and the declarations of the library.
 import { execFileSync } from 'node:child_process';
 import { builtinModules } from 'node:module';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { build } from 'rolldown';
@@ -104,7 +104,7 @@ for (const [name, definition] of Object.entries({ config: configDefinition, resu
   const schema = toJsonSchema(definition, { typeMode: 'output', ignoreActions: ['check', 'raw_check'] });
   writeFileSync(`${dist}/${name}.schema.json`, `${JSON.stringify(schema)}\n`);
 }
-const pages = await manPages((topic) => readFileSync(`${root}src/help/${topic}.md`, 'utf8'));
+const pages = await manPages();
 mkdirSync(`${dist}/man`);
 for (const [file, text] of pages) writeFileSync(`${dist}/man/${file}`, text);
 rmSync(maker, { recursive: true });

@@ -5,9 +5,8 @@ import { commandRows, flagSections, fullName, orDefault, usageOf } from '../cli/
 import { examplesOf, notesOf } from '../cli/flags/flag.ts';
 import { exampleText } from '../cli/help/help-layout.ts';
 import { topics, topicSummaries } from '../cli/help/topics.ts';
-import { blocksOf } from '../terminal/markdown.ts';
 import { version } from '../version.ts';
-import { bold, italic, paragraph, roffOf, roffText, section, term, verbatim } from './roff.ts';
+import { bold, italic, paragraph, roffText, section, term, verbatim } from './roff.ts';
 
 /** Columns of an example in a terminal of 80, inside the margins of its page. */
 const exampleWidth = 68;
@@ -15,10 +14,9 @@ const exampleWidth = 68;
 /** Topics that every command needs. */
 const commonTopics = new Set(['exit-codes', 'output', 'settings']);
 
-/** The man pages of the program, of each command (section 1) and of each topic (section 7), by their file names. */
-export async function manPages(textOf: (topic: string) => string): Promise<Map<string, string>> {
-  const pages = await Promise.all([[], ...pathsOf(tree)].map(commandPage));
-  return new Map([...pages, ...topics.map((topic) => topicPage(topic, textOf(topic)))]);
+/** The man pages of the program and of each command, by their file names. */
+export async function manPages(): Promise<Map<string, string>> {
+  return new Map(await Promise.all([[], ...pathsOf(tree)].map(commandPage)));
 }
 
 /** The words of every command and group. */
@@ -36,9 +34,9 @@ async function commandPage(words: readonly string[]): Promise<[file: string, tex
   const names = fullName(command);
   const about = command.description().replace(/\.$/, '');
   const examples = examplesOf(shown).flatMap((line) => exampleText(line, exampleWidth).map((part) => part.slice(2)));
-  const commands = commandRows(command).map(([sub, text]) => [reference([...words, sub], 1), text] as const);
+  const commands = commandRows(command).map(([sub, text]) => [reference([...words, sub]), text] as const);
   const notes = notesOf(shown).filter((note) => note !== '');
-  return page(words, 1, about.charAt(0).toLowerCase() + about.slice(1), [
+  return page(words, about.charAt(0).toLowerCase() + about.slice(1), [
     section('Synopsis'),
     bold(names) + roffText(usageOf(command).slice(names.length)),
     section('Description'),
@@ -51,7 +49,7 @@ async function commandPage(words: readonly string[]): Promise<[file: string, tex
     ...listOf('Commands', commands),
     ...listOf(
       'Topics',
-      words.length > 0 ? [] : Object.entries(topicSummaries).map(([name, text]) => [reference([name], 7), text]),
+      words.length > 0 ? [] : Object.entries(topicSummaries).map(([name, text]) => [topicReference(name), text]),
     ),
     section('Options'),
     ...flagSections(shown, { full: true }).flatMap(({ heading, rows }) => [
@@ -62,27 +60,21 @@ async function commandPage(words: readonly string[]): Promise<[file: string, tex
   ]);
 }
 
-function topicPage(topic: string, text: string): [file: string, text: string] {
-  // The title is the name of the page.
-  const [, ...blocks] = blocksOf(text);
-  return page([topic], 7, topicSummaries[topic] ?? '', [section('Description'), ...roffOf(blocks)]);
-}
-
-function page(words: readonly string[], number: 1 | 7, summary: string, lines: readonly string[]): [string, string] {
+function page(words: readonly string[], summary: string, lines: readonly string[]): [string, string] {
   const name = pageName(words);
   const text = [
     // Shell words are not hyphenated, and the spaces between them are not stretched.
     '.nr HY 0',
     // No date: the same source makes the same page.
-    `.TH ${roffText(name.toUpperCase())} ${number} "" "gateway\\-cli ${version}" "gateway\\-cli"`,
+    `.TH ${roffText(name.toUpperCase())} 1 "" "gateway\\-cli ${version}" "gateway\\-cli"`,
     '.ad l',
     section('Name'),
     `${roffText(name)} \\- ${roffText(summary)}`,
     ...lines,
     section('See also'),
-    seeAlso(words, number),
+    seeAlso(words),
   ];
-  return [`${name}.${number}`, `${text.join('\n')}\n`];
+  return [`${name}.1`, `${text.join('\n')}\n`];
 }
 
 /** `gateway-cli-image-gen` */
@@ -90,8 +82,12 @@ function pageName(words: readonly string[]): string {
   return ['gateway-cli', ...words].join('-');
 }
 
-function reference(words: readonly string[], number: 1 | 7): string {
-  return `${bold(pageName(words))}(${number})`;
+function reference(words: readonly string[]): string {
+  return `${bold(pageName(words))}(1)`;
+}
+
+function topicReference(topic: string): string {
+  return bold(`gateway-cli help ${topic}`);
 }
 
 function listOf(title: string, rows: readonly (readonly [marked: string, text: string])[]): string[] {
@@ -107,10 +103,9 @@ function flagText(flags: string): string {
 }
 
 /** The program, the command and the topic that the first word names, and the common topics; without the page itself. */
-function seeAlso(words: readonly string[], number: 1 | 7): string {
+function seeAlso(words: readonly string[]): string {
   const [first = ''] = words;
-  const named = topics.filter((topic) => topic === first || commonTopics.has(topic));
-  const references = [[], ...(first in tree ? [[first]] : [])].map((path) => reference(path, 1));
-  const all = [...references, ...named.map((topic) => reference([topic], 7))];
-  return all.filter((other) => other !== reference(words, number)).join(', ');
+  const references = [[], ...(first in tree ? [[first]] : [])].map(reference);
+  const named = topics.filter((topic) => topic === first || commonTopics.has(topic)).map(topicReference);
+  return [...references.filter((other) => other !== reference(words)), ...named].join(', ');
 }

@@ -2,9 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { tree } from '../../src/cli/command-tree.ts';
-import { topics } from '../../src/cli/help/topics.ts';
-import { roffOf } from '../../src/man/roff.ts';
-import { blocksOf } from '../../src/terminal/markdown.ts';
 import { run } from '../helpers/run.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -17,12 +14,8 @@ const commands = Object.entries(tree)
   .filter(([name]) => !name.startsWith('__'))
   .flatMap(([name, { commands: inside = {} }]) => [[name], ...Object.keys(inside).map((word) => [name, word])]);
 
-test('the program, each command and each topic has a man page, which package.json names', () => {
-  const expected = [
-    'gateway-cli.1',
-    ...commands.map((words) => `gateway-cli-${words.join('-')}.1`),
-    ...topics.map((topic) => `gateway-cli-${topic}.7`),
-  ];
+test('the program and each command has a man page, which package.json names', () => {
+  const expected = ['gateway-cli.1', ...commands.map((words) => `gateway-cli-${words.join('-')}.1`)];
   expect(files.toSorted()).toEqual(expected.toSorted());
   const { man } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { man: string[] };
   expect(man).toEqual(files.toSorted().map((file) => `dist/man/${file}`));
@@ -53,42 +46,3 @@ test.each(documented.map((words) => [words.join(' '), words] as const))(
     expect(text.includes('\n.SH EXAMPLES\n')).toBe(help.includes('Examples:'));
   },
 );
-
-test('Markdown becomes a man page: tables as terms, code as it stands, nothing that roff would read', () => {
-  const text = `## Files
-
-.profile is \`a\\nb,c\` [here](../../test/x.sh): it's *not* **all**…
-
-1. one
-2. \`two\`
-
-| Code | Class | Billed |
-|---|---|---|
-| 0 | ok | |
-| 1 | a \\| b | no |
-
-\`\`\`sh
-.x 'y' \\
-\`\`\``;
-  expect(roffOf(blocksOf(text)).join('\n')).toBe(String.raw`.SH FILES
-.PP
-\&.profile is \fBa\(rsnb,\:c\fR here (test/x.sh): it\(aqs \fInot\fR \fBall\fR\[u2026]
-.IP 1. 3
-one
-.IP 2. 3
-\fBtwo\fR
-.TP
-0
-Class: ok
-.TP
-1
-Class: a | b
-.br
-Billed: no
-.PP
-.RS 2
-.EX
-\&.x \(aqy\(aq \(rs
-.EE
-.RE`);
-});

@@ -244,7 +244,8 @@ interface Known {
   incomplete: boolean;
   /** The request is the one that the journal knows. */
   same: boolean;
-  atService?: boolean;
+  /** A batch of the service holds it. */
+  atService: boolean;
 }
 
 /** The one place that decides whether a job is paid for again: it is sent or left, or the run stops because it was edited. */

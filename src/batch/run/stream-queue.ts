@@ -154,8 +154,10 @@ async function knownResult(
   if (index.placeOf(row) === 0) index.setPlace(row, index.size);
   const state = index.stateOf(row);
   const same = index.requestOf(row) === request;
-  const decision = decide({ state, incomplete: index.has(row, 'incomplete'), same }, flags);
+  const atService = index.has(row, 'atService');
+  const decision = decide({ state, incomplete: index.has(row, 'incomplete'), same, atService }, flags);
   if (decision === 'changed') return changedError([job.id], 1);
+  if (atService) return submittedError;
   if (decision === 'skip') return (await results?.read(row)) ?? unansweredError;
   plan.toSend++;
   if (state !== 'new') plan.again++;
@@ -166,6 +168,13 @@ async function knownResult(
 
 const unansweredError = new GatewayError('no-reply', unanswered.message, {
   hint: 'to send it again: --retry-unknown',
+  sent: 'yes',
+  billed: 'unknown',
+  retryable: false,
+});
+
+const submittedError = new GatewayError('no-reply', 'its result is not collected yet: it is at the service', {
+  hint: 'the command that submitted it collects it: --lane batch',
   sent: 'yes',
   billed: 'unknown',
   retryable: false,

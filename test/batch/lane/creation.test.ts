@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { run } from '../../helpers/run.ts';
 import { canaryKey } from '../../helpers/with-server.ts';
 import { manyJobs } from '../with-batch.ts';
 import { apiNames } from './batch-server.ts';
@@ -144,4 +145,21 @@ test('a batch is not looked for at another address that its profile has now', as
     expect.stringContaining(`went to ${elsewhere.server.url}, not to ${third.server.url}`),
   ]);
   expect(third.server.requests).toEqual([]);
+});
+
+test('a stream sends no job that is at the service', async ({ open }) => {
+  const { batch, env, folder, server } = await open('messages');
+  folder.jobs(...manyJobs(2));
+  expect((await batch(['--no-wait'])).code).toBe(0);
+  const argv = ['batch', '-', '--stream', '-o', 'out', '--retry-unknown', '--retry-failed'];
+  const stdin = [...manyJobs(1), { id: 'p2', prompt: 'edited' }].map((job) => JSON.stringify(job)).join('\n');
+  const { code, stdout } = await run(argv, { cwd: folder.cwd, env, stdin });
+  const errors = stdout
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { error: object }).error);
+  expect([code, errors]).toMatchObject([13, [{ class: 'no-reply', sent: 'yes' }, { class: 'batch-locked' }]]);
+  expect(server.requests).not.toContain('unknown /v1/messages');
+  expect((await batch()).code).toBe(0);
+  expect(folder.lines('summary.json')).toMatchObject([{ done: 2 }]);
 });

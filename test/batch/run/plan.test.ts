@@ -19,7 +19,9 @@ describe('what a run does with a job', () => {
     ['an edited one that may have been billed', 'sent', false, { retryUnknown: true }, 'changed'],
     ['an edited one on demand', 'done', false, { acceptChanges: true }, 'run'],
   ])('%s', (_, state, same, flags, expected) => {
-    expect(decide({ state: state as JobState, same, incomplete: false }, flags as BatchFlags)).toBe(expected);
+    expect(decide({ atService: false, state: state as JobState, same, incomplete: false }, flags as BatchFlags)).toBe(
+      expected,
+    );
   });
 
   test.each([
@@ -28,7 +30,7 @@ describe('what a run does with a job', () => {
     ['is sent again with other limits', true, false, { retryIncomplete: true }, 'run'],
     ['that is whole stays as it is, whatever was edited', false, false, { retryIncomplete: true }, 'skip'],
   ])('a done one that was cut %s', (_, incomplete, same, flags, expected) => {
-    expect(decide({ state: 'done', incomplete, same }, flags as BatchFlags)).toBe(expected);
+    expect(decide({ atService: false, state: 'done', incomplete, same }, flags as BatchFlags)).toBe(expected);
   });
 });
 

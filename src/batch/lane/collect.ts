@@ -9,6 +9,7 @@ import { loadBatchFormat } from '../../formats/batch-formats.ts';
 import { parseObject } from '../../json.ts';
 import { batchFiles, type Job } from '../types.ts';
 import type { Answered } from '../../client/send.ts';
+import type { JobAttempt } from '../run/sender.ts';
 import { endSignals } from '../folder/results.ts';
 import { countOf } from '../report/summary.ts';
 import { askService, type LaneRun, record } from './lane-run.ts';
@@ -221,8 +222,10 @@ async function joinJob(job: Job, { answer, bound, part, pending, run }: Join): P
   const { collector, batch, now } = run;
   const { index } = batch.state;
   const attempt = await collector.prepare(job);
+  const request = index.requestOf(index.find(job.id));
   // The answer is to the request that was submitted, even if the job was edited since.
-  Object.assign(attempt, { request: index.requestOf(index.find(job.id)), bound, part: budgetedMark(part) });
+  if (attempt.request !== request) leaveEdits(attempt, part);
+  Object.assign(attempt, { request, bound, part: budgetedMark(part) });
   run.answers.next = answer instanceof GatewayError ? answer : replyOf(answer, part.plan);
   const outcome = await collector.send(attempt);
   if (outcome.state !== 'unsent') Object.assign(outcome.document, { durationMs: Math.max(0, now() - part.at) });
@@ -232,6 +235,16 @@ async function joinJob(job: Job, { answer, bound, part, pending, run }: Join): P
   const recorded = run.recordOutcome(attempt, outcome).then(() => void pending.delete(recorded));
   recorded.catch(() => undefined);
   pending.add(recorded);
+}
+
+/** Of the job as it was submitted only its model is known. */
+function leaveEdits(attempt: JobAttempt, { plan }: Part): void {
+  const { job, checked } = attempt;
+  const built = { ...checked.built, model: plan.model, prompt: undefined };
+  const values = { ...job.values, vars: null };
+  Object.assign(attempt, { job: { ...job, values }, checked: { ...checked, built }, built });
+  const what = 'the job was edited since it was submitted: this answers what was submitted';
+  checked.own.output.report.warnings.push(`${what}, and --accept-changes sends the new version`);
 }
 
 function replyOf(outcome: BatchOutcome, { format }: PartPlan): Answered | GatewayError {

@@ -163,3 +163,19 @@ test('a stream sends no job that is at the service', async ({ open }) => {
   expect((await batch()).code).toBe(0);
   expect(folder.lines('summary.json')).toMatchObject([{ done: 2 }]);
 });
+
+test('the result of a job that was edited at the service says nothing of the new version', async ({ open }) => {
+  const { batch, folder } = await open('messages');
+  folder.jobs({ id: '1', prompt: 'Hi {{name}}', vars: { name: 'Ada' } });
+  expect((await batch(['--no-wait'])).code).toBe(0);
+  folder.jobs({ id: '1', prompt: 'Hello {{name}}', vars: { name: 'Eve' }, model: 'm2' });
+  expect((await batch(['--accept-changes'])).code).toBe(0);
+  const [result] = folder.lines('results.jsonl');
+  expect(result).toMatchObject({
+    text: 'answer to Hi Ada',
+    model: 'm',
+    warnings: [expect.stringContaining('edited since')],
+  });
+  expect(result).not.toHaveProperty('prompt');
+  expect(result).not.toHaveProperty('vars');
+});

@@ -38,7 +38,7 @@ export async function settlePart(part: Part, run: LaneRun): Promise<BatchInfo | 
   if (found === 'later') return undefined;
   const jobs = countOf(part.rows.length, 'job');
   const { profile, key } = part.plan;
-  if (found === 'none' && key !== undefined && key !== run.connections.get(profile)?.keyDigest?.(mark)) {
+  if (found === 'none' && key !== undefined && key !== (await run.connections.get(profile)?.keyDigest?.(mark))) {
     if (!batch.flags.retryUnknown)
       throw new GatewayError(
         'batch-locked',

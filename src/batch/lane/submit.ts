@@ -115,7 +115,7 @@ async function submitCut({ cut, plan, path }: OpenCut, run: LaneRun): Promise<vo
   const ready = jobs.map((job) => ({ type: 'ready' as const, ...job, part: mark, at: run.now() }));
   // The next one is found among those after it.
   const after = format.byFile === undefined ? (await pageOf(plan, run))?.batches[0]?.id : undefined;
-  const key = run.connections.get(plan.profile)?.keyDigest?.(mark);
+  const key = await run.connections.get(plan.profile)?.keyDigest?.(mark);
   await record([{ type: 'part', mark, step: 'planned', at: run.now(), plan: { ...plan, after, key } }, ...ready], run);
   run.step?.('part-planned', mark);
   const parts = { mark, model: plan.model, path };

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { ClientOptions } from '../../client/client-types.ts';
 import {
   type Answered,
@@ -40,7 +39,7 @@ export interface Connection {
   /** Pays for one request, if there is a budget. */
   pay?: PayingSender['pay'];
   /** What a key can be recognized by together with a word, although it is not in it. */
-  keyDigest?(word: string): string | undefined;
+  keyDigest?(word: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -121,7 +120,8 @@ export async function openConnectionsTo(
     const send = createSend(options, { exchanges, settings, context, deadline, policy });
     // The local gateway has a new one each time.
     const key = settings.offline.value ? undefined : options.apiKey;
-    const keyDigest = (word: string) => key && hash('sha256', `${word} ${key}`, 'hex').slice(0, 8);
+    const keyDigest = async (word: string): Promise<string | undefined> =>
+      key && (await import('node:crypto')).hash('sha256', `${word} ${key}`, 'hex').slice(0, 8);
     return { send: isFlex && fallback ? fallback.wrap(send) : send, pay: pays[at], keyDigest };
   });
   return {

@@ -65,6 +65,13 @@ describe.each(vendorNames)('%s', (name) => {
     expect(live.stdout).not.toMatch(/^(?:FAILED|warning)/m);
   });
 
+  test('shows the header of a key with --dry-run and --curl where one is sent', async () => {
+    for (const flag of ['--dry-run', '--curl']) {
+      const { stdout } = await runWith(vendors, name, `text hi ${flag}`);
+      expect(/(?:authorization|x-goog-api-key|x-api-key): /.test(stdout)).toBe(name !== 'ollama');
+    }
+  });
+
   test('takes the key in its own header', async () => {
     const { requests } = await runWith(vendors, name, 'text hi');
     expect(keyHeaders(requests[0])).toEqual(headers[name]);

@@ -21,7 +21,7 @@ export async function showRequest(
     await warnOfHeaders(settings, context);
     return;
   }
-  const masked = { ...target, key: 'redacted' };
+  const masked = { ...target, key: settings.key.kind === 'none' ? undefined : 'redacted' };
   const request = addressPost(masked, post);
   const secret = Object.keys(keyHeaders(masked, post.use)).filter((name) => name !== target.headerNames.version);
   const headers = redactHeaders(request.headers, context.ui.redact, [...secret, ...hiddenHeaderNames(settings)]);
@@ -62,7 +62,7 @@ async function warnOfHeaders({ headers }: ShowOptions['settings'], { ui }: Conte
 
 function curlOf(post: Post, target: Target, { headers, key: source }: ShowOptions['settings']): string {
   const key = 'KEY';
-  const withKey = { ...target, key };
+  const withKey = { ...target, key: source.kind === 'none' ? undefined : key };
   const ofKey = Object.entries(keyHeaders(withKey, post.use)).filter(([, value]) => value.endsWith(key));
   const secret = headers.filter(({ value }) => typeof value.value !== 'string').map(({ value }) => value.name);
   const keyVariable = variableOfKey(source) ?? 'GATEWAY_API_KEY';

@@ -5,7 +5,7 @@ const common: Readonly<Record<string, string>> = {
   EINVAL: 'the system does not allow it',
   EIO: 'the device failed to read or write',
   EISDIR: 'it is a folder',
-  ELOOP: 'its links lead in a circle',
+  ELOOP: 'it is a symbolic link, which is not followed here, or its links lead in a circle',
   EMFILE: 'too many files are open',
   ENAMETOOLONG: 'the name is too long',
   ENETDOWN: 'the network is down',

@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type LedgerRequest, openLedger, unknownAmount } from '../../src/cost/ledger.ts';
@@ -263,4 +263,10 @@ test('a file whose header a crash cut goes on', async () => {
   writeFileSync(path, '{"type":"budget","sch');
   for (const _ of [1, 2]) await open().spend(await reserved(open(), request('0.1')), '0.1');
   expect(await spent()).toBe('0.2');
+});
+
+test('a budget that is a symbolic link is refused as what it is', async () => {
+  const { path, open } = place();
+  symlinkSync('elsewhere.jsonl', path);
+  await expect(open().reserve(request('0.1'), never)).rejects.toThrow('it is a symbolic link');
 });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { shareRate } from '../../../src/batch/run/rate-group.ts';
@@ -74,4 +74,15 @@ test('a file that is not of a rate group stays as it is', async () => {
   const { code, stderr } = await run(argv, { cwd });
   expect([code, stderr]).toEqual([2, expect.stringContaining('mine.jsonl is not the file of a rate group')]);
   expect(readFileSync(join(cwd, 'mine.jsonl'), 'utf8')).toBe('{"row":1}\n');
+});
+
+test('a link to the file of a group stays a link', async () => {
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'shared.json'), '');
+  symlinkSync('shared.json', join(cwd, 'link.json'));
+  writeFileSync(join(cwd, 'jobs.jsonl'), '{"prompt":"hi"}\n');
+  const argv = ['batch', 'jobs.jsonl', '-o', 'out', '--offline', '--rate', '60/m', '--rate-group', './link.json'];
+  expect((await run(argv, { cwd })).code).toBe(0);
+  expect(readlinkSync(join(cwd, 'link.json'))).toBe('shared.json');
+  expect(readFileSync(join(cwd, 'shared.json'), 'utf8')).toContain('"next":');
 });

@@ -84,6 +84,18 @@ describe('says what a service means with', () => {
       },
       { class: 'rejected', details: { reason: 'context-window' } },
     ],
+    ...[429, 413].map((status): [string, Reply, object] => [
+      `OpenAI and Groq: more tokens than those of a minute, with ${status}, which waiting does not mend`,
+      {
+        status,
+        body: openai({
+          message: 'Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 50012.',
+          type: 'tokens',
+          code: 'rate_limit_exceeded',
+        }),
+      },
+      { class: 'rejected', details: { reason: 'context-window', retryable: false } },
+    ]),
     [
       'OpenAI: no such model',
       {

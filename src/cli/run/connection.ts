@@ -21,6 +21,7 @@ import {
   revealHeaders,
   type Secret,
 } from '../../settings/redact.ts';
+import { digestKey } from '../../settings/key.ts';
 import type { SettingsSurvey, KeySource } from '../../settings/types.ts';
 import type { RetryPolicy } from '../../transport/retry.ts';
 import type { Exchange, Transport } from '../../transport/types.ts';
@@ -120,8 +121,7 @@ export async function openConnectionsTo(
     const send = createSend(options, { exchanges, settings, context, deadline, policy });
     // The local gateway has a new one each time.
     const key = settings.offline.value ? undefined : options.apiKey;
-    const keyDigest = async (word: string): Promise<string | undefined> =>
-      key && (await import('node:crypto')).hash('sha256', `${word} ${key}`, 'hex').slice(0, 8);
+    const keyDigest = async (word: string) => key && digestKey(typeof key === 'string' ? key : await key(), word);
     return { send: isFlex && fallback ? fallback.wrap(send) : send, pay: pays[at], keyDigest };
   });
   return {

@@ -106,21 +106,30 @@ test.for(['content', 'completions'] as const)(
   },
 );
 
-test('a batch that another key does not find is not submitted with that one', async ({ open }) => {
-  const { batch, folder, server } = await open('completions');
-  server.fault = (kind) => (kind === 'create' ? 'drop' : undefined);
-  server.reshape = (kind) => (kind === 'list' ? '<html>' : undefined);
-  folder.jobs(...manyJobs(2));
-  expect((await batch()).code).toBe(9);
-  server.fault = () => undefined;
-  server.reshape = (kind) => (kind === 'list' ? '{"data":[],"has_more":false}' : undefined);
-  const other = { clock: hurriedClock(), env: { GATEWAY_API_KEY: 'another-key-of-another-account' } };
-  const ran = await batch([], other);
-  expect([ran.code, ran.stderr]).toEqual([14, expect.stringContaining('submitted with another key')]);
-  expect(folder.read('out/journal.jsonl')).not.toContain(canaryKey);
-  expect((await batch(['--retry-unknown'], other)).stderr).toContain('2 unknown (may have been billed)');
-  expect(server.batches).toHaveLength(1);
-});
+test.for(['a key', 'the key of a command'])(
+  'a batch of %s is not submitted again with another one, which does not find it',
+  async (kind, { open }) => {
+    const { batch, folder, server } = await open('completions');
+    const keyed = (key: string): object => {
+      if (kind === 'a key') return { GATEWAY_API_KEY: key };
+      const profiles = { a: { baseUrl: server.url, apiKeyCommand: ['echo', key] } };
+      folder.write('config.json', JSON.stringify({ profile: 'a', profiles }));
+      return { GATEWAY_API_KEY: '', GATEWAY_CONFIG: join(folder.cwd, 'config.json') };
+    };
+    server.fault = (asked) => (asked === 'create' ? 'drop' : undefined);
+    server.reshape = (asked) => (asked === 'list' ? '<html>' : undefined);
+    folder.jobs(...manyJobs(2));
+    expect((await batch([], { env: { ...keyed(canaryKey) } })).code).toBe(9);
+    server.fault = () => undefined;
+    server.reshape = (asked) => (asked === 'list' ? '{"data":[],"has_more":false}' : undefined);
+    const other = { clock: hurriedClock(), env: { ...keyed('another-key-of-another-account') } };
+    const ran = await batch([], other);
+    expect([ran.code, ran.stderr]).toEqual([14, expect.stringContaining('submitted with another key')]);
+    expect(folder.read('out/journal.jsonl')).not.toContain(canaryKey);
+    expect((await batch(['--retry-unknown'], other)).stderr).toContain('2 unknown (may have been billed)');
+    expect(server.batches).toHaveLength(1);
+  },
+);
 
 test('a batch is not looked for at another address that its profile has now', async ({ open }) => {
   const { batch, folder, server } = await open('completions');

@@ -37,7 +37,8 @@ async function runCancel(outdir: string, flags: ConnectionFlags, context: Contex
   for (const part of open) {
     const jobs = waitingRows(part, state.index).length;
     if (part.batch === undefined) {
-      await ui.warn(`${countOf(jobs, 'job')}: the creation of the batch is not answered yet; run the batch again`);
+      failure ??= unanswered(jobs);
+      await ui.warn(unanswered(jobs).message);
       continue;
     }
     const failed = await failureOf(cancelPart(part, flags, context));
@@ -52,6 +53,14 @@ async function runCancel(outdir: string, flags: ConnectionFlags, context: Contex
       await io.stdout.write(`${batch}: ${countOf(jobs, 'job')}, cancelled as far as they are not done\n`);
   if (failure) throw failure;
   await ui.note('what was done before is billed: the same batch command collects it');
+}
+
+/** Without an id at the service nothing can be cancelled. */
+function unanswered(jobs: number): GatewayError {
+  return new GatewayError('no-reply', `${countOf(jobs, 'job')}: the creation of the batch is not answered yet`, {
+    hint: 'run the batch again, which looks for it, then batch cancel',
+    sent: 'yes',
+  });
 }
 
 /** The failure of one batch does not keep the others running; a signal ends all. */

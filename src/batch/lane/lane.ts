@@ -91,11 +91,15 @@ async function runLane(run: LaneRun): Promise<Stop | undefined> {
     if (error instanceof GatewayError && endSignals.has(error.class)) return 'signal';
     throw error;
   } finally {
-    const parts = openParts(state);
-    const jobs = parts.reduce((sum, part) => sum + waitingRows(part, state.index).length, 0);
-    const what = `${countOf(jobs, 'job')} ${jobs === 1 ? 'goes' : 'go'} on at the service, and will be billed`;
     const end = flags.wait === false ? '' : ', gateway-cli batch cancel ends them';
-    if (jobs > 0) await batch.context.ui.note(`${what}; the same command collects the results${end}`);
+    for (const isCreated of [true, false]) {
+      const parts = openParts(state).filter((part) => (part.batch !== undefined) === isCreated);
+      const jobs = parts.reduce((sum, part) => sum + waitingRows(part, state.index).length, 0);
+      const verb = jobs === 1 ? 'goes' : 'go';
+      const what = isCreated ? `${verb} on at the service, and will be billed` : 'may be at the service, and be billed';
+      const next = isCreated ? `the same command collects the results${end}` : 'the same command finds out';
+      if (jobs > 0) await batch.context.ui.note(`${countOf(jobs, 'job')} ${what}; ${next}`);
+    }
   }
 }
 

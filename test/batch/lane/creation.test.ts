@@ -188,3 +188,15 @@ test('the result of a job that was edited at the service says nothing of the new
   expect(result).not.toHaveProperty('prompt');
   expect(result).not.toHaveProperty('vars');
 });
+
+test('jobs whose batch is not known yet are said to be so, and cannot be cancelled', async ({ open }) => {
+  const { batch, env, folder, server } = await open('messages');
+  server.pollsToEnd = 1000;
+  server.fault = (kind) => (kind === 'create' ? 'drop' : undefined);
+  folder.jobs(...manyJobs(2));
+  const { code, stderr } = await batch(['--no-wait'], { clock: hurriedClock() });
+  expect([code, stderr]).toEqual([0, expect.stringContaining('2 jobs may be at the service, and be billed')]);
+  expect(stderr).not.toContain('will be billed');
+  const cancelled = await run(['batch', 'cancel', 'out'], { cwd: folder.cwd, env });
+  expect([cancelled.code, cancelled.stderr]).toEqual([8, expect.stringContaining('is not answered yet')]);
+});

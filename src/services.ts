@@ -28,6 +28,8 @@ export interface Service {
   isKeyless?: true;
   /** Anyone gets its list of models, which says nothing of a key. */
   hasPublicList?: true;
+  /** The query for the models of all its uses: without it, the list has those of text alone. */
+  listQuery?: string;
   /** The headers of the key in formats without one of their own, and of the version in the messages format. Lower case. */
   headerNames: { apiKey: string; version: string };
   /** How the key is carried by default; `auto` is the table of formats/README.md. */
@@ -105,6 +107,7 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     formats: { text: 'completions', chat: 'completions', image: 'completions', edit: 'completions' },
     lacksBatches: true,
     hasPublicList: true,
+    listQuery: 'output_modalities=text,image',
     quirks: { includeUsage: true },
     headerNames: vendorHeaderNames,
     auth: 'bearer',

@@ -12,7 +12,7 @@ import { type ModelList, readModelList } from '../../client/model-list.ts';
 import type { ListedModel } from '../../formats/model-page.ts';
 import { GatewayError } from '../../errors.ts';
 import { authUseOf } from '../../formats/format.ts';
-import { usesOf } from '../../services.ts';
+import { services, usesOf } from '../../services.ts';
 import { missingError, vendorWay } from '../../settings/missing.ts';
 import { surveySettings } from '../../settings/resolve.ts';
 import type { SettingsSurvey } from '../../settings/types.ts';
@@ -136,7 +136,7 @@ export async function requestLists(flags: ConnectionFlags, context: Context): Pr
     const connection = await openConnection(settings, flags, context, { forms });
     context.atEnd(() => connection.close());
     for (const format of formats) {
-      const list = await requestList(format, connection);
+      const list = await requestList(format, connection, settings);
       if (list instanceof GatewayError) {
         failures.push(list);
         continue;
@@ -183,9 +183,14 @@ function isSameGateway(one: SettingsSurvey, other: SettingsSurvey): boolean {
   return one.baseUrl?.value === other.baseUrl?.value && one.profile?.value === other.profile?.value;
 }
 
-async function requestList(format: FormatName, connection: Connection): Promise<ModelList | GatewayError> {
+async function requestList(
+  format: FormatName,
+  connection: Connection,
+  { service }: SettingsSurvey,
+): Promise<ModelList | GatewayError> {
+  const { listQuery } = services[service.value];
   try {
-    return await readModelList((get) => connection.send(get), format);
+    return await readModelList((get) => connection.send({ ...get, ...(listQuery && { query: listQuery }) }), format);
   } catch (error) {
     if (error instanceof GatewayError && error.details.status !== undefined) return error;
     throw error;

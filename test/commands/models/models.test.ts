@@ -263,6 +263,13 @@ test('a nearest name of Ollama has no tag', async ({ server, cli }) => {
   expect((await cli(['text', '-m', 'llama32', 'hi', ...flags])).stderr).toContain(': -m llama3.2\n');
 });
 
+test('the list of OpenRouter has the models of pictures too', async ({ server, cli }) => {
+  server.reply({ body: '{"data":[{"id":"black-forest-labs/flux.2-pro"}]}' });
+  const ran = await cli(['models', '--service', 'openrouter', '--base-url', server.url]);
+  expect(ran).toMatchObject({ code: 0, stdout: 'black-forest-labs/flux.2-pro\n', stderr: '' });
+  expect(server.requests[0]?.path).toBe('/v1/models?output_modalities=text,image');
+});
+
 test('Ollama without a model has an empty list', async ({ server, cli }) => {
   server.reply({ body: '{"object":"list","data":null}' });
   const ran = await cli(['models', '--service', 'ollama', '--base-url', server.url]);

@@ -38,7 +38,7 @@ const beginning = '{"type":"budget","schema":"gateway-cli/budget@1"';
 function requireLedger(head: string, path: string): void {
   const [line = ''] = head.split('\n', 1);
   if (line.startsWith(beginning) || beginning.startsWith(line)) return;
-  throw usageError(`${path} is not a budget of this version`, 'name another file: --budget <name|path>:<amount>');
+  throw usageError(`${path} is not a budget of this version`, 'name another file for the budget');
 }
 
 /** Reads what other processes have appended; the whole file if it was replaced. Throws GatewayError usage if it is not a ledger. */

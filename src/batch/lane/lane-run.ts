@@ -12,7 +12,8 @@ import type { Batch, BatchHooks } from '../run/types.ts';
 import type { JobOutcome, JobRecord, Step } from '../types.ts';
 import type { LaneBudgets } from './budgets.ts';
 import { addToPart, applyPart } from './parts.ts';
-import type { PartPlan, PartRecord } from './types.ts';
+import { countOf } from '../report/summary.ts';
+import type { Part, PartPlan, PartRecord } from './types.ts';
 
 /** What the parts of one run in the lane `batch` have in common. */
 export interface LaneRun {
@@ -60,6 +61,21 @@ export function requireOrigin(now: string | undefined, origin: string): void {
   if (now === origin) return;
   throw new GatewayError('batch-locked', `the jobs went to ${origin}, not to ${now ?? 'any service that is set'}`, {
     hint: 'give the connection flags with which they were submitted',
+    sent: 'no',
+  });
+}
+
+/** Whether a part was certainly submitted with another key: what this one does not find may be there. */
+export async function isOfOtherKey({ mark, plan: { profile, key } }: Part, { connections }: LaneRun): Promise<boolean> {
+  return key !== undefined && key !== (await connections.get(profile)?.keyDigest?.(mark));
+}
+
+/** Throws GatewayError batch-locked for a part of another key that this one does not find, unless the user gives it up. */
+export async function requireKey(part: Part, run: LaneRun): Promise<void> {
+  if (run.batch.flags.retryUnknown || !(await isOfOtherKey(part, run))) return;
+  const jobs = countOf(part.rows.length, 'job');
+  throw new GatewayError('batch-locked', `${jobs} went with another key: this one does not find their batch`, {
+    hint: 'give the key with which they were submitted, or give their batch up: --retry-unknown',
     sent: 'no',
   });
 }

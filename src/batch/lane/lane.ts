@@ -10,7 +10,7 @@ import { saveMemory } from '../run/save-memory.ts';
 import { createJobSender } from '../run/sender.ts';
 import type { Batch } from '../run/types.ts';
 import { collectPart } from './collect.ts';
-import { askService, type LaneRun, record } from './lane-run.ts';
+import { askService, type LaneRun, record, requireKey } from './lane-run.ts';
 import type { LaneBudgets } from './budgets.ts';
 import { countPaid, openParts, waitingRows } from './parts.ts';
 import { loseJobs } from './lose.ts';
@@ -196,6 +196,7 @@ async function bear(error: GatewayError, { part, what }: { part: Part; what: str
   const { io, ui } = run.batch.context;
   const { mark } = part;
   const isMissing = error.details.status === 404;
+  if (isMissing) await requireKey(part, run);
   const kind = isMissing ? 'missing' : 'failing';
   const known = troubles.get(mark) ?? {};
   const since = known[kind];

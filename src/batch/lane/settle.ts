@@ -1,10 +1,9 @@
-import { GatewayError } from '../../errors.ts';
 import { sleepByTimer } from '../../transport/gate.ts';
 import type { BatchInfo } from '../../formats/batch-types.ts';
 import { countOf } from '../report/summary.ts';
 import { loadBatchFormat } from '../../formats/batch-formats.ts';
 import { parseObject } from '../../json.ts';
-import { askService, type LaneRun, pageOf, record, undefinedIfRejected } from './lane-run.ts';
+import { askService, isOfOtherKey, type LaneRun, pageOf, record, requireKey, undefinedIfRejected } from './lane-run.ts';
 import { loseJobs } from './lose.ts';
 import { openParts } from './parts.ts';
 import type { Part } from './types.ts';
@@ -37,17 +36,8 @@ export async function settlePart(part: Part, run: LaneRun): Promise<BatchInfo | 
   const { mark } = part;
   if (found === 'later') return undefined;
   const jobs = countOf(part.rows.length, 'job');
-  const { profile, key } = part.plan;
-  if (found === 'none' && key !== undefined && key !== (await run.connections.get(profile)?.keyDigest?.(mark))) {
-    if (!batch.flags.retryUnknown)
-      throw new GatewayError(
-        'batch-locked',
-        `a batch of ${jobs} was submitted with another key: this one does not find it`,
-        {
-          hint: 'give the key with which it was submitted, or give the batch up: --retry-unknown',
-          sent: 'no',
-        },
-      );
+  if (found === 'none' && (await isOfOtherKey(part, run))) {
+    await requireKey(part, run);
     found = 'unknown';
   }
   if (found === 'none') {

@@ -124,12 +124,23 @@ test.for(['a key', 'the key of a command'])(
     server.reshape = (asked) => (asked === 'list' ? '{"data":[],"has_more":false}' : undefined);
     const other = { clock: hurriedClock(), env: { ...keyed('another-key-of-another-account') } };
     const ran = await batch([], other);
-    expect([ran.code, ran.stderr]).toEqual([14, expect.stringContaining('submitted with another key')]);
+    expect([ran.code, ran.stderr]).toEqual([14, expect.stringContaining('went with another key')]);
     expect(folder.read('out/journal.jsonl')).not.toContain(canaryKey);
     expect((await batch(['--retry-unknown'], other)).stderr).toContain('2 unknown (may have been billed)');
     expect(server.batches).toHaveLength(1);
   },
 );
+
+test('a batch that another key does not find is not given up', async ({ open }) => {
+  const { batch, folder, server } = await open('messages');
+  folder.jobs(...manyJobs(2));
+  expect((await batch(['--no-wait'])).code).toBe(0);
+  server.fault = (kind) => (kind === 'poll' ? 'not-found' : undefined);
+  const other = { clock: hurriedClock(2_000_000), env: { GATEWAY_API_KEY: 'another-key-of-another-account' } };
+  const ran = await batch([], other);
+  expect([ran.code, ran.stderr]).toEqual([14, expect.stringContaining('2 jobs went with another key')]);
+  expect((await batch(['--retry-unknown'], other)).stderr).toContain('2 unknown (may have been billed)');
+});
 
 test('a batch is not looked for at another address that its profile has now', async ({ open }) => {
   const { batch, folder, server } = await open('completions');

@@ -109,11 +109,14 @@ test.each<[string, Reply, object]>([
     ],
   ),
   ...[
+    [400, 'Invalid content type. image_url is only supported by certain models.'],
+    [400, 'Image input modality is not enabled for models/gemma-3-27b-it'],
+    [400, 'This model does not support image inputs.'],
     [400, '"nomic-embed-text" does not support chat'],
     [500, 'model requires more system memory (42.0 GiB) than is available (13.1 GiB)'],
     [500, 'failed to process inputs: this model is missing data required for image input'],
   ].map(([status, message]): [string, Reply, object] => [
-    `Ollama: ${message}`,
+    `A model that is not able: ${message}`,
     { status: Number(status), body: openai({ message, type: 'api_error', code: null }) },
     { class: status === 400 ? 'rejected' : 'gateway', details: { reason: 'model-lacks', retryable: false } },
   ]),

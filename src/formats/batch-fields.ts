@@ -45,10 +45,9 @@ export function pagedBatches(
       const data = listField(reply, 'data');
       if (data === undefined) return undefined;
       const batches = data.flatMap((item) => (isObject(item) && readBatch(item)) || []);
-      return {
-        batches,
-        next: reply['has_more'] === true ? (textField(reply, 'lastId') ?? batches.at(-1)?.id) : undefined,
-      };
+      const hasMore = reply['has_more'] === true;
+      const next = hasMore ? (textField(reply, 'lastId') ?? batches.at(-1)?.id) : undefined;
+      return { batches, next, isWhole: batches.length === data.length && hasMore === (next !== undefined) };
     },
   };
 }

@@ -63,6 +63,8 @@ export interface BatchResult {
 export interface BatchPage {
   batches: BatchInfo[];
   next: string | undefined;
+  /** Whether all batches of it could be read, and the place of the next page. */
+  isWhole: boolean;
 }
 
 /** What a batch is created of. */

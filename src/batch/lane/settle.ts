@@ -58,17 +58,20 @@ const maxPages = 100;
 /** Looks for the batch of a part by its mark. Throws GatewayError where the service cannot be asked now. */
 async function findBatch(part: Part, run: LaneRun): Promise<Found> {
   const candidates: BatchInfo[] = [];
+  let isWhole = true;
   let next: string | undefined;
   for (let count = 0; count < maxPages; count++) {
     const page = await pageOf(part.plan, run, next);
     if (page === undefined) return 'unknown';
-    for (const info of page.batches) {
-      if (info.id === part.plan.after) return findNameless(part, candidates, run);
-      if (info.mark === part.mark) return info;
-      candidates.push(info);
-    }
-    next = page.next;
-    if (next === undefined) return findNameless(part, candidates, run);
+    isWhole &&= page.isWhole;
+    const own = page.batches.find(({ mark }) => mark === part.mark);
+    if (own !== undefined) return own;
+    const before = page.batches.findIndex(({ id }) => id === part.plan.after);
+    candidates.push(...(before < 0 ? page.batches : page.batches.slice(0, before)));
+    next = before < 0 ? page.next : undefined;
+    if (next !== undefined) continue;
+    const found = await findNameless(part, candidates, run);
+    return found === 'none' && !isWhole ? 'unknown' : found;
   }
   return 'unknown';
 }

@@ -57,8 +57,10 @@ function readPage(reply: JsonObject): BatchPage | undefined {
   const found = listField(reply, 'operations') ?? listField(reply, 'batches') ?? listField(reply, 'batchJobs');
   // An empty list may be `{}`.
   if (found === undefined && Object.keys(reply).some((key) => key !== 'nextPageToken')) return undefined;
-  const batches = (found ?? []).flatMap((item) => (isObject(item) && readBatch(item)) || []);
-  return { batches, next: textField(reply, 'nextPageToken') || undefined };
+  const items = found ?? [];
+  const batches = items.flatMap((item) => (isObject(item) && readBatch(item)) || []);
+  const next = textField(reply, 'nextPageToken') || undefined;
+  return { batches, next, isWhole: batches.length === items.length };
 }
 
 const ends = new Set(['succeeded', 'failed', 'cancelled', 'canceled', 'expired', 'partially_succeeded']);

@@ -211,3 +211,14 @@ test('jobs whose batch is not known yet are said to be so, and cannot be cancell
   const cancelled = await run(['batch', 'cancel', 'out'], { cwd: folder.cwd, env });
   expect([cancelled.code, cancelled.stderr]).toEqual([8, expect.stringContaining('is not answered yet')]);
 });
+
+test.for(apiNames)('%s: a batch whose form is not known is not created again', async (api, { open }) => {
+  const { batch, folder, server } = await open(api);
+  const strange = (text: string): string => text.replaceAll(/batches\/b|msgbatch_|"batch_/g, '$&.other.');
+  server.reshape = (kind, text) => (kind === 'create' || kind === 'list' ? strange(text) : undefined);
+  folder.jobs(...manyJobs(2));
+  const ran = await batch([], { clock: hurriedClock() });
+  expect([ran.code, ran.stderr]).toEqual([13, expect.stringContaining('2 unknown (may have been billed)')]);
+  expect((await batch([], { clock: hurriedClock() })).code).toBe(13);
+  expect([...server.counts.values()]).toEqual([1, 1]);
+});

@@ -161,7 +161,7 @@ const hopHeaders = [
   'upgrade',
 ];
 
-/** Headers meant for this gateway: keys, and what a browser says of the page that calls. */
+/** Headers meant for this gateway: keys, what a browser says of the page that calls, and another method than the one that is paid for. */
 const usualHeaders = [
   'authorization',
   'cookie',
@@ -170,6 +170,9 @@ const usualHeaders = [
   'referer',
   'x-api-key',
   'x-goog-api-key',
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
   'x-vendor-a-api-key',
   'vendor-b-version',
 ];

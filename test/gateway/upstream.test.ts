@@ -17,6 +17,7 @@ describe('a request that is passed on', () => {
       'x-goog-api-key': 'x',
       'anthropic-beta': 'b-1',
       te: 'trailers',
+      'x-http-method-override': 'DELETE',
     };
     await post(gateway, { path: `${path}?alt=sse&key=${key}`, headers });
     const [request] = server.requests;
@@ -30,8 +31,8 @@ describe('a request that is passed on', () => {
       'accept-encoding': 'identity',
     });
     const names = Object.keys(request?.headers ?? {});
-    for (const name of ['authorization', 'cookie', 'origin', 'x-goog-api-key', 'te', 'sec-fetch-mode'])
-      expect(names).not.toContain(name);
+    const kept = ['authorization', 'cookie', 'origin', 'x-goog-api-key', 'te', 'sec-fetch-mode'];
+    for (const name of [...kept, 'x-http-method-override']) expect(names).not.toContain(name);
     expect(JSON.stringify(request?.rawHeaders)).not.toContain(key);
   });
 

@@ -107,6 +107,6 @@ function holdsMark({ mark, plan }: Part, info: BatchInfo, run: LaneRun): Promise
       const key = format.readResult(parseObject(bytes.toString()))?.key;
       if (key !== undefined) return key.startsWith(`${mark}-`);
     }
-    return false;
+    return undefined;
   }).catch(undefinedIfRejected);
 }

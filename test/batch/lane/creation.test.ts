@@ -222,3 +222,15 @@ test.for(apiNames)('%s: a batch whose form is not known is not created again', a
   expect((await batch([], { clock: hurriedClock() })).code).toBe(13);
   expect([...server.counts.values()]).toEqual([1, 1]);
 });
+
+test('a batch whose results show no key may be the one that was not answered', async ({ open }) => {
+  const { batch, folder, server } = await open('messages');
+  server.pollsToEnd = 1;
+  server.fault = (kind) => (kind === 'create' ? 'drop' : undefined);
+  server.reshape = (kind) => (kind === 'results' ? '<html>\n' : undefined);
+  folder.jobs(...manyJobs(2));
+  const ran = await batch([], { clock: hurriedClock() });
+  expect([ran.code, ran.stderr]).toEqual([13, expect.stringContaining('2 unknown (may have been billed)')]);
+  expect((await batch([], { clock: hurriedClock() })).code).toBe(13);
+  expect([...server.counts.values()]).toEqual([1, 1]);
+});

@@ -200,7 +200,7 @@ async function* linesOf(reply: HttpReply): AsyncGenerator<Buffer, void> {
   for await (const chunk of reply.body) {
     let start = 0;
     for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, start)) {
-      const line = Buffer.concat([...begun, chunk.subarray(start, end)]);
+      const line = withoutMark(Buffer.concat([...begun, chunk.subarray(start, end)]));
       [begun, begunBytes, start] = [[], 0, end + 1];
       if (line.some((byte) => byte > 0x20)) yield line;
     }
@@ -208,8 +208,13 @@ async function* linesOf(reply: HttpReply): AsyncGenerator<Buffer, void> {
     begunBytes += chunk.byteLength - start;
     if (begunBytes > maxResultBytes) throw badReply(reply, 'a result is too large');
   }
-  const last = Buffer.concat(begun);
+  const last = withoutMark(Buffer.concat(begun));
   if (last.some((byte) => byte > 0x20)) yield last;
+}
+
+/** A line without the byte order mark that a file can begin with. */
+function withoutMark(line: Buffer): Buffer {
+  return line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf ? line.subarray(3) : line;
 }
 
 function badReply({ request, status }: HttpReply, what: string): GatewayError {

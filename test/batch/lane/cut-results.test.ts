@@ -50,3 +50,11 @@ test.for([1, 2])('results are recorded although the other file of them, number %
     gone === 1 ? { done: 0, failed: 1, unknown: 2 } : { done: 2, failed: 0, unknown: 1 },
   ]);
 });
+
+test('results in lines that begin with a byte order mark and end with CRLF are read', async ({ open }) => {
+  const { batch, folder, server } = await open('messages');
+  server.reshape = (kind, text) => (kind === 'results' ? `\uFEFF${text.replaceAll('\n', '\r\n')}\r\n` : undefined);
+  folder.jobs(...manyJobs(2));
+  const ran = await batch([], { clock: hurriedClock(2_000_000) });
+  expect([ran.code, folder.ls()]).toEqual([0, expect.not.arrayContaining(['results.aside.jsonl'])]);
+});

@@ -137,7 +137,7 @@ const advice = {
     library: (facts) => lines(nothingCame(facts), 'allow more tokens'),
   },
   'context-window': {
-    cli: 'send a shorter prompt or fewer files, or begin another --session; a smaller --max-tokens leaves room for more',
+    cli: 'send a shorter prompt or fewer files, or begin a new chat; a smaller --max-tokens leaves room for more',
     library: 'send a shorter prompt or conversation',
   },
   'unknown-ending': 'this reason is not known',

@@ -80,7 +80,8 @@ function classOf(status: number | undefined, error: ErrorBody, refusal: Refusal 
   if (isModerated(error)) return 'no-result';
   if (status === 401 || status === 403 || isBadKey(error)) return 'auth';
   if (status === 400 && refusal !== undefined && keyRefusals.has(refusal.says)) return 'auth';
-  if (status === 402 || (status === 429 && !tooLong.test(error.message))) return 'quota';
+  // OpenAI and Groq, of one request with more tokens than a minute has: waiting does not mend it.
+  if (status === 402 || (status === 429 && !/^request too large for /i.test(error.message))) return 'quota';
   return status < 500 && status !== 408 ? 'rejected' : 'gateway';
 }
 
@@ -168,13 +169,12 @@ function adviceFor(error: ErrorBody, facts: Known & { errorClass: ErrorClass; re
   if (errorClass === 'gateway') return later;
   if (status === 404) return notFoundAdvice(error, facts);
   if (status === 413 && !tooLong.test(error.message)) return { reason: 'too-large' };
-  const field = fieldAdvice(error);
-  if (field || errorClass !== 'rejected') return field ?? {};
-  return { reason: tooLong.test(error.message) ? 'context-window' : 'refused' };
+  return fieldAdvice(error) ?? { reason: tooLong.test(error.message) ? 'context-window' : 'refused' };
 }
 
 /** The words of OpenAI, OpenRouter and Groq, Anthropic, llama.cpp and Google. */
-const tooLong = /context (?:length|limit|size)|prompt is too long|input token.* exceed|^request too large for /i;
+const tooLong =
+  /context (?:length|limit|size|window)|prompt is too long|input token.{0,40} exceed|^request too large for /i;
 
 /** The words of nginx, Apache, HAProxy, Go and Envoy; each answers in plain HTTP. */
 const wantsCertificate = /no required ssl certificate|the ssl certificate error|client certificate (?:is )?required/i;

@@ -152,6 +152,11 @@ describe('the hint of a failure', () => {
       'send a shorter prompt',
     ],
     [
+      'a prompt that is too long, in the newer words of OpenAI',
+      { body: error({ message: 'Your input exceeds the context window of this model. Please adjust your input.' }) },
+      'send a shorter prompt',
+    ],
+    [
       'a prompt that is too long, in the words of Google',
       {
         body: error({

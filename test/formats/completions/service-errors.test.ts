@@ -84,6 +84,13 @@ describe('says what a service means with', () => {
       },
       { class: 'rejected', details: { reason: 'context-window' } },
     ],
+    ...['Number of input tokens has exceeded your per-minute rate limit', 'Limit of the context size 32k'].map(
+      (message): [string, Reply, object] => [
+        `a limit of a minute that is used up: ${message}`,
+        { status: 429, body: openai({ message, type: 'rate_limit_error' }) },
+        { class: 'quota', details: { retryable: true } },
+      ],
+    ),
     ...[429, 413].map((status): [string, Reply, object] => [
       `OpenAI and Groq: more tokens than those of a minute, with ${status}, which waiting does not mend`,
       {

@@ -22,10 +22,13 @@ export function sumOf(object: JsonObject, ...names: string[]): number | undefine
   return counts.length === 0 ? undefined : counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Whether an id of a reply is one segment of a path and nothing more. */
+/** Whether an id of a reply can be a segment of a path, as `segment` writes it. */
 export function isPlainId(id: string): boolean {
-  return /^[\w-]{1,200}$/.test(id);
+  return /^(?!\.{1,2}$)[\x21-\x7e]{1,500}$/.test(id);
 }
+
+/** An id as a segment of a path and nothing more. */
+export const segment = encodeURIComponent;
 
 /** The operations of an API that lists its batches in pages, each after the last one of the page before. */
 export function pagedBatches(
@@ -34,8 +37,8 @@ export function pagedBatches(
   readBatch: BatchFormat['readBatch'],
 ): Pick<BatchFormat, 'retrieve' | 'cancel' | 'list' | 'readBatch' | 'readPage'> {
   return {
-    retrieve: (id) => ({ path: `${base}/${id}` }),
-    cancel: (id) => ({ path: `${base}/${id}/cancel`, body: {} }),
+    retrieve: (id) => ({ path: `${base}/${segment(id)}` }),
+    cancel: (id) => ({ path: `${base}/${segment(id)}/cancel`, body: {} }),
     list(page) {
       const query = new URLSearchParams({ limit: '100', ...(page !== undefined && { [after]: page }) });
       return { path: base, query: query.toString() };

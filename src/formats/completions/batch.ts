@@ -8,7 +8,7 @@ import {
   textField,
 } from '../../json.ts';
 import type { BatchFormat, BatchInfo, BatchOutcome, BatchResult } from '../batch-types.ts';
-import { countOf, isPlainId, pagedBatches, timeField } from '../batch-fields.ts';
+import { countOf, isPlainId, pagedBatches, segment, timeField } from '../batch-fields.ts';
 
 const base = '/v1/batches';
 /** The key of the mark in the metadata of a batch. */
@@ -45,9 +45,9 @@ function readBatch(reply: JsonObject): BatchInfo | undefined {
   const counts = objectField(reply, 'requestCounts') ?? {};
   const [completed, failed] = [countOf(counts, 'completed'), countOf(counts, 'failed')];
   const hasEnded = ends.has(status);
-  const files = [textField(reply, 'outputFileId'), textField(reply, 'errorFileId')].filter(
-    (file) => file !== undefined && isPlainId(file),
-  );
+  const files = [textField(reply, 'outputFileId'), textField(reply, 'errorFileId')]
+    .filter((file) => file !== undefined)
+    .filter(isPlainId);
   return {
     id,
     status,
@@ -58,7 +58,7 @@ function readBatch(reply: JsonObject): BatchInfo | undefined {
     total: countOf(counts, 'total'),
     createdAt: timeField(reply, 'createdAt'),
     expiresAt: timeField(reply, 'expiresAt'),
-    results: hasEnded ? files.map((file) => ({ path: `/v1/files/${file}/content` })) : [],
+    results: hasEnded ? files.map((file) => ({ path: `/v1/files/${segment(file)}/content` })) : [],
   };
 }
 

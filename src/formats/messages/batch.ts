@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, numberField, objectField, textField } from '../../json.ts';
 import type { BatchFormat, BatchInfo, BatchOutcome, BatchResult } from '../batch-types.ts';
-import { isPlainId, pagedBatches, sumOf, timeField } from '../batch-fields.ts';
+import { isPlainId, pagedBatches, segment, sumOf, timeField } from '../batch-fields.ts';
 
 const base = '/v1/messages/batches';
 
@@ -37,7 +37,7 @@ function readBatch(reply: JsonObject): BatchInfo | undefined {
     total: ended === undefined || waiting === undefined ? undefined : ended + waiting,
     createdAt: timeField(reply, 'createdAt'),
     expiresAt: timeField(reply, 'expiresAt'),
-    results: hasEnded ? [{ path: `${base}/${id}/results` }] : [],
+    results: hasEnded ? [{ path: `${base}/${segment(id)}/results` }] : [],
   };
 }
 

@@ -1,5 +1,4 @@
-export { createClient } from './client/client.ts';
-export { ResponseError } from './client/client.ts';
+export { createClient, ResponseError } from './client/client.ts';
 export { GatewayError } from './errors.ts';
 export type {
   CallOptions,

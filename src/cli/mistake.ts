@@ -225,7 +225,7 @@ function helpHint(typed: TypedLine): string {
 /** The values of the flag in `option '--print-config <client>' argument missing`, where it has a few. */
 function valueHint(message: string, typed: TypedLine): string {
   const { argChoices = [] } = typed.command?.options.find(({ flags }) => message.includes(`'${flags}'`)) ?? {};
-  return argChoices.length > 0 ? `such as: ${argChoices.join(', ')}\n${helpHint(typed)}` : helpHint(typed);
+  return argChoices.length > 0 ? `it takes ${argChoices.join(', ')}\n${helpHint(typed)}` : helpHint(typed);
 }
 
 /** `gateway-cli config get`, without the name of a default command. */

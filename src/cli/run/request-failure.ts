@@ -32,10 +32,10 @@ async function withNearestModel(
   const model = post.body?.['model'] ?? decodeURIComponent(/\/models\/([^/:]+):/.exec(post.path)?.[1] ?? '');
   if (typeof model !== 'string' || model === '') return error;
   const kept = await keptModels(settings, context.io.now());
-  const longer = kept.find((name) => name.endsWith(`/${model}`));
   // Ollama has a tag behind each name, and takes a name without it.
   const names = kept.map((name) => name.replace(/:latest$/, ''));
-  const nearest = kept.includes(model) ? undefined : (longer ?? closest(model, names));
+  if ([...kept, ...names].includes(model)) return error;
+  const nearest = kept.find((name) => name.endsWith(`/${model}`)) ?? closest(model, names);
   if (nearest === undefined) return error;
   return error.but({ reason: 'nearest-model', value: nearest });
 }

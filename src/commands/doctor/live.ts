@@ -30,12 +30,10 @@ async function findList({ surveyed, uses, key, flags, context }: GatewaySubject)
       const names = models.slice(0, maxNamed).map(({ id }) => id);
       const some = [...names, ...(models.length > maxNamed ? ['…'] : [])].join(', ');
       const { hasPublicList, title } = services[survey.service.value];
+      const list = `list of ${models.length} models`;
       if (hasPublicList)
-        return {
-          state: 'skipped',
-          text: `${title} gives its list of models to anyone; --live sends requests: ${some}`,
-        };
-      return `the list of ${models.length} models came ${key === undefined ? 'without one' : 'with it'}: ${some}`;
+        return { state: 'skipped', text: `${title} gives its ${list} to anyone: ${some}; --live tries the key` };
+      return `the ${list} came ${key === undefined ? 'without one' : 'with it'}: ${some}`;
     } catch (error) {
       if (!(error instanceof GatewayError) || error.details.status === undefined) throw error;
       failures.push(error);

@@ -261,6 +261,8 @@ test('a nearest name of Ollama has no tag', async ({ server, cli }) => {
   await cli(['models', ...flags]);
   server.always({ status: 404, body: '{"error":{"message":"model \'llama32\' not found","type":"not_found_error"}}' });
   expect((await cli(['text', '-m', 'llama32', 'hi', ...flags])).stderr).toContain(': -m llama3.2\n');
+  // The list is older than the model's removal.
+  expect((await cli(['text', '-m', 'llama3.2', 'hi', ...flags])).stderr).toContain('gateway-cli models --service');
 });
 
 test('the list of OpenRouter has the models of pictures too', async ({ server, cli }) => {

@@ -102,7 +102,7 @@ interface Strange {
   doubled: number;
 }
 
-/** Throws GatewayError incomplete after the last result if one is not JSON, and for an empty file. */
+/** Throws GatewayError incomplete after the last result if one is not JSON, and where none came. */
 async function readResults(
   results: AsyncGenerator<Buffer, void>,
   { info, rows, format, run, spool }: Joining,
@@ -110,7 +110,9 @@ async function readResults(
   const { index } = run.batch.state;
   let offset = 0;
   let unreadable = 0;
-  let isEmpty = unmade(info) === undefined && info.results.some(({ items }) => items === undefined);
+  const isNamed = info.results.length > 0;
+  const hasResults = isNamed ? info.results.some(({ items }) => items === undefined) : (info.done ?? 0) > 0;
+  let isEmpty = hasResults && unmade(info) === undefined;
   const strange: Strange = { results: [], doubled: 0 };
   for await (const bytes of results) {
     isEmpty = false;
@@ -131,7 +133,7 @@ async function readResults(
   }
   if (unreadable === 0 && !isEmpty) return strange;
   const what = isEmpty
-    ? 'the file of results is empty'
+    ? `the service ${isNamed ? 'sends an empty file of results' : 'names no results'}`
     : `${countOf(unreadable, 'result')} of the service cannot be read`;
   throw new GatewayError('incomplete', what, {
     hint: 'the same command asks for them again, and collects them',

@@ -58,3 +58,21 @@ test('results in lines that begin with a byte order mark and end with CRLF are r
   const ran = await batch([], { clock: hurriedClock(2_000_000) });
   expect([ran.code, folder.ls()]).toEqual([0, expect.not.arrayContaining(['results.aside.jsonl'])]);
 });
+
+test.for([
+  ['completions', /"output_file_id":"[^"]*"/, '"output_file_id":null'],
+  ['content', /"response":\{"inlinedResponses":/, '"response":{"other":'],
+] as const)(
+  '%s: a batch that is done and names no results yet is looked at again',
+  async ([api, from, to], { open }) => {
+    const { batch, folder, server } = await open(api);
+    let looks = 0;
+    server.reshape = (kind, text) =>
+      kind === 'poll' && from.test(text) && !/RUNNING|in_progress/.test(text) && looks++ < 2
+        ? text.replace(from, to)
+        : undefined;
+    folder.jobs(...manyJobs(2));
+    expect((await batch()).code).toBe(0);
+    expect(looks).toBeGreaterThan(2);
+  },
+);

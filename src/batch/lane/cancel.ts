@@ -37,8 +37,8 @@ async function runCancel(outdir: string, flags: ConnectionFlags, context: Contex
   for (const part of open) {
     const jobs = waitingRows(part, state.index).length;
     if (part.batch === undefined) {
+      if (failure) await ui.warn(unanswered(jobs).message);
       failure ??= unanswered(jobs);
-      await ui.warn(unanswered(jobs).message);
       continue;
     }
     const failed = await failureOf(cancelPart(part, flags, context));

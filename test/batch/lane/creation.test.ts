@@ -209,7 +209,7 @@ test('jobs whose batch is not known yet are said to be so, and cannot be cancell
   expect([code, stderr]).toEqual([0, expect.stringContaining('2 jobs may be at the service, and be billed')]);
   expect(stderr).not.toContain('will be billed');
   const cancelled = await run(['batch', 'cancel', 'out'], { cwd: folder.cwd, env });
-  expect([cancelled.code, cancelled.stderr]).toEqual([8, expect.stringContaining('is not answered yet')]);
+  expect([cancelled.code, cancelled.stderr.match(/is not answered yet/g)?.length]).toEqual([8, 1]);
 });
 
 test.for(apiNames)('%s: a batch whose form is not known is not created again', async (api, { open }) => {

@@ -169,7 +169,7 @@ const maxTroubleMs = 3_600_000;
 async function lookAfter(part: Part, watch: Watch): Promise<void> {
   const { run, waiting, troubles } = watch;
   const { context } = run.batch;
-  let what = `${part.batch} is`;
+  let wasSeen = false;
   try {
     if (part.batch === undefined) {
       const found = await settlePart(part, run);
@@ -180,21 +180,26 @@ async function lookAfter(part: Part, watch: Watch): Promise<void> {
     const info = await askService(part.plan, run, ({ api }, deadline) => api.retrieve(id, deadline));
     run.step?.('part-polled', part.mark);
     waiting.see(part, info);
-    what = `the results of ${id} are`;
+    wasSeen = true;
     if (info.hasEnded) await collectPart(part, info, run);
     troubles.delete(part.mark);
   } catch (error) {
     if (!isPassing(error)) throw error;
     context.signal.throwIfAborted();
-    await bear(error, { part, what }, watch);
+    await bear(error, { part, wasSeen }, watch);
   }
 }
 
-/** Warns of an error once. Throws it, or gives up the part, if it lasts. `what` is or are not found. */
-async function bear(error: GatewayError, { part, what }: { part: Part; what: string }, watch: Watch): Promise<void> {
+/** Warns once of an error of a part whose batch was seen or not. Throws it, or gives up the part, if it lasts. */
+async function bear(
+  error: GatewayError,
+  { part, wasSeen }: { part: Part; wasSeen: boolean },
+  watch: Watch,
+): Promise<void> {
   const { run, troubles } = watch;
   const { io, ui } = run.batch.context;
   const { mark } = part;
+  const what = wasSeen ? `the results of ${part.batch} are` : `${part.batch} is`;
   const isMissing = error.details.status === 404;
   if (isMissing) await requireKey(part, run);
   const kind = isMissing ? 'missing' : 'failing';

@@ -10,6 +10,18 @@ test('a look at the service takes as long as --timeout allows', { timeout: 10_00
   expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('no reply within 1 s; polling goes on')]);
 });
 
+test('a batch that is found while the run waits, and then not at once by its id, is named', async ({ open }) => {
+  const { batch, folder, server } = await open('messages');
+  server.pollsToEnd = 1000;
+  server.fault = (kind) => (kind === 'create' ? 'drop' : undefined);
+  folder.jobs(...manyJobs(2));
+  await batch(['--no-wait'], { clock: hurriedClock() });
+  server.pollsToEnd = (server.batches[0]?.polls ?? 0) + 3;
+  server.fault = (kind, count) => (kind === 'poll' && count === 1 ? 'not-found' : undefined);
+  const ran = await batch([], { clock: hurriedClock() });
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('msgbatch_1 is not found at the service')]);
+});
+
 test.for([
   ['poll', 'msgbatch_1 is'],
   ['results', 'the results of msgbatch_1 are'],

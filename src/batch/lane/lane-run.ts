@@ -90,7 +90,15 @@ export async function askService<Value>(
 ): Promise<Value> {
   const service = await apiOf(plan, run);
   const deadline = longDeadline(plan, run, run.batch.context.signal);
-  return ask(service, deadline).finally(() => deadline.end());
+  return ask(service, deadline)
+    .catch(askAgain)
+    .finally(() => deadline.end());
+}
+
+/** To ask and to upload costs nothing: a hint that says otherwise is replaced. */
+function askAgain(error: unknown): never {
+  const isLost = error instanceof GatewayError && / billed/.test(error.details.hint ?? '');
+  throw isLost ? error.but({ hint: 'run the same command again: no batch is created twice' }) : error;
 }
 
 /** Undefined for the error of a service that refuses to report; other errors are thrown again. */

@@ -74,3 +74,15 @@ test('with --no-wait a batch that is not found fails the run, after the other ba
   expect(folder.lines('summary.json')).toMatchObject([{ done: 1, submitted: 1 }]);
   expect((await batch()).code).toBe(0);
 });
+
+test('a look whose answer is lost says that the same command can be run again', async ({ open }) => {
+  const { batch, folder, server } = await open('messages');
+  server.fault = (kind) => (kind === 'poll' ? 'drop' : undefined);
+  folder.jobs(...manyJobs(2));
+  const ran = await batch(['--no-wait', '--retries', '0']);
+  expect([ran.code, ran.stderr]).toEqual([
+    8,
+    expect.stringContaining('run the same command again: no batch is created twice'),
+  ]);
+  expect(ran.stderr).not.toContain('check that before you run it again');
+});

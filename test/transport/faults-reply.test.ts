@@ -114,6 +114,7 @@ test('ignores a 103 before the head', async () => {
 });
 
 test.each([
+  [301, 'other origin'],
   [302, 'other origin'],
   [303, 'other origin'],
   [307, 'other origin'],

@@ -141,14 +141,6 @@ const replies: [string, string, ScriptedReply, number, string, string?][] = [
     'no-result: no image came: finishReason RECITATION',
   ],
   [
-    'blocked: a refusal',
-    'chat',
-    { headers: sse, body: events.join('').replace('end_turn', 'refusal') },
-    10,
-    'all of it\n',
-    'no-result: the model refused: finishReason refusal',
-  ],
-  [
     'blocked: words instead of a picture',
     'image gen',
     { body: textReply('I cannot draw') },
@@ -156,15 +148,6 @@ const replies: [string, string, ScriptedReply, number, string, string?][] = [
     '',
     'no-result: no image came: finishReason STOP',
   ],
-  [
-    'MAX_TOKENS is a warning',
-    'text',
-    { body: cutByLimit() },
-    0,
-    'cut\n',
-    'warning: cut by the token limit (MAX_TOKENS)',
-  ],
-  ['MAX_TOKENS with --require-complete', 'text --require-complete', { body: cutByLimit() }, 11, 'cut\n'],
 ];
 test.each(replies)('%s', async (_name, command, reply, code, stdout, said = '') => {
   const server = await serve();
@@ -184,10 +167,6 @@ function* oneByOne(text: string): Generator<Uint8Array> {
 
 function failed(type: string): string {
   return eventStream({ type: 'error', error: { type, message: 'later, please' } });
-}
-
-function cutByLimit(): object {
-  return { candidates: [{ content: { parts: [{ text: 'cut' }] }, finishReason: 'MAX_TOKENS' }] };
 }
 
 test.each(['', '-v', '--json', '--debug'])(

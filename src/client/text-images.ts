@@ -71,28 +71,13 @@ export function createTextFilter(store: PictureStore, candidate: number, { waiti
 /** A piece of text that can contain images as data URLs (deviations 1, 2 and 4). */
 export type MarkdownPiece =
   | { type: 'text'; text: string }
-  | { type: 'image-start'; mimeType: string; alt: string }
+  | { type: 'image-start'; mimeType: string }
   | { type: 'base64'; text: string }
   | { type: 'image-end' };
 
 /** Starts at the beginning of a text. */
 export function createMarkdownImageSplitter(): MarkdownImageSplitter {
   return new MarkdownImageSplitter();
-}
-
-/** The images of a whole text, and the text without them. `data` is Base64 or a placeholder for it. */
-export function extractDataUrls(text: string): { text: string; images: { mimeType: string; data: string }[] } {
-  const splitter = createMarkdownImageSplitter();
-  const rest: string[] = [];
-  const images: { mimeType: string; data: string }[] = [];
-  let open: { mimeType: string; parts: string[] } | undefined;
-  for (const piece of [...splitter.feed(text), ...splitter.finish()]) {
-    if (piece.type === 'text') rest.push(piece.text);
-    else if (piece.type === 'image-start') open = { mimeType: piece.mimeType, parts: [] };
-    else if (piece.type === 'base64') open?.parts.push(piece.text);
-    else if (open) images.push({ mimeType: open.mimeType, data: open.parts.join('') });
-  }
-  return { text: rest.join(''), images };
 }
 
 const longestTitle = 300;
@@ -115,14 +100,11 @@ class MarkdownImageSplitter {
     return this.#pieces;
   }
 
-  /**
-   * The text that was held back at the end. A Markdown image without its `)` was cut and has no image-end; with `cut`, nor has
-   * a bare data URL.
-   */
-  finish({ cut = false }: { cut?: boolean } = {}): MarkdownPiece[] {
+  /** The text that was held back at the end. A Markdown image without its `)` was cut and has no image-end. */
+  finish(): MarkdownPiece[] {
     this.#pieces = [];
     this.#split(this.#held, true);
-    const ended = this.#state === 'closing' || (this.#state === 'base64' && !this.#inParens && !cut);
+    const ended = this.#state === 'closing' || (this.#state === 'base64' && !this.#inParens);
     if (ended) this.#pieces.push({ type: 'image-end' });
     this.#pushText(this.#held);
     this.#held = '';
@@ -157,7 +139,7 @@ class MarkdownImageSplitter {
       if (match.kind === 'no' || (match.kind === 'partial' && last)) continue;
       this.#pushText(text.slice(from, at));
       if (match.kind === 'partial') return at === from ? undefined : at;
-      this.#pieces.push({ type: 'image-start', mimeType: match.mimeType, alt: match.alt });
+      this.#pieces.push({ type: 'image-start', mimeType: match.mimeType });
       this.#state = 'base64';
       this.#inParens = text[at] === '!';
       this.#padded = false;

@@ -16,21 +16,18 @@ const partialHead = new RegExp(`^${opening}${typeChar}{0,${longestType}}$`, 'i')
 export const longestPartialHead = opening.length + longestType;
 
 /** Whether a text at a position matches, or could match with more text. */
-export type HeadMatch =
-  | { kind: 'no' }
-  | { kind: 'partial' }
-  | { kind: 'match'; mimeType: string; alt: string; end: number };
+export type HeadMatch = { kind: 'no' } | { kind: 'partial' } | { kind: 'match'; mimeType: string; end: number };
 
 const no: HeadMatch = { kind: 'no' };
 const partial: HeadMatch = { kind: 'partial' };
 
 /** Matches `data:image/…;base64,` at a position of a text. `end` is where the Base64 begins. */
-export function matchDataUrl(text: string, at: number, alt = ''): HeadMatch {
+export function matchDataUrl(text: string, at: number): HeadMatch {
   headHere.lastIndex = at;
   const match = headHere.exec(text);
   if (match) {
     const mimeType = `image/${match[1]}`.toLowerCase().split(';', 1)[0] as string;
-    return { kind: 'match', mimeType, alt, end: headHere.lastIndex };
+    return { kind: 'match', mimeType, end: headHere.lastIndex };
   }
   if (text.length - at > longestPartialHead) return no;
   const rest = text.slice(at);
@@ -48,7 +45,7 @@ export function matchMarkdownImage(text: string, at: number): HeadMatch {
   if (text[close + 1] !== '(') return no;
   let url = close + 2;
   while (url - close < 16 && (text[url] === ' ' || text[url] === '\n' || text[url] === '<')) url++;
-  return matchDataUrl(text, url, text.slice(at + 2, close));
+  return matchDataUrl(text, url);
 }
 
 function closingBracket(text: string, start: number): number | 'cut' | 'none' {

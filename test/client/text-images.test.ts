@@ -1,54 +1,52 @@
 import { expect, test } from 'vitest';
-import { createMarkdownImageSplitter, extractDataUrls, type MarkdownPiece } from '../../src/client/text-images.ts';
+import { createMarkdownImageSplitter, type MarkdownPiece } from '../../src/client/text-images.ts';
 
 interface Split {
   text: string;
-  images: { mimeType: string; alt: string; data: string; ended: boolean }[];
+  images: { mimeType: string; data: string; ended: boolean }[];
 }
 
-function split(pieces: readonly string[], options?: { cut: boolean }): Split {
+function split(pieces: readonly string[]): Split {
   const splitter = createMarkdownImageSplitter();
   const result: Split = { text: '', images: [] };
   const take = (piece: MarkdownPiece): void => {
     const image = result.images.at(-1);
     if (piece.type === 'text') result.text += piece.text;
-    else if (piece.type === 'image-start')
-      result.images.push({ mimeType: piece.mimeType, alt: piece.alt, data: '', ended: false });
+    else if (piece.type === 'image-start') result.images.push({ mimeType: piece.mimeType, data: '', ended: false });
     else if (piece.type === 'base64' && image) image.data += piece.text;
     else if (image) image.ended = true;
   };
   for (const piece of pieces) splitter.feed(piece).forEach(take);
-  splitter.finish(options).forEach(take);
+  splitter.finish().forEach(take);
   return result;
 }
 
 const data = 'QUJDREVGR0hJSktM';
-const image = (alt = '', mimeType = 'image/png', base64 = data): Split['images'][number] => ({
+const image = (mimeType = 'image/png', base64 = data): Split['images'][number] => ({
   mimeType,
-  alt,
   data: base64,
   ended: true,
 });
 
 test.each<[string, string, string, Split['images']]>([
   ['plain text', 'Hello!', 'Hello!', []],
-  ['Markdown', `a ![cat](data:image/png;base64,${data}) b`, 'a  b', [image('cat')]],
+  ['Markdown', `a ![cat](data:image/png;base64,${data}) b`, 'a  b', [image()]],
   [
     'several',
     `![](data:image/png;base64,${data})![x](data:image/webp;base64,${data}==)`,
     '',
-    [image(), image('x', 'image/webp', `${data}==`)],
+    [image(), image('image/webp', `${data}==`)],
   ],
   [
     'several, the first one padded',
     `![](data:image/png;base64,${data}==) ![x](data:image/webp;base64,${data})`,
     ' ',
-    [image('', 'image/png', `${data}==`), image('x', 'image/webp')],
+    [image('image/png', `${data}==`), image('image/webp')],
   ],
   ['a bare URL', `see data:image/png;base64,${data} here`, 'see  here', [image()]],
   ['a bare URL at the end', `see data:image/png;base64,${data}`, 'see ', [image()]],
   ['a bare URL before a line', `data:image/png;base64,${data}\nHere`, '\nHere', [image()]],
-  ['a bare URL before a word', `data:image/png;base64,${data}=Here`, 'Here', [image('', 'image/png', `${data}=`)]],
+  ['a bare URL before a word', `data:image/png;base64,${data}=Here`, 'Here', [image('image/png', `${data}=`)]],
   ['HTML', `<img src="data:image/png;base64,${data}">`, '<img src="">', [image()]],
   ['a link', `[x](data:image/png;base64,${data})`, '[x]()', [image()]],
   [
@@ -57,21 +55,21 @@ test.each<[string, string, string, Split['images']]>([
     `![a](DATA:Image/PNG;q="1";Base64,${data})`,
     [],
   ],
-  ['capitals', `![a](DATA:Image/PNG;q=1;Base64,${data})`, '', [image('a')]],
-  ['url-safe Base64', '![a](data:image/png;base64,_-A=)', '', [image('a', 'image/png', '_-A=')]],
-  ['wrapped Base64', `![a](data:image/png;base64,QUJD\r\nREVG\nR0hJSktM)x`, 'x', [image('a')]],
-  ['a title', `![a](data:image/png;base64,${data} "a (cat)")x`, '")x', [image('a')]],
-  ['angle brackets', `![a](<data:image/png;base64,${data}>)x`, 'x', [image('a')]],
-  ['brackets in the alt text', `![a [b] \\] c](data:image/png;base64,${data})`, '', [image('a [b] \\] c')]],
-  ['no closing parenthesis', `![a](data:image/png;base64,${data} and more`, ' and more', [image('a')]],
+  ['capitals', `![a](DATA:Image/PNG;q=1;Base64,${data})`, '', [image()]],
+  ['url-safe Base64', '![a](data:image/png;base64,_-A=)', '', [image('image/png', '_-A=')]],
+  ['wrapped Base64', `![a](data:image/png;base64,QUJD\r\nREVG\nR0hJSktM)x`, 'x', [image()]],
+  ['a title', `![a](data:image/png;base64,${data} "a (cat)")x`, '")x', [image()]],
+  ['angle brackets', `![a](<data:image/png;base64,${data}>)x`, 'x', [image()]],
+  ['brackets in the alt text', `![a [b] \\] c](data:image/png;base64,${data})`, '', [image()]],
+  ['no closing parenthesis', `![a](data:image/png;base64,${data} and more`, ' and more', [image()]],
   ['an http picture', '![a](https://host/a.png) b', '![a](https://host/a.png) b', []],
   ['another data URL', `![a](data:text/plain;base64,${data})`, `![a](data:text/plain;base64,${data})`, []],
   ['a URL without Base64', '![a](data:image/png,x)', '![a](data:image/png,x)', []],
   ['code', 'vec![1, 2]; if (!x[0]) a![b] !', 'vec![1, 2]; if (!x[0]) a![b] !', []],
-  ['a false start', `![x ![y](data:image/png;base64,${data}) data:image/`, '![x  data:image/', [image('y')]],
+  ['a false start', `![x ![y](data:image/png;base64,${data}) data:image/`, '![x  data:image/', [image()]],
   ['a URL inside alt text', `![data:image/png;base64,${data}`, '![', [image()]],
   ['a paragraph inside alt text', `![a\n\nb](data:image/png;base64,${data})`, '![a\n\nb]()', [image()]],
-  ['an empty picture', '![a](data:image/png;base64,)x', 'x', [image('a', 'image/png', '')]],
+  ['an empty picture', '![a](data:image/png;base64,)x', 'x', [image('image/png', '')]],
   ['half of an opening at the end', 'a ![b](data:ima', 'a ![b](data:ima', []],
 ])('separates pictures from text: %s, cut anywhere', (_name, input, text, images) => {
   expect(split([input])).toEqual({ text, images });
@@ -81,11 +79,10 @@ test.each<[string, string, string, Split['images']]>([
 });
 
 test.each([
-  ['in Markdown', `x ![a](data:image/png;base64,${data}`, undefined, false],
-  ['in a bare URL', `x data:image/png;base64,${data}`, { cut: true }, false],
-  ['in a bare URL that the text ends', `x data:image/png;base64,${data}`, { cut: false }, true],
-])('does not end a picture that was cut %s', (_name, input, options, ended) => {
-  expect(split([input], options)).toMatchObject({ text: 'x ', images: [{ data, ended }] });
+  ['a picture in Markdown that was cut has no end', `x ![a](data:image/png;base64,${data}`, false],
+  ['a bare URL that the text ends has one', `x data:image/png;base64,${data}`, true],
+])('%s', (_name, input, ended) => {
+  expect(split([input])).toMatchObject({ text: 'x ', images: [{ data, ended }] });
 });
 
 test('passes text on at once, and holds back little', () => {
@@ -104,22 +101,7 @@ test('passes Base64 on while it arrives', () => {
   expect(splitter.feed('BB)')).toEqual([{ type: 'base64', text: 'BB' }, { type: 'image-end' }]);
 });
 
-test('extracts the pictures of a whole text, placeholders too', () => {
-  const text = `a ![x](data:image/png;base64,gatewayCliBlob_0123abcd_7) b data:image/gif;base64,${data}`;
-  expect(extractDataUrls(text)).toEqual({
-    text: 'a  b ',
-    images: [
-      { mimeType: 'image/png', data: 'gatewayCliBlob_0123abcd_7' },
-      { mimeType: 'image/gif', data },
-    ],
-  });
-  expect(extractDataUrls('x ![a](data:image/png;base64,QUJD')).toEqual({ text: 'x ', images: [] });
-});
-
-test('extracts a large picture from a text', () => {
-  const large = 'A'.repeat(8_000_000);
-  expect(extractDataUrls(`![a](data:image/png;base64,${large})!`)).toEqual({
-    text: '!',
-    images: [{ mimeType: 'image/png', data: large }],
-  });
+test('takes a placeholder for Base64', () => {
+  const text = 'a ![x](data:image/png;base64,gatewayCliBlob_0123abcd_7) b';
+  expect(split([text])).toEqual({ text: 'a  b', images: [image('image/png', 'gatewayCliBlob_0123abcd_7')] });
 });

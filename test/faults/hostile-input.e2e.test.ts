@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { failureOf } from '../../src/formats/failure.ts';
-import { extractDataUrls } from '../../src/client/text-images.ts';
+import { createMarkdownImageSplitter } from '../../src/client/text-images.ts';
 import { Secret, createRedactor } from '../../src/settings/redact.ts';
 import { escapeForTerminal, escapeLine } from '../../src/terminal/escape.ts';
 import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
@@ -57,6 +57,13 @@ describe('prototype pollution', () => {
   });
 });
 
+/** The splitter that has read a text. */
+function splitterOf(text: string): ReturnType<typeof createMarkdownImageSplitter> {
+  const splitter = createMarkdownImageSplitter();
+  splitter.feed(text);
+  return splitter;
+}
+
 /** Work per character must not grow with the text: ten times the text may take at most some twenty times as long. */
 describe('ReDoS: hostile text costs no more than its length', () => {
   const bodyOf = (body: string) => failureOf({ status: 400, headers: {}, body, format: 'content' });
@@ -64,7 +71,7 @@ describe('ReDoS: hostile text costs no more than its length', () => {
     ['escapeForTerminal', escapeForTerminal],
     ['escapeLine', escapeLine],
     ['the redactor', createRedactor([new Secret('aaaaaaaaaaaaaaaaab'), new Secret('a.*+b(c')])],
-    ['data URLs in text', extractDataUrls],
+    ['data URLs in text', (text) => splitterOf(text).finish()],
     ['an error body', bodyOf],
     ['an error body in JSON', (text) => bodyOf(JSON.stringify({ error: { message: text } }))],
   ];

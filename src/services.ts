@@ -161,8 +161,8 @@ export function vendorsOf(use: Use): ServiceName[] {
   );
 }
 
-/** A date or a number of a version, as vendors add it to the name of a model: `-20250929`, `@20250929`, `-2024-08-06`, `-05-20`, `-001`. */
-const modelVersion = /^[-@](?:\d{3}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}(?:-\d{4})?)$/;
+/** Nothing, or a date or a number of a version, as vendors add it to the name of a model: `-20250929`, `@20250929`, `-2024-08-06`, `-05-20`, `-001`. */
+const modelVersion = /^(?:[-@](?:\d{3}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}(?:-\d{4})?))?$/;
 
 /**
  * Whether the name that a reply gives is that of the requested model: with a version after it, with a path before it, or without
@@ -170,11 +170,8 @@ const modelVersion = /^[-@](?:\d{3}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}(?:
  */
 function isSameModel(requested: string, answered: string): boolean {
   const [asked, found] = [withoutPath(requested), withoutPath(answered)];
-  return (
-    asked === found ||
-    asked.split(':')[0] === found ||
-    (found.startsWith(asked) && modelVersion.test(found.slice(asked.length)))
-  );
+  const names = [asked, asked.replace(/:.*/, '')];
+  return names.some((name) => found.startsWith(name) && modelVersion.test(found.slice(name.length)));
 }
 
 /** Whether a vendor points the name at another model, from time to time or, as `openrouter/auto`, for each prompt: its name is then no surprise. */

@@ -1,4 +1,4 @@
-import { readFile, realpath, rename, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, realpath, rename, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { usageError } from '../../errors.ts';
 import { withFileLock } from '../../files/file-lock.ts';
@@ -51,8 +51,12 @@ async function groupPath(group: string, cwd: string): Promise<string> {
       `${path} is not the file of a rate group`,
       'name another file, which can be new: --rate-group <path>',
     );
-  // A link is kept: who names it and who names the file are one group.
-  return realpath(path).catch(() => path);
+  // A link is kept: who names it and who names the file, which it need not have yet, are one group.
+  if (text === '')
+    await appendFile(path, '').catch((error: unknown) => {
+      throw notWritten(path, error);
+    });
+  return realpath(path);
 }
 
 /** Spaces the requests of all processes that name the file, and holds all of them back while one was asked to wait. */

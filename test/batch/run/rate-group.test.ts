@@ -76,9 +76,9 @@ test('a file that is not of a rate group stays as it is', async () => {
   expect(readFileSync(join(cwd, 'mine.jsonl'), 'utf8')).toBe('{"row":1}\n');
 });
 
-test('a link to the file of a group stays a link', async () => {
+test.each([true, false])('a link to the file of a group stays a link; the file is there: %s', async (isThere) => {
   const cwd = scratchFolder();
-  writeFileSync(join(cwd, 'shared.json'), '');
+  if (isThere) writeFileSync(join(cwd, 'shared.json'), '');
   symlinkSync('shared.json', join(cwd, 'link.json'));
   writeFileSync(join(cwd, 'jobs.jsonl'), '{"prompt":"hi"}\n');
   const argv = ['batch', 'jobs.jsonl', '-o', 'out', '--offline', '--rate', '60/m', '--rate-group', './link.json'];

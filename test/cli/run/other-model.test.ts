@@ -42,6 +42,7 @@ test.for([
   ['some-preview', 'some-preview-05-20'],
   ['some', 'some@20250929'],
   ['some/some:nitro', 'some/some'],
+  ['some/some:nitro', 'some/some-2025-08-07'],
 ])('%s answered as %s is the requested model', async ([requested, answered], { server, cli }) => {
   server.reply({ body: textReply('a', { modelVersion: answered }) });
   const ran = await cli(['text', 'hi', '--json', '-m', requested as string]);

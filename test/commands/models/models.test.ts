@@ -278,12 +278,16 @@ test('Ollama without a model has an empty list', async ({ server, cli }) => {
   expect(ran).toMatchObject({ code: 0, stdout: '', stderr: 'the list is empty\n' });
 });
 
-test('a name without its path is the model of OpenRouter that has one', async ({ server, cli }) => {
+test.for([
+  ['gpt-5', 400, 'gpt-5 is not a valid model ID', ': -m openai/gpt-5\n'],
+  ['openai/gpt-5:free', 404, 'No endpoints found matching your data policy.', "in the vendor's console"],
+  ['openai/gpt-5:free', 404, 'No endpoints found that support image input', 'this model cannot do it'],
+] as const)('the hint for -m %s at OpenRouter, with %i %s', async ([model, status, message, hint], { server, cli }) => {
   server.reply({ body: '{"data":[{"id":"openai/gpt-5-mini"},{"id":"openai/gpt-5"}]}' });
   const flags = ['--service', 'openrouter', '--base-url', server.url];
   await cli(['models', ...flags]);
-  server.always({ status: 400, body: '{"error":{"message":"gpt-5 is not a valid model ID","code":400}}' });
-  expect((await cli(['text', '-m', 'gpt-5', 'hi', ...flags])).stderr).toContain(': -m openai/gpt-5\n');
+  server.reply({ status, body: JSON.stringify({ error: { message, code: status } }) });
+  expect((await cli(['text', '-m', model, 'hi', ...flags])).stderr).toContain(hint);
 });
 
 test('a 404 for a model without a cached list names the command that lists them', async ({ server, cli }) => {

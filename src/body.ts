@@ -1,4 +1,5 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
+import { getBuiltinModule } from 'node:process';
 import { codeOf, usageError } from './errors.ts';
 import { isObject, type JsonObject, type JsonValue } from './json.ts';
 
@@ -105,7 +106,7 @@ export function segmentBody(body: Body): RequestBody {
       throw usageError(`the number '${key}' of the request is too large`, 'the largest is about 1.8e308');
     if (!isUpload(value)) return value;
     // Here, for loading crypto takes 2 ms of a process whose body has no upload.
-    mark ||= process.getBuiltinModule('node:crypto').randomUUID();
+    mark ||= getBuiltinModule('node:crypto').randomUUID();
     uploads.push(value);
     return `${value.prefix ?? ''}${mark}`;
   });

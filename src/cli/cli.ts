@@ -230,3 +230,10 @@ function askingCommands(): Promise<Command[]> {
     ),
   );
 }
+
+/** Throws GatewayError usage for a flag with a dash that a text editor made. */
+export async function refuseOtherDash(argv: readonly string[], command: Command): Promise<void> {
+  if (!command.args.some((word) => /^[\u2010-\u2015\u2212]/.test(word))) return;
+  const error = (await import('./mistake.ts')).explainOtherDash({ argv, command });
+  if (error) throw error;
+}

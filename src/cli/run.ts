@@ -1,5 +1,15 @@
 import { type Command, CommanderError } from 'commander';
-import { buildProgram, commandOf, helpAsFlag, type Hooks, isShown, nameOf, shownDocument, throwParsed } from './cli.ts';
+import {
+  buildProgram,
+  commandOf,
+  helpAsFlag,
+  type Hooks,
+  isShown,
+  nameOf,
+  refuseOtherDash,
+  shownDocument,
+  throwParsed,
+} from './cli.ts';
 import type { Context, Report, RootOptions } from './context.ts';
 import { fieldLine, missingField, ownDocument, resultDocument } from './output/document.ts';
 import { createUi, emptyReport, noSecrets } from './output/log.ts';
@@ -112,13 +122,6 @@ async function parseAndAct(
   if (written.out !== '') await writePaged(written.out, io);
   if (written.err !== '') await io.stderr.write(written.err);
   if (thrown) await throwParsed(thrown.value, words);
-}
-
-/** Throws GatewayError usage for a flag with a dash that a text editor made. */
-async function refuseOtherDash(argv: readonly string[], command: Command): Promise<void> {
-  if (!command.args.some((word) => /^[\u2010-\u2015\u2212]/.test(word))) return;
-  const error = (await import('./mistake.ts')).explainOtherDash({ argv, command });
-  if (error) throw error;
 }
 
 /** Throws what the action threw. What could not be written of a paid reply is saved first, while its files exist. */

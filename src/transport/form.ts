@@ -1,3 +1,4 @@
+import { getBuiltinModule } from 'node:process';
 import { type Body, type BodyValue, isUpload, type RequestBody, type Upload, withLength } from '../body.ts';
 
 /**
@@ -8,7 +9,7 @@ export function segmentForm(body: Body): RequestBody {
   const parts = Object.entries(body).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).map((item) => formPart(name, item)),
   );
-  const digest = process.getBuiltinModule('node:crypto').createHash('sha256');
+  const digest = getBuiltinModule('node:crypto').createHash('sha256');
   for (const { head, content } of parts) digest.update(`${head}${isUpload(content) ? content.bytes : content}\n`);
   const boundary = `gateway-cli-${digest.digest('hex').slice(0, 32)}`;
   const segments: (Uint8Array | Upload)[] = [];

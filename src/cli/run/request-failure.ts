@@ -1,5 +1,5 @@
 import { closest } from '../../closest.ts';
-import { type ErrorDetails, GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors.ts';
 import type { PostOrGet } from '../../formats/format.ts';
 import { keptModels } from '../../settings/kept-models.ts';
 import type { SettingsSurvey } from '../../settings/types.ts';
@@ -21,9 +21,6 @@ function withSource(error: GatewayError, { key, typedFlags }: SettingsSurvey): G
   return error.class === 'auth' && 'from' in key ? withFlags.but({ source: key.from }) : withFlags;
 }
 
-/** Why a service answers 404 although the name of the model may be right. */
-const otherReasons = new Set<ErrorDetails['reason']>(['other-format', 'key-project', 'model-lacks']);
-
 /** Where the service did not find a model that its kept list lacks, the error names the nearest that the list has. */
 async function withNearestModel(
   error: GatewayError,
@@ -31,7 +28,8 @@ async function withNearestModel(
   { settings, context }: { settings: SettingsSurvey; context: Context },
 ): Promise<GatewayError> {
   const { reason, status } = error.details;
-  if (reason !== 'model' && (status !== 404 || otherReasons.has(reason))) return error;
+  const isPath = status === 404 && (reason === 'no-such-path' || reason === 'no-stream');
+  if (reason !== 'model' && !isPath) return error;
   const model = post.body?.['model'] ?? decodeURIComponent(/\/models\/([^/:]+):/.exec(post.path)?.[1] ?? '');
   if (typeof model !== 'string' || model === '') return error;
   const kept = await keptModels(settings, context.io.now());

@@ -1,4 +1,4 @@
-import { constants, ftruncateSync, writeSync } from 'node:fs';
+import { constants, fstatSync, ftruncateSync, writeSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { GatewayError } from '../errors.ts';
 import { writeReason } from './file-reason.ts';
@@ -11,6 +11,7 @@ import { copyRange, type Range } from './temp-file.ts';
 export class SyncedFile {
   readonly #path: string;
   readonly #handle: FileHandle;
+  readonly #hadName: boolean;
   #size: number;
   #syncing: Promise<void> | undefined;
   #nextSync: { done: Promise<void>; begin: () => void } | undefined;
@@ -20,6 +21,7 @@ export class SyncedFile {
   private constructor(path: string, handle: FileHandle, size: number) {
     this.#path = path;
     this.#handle = handle;
+    this.#hadName = hasName(handle);
     this.#size = size;
   }
 
@@ -68,7 +70,7 @@ export class SyncedFile {
   }
 
   /**
-   * Resolves when all lines appended so far are on the disk. It starts after at most `withinMs`, so that further lines can
+   * Resolves when all lines appended so far are on the disk, in a file that has a name. It starts after at most `withinMs`, so that further lines can
    * share it. Throws GatewayError not-written.
    */
   sync(withinMs = 0): Promise<void> {
@@ -115,7 +117,15 @@ export class SyncedFile {
     } catch (error) {
       throw cannotWrite(this.#path, error);
     }
+    // What is written to a file without a name is gone when it is closed.
+    if (this.#hadName && !hasName(this.#handle))
+      throw new GatewayError('not-written', `${this.#path} was removed while it was written`, { sent: 'unknown' });
   }
+}
+
+/** Some file systems count no names. */
+function hasName({ fd }: FileHandle): boolean {
+  return fstatSync(fd).nlink > 0;
 }
 
 function truncateTo(fd: number, size: number): void {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
 import { ownMark } from '../../src/files/process-mark.ts';
@@ -37,5 +37,28 @@ test('a run that lost its folder sends no further group, writes nothing into it 
   expect(journal).not.toBe('');
   expect(readFileSync(join(folder.cwd, 'out/summary.json'), 'utf8')).toBe('the words of the other run');
   expect(existsSync(join(folder.cwd, 'out/lock.json'))).toBe(true);
+  vi.unstubAllEnvs();
+});
+
+test('a run whose folder is removed sends no further group, and keeps the replies that came', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  const state = scratchFolder();
+  vi.stubEnv('XDG_STATE_HOME', state);
+  server.answer = (prompt) => {
+    if (prompt === 'p5') rmSync(join(folder.cwd, 'out'), { recursive: true });
+    return undefined;
+  };
+  folder.jobs(...manyJobs(100));
+  const { code, stderr } = await batch(['--concurrency', '2']);
+  // The lock says it, or the file of results.
+  expect([12, 14]).toContain(code);
+  expect(stderr).toContain('results.jsonl was removed while it was written; the reply is kept');
+  const sent = server.bodies.length;
+  expect(sent).toBeLessThan(20);
+  // What was written before is gone with the folder.
+  expect(readdirSync(join(state, 'gateway-cli/recovered')).length).toBeGreaterThan(0);
   vi.unstubAllEnvs();
 });

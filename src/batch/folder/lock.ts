@@ -124,9 +124,12 @@ function lockedError(path: string, mark: ProcessMark | undefined, leftMs: number
 
 /** What went out before is paid for. */
 function lostError(by: Found | undefined): GatewayError {
-  const message = by === undefined ? 'the lock of this folder was removed' : `${nameOf(by.mark)} took this folder over`;
-  return new GatewayError('batch-locked', `${message} while this run was stopped`, {
-    hint: 'wait for it; then run the same command again',
+  const message =
+    by === undefined
+      ? 'the lock of this folder was removed while this run used it'
+      : `${nameOf(by.mark)} took this folder over while this run was stopped`;
+  return new GatewayError('batch-locked', message, {
+    hint: by === undefined ? 'run the same command again' : 'wait for it; then run the same command again',
     sent: 'unknown',
     billed: 'yes',
     retryable: true,

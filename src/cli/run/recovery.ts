@@ -96,7 +96,9 @@ async function save(input: RecoveryInput, failure: GatewayError): Promise<string
   const id = `gateway-cli-${reply.savedAt.slice(0, 19).replaceAll(/[-:]/g, '')}-${randomBytes(4).toString('hex')}`;
   try {
     report.kept = await writeRecovery(reply, { folders: await recoveryFolders(), id });
-    if (reply.batch?.isResult)
+    const { batch } = reply;
+    // Where the folder was removed, no run knows of the job.
+    if (batch?.isResult && (await stat(join(batch.folder, 'journal.jsonl')).catch(() => undefined)))
       return `the reply is kept (${report.kept}): the next run of the batch adds it to its results`;
     return recoverToHint(report.kept, report, failure);
   } catch (error) {

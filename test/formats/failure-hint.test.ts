@@ -115,107 +115,47 @@ describe('the hint of a failure', () => {
       { body: error({ message: 'Developer instruction is not enabled for models/gemma-3-27b-it' }) },
       'change --system, or leave it out',
     ],
-    [
-      'a prompt that is too long, in the words of OpenAI',
-      {
-        body: error({
-          code: 'context_length_exceeded',
-          message: "This model's maximum context length is 128000 tokens.",
-        }),
-      },
+    ...[
+      ['OpenAI', "This model's maximum context length is 128000 tokens."],
+      ['OpenAI (newer)', 'Your input exceeds the context window of this model. Please adjust your input.'],
+      ['Anthropic', 'prompt is too long: 210000 tokens > 200000 maximum'],
+      [
+        'Anthropic (with the answer)',
+        'input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again',
+      ],
+      [
+        'OpenRouter',
+        "This endpoint's maximum context length is 131072 tokens. However, you requested about 200000 tokens",
+      ],
+      ['Google', 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).'],
+      ['llama.cpp', 'the request exceeds the available context size, try increasing it'],
+    ].map(([who, message]): [string, Partial<FailedReply>, string] => [
+      `a prompt that is too long, in the words of ${who}`,
+      { body: error({ message }) },
       'send a shorter prompt',
-    ],
-    [
-      'a prompt that is too long, in the words of Anthropic',
-      { body: error({ message: 'prompt is too long: 210000 tokens > 200000 maximum' }) },
-      'send a shorter prompt',
-    ],
-    [
-      'a prompt that is too long, in the words of Anthropic, with the limit of the answer',
-      {
-        body: error({
-          message:
-            'input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again',
-        }),
-      },
-      'send a shorter prompt',
-    ],
-    [
-      'a prompt that is too long, in the words of OpenRouter',
-      {
-        body: error({
-          code: 400,
-          message:
-            "This endpoint's maximum context length is 131072 tokens. However, you requested about 200000 tokens",
-        }),
-      },
-      'send a shorter prompt',
-    ],
-    [
-      'a prompt that is too long, in the newer words of OpenAI',
-      { body: error({ message: 'Your input exceeds the context window of this model. Please adjust your input.' }) },
-      'send a shorter prompt',
-    ],
-    [
-      'a prompt that is too long, in the words of Google',
-      {
-        body: error({
-          message: 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
-        }),
-      },
-      'send a shorter prompt',
-    ],
-    [
-      'a prompt that is too long, in the words of llama.cpp',
-      {
-        body: error({
-          type: 'exceed_context_size_error',
-          message: 'the request exceeds the available context size, try increasing it',
-        }),
-      },
-      'send a shorter prompt',
-    ],
-    [
-      'a limit of tokens that is too large, in the words of OpenAI',
-      {
-        body: error({
-          param: 'max_tokens',
-          message:
-            'max_tokens is too large: 100000. This model supports at most 16384 completion tokens, whereas you provided 100000.',
-        }),
-      },
+    ]),
+    ...[
+      [
+        'OpenAI',
+        'max_tokens is too large: 100000. This model supports at most 16384 completion tokens, whereas you provided 100000.',
+      ],
+      [
+        'Anthropic',
+        'max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens for claude-3-5-haiku',
+      ],
+      [
+        'vLLM',
+        "'max_tokens' or 'max_completion_tokens' is too large: 100000. This model's maximum context length is 4096 tokens",
+      ],
+      [
+        'Google',
+        'Unable to submit request because it has a maxOutputTokens value of 100000 but the supported range is from 1 (inclusive) to 65537 (exclusive).',
+      ],
+    ].map(([who, message]): [string, Partial<FailedReply>, string] => [
+      `a limit of tokens that is too large, in the words of ${who}`,
+      { body: error({ message }) },
       'change --max-tokens, or leave it out',
-    ],
-    [
-      'a limit of tokens that is too large, in the words of Anthropic',
-      {
-        body: error({
-          message:
-            'max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens for claude-3-5-haiku',
-        }),
-      },
-      'change --max-tokens, or leave it out',
-    ],
-    [
-      'a limit of tokens that is too large, in the words of vLLM',
-      {
-        body: error({
-          message:
-            "'max_tokens' or 'max_completion_tokens' is too large: 100000. This model's maximum context length is 4096 tokens",
-        }),
-      },
-      'change --max-tokens, or leave it out',
-    ],
-    [
-      'a limit of tokens that is too large, in the words of Google',
-      {
-        body: error({
-          message:
-            'Unable to submit request because it has a maxOutputTokens value of 100000 but the supported range is from 1 (inclusive) to 65537 (exclusive).',
-        }),
-      },
-      'change --max-tokens, or leave it out',
-    ],
+    ]),
     [
       'pictures alone, in the words of OpenRouter',
       {

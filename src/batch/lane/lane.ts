@@ -138,14 +138,23 @@ async function waitForParts(run: LaneRun): Promise<void> {
   const most = batch.flags.poll ?? usualPollMs;
   const waiting = showWaiting(run);
   const watch: Watch = { run, waiting, troubles: new Map(), failure: undefined };
+  const locked = new Map<string, GatewayError>();
   try {
     for (let pollMs = Math.min(firstPollMs, most); ; pollMs = Math.min(pollMs * 1.5, most)) {
-      for (const part of openParts(batch.state)) {
+      for (const part of openParts(batch.state).filter(({ mark }) => !locked.has(mark))) {
         signal.throwIfAborted();
-        await lookAfter(part, watch);
+        // Of another key or service: the others are looked after all the same.
+        await lookAfter(part, watch).catch((error: unknown) => {
+          if (!(error instanceof GatewayError) || error.class !== 'batch-locked') throw error;
+          locked.set(part.mark, error);
+        });
       }
-      if (batch.flags.wait === false && watch.failure !== undefined) throw watch.failure;
-      if (openParts(batch.state).length === 0 || batch.flags.wait === false) return;
+      const isOnce = batch.flags.wait === false;
+      if (isOnce || openParts(batch.state).every(({ mark }) => locked.has(mark))) {
+        const [failure = isOnce ? watch.failure : undefined] = locked.values();
+        if (failure !== undefined) throw failure;
+        return;
+      }
       await waiting.show();
       await sleepByTimer(pollMs, signal);
     }

@@ -142,6 +142,17 @@ test('a batch that another key does not find is not given up', async ({ open }) 
   expect((await batch(['--retry-unknown'], other)).stderr).toContain('2 unknown (may have been billed)');
 });
 
+test('a batch that another key does not find keeps no run from collecting the others', async ({ open }) => {
+  const { batch, folder, server } = await open('messages');
+  folder.jobs(...manyJobs(1));
+  expect((await batch(['--no-wait'])).code).toBe(0);
+  Object.assign(server.batches[0] as object, { id: 'of-another-account' });
+  folder.jobs(...manyJobs(2));
+  const ran = await batch([], { clock: hurriedClock(), env: { GATEWAY_API_KEY: 'another-key-of-another-account' } });
+  expect([ran.code, ran.stderr]).toEqual([14, expect.stringContaining('1 job went with another key')]);
+  expect(folder.lines('summary.json')).toMatchObject([{ done: 1, submitted: 1 }]);
+});
+
 test('a batch is not looked for at another address that its profile has now', async ({ open }) => {
   const { batch, folder, server } = await open('completions');
   const elsewhere = await open('completions');

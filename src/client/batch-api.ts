@@ -218,6 +218,5 @@ function withoutMark(line: Buffer): Buffer {
 }
 
 function badReply({ request, status }: HttpReply, what: string): GatewayError {
-  const hint = 'run the same command again: no batch is created twice';
-  return new GatewayError('bad-reply', what, { request, status, hint, sent: 'yes', retryable: true });
+  return new GatewayError('bad-reply', what, { request, status, sent: 'yes', retryable: true });
 }

@@ -135,11 +135,7 @@ async function readResults(
   const what = isEmpty
     ? `the service ${isNamed ? 'sends an empty file of results' : 'names no results'}`
     : `${countOf(unreadable, 'result')} of the service cannot be read`;
-  throw new GatewayError('incomplete', what, {
-    hint: 'the same command asks for them again, and collects them',
-    sent: 'yes',
-    retryable: true,
-  });
+  throw new GatewayError('incomplete', what, { sent: 'yes', retryable: true });
 }
 
 async function keepStrange({ results, doubled }: Strange, run: LaneRun): Promise<void> {

@@ -91,14 +91,16 @@ export async function askService<Value>(
   const service = await apiOf(plan, run);
   const deadline = longDeadline(plan, run, run.batch.context.signal);
   return ask(service, deadline)
-    .catch(askAgain)
+    .catch((error: unknown) => {
+      throw withoutCost(error);
+    })
     .finally(() => deadline.end());
 }
 
-/** To ask and to upload costs nothing: a hint that says otherwise is replaced. */
-function askAgain(error: unknown): never {
-  const isLost = error instanceof GatewayError && / billed/.test(error.details.hint ?? '');
-  throw isLost ? error.but({ hint: 'run the same command again: no batch is created twice' }) : error;
+/** The error where nothing was paid for, whatever its class says: a service was asked, or has not created a batch. */
+export function withoutCost(error: unknown): unknown {
+  const isLost = error instanceof GatewayError && ['no-reply', 'incomplete', 'bad-reply'].includes(error.class);
+  return isLost ? error.but({ billed: 'no', hint: 'run the same command again: no batch is created twice' }) : error;
 }
 
 /** Undefined for the error of a service that refuses to report; other errors are thrown again. */

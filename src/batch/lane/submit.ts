@@ -11,7 +11,7 @@ import { originOf } from '../jobs/request.ts';
 import { countOf } from '../report/summary.ts';
 import { loadBatchFormat } from '../../formats/batch-formats.ts';
 import { type Cut, entryOf, openCut } from './cutter.ts';
-import { apiOf, askService, type LaneRun, longDeadline, pageOf, record } from './lane-run.ts';
+import { apiOf, askService, type LaneRun, longDeadline, pageOf, record, withoutCost } from './lane-run.ts';
 import { keyOf } from './parts.ts';
 import type { Part, PartPlan } from './types.ts';
 import { settlePart } from './settle.ts';
@@ -156,7 +156,7 @@ async function afterFailure(error: unknown, part: Part, run: LaneRun): Promise<B
   const found = await settlePart(part, run);
   // It is not known yet, or the service cannot say: its jobs are not sent again.
   if (found !== undefined || state.parts.has(part.mark) || part.step === 'lost') return found;
-  throw error;
+  throw withoutCost(error);
 }
 
 /** Records what the service calls it, and how long it has. */

@@ -18,7 +18,8 @@ const reasons: Partial<Record<ErrorClass, Reason>> = { 'bad-reply': 'bad-reply',
 /** A reply that is not valid was paid for: a hint that leads to a second request says so. */
 function withCost(error: GatewayError, hint: string): GatewayError {
   const { status = 0 } = error.details;
-  if (error.class !== 'bad-reply' || status < 200 || status > 299 || hint.includes('billed')) return error;
+  if (error.class !== 'bad-reply' || error.billed === 'no' || status < 200 || status > 299 || hint.includes('billed'))
+    return error;
   return error.but({ hint: `${hint}\n${hintFor('bad-reply-paid', {})}` });
 }
 

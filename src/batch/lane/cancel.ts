@@ -13,7 +13,7 @@ import { surveyUses } from '../../settings/resolve.ts';
 import { readBatchFolder } from '../folder/read.ts';
 import { countOf } from '../report/summary.ts';
 import { endSignals } from '../folder/results.ts';
-import { requireOrigin } from './lane-run.ts';
+import { requireOrigin, withoutCost } from './lane-run.ts';
 import { openParts, waitingRows } from './parts.ts';
 import type { Part } from './types.ts';
 
@@ -69,8 +69,9 @@ async function failureOf(cancelling: Promise<void>): Promise<GatewayError | unde
     await cancelling;
     return undefined;
   } catch (error) {
-    if (!(error instanceof GatewayError) || endSignals.has(error.class)) throw error;
-    return error;
+    const failure = withoutCost(error);
+    if (!(failure instanceof GatewayError) || endSignals.has(failure.class)) throw error;
+    return failure;
   }
 }
 

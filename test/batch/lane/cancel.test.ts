@@ -15,6 +15,11 @@ test('a batch that cannot be cancelled is reported, the others are cancelled, an
   expect([ran.code, ran.stdout]).toEqual([4, 'msgbatch_2: 1 job, cancelled as far as they are not done\n']);
   expect(ran.stderr).toContain('warning: msgbatch_1: the gateway answered 400');
   expect(server.batches.map(({ state }) => state)).toEqual(['cancelled', 'running']);
+  server.fault = (kind) => (kind === 'cancel' ? 'drop' : undefined);
+  const lost = await run(['batch', 'cancel', 'out', '--retries', '0'], { cwd: folder.cwd, env });
+  expect([lost.code, lost.stderr]).toEqual([8, expect.stringContaining('run the same command again')]);
+  expect(lost.stderr).not.toContain('may have been billed');
+  server.fault = () => undefined;
   const again = await run(['batch', 'cancel', 'out', '--json'], { cwd: folder.cwd, env });
   expect(JSON.parse(again.stdout)).toMatchObject({ ok: true, cancelled: [{ jobs: 2 }, { jobs: 1 }] });
 });

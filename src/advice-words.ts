@@ -21,6 +21,7 @@ export function nothingCame(facts: Facts): string | false {
 
 /** What a request that ran out of time may cost. */
 export function costOfTimeout(facts: Facts): string | false {
+  if (facts.billed === 'no') return false;
   if (facts.class === 'no-reply') return maybeBilled;
   return facts.class === 'incomplete' && billedAgain;
 }

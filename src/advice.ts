@@ -19,7 +19,7 @@ import type { ErrorClass, ErrorDetails, GatewayError } from './errors.ts';
 import { shellWord } from './shell-word.ts';
 
 /** What the words of a hint depend on. */
-export type Facts = Pick<ErrorDetails, 'status' | 'value' | 'source' | 'flags' | 'retryAfterMs'> & {
+export type Facts = Pick<ErrorDetails, 'status' | 'value' | 'source' | 'flags' | 'retryAfterMs' | 'billed'> & {
   class?: ErrorClass;
 };
 

@@ -142,6 +142,12 @@ export function settingError(message: string, advice: Advice & Pick<ErrorDetails
   return new GatewayError('usage', message, { ...advice, sent: 'no', retryable: false });
 }
 
+/** The error of a request that costs nothing, whatever its class says. The hint is for one that has no reason with a better one. */
+export function withoutCost(error: unknown, hint: string): unknown {
+  if (!(error instanceof GatewayError) || !['no-reply', 'incomplete', 'bad-reply'].includes(error.class)) return error;
+  return error.but({ billed: 'no', ...(error.details.reason === undefined && { hint }) });
+}
+
 /** Whether an error is a bug and not an ordinary failure. */
 export function isBug(error: unknown): boolean {
   return !(error instanceof GatewayError) || error.class === 'internal';

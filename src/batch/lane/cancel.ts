@@ -6,14 +6,14 @@ import type { Action, Context } from '../../cli/context.ts';
 import { openConnection } from '../../cli/run/connection.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
 import { startDeadline } from '../../client/deadline.ts';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError, withoutCost } from '../../errors.ts';
 import { loadBatchFormat } from '../../formats/batch-formats.ts';
 import { authUseOf } from '../../formats/format.ts';
 import { surveyUses } from '../../settings/resolve.ts';
 import { readBatchFolder } from '../folder/read.ts';
 import { countOf } from '../report/summary.ts';
 import { endSignals } from '../folder/results.ts';
-import { requireOrigin, withoutCost } from './lane-run.ts';
+import { askAgain, requireOrigin } from './lane-run.ts';
 import { openParts, waitingRows } from './parts.ts';
 import type { Part } from './types.ts';
 
@@ -69,7 +69,7 @@ async function failureOf(cancelling: Promise<void>): Promise<GatewayError | unde
     await cancelling;
     return undefined;
   } catch (error) {
-    const failure = withoutCost(error);
+    const failure = withoutCost(error, askAgain);
     if (!(failure instanceof GatewayError) || endSignals.has(failure.class)) throw error;
     return failure;
   }

@@ -2,7 +2,7 @@ import { type BatchApi, openBatchApi } from '../../client/batch-api.ts';
 import { type Deadline, startDeadline } from '../../client/deadline.ts';
 import type { Answered } from '../../client/send.ts';
 import type { Connection } from '../../cli/run/connection.ts';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError, withoutCost } from '../../errors.ts';
 import type { BatchFormat, BatchPage } from '../../formats/batch-types.ts';
 import { loadBatchFormat } from '../../formats/batch-formats.ts';
 import { originOf } from '../jobs/request.ts';
@@ -92,16 +92,13 @@ export async function askService<Value>(
   const deadline = longDeadline(plan, run, run.batch.context.signal);
   return ask(service, deadline)
     .catch((error: unknown) => {
-      throw withoutCost(error);
+      throw withoutCost(error, askAgain);
     })
     .finally(() => deadline.end());
 }
 
-/** The error where nothing was paid for, whatever its class says: a service was asked, or has not created a batch. */
-export function withoutCost(error: unknown): unknown {
-  const isLost = error instanceof GatewayError && ['no-reply', 'incomplete', 'bad-reply'].includes(error.class);
-  return isLost ? error.but({ billed: 'no', hint: 'run the same command again: no batch is created twice' }) : error;
-}
+/** What to do where a service was asked without an answer, or has not created a batch. */
+export const askAgain = 'run the same command again: no batch is created twice';
 
 /** Undefined for the error of a service that refuses to report; other errors are thrown again. */
 export function undefinedIfRejected(error: unknown): undefined {

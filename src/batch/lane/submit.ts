@@ -1,6 +1,6 @@
 import { mayExist } from '../../client/batch-api.ts';
 import type { BatchInfo } from '../../formats/batch-types.ts';
-import { GatewayError, usageError } from '../../errors.ts';
+import { GatewayError, usageError, withoutCost } from '../../errors.ts';
 import type { JobAttempt } from '../run/sender.ts';
 import { gatewayKey } from '../run/plan.ts';
 import { jobsToSend } from '../run/queue.ts';
@@ -11,7 +11,7 @@ import { originOf } from '../jobs/request.ts';
 import { countOf } from '../report/summary.ts';
 import { loadBatchFormat } from '../../formats/batch-formats.ts';
 import { type Cut, entryOf, openCut } from './cutter.ts';
-import { apiOf, askService, type LaneRun, longDeadline, pageOf, record, withoutCost } from './lane-run.ts';
+import { apiOf, askAgain, askService, type LaneRun, longDeadline, pageOf, record } from './lane-run.ts';
 import { keyOf } from './parts.ts';
 import type { Part, PartPlan } from './types.ts';
 import { settlePart } from './settle.ts';
@@ -156,7 +156,7 @@ async function afterFailure(error: unknown, part: Part, run: LaneRun): Promise<B
   const found = await settlePart(part, run);
   // It is not known yet, or the service cannot say: its jobs are not sent again.
   if (found !== undefined || state.parts.has(part.mark) || part.step === 'lost') return found;
-  throw withoutCost(error);
+  throw withoutCost(error, askAgain);
 }
 
 /** Records what the service calls it, and how long it has. */

@@ -1,17 +1,6 @@
 import { expect, test } from 'vitest';
-import { failureOf } from '../../../src/formats/failure.ts';
+import { fail, openai, type Reply } from './failing.ts';
 
-interface Reply {
-  status: number;
-  body: unknown;
-  headers?: Record<string, string>;
-}
-
-function fail({ status, body, headers = {} }: Reply): ReturnType<typeof failureOf> {
-  return failureOf({ status, headers, body: JSON.stringify(body), format: 'completions' });
-}
-
-const openai = (error: object): object => ({ error: { param: null, ...error } });
 const openrouter = (raw: unknown, code = 400): object => ({
   error: { message: 'Provider returned error', code, metadata: { raw, provider_name: 'Crucible' } },
   user_id: 'user_1',

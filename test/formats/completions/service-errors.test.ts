@@ -1,20 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { readErrorBody } from '../../../src/formats/error-body.ts';
-import { failureOf } from '../../../src/formats/failure.ts';
 import { resetDelayMs } from '../../../src/formats/retry-delay.ts';
 import { findErrorInReply } from '../../../src/formats/format.ts';
+import { fail, openai, type Reply } from './failing.ts';
 
-interface Reply {
-  status: number;
-  body: unknown;
-  headers?: Record<string, string>;
-}
-
-function fail({ status, body, headers = {} }: Reply): ReturnType<typeof failureOf> {
-  return failureOf({ status, headers, body: JSON.stringify(body), format: 'completions' });
-}
-
-const openai = (error: object): object => ({ error: { param: null, ...error } });
 describe('says what a service means with', () => {
   test.each<[string, Reply, object]>([
     [

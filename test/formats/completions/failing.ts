@@ -1,0 +1,16 @@
+import type { GatewayError } from '../../../src/errors.ts';
+import { failureOf } from '../../../src/formats/failure.ts';
+
+/** A reply that refuses a request. */
+export interface Reply {
+  status: number;
+  body: unknown;
+  headers?: Record<string, string>;
+}
+
+export function fail({ status, body, headers = {} }: Reply): GatewayError {
+  return failureOf({ status, headers, body: JSON.stringify(body), format: 'completions' });
+}
+
+/** The body of an error of OpenAI. */
+export const openai = (error: object): object => ({ error: { param: null, ...error } });

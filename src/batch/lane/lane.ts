@@ -143,9 +143,10 @@ async function waitForParts(run: LaneRun): Promise<void> {
     for (let pollMs = Math.min(firstPollMs, most); ; pollMs = Math.min(pollMs * 1.5, most)) {
       for (const part of openParts(batch.state).filter(({ mark }) => !locked.has(mark))) {
         signal.throwIfAborted();
-        // Of another key or service: the others are looked after all the same.
+        // Of another key or service: the others are looked after all the same. A lock that is lost says `sent: 'unknown'`.
         await lookAfter(part, watch).catch((error: unknown) => {
-          if (!(error instanceof GatewayError) || error.class !== 'batch-locked') throw error;
+          if (!(error instanceof GatewayError) || error.class !== 'batch-locked' || error.details.sent !== 'no')
+            throw error;
           locked.set(part.mark, error);
         });
       }

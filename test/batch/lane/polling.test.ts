@@ -1,4 +1,7 @@
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'vitest';
+import { ownMark } from '../../../src/files/process-mark.ts';
 import { manyJobs } from '../with-batch.ts';
 import { hurriedClock, test } from './with-lane.ts';
 
@@ -88,4 +91,20 @@ test.for([
   const ran = await batch(['--no-wait', '--retries', '0'], { clock: hurriedClock() });
   expect(ran.code).toBe(code);
   expect(ran.stderr).toMatch(/ {2}run the same command again: no batch is created twice\n$/);
+});
+
+test('a run whose folder was taken over asks for no further results', async ({ open }) => {
+  const { batch, folder, server } = await open('messages');
+  folder.jobs(...manyJobs(4).map((job, at) => ({ ...job, model: `m${at % 2}` })));
+  server.pollsToEnd = 1;
+  server.reshape = (kind) => {
+    const path = join(folder.cwd, 'out/lock.json');
+    if (kind !== 'results') return undefined;
+    writeFileSync(`${path}.new`, `${JSON.stringify({ mark: { ...ownMark(), pid: 7, namespace: '7' }, nonce: 'n' })}\n`);
+    renameSync(`${path}.new`, path);
+    return undefined;
+  };
+  const { code, stderr } = await batch();
+  expect([code, stderr]).toEqual([14, expect.stringContaining('took this folder over')]);
+  expect(server.requests.filter((request) => request.startsWith('results'))).toHaveLength(1);
 });

@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts';
+import { GatewayError, withoutCost } from '../errors.ts';
 import { createMemoryStore } from '../images/store.ts';
 import type { JsonValue } from '../json.ts';
 import type { Answered } from './send.ts';
@@ -19,8 +19,16 @@ export interface ModelList {
   cut?: string | undefined;
 }
 
+type Send = (get: PostOrGet) => Promise<Answered>;
+
 /** The models of one list, its pages followed. Throws GatewayError, and the reason of the caller's abort. */
-export async function readModelList(send: (get: PostOrGet) => Promise<Answered>, name: FormatName): Promise<ModelList> {
+export function readModelList(send: Send, name: FormatName): Promise<ModelList> {
+  return readPages(send, name).catch((error: unknown) => {
+    throw withoutCost(error, 'run the same command again: a list costs nothing');
+  });
+}
+
+async function readPages(send: Send, name: FormatName): Promise<ModelList> {
   const format = await loadFormat(name);
   const use = authUseOf(name, 'text');
   const models: ListedModel[] = [];

@@ -10,7 +10,7 @@ import { escapeLine } from '../../terminal/escape.ts';
 import { type AuthForms, type Connection, openConnection } from '../../cli/run/connection.ts';
 import { type ModelList, readModelList } from '../../client/model-list.ts';
 import type { ListedModel } from '../../formats/model-page.ts';
-import { GatewayError, withoutCost } from '../../errors.ts';
+import { GatewayError } from '../../errors.ts';
 import { authUseOf } from '../../formats/format.ts';
 import { services, usesOf } from '../../services.ts';
 import { missingError, vendorWay } from '../../settings/missing.ts';
@@ -191,8 +191,7 @@ async function requestList(
   const { listQuery } = services[service.value];
   try {
     return await readModelList((get) => connection.send({ ...get, ...(listQuery && { query: listQuery }) }), format);
-  } catch (thrown) {
-    const error = withoutCost(thrown, 'run the same command again: a list costs nothing');
+  } catch (error) {
     if (error instanceof GatewayError && error.details.status !== undefined) return error;
     throw error;
   }

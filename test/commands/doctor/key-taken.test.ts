@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { run } from '../../helpers/run.ts';
-import { startScriptedServer } from '../../helpers/scripted-server.ts';
+import { reset, startScriptedServer } from '../../helpers/scripted-server.ts';
 import { canaryKey, test } from '../../helpers/with-server.ts';
 import type { Check } from '../../../src/commands/doctor/checks.ts';
 
@@ -27,6 +27,12 @@ test.for([
     expect(ran.stdout).not.toContain('baseUrl =');
   },
 );
+
+test('a list that does not come costs nothing', async ({ server, cli }) => {
+  server.reply(head);
+  server.reply({ raw: [reset] });
+  expect((await cli(['doctor'])).stdout).toContain('run the same command again: a list costs nothing\n');
+});
 
 test('a service that takes requests without a key needs none', async ({ server }) => {
   server.reply(head);

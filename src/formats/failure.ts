@@ -193,7 +193,7 @@ function notFoundAdvice({ message, code, shape }: ErrorBody, { format, streamsCo
 
 /** What the model cannot take, make or load, in the words of OpenRouter, OpenAI, Google and Ollama. */
 const unable =
-  /^No endpoints found that support (?:the requested output )?(\w+)|image_url is only supported|input modality is not enabled|does not support (?:chat$|image)|^model requires more system memory|required for image input/;
+  /^No endpoints found that (?:support|can handle) (?:the requested output )?(\w+)|image_url is only supported|input modality is not enabled|does not support (?:chat$|image)|^model requires more system memory|required for image input/;
 
 /** What OpenRouter says where the settings of an account leave no provider of the model. */
 const routing = /\bdata policy|\bguardrail restrictions|^no allowed providers/i;

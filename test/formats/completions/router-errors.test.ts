@@ -98,6 +98,7 @@ test.each<[string, Reply, object]>([
     ],
   ),
   ...[
+    [404, 'No endpoints found that can handle the requested parameters.'],
     [400, 'Invalid content type. image_url is only supported by certain models.'],
     [400, 'Image input modality is not enabled for models/gemma-3-27b-it'],
     [400, 'This model does not support image inputs.'],
@@ -107,7 +108,7 @@ test.each<[string, Reply, object]>([
   ].map(([status, message]): [string, Reply, object] => [
     `A model that is not able: ${message}`,
     { status: Number(status), body: openai({ message, type: 'api_error', code: null }) },
-    { class: status === 400 ? 'rejected' : 'gateway', details: { reason: 'model-lacks', retryable: false } },
+    { class: Number(status) < 500 ? 'rejected' : 'gateway', details: { reason: 'model-lacks', retryable: false } },
   ]),
   [
     'Ollama: a model that is not pulled',

@@ -24,13 +24,15 @@ export async function openRoot(folder: string): Promise<RootFolder> {
     if (way !== '..' && !way.startsWith(`..${sep}`) && resolve(root, way) === real) return real;
     throw usageError(`${quote(typed)} is outside the root folder`, 'use a path below the root folder');
   };
-  const real = async (typed: string): Promise<string> => {
-    if (typed.includes('\0')) throw usageError('a path has a NUL character');
-    return inside(await realNearest(resolve(root, typed)), typed);
-  };
+  const real = async (typed: string): Promise<string> => inside(await realNearest(resolve(root, typed)), typed);
   return {
     path: root,
-    input: real,
+    async input(typed) {
+      const path = await real(typed);
+      const found = await stat(path).catch(() => undefined);
+      if (!found || found.isFile() || found.isDirectory()) return path;
+      throw usageError(`${quote(typed)} is a device, a pipe or a socket`, 'name a file');
+    },
     async output(typed) {
       // In a template, values of the model would be parts of the path.
       if (/[{}]/.test(typed)) throw usageError(`${quote(typed)} has a brace`, 'use a plain path below the root folder');

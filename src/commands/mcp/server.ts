@@ -1,4 +1,5 @@
 import { PassThrough, Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import {
@@ -8,13 +9,14 @@ import {
   ListToolsRequestSchema,
   type Tool as ListedTool,
 } from '@modelcontextprotocol/sdk/types.js';
+import { untilAborted } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
 import type { Context } from '../../cli/context.ts';
 import { compileSchema, type SchemaCheck } from '../../cli/input/schema.ts';
 import type { Output } from '../../terminal/io.ts';
 import { version } from '../../version.ts';
 import { refusedResult, runTool, type ToolPlace, withPaths } from './run-tool.ts';
-import { longestWord, type Tool, type ToolArguments, tools } from './tools.ts';
+import { longestWord, type Tool, type ToolArguments, tools, wordsOf } from './tools.ts';
 
 /** How the server is limited. */
 export interface ServerOptions extends ToolPlace {
@@ -25,7 +27,7 @@ export interface ServerOptions extends ToolPlace {
 /** The interval of progress messages: many clients give up after 60 s without one. */
 const progressMs = 10_000;
 
-/** Serves the tools on stdin and stdout until stdin ends, or the signal aborts. */
+/** Serves the tools on stdin and stdout until stdin ends and all calls are answered, or the signal aborts. */
 export async function serveTools(options: ServerOptions, { io, signal }: Context): Promise<void> {
   const server = new Server(
     { name: 'gateway-cli', version },
@@ -34,6 +36,7 @@ export async function serveTools(options: ServerOptions, { io, signal }: Context
   const offered = tools.filter((tool) => !(options.readOnly && tool.writes));
   const call = caller(options);
   const stopped = new AbortController();
+  const running = new Set<Promise<unknown>>();
   server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: offered.map(listed) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
     const tool = offered.find(({ name }) => name === params.name);
@@ -42,6 +45,8 @@ export async function serveTools(options: ServerOptions, { io, signal }: Context
       throw Object.assign(new Error(`unknown tool: ${params.name}`), { code: ErrorCode.InvalidParams });
     const stop = AbortSignal.any([extra.signal, stopped.signal]);
     const result = call(tool, params.arguments ?? {}, stop);
+    running.add(result);
+    void result.catch(() => undefined).finally(() => running.delete(result));
     const { _meta: meta } = extra;
     const token = meta?.progressToken;
     if (token === undefined) return result;
@@ -58,18 +63,28 @@ export async function serveTools(options: ServerOptions, { io, signal }: Context
   const input = Readable.from(io.stdin.read(), { objectMode: false });
   const output = new PassThrough();
   const written = writeAll(output, io.stdout);
+  const cut = new AbortController();
+  const onclose = (): void =>
+    cut.abort(usageError('the client sent a message of more than 10 MiB', 'name files by their paths'));
+  Object.assign(server, { onclose });
   await server.connect(new StdioServerTransport(input, output));
-  await new Promise<void>((resolve) => {
-    input.once('end', resolve).once('close', resolve);
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    written.catch(() => resolve());
-    if (signal.aborted) resolve();
-  });
+  const gone = Promise.race([
+    untilAborted(new Promise<never>(() => {}), AbortSignal.any([signal, cut.signal])),
+    written,
+  ]);
+  const answered = new Promise((done) => input.once('end', done).once('close', done))
+    // A call begins, and the SDK sends its answer, some ticks later. What is paid for is answered.
+    .then(() => setImmediate())
+    .then(() => Promise.allSettled(running))
+    .then(() => setImmediate());
+  await Promise.race([gone, answered]).catch(() => undefined);
+  const { reason, aborted } = cut.signal;
   stopped.abort(new Error('the server ends'));
   await server.close();
   output.end();
   await written;
   signal.throwIfAborted();
+  if (aborted) throw reason;
 }
 
 /** Throws GatewayError if stdout cannot be written any more. */
@@ -96,6 +111,8 @@ function caller(options: ServerOptions): (tool: Tool, given: object, signal: Abo
       const check = checks.get(tool) ?? compileSchema(JSON.parse(JSON.stringify(tool.inputSchema)));
       checks.set(tool, check);
       const typed = checkArguments(tool, given, await check);
+      if (wordsOf(tool, typed, []).some((word) => word.includes('\0')))
+        throw usageError('an argument has a NUL character');
       const placed = await withPaths(typed, options.root);
       const requests = tool.isBilled ? (typed.count ?? 1) : 0;
       if (sent + requests > maxRequests)

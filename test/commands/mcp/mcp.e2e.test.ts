@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { scratchFolder } from '../../helpers/scratch.ts';
@@ -142,10 +143,13 @@ test.each([
   expect(server.requests).toHaveLength(before);
 });
 
-test('a refusal without a hint has two lines', async () => {
-  const result = await mcp.call('ask', { prompt: 'x', files: ['a\0b'] });
-  expect(result.content[0]?.text).toBe('usage: a path has a NUL character\nsent: no, billed: no');
-});
+test.each([{ files: ['a\0b'] }, { model: 'a\0b' }])(
+  'a NUL in %j is refused; without a hint it has two lines',
+  async (more) => {
+    const result = await mcp.call('ask', { prompt: 'x', ...more });
+    expect(result.content[0]?.text).toBe('usage: an argument has a NUL character\nsent: no, billed: no');
+  },
+);
 
 test.skipIf(process.platform !== 'linux')('what a killed command has sent is unknown', async () => {
   const count = server.requests.length + 1;
@@ -182,6 +186,29 @@ test('a cancelled call ends its request and leaves no file', async () => {
   server.reply({ body: textReply('still here') });
   expect((await mcp.call('ask', { prompt: 'hi' })).content[0]?.text).toBe('still here');
   expect(readdirSync(mcp.root)).toEqual(files);
+});
+
+/** Runs a server with these lines on its stdin, which ends after them. */
+async function piped(lines: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const root = scratchFolder();
+  const env = bareEnv(root, { GATEWAY_BASE_URL: server.url, GATEWAY_API_KEY: 'k-123456', GATEWAY_MODEL: 'm' });
+  const child = spawn(process.execPath, [bin, 'mcp'], { cwd: root, env });
+  child.stdin.on('error', () => undefined).end(lines.map((line) => `${line}\n`).join(''));
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { code: code as number, stdout, stderr };
+}
+
+test('calls are answered after stdin has ended: they are paid for', async () => {
+  for (const answer of ['one', 'two']) server.reply({ body: textReply(answer) });
+  const call = { jsonrpc: '2.0', method: 'tools/call', params: { name: 'ask', arguments: { prompt: 'hi' } } };
+  const { code, stdout } = await piped([1, 2].map((id) => JSON.stringify({ ...call, id })));
+  expect([code, stdout.match(/"text":"(one|two)"}\]/g)?.length]).toEqual([0, 2]);
+});
+
+test('a message that is too long ends the server, and says so', async () => {
+  const { code, stderr } = await piped(['x'.repeat(11 * 1024 * 1024)]);
+  expect(code).toBe(2);
+  expect(stderr).toContain('the client sent a message of more than 10 MiB');
 });
 
 test.skipIf(process.platform !== 'linux')('a stdout that cannot be written ends the server', async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -72,6 +73,7 @@ test('the root folder has what is in it, also by its links, and nothing else', a
   symlinkSync('../secret', join(cwd, 'root/secret'));
   symlinkSync('../not-yet', join(cwd, 'root/dead'));
   symlinkSync('root', join(cwd, 'link'));
+  execFileSync('mkfifo', [join(cwd, 'root/pipe')]);
   const root = await openRoot(join(cwd, 'link'));
   expect(root.path).toBe(join(cwd, 'root'));
   expect(await root.input('a.png')).toBe(join(cwd, 'root/a.png'));
@@ -81,6 +83,8 @@ test('the root folder has what is in it, also by its links, and nothing else', a
   expect(await root.output('.')).toBe(join(cwd, 'root'));
   for (const path of ['..', '../root2', 'above/secret', 'secret', 'dead', 'dead/x', '/etc/passwd', `${cwd}/rooted`])
     await expect(root.input(path), path).rejects.toMatchObject({ class: 'usage' });
+  // Nobody may ever write into it: the call would not end.
+  await expect(root.input('pipe')).rejects.toThrow("'pipe' is a device, a pipe or a socket");
   await expect(root.output('{slug}/x.png')).rejects.toMatchObject({ class: 'usage' });
 });
 

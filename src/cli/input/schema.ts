@@ -19,6 +19,8 @@ export async function compileSchema(schema: JsonValue): Promise<SchemaCheck> {
     // ajv fails on unknown dialects; only the keywords matter.
     const { $schema: _, ...keywords } = schema;
     const check = checker.compile(keywords);
+    // Throws a RangeError for a schema that refers to itself without end: any value does, and no answer is paid for yet.
+    check({});
     return (answer) => checkAnswer(check, answer);
   } catch (error) {
     const reason = compileFault(error, checker.errors?.[0]);
@@ -45,6 +47,7 @@ function compileFault(error: unknown, fault: ErrorObject | undefined): string {
   if (reference !== undefined) return `the reference "${reference}" leads to nothing in the schema`;
   const [, pattern] = /^Invalid regular expression: (\/[\s\S]*\/u?):/.exec(messageOf(error)) ?? [];
   if (pattern !== undefined) return `the pattern ${pattern} is not a valid regular expression`;
+  if (error instanceof RangeError) return 'it refers to itself without end, or is too deep';
   return fault === undefined ? 'it is not a valid JSON Schema' : `it is not valid: ${describeFault(fault)}`;
 }
 

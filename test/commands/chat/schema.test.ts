@@ -77,6 +77,7 @@ for (const [command, replyWith] of commands) {
       '{"$ref":"https://example.com/x.json"}',
       'the reference "https://example.com/x.json" leads to nothing',
     ],
+    ['a schema that is itself', '{"allOf":[{"$ref":"#"}]}', 'it refers to itself without end'],
   ] as const)(`${command} refuses %s as a schema before it sends`, async ([, content, told], { cli }) => {
     const ran = await cli(run, { cwd: folder(content) });
     expect(ran).toMatchObject({ code: 2, stdout: '' });

@@ -137,22 +137,16 @@ async function waitForParts(run: LaneRun): Promise<void> {
   const { signal } = batch.context;
   const most = batch.flags.poll ?? usualPollMs;
   const waiting = showWaiting(run);
-  const watch: Watch = { run, waiting, troubles: new Map(), failure: undefined };
-  const locked = new Map<string, GatewayError>();
+  const watch: Watch = { run, waiting, troubles: new Map(), failure: undefined, locked: new Map() };
   try {
     for (let pollMs = Math.min(firstPollMs, most); ; pollMs = Math.min(pollMs * 1.5, most)) {
-      for (const part of openParts(batch.state).filter(({ mark }) => !locked.has(mark))) {
+      for (const part of watched(watch)) {
         signal.throwIfAborted();
-        // Of another key or service: the others are looked after all the same. A lock that is lost says `sent: 'unknown'`.
-        await lookAfter(part, watch).catch((error: unknown) => {
-          if (!(error instanceof GatewayError) || error.class !== 'batch-locked' || error.details.sent !== 'no')
-            throw error;
-          locked.set(part.mark, error);
-        });
+        await lookAfter(part, watch).catch((error: unknown) => putAside(error, part, watch));
       }
       const isOnce = batch.flags.wait === false;
-      if (isOnce || openParts(batch.state).every(({ mark }) => locked.has(mark))) {
-        const [failure = isOnce ? watch.failure : undefined] = locked.values();
+      if (isOnce || watched(watch).length === 0) {
+        const [failure = isOnce ? watch.failure : undefined] = watch.locked.values();
         if (failure !== undefined) throw failure;
         return;
       }
@@ -171,6 +165,19 @@ interface Watch {
   troubles: Map<string, { missing?: number; failing?: number }>;
   /** Why the first of them could not. */
   failure: GatewayError | undefined;
+  /** Why parts of another key or service are left to another run, by their marks. */
+  locked: Map<string, GatewayError>;
+}
+
+function watched({ run, locked }: Watch): Part[] {
+  return openParts(run.batch.state).filter(({ mark }) => !locked.has(mark));
+}
+
+/** A part of another key or service holds up no other. Throws every other error; that of a lost lock says `sent: 'unknown'`. */
+async function putAside(error: unknown, { mark }: Part, watch: Watch): Promise<void> {
+  if (!(error instanceof GatewayError) || error.class !== 'batch-locked' || error.details.sent !== 'no') throw error;
+  watch.locked.set(mark, error);
+  if (watched(watch).length > 0) await watch.run.batch.context.ui.note(`${error.message}; polling goes on`);
 }
 
 /** So many ms of trouble end the wait; a batch that is not found for so long is lost. */

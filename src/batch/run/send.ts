@@ -1,4 +1,5 @@
-import { limitToFiles, openThrottle } from './throttle.ts';
+import { limitToFiles } from '../../cli/run/open-files.ts';
+import { openThrottle } from './throttle.ts';
 import { sleepByTimer } from '../../transport/gate.ts';
 import { openRecorder, type Recorder } from '../folder/recorder.ts';
 import { runJobs, type Stop } from './runner.ts';

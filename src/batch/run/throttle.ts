@@ -2,8 +2,6 @@ import { usageError } from '../../errors.ts';
 import { createGate, type GateOptions, type SharedGate } from '../../transport/gate.ts';
 import type { Lock } from '../folder/lock.ts';
 import type { Context } from '../../cli/context.ts';
-import { countOf } from '../report/summary.ts';
-import { readFile, readdir } from 'node:fs/promises';
 import type { BatchFlags } from '../flags.ts';
 
 /** Waits for the turn of one request; rejects with the signal's reason. */
@@ -59,49 +57,6 @@ export function paceRetries(gate: JobGate, pace: Pacer, lock: Pick<Lock, 'check'
       await lock.check();
     },
   };
-}
-
-/** Fewer jobs at once if there are too few descriptors: a job without one may be paid for and lost. */
-export async function limitToFiles(wanted: number, { ui }: Context): Promise<number> {
-  const files = await countOpenFiles();
-  if (files === undefined || jobsWithin(files) >= wanted) return wanted;
-  const jobs = jobsWithin(files);
-  const limit = `the limit of ${files.most} open files leaves room for ${countOf(jobs, 'job')} at once, not ${wanted}`;
-  await ui.warn(`${limit}; to raise it: ulimit -n ${filesFor(wanted, files)}`);
-  return jobs;
-}
-
-/** Descriptors that a process may have, and those that it has. */
-interface OpenFiles {
-  most: number;
-  now: number;
-}
-
-/** A job has a connection, a file that it sends and two images that are being written, at most times. */
-const each = 4;
-
-/** For journal, results, lock, look-ups of names, and what Node opens itself. */
-const spare = 32;
-
-/** So many jobs can be in flight at once, and at least one. */
-export function jobsWithin({ most, now }: OpenFiles): number {
-  return Math.max(1, Math.floor((most - now - spare) / each));
-}
-
-/** The limit under which so many jobs can be in flight. */
-export function filesFor(jobs: number, { now }: OpenFiles): number {
-  return now + spare + jobs * each;
-}
-
-/** Undefined on systems other than Linux, and without a limit. */
-export async function countOpenFiles(): Promise<OpenFiles | undefined> {
-  try {
-    const [limits, open] = await Promise.all([readFile('/proc/self/limits', 'utf8'), readdir('/proc/self/fd')]);
-    const most = Number(/^Max open files +(\d+)/m.exec(limits)?.[1]);
-    return Number.isNaN(most) ? undefined : { most, now: open.length };
-  } catch {
-    return undefined;
-  }
 }
 
 /** The longest work in one turn of the event loop, in ms. What is left waits for turns of its own. */

@@ -12,9 +12,6 @@ import { adviceForRest } from '../../client/verdict.ts';
 import type { Gate } from '../../transport/retry.ts';
 import type { Usage } from '../../formats/events.ts';
 
-/** Requests in flight with `--count`, by default. */
-const defaultConcurrency = 4;
-
 /** What is asked, how often, and where the pictures go. */
 export interface Asking extends Operation {
   connection: Connection;
@@ -50,7 +47,7 @@ const hopeless = new Set<ErrorClass>(['auth', 'rejected', 'usage']);
  * After a failure that all requests would share, no further one is sent. Those under way are paid for, so their answers are published.
  */
 export async function sendAll(asking: Asking): Promise<Asked> {
-  const limit = pLimit(asking.concurrency ?? defaultConcurrency);
+  const limit = pLimit(asking.concurrency ?? asking.count);
   const state: State = {
     over: undefined,
     thrown: undefined,

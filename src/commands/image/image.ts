@@ -29,7 +29,7 @@ async function runImage(
   const { flags, settings, deadline } = begun;
   const request = await within(deadline(), buildRequest(words, flags, begun));
   const { post, inputs } = request;
-  const { count = 1, candidates, concurrency } = flags;
+  const { count = 1, candidates } = flags;
   const preview = settings.preview.value;
   const plan = { ...flags, ...request, preview, count, provenance: provenanceOf(post, inputs) };
   const connected = await connect(post, plan, begun);
@@ -46,9 +46,9 @@ async function runImage(
   };
   onAnswer(0);
   const { lost } = context.report;
-  const asking = { ...request, ...connected, deadline: deadline(), count, concurrency, candidates, lost, onAnswer };
-  const gate = count > 1 ? await openGate(count, flags, context) : undefined;
-  const { outcomes, thrown } = await sendAll({ ...asking, gate }).finally(progress.stop);
+  const asking = { ...request, ...connected, deadline: deadline(), count, candidates, lost, onAnswer };
+  const shared = count > 1 ? await openShared(count, flags, context) : {};
+  const { outcomes, thrown } = await sendAll({ ...asking, ...shared }).finally(progress.stop);
   context.report.result = resultOf(outcomes);
   countCosts(outcomes, context);
   if (thrown) throw thrown.value;
@@ -57,15 +57,20 @@ async function runImage(
   if (images.mismatch) throw images.mismatch;
 }
 
+/** Requests in flight with `--count`, by default. */
+const defaultConcurrency = 4;
+
 /** After a 429 all requests wait, unless the gateway asks for more time than `--retry-max-time` gives. */
-async function openGate(
+async function openShared(
   jobs: number,
-  { retryMaxTime = defaultRetryPolicy.maxWaitMs }: ImageFlags,
-  { io }: Context,
-): Promise<Gate> {
+  { retryMaxTime = defaultRetryPolicy.maxWaitMs, concurrency: wanted = defaultConcurrency }: ImageFlags,
+  context: Context,
+): Promise<{ gate: Gate; concurrency: number }> {
   const { createGate, sleepByTimer } = await import('../../transport/gate.ts');
-  const { enter, close } = createGate({ elapsed: io.elapsed, sleep: sleepByTimer, jobs });
-  return { enter, close: (waitMs) => void (waitMs <= retryMaxTime && close(waitMs)) };
+  const { enter, close } = createGate({ elapsed: context.io.elapsed, sleep: sleepByTimer, jobs });
+  const { limitToFiles } = await import('../../cli/run/open-files.ts');
+  const concurrency = await limitToFiles(Math.min(wanted, jobs), context);
+  return { gate: { enter, close: (waitMs) => void (waitMs <= retryMaxTime && close(waitMs)) }, concurrency };
 }
 
 /** A failure that ended others before they went out is counted once. */

@@ -93,6 +93,7 @@ test('where a picture had to go elsewhere, the next is asked for when those befo
     model: 'm',
     images,
     count: 6,
+    concurrency: 4,
     candidates: 1,
     lost: { images: [], text: false },
   });

@@ -1,10 +1,10 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test as plain } from 'vitest';
-import { countOpenFiles, filesFor, jobsWithin } from '../../../src/batch/run/throttle.ts';
+import { countOpenFiles, filesFor, requestsWithin } from '../../../src/cli/run/open-files.ts';
 import { shell } from '../../helpers/spawn.ts';
 import { imageReply } from '../../helpers/with-server.ts';
-import { environmentFor, manyJobs, test } from '../with-batch.ts';
+import { environmentFor, manyJobs, test } from '../../batch/with-batch.ts';
 
 const isLinux = existsSync('/proc/self/limits');
 
@@ -14,11 +14,11 @@ plain('so many jobs run at once as their files fit under the limit, and one at l
     [1024, 300],
     [65_536, 24],
   ] as const) {
-    const jobs = jobsWithin({ most, now });
+    const jobs = requestsWithin({ most, now });
     expect(filesFor(jobs, { most, now })).toBeLessThanOrEqual(most);
     expect(filesFor(jobs + 1, { most, now })).toBeGreaterThan(most);
   }
-  expect(jobsWithin({ most: 16, now: 20 })).toBe(1);
+  expect(requestsWithin({ most: 16, now: 20 })).toBe(1);
 });
 
 plain.skipIf(!isLinux)('the system tells how many files are open', async () => {
@@ -46,14 +46,24 @@ test.skipIf(!isLinux).for([
     const script = `ulimit -n ${limit}; exec "$BIN" batch jobs.jsonl -o out --concurrency 200 ${flags}`;
     const { code, stderr } = await shell(script, { cwd: folder.cwd, env });
     expect(stderr).toMatch(
-      new RegExp(
-        `the limit of ${limit} open files leaves room for \\d+ jobs? at once, not 200; to raise it: ulimit -n \\d+\n`,
-      ),
+      new RegExp(`the limit of ${limit} open files allows --concurrency \\d+, not 200; to raise it: ulimit -n \\d+\n`),
     );
     expect([code, stderr]).toEqual([0, expect.stringContaining(`${count} done\n`)]);
     expect(server.most).toBeLessThan(limit / 4);
     expect([...server.counts].filter(([, times]) => times !== 1)).toEqual([]);
     expect(folder.lines('results.jsonl')).toHaveLength(count);
+  },
+);
+
+test.skipIf(!isLinux)(
+  'with few open files image gen sends fewer at once than asked for, and no picture that is paid for is lost',
+  async ({ server, folder }) => {
+    server.answer = () => ({ after: new Promise((resolve) => setImmediate(resolve)), body: imageReply(picture) });
+    const env = { ...environmentFor(server), XDG_STATE_HOME: join(folder.cwd, 'state') };
+    const script = 'ulimit -n 64; exec "$BIN" image gen cat --count 40 --concurrency 40 -o pictures/';
+    const { code, stderr } = await shell(script, { cwd: folder.cwd, env });
+    expect([code, stderr]).toEqual([0, expect.stringContaining('the limit of 64 open files allows --concurrency ')]);
+    expect(readdirSync(join(folder.cwd, 'pictures'))).toHaveLength(40);
   },
 );
 

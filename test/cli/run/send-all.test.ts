@@ -36,6 +36,7 @@ async function ask(count: number, ...endings: (() => ReturnType<typeof good>)[])
     model: 'm',
     images,
     count,
+    concurrency: 4,
     candidates: 1,
     lost: { images: [], text: false },
   });

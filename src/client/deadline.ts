@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { longestTimerMs, monotonic } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
@@ -27,7 +28,11 @@ export function startDeadline(ms: number, caller?: AbortSignal): Deadline {
   if (caller === undefined) return clock;
   const follow = (): void => clock.abort(caller.reason);
   if (caller.aborted) follow();
-  else caller.addEventListener('abort', follow, { once: true });
+  else {
+    // Many calls can share a signal: Node would warn of a leak from the eleventh on. A signal of jsdom has no such limit.
+    if (caller instanceof AbortSignal) setMaxListeners(0, caller);
+    caller.addEventListener('abort', follow, { once: true });
+  }
   return {
     signal: clock.signal,
     explain: clock.explain,

@@ -75,3 +75,16 @@ test('a call that has ended leaves no listener on its signal', async ({ server, 
   await client().generateContent({ model: 'm', prompt: 'x' }, { signal });
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
+
+test('calls share a signal without a warning of a leak', async ({ server, client }) => {
+  server.always({ body: textReply('hi') });
+  const warnings: Error[] = [];
+  const warned = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', warned);
+  const { signal } = new AbortController();
+  const gateway = client();
+  const request = { model: 'm', prompt: 'x' };
+  await Promise.all(Array.from({ length: 20 }, () => gateway.generateContent(request, { signal })));
+  process.off('warning', warned);
+  expect(warnings).toEqual([]);
+});

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { type FileHandle, open, readFile, realpath } from 'node:fs/promises';
 import { codeOf, type GatewayError, usageError, settingError } from '../errors.ts';
 import { readReason, writeReason } from '../files/file-reason.ts';
 import { openToAppend } from '../files/synced-file.ts';
@@ -95,7 +95,9 @@ function noSession(path: string, line: number | undefined): GatewayError {
 }
 
 /** Locks a session and reads it. Throws GatewayError usage: in use, unreadable, or in a missing folder. */
-export async function openSession(path: string): Promise<SessionFile> {
+export async function openSession(named: string): Promise<SessionFile> {
+  // A link is kept: who names it and who names the file have one lock.
+  const path = await realpath(named).catch(() => named);
   const lock = await lockSession(path);
   try {
     let stored = await readSession(path);

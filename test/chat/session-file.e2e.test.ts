@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openSession, readSession } from '../../src/chat/session-file.ts';
@@ -31,6 +41,18 @@ test('appends complete turns to a file that only its owner can read', async () =
   expect(readFileSync(path, 'utf8')).toBe(lines(1, 2));
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(existsSync(`${path}.lock`)).toBe(false);
+});
+
+test('a link to a session has the same lock, and stays a link', async () => {
+  const path = place(lines(1));
+  const link = `${path}.link`;
+  symlinkSync('talk.jsonl', link);
+  const session = await openSession(link);
+  await expect(openSession(path)).rejects.toThrow('is in use by');
+  await session.replaceLast(turn(2));
+  await session.close();
+  expect(lstatSync(link).isSymbolicLink()).toBe(true);
+  expect(readFileSync(path, 'utf8')).toBe(lines(2));
 });
 
 test('a file that was cut at any byte is read as its complete turns, and continues after them', async () => {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
@@ -6,6 +7,7 @@ import { execPath } from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { CallToolResult, ImageContent, ResourceLink } from '@modelcontextprotocol/sdk/types.js';
 import { GatewayError } from '../../errors.ts';
+import { readReason } from '../../files/file-reason.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { shippedFile } from '../../cli/shipped.ts';
 import type { RootFolder } from './root-folder.ts';
@@ -30,7 +32,7 @@ export async function runTool(
   { place, signal }: { place: ToolPlace; signal: AbortSignal },
 ): Promise<CallToolResult> {
   const { root, readOnly } = place;
-  const folder = readOnly ? await mkdtemp(join(tmpdir(), 'gateway-cli-mcp-')) : root.path;
+  const folder = readOnly ? await mkdtemp(join(tmpdir(), 'gateway-cli-mcp-')).catch(throwNotStarted) : root.path;
   try {
     const run = { ...place, cwd: folder, prompt: given.prompt ?? '', signal };
     const document = await runCommand(wordsOf(tool, given, ['--json', '--quiet', ...place.flags]), run);
@@ -78,6 +80,10 @@ async function makePreviews(files: readonly WrittenFile[], run: CommandRun): Pro
   return made.map((data) => ({ type: 'image', mimeType: 'image/jpeg', data }));
 }
 
+function throwNotStarted(error: unknown): never {
+  throw new GatewayError('not-sent', `the command cannot be started: ${readReason(error)}`, { cause: error });
+}
+
 /** What the program prints, and the end of its stderr. Throws the reason of the signal. */
 async function runProgram(
   argv: readonly string[],
@@ -86,6 +92,9 @@ async function runProgram(
   const program = fileURLToPath(shippedFile('bin/gateway-cli.js'));
   const { GATEWAY_NO_STDIN: _, ...inherited } = env;
   const child = spawn(execPath, [program, ...argv], { cwd, env: inherited, stdio: 'pipe', windowsHide: true });
+  const closed = once(child, 'close');
+  // It has no pipes where no descriptor is left.
+  if (child.pid === undefined) await closed.catch(throwNotStarted);
   const stop = (): void => void child.kill('SIGTERM');
   signal.addEventListener('abort', stop, { once: true });
   const out: Buffer[] = [];
@@ -95,7 +104,7 @@ async function runProgram(
   // A command that ends before it reads its prompt closes the pipe.
   child.stdin.on('error', () => undefined).end(prompt);
   if (signal.aborted) stop();
-  await new Promise<void>((done, fail) => child.on('error', fail).on('close', () => done()));
+  await closed;
   signal.removeEventListener('abort', stop);
   signal.throwIfAborted();
   return { out: Buffer.concat(out).toString('utf8'), err };

@@ -78,10 +78,6 @@ export async function runTool({ argv }: ToolCommand, input: JsonValue, place: To
     const child = spawn(program, words, { cwd: place.cwd, env: env as NodeJS.ProcessEnv, windowsHide: true });
     const out = createCollector();
     const err = createCollector();
-    const finish = (outcome: ToolOutcome): void => {
-      signal.removeEventListener('abort', abort);
-      resolve(outcome);
-    };
     const stop = (): void => {
       child.kill('SIGKILL');
       // A grandchild can keep the pipes open forever.
@@ -92,6 +88,13 @@ export async function runTool({ argv }: ToolCommand, input: JsonValue, place: To
       stop();
       reject(signal.reason);
     };
+    const finish = (outcome: ToolOutcome): void => {
+      signal.removeEventListener('abort', abort);
+      resolve(outcome);
+    };
+    child.on('error', (error) => finish({ content: `the command cannot run: ${runReason(error)}`, isError: true }));
+    // Without a descriptor left it has no pipes.
+    if (child.pid === undefined) return;
     signal.addEventListener('abort', abort, { once: true });
     child.stdout.on('data', (chunk: Buffer) => {
       if (out.add(chunk)) return;
@@ -99,7 +102,6 @@ export async function runTool({ argv }: ToolCommand, input: JsonValue, place: To
       finish({ content: `the output is larger than ${maxOutput} bytes`, isError: true });
     });
     child.stderr.on('data', (chunk: Buffer) => void err.add(chunk));
-    child.on('error', (error) => finish({ content: `the command cannot run: ${runReason(error)}`, isError: true }));
     child.on('close', (code, endedBy) => finish(outcomeOf({ code, endedBy, out: out.text(), err: err.text() })));
     // A command that does not read its input closes the pipe.
     child.stdin.on('error', () => {});

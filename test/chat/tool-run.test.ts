@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -76,4 +78,14 @@ test('a missing program is an error before anything is sent', async () => {
 test('a program that was removed is an error of the call', async () => {
   const outcome = await runTool({ name: 'f', argv: [join(cwd, 'gone')] }, {}, place);
   expect(outcome).toMatchObject({ content: expect.stringContaining('there is no such command'), isError: true });
+});
+
+test.skipIf(process.platform !== 'linux')('a program without a descriptor left is an error of the call', async () => {
+  const limit = 'prlimit --pid=$PPID --nofile';
+  const limiter = spawn('sh', ['-c', `was=$(ulimit -Sn); ${limit}=3: && echo low && read go; ${limit}=$was:`]);
+  await once(limiter.stdout, 'data');
+  const outcome = await runTool(node(''), {}, place).catch((error: unknown) => error);
+  limiter.stdin.end('go\n');
+  await once(limiter, 'close');
+  expect(outcome).toEqual({ content: 'the command cannot run: too many files are open', isError: true });
 });

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { readSession, refuseLocked, cutTurn } from '../../chat/session-file.ts';
+import { asideFile, readSession, refuseLocked, cutTurn } from '../../chat/session-file.ts';
 import {
   checkSessionName,
   isSessionPath,
@@ -87,7 +87,7 @@ async function runRemove(names: readonly string[], { io, root, report }: Context
     );
   const chosen = names.map((name) => findSession(checkSessionName(name), entries));
   for (const { path } of chosen) await refuseLocked(path);
-  for (const { path } of chosen) await removeFile(path);
+  for (const { path } of chosen) for (const file of [asideFile(path), path]) await removeFile(file);
   const removed = chosen.map(({ name }) => name);
   if (root.json) report.own = { schema: 'gateway-cli/sessions@1', removed };
   else await io.stdout.write(removed.map((name) => `${name}\n`).join(''));

@@ -108,8 +108,9 @@ test('export prints Markdown, also for a file', async () => {
   expect(await run(['sessions', 'export', join(folder, 'old.jsonl')])).toMatchObject({ code: 0, stdout: markdown });
 });
 
-test('rm removes all named sessions or none', async () => {
+test('rm removes all named sessions or none, with what a crash left of them', async () => {
   twoSessions();
+  writeFileSync(join(folder, 'trip.jsonl.aside'), '{"role":"user"');
   const wrong = await run(['sessions', 'rm', 'trip', 'tripp']);
   expect(wrong).toMatchObject({ code: 2, stdout: '' });
   expect(wrong.stderr).toContain('there are: trip, old');

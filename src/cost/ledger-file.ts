@@ -34,20 +34,20 @@ export function unreadFile(): Omit<LedgerFile, 'path'> {
 /** What a ledger begins with. A crash can have cut it. */
 const beginning = '{"type":"budget","schema":"gateway-cli/budget@1"';
 
-/** Throws GatewayError usage for a file that holds something else: appending or compacting would destroy it. */
-function requireLedger(head: string, path: string): void {
+/** The first bytes of a ledger. Throws GatewayError usage for a file that holds something else: writing would destroy it. */
+export async function readHead(handle: FileHandle, path: string): Promise<string> {
+  const bytes = Buffer.alloc(headBytes);
+  const { bytesRead } = await handle.read(bytes, 0, headBytes, 0);
+  const head = bytes.toString('latin1', 0, bytesRead);
   const [line = ''] = head.split('\n', 1);
-  if (line.startsWith(beginning) || beginning.startsWith(line)) return;
+  if (line.startsWith(beginning) || beginning.startsWith(line)) return head;
   throw usageError(`${path} is not a budget of this version`, 'name another file for the budget');
 }
 
 /** Reads what other processes have appended; the whole file if it was replaced. Throws GatewayError usage if it is not a ledger. */
 export async function catchUp(handle: FileHandle, ledger: LedgerFile): Promise<void> {
-  const head = Buffer.alloc(headBytes);
-  const { bytesRead } = await handle.read(head, 0, headBytes, 0);
-  const text = head.toString('latin1', 0, bytesRead);
-  requireLedger(text, ledger.path);
-  if (text !== ledger.head) Object.assign(ledger, unreadFile(), { head: text });
+  const head = await readHead(handle, ledger.path);
+  if (head !== ledger.head) Object.assign(ledger, unreadFile(), { head });
   for await (const { line, end } of readLedger(handle, ledger.end)) {
     if (line !== undefined) applyLine(ledger.state, line);
     ledger.end = end;

@@ -1,6 +1,7 @@
 import { constants, open } from 'node:fs/promises';
 import { codeOf } from '../errors.ts';
 import { addAmounts } from './cost.ts';
+import { readHead } from './ledger-file.ts';
 import { judgeProcesses, spentOf } from './ledger-room.ts';
 import {
   addCounts,
@@ -25,7 +26,7 @@ export interface LedgerSurvey {
   sums: SumLine[];
 }
 
-/** Reads a ledger, without its lock; undefined if there is none. Throws errors of the system. */
+/** Reads a ledger, without its lock; undefined if there is none. Throws errors of the system, and GatewayError usage. */
 export async function surveyLedger(path: string, now: number): Promise<LedgerSurvey | undefined> {
   const handle = await open(path, constants.O_RDONLY).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined;
@@ -35,6 +36,7 @@ export async function surveyLedger(path: string, now: number): Promise<LedgerSur
   const state = emptyState();
   const all: LedgerSums = { sums: new Map(), open: new Map() };
   try {
+    await readHead(handle, path);
     for await (const { line } of readLedger(handle)) {
       if (line === undefined) continue;
       applyLine(state, line);

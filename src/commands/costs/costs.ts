@@ -11,7 +11,7 @@ import {
   type LedgerSurvey,
   surveyLedger,
 } from '../../cost/ledger-report.ts';
-import { codeOf, usageError } from '../../errors.ts';
+import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { budgetForm, isBudgetPath } from '../../settings/budget.ts';
 import { parseAge } from '../../settings/duration.ts';
@@ -76,6 +76,7 @@ async function surveyBudgets(named: readonly string[] | undefined, { io }: Conte
   for (const place of places) {
     const path = isBudgetPath(place) ? resolve(io.cwd, place) : join(folder, `${place}.jsonl`);
     const survey = await surveyLedger(path, io.now()).catch((error: unknown) => {
+      if (error instanceof GatewayError) throw error;
       throw usageError(`the budget ${place} cannot be read: ${readReason(error)}`, `ls -l ${shellWord(path)}`, error);
     });
     if (survey !== undefined) found.push({ name: place, path, ...survey });

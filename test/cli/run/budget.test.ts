@@ -169,6 +169,16 @@ test('a folder of the budget that cannot be made is reported before anything is 
   expect(ran.stderr).toContain('the budget ./far/team.jsonl cannot be kept');
 });
 
+test.for(['costs', 'costs report'])(
+  '%s of a file that is not a budget is refused: it said that nothing was paid',
+  async (words, { cli }) => {
+    const cwd = scratchFolder();
+    writeFileSync(join(cwd, 'rows.jsonl'), '{"amount":"5.00"}\n');
+    const ran = await cli([...words.split(' '), '--budget', './rows.jsonl'], { cwd });
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('rows.jsonl is not a budget')]);
+  },
+);
+
 test('--offline is paid from a budget that a flag names, and from no other', async ({ cli }) => {
   const { cwd, lines } = place('1');
   const offline = ['text', '--offline', 'hi', '--prices', '{"local-*":{"input":"1","output":"10"}}'];

@@ -4,6 +4,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
 import { hintFor } from '../../advice.ts';
+import { startDeadline } from '../../client/deadline.ts';
 import { isoTime } from '../../clock.ts';
 import { codeOf, GatewayError } from '../../errors.ts';
 import { ConnectionEnd, describeCause, networkError } from '../../transport/network-error.ts';
@@ -246,7 +247,8 @@ async function untilEvent(
   { signal, timeoutMs }: Attempt,
 ): Promise<unknown[]> {
   emitter.on('error', () => undefined);
-  return await once(emitter, event, { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
+  const deadline = startDeadline(timeoutMs, signal);
+  return await once(emitter, event, { signal: deadline.signal }).finally(deadline.end);
 }
 
 function isAbort(error: unknown): boolean {

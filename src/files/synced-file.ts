@@ -70,8 +70,8 @@ export class SyncedFile {
   }
 
   /**
-   * Resolves when all lines appended so far are on the disk, in a file that has a name. It starts after at most `withinMs`, so that further lines can
-   * share it. Throws GatewayError not-written.
+   * Resolves when all lines appended so far are on the disk, in a file that has a name. It starts after at most `withinMs`, so
+   * that further lines can share it. Throws GatewayError not-written.
    */
   sync(withinMs = 0): Promise<void> {
     this.#nextSync ??= this.#planSync(withinMs);

@@ -59,8 +59,8 @@ export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Pr
 const maxDownloads = 5;
 
 /**
- * Keeps the results of jobs that wait for one; others are moved to a file aside, with a warning. Returns why results that the service has
- * may be missing.
+ * Keeps the results of jobs that wait for one; others are moved to a file aside, with a warning. Returns why results that the
+ * service has may be missing.
  */
 async function download(
   part: Part,

@@ -79,7 +79,10 @@ async function findBatch(part: Part, run: LaneRun): Promise<Found> {
 /** A clock can be off by so many ms. */
 const clockMs = 3_600_000;
 
-/** Where batches have no name, or a service lists none, the mark is in the keys of their results: those that can be the right one are read. */
+/**
+ * Where batches have no name, or a service lists none, the mark is in the keys of their results: those that can be the right one
+ * are read.
+ */
 async function findNameless(part: Part, candidates: readonly BatchInfo[], run: LaneRun): Promise<Found> {
   // Those before it were not looked through, where batches have no names.
   const isNamed = (await loadBatchFormat(part.plan.format)).byFile !== undefined;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createChunkMasker } from '../../src/recordings/recorder.ts';
+import { createChunkMasker } from '../../src/recordings/mask.ts';
 import { createMasker, Secret } from '../../src/settings/redact.ts';
 
 const secret = 'canary-7f3a9c51-secret';

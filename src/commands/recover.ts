@@ -15,7 +15,7 @@ import type { Action, Context, Report, Turn } from '../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, setExamples } from '../cli/flags/flag.ts';
 import { answerFileFlags } from '../cli/flags/format.ts';
 import { planImages, warnOfNoImage } from '../cli/run/command.ts';
-import { writeNewFile } from '../files/new-file.ts';
+import { writeNewFile } from '../files/temp-file.ts';
 import { imagesOfText, prepareAnswerOutput } from '../cli/output/print.ts';
 import { chunksOf, writeToStdout } from '../cli/output/save-images.ts';
 import { unreadable } from '../cli/input/input-files.ts';

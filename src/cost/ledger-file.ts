@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type FileHandle, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { usageError } from '../errors.ts';
-import type { HeldLock } from '../files/file-lock.ts';
+import type { BriefLock } from '../files/lease.ts';
 import { removeFile, syncFolder, writeTempFile } from '../files/temp-file.ts';
 import {
   addToSums,
@@ -75,7 +75,7 @@ export async function append(handle: FileHandle, lines: readonly LedgerLine[], l
 }
 
 /** Rewrites the file: ended requests are replaced by their sums, open reservations stay as they are. */
-export async function compact(handle: FileHandle, lock: HeldLock, ledger: LedgerFile): Promise<void> {
+export async function compact(handle: FileHandle, lock: BriefLock, ledger: LedgerFile): Promise<void> {
   const { state, path } = ledger;
   const all: LedgerSums = { sums: new Map(), open: new Map() };
   for await (const { line } of readLedger(handle)) if (line !== undefined) addToSums(all, line);

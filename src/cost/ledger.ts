@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError, usageError } from '../errors.ts';
-import { type HeldLock, withFileLock } from '../files/file-lock.ts';
+import { type BriefLock, withBriefLock } from '../files/lease.ts';
 import { ownMark } from '../files/process-mark.ts';
 import { openToAppend } from '../files/synced-file.ts';
 import { notWritten } from '../files/temp-file.ts';
@@ -196,7 +196,7 @@ async function workOff(ledger: Opened): Promise<void> {
     const taken = ledger.waiting.splice(0);
     try {
       const lock = `${ledger.path}.lock`;
-      while (!(await withFileLock(lock, never, (held) => workUnder(held, taken, ledger))));
+      while (!(await withBriefLock(lock, never, (held) => workUnder(held, taken, ledger))));
       for (const { done } of taken) done();
     } catch (error) {
       const failure = error instanceof GatewayError ? error : notWritten(ledger.path, error);
@@ -209,7 +209,7 @@ async function workOff(ledger: Opened): Promise<void> {
 const never = new AbortController().signal;
 
 /** False if the lock may be lost before anything is appended: the work is to be done again. */
-async function workUnder(lock: HeldLock, taken: Waiting[], ledger: Opened): Promise<boolean> {
+async function workUnder(lock: BriefLock, taken: Waiting[], ledger: Opened): Promise<boolean> {
   const handle = await openToAppend(ledger.path, 0o600);
   try {
     await catchUp(handle, ledger);

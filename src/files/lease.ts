@@ -1,9 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonic } from '../clock.ts';
-import { claimTakeover, releaseClaims } from './lock.ts';
-import { ignoreMissing, statNewFile } from './temp-file.ts';
+import {
+  claimTakeover,
+  createFile,
+  isDead,
+  ownLockText,
+  parseMark,
+  readText,
+  releaseClaims,
+  takeOver,
+} from './lock.ts';
+import { isRunning } from './process-mark.ts';
+import { ignoreMissing, removeFile, statNewFile } from './temp-file.ts';
 
 /** How long a lock holds if its process cannot be checked from here. */
 export interface LeaseTimes {
@@ -47,7 +58,7 @@ export function readClocks(): ClockTimes {
  * Whether so much of a lease is over that another process may be about to take the lock. Others compare its age with the lease by
  * the clock of the file system; the holder, whose clock may be slower, relies on it for three quarters of the time only.
  */
-export function isLate(renewedAt: ClockTimes, leaseMs: number): boolean {
+function isLate(renewedAt: ClockTimes, leaseMs: number): boolean {
   const now = readClocks();
   return Math.max(now.monotonic - renewedAt.monotonic, now.wall - renewedAt.wall) > (leaseMs * 3) / 4;
 }
@@ -127,4 +138,63 @@ async function renewalTime(path: string): Promise<number | undefined> {
   } finally {
     await handle?.close();
   }
+}
+
+/** A lock that its holder keeps for milliseconds, among the processes of all hosts that share the folder. */
+export interface BriefLock {
+  /** Whether it is certain that no other host has taken the lock over: too little time has passed. */
+  isHeld(): boolean;
+}
+
+/** A brief lock whose process cannot be checked from here is free after this time, ms. */
+const briefLeaseMs = 30_000;
+/** The longest wait between two attempts, ms. */
+const maxWaitMs = 20;
+/** A brief lock is held for less, ms, but on a busy disk. */
+const usualMs = 50;
+
+/**
+ * Does work while no other process holds the lock file at `path`. The lock of a process that ended is taken over at once, that of
+ * another host after its lease. Throws the signal's reason, and errors of the system.
+ */
+export async function withBriefLock<T>(
+  path: string,
+  signal: AbortSignal,
+  work: (lock: BriefLock) => Promise<T>,
+): Promise<T> {
+  const own = ownLockText();
+  const since = await takeBriefLock(path, own, signal);
+  try {
+    return await work({ isHeld: () => !isLate(since, briefLeaseMs) });
+  } finally {
+    if ((await readText(path).catch(() => undefined)) === own) await removeFile(path).catch(() => undefined);
+  }
+}
+
+async function takeBriefLock(path: string, own: string, signal: AbortSignal): Promise<ClockTimes> {
+  let seen: { text: string; since: number } | undefined;
+  for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, maxWaitMs)) {
+    signal.throwIfAborted();
+    const since = readClocks();
+    const found = await readText(path);
+    if (found === undefined) {
+      if (await createFile(path, own)) return since;
+      continue;
+    }
+    if (seen?.text !== found) seen = { text: found, since: since.monotonic };
+    // Whether the holder is running is looked at where it holds the lock for longer than usual: that costs more than the wait.
+    if (since.monotonic - seen.since > usualMs) {
+      const isStillDead = (): Promise<boolean> => hasEnded(path, found);
+      if ((await isStillDead()) && (await takeOver({ path, dead: found, own, isDead, isStillDead }))) return since;
+    }
+    await sleep(Math.random() * waitMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** Whether the holder of a brief lock has ended, or its lease is over where that cannot be checked. */
+async function hasEnded(path: string, text: string): Promise<boolean> {
+  const mark = parseMark(text);
+  const running = mark && isRunning(mark);
+  if (running !== undefined) return !running;
+  return ((await leaseLeft(path, briefLeaseMs)) ?? briefLeaseMs) <= 0;
 }

@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { rename, unlink } from 'node:fs/promises';
+import { link, readFile, rename, unlink, writeFile } from 'node:fs/promises';
+import { codeOf } from '../errors.ts';
 import { parseObject } from '../json.ts';
 import { isRunning, ownMark, type ProcessMark } from './process-mark.ts';
-import { createFile, readText, removeFile } from './temp-file.ts';
+import { ignoreMissing, linkErrors, randomNonce, removeFile } from './temp-file.ts';
 
 /** A lock file, held until its release or the end of its process. */
 export interface ProcessLock {
@@ -15,7 +16,7 @@ export interface ProcessLock {
  */
 export async function takeProcessLock(path: string): Promise<ProcessLock | { heldBy: string }> {
   for (let attempt = 0; attempt < 5; attempt++) {
-    const own = JSON.stringify({ ...ownMark(), nonce: randomBytes(8).toString('hex') });
+    const own = ownLockText();
     if (await createFile(path, own)) return heldLock(path);
     const found = await readText(path);
     if (found === undefined) continue;
@@ -23,6 +24,11 @@ export async function takeProcessLock(path: string): Promise<ProcessLock | { hel
     if (await takeOver({ path, dead: found, own, isDead })) return heldLock(path);
   }
   return { heldBy: describeHolder('') };
+}
+
+/** The text of a lock of this process, which is unique. */
+export function ownLockText(): string {
+  return JSON.stringify({ ...ownMark(), nonce: randomBytes(8).toString('hex') });
 }
 
 /** Releases only once: later the file may be another's. */
@@ -109,4 +115,30 @@ export async function releaseClaims(claims: readonly string[]): Promise<void> {
 
 function idOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+/**
+ * Creates a file; false if it exists. It appears with its whole text: an empty file of a process that was killed meanwhile
+ * would lock forever without a holder.
+ */
+export async function createFile(path: string, text: string): Promise<boolean> {
+  const whole = `${path}.${randomNonce()}.new`;
+  try {
+    await writeFile(whole, text, { flag: 'wx', mode: 0o600 });
+    await link(whole, path).catch((error: unknown) => {
+      if (!linkErrors.has(codeOf(error) ?? '')) throw error;
+      return writeFile(path, text, { flag: 'wx', mode: 0o600 });
+    });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await unlink(whole).catch(() => undefined);
+  }
+}
+
+/** A file's text; undefined if it does not exist. */
+export function readText(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch(ignoreMissing);
 }

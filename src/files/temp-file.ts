@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { type FileHandle, link, lstat, mkdir, open, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { type FileHandle, link, lstat, mkdir, open, rename, stat, unlink } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { codeOf, GatewayError } from '../errors.ts';
 import { writeReason } from './file-reason.ts';
-
-/** Makes unique names. */
-type Nonce = () => string;
 
 /** 90 random bits in hex, from the fastest source that Node has. */
 export function randomNonce(): string {
@@ -30,7 +27,8 @@ export interface TempFile {
 }
 
 interface TempFileOptions {
-  nonce?: Nonce | undefined;
+  /** Makes a unique name. */
+  nonce?: (() => string) | undefined;
   /** By default only the owner may read it. */
   mode?: number;
 }
@@ -58,7 +56,7 @@ export async function statNewFile(folder: string, options?: TempFileOptions): Pr
 }
 
 /** The mode of a new file in a folder: 0666 without the umask, or as the folder's own rules define. */
-export async function newFileMode(folder: string, nonce?: Nonce): Promise<number> {
+export async function newFileMode(folder: string, nonce?: TempFileOptions['nonce']): Promise<number> {
   return (await statNewFile(folder, { nonce, mode: 0o666 })).mode & 0o777;
 }
 
@@ -118,7 +116,9 @@ export async function placeFile(temp: string, final: string, placing: Placing): 
 }
 
 /** The errors of `link` on file systems without links, across disks and on unusual mounts. */
-const linkErrors = new Set('EPERM EACCES ENOTSUP EOPNOTSUPP EXDEV ENOSYS EMLINK EINVAL EISDIR UNKNOWN'.split(' '));
+export const linkErrors = new Set(
+  'EPERM EACCES ENOTSUP EOPNOTSUPP EXDEV ENOSYS EMLINK EINVAL EISDIR UNKNOWN'.split(' '),
+);
 
 async function linkNew(temp: string, final: string, { bytes, linkFile = link }: Placing): Promise<void> {
   try {
@@ -152,6 +152,52 @@ async function copyFrom(path: string, to: FileHandle, bytes: number): Promise<vo
   } finally {
     await from.close();
   }
+}
+
+/** Writes a file, whole or not at all; only `force` replaces a file. Throws GatewayError not-written, and what `fill` throws. */
+export async function writeNewFile(
+  output: string,
+  fill: (append: (piece: string | Uint8Array) => Promise<void>) => Promise<void>,
+  { cwd, force }: { cwd: string; force: boolean },
+): Promise<void> {
+  const path = resolve(cwd, output);
+  let bytes = 0;
+  let temp: string | undefined;
+  const fillTemp: Fill = (handle) =>
+    fill(async (piece) => {
+      bytes += Buffer.byteLength(piece);
+      await handle.appendFile(piece);
+    });
+  try {
+    temp = await writeTempFile(dirname(path), fillTemp, { mode: 0o666 });
+    await placeFile(temp, path, { bytes, replace: force });
+  } catch (error) {
+    if (temp !== undefined) await removeFile(temp).catch(() => {});
+    throw notWritten(output, error);
+  }
+}
+
+/** How many numbers are tried one by one; then the steps double. */
+const singleSteps = 8;
+
+/**
+ * A free number, from `from` on: the first one if few are taken; after many consecutive taken ones the number of checks is
+ * logarithmic.
+ */
+export async function freeNumber(from: number, isTaken: (n: number) => Promise<boolean>): Promise<number> {
+  let taken = from - 1;
+  let free = from;
+  for (let step = 1, checks = 1; await isTaken(free); checks++) {
+    taken = free;
+    if (checks >= singleSteps) step *= 2;
+    free += step;
+  }
+  while (free - taken > 1) {
+    const middle = Math.floor((taken + free) / 2);
+    if (await isTaken(middle)) taken = middle;
+    else free = middle;
+  }
+  return free;
 }
 
 /** A part of a file, in bytes. */
@@ -247,30 +293,4 @@ export async function isFolder(path: string): Promise<boolean> {
     (stats) => stats.isDirectory(),
     () => false,
   );
-}
-
-/**
- * Creates a file; false if it exists. It appears with its whole text: an empty file of a process that was killed meanwhile
- * would lock forever without a holder.
- */
-export async function createFile(path: string, text: string): Promise<boolean> {
-  const whole = `${path}.${randomNonce()}.new`;
-  try {
-    await writeFile(whole, text, { flag: 'wx', mode: 0o600 });
-    await link(whole, path).catch((error: unknown) => {
-      if (!linkErrors.has(codeOf(error) ?? '')) throw error;
-      return writeFile(path, text, { flag: 'wx', mode: 0o600 });
-    });
-    return true;
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
-    throw error;
-  } finally {
-    await unlink(whole).catch(() => undefined);
-  }
-}
-
-/** A file's text; undefined if it does not exist. */
-export function readText(path: string): Promise<string | undefined> {
-  return readFile(path, 'utf8').catch(ignoreMissing);
 }

@@ -3,8 +3,9 @@ import { chmod, lstat, mkdir, stat } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import { codeOf, GatewayError, settingError, usageError } from '../errors.ts';
 import { writeReason } from '../files/file-reason.ts';
-import { writeNewFile } from '../files/new-file.ts';
 import {
+  freeNumber,
+  writeNewFile,
   newFileMode,
   notWritten,
   placeFile,
@@ -13,7 +14,6 @@ import {
   writeFully,
   writeTempFile,
 } from '../files/temp-file.ts';
-import { freeNumber } from '../files/free-number.ts';
 import type { JsonObject } from '../json.ts';
 import { shellWord } from '../shell-word.ts';
 import { isImageExtension, knownExtensions, sameExtension } from './image-type.ts';

@@ -1,8 +1,15 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createTempFile, placeFile, writeFully } from '../../src/files/temp-file.ts';
+import {
+  createTempFile,
+  freeNumber,
+  makeFolder,
+  placeFile,
+  writeFully,
+  writeNewFile,
+} from '../../src/files/temp-file.ts';
 import { namesIn, scratchFolder } from '../images/scratch.ts';
 
 test('continues after a partial write', async () => {
@@ -55,4 +62,76 @@ describe('on a file system without links', () => {
     await expect(placeFile(temp, final, { bytes: 4, replace: false, linkFile })).rejects.toThrow('shorter');
     expect([existsSync(final), readFileSync(temp, 'utf8')]).toEqual([false, 'new']);
   });
+});
+
+test('a file that was made meanwhile stays as it is, and no part is left', async () => {
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'a.txt'), 'mine');
+  mkdirSync(join(cwd, 'folder'));
+  const write = (name: string, force: boolean) => writeNewFile(name, (append) => append('new'), { cwd, force });
+  await expect(write('a.txt', false)).rejects.toMatchObject({ class: 'not-written' });
+  await expect(write('folder', true)).rejects.toMatchObject({ class: 'not-written' });
+  expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('mine');
+  expect(namesIn(cwd)).toEqual(['a.txt', 'folder']);
+});
+
+test('a new folder gets missing parents with the same mode', async () => {
+  const path = join(scratchFolder(), 'a', 'b', 'c');
+  await makeFolder(path, 0o700);
+  await makeFolder(path, 0o700);
+  expect(statSync(path).mode & 0o777).toBe(0o700);
+  expect(statSync(join(path, '../..')).mode & 0o777).toBe(0o700);
+});
+
+test('many calls at once make the same folder', async () => {
+  const path = join(scratchFolder(), 'a', 'b', 'c');
+  await Promise.all(Array.from({ length: 20 }, () => makeFolder(path)));
+  expect(statSync(path).isDirectory()).toBe(true);
+});
+
+test('a file with that path, or a parent that is a file, is an error', async () => {
+  const folder = scratchFolder();
+  writeFileSync(join(folder, 'file'), '');
+  await expect(makeFolder(join(folder, 'file'))).rejects.toMatchObject({ code: 'EEXIST' });
+  await expect(makeFolder(join(folder, 'file', 'below'))).rejects.toMatchObject({ code: 'ENOTDIR' });
+});
+
+test('follows a link to a folder', async () => {
+  const folder = scratchFolder();
+  mkdirSync(join(folder, 'real'));
+  symlinkSync('real', join(folder, 'link'));
+  await makeFolder(join(folder, 'link', 'below'));
+  expect(statSync(join(folder, 'real', 'below')).isDirectory()).toBe(true);
+});
+
+test.skipIf(process.platform !== 'linux')(
+  'a folder that cannot contain folders is an error and does not hang',
+  async () => {
+    await expect(makeFolder('/proc/gateway-cli/below')).rejects.toMatchObject({ code: 'ENOENT' });
+  },
+);
+
+async function find(from: number, isTaken: (n: number) => boolean): Promise<{ n: number; checks: number }> {
+  let checks = 0;
+  const n = await freeNumber(from, async (number) => {
+    checks++;
+    return isTaken(number);
+  });
+  return { n, checks };
+}
+
+test.each([0, 1, 5, 8, 9, 10, 100, 20_000, 1_000_000])('finds the number after %d taken ones', async (count) => {
+  const { n, checks } = await find(1, (number) => number <= count);
+  expect(n).toBe(count + 1);
+  expect(checks).toBeLessThan(60);
+});
+
+test('finds the first gap among few taken numbers', async () => {
+  expect((await find(1, (number) => [1, 2, 4, 7].includes(number))).n).toBe(3);
+  expect((await find(4, (number) => [1, 2, 4, 7].includes(number))).n).toBe(5);
+});
+
+test('finds a free number after many with gaps', async () => {
+  const isTaken = (number: number): boolean => number <= 500 && number % 97 !== 0;
+  expect(isTaken((await find(1, isTaken)).n)).toBe(false);
 });

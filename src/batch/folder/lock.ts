@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { GatewayError } from '../../errors.ts';
 import { isObject, parseObject } from '../../json.ts';
 import { holdLease, type LeaseOptions, leaseLeft, type LeaseTimes, readClocks } from '../../files/lease.ts';
-import { takeOver } from '../../files/lock.ts';
 import { isRunning, ownMark, type ProcessMark } from '../../files/process-mark.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../types.ts';
 import { shellWord } from '../../shell-word.ts';
-import { createFile, readText } from '../../files/temp-file.ts';
+import { createFile, readText, takeOver } from '../../files/lock.ts';
 
 /** The right to send a batch's jobs and to write into its folder, held until `release` or until another run takes it over. */
 export interface Lock {

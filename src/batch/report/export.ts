@@ -14,7 +14,7 @@ import type { Action, Context } from '../../cli/context.ts';
 import { jsonLine } from '../../terminal/escape.ts';
 import { addFlags, type FlagValues, prefixUsageError, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { exportFlags, type ExportFormat, exportFormats } from '../flags.ts';
-import { writeNewFile } from '../../files/new-file.ts';
+import { writeNewFile } from '../../files/temp-file.ts';
 import { openRows } from '../jobs/row-jobs.ts';
 import { openJobs } from '../jobs/source.ts';
 import { isInShard } from '../jobs/digest.ts';

@@ -9,11 +9,10 @@ import { arrangeResults, locateResults, parseResult, type ResultPlaces } from '.
 import { asideFile, copyAside, SyncedFile } from '../../files/synced-file.ts';
 import { batchFiles, type JobRecord, type RunRecord } from '../types.ts';
 import { codeOf } from '../../errors.ts';
-import { type Range } from '../../files/temp-file.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Context } from '../../cli/context.ts';
 import type { Progress } from '../../terminal/progress.ts';
-import { freeNumber } from '../../files/free-number.ts';
+import { freeNumber, type Range } from '../../files/temp-file.ts';
 
 /** A shard's folder, read. */
 export interface Shard {

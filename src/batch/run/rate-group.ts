@@ -1,7 +1,7 @@
 import { appendFile, readFile, realpath, rename, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { usageError } from '../../errors.ts';
-import { withFileLock } from '../../files/file-lock.ts';
+import { withBriefLock } from '../../files/lease.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { makeFolder, notWritten } from '../../files/temp-file.ts';
 import { parseObject } from '../../json.ts';
@@ -108,7 +108,7 @@ function hold(group: Group, waitMs: number): Promise<void> {
 
 async function change(group: Group, signal: AbortSignal, next: (state: GroupState) => GroupState): Promise<void> {
   const { path } = group;
-  await withFileLock(`${path}.lock`, signal, async () => {
+  await withBriefLock(`${path}.lock`, signal, async () => {
     // Renamed, so that readers without the lock see a whole file.
     const part = `${path}.part`;
     await writeFile(part, `${JSON.stringify(next(await readGroup(group)))}\n`);

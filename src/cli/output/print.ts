@@ -183,7 +183,7 @@ export async function prepareAnswerOutput(
     const texts = answerTexts(result).map((text) => (text.endsWith('\n') ? text : `${text}\n`));
     const text = code ? await codeOf(result) : texts.join('---\n');
     if (output === undefined) return plainPayload(context.io.stdout).write(text);
-    const { writeNewFile } = await import('../../files/new-file.ts');
+    const { writeNewFile } = await import('../../files/temp-file.ts');
     await writeNewFile(output, (append) => append(text), { cwd, force });
     const { createHash } = await import('node:crypto');
     const sha256 = createHash('sha256').update(text).digest('hex');

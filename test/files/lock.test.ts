@@ -3,10 +3,9 @@ import { existsSync, readdirSync, readFileSync, symlinkSync, unlinkSync, writeFi
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { takeOver } from '../../src/files/lock.ts';
 import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
-import { createFile } from '../../src/files/temp-file.ts';
+import { createFile, takeOver } from '../../src/files/lock.ts';
 
 const isDead = (text: string): boolean => text.startsWith('dead');
 

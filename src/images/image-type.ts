@@ -1,5 +1,3 @@
-import type { ImageFacts } from './types.ts';
-
 /** Bytes that are searched for the size of an image. */
 const sizeBytes = 256 * 1024;
 /** For HEIF less: the search takes the square of the number of boxes. */
@@ -39,7 +37,16 @@ function heifType(head: string): string | undefined {
   return compatible.find((type) => type !== undefined && type !== 'image/heif') ?? major;
 }
 
-/** Type and pixel size of an image by its first bytes. Never throws: a header that is cut or damaged has no size. */
+/** The type and size of an image by its first bytes. */
+interface ImageFacts {
+  /** Undefined if the bytes are of no known image type. */
+  mimeType: string | undefined;
+  /** Pixels; undefined if the header does not contain them. */
+  width: number | undefined;
+  height: number | undefined;
+}
+
+/** Reads type and size by the first bytes. Never throws: a header that is cut or damaged has no size. */
 export async function imageFacts(head: Uint8Array): Promise<ImageFacts> {
   const mimeType = sniffType(head);
   if (mimeType !== undefined) {

@@ -144,12 +144,8 @@ function specialFile(path: string): Error {
 }
 
 /** The stats of a path, links followed; undefined if it does not exist. Throws GatewayError usage. */
-async function statOf(path: string): Promise<Stats | undefined> {
-  try {
-    return await stat(path);
-  } catch (error) {
-    return ignoreMissing(error);
-  }
+function statOf(path: string): Promise<Stats | undefined> {
+  return stat(path).catch(ignoreMissing);
 }
 
 function ignoreMissing(error: unknown): undefined {

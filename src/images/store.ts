@@ -24,34 +24,32 @@ const headBytesByFirstByte = new Map([
  */
 export function createFileStore(folders: TempFolders): BlobStore {
   const writers: BlockWriter[] = [];
-  return createStore({
-    open() {
+  return createStore(
+    () => {
       const writer = new BlockWriter(folders);
       writers.push(writer);
-      return fileTarget(writer);
+      return createFileTarget(writer);
     },
-    async discard() {
-      if (writers.length === 0) return;
+    async () => {
       const results = await Promise.allSettled(writers.splice(0).map((writer) => writer.discard()));
       const failed = results.find((result) => result.status === 'rejected');
       if (failed) throw failed.reason;
     },
-  });
+  );
 }
 
 /** Stores the images of one reply in memory. */
 export function createMemoryStore(): BlobStore {
-  return createStore({ open: createMemoryTarget, discard: () => Promise.resolve() });
+  return createStore(createMemoryTarget);
 }
 
 /** Checks the images of one reply and stores none of them. */
 export function createEmptyStore(): BlobStore {
   const content = { data: new Uint8Array() };
-  const target = { write: () => undefined, end: async () => ({ content, ready: Promise.resolve() }) };
-  return createStore({ open: () => target, discard: () => Promise.resolve() });
+  return createStore(() => ({ write: () => undefined, end: async () => ({ content, ready: Promise.resolve() }) }));
 }
 
-function fileTarget(writer: BlockWriter): Target {
+function createFileTarget(writer: BlockWriter): Target {
   return {
     write: (bytes) => writer.write(bytes),
     async end() {
@@ -69,7 +67,7 @@ interface Entry {
   ready: Promise<void>;
 }
 
-function createStore(targets: { open(): Target; discard(): Promise<void> }): BlobStore {
+function createStore(openTarget: () => Target, discard = async (): Promise<void> => undefined): BlobStore {
   let prefix: string | undefined;
   // Only Base64 characters, so that a placeholder in a data URL is read like any Base64. Created with the first image:
   // a reply without images needs no random bytes.
@@ -79,7 +77,7 @@ function createStore(targets: { open(): Target; discard(): Promise<void> }): Blo
   async function open(): Promise<DivertedString> {
     const placeholder = `${placeholderPrefix()}${entries.size}`;
     entries.set(placeholder, undefined);
-    return { placeholder, sink: createSink(targets.open(), (entry) => entries.set(placeholder, entry)) };
+    return { placeholder, sink: createSink(openTarget(), (entry) => entries.set(placeholder, entry)) };
   }
 
   return {
@@ -91,7 +89,7 @@ function createStore(targets: { open(): Target; discard(): Promise<void> }): Blo
       await entry.ready;
       return entry.blob;
     },
-    discard: () => targets.discard(),
+    discard,
   };
 }
 

@@ -19,12 +19,3 @@ export interface BlobStore extends Base64Diversion {
   /** Removes every temporary file that was not published. Can be called twice. */
   discard(): Promise<void>;
 }
-
-/** The type and size of an image by its first bytes. */
-export interface ImageFacts {
-  /** Undefined if the bytes are of no known image type. */
-  mimeType: string | undefined;
-  /** Pixels; undefined if the header does not contain them. */
-  width: number | undefined;
-  height: number | undefined;
-}

@@ -42,7 +42,7 @@ export function tooManyPixels({ width, height }: { width: number; height: number
 
 /** The pixels of an image, or why there are none. */
 export async function decodePreview(bytes: Buffer, mimeType: string): Promise<Picture | { hidden: string }> {
-  const { decodeWithin } = await import('../../images/pixels/decode.ts');
+  const { decodeWithin } = await import('../../images/pixels/codec.ts');
   const decoded = await decodeWithin({ bytes, mimeType }, maxPixels);
   if (decoded === 'damaged') return { hidden: 'it cannot be decoded' };
   if ('tooLarge' in decoded) return { hidden: tooManyPixels(decoded.tooLarge) ?? '' };

@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Action } from '../../cli/context.ts';
 import { decodePreview } from '../../cli/output/preview.ts';
-import type { Picture } from '../../images/pixels/picture.ts';
-import { shrink } from '../../images/preview.ts';
+import { shrink, type Picture } from '../../images/pixels/picture.ts';
 
 /** Longer side of a preview, in pixels. */
 const longest = 256;

@@ -3,9 +3,8 @@ import { createBudget } from '../http/budget.ts';
 import { badValue } from '../fields/rule.ts';
 import type { ModelRequest } from '../types.ts';
 import type { Draft, MadePicture, Media } from '../models/task.ts';
-import { type Decoded, decodeWithin } from '../../images/pixels/decode.ts';
+import { type Decoded, decodeWithin, encodePng } from '../../images/pixels/codec.ts';
 import { maxPixels, type Picture, type Size, cropTo, scaleTo } from '../../images/pixels/picture.ts';
-import { encodePng } from '../../images/pixels/png.ts';
 import { drawCard, type Label, layLabel } from './test-card.ts';
 
 const jpegQuality = 90;

@@ -1,8 +1,7 @@
 import { deflateSync } from 'node:zlib';
 import { decode } from 'fast-png';
 import { expect, test } from 'vitest';
-import { readPng } from '../../../src/images/pixels/decode.ts';
-import { chunk, signature } from '../../../src/images/pixels/png.ts';
+import { readPng, chunk, signature } from '../../../src/images/pixels/codec.ts';
 
 /** A picture of 8 bits a sample whose rows name the filters 0 to 4 in turn, over arbitrary bytes. */
 function filtered({ type, channels, width = 7, height = 10 }: Record<string, number>): Buffer {

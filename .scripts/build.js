@@ -24,12 +24,12 @@ const groups = [
   { name: 'text', test: own('cli/run(?:/costs|/send-all)?|commands/text/text') },
   { name: 'transport', test: own('transport/transport') },
   { name: 'checker', test: own('settings/parse|commands/config/keys') },
-  { name: 'columns', test: own('terminal/(?:column-width|break-lines|markdown(?:-stream)?)|commands/rows') },
+  { name: 'columns', test: own('terminal/(?:break-lines|markdown)|commands/rows') },
   { name: 'images', test: own('cli/output/save-images') },
   { name: 'gateway', test: own('gateway/.*') },
   { name: 'shared', test: own('(?!commands|batch|chat|recordings|recovery).*'), minShareCount: 3 },
   { name: 'chat', test: own('commands/chat/chat') },
-  { name: 'late', test: own('(?:cli/(?!output/code)|transport/|terminal/run-pager).*') },
+  { name: 'late', test: own('(?:cli/(?!output/code)|transport/).*') },
   { name: 'rare', test: own('.*'), minShareCount: 3 },
 ];
 

@@ -17,8 +17,8 @@ import { withReplyHint } from './run/reply-hint.ts';
 import { createStdin } from './input/prompt.ts';
 import { type ErrorClass, failureOfThrown, type GatewayError, isBug, outcomes } from '../errors.ts';
 import { escapeForTerminal, jsonLine } from '../terminal/escape.ts';
-import { formatError } from '../terminal/error-text.ts';
 import {
+  formatError,
   createStyle,
   githubErrorLine,
   sanitizeOutput,

@@ -5,6 +5,8 @@ import wrapAnsi from 'wrap-ansi';
 import { breakCjk } from './break-lines.ts';
 import { colourCode } from './code-colours.ts';
 import { escapeForTerminal } from './escape.ts';
+import type { Output } from './io.ts';
+import { MarkdownPage, type Piece } from './markdown-page.ts';
 
 /** The terminal, and how Markdown is shown. */
 export interface MarkdownPlace {
@@ -17,6 +19,38 @@ export interface MarkdownPlace {
 
 interface Page extends Required<MarkdownPlace> {
   chalk: ChalkInstance;
+}
+
+/**
+ * Prints Markdown on a terminal while it arrives: blocks when they are complete, code line by line. Starts at the beginning of a
+ * line. `end` prints the rest; the next write begins another text. `onOutput` is called before each output.
+ */
+export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () => void) {
+  const chalk = new Chalk({ level: colored ? 1 : 0 });
+  let page = new MarkdownPage();
+
+  /** As bytes: the escape sequences are those of the program. The text between them is escaped. */
+  async function print(pieces: readonly Piece[]): Promise<void> {
+    const text = pieces.map(shown).join('');
+    if (text === '') return;
+    onOutput?.();
+    await stdout.write(Buffer.from(text));
+  }
+  function shown({ kind, text }: Piece): string {
+    if (kind === 'code') return `${codeLine(text, chalk)}\n`;
+    if (kind === 'gap') return '\n';
+    return kind === 'plain'
+      ? escapeForTerminal(text)
+      : markdownText(text, { width: stdout.columns, colored, breaks: true });
+  }
+  return {
+    write: (text: string): Promise<void> => print(page.add(text)),
+    async end(): Promise<void> {
+      const pieces = page.end();
+      page = new MarkdownPage();
+      await print(pieces);
+    },
+  };
 }
 
 /** The blocks of a Markdown text; `raw` is the source of each. Line breaks must be `\n`. */
@@ -37,7 +71,7 @@ const maxQuotes = 50;
  * Formats a block for a terminal. A block that would take too long, or that is nested deeper than the stack, is only escaped:
  * formatting never ends a command.
  */
-export function markdownText(block: string, place: MarkdownPlace): string {
+function markdownText(block: string, place: MarkdownPlace): string {
   const marks = block.match(/[*_~]/g)?.length ?? 0;
   const quotes = /^[ \t>]*/.exec(block)?.[0].length ?? 0;
   if (marks > maxMarks || quotes > 2 * maxQuotes) return escapeForTerminal(block);
@@ -92,7 +126,7 @@ function blockLines(block: Token, page: Page): string[] {
 }
 
 /** A line of a code block. */
-export function codeLine(line: string, chalk: ChalkInstance): string {
+function codeLine(line: string, chalk: ChalkInstance): string {
   return line.trim() === '' ? '' : `  ${colourCode(escapeForTerminal(line.replaceAll('\t', '    ')), chalk)}`;
 }
 

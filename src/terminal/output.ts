@@ -1,5 +1,6 @@
+import { hintOf } from '../advice.ts';
 import { GatewayError } from '../errors.ts';
-import { escapeButColours, escapeForTerminal } from './escape.ts';
+import { escapeButColours, escapeForTerminal, escapeLine } from './escape.ts';
 import type { Io, Output } from './io.ts';
 import { type After, afterOnClock } from '../clock.ts';
 import type { ChalkInstance } from 'chalk';
@@ -120,20 +121,33 @@ export async function wrapForStderr(text: string, { stderr, env }: Pick<Io, 'std
 }
 
 /**
+ * An error for people: `gateway-cli: <class>: <what happened> (<METHOD origin/path>)`, then the indented lines of its hint.
+ * Redacted, then escaped; without a newline at the end. `label` is the class, which can be coloured.
+ */
+export function formatError(
+  error: GatewayError,
+  redact: (text: string) => string,
+  label: string = error.class,
+): string {
+  const { request } = error.details;
+  const where = request === undefined ? '' : ` (${redact(request)})`;
+  const hint = redact(hintOf(error) ?? '').split('\n');
+  const hintLines = hint.filter((line) => line.trim() !== '').map((line) => `  ${escapeLine(line)}`);
+  return [`gateway-cli: ${label}: ${escapeLine(redact(error.message))}${where}`, ...hintLines].join('\n');
+}
+
+/**
  * A line that GitHub Actions shows as an annotation. Line breaks and `%` are escaped, in the title also `:` and `,`. Controls
  * and commands in the message are made visible.
  */
 export function githubErrorLine(message: string, title: string): string {
-  const shown = escapeForTerminal(message).replaceAll('##[', '##\u200b[');
-  return `::error title=${escapeProperty(title)}::${escapeData(shown)}`;
+  const shown = escapeForTerminal(message).replaceAll('##[', `##${breaker}[`);
+  const property = escapeData(title).replaceAll(':', '%3A').replaceAll(',', '%2C');
+  return `::error title=${property}::${escapeData(shown)}`;
 }
 
 function escapeData(text: string): string {
   return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
-}
-
-function escapeProperty(text: string): string {
-  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }
 
 /** What decides whether a stream gets colour. */
@@ -172,17 +186,17 @@ export interface Style {
 export function createStyle(place: ColorPlace): Style {
   const colored = wantsColor(place);
   let chalk: Promise<ChalkInstance> | undefined;
-  const paint = (apply: (chalk: ChalkInstance, text: string) => string) => async (text: string) => {
+  const paint = (look: 'yellow' | 'red' | 'green' | 'dim' | 'bold') => async (text: string) => {
     if (!colored) return text;
     chalk ??= import('chalk').then(({ Chalk }) => new Chalk({ level: 1 }));
-    return apply(await chalk, text);
+    return (await chalk)[look](text);
   };
   return {
-    warning: paint((chalk, text) => chalk.yellow(text)),
-    failure: paint((chalk, text) => chalk.red(text)),
-    success: paint((chalk, text) => chalk.green(text)),
-    faint: paint((chalk, text) => chalk.dim(text)),
-    strong: paint((chalk, text) => chalk.bold(text)),
+    warning: paint('yellow'),
+    failure: paint('red'),
+    success: paint('green'),
+    faint: paint('dim'),
+    strong: paint('bold'),
   };
 }
 

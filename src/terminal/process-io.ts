@@ -4,6 +4,7 @@ import { afterOnClock, monotonic } from '../clock.ts';
 import type { Dialog } from './dialog.ts';
 import type { InputKind, Io, Output, Input } from './io.ts';
 import type { EditorOptions, LineEditor } from './line-editor.ts';
+import { runPager } from './pager.ts';
 import type { WriteStream } from 'node:tty';
 import { codeOf, GatewayError, settingError } from '../errors.ts';
 import { writeReason, readReason } from '../files/file-reason.ts';
@@ -28,9 +29,7 @@ export function createProcessIo(process: NodeJS.Process): Io {
     platform: process.platform,
     openEditor: kind === 'terminal' && out.isTTY ? (options) => editorOf(process, options) : undefined,
     openDialog: kind === 'terminal' && err.isTTY ? () => dialogOf(process) : undefined,
-    runPager: out.isTTY
-      ? async (pager, text) => (await import('./run-pager.ts')).runPager(pager, text, process)
-      : undefined,
+    runPager: out.isTTY ? (pager, text) => runPager(pager, text, process) : undefined,
     now: () => Date.now(),
     elapsed: monotonic,
     after: afterOnClock,

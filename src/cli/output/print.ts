@@ -34,7 +34,7 @@ export async function startPayload(
   const { stdout, env } = context.io;
   if (!isMarkdown || !stdout.isTTY || env['TERM'] === 'dumb' || isPrintedAtEnd(context) || isReadByCi(env, stdout))
     return plainPayload(stdout, onOutput);
-  const { startMarkdown } = await import('../../terminal/markdown-stream.ts');
+  const { startMarkdown } = await import('../../terminal/markdown.ts');
   const colored = wantsColor({ env, isTTY: true, color: context.root.color });
   return { ...startMarkdown(stdout, colored, onOutput), isFormatted: true };
 }

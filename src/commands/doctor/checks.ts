@@ -12,7 +12,7 @@ import { configPath, readConfig } from '../../settings/config-file.ts';
 import { type SettingRow, settingRows, type SurveyPlace } from '../../settings/survey.ts';
 import type { LoadedConfig, SettingsSurvey, Use } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
-import { runtime } from '../../terminal/runtime.ts';
+import { arch, platform } from 'node:process';
 import { parseBaseUrl, requireSafeUrl } from '../../transport/request.ts';
 import { version } from '../../version.ts';
 
@@ -99,7 +99,7 @@ const minNode = manifest.engines.node.replace('>=', '');
 export const nodeRow: Row<{ node: string }> = {
   name: 'node',
   check({ node }) {
-    const text = `gateway-cli ${version}, Node ${node}, ${runtime.machine}`;
+    const text = `gateway-cli ${version}, Node ${node}, ${platform} ${arch}`;
     const isOlder = node.localeCompare(minNode, 'en', { numeric: true }) < 0;
     return isOlder ? { state: 'failed', class: 'usage', text } : text;
   },

@@ -9,7 +9,7 @@ import { type Use, useNames } from '../../settings/types.ts';
 import { breakLines } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import type { Output } from '../../terminal/io.ts';
-import { runtime } from '../../terminal/runtime.ts';
+import { versions } from 'node:process';
 import { createStyle, type Style } from '../../terminal/output.ts';
 import {
   addressRow,
@@ -87,7 +87,7 @@ function worstFirst(checks: readonly Check[]): Check[] {
 /** In the order in which a request needs the rows; nothing is examined that depends on a failure. */
 async function* examine(start: LocalSubject & { flags: Flags }, settings: SettingRow[]): AsyncGenerator<Check> {
   const { flags, context } = start;
-  yield* runRows([nodeRow], runtime);
+  yield* runRows([nodeRow], versions);
   if (!(yield* runRows(settingsRows, start)) || start.surveyed === undefined) return;
   const { surveyed } = start;
   settings.push(...surveyed.rows);

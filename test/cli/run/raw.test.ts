@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { test } from '../helpers/with-server.ts';
+import { test } from '../../helpers/with-server.ts';
 
 const body = 'a\u001b[2Jb';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decodeText } from '../../src/cli/input/input-files.ts';
+import { decodeText } from '../../../src/cli/input/input-files.ts';
 
 test('keeps every character but a byte order mark', () => {
   expect(decodeText(Buffer.from('\uFEFFä\r\n\u{1F600}\uFFFD'), 'stdin')).toBe('ä\r\n\u{1F600}\uFFFD');

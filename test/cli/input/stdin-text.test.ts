@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { InputKind } from '../../src/terminal/io.ts';
-import { readStdinText, shouldReadStdin, type StdinTextOptions } from '../../src/cli/input/prompt.ts';
+import type { InputKind } from '../../../src/terminal/io.ts';
+import { readStdinText, shouldReadStdin, type StdinTextOptions } from '../../../src/cli/input/prompt.ts';
 
 describe('shouldReadStdin', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { buildProgram } from '../src/cli/cli.ts';
-import { topics, topicSummaries } from '../src/cli/help/topics.ts';
+import { topics, topicSummaries } from '../src/cli/help/help.ts';
 import { outcomes } from '../src/errors.ts';
 import { services } from '../src/services.ts';
 import { code, readme, skill, tableRows, topicTexts, userTexts } from './helpers/readme.ts';

@@ -3,8 +3,7 @@ import { type Tree, tree } from './command-tree.ts';
 import type { Action, OwnDocument } from './context.ts';
 import { addFlags, type Note, setExamples, setNotes } from './flags/flag.ts';
 import { rootFlags } from './flags/shared.ts';
-import { formatHelp } from './help/help.ts';
-import { topics } from './help/topics.ts';
+import { formatHelp, topics } from './help/help.ts';
 import { serviceNames, services } from '../services.ts';
 import { version } from '../version.ts';
 

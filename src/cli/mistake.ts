@@ -6,8 +6,7 @@ import { type GatewayError, settingError, usageError } from '../errors.ts';
 import { settingFor } from './flags/set.ts';
 import { commandAfter, commandsOf, nameOf, typedNames, wordsOf } from './cli.ts';
 import { bodyFlags, connectionFlags, outputFlags } from './flags/shared.ts';
-import { firstExample } from './help/help.ts';
-import { topics } from './help/topics.ts';
+import { firstExample, topics } from './help/help.ts';
 import { keyInArgv } from './run/settings.ts';
 import { shellWord } from '../shell-word.ts';
 

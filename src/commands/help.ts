@@ -6,8 +6,7 @@ import { writePaged } from '../terminal/pager.ts';
 import { wantsColor } from '../terminal/output.ts';
 import type { Action } from '../cli/context.ts';
 import { addFlags, quote, setExamples, setNotes } from '../cli/flags/flag.ts';
-import { formatHelp } from '../cli/help/help.ts';
-import { topicSummaries } from '../cli/help/topics.ts';
+import { formatHelp, topicSummaries } from '../cli/help/help.ts';
 import { readShipped, shippedFile } from '../cli/shipped.ts';
 
 /** The JSON Schemas of topics, which `--json` includes. */

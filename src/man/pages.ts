@@ -1,10 +1,17 @@
 import type { Command } from 'commander';
 import { openSilent } from '../cli/cli.ts';
 import { type Tree, tree } from '../cli/command-tree.ts';
-import { commandRows, flagSections, fullName, orDefault, usageOf } from '../cli/help/help.ts';
+import {
+  commandRows,
+  exampleText,
+  flagSections,
+  fullName,
+  orDefault,
+  topics,
+  topicSummaries,
+  usageOf,
+} from '../cli/help/help.ts';
 import { examplesOf, notesOf } from '../cli/flags/flag.ts';
-import { exampleText } from '../cli/help/help-layout.ts';
-import { topics, topicSummaries } from '../cli/help/topics.ts';
 import { version } from '../version.ts';
 import { bold, italic, paragraph, roffText, section, term, verbatim } from './roff.ts';
 

@@ -1,7 +1,30 @@
 import { examplesOf, isAdvanced, notesOf } from '../flags/flag.ts';
 import type { Command, Option } from 'commander';
 import { bold } from '../../terminal/output.ts';
-import { exampleText, twoColumns, wrapText } from './help-layout.ts';
+
+/** The topics of `help <topic>`; each is a file of `src/help/`. */
+export const topicSummaries: Readonly<Record<string, string>> = {
+  agents: 'tools over MCP, a skill, help as data',
+  batch: 'jobs, resuming, shards, galleries',
+  chat: 'conversations, sessions, tools',
+  ci: 'GitHub Actions, GitLab CI',
+  costs: 'prices, what requests cost, limits, budgets',
+  'exit-codes': 'every exit code, finish reasons, retries',
+  faults: 'models that fail on demand',
+  fields: 'every field of the three formats and its flag',
+  images: 'output files, input files, recovery',
+  library: 'the client as a Node package',
+  output: 'the JSON document, key by key',
+  recipes: 'commit messages, editors, make, pre-commit',
+  recording: 'recorded exchanges: replays, a cache',
+  serve: 'the local gateway, offline models',
+  services: 'six services, three formats, headers, profiles, models',
+  settings: 'variables, config file, keys, proxies, certificates',
+  templates: 'prompts with blanks, prompt files, rows of a table',
+  testing: 'a gateway inside your tests',
+};
+
+export const topics: readonly string[] = Object.keys(topicSummaries);
 
 /** The first example of a command, without its remark. */
 export function firstExample(command: Command): string | undefined {
@@ -9,28 +32,27 @@ export function firstExample(command: Command): string | undefined {
 }
 
 interface Shape {
-  /** Includes advanced flags. */
+  /** With advanced flags. */
   full: boolean;
   /** Columns of the terminal. */
   width: number;
-  /** Prints headings in bold. */
+  /** With bold headings. */
   colored: boolean;
 }
 
 /** The help text: examples first, then the flags. */
 export function formatHelp(command: Command, shape: Shape): string {
   const { width, colored } = shape;
-  const title = (text: string) => bold(text, colored);
   const shown = orDefault(command);
+  const examples = examplesOf(shown).flatMap((line) => exampleText(line, width));
+  const titled = (title: string, lines: readonly string[]) =>
+    lines.length === 0 ? [] : [bold(`${title}:`, colored), ...lines];
   const sections = [
     wrapText(command.description(), width),
-    titled(
-      title('Examples:'),
-      examplesOf(shown).flatMap((line) => exampleText(line, width)),
-    ),
+    titled('Examples', examples),
     usageLines(command, shape),
-    titled(title('Commands:'), twoColumns(commandRows(command), width)),
-    ...flagSections(shown, shape).map(({ heading, rows }) => titled(title(`${heading}:`), twoColumns(rows, width))),
+    titled('Commands', twoColumns(commandRows(command), width)),
+    ...flagSections(shown, shape).map(({ heading, rows }) => titled(heading, twoColumns(rows, width))),
     notesOf(shown).flatMap((note) => (typeof note === 'string' ? wrapText(note, width) : twoColumns(note, width))),
     wrapText(moreFlags(command, shape), width),
   ];
@@ -38,10 +60,6 @@ export function formatHelp(command: Command, shape: Shape): string {
     .filter((lines) => lines.length > 0 && lines[0] !== '')
     .map((lines) => lines.join('\n'))
     .join('\n\n')}\n`;
-}
-
-function titled(title: string, lines: readonly string[]): string[] {
-  return lines.length === 0 ? [] : [title, ...lines];
 }
 
 function usageLines(command: Command, { width, colored }: Shape): string[] {
@@ -77,17 +95,11 @@ export function commandRows(command: Command): (readonly [name: string, text: st
     .map((sub) => [sub.name(), sub.summary() || sub.description()] as const);
 }
 
-/** Flags under one heading. */
-export interface FlagSection {
-  heading: string;
-  rows: (readonly [flags: string, text: string])[];
-}
-
-/** The flags of a command, advanced ones last and only with `full`. */
-export function flagSections(command: Command, { full }: Pick<Shape, 'full'>): FlagSection[] {
+/** The flags of a command by their headings, advanced ones last and only with `full`. */
+export function flagSections(command: Command, { full }: Pick<Shape, 'full'>) {
   const shown = visible(command);
   const ordered = [...shown.filter((option) => !isAdvanced(option)), ...(full ? shown.filter(isAdvanced) : [])];
-  const sections = new Map<string, FlagSection['rows']>();
+  const sections = new Map<string, (readonly [flags: string, text: string])[]>();
   for (const option of ordered) {
     const heading = option.helpGroupHeading ?? 'Flags';
     const rows = sections.get(heading) ?? [];
@@ -117,4 +129,67 @@ export function visible(command: Command): Option[] {
 /** Whether a flag can be repeated: its parser takes the values before. */
 export function isList(option: Option): boolean {
   return option.parseArg?.length === 2;
+}
+
+const indent = '  ';
+
+/** Widest column of names, and its share of a narrow terminal. */
+const maxNames = 34;
+const share = 0.42;
+
+/** Breaks text between words into lines of `width` columns; all lines but the first begin with `hanging`. */
+export function wrapText(text: string, width: number, hanging = ''): string[] {
+  const words = text.split(/ +/).filter((word) => word !== '');
+  return wrapWords(words, width, { first: '', hanging });
+}
+
+/** Breaks words that can contain blanks. `first` begins the first line, `hanging` the others. */
+function wrapWords(
+  words: readonly string[],
+  width: number,
+  { first, hanging }: { first: string; hanging: string },
+): string[] {
+  const lines: string[] = [];
+  let line = first;
+  let isEmpty = true;
+  for (const word of words) {
+    if (!isEmpty && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = hanging;
+      isEmpty = true;
+    }
+    line += isEmpty ? word : ` ${word}`;
+    isEmpty = false;
+  }
+  return [...lines, line.trimEnd()];
+}
+
+/** Names and their texts in two columns. A name wider than its column gets its own line. */
+export function twoColumns(rows: readonly (readonly [string, string])[], width: number): string[] {
+  const widest = Math.max(0, ...rows.map(([name]) => name.length)) + 2;
+  const column = indent.length + Math.min(widest, maxNames, Math.floor(width * share));
+  return rows.flatMap(([name, text]) => {
+    const words = text.split(' ');
+    const hasRoom = words.every((word) => word.length <= width - column);
+    const head = indent + name;
+    const fits = hasRoom && head.length + 2 <= column;
+    const hanging = ' '.repeat(hasRoom ? column : 2 * indent.length);
+    const lines = wrapWords(words, width, { first: fits ? head.padEnd(column) : hanging, hanging });
+    return fits ? lines : [head, ...lines];
+  });
+}
+
+/**
+ * An example that can be copied: a long command continues after a backslash, with its remark above. Text in quotes stays on one
+ * line if it fits.
+ */
+export function exampleText(example: string, width: number): string[] {
+  if (indent.length + example.length <= width) return [indent + example];
+  const [, command = example, remark] = /^(.*?) +(# .*)$/.exec(example) ?? [];
+  const line = remark === undefined ? command : `${command}  ${remark}`;
+  if (indent.length + line.length <= width) return [indent + line];
+  const above = remark === undefined ? [] : wrapText(remark, width - indent.length, '# ').map((line) => indent + line);
+  const words = command.match(/(?:"[^"]*"|'[^']*'|[^\s"']+)+/g) ?? [];
+  const lines = wrapWords(words, width - 2, { first: indent, hanging: indent + indent });
+  return [...above, ...lines.map((line, index) => (index < lines.length - 1 ? `${line} \\` : line))];
 }

@@ -6,7 +6,7 @@ import { lastSystem } from '../../chat/message.ts';
 import { usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { removeFile } from '../../files/temp-file.ts';
-import { twoColumns, wrapText } from '../../cli/help/help-layout.ts';
+import { twoColumns, wrapText } from '../../cli/help/help.ts';
 import { readImages } from '../../cli/input/attachments.ts';
 import { isUrl, shownUrl } from '../../cli/input/input-files.ts';
 import { lockedSession, pathOf } from './session.ts';

@@ -1,6 +1,5 @@
 import type { Command, Option } from 'commander';
-import { commandRows, isList, orDefault } from '../../cli/help/help.ts';
-import { topics } from '../../cli/help/topics.ts';
+import { commandRows, isList, orDefault, topics } from '../../cli/help/help.ts';
 
 /** What can be typed at the cursor: values with their descriptions, and whether file names can be typed too. */
 export interface Completion {

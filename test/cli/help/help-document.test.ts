@@ -1,8 +1,13 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { openSilent } from '../../../src/cli/cli.ts';
+import { type Tree, tree } from '../../../src/cli/command-tree.ts';
 import { describeCommand } from '../../../src/cli/help/help-document.ts';
-import { run } from '../../helpers/run.ts';
+import { readShipped } from '../../../src/cli/shipped.ts';
+import { test } from '../../batch/lane/with-lane.ts';
+import { run, type RunOptions } from '../../helpers/run.ts';
+import { scratchFolder } from '../../helpers/scratch.ts';
 
 async function describe(words: string): Promise<ReturnType<typeof describeCommand>> {
   const names = words.split(' ');
@@ -99,3 +104,127 @@ function pairPattern(pair: readonly string[]): RegExp {
   const [one, other] = pair.map((name) => name.replace('--output', '(?:--output|-o)'));
   return new RegExp(`(?=[^]*${one})[^]*${other}`);
 }
+
+/** Every document has these. */
+const common = new Set(['schema', 'ok', 'exitCode', 'warnings[]', 'error']);
+
+const rare = new Set(['running', 'tooLong[]', 'checks[].profile', 'settings[].uses[]', 'sessions[].error']);
+
+/** `budgets[].left`, of every value that is neither an object nor a list. */
+function pathsIn(value: unknown, at = ''): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => pathsIn(item, `${at}[]`));
+  if (typeof value !== 'object' || value === null) return [at];
+  return Object.entries(value).flatMap(([name, inner]) => pathsIn(inner, at === '' ? name : `${at}.${name}`));
+}
+
+/** Whether a path is that of a key, or below it. */
+function isAt(path: string, key: string): boolean {
+  const pattern = key.replaceAll(/[.[\]]/g, String.raw`\$&`).replaceAll('*', String.raw`[^.]+(?:\.[^.]+)*?`);
+  return new RegExp(String.raw`^${pattern}(?:$|[.[])`).test(path);
+}
+
+async function documentsOf(words: string): Promise<ReturnType<typeof describeCommand>['documents']> {
+  return (await describe(words)).documents;
+}
+
+const price = ['--prices', '{"*":{"input":"1","output":"2"}}'];
+const budget = ['--budget', 'team:1/day', '--max-tokens', '50'];
+
+test('help --json names the keys of every document that a command prints, and no other', async ({ open }) => {
+  for (const name of ['XDG_STATE_HOME', 'XDG_CACHE_HOME']) vi.stubEnv(name, scratchFolder());
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const cwd = scratchFolder();
+  const env = { GATEWAY_CONFIG: join(cwd, 'config.json') };
+  const lines = (...jobs: object[]) => jobs.map((job) => `${JSON.stringify(job)}\n`).join('');
+  writeFileSync(join(cwd, 'jobs.jsonl'), lines({ prompt: 'a', maxTokens: 5 }, { prompt: 'b', model: 'fault-500' }));
+  writeFileSync(join(cwd, 'one.jsonl'), lines({ prompt: 'a', maxTokens: 5 }));
+  const lane = await open('messages');
+  lane.folder.jobs({ id: 'a', prompt: 'a', maxTokens: 5 });
+  await lane.batch(['--no-wait']);
+  const atService = { cwd: lane.folder.cwd, env: lane.env };
+  const batch = ['jobs.jsonl', '--offline', ...price];
+  const shard = ['--shard', '1/1', '--retries', '0'];
+  const runs: [command: string, words: string[], options?: RunOptions][] = [
+    ['text', ['hi', '--offline', '--dry-run']],
+    ['text', ['hi', '--offline', '--record', 'kept', ...budget, ...price]],
+    ['chat', ['hi', '--offline', '--session', 'trip', '--system', 'short']],
+    ['models', ['--offline']],
+    ['sessions list', []],
+    ['sessions show', ['trip']],
+    ['sessions export', ['trip']],
+    ['sessions rm', ['trip']],
+    ['recordings list', ['kept']],
+    ['recordings show', ['kept', 'generateContent']],
+    ['recordings prune', ['kept', '--max-age', '0s']],
+    ['config set', ['models.text', 'm', '--profile', 'work']],
+    ['config use', ['work']],
+    ['config get', ['models.text']],
+    ['config list', []],
+    ['config path', []],
+    ['config unset', ['models.text']],
+    ['batch run', [...batch, '-o', 'out', ...shard]],
+    ['batch run', [...batch, '-o', 'plan', '--dry-run']],
+    ['batch run', ['one.jsonl', '--offline', ...price, '--estimate']],
+    ['batch status', ['out']],
+    ['batch merge', ['out', '-o', 'merged']],
+    ['batch export', ['out', '-o', 'table.csv']],
+    ['batch gallery', ['out']],
+    ['batch status', ['out'], atService],
+    ['batch cancel', ['out'], atService],
+    ['costs show', []],
+    ...['day', 'model', 'tag', 'service', 'lane'].map((by): [string, string[]] => [
+      'costs report',
+      ['--by', by, '--since', '7d'],
+    ]),
+    ['doctor', []],
+    ['completion', ['bash']],
+    ['mcp', ['--print-config', 'codex']],
+  ];
+  const known = new Map<string, Set<string>>();
+  const shown = new Map<string, Set<string>>();
+  for (const [command, words, options] of runs) {
+    const ran = await run([...command.split(' '), ...words, '--json'], options ?? { cwd, env });
+    const { schema, error: _, ...document } = JSON.parse(ran.stdout) as { schema: string; error?: object };
+    expect({ command, document }).toMatchObject({ document: { ok: ran.code === 0, exitCode: ran.code } });
+    const described = (await documentsOf(command)).find((one) => one.schema === schema);
+    expect({ command, schema, described }).toMatchObject({ described: { schema } });
+    if (described?.keys === undefined) continue;
+    const paths = pathsIn(document).filter((path) => !common.has(path));
+    const unknown = paths.filter((path) => !described.keys?.some((key) => isAt(path, key)));
+    expect({ command, unknown }).toEqual({ command, unknown: [] });
+    const seen = shown.get(schema) ?? new Set();
+    for (const key of described.keys) if (paths.some((path) => isAt(path, key))) seen.add(key);
+    shown.set(schema, seen);
+    known.set(schema, new Set([...(known.get(schema) ?? []), ...described.keys]));
+  }
+  const never = [...known].flatMap(([schema, keys]) =>
+    [...keys].filter((key) => !common.has(key) && !shown.get(schema)?.has(key)),
+  );
+  // Rare states, which the tests of their commands show.
+  expect(never.filter((key) => !rare.has(key) && !rare.has(key.replace(/\..*/, '')))).toEqual([]);
+});
+
+test('help --json names the documents of every command', async () => {
+  const names = (entries: Tree, before = ''): string[] =>
+    Object.entries(entries).flatMap(([name, { commands, hidden }]) =>
+      hidden ? [] : commands ? names(commands, `${before}${name} `) : [before + name],
+    );
+  for (const name of names(tree)) {
+    const count = (await documentsOf(name)).length;
+    expect({ name, has: count > 0 }).toEqual({ name, has: true });
+  }
+});
+
+test('a command that prints no result names the keys of its failures', async () => {
+  const { properties } = JSON.parse(await readShipped('dist/result.schema.json')) as {
+    properties: { error: { properties: object } };
+  };
+  const keys = Object.keys(properties.error.properties).map((key) => `error.${key}`);
+  for (const words of ['batch export', 'models', 'costs show']) {
+    const [own, failed] = await documentsOf(words);
+    expect(own?.keys?.slice(0, 4)).toEqual(['ok', 'exitCode', 'warnings[]', 'error']);
+    expect(failed?.schema).toBe('gateway-cli/result@1');
+    expect(failed?.keys?.slice(-keys.length)).toEqual(keys);
+  }
+  expect((await documentsOf('text')).some(({ when }) => when !== undefined)).toBe(false);
+});

@@ -13,7 +13,7 @@ import {
 import type { Context, Report, RootOptions } from './context.ts';
 import { fieldLine, missingField, ownDocument, resultDocument } from './output/document.ts';
 import { createUi, emptyReport, noSecrets } from './output/log.ts';
-import { withReplyHint } from './run/reply-hint.ts';
+import { withReplyHint } from './run/failure-hint.ts';
 import { createStdin } from './input/prompt.ts';
 import { type ErrorClass, failureOfThrown, type GatewayError, isBug, outcomes } from '../errors.ts';
 import { escapeForTerminal, jsonLine } from '../terminal/escape.ts';

@@ -15,7 +15,7 @@ import type { TextPlaces } from '../../cli/input/prompt.ts';
 import type { Body } from '../../body.ts';
 import type { Context } from '../../cli/context.ts';
 import { compileSchema, type SchemaCheck } from '../../cli/input/schema.ts';
-import type { FetchUrl } from '../../cli/input/url-input.ts';
+import type { FetchUrl } from '../../cli/input/attachments.ts';
 import { openFetchUrls } from '../../cli/run/connection.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
 import { emptyReport } from '../../cli/output/log.ts';
@@ -166,7 +166,7 @@ async function build(job: Job, parts: Parts): Promise<BuiltRequest> {
   const images = (values['image'] ?? []) as readonly unknown[];
   if (command === 'image edit' && images.length === 0)
     throw usageError('there is no image to edit', 'for example: "image":["photo.jpg"]');
-  return buildRequest([], values, { ...parts, settings, command, use: uses[command] });
+  return buildRequest([], values, { ...parts, settings, use: uses[command] });
 }
 
 function adviseVars(name: string): string {

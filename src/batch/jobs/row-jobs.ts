@@ -6,9 +6,8 @@ import type { Context } from '../../cli/context.ts';
 import { quote } from '../../cli/flags/flag.ts';
 import { type Blanks, fillLeaves, hasBlank, normaliseName, valueText } from '../../cli/input/blanks.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
-import { parsePromptYaml, type PromptYaml } from '../../cli/input/prompt-yaml.ts';
 import { isPromptYaml } from '../../cli/run/command.ts';
-import { mergePromptYaml } from '../../cli/request/prompt-yaml-flags.ts';
+import { mergePromptYaml, openPromptYaml, type PromptYaml } from '../../cli/request/prompt-yaml.ts';
 import { type DataFile, idOf, openData } from './data-rows.ts';
 import type { SourceFlags } from '../flags.ts';
 import { atLine, type Defaults, readJobObject } from './job-line.ts';
@@ -60,12 +59,8 @@ export async function openRowJobs(flags: SourceFlags, defaults: Defaults, contex
 }
 
 async function readTemplate(path: string, context: Context): Promise<Template> {
-  const place = `--template ${quote(path)}`;
-  const text = await readTextFlag('--template', path, context);
-  if (!isPromptYaml(path)) return { place, content: text };
-  const content = await parsePromptYaml(text, place);
-  if (content.hasEvaluators) await context.ui.detail(`${place}: evaluators are not used`);
-  return { place, content };
+  if (isPromptYaml(path)) return openPromptYaml('--template', path, context);
+  return { place: `--template ${quote(path)}`, content: await readTextFlag('--template', path, context) };
 }
 
 /** The rows that a prompt file brings itself. */

@@ -109,11 +109,9 @@ function createLineReader(
     const job = read(text, number, rules);
     if (!job || !isPromptYaml(String(job.values['promptFile'] ?? ''))) return job;
     const typed = { ...(model !== undefined && { model }), ...job.values };
-    const values = await withPromptYaml([], typed, { context: silent, command: job.command }).catch(
-      (error: unknown) => {
-        throw atLine(rules.file, number, error);
-      },
-    );
+    const values = await withPromptYaml([], typed, silent, job.command).catch((error: unknown) => {
+      throw atLine(rules.file, number, error);
+    });
     return { ...job, values: { ...values } };
   };
 }

@@ -1,4 +1,4 @@
-import { limitToFiles } from '../../cli/run/open-files.ts';
+import { limitToFiles } from '../../cli/run/send-all.ts';
 import { openThrottle } from './throttle.ts';
 import { sleepByTimer } from '../../transport/gate.ts';
 import { openRecorder, type Recorder } from '../folder/recorder.ts';

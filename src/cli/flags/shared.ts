@@ -280,10 +280,3 @@ export function replayedFolder({ record, replay }: RecordingFlags): string | und
 export function isCache({ record, replay }: RecordingFlags): boolean {
   return record !== undefined && replay !== undefined;
 }
-
-/** Flags that print to stdout. */
-export interface StdoutFlags extends Pick<FlagValues<typeof outputFlags>, 'dryRun' | 'curl' | 'raw' | 'field'> {
-  jsonl?: true;
-  code?: true;
-  output?: string | undefined;
-}

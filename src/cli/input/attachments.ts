@@ -1,17 +1,18 @@
 import { createReadStream } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
+import { basename as lastOfUrl } from 'node:path/posix';
 import { fileURLToPath } from 'node:url';
 import { usageError } from '../../errors.ts';
 import type { Media } from '../../formats/ask.ts';
 import { readInputImage, spool } from '../../images/input.ts';
 import { sniffType } from '../../images/image-type.ts';
-import { decodeText, unreadable } from './input-files.ts';
+import type { FetchedInput } from '../../transport/types.ts';
+import { decodeText, isUrl, shownUrl, unreadable, urlForFile } from './input-files.ts';
 import { createUpload, type Upload } from '../../body.ts';
 import type { Context } from '../context.ts';
 import { quote } from '../flags/flag.ts';
 import { sizeOf } from './prompt.ts';
-import { type FetchUrl, type OpenedInput, openUrlInput } from './url-input.ts';
 
 /** An input image or file, which is read while the request is sent. */
 export interface Attached {
@@ -29,7 +30,13 @@ export interface Attached {
 /** Above this many bytes a gateway may refuse the request. */
 const largeInput = 20_000_000;
 
-export interface InputReading {
+/** Largest input that is fetched. */
+const maxFetchedMebibytes = 64;
+
+/** Fetches a URL, `label` in messages; undefined if it is fetched later. Throws GatewayError. */
+export type FetchUrl = (url: URL, label: string) => Promise<FetchedInput | undefined>;
+
+interface InputReading {
   context: Context;
   fetchUrl: FetchUrl;
 }
@@ -138,6 +145,58 @@ const textTypes = /^text\/|^application\/(.+\+)?(json|xml|javascript|yaml|toml|x
 /** In place of an input that is fetched later. */
 const noBytes = new Uint8Array();
 
+/** An opened input: a file, or a URL that is fetched later. */
+interface OpenedInput {
+  /** Undefined if it is fetched later. */
+  path: string | undefined;
+  /** For messages: a URL without its query, which may contain a secret. */
+  name: string;
+  /** The last part of its name, for formats that have one. */
+  title?: string | undefined;
+  /** The Content-Type header of its server. */
+  declaredType?: string | undefined;
+  origin: Pick<Upload, 'isTemporary' | 'url'>;
+}
+
+/** stdin, a URL or a pipe such as bash's `<(…)` can be read only once: it goes to a file first, because its size is needed. */
+async function openInput(flag: string, typed: string, reading: InputReading): Promise<OpenedInput> {
+  if (isUrl(typed)) return openUrl(flag, typed, reading);
+  const { context } = reading;
+  const path = resolve(context.io.cwd, pathOf(flag, typed));
+  const isStdin = typed === '-';
+  const stream = isStdin ? context.stdin.claim(flag) : await openPipe(path);
+  if (stream === undefined) return { path, name: typed, title: basename(typed), origin: {} };
+  const spooled = await spool(stream, { label: isStdin ? undefined : `${flag} ${quote(typed)}` });
+  context.atEnd(spooled.cleanup);
+  return { path: spooled.path, name: typed, origin: { isTemporary: true } };
+}
+
+/** Fetches a URL. Throws GatewayError usage if it is not https. */
+async function openUrl(flag: string, typed: string, { context, fetchUrl }: InputReading): Promise<OpenedInput> {
+  const url = parseInputUrl(flag, typed);
+  const name = shownUrl(url);
+  const label = `${flag} ${quote(name)}`;
+  const input = { name, title: lastOfUrl(url.pathname) || url.host, origin: { isTemporary: true, url: url.href } };
+  const fetched = await fetchUrl(url, label);
+  if (fetched === undefined) return { ...input, path: undefined };
+  const spooled = await spool(fetched.body, { label, capMebibytes: maxFetchedMebibytes });
+  context.atEnd(spooled.cleanup);
+  return { ...input, path: spooled.path, declaredType: fetched.mimeType };
+}
+
+function parseInputUrl(flag: string, typed: string): URL {
+  if (!/^https?:/i.test(typed)) throw urlForFile(flag, typed);
+  if (!URL.canParse(typed)) throw usageError(`${flag}: the URL is not valid`, 'it looks like https://host/photo.jpg');
+  const url = new URL(typed);
+  const label = `${flag} ${quote(shownUrl(url))}`;
+  const instead = 'save the file, and name that';
+  if (url.protocol !== 'https:') throw usageError(`${label}: only https:// is fetched`, `use https://, or ${instead}`);
+  if (url.username !== '' || url.password !== '')
+    throw usageError(`${label}: the URL holds a user name or password`, instead);
+  url.hash = '';
+  return url;
+}
+
 /** The path of a word, which can be a `file:///…` URL. Throws GatewayError usage for a file on another host. */
 function pathOf(flag: string, typed: string): string {
   if (!/^file:\/\//i.test(typed)) return typed;
@@ -150,20 +209,6 @@ function pathOf(flag: string, typed: string): string {
       error,
     );
   }
-}
-
-/** stdin, a URL or a pipe such as bash's `<(…)` can be read only once: it goes to a file first, because its size is needed. */
-async function openInput(flag: string, typed: string, reading: InputReading): Promise<OpenedInput> {
-  const fetched = await openUrlInput(flag, typed, reading);
-  if (fetched !== undefined) return fetched;
-  const { context } = reading;
-  const path = resolve(context.io.cwd, pathOf(flag, typed));
-  const isStdin = typed === '-';
-  const stream = isStdin ? context.stdin.claim(flag) : await openPipe(path);
-  if (stream === undefined) return { path, name: typed, title: basename(typed), origin: {} };
-  const spooled = await spool(stream, { label: isStdin ? undefined : `${flag} ${quote(typed)}` });
-  context.atEnd(spooled.cleanup);
-  return { path: spooled.path, name: typed, origin: { isTemporary: true } };
 }
 
 async function openPipe(path: string): Promise<AsyncIterable<Uint8Array> | undefined> {

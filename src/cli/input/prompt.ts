@@ -28,8 +28,6 @@ export interface TextPlaces {
 
 /** How a command takes its prompt. */
 interface PromptRules {
-  /** `text`, for the hint. */
-  command: string;
   /** text and chat read stdin in addition to a prompt; image commands only for `-`. */
   readsStdin: boolean;
   /** `--no-stdin`, or the same from the environment. */
@@ -50,7 +48,7 @@ export async function readPrompt(
   context: Context,
   rules: PromptRules,
 ): Promise<string | undefined> {
-  const given = await givenPrompt(words, flags, context, rules);
+  const given = await givenPrompt(words, flags, context, rules.blanks);
   if (given?.trim() === '') throw missingPrompt(rules, context, true);
   const input = rules.readsStdin ? await readStdinPart(given, flags, context, rules) : undefined;
   const parts = [given, input].filter((part) => part !== undefined && part.trim() !== '');
@@ -63,12 +61,12 @@ async function givenPrompt(
   words: readonly string[],
   flags: PromptFlags,
   context: Context,
-  { blanks, command }: Pick<PromptRules, 'blanks' | 'command'>,
+  blanks: Blanks | undefined,
 ): Promise<string | undefined> {
   // First: with --prompt, a stray image would be reported as a second prompt.
   if (words.some((word) => /\.\w+$/.test(word))) {
     const { refuseStrayFiles } = await import('./stray-files.ts');
-    await refuseStrayFiles(words, flags, { command, cwd: context.io.cwd });
+    await refuseStrayFiles(words, flags, context);
   }
   refuseTwoPrompts(words, flags);
   const { prompt, promptFile } = flags;
@@ -129,7 +127,8 @@ export function sizeOf(bytes: number): string {
   return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-function missingPrompt({ command, readsStdin }: PromptRules, { io, stdin }: Context, empty: boolean): Error {
+function missingPrompt({ readsStdin }: PromptRules, { io, stdin, report }: Context, empty: boolean): Error {
+  const { command } = report;
   const ignored = !empty && !readsStdin && stdin.claimedBy === undefined && /^(pipe|file)$/.test(io.stdin.kind);
   return usageError(
     empty ? 'the prompt is empty' : 'there is no prompt',

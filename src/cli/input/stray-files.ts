@@ -3,6 +3,7 @@ import { extname, resolve } from 'node:path';
 import { settingError } from '../../errors.ts';
 import { isImageExtension } from '../../images/image-type.ts';
 import { shellWord } from '../../shell-word.ts';
+import type { Context } from '../context.ts';
 import { quote } from '../flags/flag.ts';
 
 /** The flags for input images and files, as they were typed. */
@@ -14,10 +15,8 @@ export interface ImageInputFlags {
 /** Number of files that a hint names; a `*` of the shell can become hundreds. */
 const maxNamed = 4;
 
-/** Whether a word is like the name of a file; a name inside a longer, quoted word is not. */
-function looksLikeFile(word: string): boolean {
-  return /^\S+\.[a-z]\w{0,4}$/i.test(word);
-}
+/** Not a name inside a longer, quoted word. */
+const fileName = /^\S+\.[a-z]\w{0,4}$/i;
 
 /**
  * Refuses a file as a word of the prompt: in `text "summarise" a.txt`, or in `-i [ab].png`, which the shell turns into
@@ -25,12 +24,12 @@ function looksLikeFile(word: string): boolean {
  */
 export async function refuseStrayFiles(
   words: readonly string[],
-  { image = [], attach = [] }: ImageInputFlags,
-  { command, cwd }: { command: string; cwd: string },
+  flags: ImageInputFlags,
+  { io, report: { command } }: Context,
 ): Promise<void> {
   const takesImages = command.startsWith('image');
-  const named = words.filter((word) => isImage(word) || (!takesImages && looksLikeFile(word)));
-  const isThere = await Promise.all(named.map((word) => isFile(resolve(cwd, word))));
+  const named = words.filter((word) => isImage(word) || (!takesImages && fileName.test(word)));
+  const isThere = await Promise.all(named.map((word) => isFile(resolve(io.cwd, word))));
   const strays = named.filter((_, index) => isThere[index]);
   const [first] = strays;
   if (first === undefined) return;
@@ -38,14 +37,15 @@ export async function refuseStrayFiles(
   const which = strays.length === 1 ? quote(first) : `${quote(first)} (and ${strays.length - 1} more)`;
   throw settingError(`${which} would go as a word of the prompt, not as a ${isImage(first) ? 'picture' : 'file'}`, {
     reason: strays.length === 1 ? 'stray-file' : 'stray-files',
-    value: commandFor(strays, others, { command, image, attach }),
+    value: commandFor(strays, others, { ...flags, command }),
   });
 }
 
+/** What to type so that the files are sent. */
 function commandFor(
   strays: readonly string[],
   others: readonly string[],
-  { command, image, attach }: { command: string; image: readonly string[]; attach: readonly string[] },
+  { command, image = [], attach = [] }: ImageInputFlags & { command: string },
 ): string {
   const [first = ''] = strays;
   const given = image.length > 0 ? image : attach;

@@ -1,11 +1,15 @@
+import { tmpdir } from 'node:os';
+import type { Deadline } from '../../client/deadline.ts';
+import type { PaidEnd } from '../../client/payment.ts';
 import type { Answer, Result } from '../../client/result.ts';
+import type { Operation, PayingSender } from '../../client/send.ts';
 import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import { GatewayError } from '../../errors.ts';
 import type { StreamDelta } from '../../formats/events.ts';
 import { escapeForTerminal, jsonLine } from '../../terminal/escape.ts';
 import type { Output } from '../../terminal/io.ts';
 import type { Progress } from '../../terminal/progress.ts';
-import { isReadByCi, wantsColor } from '../../terminal/output.ts';
+import { createCiByteGuard, isReadByCi, wantsColor } from '../../terminal/output.ts';
 import type { Context } from '../context.ts';
 import { prefixUsageError } from '../flags/flag.ts';
 import type { ImagePlan } from './save-images.ts';
@@ -131,6 +135,54 @@ async function printThinking(text: string, printing: PrintState): Promise<void> 
   printing.isInThinking = payload.isFormatted && context.io.stderr.isTTY && !text.endsWith('\n');
 }
 
+/**
+ * `--raw`: sends a request and prints the reply body of any status as it came; no file is written. The exit code still depends on
+ * the status. Where GitHub's runner reads along, the body cannot give it commands.
+ */
+export async function printRaw(
+  sender: PayingSender,
+  operation: Pick<Operation, 'post' | 'model'>,
+  deadline: Deadline,
+  context: Context,
+): Promise<void> {
+  const { stdout, env } = context.io;
+  const guard = isReadByCi(env, stdout) ? createCiByteGuard() : undefined;
+  const print = (bytes: Uint8Array) => stdout.write(guard === undefined ? bytes : guard(bytes));
+  if (stdout.isTTY) await context.ui.warn('--raw escapes nothing: control characters of the reply reach the terminal');
+  let failedBody: Uint8Array | undefined;
+  // Nothing reads what a reply cost.
+  let end: PaidEnd = {};
+  const payment = sender.pay?.(operation);
+  try {
+    const onFailedBody = (body: Uint8Array) => void (failedBody = body);
+    const { reply } = await sender.send(operation.post, { deadline, payment, onFailedBody });
+    // That body came from an earlier attempt, which failed.
+    failedBody = undefined;
+    if (stdout.isFile) await writeAndKeep(reply.body, context);
+    else for await (const chunk of reply.body) await print(chunk);
+  } catch (error) {
+    end = { error };
+    throw error;
+  } finally {
+    await payment?.end(end);
+    if (failedBody !== undefined) await print(failedBody);
+  }
+}
+
+/** The disk behind a file may be full: a copy goes along, and is thrown away when all was written. */
+async function writeAndKeep(body: AsyncIterable<Uint8Array>, { io, report, atEnd }: Context): Promise<void> {
+  const { BlockWriter } = await import('../../files/block-writer.ts');
+  const copy = new BlockWriter({ folder: tmpdir() });
+  atEnd(() => copy.discard());
+  for await (const chunk of body) {
+    await copy.write(chunk);
+    await io.stdout.write(chunk);
+  }
+  await copy.end();
+  if (io.stdout.failure === undefined || copy.path === undefined) return;
+  report.lost.body = { content: { file: copy.path } };
+}
+
 /** The last line of `--jsonl`: how the answer ended, and its error. */
 export function endLine(
   answer: Answer,
@@ -154,9 +206,9 @@ export function endLine(
 }
 
 /** Flags that select a part of an answer, or a file for it. */
-interface AnswerFlags {
+export interface AnswerFlags {
   field?: readonly string[] | undefined;
-  code?: true;
+  code?: true | undefined;
   output?: string | undefined;
   force?: boolean | undefined;
   dryRun?: boolean | undefined;

@@ -4,7 +4,6 @@ import { usageError } from '../../errors.ts';
 import { hiddenHeaderNames, redactHeaders } from '../../settings/redact.ts';
 import type { Settings, KeySource } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
-import type { StdoutFlags } from '../flags/shared.ts';
 import type { HttpRequest } from '../../transport/types.ts';
 import { describeBody, isUpload } from '../../body.ts';
 
@@ -35,7 +34,7 @@ export async function showRequest(
 }
 
 interface ShowOptions {
-  flags: StdoutFlags;
+  flags: { curl?: true };
   context: Context;
   settings: Pick<Settings, 'offline' | 'key' | 'headers' | 'headerNames'>;
 }

@@ -1,22 +1,29 @@
 import { lastSystem, openCallResults, type SessionMessage } from '../../chat/message.ts';
 import { usageError } from '../../errors.ts';
 import type { Ask } from '../../formats/ask.ts';
-import { type Format, formatFacts, loadFormat, type Post, postOf, type RequestLimits } from '../../formats/format.ts';
+import {
+  type Format,
+  formatFacts,
+  formatNames,
+  loadFormat,
+  type Post,
+  postOf,
+  type RequestLimits,
+} from '../../formats/format.ts';
 import { readTurns, type Turn } from '../../formats/turns.ts';
 import { type JsonObject, type JsonValue } from '../../json.ts';
-import { quirksOf, type Use } from '../../services.ts';
+import { quirksOf, type ServiceName, services, type Use, vendorsOf } from '../../services.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import { quote } from '../flags/flag.ts';
 import { parseToolChoice } from '../flags/format.ts';
 import { applySettings, type Setting } from '../flags/set.ts';
-import type { Attached, Inputs } from '../input/attachments.ts';
+import type { Attached, FetchUrl, Inputs } from '../input/attachments.ts';
 import { type Blanks, fillLeaves, fillText, readBlanks, type VarFlags, warnOfUnused } from '../input/blanks.ts';
 import { type FileOrJson, readJsonFlag, readListFlag, readObjectFlag, readTextFlag } from '../input/input-files.ts';
 import { type PromptFlags, readPrompt, type TextPlaces } from '../input/prompt.ts';
 import type { SchemaCheck } from '../input/schema.ts';
-import type { FetchUrl } from '../input/url-input.ts';
-import type { Quirks } from '../../formats/types.ts';
+import type { FormatName } from '../../formats/types.ts';
 
 /** Flags that shape a request, as they were typed; each command has some of them. */
 export interface RequestFlags extends VarFlags, PromptFlags {
@@ -57,8 +64,6 @@ export interface RequestFlags extends VarFlags, PromptFlags {
 /** What a request is built with beside its words and flags. */
 interface Building {
   context: Context;
-  /** `image gen` */
-  command: string;
   use: Use;
   fetchUrl: FetchUrl;
   settings: Pick<Settings, 'model' | 'noStdin' | 'maxTokens' | 'service' | 'format' | 'baseUrl'> &
@@ -76,7 +81,7 @@ export interface BuiltRequest {
   ask: Ask;
   post: Post;
   format: Format;
-  quirks: Quirks;
+  quirks: ReturnType<typeof quirksOf>;
   model: string;
   prompt: string | undefined;
   /** The `--schema` that the answer must fit. */
@@ -96,16 +101,15 @@ export async function buildRequest(
 ): Promise<BuiltRequest> {
   const { context, settings, use, earlier } = building;
   const format = await loadFormat(settings.format.value);
-  await refuseLackingFlags(flags, building);
+  refuseLackingFlags(flags, building);
   const blanks = await readBlanks(flags, context, building.adviseBlank);
-  const files = await readFiles(flags, { context, blanks });
+  const files = await readFiles(flags, blanks, context);
   const check = files.schema === undefined || isPicture(use) ? undefined : await compileSchema(files.schema, building);
   if (earlier && files.body?.[formatFacts[format.name].turnsField] !== undefined) throw givenTwice('--body');
   if (earlier && flags.messages !== undefined) throw givenTwice('--messages');
-  const turns = await readEarlier(flags, { context, blanks }, building);
+  const turns = await readEarlier(flags, blanks, building);
   const { inputs, media, mask } = await readMedia(flags, building);
   const prompt = await readPrompt(words, flags, context, {
-    command: building.command,
     readsStdin: !isPicture(use),
     noStdin: isPicture(use) || settings.noStdin.value,
     optional: !earlier && (files.body !== undefined || turns !== undefined),
@@ -118,7 +122,13 @@ export async function buildRequest(
   const encoded = postOf(ask, format, quirks);
   const { reserved } = formatFacts[format.name];
   const post = flags.set ? { ...encoded, body: applySettings(encoded.body, flags.set, reserved) } : encoded;
-  if (ask.stream) requireOneCandidate(format.limits(post.body).candidates);
+  const { candidates } = format.limits(post.body);
+  // The text of several would be mixed.
+  if (ask.stream && candidates > 1)
+    throw usageError(
+      `--stream prints one candidate, and ${candidates} are asked for`,
+      'leave one of them out: --stream or --candidates',
+    );
   return { ask, post, format, quirks, model: ask.model, prompt, check, inputs };
 }
 
@@ -173,17 +183,10 @@ function limitOf({ maxTokens: set }: Building['settings'], body: RequestLimits):
   return body.maxTokens !== undefined || set?.origin.kind === 'default' ? undefined : set?.value;
 }
 
-/** What files are read with. */
-interface FileReading {
-  context: Context;
-  blanks: Blanks | undefined;
-}
-
-async function readFiles(flags: RequestFlags, reading: FileReading) {
-  const { context } = reading;
+async function readFiles(flags: RequestFlags, blanks: Blanks | undefined, context: Context) {
   const { tools, body, schema, toolConfig } = flags;
   return {
-    system: await readSystem(flags, reading),
+    system: await readSystem(flags, blanks, context),
     tools: tools === undefined ? undefined : await readListFlag('--tools', tools, { key: 'tools', context }),
     body: body === undefined ? undefined : await readObjectFlag('--body', body, context),
     schema: schema === undefined ? undefined : await readJsonFlag('--schema', schema, context),
@@ -194,7 +197,8 @@ async function readFiles(flags: RequestFlags, reading: FileReading) {
 /** The system instruction, with its blanks filled. Throws GatewayError usage. */
 export async function readSystem(
   { system, systemFile, places }: RequestFlags,
-  { context, blanks }: FileReading,
+  blanks: Blanks | undefined,
+  context: Context,
 ): Promise<string | undefined> {
   if (system !== undefined && systemFile !== undefined)
     throw usageError('the system instruction is given twice: --system and --system-file', 'keep one of them');
@@ -207,21 +211,21 @@ export async function readSystem(
 /** Earlier turns: those of a session, of a prompt file, or of the flag, which the format may take as they are. */
 async function readEarlier(
   { contents, messages, turns, places }: RequestFlags,
-  { context, blanks }: FileReading,
-  { earlier, settings }: Building,
+  blanks: Blanks | undefined,
+  { earlier, settings, context }: Building,
 ): Promise<Pick<Ask, 'turns' | 'ownTurns'> | undefined> {
   if (earlier) return { turns: earlier };
-  if (turns)
-    return {
-      turns: fillLeaves(turns as unknown as JsonValue[], places?.turns ?? 'the turns', blanks) as unknown as Turn[],
-    };
-  const [flag, given] =
-    contents === undefined ? (['--messages', messages] as const) : (['--contents', contents] as const);
+  if (turns) {
+    const filled = fillLeaves(turns as unknown as JsonValue[], places?.turns ?? 'the turns', blanks);
+    return { turns: filled as unknown as Turn[] };
+  }
+  const key = contents === undefined ? 'messages' : 'contents';
+  const [flag, given] = [`--${key}`, contents ?? messages];
   if (given === undefined) return undefined;
-  const list = await readListFlag(flag, given, { key: flag.slice(2), context });
+  const list = await readListFlag(flag, given, { key, context });
   const place = places?.turns ?? placeOf(flag, given);
   const filled = fillLeaves(list, place, blanks);
-  if (flag === `--${formatFacts[settings.format.value].turnsField}`) return { ownTurns: filled };
+  if (key === formatFacts[settings.format.value].turnsField) return { ownTurns: filled };
   return { turns: readTurns(filled, place) };
 }
 
@@ -247,15 +251,6 @@ function givenTwice(flag: string): Error {
   return usageError(`${flag} and the session both hold earlier turns`, 'keep one of them');
 }
 
-/** Throws GatewayError usage: the text of several would be mixed. */
-function requireOneCandidate(count: number): void {
-  if (count <= 1) return;
-  throw usageError(
-    `--stream prints one candidate, and ${count} are asked for`,
-    'leave one of them out: --stream or --candidates',
-  );
-}
-
 /** The flags of fields that have another name, or several. */
 const flagsOfFields: { [field in keyof Ask]?: (keyof RequestFlags)[] } = {
   media: ['image', 'attach'],
@@ -263,27 +258,33 @@ const flagsOfFields: { [field in keyof Ask]?: (keyof RequestFlags)[] } = {
 };
 
 /** Throws GatewayError usage for a flag that the format has no place for, before anything is read or sent. */
-async function refuseLackingFlags(flags: RequestFlags, { settings, use }: Building): Promise<void> {
+function refuseLackingFlags(flags: RequestFlags, { settings, use }: Building): void {
   const { format, lane } = settings;
   const { lacks, title, turnsField } = formatFacts[format.value];
-  const whoHas = async (field: keyof Ask): Promise<string> =>
-    (await import('./who-has.ts')).whoHas(field, format.origin.kind === 'service', use);
+  const lacking = (flag: string, hint: string): Error => usageError(`${flag}: ${title} does not have this field`, hint);
+  const others = (field: keyof Ask): string => whoHas(field, format.origin.kind === 'service', use);
   if (lane?.value === 'flex' && lacks.includes('tier'))
-    throw lacking(`--lane flex (${lane.from})`, title, `use --lane live; ${await whoHas('tier')}`);
-  if (flags.contents !== undefined && turnsField !== 'contents')
-    throw lacking('--contents', title, 'use --messages of chat');
+    throw lacking(`--lane flex (${lane.from})`, `use --lane live; ${others('tier')}`);
+  if (flags.contents !== undefined && turnsField !== 'contents') throw lacking('--contents', 'use --messages of chat');
   for (const field of lacks) {
     const named = flagsOfFields[field] ?? [field as keyof RequestFlags];
-    const flag = named.find((name) => flags[name] !== undefined);
-    if (flag !== undefined) throw lacking(flagNameOf(flag), title, `leave it out; ${await whoHas(field)}`);
+    const attribute = named.find((name) => flags[name] !== undefined);
+    if (attribute === undefined) continue;
+    const flag = `--${attribute.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    throw lacking(flag, `leave it out; ${others(field)}`);
   }
 }
 
-/** `--tool-config` */
-function flagNameOf(attribute: string): string {
-  return `--${attribute.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-}
-
-function lacking(flag: string, title: string, hint: string): Error {
-  return usageError(`${flag}: ${title} does not have this field`, hint);
+/** `--service openai has it`, or of a format that was named `the content format and the completions format have it`. */
+function whoHas(field: keyof Ask, isOfService: boolean, use: Use): string {
+  const has = (name: FormatName): boolean => !formatFacts[name].lacks.includes(field);
+  const hasAt = (name: ServiceName): boolean => {
+    const { formats, quirks, isKeyless } = services[name];
+    return has(formats[use] as FormatName) && !isKeyless && (field !== 'mask' || quirks.imagesOperation === true);
+  };
+  const having = isOfService
+    ? vendorsOf(use).filter(hasAt)
+    : formatNames.filter(has).map((name) => formatFacts[name].title);
+  const names = new Intl.ListFormat('en-GB').format(having);
+  return `${isOfService ? '--service ' : ''}${names} ${having.length > 1 ? 'have' : 'has'} it`;
 }

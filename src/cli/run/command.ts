@@ -1,5 +1,5 @@
 import { usageError } from '../../errors.ts';
-import { type Deadline, deadlineOnce } from '../../client/deadline.ts';
+import { deadlineOnce } from '../../client/deadline.ts';
 import type { Answer, Result } from '../../client/result.ts';
 import { formatFacts, type Post } from '../../formats/format.ts';
 import { byDefault } from '../../settings/sources.ts';
@@ -7,13 +7,21 @@ import type { Settings, Use } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import type { ImageOutput, ImageOutputFlags, ImagePlan } from '../output/save-images.ts';
 import { createLateStore, mostImages } from '../../client/picture-store.ts';
-import type { StdoutFlags } from '../flags/shared.ts';
-import { endLine, imagesOfText, isPrintedAtEnd, prepareAnswerOutput } from '../output/print.ts';
+import type { FlagValues } from '../flags/flag.ts';
+import type { outputFlags } from '../flags/shared.ts';
+import {
+  type AnswerFlags,
+  endLine,
+  imagesOfText,
+  isPrintedAtEnd,
+  prepareAnswerOutput,
+  printRaw,
+} from '../output/print.ts';
 import type { BuiltRequest } from '../request/build-request.ts';
 import { type Connection, openConnection, openFetchUrls, readTarget } from './connection.ts';
 import { type ConnectionFlags, readSettings } from './settings.ts';
 import { refuseTwoPrompts } from '../input/prompt.ts';
-import type { PromptYamlFlags, PromptYamlUse } from '../request/prompt-yaml-flags.ts';
+import type { PromptYamlFlags } from '../request/prompt-yaml.ts';
 import { hintOf } from '../../advice.ts';
 import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import type { JsonValue } from '../../json.ts';
@@ -24,56 +32,32 @@ import { shellWord } from '../../shell-word.ts';
 import { logCost, logUsage } from '../output/log.ts';
 
 /** Flags that every command has that asks a model, as they were typed. */
-type CommonFlags = ConnectionFlags & StdoutFlags & { promptFile?: string; force?: boolean | undefined };
-
-/** Which command asks, and for what. */
-interface Asked {
-  context: Context;
-  /** `image gen` */
-  command: string;
-  use: Use;
-  /** The answer is a text: `--code` and `-o` may say where it goes. */
-  isText: boolean;
-}
+type CommonFlags = ConnectionFlags &
+  FlagValues<typeof outputFlags> &
+  AnswerFlags & { jsonl?: true; promptFile?: string };
 
 /** What a command begins with: its flags, checked, and the settings that they, the environment and the profile give. */
-interface Begun<Flags> {
-  context: Context;
-  /** `image gen` */
-  command: string;
-  use: Use;
-  flags: Flags;
-  settings: Settings;
-  /** The time of the command; it begins where it is first asked for. */
-  deadline: () => Deadline;
-  fetchUrl: ReturnType<ReturnType<typeof openFetchUrls>>;
-  /** Writes the text or the code of the answer where flags say. */
-  print: (result: Result) => Promise<void>;
-}
+type Begun = Awaited<ReturnType<typeof begin<CommonFlags>>>;
 
 /** The first part of a command that asks a model. Throws GatewayError usage or auth. */
 export async function begin<Flags extends CommonFlags>(
   words: readonly string[],
   typed: Flags,
-  { context, command, use, isText }: Asked,
-): Promise<Begun<Flags>> {
-  const flags = await withPromptYaml(words, typed, { context, command });
+  use: Use,
+  context: Context,
+) {
+  const flags = await withPromptYaml(words, typed, context);
+  // A picture has one place; of a text, `--code` and `-o` may say where it goes.
+  const isText = use === 'text' || use === 'chat';
   checkStdoutOwner(isText ? { ...flags, output: flags.code && flags.output } : flags, context.root.json === true);
   checkRaw(flags);
   const print = await prepareAnswerOutput(isText ? flags : { field: flags.field }, context);
   if (flags.tag) context.report.tags = Object.fromEntries(flags.tag);
-  const settings = withoutBatchLane(await readSettings(flags, context, use), command);
+  const settings = withoutBatchLane(await readSettings(flags, context, use), context.report.command);
+  // The time of the command begins where it is first asked for.
   const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
-  return {
-    context,
-    command,
-    use,
-    flags,
-    settings,
-    deadline,
-    fetchUrl: openFetchUrls(flags, context)(settings, deadline),
-    print,
-  };
+  const fetchUrl = openFetchUrls(flags, context)(settings, deadline);
+  return { context, use, flags, settings, deadline, fetchUrl, print };
 }
 
 /** The lane `batch` of a profile is for batches. Throws GatewayError usage where it was typed. */
@@ -91,7 +75,7 @@ function withoutBatchLane(settings: Settings, command: string): Settings {
 
 /** Where the pictures go that come beside a text. */
 export async function planBesideText(
-  flags: Pick<CommonFlags, 'code' | 'output' | 'force' | 'dryRun'> & Pick<ImagePlan, 'maxImages'>,
+  flags: AnswerFlags & Pick<ImagePlan, 'maxImages'>,
   { prompt, model }: Pick<BuiltRequest, 'prompt' | 'model'>,
   context: Context,
 ): Promise<ImagePlan> {
@@ -108,13 +92,7 @@ export async function planBesideText(
 export async function connect(
   post: Post,
   plan: ImagePlan,
-  {
-    flags,
-    context,
-    settings,
-    deadline,
-    isKept = false,
-  }: Pick<Begun<CommonFlags>, 'flags' | 'context' | 'settings' | 'deadline'> & { isKept?: boolean },
+  { flags, context, settings, deadline, isKept = false }: Begun & { isKept?: boolean },
 ): Promise<{ images: ImageOutput; connection: Connection } | undefined> {
   const target = await readTarget(settings, context);
   if (flags.curl || flags.dryRun) {
@@ -135,8 +113,7 @@ export async function connect(
   const connection = await openConnection(settings, flags, context, { deadline });
   context.atEnd(() => connection.close());
   if (!flags.raw) return { images, connection };
-  const { sendRaw } = await import('./raw.ts');
-  await sendRaw(connection, { post, model: plan.model }, context);
+  await printRaw(connection, { post, model: plan.model }, deadline(), context);
   return undefined;
 }
 
@@ -174,29 +151,18 @@ export function isPromptYaml(path: string): boolean {
 export async function withPromptYaml<Flags extends PromptYamlFlags>(
   words: readonly string[],
   flags: Flags,
-  use: PromptYamlUse,
+  context: Context,
+  command = context.report.command,
 ): Promise<Flags> {
   const { promptFile, ...typed } = flags;
   if (promptFile === undefined || !isPromptYaml(promptFile)) return flags;
   refuseTwoPrompts(words, flags);
-  const { readPromptYaml } = await import('../request/prompt-yaml-flags.ts');
-  return (await readPromptYaml(promptFile, typed, use)) as unknown as Flags;
-}
-
-/** How a text ends. */
-interface Ending {
-  flags: { jsonl?: true };
-  wanted: Wanted;
-  plan: ImagePlan;
-  check: SchemaCheck | undefined;
-  print: (result: Result) => Promise<void>;
+  const { readPromptYaml } = await import('../request/prompt-yaml.ts');
+  return (await readPromptYaml(promptFile, typed, context, command)) as unknown as Flags;
 }
 
 /** What is wanted of an answer, as the flags say. */
-export function wantedOf(
-  flags: { requireComplete?: true; requireModel?: true; code?: true | undefined },
-  images = 0,
-): Wanted {
+export function wantedOf(flags: Pick<CommonFlags, 'requireComplete' | 'requireModel' | 'code'>, images = 0): Wanted {
   return {
     images,
     requireComplete: flags.requireComplete === true || flags.code === true,
@@ -207,9 +173,10 @@ export function wantedOf(
 /** The last part of a command that asks for a text. Throws GatewayError for what the answer lacks; what came is in the report. */
 export async function finishText(
   answer: Answer,
-  { flags, wanted, plan, check, print }: Ending,
-  context: Context,
+  { plan, check }: { plan: ImagePlan; check: SchemaCheck | undefined },
+  { flags, context, print }: Begun,
 ): Promise<void> {
+  const wanted = wantedOf(flags);
   if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(answer, wanted, context)));
   await checkAnswer(answer, wanted, context);
   await warnOfNoImage(plan, context);
@@ -256,7 +223,7 @@ async function noteToolCalls({ toolCalls: [first, ...rest] }: Result, context: C
 }
 
 /** Throws GatewayError usage if two flags print to stdout, other than `--dry-run --json`. */
-function checkStdoutOwner(flags: StdoutFlags, json: boolean): void {
+function checkStdoutOwner(flags: CommonFlags, json: boolean): void {
   const owners = [
     flags.dryRun && '--dry-run',
     flags.curl && '--curl',
@@ -272,7 +239,7 @@ function checkStdoutOwner(flags: StdoutFlags, json: boolean): void {
 }
 
 /** Throws GatewayError usage for a flag that `--raw` would ignore. */
-function checkRaw(flags: StdoutFlags & Pick<ImagePlan, 'count' | 'sidecar' | 'preview' | 'strict'>): void {
+function checkRaw(flags: CommonFlags & Pick<ImagePlan, 'count' | 'sidecar' | 'preview' | 'strict'>): void {
   if (!flags.raw) return;
   if ((flags.count ?? 1) > 1)
     throw usageError('--raw prints one reply, and -n asks for several', 'leave one of them out');

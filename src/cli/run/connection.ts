@@ -25,11 +25,12 @@ import { digestKey } from '../../settings/key.ts';
 import type { SettingsSurvey, KeySource } from '../../settings/types.ts';
 import type { RetryPolicy } from '../../transport/retry.ts';
 import type { Exchange, Transport } from '../../transport/types.ts';
+import { withSettingsHint } from './failure-hint.ts';
 import { flexPolicy, openFallback } from './lane.ts';
 import type { Context } from '../context.ts';
 import { isCache, type RecordingFlags, replayedFolder } from '../flags/shared.ts';
 import { type ConnectionFlags, originOf, readConfiguredKey, transportOptions } from './settings.ts';
-import type { FetchUrl } from '../input/url-input.ts';
+import type { FetchUrl } from '../input/attachments.ts';
 import type { Payment } from '../../client/payment.ts';
 import { announcedEnd, logReply, logRequest, logRetry } from '../output/log.ts';
 
@@ -232,8 +233,7 @@ function createSend(
     return sender
       .send(post, { ...own, payment, deadline: own.deadline ?? deadline(), policy: { ...policy, ...own.policy } })
       .catch(async (error: unknown) => {
-        const { explainFailure } = await import('./request-failure.ts');
-        throw await explainFailure(error, post, { settings, context });
+        throw await withSettingsHint(error, post, settings, context);
       });
   };
 }

@@ -1,10 +1,10 @@
-import type { Lost } from '../context.ts';
+import { readdir, readFile } from 'node:fs/promises';
 import pLimit from 'p-limit';
+import type { Context, Lost } from '../context.ts';
 import { type Deadline, endOf } from '../../client/deadline.ts';
 import { type Operation, outcomeOf, perform } from '../../client/send.ts';
 import { type Answer, type Result } from '../../client/result.ts';
 import { blobsOf } from '../../client/picture-store.ts';
-import { emptyResult } from '../../client/folded.ts';
 import { type ErrorClass, GatewayError, isQuotaSpent, messageOf } from '../../errors.ts';
 import type { ImageOutput } from '../output/save-images.ts';
 import type { Connection } from './connection.ts';
@@ -48,22 +48,17 @@ const hopeless = new Set<ErrorClass>(['auth', 'rejected', 'usage']);
  */
 export async function sendAll(asking: Asking): Promise<Asked> {
   const limit = pLimit(asking.concurrency ?? asking.count);
-  const state: State = {
-    over: undefined,
-    thrown: undefined,
-    isDiskInDoubt: false,
-    answered: 0,
-  };
+  const sending: Sending = { ...asking, over: undefined, thrown: undefined, isDiskInDoubt: false, answered: 0 };
   const saved: Promise<Outcome>[] = [];
   for (let index = 0; index < asking.count; index++) {
     const before = saved[index - 1];
-    const asked = limit(() => ask(index, before, { asking, state }));
-    saved.push(saveBehind(before, asked, { asking, state }));
+    const asked = limit(() => ask(index, before, sending));
+    saved.push(saveBehind(before, asked, sending));
   }
-  return { outcomes: await Promise.all(saved), thrown: state.thrown };
+  return { outcomes: await Promise.all(saved), thrown: sending.thrown };
 }
 
-interface State {
+interface Sending extends Asking {
   /** Why no more requests are made. */
   over: GatewayError | undefined;
   thrown: { value: unknown } | undefined;
@@ -72,46 +67,42 @@ interface State {
   answered: number;
 }
 
-async function ask(
-  index: number,
-  before: Promise<unknown> | undefined,
-  { asking, state }: { asking: Asking; state: State },
-): Promise<Outcome> {
-  const { connection, deadline, images, gate, lost, onAnswer } = asking;
-  if (state.isDiskInDoubt) await before;
-  const over = state.over ?? lost.failure;
+async function ask(index: number, before: Promise<unknown> | undefined, sending: Sending): Promise<Outcome> {
+  const { connection, deadline, images, gate } = sending;
+  if (sending.isDiskInDoubt) await before;
+  const over = sending.over ?? sending.lost.failure;
   if (over !== undefined) return { failure: over };
   try {
-    const store = images.openStore(() => (state.isDiskInDoubt = true));
+    const store = images.openStore(() => (sending.isDiskInDoubt = true));
     const options = { deadline, sample: index, gate, store, mostImages: images.most };
-    const answer = await outcomeOf(perform(asking, connection, options));
-    onAnswer?.(++state.answered);
-    if (asking.count > 1)
+    const answer = await outcomeOf(perform(sending, connection, options));
+    sending.onAnswer?.(++sending.answered);
+    if (sending.count > 1)
       for (const part of [...answer.result.candidates, ...blobsOf(answer.result)]) part.reply = index;
     return { answer, isSent: !answer.isRecorded };
   } catch (error) {
-    return { failure: noteEnd(error, state) };
+    return { failure: noteEnd(error, sending) };
   }
 }
 
 async function saveBehind(
   before: Promise<unknown> | undefined,
   asked: Promise<Outcome>,
-  { asking: { images, deadline }, state }: { asking: Asking; state: State },
+  sending: Sending,
 ): Promise<Outcome> {
   await before;
   const outcome = await asked;
   const result = outcome.answer?.result;
-  const end = () => endOf(deadline);
-  if (result) await images.save(blobsOf(result), result, end).catch((error) => noteEnd(error, state));
+  const end = () => endOf(sending.deadline);
+  if (result) await sending.images.save(blobsOf(result), result, end).catch((error) => noteEnd(error, sending));
   return outcome;
 }
 
-function noteEnd(error: unknown, state: State): GatewayError {
+function noteEnd(error: unknown, sending: Sending): GatewayError {
   const failure =
     error instanceof GatewayError ? error : new GatewayError('internal', messageOf(error), { cause: error });
-  if (endings.has(failure.class)) state.thrown ??= { value: error };
-  if (endings.has(failure.class) || hopeless.has(failure.class) || isQuotaSpent(failure)) state.over ??= failure;
+  if (endings.has(failure.class)) sending.thrown ??= { value: error };
+  if (endings.has(failure.class) || hopeless.has(failure.class) || isQuotaSpent(failure)) sending.over ??= failure;
   return failure;
 }
 
@@ -149,11 +140,9 @@ export function resultOf(outcomes: readonly Outcome[]): Result | undefined {
 }
 
 function mergeResults(results: readonly Result[]): Result {
-  const [first] = results;
-  if (first === undefined) return emptyResult('');
   const files = results.flatMap((result) => result.files ?? []);
   return {
-    ...first,
+    ...(results[0] as Result),
     ...(files.length > 0 && { files }),
     candidates: results.flatMap((result) => result.candidates),
     images: results.flatMap((result) => result.images),
@@ -173,4 +162,47 @@ export function sumUsage(usages: readonly Usage[]): Usage | undefined {
       if (typeof count === 'number') sum[name] = (sum[name] ?? 0) + count;
   }
   return sum;
+}
+
+/** Fewer requests at once if there are too few descriptors: one without may be paid for and lost. */
+export async function limitToFiles(wanted: number, { ui }: Context): Promise<number> {
+  const files = await countOpenFiles();
+  if (files === undefined || requestsWithin(files) >= wanted) return wanted;
+  const most = requestsWithin(files);
+  const limit = `the limit of ${files.most} open files allows --concurrency ${most}, not ${wanted}`;
+  await ui.warn(`${limit}; to raise it: ulimit -n ${filesFor(wanted, files)}`);
+  return most;
+}
+
+/** Descriptors that a process may have, and those that it has. */
+interface OpenFiles {
+  most: number;
+  now: number;
+}
+
+/** A request has a connection, a file that it sends and two images that are being written, at most times. */
+const each = 4;
+
+/** For files of a batch, look-ups of names, and what Node opens itself. */
+const spare = 32;
+
+/** So many requests can be in flight at once, and at least one. */
+export function requestsWithin({ most, now }: OpenFiles): number {
+  return Math.max(1, Math.floor((most - now - spare) / each));
+}
+
+/** The limit under which so many requests can be in flight. */
+export function filesFor(requests: number, { now }: OpenFiles): number {
+  return now + spare + requests * each;
+}
+
+/** Undefined on systems other than Linux, and without a limit. */
+export async function countOpenFiles(): Promise<OpenFiles | undefined> {
+  try {
+    const [limits, open] = await Promise.all([readFile('/proc/self/limits', 'utf8'), readdir('/proc/self/fd')]);
+    const most = Number(/^Max open files +(\d+)/m.exec(limits)?.[1]);
+    return Number.isNaN(most) ? undefined : { most, now: open.length };
+  } catch {
+    return undefined;
+  }
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
-import { begin, connect, finishText, planBesideText, wantedOf } from '../../cli/run/command.ts';
+import { begin, connect, finishText, planBesideText } from '../../cli/run/command.ts';
 import type { ChatFlags } from './session.ts';
 import { buildRequest } from '../../cli/request/build-request.ts';
 import { openTools } from './tools.ts';
@@ -29,7 +29,7 @@ export function chatCommand(command: Command): Action {
 }
 
 async function runChat(words: readonly string[], typed: ChatFlags, context: Context): Promise<void> {
-  const begun = await begin(words, typed, { context, command: 'chat', use: 'chat', isText: true });
+  const begun = await begin(words, typed, 'chat', context);
   const { flags, settings, deadline } = begun;
   const isSession = flags.session !== undefined || flags.continue;
   const session = isSession ? await import('./session.ts') : undefined;
@@ -52,7 +52,7 @@ async function runChat(words: readonly string[], typed: ChatFlags, context: Cont
   const limit = flags.maxCost === undefined ? undefined : await openCostLimit(flags.maxCost, settings);
   const asking = { context, ...connected, flags, isMarkdown, tools, limit, deadline: deadline() };
   const turned = await askTurn(request, asking);
-  await finishText(turned.answer, { ...begun, wanted: wantedOf(flags), plan, check }, context);
+  await finishText(turned.answer, { plan, check }, begun);
   if (!session || !resumed?.file) return;
   const turn = await session.storableTurns(turned, request, context);
   if (turn) await resumed.file.append(turn);

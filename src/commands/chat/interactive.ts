@@ -62,7 +62,7 @@ export async function runInteractive(
 /** The flags with the blanks of the system instruction filled: what is typed from here on is sent as it is. */
 async function withoutBlanks(flags: ChatFlags, context: Context): Promise<ChatFlags> {
   const blanks = await readBlanks(flags, context);
-  const system = await readSystem(flags, { context, blanks });
+  const system = await readSystem(flags, blanks, context);
   await warnOfUnused(flags, blanks, context);
   const { systemFile: _file, var: _var, ...rest } = flags;
   return { ...rest, ...(system !== undefined && { system }), vars: false };

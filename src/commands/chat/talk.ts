@@ -134,7 +134,6 @@ async function askAndKeep(
   const fetchUrl = talk.openFetchUrl(settings, deadline);
   const building = {
     context,
-    command: 'chat',
     use: 'chat' as const,
     settings: { ...settings, model: { ...settings.model, value: model } },
     fetchUrl,

@@ -4,7 +4,7 @@ import type { Post } from '../../formats/format.ts';
 import type { JsonObject } from '../../json.ts';
 import { defaultRetryPolicy, type Gate } from '../../transport/retry.ts';
 import { version } from '../../version.ts';
-import { type Outcome, sendAll, mergeAnswers, resultOf } from '../../cli/run/send-all.ts';
+import { limitToFiles, type Outcome, sendAll, mergeAnswers, resultOf } from '../../cli/run/send-all.ts';
 import type { Attached } from '../../cli/input/attachments.ts';
 import type { Context, Action } from '../../cli/context.ts';
 import { buildRequest } from '../../cli/request/build-request.ts';
@@ -22,10 +22,10 @@ type ImageFlags = AskFlags<typeof imageFlags & typeof editFlags>;
 async function runImage(
   words: readonly string[],
   typed: ImageFlags,
-  { context, use }: { context: Context; use: 'image' | 'edit' },
+  use: 'image' | 'edit',
+  context: Context,
 ): Promise<void> {
-  const command = use === 'image' ? 'image gen' : 'image edit';
-  const begun = await begin(words, typed, { context, command, use, isText: false });
+  const begun = await begin(words, typed, use, context);
   const { flags, settings, deadline } = begun;
   const request = await within(deadline(), buildRequest(words, flags, begun));
   const { post, inputs } = request;
@@ -68,7 +68,6 @@ async function openShared(
 ): Promise<{ gate: Gate; concurrency: number }> {
   const { createGate, sleepByTimer } = await import('../../transport/gate.ts');
   const { enter, close } = createGate({ elapsed: context.io.elapsed, sleep: sleepByTimer, jobs });
-  const { limitToFiles } = await import('../../cli/run/open-files.ts');
   const concurrency = await limitToFiles(Math.min(wanted, jobs), context);
   return { gate: { enter, close: (waitMs) => void (waitMs <= retryMaxTime && close(waitMs)) }, concurrency };
 }
@@ -97,7 +96,7 @@ export function imageGenCommand(command: Command): Action {
   ]);
   addFlags(command, 'Flags', { ...imageFlags, ...contentFlags });
   addAskFlags(command);
-  return (context, words, flags) => runImage(words, flags as ImageFlags, { context, use: 'image' });
+  return (context, words, flags) => runImage(words, flags as ImageFlags, 'image', context);
 }
 
 /** `image edit [prompt…] -i <image>`: images and an instruction in, image files out. */
@@ -114,9 +113,9 @@ export function imageEditCommand(command: Command): Action {
     const typed = flags as ImageFlags;
     if (!typed.image?.length) {
       const { refuseStrayFiles } = await import('../../cli/input/stray-files.ts');
-      await refuseStrayFiles(words, {}, { command: 'image edit', cwd: context.io.cwd });
+      await refuseStrayFiles(words, {}, context);
       throw usageError('there is no image to edit', 'for example: gateway-cli image edit -i photo.jpg "make it gray"');
     }
-    await runImage(words, typed, { context, use: 'edit' });
+    await runImage(words, typed, 'edit', context);
   };
 }

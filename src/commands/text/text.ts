@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { begin, connect, finishText, planBesideText, wantedOf } from '../../cli/run/command.ts';
+import { begin, connect, finishText, planBesideText } from '../../cli/run/command.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import { answerTexts, isPrintedAtEnd, printStream, startPayload, stopPlain } from '../../cli/output/print.ts';
@@ -34,7 +34,7 @@ export function textCommand(command: Command): Action {
 
 async function runText(words: readonly string[], typed: Flags, context: Context): Promise<void> {
   if (typed.jsonl && !typed.stream) throw usageError('--jsonl prints the events of a stream', 'add --stream');
-  const begun = await begin(words, typed, { context, command: 'text', use: 'text', isText: true });
+  const begun = await begin(words, typed, 'text', context);
   const { flags, settings, deadline } = begun;
   const request = await within(deadline(), buildRequest(words, flags, begun));
   const plan = await planBesideText(flags, request, context);
@@ -60,7 +60,7 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   if (!stream) await printText(answer, printing);
   await images.save(blobsOf(answer.result), answer.result, () => endOf(deadline()));
 
-  await finishText(answer, { ...begun, wanted: wantedOf(flags), plan, check: request.check }, context);
+  await finishText(answer, { plan, check: request.check }, begun);
 }
 
 /** JSON and the like is printed as it is. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test as plain } from 'vitest';
-import { parsePromptYaml } from '../../../src/cli/input/prompt-yaml.ts';
+import { parsePromptYaml } from '../../../src/cli/request/prompt-yaml.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { test, textReply } from '../../helpers/with-server.ts';
 

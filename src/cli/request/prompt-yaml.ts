@@ -1,8 +1,11 @@
-import type { Document, LineCounter } from 'yaml';
+import { closest } from '../../closest.ts';
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { closest } from '../../closest.ts';
-import { parseJson, quote } from '../flags/flag.ts';
+import type { Context } from '../context.ts';
+import { decimal, notEmpty, parseJson, quote, whole } from '../flags/flag.ts';
+import { settingFor } from '../flags/set.ts';
+import { readTextFlag } from '../input/input-files.ts';
+import type { RequestFlags } from './build-request.ts';
 
 /** A prompt file in the format of GitHub Models (https://docs.github.com/github-models, `.prompt.yml`). */
 export interface PromptYaml {
@@ -39,7 +42,15 @@ const keys = [
 /** Thousands of aliases would fill the memory. */
 const maxAliases = 100;
 
-/** Reads a prompt file; `place` names it in messages. Throws GatewayError usage with line and column, or with the wrong key. */
+/** Reads the prompt file of a flag. Throws GatewayError usage. */
+export async function openPromptYaml(flag: string, path: string, context: Context) {
+  const place = `${flag} ${quote(path)}`;
+  const content = await parsePromptYaml(await readTextFlag(flag, path, context), place);
+  if (content.hasEvaluators) await context.ui.detail(`${place}: evaluators are not used`);
+  return { content, place };
+}
+
+/** Parses a prompt file; `place` names it in messages. Throws GatewayError usage with line and column, or with the wrong key. */
 export async function parsePromptYaml(text: string, place: string): Promise<PromptYaml> {
   const { value, lineOf } = await parseYaml(text, place);
   const wrong = (what: string, hint?: string): Error => usageError(`${place}: ${what}`, hint);
@@ -112,13 +123,8 @@ function readFormat(file: JsonObject, place: string): Pick<PromptYaml, 'format' 
   return { format, schema: isObject(schema) && type === undefined ? schema : given };
 }
 
-interface Parsed {
-  value: JsonValue;
-  /** Line of a value, from 1. */
-  lineOf: (path: readonly (string | number)[]) => number;
-}
-
-async function parseYaml(text: string, place: string): Promise<Parsed> {
+/** `lineOf` is the line of a value, from 1. */
+async function parseYaml(text: string, place: string) {
   const yaml = await import('yaml');
   const lines = new yaml.LineCounter();
   const document = yaml.parseDocument(text, { prettyErrors: false, lineCounter: lines, resolveKnownTags: false });
@@ -134,7 +140,11 @@ async function parseYaml(text: string, place: string): Promise<Parsed> {
     const value = document.toJS({ maxAliasCount: maxAliases }) as JsonValue;
     // Throws for an alias inside of what it names.
     JSON.stringify(value);
-    return { value, lineOf: (path) => lineOfNode(document, lines, path) };
+    const lineOf = (path: readonly (string | number)[]): number => {
+      const node = document.getIn(path, true) as { range?: [number, number, number] } | undefined;
+      return lines.linePos(node?.range?.[0] ?? 0).line;
+    };
+    return { value, lineOf };
   } catch (error) {
     // The library throws it for an alias without an anchor, and for too many of them.
     const isAlias = error instanceof ReferenceError;
@@ -155,7 +165,125 @@ const faults: Readonly<Record<string, string>> = {
   TAG_RESOLVE_FAILED: 'an unknown tag stands',
 };
 
-function lineOfNode(document: Document, lines: LineCounter, path: readonly (string | number)[]): number {
-  const node = document.getIn(path, true) as { range?: [number, number, number] } | undefined;
-  return lines.linePos(node?.range?.[0] ?? 0).line;
+/** What a prompt file can say in the place of flags. */
+export type PromptYamlFlags = RequestFlags & { model?: string };
+
+/** How messages name a prompt file, and the command that it is for. */
+interface FileUse {
+  place: string;
+  /** `image gen` */
+  command: string;
+}
+
+/** The typed flags with what their prompt file says in its place. Throws GatewayError usage. */
+export async function readPromptYaml(
+  promptFile: string,
+  typed: Omit<PromptYamlFlags, 'promptFile'>,
+  context: Context,
+  command: string,
+): Promise<PromptYamlFlags> {
+  const { content, place } = await openPromptYaml('--prompt-file', promptFile, context);
+  return mergePromptYaml(typed, content, { place, command });
+}
+
+/** The same for a file that was read already. Throws GatewayError usage. */
+export function mergePromptYaml(
+  typed: Omit<PromptYamlFlags, 'promptFile'>,
+  file: PromptYaml,
+  use: FileUse,
+): PromptYamlFlags {
+  const { system, model } = file;
+  const { vars, systemFile, schema, responseMime } = typed;
+  return {
+    ...(model !== undefined && { model }),
+    ...(system !== undefined && systemFile === undefined && { system }),
+    ...(schema === undefined && responseMime === undefined && formatFlags(file, use)),
+    ...parameterFlags(file.parameters, use),
+    ...turnFlags(file),
+    ...typed,
+    ...(typeof vars === 'string' && /^\d+$/.test(vars) && { vars: rowAt(Number(vars), file, use.place) }),
+    places: placesOf(typed, file, use.place),
+  };
+}
+
+function placesOf(
+  { system, systemFile, model, vars }: PromptYamlFlags,
+  { rows }: PromptYaml,
+  place: string,
+): NonNullable<PromptYamlFlags['places']> {
+  const own = system === undefined && systemFile === undefined;
+  return {
+    prompt: place,
+    turns: `${place}: messages`,
+    ...(own && { system: place }),
+    ...(model === undefined && { model: place }),
+    ...(vars === undefined && rows.length > 0 && { testData: place }),
+  };
+}
+
+/** The last turn is the prompt, if it is a person's: inputs and stdin join it. */
+function turnFlags({ turns }: PromptYaml): PromptYamlFlags {
+  const last = turns.at(-1);
+  const prompt = last?.role === 'user' ? last.content : undefined;
+  const earlier = prompt === undefined ? turns : turns.slice(0, -1);
+  return { ...(prompt !== undefined && { prompt }), ...(earlier.length > 0 && { turns: earlier }) };
+}
+
+function formatFlags({ format, schema }: PromptYaml, { place, command }: FileUse): PromptYamlFlags {
+  if (format === 'text') return {};
+  const isSchema = format === 'json_schema';
+  if (command.startsWith('image') || (command === 'chat' && !isSchema))
+    throw usageError(
+      `${place}: gateway-cli ${command} has no responseFormat ${format}`,
+      command === 'chat' ? 'use json_schema, or gateway-cli text' : 'take it out of the file',
+    );
+  return schema === undefined ? { responseMime: 'application/json' } : { schema };
+}
+
+type Reader = (value: JsonValue, name: string) => PromptYamlFlags;
+
+const number =
+  (read: (word: string, name: string) => number, key: 'maxTokens' | 'temperature' | 'topP' | 'topK' | 'seed'): Reader =>
+  (value, name) => ({ [key]: read(String(value), name) });
+
+const parameters: Readonly<Record<string, Reader>> = {
+  maxTokens: number(whole(1), 'maxTokens'),
+  maxCompletionTokens: number(whole(1), 'maxTokens'),
+  temperature: number(decimal, 'temperature'),
+  topP: number(decimal, 'topP'),
+  topK: number(whole(0), 'topK'),
+  seed: number(whole(-(2 ** 31), 2 ** 31 - 1), 'seed'),
+  stop: (value, name) => ({
+    stop: (Array.isArray(value) ? value : [value]).map((word) => notEmpty(String(word), name)),
+  }),
+};
+
+function parameterFlags(given: JsonObject, use: FileUse): PromptYamlFlags {
+  const flags: PromptYamlFlags = {};
+  for (const [key, value] of Object.entries(given)) {
+    const isKnown = Object.hasOwn(parameters, key) && !(key === 'seed' && use.command === 'chat');
+    const read = isKnown ? parameters[key] : undefined;
+    if (read === undefined) throw unsupported(key, use);
+    Object.assign(flags, read(value, `${use.place}: ${key}`));
+  }
+  return flags;
+}
+
+function unsupported(key: string, { place, command }: FileUse): Error {
+  const near = closest(key, Object.keys(parameters));
+  const setting = settingFor(key, command);
+  const instead = setting === undefined ? '' : `, and type ${setting}`;
+  return usageError(
+    `${place}: gateway-cli ${command} has no model parameter ${quote(key)}`,
+    near === undefined || near === key ? `take it out of the file${instead}` : `did you mean: ${near}`,
+  );
+}
+
+function rowAt(row: number, { rows }: PromptYaml, place: string): JsonObject {
+  const found = rows[row - 1];
+  if (found) return found.values;
+  throw usageError(
+    `--vars ${row}: ${place} has ${rows.length === 0 ? 'no testData' : `testData rows 1 to ${rows.length}`}`,
+    rows.length === 0 ? 'give values: --vars \'{"input":"…"}\'' : 'for example: --vars 1',
+  );
 }

@@ -1,6 +1,36 @@
 import { hintFor, hintOf, type Reason } from '../../advice.ts';
+import { closest } from '../../closest.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
+import type { PostOrGet } from '../../formats/format.ts';
+import type { SettingsSurvey } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
+
+/**
+ * What a request threw, with what its settings add to the hint: the key that was refused, the flags that lead to the same gateway,
+ * and the name in the kept list of models that is nearest to one that the service did not find.
+ */
+export async function withSettingsHint(
+  thrown: unknown,
+  post: PostOrGet,
+  settings: SettingsSurvey,
+  { io }: Context,
+): Promise<unknown> {
+  if (!(thrown instanceof GatewayError)) return thrown;
+  const { key, typedFlags: flags } = settings;
+  const error = thrown.but({ flags, ...(thrown.class === 'auth' && 'from' in key && { source: key.from }) });
+  const { reason, status } = error.details;
+  const isPath = status === 404 && (reason === 'no-such-path' || reason === 'no-stream');
+  if (reason !== 'model' && !isPath) return error;
+  const model = post.body?.['model'] ?? decodeURIComponent(/\/models\/([^/:]+):/.exec(post.path)?.[1] ?? '');
+  if (typeof model !== 'string' || model === '') return error;
+  const { keptModels } = await import('../../settings/kept-models.ts');
+  const kept = await keptModels(settings, io.now());
+  // Ollama has a tag behind each name, and takes a name without it.
+  const names = kept.map((name) => name.replace(/:latest$/, ''));
+  if ([...kept, ...names].includes(model)) return error;
+  const nearest = kept.find((name) => name.endsWith(`/${model}`)) ?? closest(model, names);
+  return nearest === undefined ? error : error.but({ reason: 'nearest-model', value: nearest });
+}
 
 /** What an action threw; after a request, a failure that has no hint gets that of its class. */
 export function withReplyHint(thrown: unknown, context: Pick<Context, 'report' | 'root'>, isRaw: boolean): unknown {

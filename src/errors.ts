@@ -132,6 +132,16 @@ function withHint(errorClass: ErrorClass, details: Omit<ErrorDetails, 'cause'>):
   return { ...(hint !== undefined && { hint }), reason, ...facts };
 }
 
+/** A failed attempt that is repeated: what `onRetry` gets before every wait for another one. */
+export interface RetryNotice {
+  /** Number of the attempt that failed, from 1. */
+  attempt: number;
+  /** How many retries the policy allows. */
+  retries: number;
+  waitMs: number;
+  error: GatewayError;
+}
+
 /** A mistake in flags, input or settings, found before anything was sent (exit 2). */
 export function usageError(message: string, hint?: string, cause?: unknown): GatewayError {
   return new GatewayError('usage', message, { hint, cause, sent: 'no', retryable: false });

@@ -29,9 +29,8 @@ export type {
 } from './client/client-types.ts';
 export type { ResultCandidate, ToolCall } from './client/result.ts';
 export type { Reason } from './advice.ts';
-export type { Certainty, ErrorClass, ErrorDetails } from './errors.ts';
+export type { Certainty, ErrorClass, ErrorDetails, RetryNotice } from './errors.ts';
 export type { Usage } from './formats/events.ts';
 export type { StreamDelta } from './formats/events.ts';
-export type { RetryNotice } from './transport/retry-types.ts';
 export type { JsonObject, JsonValue } from './json.ts';
 export type { AuthForm } from './services.ts';

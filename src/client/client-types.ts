@@ -1,6 +1,6 @@
 import type { StreamDelta } from '../formats/events.ts';
 import type { AskFields, AuthUse, FormatName } from '../formats/types.ts';
-import type { RetryNotice } from '../transport/retry-types.ts';
+import type { RetryNotice } from '../errors.ts';
 import type { Result } from './result.ts';
 import type { AuthForm, ServiceName } from '../services.ts';
 import type { JsonObject } from '../json.ts';

@@ -4,10 +4,9 @@ import { addressPost, createTarget, keyHeaders, type Target } from '../transport
 import { type Deadline, endOf, type Phase, startDeadline } from './deadline.ts';
 import { type Reading, readReply } from './read-reply.ts';
 import type { Answer } from './result.ts';
-import { GatewayError, usageError } from '../errors.ts';
+import { GatewayError, type RetryNotice, usageError } from '../errors.ts';
 import type { FailedReply } from '../formats/failure.ts';
 import { defaultRetryPolicy, type Gate, type RetryPolicy, sendWithRetries } from '../transport/retry.ts';
-import type { RetryNotice } from '../transport/retry-types.ts';
 import type { Exchange, HttpReply, HttpRequest, Transport, TransportOptions } from '../transport/types.ts';
 import { defaultTimeoutMs } from '../clock.ts';
 import type { SentKey } from '../formats/key-advice.ts';

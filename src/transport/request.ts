@@ -1,9 +1,8 @@
-import { type RequestBody, segmentBody, withLength } from '../body.ts';
+import { type RequestBody, segmentBody, segmentForm, withLength } from '../body.ts';
 import { GatewayError, settingError, usageError } from '../errors.ts';
 import { keyFacts, type PostOrGet } from '../formats/format.ts';
 import type { AuthForm } from '../services.ts';
 import { version } from '../version.ts';
-import { segmentForm } from './form.ts';
 import type { HttpRequest, TransportOptions } from './types.ts';
 import type { AuthUse } from '../formats/types.ts';
 

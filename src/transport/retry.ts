@@ -1,7 +1,6 @@
 import { longestTimerMs } from '../clock.ts';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, type RetryNotice } from '../errors.ts';
 import { type Sleep, sleepByTimer } from './gate.ts';
-import type { RetryNotice } from './retry-types.ts';
 import type { Exchange, HttpReply, HttpRequest } from './types.ts';
 
 /** What the user allows. */

@@ -3,9 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { describeRequest } from '../../src/recordings/request-key.ts';
-import { segmentForm } from '../../src/transport/form.ts';
+import { createUpload, segmentBody, segmentForm } from '../../src/body.ts';
 import type { HttpRequest } from '../../src/transport/types.ts';
-import { createUpload, segmentBody } from '../../src/body.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const base = new URL('https://gateway.example/prefix/');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError, type RetryNotice } from '../../src/errors.ts';
 import {
   defaultRetryPolicy,
   type ErrorReply,
@@ -7,7 +7,6 @@ import {
   type RetryOptions,
   sendWithRetries,
 } from '../../src/transport/retry.ts';
-import type { RetryNotice } from '../../src/transport/retry-types.ts';
 import { createUpload } from '../../src/body.ts';
 import { createPause, cut, reset, type ScriptedServer } from '../helpers/scripted-server.ts';
 import { open, requestTo, serve } from './post.ts';

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { addressPost, createTarget } from '../../src/transport/request.ts';
 import { byAuthUse } from '../../src/formats/format.ts';
-import { segmentForm } from '../../src/transport/form.ts';
 import {
   type Body,
   checkUploads,
@@ -11,6 +10,7 @@ import {
   describeBody,
   type RequestBody,
   segmentBody,
+  segmentForm,
   streamBody,
   type Upload,
 } from '../../src/body.ts';

@@ -1,6 +1,5 @@
-import { GatewayError } from '../../errors.ts';
+import { GatewayError, type RetryNotice } from '../../errors.ts';
 import { formatFacts, type PostOrGet } from '../../formats/format.ts';
-import type { RetryNotice } from '../../transport/retry-types.ts';
 import type { RetryPolicy } from '../../transport/retry.ts';
 import type { Context } from '../context.ts';
 import type { Connection } from './connection.ts';

@@ -4,8 +4,7 @@ import { createCompletionsDecoder } from '../../../src/formats/completions/strea
 import type { ReplyEvent } from '../../../src/formats/events.ts';
 import { completions } from '../../../src/formats/completions/format.ts';
 import type { JsonObject } from '../../../src/json.ts';
-import { segmentForm } from '../../../src/transport/form.ts';
-import { describeBody } from '../../../src/body.ts';
+import { describeBody, segmentForm } from '../../../src/body.ts';
 import { base, data, local, openai } from './asking.ts';
 
 describe("OpenAI's operations for images", () => {

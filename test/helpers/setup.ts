@@ -1,8 +1,12 @@
+// @ts-expect-error undici publishes no types of its internals.
+import undiciTimers from 'undici/lib/util/timers.js';
 import { afterAll, vi } from 'vitest';
 import { removeScratchFolders } from './scratch.ts';
 
 afterAll(() => {
   // Vitest does so before each test, but the next file is read before its first one.
   vi.unstubAllEnvs();
+  // undici keeps its first timer: one that a test made while it held the time would never fire in the next file.
+  (undiciTimers as { reset(): void }).reset();
   removeScratchFolders();
 });

@@ -25,14 +25,10 @@ export function parseBaseUrl(text: string): { url: URL; warnings: string[] } {
   if (text.includes('?')) throw usageError('the base URL has a query', hint);
   if (text.includes('#')) throw usageError('the base URL has a fragment', hint);
   const path = withoutSlashes(url.pathname);
-  const suffix = versions.find((each) => path.endsWith(each));
-  if (suffix === undefined) {
-    url.pathname = path;
-    return { url, warnings: [] };
-  }
-  url.pathname = withoutSlashes(path.slice(0, -suffix.length));
-  const warnings = [`${suffix} at the end of the base URL is cut: the paths of the service begin with it`];
-  return { url, warnings };
+  const suffix = versions.find((each) => path.endsWith(each)) ?? '';
+  url.pathname = withoutSlashes(path.slice(0, path.length - suffix.length));
+  const cut = `${suffix} at the end of the base URL is cut: the paths of the service begin with it`;
+  return { url, warnings: suffix === '' ? [] : [cut] };
 }
 
 function withoutSlashes(path: string): string {
@@ -88,64 +84,18 @@ export function requireSafeUrl(url: URL, { allowHttp, hasKey }: { allowHttp: boo
   throw settingError(`the key would go to ${url.origin} unencrypted`, { reason: 'insecure' });
 }
 
-/** Names of headers that differ from one service to another. */
-export interface HeaderNames {
-  /** The header of the form `api-key`, where the format has none of its own. */
-  apiKey: string;
-  /** The header of the version of the messages format. */
-  version: string;
-}
-
-const messagesVersion = '2023-06-01';
-
-interface AuthOptions {
-  use: AuthUse;
-  form: AuthForm;
-  names: HeaderNames;
-  key: string;
-}
-
-/** The headers of the key, with lower-case names. Whitespace around the key is removed. Throws GatewayError auth, without the key in it. */
-export function authHeaders({ use, form, names, key }: AuthOptions): Record<string, string> {
-  const value = checkedKey(key.trim());
-  const { form: own, header = names.apiKey } = keyFacts[use];
-  const headers: Record<string, string> =
-    (form === 'auto' ? own : form) === 'bearer'
-      ? { authorization: `Bearer ${value}` }
-      : { [header.toLowerCase()]: value };
-  return { ...headers, ...versionHeaders(use, names) };
-}
-
-/** The header of the version of the messages format, which is sent without a key too. */
-function versionHeaders(use: AuthUse, names: HeaderNames): Record<string, string> {
-  return use === 'messages' ? { [names.version.toLowerCase()]: messagesVersion } : {};
-}
-
-/** Only visible ASCII is allowed: anything else breaks the header, or was copied by mistake. */
-function checkedKey(key: string): string {
-  if (key === '') throw authError('the key is empty');
-  for (let index = 0; index < key.length; index++) {
-    const code = key.charCodeAt(index);
-    if (code < 0x21 || code > 0x7e) throw authError(`the key has an invalid character at position ${index + 1}`);
-  }
-  return key;
-}
-
-function authError(message: string): GatewayError {
-  return new GatewayError('auth', message, {
-    reason: 'key-characters',
-    sent: 'no',
-    retryable: false,
-  });
-}
-
 /** A gateway and how to speak to it. */
 export interface Target {
   baseUrl: URL;
   /** Absent: requests go out without a key. */
   key: string | undefined;
   auth: Readonly<Record<AuthUse, AuthForm>>;
-  headerNames: HeaderNames;
+  headerNames: {
+    /** The header of the form `api-key`, where the format has none of its own. */
+    apiKey: string;
+    /** The header of the version of the messages format. */
+    version: string;
+  };
   /** Further headers of every request, lower-case names. */
   headers: Readonly<Record<string, string>>;
   allowHttp: boolean;
@@ -185,8 +135,29 @@ function bodyOf({ body, form, file }: Omit<PostOrGet, 'format'>): RequestBody | 
   return body && (form ? segmentForm(body) : segmentBody(body));
 }
 
-/** The headers that authenticate, and that of the version; without a key the latter alone. */
-export function keyHeaders(target: Target, use: AuthUse): Record<string, string> {
-  if (target.key === undefined) return versionHeaders(use, target.headerNames);
-  return authHeaders({ use, form: target.auth[use], names: target.headerNames, key: target.key });
+const messagesVersion = '2023-06-01';
+
+/**
+ * The headers of the key and of the version, with lower-case names; without a key the latter alone. Whitespace around the key is
+ * removed. Throws GatewayError auth, without the key in it.
+ */
+export function keyHeaders(
+  { key, auth, headerNames }: Pick<Target, 'key' | 'auth' | 'headerNames'>,
+  use: AuthUse,
+): Record<string, string> {
+  const version: Record<string, string> =
+    use === 'messages' ? { [headerNames.version.toLowerCase()]: messagesVersion } : {};
+  if (key === undefined) return version;
+  const value = checkedKey(key.trim());
+  const { form, header = headerNames.apiKey } = keyFacts[use];
+  const isBearer = (auth[use] === 'auto' ? form : auth[use]) === 'bearer';
+  return isBearer ? { authorization: `Bearer ${value}`, ...version } : { [header.toLowerCase()]: value, ...version };
+}
+
+/** Only visible ASCII is allowed: anything else breaks the header, or was copied by mistake. */
+function checkedKey(key: string): string {
+  const position = key.search(/[^\x21-\x7e]/);
+  if (key !== '' && position === -1) return key;
+  const fault = key === '' ? 'is empty' : `has an invalid character at position ${position + 1}`;
+  throw new GatewayError('auth', `the key ${fault}`, { reason: 'key-characters', sent: 'no', retryable: false });
 }

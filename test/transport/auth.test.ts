@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest';
+import { byAuthUse } from '../../src/formats/format.ts';
 import type { AuthUse } from '../../src/formats/types.ts';
 import type { AuthForm } from '../../src/services.ts';
-import { authHeaders, type HeaderNames } from '../../src/transport/request.ts';
+import { keyHeaders, type Target } from '../../src/transport/request.ts';
 
 const version = { 'vendor-b-version': '2023-06-01' };
 const neutral = { apiKey: 'x-vendor-a-api-key', version: 'vendor-b-version' };
 const names = { apiKey: 'X-Real-Key', version: 'Real-Version' };
+const usual = { auth: byAuthUse(() => 'auto' as const), headerNames: neutral };
 
-test.each<[AuthUse, AuthForm, HeaderNames, Record<string, string>]>([
+test.each<[AuthUse, AuthForm, Target['headerNames'], Record<string, string>]>([
   ['text', 'auto', neutral, { 'x-vendor-a-api-key': 'k' }],
   ['image', 'auto', neutral, { authorization: 'Bearer k' }],
   ['messages', 'auto', neutral, { 'x-api-key': 'k', ...version }],
@@ -23,7 +25,7 @@ test.each<[AuthUse, AuthForm, HeaderNames, Record<string, string>]>([
   ['image', 'api-key', names, { 'x-real-key': 'k' }],
   ['messages', 'auto', names, { 'x-api-key': 'k', 'real-version': '2023-06-01' }],
 ])('%s with form %s and names %j', (use, form, names, expected) => {
-  expect(authHeaders({ use, form, names, key: 'k' })).toEqual(expected);
+  expect(keyHeaders({ key: 'k', auth: byAuthUse(() => form), headerNames: names }, use)).toEqual(expected);
 });
 
 test.each([
@@ -35,12 +37,10 @@ test.each([
   ['sk secret', 'the key has an invalid character at position 3'],
   ['é-secret', 'the key has an invalid character at position 1'],
 ])('refuses key %j with invalid characters without showing it', (key, message) => {
-  const attempt = (): unknown => authHeaders({ use: 'text', form: 'auto', names: neutral, key });
+  const attempt = (): unknown => keyHeaders({ key, ...usual }, 'text');
   expect(attempt).toThrow(expect.objectContaining({ class: 'auth', message }));
 });
 
 test('removes whitespace around the key', () => {
-  expect(authHeaders({ use: 'image', form: 'auto', names: neutral, key: ' sk-1\r\n' })).toEqual({
-    authorization: 'Bearer sk-1',
-  });
+  expect(keyHeaders({ key: ' sk-1\r\n', ...usual }, 'image')).toEqual({ authorization: 'Bearer sk-1' });
 });

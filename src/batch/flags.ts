@@ -3,7 +3,7 @@ import { type FlagTable, type FlagValues, notAFlag, oneOf, whole } from '../cli/
 import { imageFlags } from '../cli/flags/format.ts';
 import { connectionFlags, maxCost, outputFlags } from '../cli/flags/shared.ts';
 import type { ConnectionFlags } from '../cli/run/settings.ts';
-import { parseDuration } from '../settings/duration.ts';
+import { parseDuration } from '../settings/values.ts';
 
 /** How rows are written. */
 export const dataFormats = ['csv', 'tsv', 'json', 'jsonl'] as const;

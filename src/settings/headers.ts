@@ -1,6 +1,7 @@
 import { isCredentialName, revealed, Secret } from './redact.ts';
 import { usageError } from '../errors.ts';
-import type { Header } from './types.ts';
+import { vendorHeaderNames } from '../services.ts';
+import type { Header, Profile } from './types.ts';
 
 /** Headers of the connection, or that the client sets: users cannot. */
 export const refusedHeaderNames = new Set([
@@ -50,6 +51,24 @@ export function parseHeaderLines(text: string, path: string): Header[] {
     const { name, value } = splitHeader(line, `${path}:${index + 1}`);
     return [{ name, value: new Secret(value) }];
   });
+}
+
+/** The real names of vendor-a's key header and vendor-b's version header (formats 1). */
+export type HeaderNames = NonNullable<Profile['headerNames']>;
+
+/** Reads `<content-key>,<version>`, of which either side can be empty, or `vendors`. */
+export function parseHeaderNames(text: string, from: string): HeaderNames {
+  if (text.trim() === 'vendors') return vendorHeaderNames;
+  const [apiKey = '', version = '', ...more] = text.split(',').map((name) => name.trim());
+  const names = [apiKey, version].filter((name) => name !== '');
+  const hint = 'for example --header-names x-goog-api-key,anthropic-version, which is what vendors means';
+  if (more.length > 0 || names.length === 0)
+    throw usageError(`${from}: must be vendors, or <content-key>,<version>`, hint);
+  for (const name of names) {
+    const reason = invalidNameReason(name);
+    if (reason !== undefined) throw usageError(`${from}: ${JSON.stringify(name.slice(0, 64))} ${reason}`, hint);
+  }
+  return { ...(apiKey !== '' && { apiKey }), ...(version !== '' && { version }) };
 }
 
 /** All values of `--header`, `@file` read by `readFile`. A header given twice is sent once, its values joined by commas. */

@@ -3,7 +3,7 @@ import { GatewayError } from '../errors.ts';
 import { readReason, runReason } from '../files/file-reason.ts';
 import { type ServiceName, services } from '../services.ts';
 import { isLoopback } from '../transport/request.ts';
-import { formatDuration } from './duration.ts';
+import { formatDuration } from './values.ts';
 import { vendorWay } from './missing.ts';
 import { baseUrlOfProfile } from './config-file.ts';
 import { Secret, createRedactor } from './redact.ts';

@@ -186,11 +186,6 @@ export function revealHeaders(headers: readonly Header[]): Record<string, string
   return Object.fromEntries(headers.map(({ name, value }) => [name, revealed(value)]));
 }
 
-/** The value of a header if it is a credential, by its name or by itself. */
-function credentialOf({ name, value }: Header): Secret | undefined {
-  return value instanceof Secret && isCredential(name, value.reveal()) ? value : undefined;
-}
-
 /** The names of headers whose values are not shown: of the key, of credentials, and of all from a header file. */
 export function hiddenHeaderNames({ headers, headerNames }: Pick<Settings, 'headers' | 'headerNames'>): string[] {
   const names = headers.flatMap(({ value: { name, value } }) => (value instanceof Secret ? [name] : []));
@@ -206,9 +201,8 @@ export interface Credential {
 
 /** The key and the credentials among the headers. Other values of a header file are not shown, but not searched for. */
 export function credentialsOf({ headers }: Pick<Settings, 'headers'>, key?: Secret): Credential[] {
-  const fromHeaders = headers.flatMap(({ value: header }) => {
-    const secret = credentialOf(header);
-    return secret === undefined ? [] : [{ name: `header ${header.name}`, secret }];
-  });
+  const fromHeaders = headers.flatMap(({ value: { name, value } }) =>
+    value instanceof Secret && isCredential(name, value.reveal()) ? [{ name: `header ${name}`, secret: value }] : [],
+  );
   return key === undefined ? fromHeaders : [{ name: 'the key', secret: key }, ...fromHeaders];
 }

@@ -1,9 +1,8 @@
-import { noBudget } from './budget.ts';
+import { formatDuration, noBudget } from './values.ts';
 import { isCredential, Secret } from './redact.ts';
 import type {
   AuthForm,
   Header,
-  HeaderNames,
   PickedProfile,
   PlainSettings,
   Settings,
@@ -15,9 +14,8 @@ import type {
 import { flexTimeoutMs } from '../clock.ts';
 import { usageError } from '../errors.ts';
 import { authUseOf } from '../formats/format.ts';
-import { type ServiceName, services, usesOf, vendorHeaderNames } from '../services.ts';
-import { formatDuration } from './duration.ts';
-import { invalidNameReason } from './headers.ts';
+import { type ServiceName, services, usesOf } from '../services.ts';
+import { type HeaderNames, parseHeaderNames } from './headers.ts';
 import { ownsOrigin, pickKey } from './key.ts';
 import { missingError, useError } from './missing.ts';
 import { isForAnotherService, pickProfile, pickService, serviceOfKey } from './config-file.ts';
@@ -67,8 +65,8 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
   const byKey = offline || named || givenUrl || chosen?.profile.service ? undefined : serviceOfKey(input);
   const service = byKey ?? pickService(named, givenUrl, offline ? undefined : picked);
   const format = pickFormat(input, picked, service);
-  const ofService = <T>(value: T | undefined) => sourced(value, `service ${service.value}`, 'service');
-  const baseUrl = givenUrl ?? (offline ? undefined : ofService(services[service.value].baseUrl));
+  const ownUrl = offline ? undefined : services[service.value].baseUrl;
+  const baseUrl = givenUrl ?? sourced(ownUrl, `service ${service.value}`, 'service');
   const owned = ownsOrigin(picked, baseUrl) ? picked : undefined;
   const { model, warnings } = pickModel(input, picked, { offline, service: service.value });
   const plain = pickPlain(input, { any: chosen, service: picked, origin: owned });
@@ -222,21 +220,6 @@ function pickHeaderNames(
       (names) => (names[key] ?? '').toLowerCase(),
     );
   return { apiKey: nameOf('apiKey'), version: nameOf('version') };
-}
-
-/** Reads `<content-key>,<version>`, of which either side can be empty, or `vendors`. */
-function parseHeaderNames(text: string, from: string): HeaderNames {
-  if (text.trim() === 'vendors') return vendorHeaderNames;
-  const [apiKey = '', version = '', ...more] = text.split(',').map((name) => name.trim());
-  const names = [apiKey, version].filter((name) => name !== '');
-  const hint = 'for example --header-names x-goog-api-key,anthropic-version, which is what vendors means';
-  if (more.length > 0 || names.length === 0)
-    throw usageError(`${from}: must be vendors, or <content-key>,<version>`, hint);
-  for (const name of names) {
-    const reason = invalidNameReason(name);
-    if (reason !== undefined) throw usageError(`${from}: ${JSON.stringify(name.slice(0, 64))} ${reason}`, hint);
-  }
-  return { ...(apiKey !== '' && { apiKey }), ...(version !== '' && { version }) };
 }
 
 /** The flags' headers, and those of the profile that owns the base URL's origin; a flag replaces a profile's header. */

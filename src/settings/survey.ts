@@ -1,4 +1,4 @@
-import { formatDuration } from './duration.ts';
+import { formatDuration } from './values.ts';
 import { usesOf } from '../services.ts';
 import { formatNames } from '../formats/format.ts';
 import { surveyUses } from './resolve.ts';

@@ -3,7 +3,7 @@ import { formatNames } from '../formats/format.ts';
 import { authForms, serviceNames, type Use } from '../services.ts';
 import type { FormatName } from '../formats/types.ts';
 
-/** What the value of a setting is. `definition.ts` has the schema of each kind, `readValue` reads what flags and variables say. */
+/** What the value of a setting is. `definition.ts` has the schema of each kind, `values.ts` reads what is typed. */
 export type Kind =
   | 'budget'
   | 'choice'

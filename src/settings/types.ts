@@ -96,8 +96,8 @@ export interface LoadedConfig {
   exists: boolean;
   config: Config;
   warnings: string[];
-  /** Why its commands are not run: others own the file or can write it. */
-  distrust?: Distrust | undefined;
+  /** Why its commands are not run, and how to fix it: others own the file or can write it. */
+  distrust?: { reason: string; hint: string } | undefined;
 }
 
 /** The profile in use. */
@@ -153,18 +153,6 @@ export interface SettingsSurvey extends Omit<Settings, 'model'> {
 /** Defined beside the services, whose types are in the library's declarations: those refer to no package. */
 export { type AuthForm, type Use, useNames } from '../services.ts';
 
-/** The real names of vendor-a's key header and vendor-b's version header (formats 1). */
-export interface HeaderNames {
-  apiKey?: string | undefined;
-  version?: string | undefined;
-}
-
-/** Why a file is not trusted, and how to fix it. */
-interface Distrust {
-  reason: string;
-  hint: string;
-}
-
 /** What kind of place a value comes from; flags and variables by their names. */
 export type Origin =
   | { kind: 'flag' | 'variable'; name: string }
@@ -184,7 +172,7 @@ export type KeySource =
   /** Path `-` is stdin. */
   | { kind: 'file'; path: string; from: string; origin: Origin }
   /** With `distrust` it is never run. */
-  | { kind: 'command'; argv: readonly string[]; from: string; origin: Origin; distrust?: Distrust | undefined }
+  | { kind: 'command'; argv: readonly string[]; from: string; origin: Origin; distrust?: LoadedConfig['distrust'] }
   /** The service needs none. */
   | { kind: 'none' }
   | { kind: 'missing'; reason: string; hint: string };

@@ -5,7 +5,7 @@ import { withBriefLock } from '../../files/lease.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { makeFolder, notWritten } from '../../files/temp-file.ts';
 import { parseObject } from '../../json.ts';
-import { isBudgetPath } from '../../settings/budget.ts';
+import { isBudgetPath } from '../../settings/values.ts';
 import { userFolders } from '../../settings/config-file.ts';
 import type { SharedGate, Sleep } from '../../transport/gate.ts';
 import type { Context } from '../../cli/context.ts';

@@ -1,7 +1,7 @@
 import { usageError } from '../../errors.ts';
 import { type FlagTable, notAFlag, oneOf, quote, whole } from './flag.ts';
 import { connectionFlags, priceFlags } from './shared.ts';
-import { parseDuration } from '../../settings/duration.ts';
+import { parseDuration } from '../../settings/values.ts';
 
 /** The services whose behaviour the local gateway can imitate; `gateway` is its own. */
 const imitated = ['gateway', 'gemini', 'anthropic', 'openai'] as const;

@@ -14,7 +14,7 @@ import {
   whole,
 } from './flag.ts';
 import { parseFieldPath, parseSetting } from './set.ts';
-import { parseAge, parseDuration } from '../../settings/duration.ts';
+import { parseAge, parseDuration } from '../../settings/values.ts';
 import { attributeOf, flagOf } from '../../settings/sources.ts';
 import { type Row, type SettingName, settingNames, settings } from '../../settings/table.ts';
 import type { Attribute } from '../../settings/types.ts';

@@ -10,7 +10,7 @@ import { writeReason } from '../../files/file-reason.ts';
 import { makeFolder } from '../../files/temp-file.ts';
 import { loadFormat } from '../../formats/format.ts';
 import { otherModel } from '../../services.ts';
-import { type BudgetSetting, isBudgetPath, parseBudget } from '../../settings/budget.ts';
+import { type BudgetSetting, isBudgetPath, parseBudget } from '../../settings/values.ts';
 import { configPath, userFolders } from '../../settings/config-file.ts';
 import type { SettingsSurvey, Sourced } from '../../settings/types.ts';
 import type { Context } from '../context.ts';

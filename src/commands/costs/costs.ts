@@ -13,8 +13,7 @@ import {
 } from '../../cost/ledger-report.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
-import { budgetForm, isBudgetPath } from '../../settings/budget.ts';
-import { parseAge } from '../../settings/duration.ts';
+import { budgetForm, isBudgetPath, parseAge } from '../../settings/values.ts';
 import { shellWord } from '../../shell-word.ts';
 import { linesOf } from '../rows.ts';
 import { escapeLine } from '../../terminal/escape.ts';

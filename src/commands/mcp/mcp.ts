@@ -13,7 +13,7 @@ import {
 import { connectionFlags, priceFlags } from '../../cli/flags/shared.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { absoluteBudget, parseBudget } from '../../settings/budget.ts';
+import { absoluteBudget, parseBudget } from '../../settings/values.ts';
 import type { Environment } from '../../settings/sources.ts';
 import { flagWords } from './tools.ts';
 

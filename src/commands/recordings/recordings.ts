@@ -12,7 +12,7 @@ import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, setExamples } from '../../cli/flags/flag.ts';
 import { sizeOf } from '../../cli/input/prompt.ts';
 import { removeFile } from '../../files/temp-file.ts';
-import { parseAge } from '../../settings/duration.ts';
+import { parseAge } from '../../settings/values.ts';
 import { checkRecording } from '../../recordings/cache.ts';
 import { isCompleteReply } from '../../cli/run/recordings.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { formatDuration, parseDuration } from '../../src/settings/duration.ts';
+import { formatDuration, parseDuration } from '../../src/settings/values.ts';
 
 describe('parseDuration', () => {
   test.each([

@@ -1,0 +1,127 @@
+import { resolve } from 'node:path';
+import { longestTimerMs } from '../clock.ts';
+import { closest } from '../closest.ts';
+import { usageError } from '../errors.ts';
+import type { Row } from './table.ts';
+
+/** Reads what a flag, a variable or a profile says. Throws usage naming where it is from. */
+export function readValue(row: Row, value: unknown, from: string): unknown {
+  const text = String(value);
+  const name = from.replace(/^(?:flag|environment) /, '');
+  switch (row.kind) {
+    case 'budget':
+      if (text.trim() !== noBudget) parseBudget(text, from);
+      return text.trim();
+    case 'choice':
+      return readChoice(row, text, from);
+    case 'count':
+      if (Number.isSafeInteger(Number(value)) && Number(value) >= 1) return Number(value);
+      throw usageError(`${name} takes a whole number from 1, not '${text}'`, `for example: ${name} 1000`);
+    case 'duration':
+      return parseDuration(text, from);
+    case 'switch': {
+      const word = text.trim().toLowerCase();
+      if (onWords.has(word) || offWords.has(word)) return onWords.has(word);
+      throw usageError(
+        `${from}: ${JSON.stringify(text.slice(0, 40))} is neither on nor off`,
+        `on: ${name}=1; off: ${name}=0`,
+      );
+    }
+    case 'url':
+      // It is not quoted: it may hold a password.
+      if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+      throw usageError(
+        `${from}: not a URL that begins with https:// or http://`,
+        'for example --base-url https://gateway.example',
+      );
+    default:
+      return value;
+  }
+}
+
+const onWords = new Set(['1', 'true', 'yes', 'on']);
+const offWords = new Set(['', '0', 'false', 'no', 'off']);
+
+function readChoice({ values = [], noun }: Row, text: string, from: string): string {
+  if (values.includes(text)) return text;
+  if (noun === undefined) throw usageError(`${from}: must be one of ${values.join(', ')}`);
+  const near = closest(text, values);
+  const list = `the ${noun}s are ${values.join(', ')}`;
+  throw usageError(
+    `${from}: ${JSON.stringify(text.slice(0, 64))} is not a ${noun}`,
+    near === undefined ? list : `did you mean ${near}? ${list}`,
+  );
+}
+
+const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** A duration as it is typed. Its groups are the number and the unit. */
+export const durationForm = /^\s*(\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(ms|s|m|h)?\s*$/;
+
+/**
+ * Milliseconds of a duration: `90` is seconds, or `500ms`, `90s`, `2m`, `1h`, decimals allowed.
+ * Throws usage for zero, negative, too long or anything else; the message says what it was for: `flag --timeout`.
+ */
+export function parseDuration(text: string, name: string): number {
+  const match = durationForm.exec(text);
+  if (match === null) throw usageError(`${name} is not a duration: ${JSON.stringify(text.slice(0, 40))}`, forms);
+  const unit = (match[2] ?? 's') as keyof typeof unitMs;
+  const exact = Number(match[1]) * unitMs[unit];
+  if (!(exact > 0)) throw usageError(`${name} must be more than 0`, forms);
+  if (exact > longestTimerMs) throw usageError(`${name} is too long: ${text.trim()}`, 'at most 596h');
+  return Math.max(1, Math.round(exact));
+}
+
+const forms = 'write 90 (seconds), 500ms, 90s, 2m or 1h';
+
+/** Milliseconds of an age: `7d`, `12h`, `30m`, `90s`, however long. Throws usage like `parseDuration`. */
+export function parseAge(text: string, name: string): number {
+  const [, count, unit] = /^\s*(\d{1,9}(?:\.\d{1,9})?)([smhd])\s*$/.exec(text) ?? [];
+  if (unit === undefined)
+    throw usageError(`${name} is not an age: ${JSON.stringify(text.slice(0, 40))}`, 'write 7d, 12h, 30m or 90s');
+  return Math.round(Number(count) * unitMs[unit as keyof typeof unitMs]);
+}
+
+/** A duration as it is typed, in the largest unit that keeps it whole: 600000 is `10m`, 1500 is `1500ms`. */
+export function formatDuration(ms: number): string {
+  const whole = Math.round(ms);
+  for (const unit of ['h', 'm', 's'] as const) {
+    if (whole >= unitMs[unit] && whole % unitMs[unit] === 0) return `${whole / unitMs[unit]}${unit}`;
+  }
+  return `${whole}ms`;
+}
+
+/** A budget as it is typed: `team:20/month`. Its groups are the name or path, the amount and the period. */
+export const budgetForm = /^([^:].*):(?=[0.]*[1-9])(\d{1,12}(?:\.\d{1,12})?)(?:\/(day|month))?$/;
+
+/** In place of a budget: there is none, whatever a profile says. */
+export const noBudget = 'none';
+
+/** A limit of costs that runs share. */
+export interface BudgetSetting {
+  /** A name in the state folder, or a path. */
+  place: string;
+  amount: string;
+  per: 'day' | 'month' | undefined;
+}
+
+/** Reads a budget. Throws GatewayError usage that names where it is from. */
+export function parseBudget(text: string, from: string): BudgetSetting {
+  const [, place, amount, per] = budgetForm.exec(text.trim()) ?? [];
+  if (place !== undefined && amount !== undefined) return { place, amount, per: per as BudgetSetting['per'] };
+  throw usageError(
+    `${from}: not a budget: ${JSON.stringify(text.slice(0, 60))}`,
+    'write <name|path>:<amount>, with /day or /month if it has a period: --budget team:20/month',
+  );
+}
+
+/** Whether a budget is a file, and not a name in the state folder. */
+export function isBudgetPath(place: string): boolean {
+  return /[\\/]/.test(place) || place.endsWith('.jsonl');
+}
+
+/** The same budget for a program that runs in another folder. */
+export function absoluteBudget(text: string, cwd: string): string {
+  const [, place] = budgetForm.exec(text.trim()) ?? [];
+  return place !== undefined && isBudgetPath(place) ? resolve(cwd, place) + text.trim().slice(place.length) : text;
+}

@@ -101,8 +101,11 @@ function grown<Column extends Uint8Array | Uint32Array | BigUint64Array>(from: C
 /** Adds token counts to a sum; a count that neither of the two has stays unknown. */
 export function addUsage(sum: Usage, more: Usage = {}): Usage {
   const counts = sum as Record<string, number>;
+  const isTotalOfOne = (sum.totalTokens === undefined) !== (more.totalTokens === undefined);
+  const total = totalTokens(sum) + totalTokens(more);
   for (const [name, count] of Object.entries(more) as [string, unknown][])
     if (typeof count === 'number' && Number.isFinite(count)) counts[name] = (counts[name] ?? 0) + count;
+  if (isTotalOfOne && Number.isFinite(total)) sum.totalTokens = total;
   return sum;
 }
 

@@ -161,6 +161,10 @@ describe('the summary', () => {
       outputTokens: 5,
     });
     expect(addUsage({ inputTokens: 1 }, undefined)).toEqual({ inputTokens: 1 });
+    const withTotal = { inputTokens: 2, totalTokens: 3 };
+    expect(addUsage({ ...withTotal }, { inputTokens: 4, outputTokens: 5 }).totalTokens).toBe(12);
+    expect(addUsage({ inputTokens: 4, outputTokens: 5 }, withTotal).totalTokens).toBe(12);
+    expect(addUsage({}, withTotal).totalTokens).toBe(3);
     expect(totalTokens({ inputTokens: 1, outputTokens: 2 })).toBe(3);
     expect(totalTokens({ inputTokens: 1, outputTokens: 2, totalTokens: 9 })).toBe(9);
   });

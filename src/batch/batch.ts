@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Action, Context } from '../cli/context.ts';
-import type { Batch, BatchHooks } from './run/types.ts';
+import { type Batch, type BatchHooks, batchFiles, type Counts } from './types.ts';
 import { errorDocument } from '../cli/output/document.ts';
 import { addFlags, setExamples, setNotes } from '../cli/flags/flag.ts';
 import { priceFlags } from '../cli/flags/shared.ts';
@@ -29,15 +29,12 @@ import type { LeaseTimes } from '../files/lease.ts';
 import { enterOutdir, findOutdir, requireOwn, writeSummary } from './folder/folder.ts';
 import { type BatchPlan, planBatch } from './run/plan.ts';
 import { adoptReplies } from './run/adopt.ts';
-import { requireRate } from './run/throttle.ts';
-import { saveMemory } from './run/save-memory.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { trackChecking } from './run/progress.ts';
-import { sendJobs } from './run/send.ts';
+import { requireRate, saveMemory, sendJobs } from './run/send.ts';
 import { openJobs, refuseTypo, requireJobs } from './jobs/source.ts';
 import type { Stop } from './run/runner.ts';
 import { join, relative } from 'node:path';
-import { batchFiles, type Counts } from './types.ts';
 import { shellWord } from '../shell-word.ts';
 
 /** `batch [run] <jobs.jsonl|-> -o <dir>`: many requests, parallel, each paid for once. */

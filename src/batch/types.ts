@@ -1,7 +1,18 @@
+import type { Context } from '../cli/context.ts';
+import type { BuiltRequest } from '../cli/request/build-request.ts';
+import type { Deadline } from '../client/deadline.ts';
+import type { Payment } from '../client/payment.ts';
+import type { Bound, Cost, Reservation } from '../cost/types.ts';
 import type { Certainty, GatewayError } from '../errors.ts';
-import type { Bound, Cost } from '../cost/types.ts';
-import type { PartRecord } from './lane/types.ts';
+import type { LeaseTimes } from '../files/lease.ts';
 import type { Usage } from '../formats/events.ts';
+import type { BatchFlags } from './flags.ts';
+import type { Lock } from './folder/lock.ts';
+import type { BatchState } from './folder/state.ts';
+import type { CheckedJob, RequestBuilder } from './jobs/request.ts';
+import type { JobSource } from './jobs/source.ts';
+import type { PartRecord } from './lane/types.ts';
+import type { BatchPlan } from './run/plan.ts';
 
 /** The commands that a job can name. */
 export const jobCommands = ['text', 'image gen', 'image edit', 'chat'] as const;
@@ -33,30 +44,34 @@ export interface JobError {
   hint?: string | undefined;
 }
 
+/** What the journal keeps of the end of a job. */
+interface JobEnd {
+  /** Both names, if another model answered than the requested one. */
+  requestedModel?: string | undefined;
+  model?: string | undefined;
+  /** The service tier that answered, if it is not the usual one. */
+  tier?: string | undefined;
+  usage?: Usage | undefined;
+  /** Absent if it is unknown. */
+  cost?: Cost | undefined;
+  /** A cache answered, or nothing was sent: there is no cost. */
+  billed?: 'no' | undefined;
+  /** Done, but the answer may not be whole. */
+  incomplete?: true | undefined;
+  error?: JobError | undefined;
+}
+
 /** How a job ended. `unsent`: nothing was sent, or nothing of it was billed, so it is as new. */
 export type JobOutcome =
   | { state: 'unsent'; quotaSpent?: GatewayError }
-  | {
+  | (JobEnd & {
       state: 'done' | 'failed' | 'unknown';
       /** The document that --json prints of one command. */
       document: object;
-      /** Both names, if another model answered than the requested one. */
-      requestedModel?: string | undefined;
-      model?: string | undefined;
-      /** The service tier that answered, if it is not the usual one. */
-      tier?: string | undefined;
-      usage?: Usage | undefined;
-      /** Absent if it is unknown. */
-      cost?: Cost | undefined;
-      /** A cache answered: there is no cost. */
-      billed?: 'no' | undefined;
-      error?: JobError | undefined;
-      /** Done, but the answer may not be whole. */
-      incomplete?: true | undefined;
       /** The gateway asked for a longer wait than the job may have. */
       longWait?: GatewayError | undefined;
       saveReply?: SaveReply | undefined;
-    };
+    });
 
 /**
  * Saves a paid reply whose result cannot be written in a recovery file. Returns the failure, whose hint names the file, and the
@@ -98,7 +113,7 @@ export interface RunRecord {
 }
 
 /** A record of one job. The last one of an id counts. `ready`: it is about to be sent, and changes nothing by itself. */
-export interface JobRecord {
+export interface JobRecord extends JobEnd {
   type: 'ready' | 'sent' | 'unsent' | 'done' | 'failed' | 'unknown';
   id: string;
   /** Hash of the canonical request: 16 hex digits. */
@@ -110,18 +125,41 @@ export interface JobRecord {
   part?: string | undefined;
   /** Of `ready`, `sent` and an end of unknown cost: what it can cost, where its model has a price. */
   bound?: Bound | undefined;
-  requestedModel?: string | undefined;
-  model?: string | undefined;
-  tier?: string | undefined;
-  usage?: Usage | undefined;
-  cost?: Cost | undefined;
-  billed?: 'no' | undefined;
-  /** Of `done`: the answer may not be whole. */
-  incomplete?: true | undefined;
-  error?: JobError | undefined;
 }
 
 export type JournalRecord = RunRecord | JobRecord | PartRecord;
+
+/** A job as the journal names it. */
+export interface JournalEntry {
+  job: Pick<Job, 'id'> & Partial<Pick<Job, 'line'>>;
+  request: string;
+  bound?: Bound | undefined;
+  /** The mark of its part, if that has a budget. */
+  part?: string | undefined;
+}
+
+/** One job of this run, from the moment its request is built until its outcome is recorded. */
+export interface JobAttempt extends JournalEntry {
+  job: Job;
+  checked: CheckedJob;
+  /** The request, with what its URLs name once that is fetched. */
+  built: BuiltRequest;
+  /** Why that could not be fetched. */
+  inputFailure?: unknown;
+  /** What the budget holds for it. */
+  reservation?: Reservation | undefined;
+  /** What pays for it from a budget that runs share. */
+  payment?: Payment | undefined;
+  /** Bounds its time, which starts when its inputs are fetched, or when it is sent. */
+  deadline?: Deadline;
+  startedAt: number;
+  /** Requests that were sent. */
+  attempts: number;
+  /** One of its requests went out and may have been billed. */
+  mayBeBilled: boolean;
+  /** A request is in flight: its reply is paid for, and worth waiting for. */
+  inFlight: boolean;
+}
 
 /** Numbers of jobs by state. `pending` is what has not been sent yet. */
 export interface Counts {
@@ -161,3 +199,30 @@ export const batchFiles = {
   images: 'images',
   gallery: 'index.html',
 } as const;
+
+/** Reachable from tests only. */
+export interface BatchHooks {
+  step?: Step | undefined;
+  /** Instead of the ten seconds that jobs under way have after a signal. */
+  graceMs?: number | undefined;
+  /** Instead of the minute after which another machine may take over. */
+  lease?: LeaseTimes | undefined;
+  /** Instead of the minute after which a batch that the service does not list does not exist. */
+  settleMs?: number | undefined;
+}
+
+/** Everything that a run works with, once its jobs are checked. */
+export interface Batch {
+  flags: BatchFlags;
+  context: Context;
+  source: JobSource;
+  builder: RequestBuilder;
+  outdir: string;
+  lock: Lock;
+  shard: Shard | undefined;
+  state: BatchState;
+  lostEnds: readonly JobRecord[];
+  plan: BatchPlan;
+  /** Monotonic clock at the start, in ms. */
+  startedAt: number;
+}

@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import type { Bound } from '../../cost/types.ts';
 import { SyncedFile } from '../../files/synced-file.ts';
 import {
   batchFiles,
-  type Job,
   type JobRecord,
   type JobOutcome,
+  type JournalEntry,
   type RunRecord,
   type Step,
   type SaveReply,
@@ -32,15 +31,6 @@ export interface Recorder {
   /** No more jobs begin: syncs what has ended without waiting for others. */
   flushWithoutDelay(): void;
   close(): Promise<void>;
-}
-
-/** A job as the journal names it. */
-export interface JournalEntry {
-  job: Pick<Job, 'id'> & Partial<Pick<Job, 'line'>>;
-  request: string;
-  bound?: Bound | undefined;
-  /** The mark of its part, if that has a budget. */
-  part?: string | undefined;
 }
 
 type Ended = Exclude<JobOutcome, { state: 'unsent' }>;

@@ -5,8 +5,7 @@ import type { Bound, Budget } from '../../cost/types.ts';
 import { leftOf, type OpenBudget, openBudget, overBudget, reserveBatch } from '../../cli/run/budget.ts';
 import { type GatewayError, messageOf } from '../../errors.ts';
 import { gatewayKey } from '../run/plan.ts';
-import type { JobAttempt } from '../run/sender.ts';
-import type { Batch } from '../run/types.ts';
+import type { JobAttempt, Batch } from '../types.ts';
 import type { Part } from './types.ts';
 
 /** Pays for batches of the service from budgets that runs share. */

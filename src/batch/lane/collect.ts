@@ -7,15 +7,13 @@ import type { Bound } from '../../cost/types.ts';
 import { failureOf } from '../../formats/failure.ts';
 import { loadBatchFormat } from '../../formats/batch-formats.ts';
 import { parseObject } from '../../json.ts';
-import { batchFiles, type Job } from '../types.ts';
+import { batchFiles, type Job, type JobAttempt } from '../types.ts';
 import type { Answered } from '../../client/send.ts';
-import type { JobAttempt } from '../run/sender.ts';
 import { endSignals } from '../folder/results.ts';
 import { countOf } from '../report/summary.ts';
 import { askService, type LaneRun, record } from './lane-run.ts';
 import { loseJobs, maxPending } from './lose.ts';
-import { createPartFile, type PartFile } from './parts.ts';
-import { budgetedMark, keyOf, waitingBounds } from './parts.ts';
+import { createPartFile, type PartFile, budgetedMark, keyOf, waitingBounds } from './parts.ts';
 import type { Part, PartPlan } from './types.ts';
 
 /** Results of a batch in a file of their own, each found by the row of its job. */

@@ -3,9 +3,8 @@ import type { SentFile } from '../../client/batch-api.ts';
 import type { BatchFormat, BatchParts } from '../../formats/batch-types.ts';
 import { type Body, type RequestBody, segmentBody, streamBody } from '../../body.ts';
 import { maxLineBytes, readFileLines } from '../lines.ts';
-import type { JournalEntry } from '../folder/recorder.ts';
-import { createPartFile, type PartFile } from './parts.ts';
-import { newMark } from './parts.ts';
+import type { JournalEntry } from '../types.ts';
+import { createPartFile, type PartFile, newMark } from './parts.ts';
 
 /** Jobs on their way into one batch of the service, their entries in a file. */
 export interface Cut {

@@ -6,9 +6,9 @@ import { countOf } from '../report/summary.ts';
 import { countOutcomes } from '../run/progress.ts';
 import { checkAgain } from '../run/queue.ts';
 import type { Stop } from '../run/runner.ts';
-import { saveMemory } from '../run/save-memory.ts';
+import { saveMemory } from '../run/send.ts';
 import { createJobSender } from '../run/sender.ts';
-import type { Batch } from '../run/types.ts';
+import type { Batch } from '../types.ts';
 import { collectPart } from './collect.ts';
 import { askService, type LaneRun, record, requireKey } from './lane-run.ts';
 import type { LaneBudgets } from './budgets.ts';
@@ -34,7 +34,6 @@ export async function sendByBatches(
     connectionTo: () => ({ send: () => answerWith(answers) }),
     gate: createGate({ elapsed: () => io.elapsed(), sleep: sleepByTimer, jobs: state.index.size }),
     pace: async () => undefined,
-    abortOn: new AbortController().signal,
   };
   return runLane({
     ...options,

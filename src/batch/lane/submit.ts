@@ -1,7 +1,7 @@
 import { mayExist } from '../../client/batch-api.ts';
 import type { BatchInfo } from '../../formats/batch-types.ts';
 import { GatewayError, usageError, withoutCost } from '../../errors.ts';
-import type { JobAttempt } from '../run/sender.ts';
+import type { JobAttempt } from '../types.ts';
 import { gatewayKey } from '../run/plan.ts';
 import { jobsToSend } from '../run/queue.ts';
 import { isSpent } from '../folder/state.ts';

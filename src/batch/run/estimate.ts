@@ -16,13 +16,12 @@ import { countOf } from '../report/summary.ts';
 import { createRequestBuilder, type CheckedJob } from '../jobs/request.ts';
 import { parseShard } from '../jobs/shard.ts';
 import { openJobs, refuseTypo, requireJobs } from '../jobs/source.ts';
-import type { Job } from '../types.ts';
+import type { Job, Batch } from '../types.ts';
 import { gatewayKey, planBatch } from './plan.ts';
 import { trackChecking } from './progress.ts';
 import { checkAgain, jobsToSend } from './queue.ts';
 import { defaultConcurrency, openConnections } from './send.ts';
 import type { BatchFlags } from '../flags.ts';
-import type { Batch } from './types.ts';
 
 /** What the jobs of one model come to. */
 interface ModelEstimate {

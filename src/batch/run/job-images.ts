@@ -3,9 +3,7 @@ import { fileWord } from '../../images/naming.ts';
 import type { ImageOutput } from '../../cli/output/save-images.ts';
 import { mostImages } from '../../client/picture-store.ts';
 import { hashId, hexOf } from '../jobs/digest.ts';
-import { batchFiles, type Job } from '../types.ts';
-import type { JobAttempt } from './sender.ts';
-import type { Batch } from './types.ts';
+import { batchFiles, type Job, type Batch, type JobAttempt } from '../types.ts';
 
 /** Images go to `images/<name>`. A name that is taken gets a number, so no image is replaced. */
 export async function planJobImages({ job, built, checked }: JobAttempt, flags: Batch['flags']): Promise<ImageOutput> {

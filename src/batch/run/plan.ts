@@ -1,6 +1,6 @@
 import { requireOneLane } from '../lane/service.ts';
 import { addIdHash, hashId, hexOf, type IdHash, isInShard } from '../jobs/digest.ts';
-import type { Job, JobState, RunRecord } from '../types.ts';
+import type { Job, JobState, RunRecord, Batch } from '../types.ts';
 import { addressPost } from '../../transport/request.ts';
 import type { Post } from '../../formats/format.ts';
 import { usageError, GatewayError } from '../../errors.ts';
@@ -11,7 +11,6 @@ import type { Settings } from '../../settings/types.ts';
 import { type CheckedJob, originOf } from '../jobs/request.ts';
 import { type LineErrors, collectLineErrors, duplicate } from '../jobs/source.ts';
 import type { BatchFlags } from '../flags.ts';
-import type { Batch } from './types.ts';
 import { priceWarning, requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
 import { type AuthForms, readTarget } from '../../cli/run/connection.ts';
 
@@ -135,7 +134,11 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   plan.jobs++;
   await planning.checkPrice(settings);
   const checked = await builder.check(job, plan.origin);
-  const isSent = decideOn({ job, row, checked }, planning);
+  addGateway(checked, plan);
+  const decision = decideOn(row, checked.request, planning);
+  if (decision === 'changed' && planning.changes++ < maxNamed) planning.changed.push(job.id);
+  const isSent = decision === 'run';
+  if (isSent) planning.state.index.mark(row, 'toSend');
   // From the first job on that is not kept ready, none is: later ones would be sent before it.
   if (isSent) planning.room -= plan.ready.size < maxKept.jobs ? checked.characters : Number.POSITIVE_INFINITY;
   if (isSent && planning.room >= 0) plan.ready.set(job.id, { job, checked });
@@ -175,29 +178,30 @@ function enter({ id }: Job, planning: Planning): number | undefined {
   return row;
 }
 
-/** Decides whether a job is sent. */
-function decideOn({ job, row, checked }: { job: Job; row: number; checked: CheckedJob }, planning: Planning): boolean {
-  const { plan, flags } = planning;
-  const { index } = planning.state;
-  const { built, settings, request } = checked;
-  const gateway = plan.gateways.get(gatewayKey(settings)) ?? { settings, forms: {}, post: built.post };
-  gateway.forms = { [built.post.use]: settings.auth.value, ...gateway.forms };
-  plan.gateways.set(gatewayKey(settings), gateway);
-  const before = index.stateOf(row);
+/** Decides whether a job is sent, and counts it then. The index has its request from then on. */
+export function decideOn(
+  row: number,
+  request: string,
+  { plan, flags, state: { index } }: Pick<Batch, 'plan' | 'flags' | 'state'>,
+): ReturnType<typeof decide> {
+  const state = index.stateOf(row);
   const same = index.requestOf(row) === request;
-  const decision = decide(
-    { state: before, incomplete: index.has(row, 'incomplete'), atService: index.has(row, 'atService'), same },
-    flags,
-  );
-  if (decision === 'changed' && planning.changes++ < maxNamed) planning.changed.push(job.id);
-  if (decision !== 'run') return false;
+  const marks = { incomplete: index.has(row, 'incomplete'), atService: index.has(row, 'atService') };
+  const decision = decide({ state, same, ...marks }, flags);
+  if (decision !== 'run') return decision;
   plan.toSend++;
-  if (before !== 'new') plan.again++;
-  index.mark(row, 'toSend');
+  if (state !== 'new') plan.again++;
   // What is known of the job as it was says nothing of the job as it is.
   if (!same) index.setState(row, 'new');
   index.setRequest(row, request);
-  return true;
+  return decision;
+}
+
+function addGateway({ built: { post }, settings }: CheckedJob, { gateways }: BatchPlan): void {
+  const key = gatewayKey(settings);
+  const gateway = gateways.get(key) ?? { settings, forms: {}, post };
+  gateway.forms = { [post.use]: settings.auth.value, ...gateway.forms };
+  gateways.set(key, gateway);
 }
 
 /** What no job can know of itself: where the requests go, and whether a key may go there. */

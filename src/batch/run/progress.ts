@@ -5,11 +5,9 @@ import { sizeOf } from '../../cli/input/prompt.ts';
 import { hintOf } from '../../advice.ts';
 import type { SharedGate } from '../../transport/gate.ts';
 import { addUsage, countCost, keepFailure, totalTokens } from '../folder/state.ts';
-import type { Job, JobError, JobOutcome } from '../types.ts';
-import type { JournalEntry } from '../folder/recorder.ts';
+import type { Job, JobError, JobOutcome, Batch, JournalEntry } from '../types.ts';
 import { countOf, describeSpending } from '../report/summary.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
-import type { Batch } from './types.ts';
 
 const liveMs = 250;
 
@@ -43,6 +41,9 @@ export function trackProgress(batch: Batch, gate: SharedGate) {
     },
   };
 }
+
+/** What has ended in a run. */
+export type Tally = ReturnType<typeof countOutcomes>;
 
 /** Counts what has ended, for the summary. */
 export function countOutcomes({ context: { ui }, state }: Pick<Batch, 'context' | 'state'>) {

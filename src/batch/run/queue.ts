@@ -1,10 +1,9 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Recorder } from '../folder/recorder.ts';
 import type { CheckedJob } from '../jobs/request.ts';
-import type { Job, Step } from '../types.ts';
+import type { Batch, Job, JobAttempt, JobOutcome, Step } from '../types.ts';
 import { GatewayError } from '../../errors.ts';
-import type { JobAttempt, JobSender } from './sender.ts';
-import type { Batch } from './types.ts';
+import type { JobSender } from './sender.ts';
 
 /** Jobs on their way to the workers: while requests are in flight, the next ones are built and recorded as ready. */
 export interface JobQueue {
@@ -12,6 +11,10 @@ export interface JobQueue {
   next(signal: AbortSignal): Promise<JobAttempt | undefined>;
   /** It was taken, and is not sent in this run. */
   giveBack(attempt: JobAttempt): Promise<void> | void;
+  /** A job has ended; its worker waits until the result is printed. Rejects if stdout is closed or full. */
+  ended?(attempt: JobAttempt, outcome: JobOutcome): Promise<void>;
+  /** A job is over, with a result or without. */
+  release?(attempt: JobAttempt): void;
   /** Records that what is left was not sent. Throws GatewayError not-written. */
   close(): Promise<void>;
 }

@@ -9,7 +9,7 @@ import { isBudgetPath } from '../../settings/values.ts';
 import { userFolders } from '../../settings/config-file.ts';
 import type { SharedGate, Sleep } from '../../transport/gate.ts';
 import type { Context } from '../../cli/context.ts';
-import type { Pacer } from './throttle.ts';
+import type { Pacer } from './send.ts';
 
 /** What the file of a group holds: wall clock, ms since 1970. */
 interface GroupState {

@@ -1,40 +1,30 @@
 import { setMaxListeners } from 'node:events';
 import { GatewayError } from '../../errors.ts';
-import type { Usage } from '../../formats/events.ts';
 import type { Budget } from '../../cost/types.ts';
 import type { SharedGate } from '../../transport/gate.ts';
-import { addUsage, mayHaveCost, totalTokens } from '../folder/state.ts';
+import { isSpent, mayHaveCost } from '../folder/state.ts';
 import type { Recorder } from '../folder/recorder.ts';
+import { countOf } from '../report/summary.ts';
+import type { Tally } from './progress.ts';
 import type { JobQueue } from './queue.ts';
-import type { JobAttempt, JobSender } from './sender.ts';
-import type { JobOutcome, Step } from '../types.ts';
+import type { JobSender } from './sender.ts';
+import type { Pacer } from './send.ts';
+import type { Batch, JobAttempt, JobOutcome, Step } from '../types.ts';
 
 export interface RunnerOptions {
+  batch: Pick<Batch, 'context' | 'flags' | 'state'>;
   queue: JobQueue;
   sender: JobSender;
   recorder: Recorder;
-  /** Monotonic clock in ms. */
-  elapsed: () => number;
+  tally: Tally;
   step?: Step | undefined;
   concurrency: number;
   gate: SharedGate;
   /** Waits for the turn that `--rate` gives. */
-  pace(signal: AbortSignal): Promise<void>;
-  /** Ends taking jobs. */
-  signal: AbortSignal;
-  /** Aborted when jobs in flight have had `graceMs` after that. */
-  inFlight: AbortController;
+  pace: Pacer;
+  /** The time that jobs in flight have after the signal. */
   graceMs: number;
-  /** Failures that end taking jobs. */
-  maxFailures: number;
-  /** Tokens that end taking jobs, and those that earlier runs used. */
-  maxTokens: number;
-  usedTokens: number;
   budget?: Budget | undefined;
-  /** Called for every job that has ended. Its worker waits for it. */
-  onEnded(attempt: JobAttempt, outcome: JobOutcome): Promise<void> | void;
-  /** Called for every job that was sent and whose end could not be recorded. */
-  onLost(attempt: JobAttempt, error: unknown): void;
 }
 
 /** Why a run took no further jobs. An error: a quota is used up. */
@@ -45,17 +35,16 @@ interface Run extends RunnerOptions {
   taking: AbortController;
   stop: Stop | undefined;
   error: unknown;
-  failures: number;
   /** When the gateway asked for too long a wait, if no job has succeeded since. */
   longWaitAt: number | undefined;
-  usage: Usage;
   /** Outcomes that are being written. */
   recording: Set<Promise<void>>;
 }
 
 /**
- * Runs the jobs, each recorded before it is sent and after it has ended. Resolves when none is in flight any more, with the
- * reason why it ended early, if any. Throws GatewayError not-written if the journal cannot be written.
+ * Runs the jobs, each recorded before it is sent and after it has ended, until the signal or a limit of the flags. Resolves when
+ * none is in flight any more, with the reason why it ended early, if any. Throws GatewayError not-written if the journal cannot be
+ * written.
  */
 export async function runJobs(options: RunnerOptions): Promise<Stop | undefined> {
   const run: Run = {
@@ -63,13 +52,11 @@ export async function runJobs(options: RunnerOptions): Promise<Stop | undefined>
     taking: new AbortController(),
     stop: undefined,
     error: undefined,
-    failures: 0,
     longWaitAt: undefined,
-    usage: {},
     recording: new Set(),
   };
   setMaxListeners(0, run.taking.signal);
-  const grace = startGrace(run, () => stopTaking(run, 'signal', run.signal.reason));
+  const grace = startGrace(run);
   try {
     await Promise.all(Array.from({ length: options.concurrency }, () => runWorker(run)));
     options.recorder.flushWithoutDelay();
@@ -83,14 +70,15 @@ export async function runJobs(options: RunnerOptions): Promise<Stop | undefined>
 }
 
 /** After the signal, jobs in flight, which are paid for, get some time to end. */
-function startGrace(
-  { signal, graceMs, inFlight }: Pick<RunnerOptions, 'signal' | 'graceMs' | 'inFlight'>,
-  onSignal: () => void,
-): { end(): void } {
+function startGrace(run: Run): { end(): void } {
+  const { sender, graceMs } = run;
+  const { signal, ui } = run.batch.context;
   let timer: NodeJS.Timeout | undefined;
   const begin = (): void => {
-    onSignal();
-    timer = setTimeout(() => inFlight.abort(signal.reason), graceMs);
+    const waiting = `waiting for ${countOf(sender.inFlight, 'request')}, ${graceMs / 1000} s at most`;
+    if (sender.inFlight > 0) void ui.note(`${waiting}; Ctrl-C again stops`);
+    stopTaking(run, 'signal', signal.reason);
+    timer = setTimeout(() => sender.abort(signal.reason), graceMs);
   };
   if (signal.aborted) begin();
   else signal.addEventListener('abort', begin, { once: true });
@@ -127,8 +115,10 @@ async function runWorker(run: Run): Promise<void> {
 }
 
 function mayTakeMore(run: Run): boolean {
-  if (run.failures >= run.maxFailures) stopTaking(run, 'failures', undefined);
-  if (run.usedTokens + totalTokens(run.usage) >= run.maxTokens) stopTaking(run, 'tokens', undefined);
+  const { flags, state } = run.batch;
+  const { failFast, maxFailures = Number.POSITIVE_INFINITY, maxTokensTotal } = flags;
+  if (run.tally.counts.failed >= (failFast ? 1 : maxFailures)) stopTaking(run, 'failures', undefined);
+  if (isSpent(state.usage, maxTokensTotal)) stopTaking(run, 'tokens', undefined);
   return !run.taking.signal.aborted;
 }
 
@@ -170,27 +160,30 @@ async function reserveShared(attempt: JobAttempt, run: Run): Promise<void> {
 }
 
 async function runAttempt(attempt: JobAttempt, run: Run): Promise<void> {
-  const { recorder, sender, step, onEnded } = run;
+  const { recorder, sender, queue, tally, step } = run;
   try {
     await sender.fetchInputs(attempt);
     await recorder.sent(attempt).catch(async (error: unknown) => {
       await sender.drop(attempt);
       throw error;
     });
-    const sentAt = run.elapsed();
+    const sentAt = run.batch.context.io.elapsed();
     const outcome = await sender.send(attempt).catch((error: unknown) => {
       // It may have been paid for: whatever could be recorded, it is not as new.
-      run.onLost(attempt, error);
+      tally.lose(attempt.job, error);
       throw error;
     });
     step?.('answered', attempt.job.id);
-    countOutcome(outcome, sentAt, run);
+    tally.count(attempt, outcome);
+    stopForQuota(outcome, sentAt, run);
     if (outcome.state === 'unsent' || !mayHaveCost(outcome)) attempt.reservation?.free();
     else attempt.reservation?.spend(outcome.cost);
     recordOutcome(attempt, outcome, run);
-    await onEnded(attempt, outcome);
+    await queue.ended?.(attempt, outcome);
   } catch (error) {
     stopWithError(run, error);
+  } finally {
+    queue.release?.(attempt);
   }
 }
 
@@ -203,7 +196,7 @@ function recordOutcome(attempt: JobAttempt, outcome: JobOutcome, run: Run): void
       stopTaking(run, undefined, error);
       if (outcome.state === 'unsent') return stopWithError(run, error);
       const { failure } = (await outcome.saveReply?.(error)) ?? { failure: error };
-      run.onLost(attempt, failure);
+      run.tally.lose(attempt.job, failure);
       stopWithError(run, failure);
     })
     .finally(() => run.recording.delete(recorded));
@@ -214,17 +207,16 @@ function recordOutcome(attempt: JobAttempt, outcome: JobOutcome, run: Run): void
  * A quota that is used up ends the run. So does a wait that is too long for the jobs, if a request that was sent after it is
  * answered the same: the first alone may have been one of a few.
  */
-function countOutcome(outcome: JobOutcome, sentAt: number, run: Run): void {
+function stopForQuota(outcome: JobOutcome, sentAt: number, run: Run): void {
   if (outcome.state === 'unsent') {
     if (outcome.quotaSpent) stopTaking(run, outcome.quotaSpent, outcome.quotaSpent);
     return;
   }
-  if (Number.isFinite(run.maxTokens)) run.usage = addUsage(run.usage, outcome.usage);
   if (outcome.state === 'done') {
     run.gate.succeeded();
     run.longWaitAt = undefined;
-  } else run.failures++;
+  }
   if (outcome.longWait === undefined) return;
   if (run.longWaitAt !== undefined && sentAt > run.longWaitAt) stopTaking(run, outcome.longWait, outcome.longWait);
-  run.longWaitAt ??= run.elapsed();
+  run.longWaitAt ??= run.batch.context.io.elapsed();
 }

@@ -1,21 +1,20 @@
+import { setFlagsFromString } from 'node:v8';
 import { limitToFiles } from '../../cli/run/send-all.ts';
-import { openThrottle } from './throttle.ts';
-import { sleepByTimer } from '../../transport/gate.ts';
+import { createGate, type GateOptions, type SharedGate, sleepByTimer } from '../../transport/gate.ts';
 import { openRecorder, type Recorder } from '../folder/recorder.ts';
 import { runJobs, type Stop } from './runner.ts';
 import { gatewayKey } from './plan.ts';
 import { checkAgain, jobsToSend, openJobQueue } from './queue.ts';
-import { createJobSender, type JobSender, type SenderOptions } from './sender.ts';
-import { countOf } from '../report/summary.ts';
+import { createJobSender, type SenderOptions } from './sender.ts';
 import { openBounds } from '../lane/parts.ts';
-import type { RunRecord } from '../types.ts';
-import { totalTokens } from '../folder/state.ts';
+import type { Batch, BatchHooks, RunRecord } from '../types.ts';
 import { addAmounts, createBudget, sumOfHeld } from '../../cost/cost.ts';
 import type { Budget } from '../../cost/types.ts';
+import { usageError } from '../../errors.ts';
 import { bootMark } from '../../files/process-mark.ts';
 import { version } from '../../version.ts';
 import { trackProgress } from './progress.ts';
-import type { Batch, BatchHooks } from './types.ts';
+import type { BatchFlags } from '../flags.ts';
 import type { Context } from '../../cli/context.ts';
 import { openConnectionsTo, type Connection } from '../../cli/run/connection.ts';
 
@@ -35,51 +34,66 @@ export async function sendJobs(batch: Batch, hooks: BatchHooks): Promise<Stop | 
     return sendByBatches({ batch, connections, recorder, hooks });
   }
   if (plan.toSend === 0) return undefined;
-  const workers = await openWorkers(batch, hooks, {
+  const workers = await openWorkers(batch, {
     jobs: plan.toSend,
     check: (job) => checkAgain(job, batch),
     connectionTo: ({ settings }) => connections.get(gatewayKey(settings)) as Connection,
   });
-  const { sender, concurrency, elapsed } = workers;
-  const progress = trackProgress(batch, workers.gate);
-  return runJobs({
-    ...workers,
-    queue: openJobQueue({ jobs: jobsToSend(batch), sender, recorder, ahead: concurrency, elapsed, step }),
-    recorder,
-    onEnded: (attempt, outcome) => progress.count(attempt, outcome),
-    onLost: ({ job }, error) => progress.lose(job, error),
-  }).finally(() => progress.stop());
+  const { sender, concurrency: ahead } = workers;
+  const elapsed = (): number => context.io.elapsed();
+  const queue = openJobQueue({ jobs: jobsToSend(batch), sender, recorder, ahead, elapsed, step });
+  const tally = trackProgress(batch, workers.gate);
+  return runJobs({ ...workers, batch, queue, recorder, tally, step, graceMs }).finally(() => tally.stop());
 }
 
-/** What the workers of a run share: their sender, the rate, the gate and the limits. `jobs` is how many come, where that is known. */
+/** What the workers of a run share: their sender, the rate, the gate and the budget. `jobs` is how many come, where that is known. */
 export async function openWorkers(
   batch: SenderOptions['batch'] & Pick<Batch, 'state'>,
-  { step, graceMs = defaultGraceMs }: BatchHooks,
   { jobs, ...options }: Pick<SenderOptions, 'check' | 'connectionTo' | 'isFolderless'> & { jobs: number | undefined },
 ) {
-  const { flags, context, state } = batch;
-  const { signal, io } = context;
+  const { flags, context } = batch;
   const wanted = Math.min(flags.concurrency ?? defaultConcurrency, jobs ?? Number.POSITIVE_INFINITY);
   const concurrency = await limitToFiles(wanted, context);
-  const elapsed = (): number => io.elapsed();
   // The budget of retries is that of all jobs, or of those which may be in flight.
-  const throttle = await openThrottle(flags, { elapsed, sleep: sleepByTimer, jobs: jobs ?? concurrency }, context);
-  const inFlight = new AbortController();
-  const sender = createJobSender({ batch, ...options, ...throttle, abortOn: inFlight.signal });
-  signal.addEventListener('abort', () => void noteWaiting(sender, context, graceMs), { once: true });
-  return {
-    ...throttle,
-    sender,
-    elapsed,
-    concurrency,
-    inFlight,
-    graceMs,
-    step,
-    signal,
-    maxFailures: flags.failFast ? 1 : (flags.maxFailures ?? Number.POSITIVE_INFINITY),
-    maxTokens: flags.maxTokensTotal ?? Number.POSITIVE_INFINITY,
-    usedTokens: totalTokens(state.usage),
-    budget: openBudget(batch),
+  const throttle = await openThrottle(flags, jobs ?? concurrency, context);
+  const sender = createJobSender({ batch, ...options, ...throttle });
+  return { ...throttle, sender, concurrency, budget: openBudget(batch) };
+}
+
+/** Throws GatewayError usage for a group without a rate. */
+export function requireRate({ rate, rateGroup }: Pick<BatchFlags, 'rate' | 'rateGroup'>): void {
+  if (rateGroup !== undefined && rate === undefined)
+    throw usageError('--rate-group shares a rate, and none is given', 'add it: --rate 60/m');
+}
+
+/** Waits for the turn of one request; rejects with the signal's reason. */
+export type Pacer = (signal: AbortSignal) => Promise<void>;
+
+/** How the requests of a run are spaced, and what holds them back after a 429: alone, or with all processes of `--rate-group`. */
+async function openThrottle(
+  { rate, rateGroup }: BatchFlags,
+  jobs: number,
+  context: Context,
+): Promise<{ gate: SharedGate; pace: Pacer }> {
+  const clock = { elapsed: () => context.io.elapsed(), sleep: sleepByTimer };
+  const gate = createGate({ ...clock, jobs });
+  if (rateGroup === undefined || rate === undefined) return { gate, pace: createPacer(rate, clock) };
+  const { joinGroup } = await import('./rate-group.ts');
+  return joinGroup(gate, { rateGroup, spacingMs: rate, sleep: sleepByTimer }, context);
+}
+
+/** Spaces requests evenly: each call waits for its own turn. A time without requests is not made up for by a burst. */
+export function createPacer(
+  spacingMs: number | undefined,
+  { elapsed, sleep }: Pick<GateOptions, 'elapsed' | 'sleep'>,
+): Pacer {
+  const atOnce = Promise.resolve();
+  if (spacingMs === undefined) return () => atOnce;
+  let nextAt = Number.NEGATIVE_INFINITY;
+  return async (signal) => {
+    const turn = Math.max(nextAt, elapsed());
+    nextAt = turn + spacingMs;
+    for (let ms = turn - elapsed(); ms > 0; ms = turn - elapsed()) await sleep(ms, signal);
   };
 }
 
@@ -115,12 +129,6 @@ export function openBudget({ flags, state }: Pick<Batch, 'flags' | 'state'>): Bu
   return createBudget({ most, spent, dearest });
 }
 
-/** After Ctrl-C: why the program is still running, and how to stop it at once. */
-async function noteWaiting({ inFlight }: JobSender, { ui }: Context, graceMs: number): Promise<void> {
-  if (inFlight === 0) return;
-  await ui.note(`waiting for ${countOf(inFlight, 'request')}, ${graceMs / 1000} s at most; Ctrl-C again stops`);
-}
-
 /** What the journal says of this run. */
 function runRecord({ flags, plan, shard, context }: Pick<Batch, 'flags' | 'plan' | 'shard' | 'context'>): RunRecord {
   return {
@@ -138,4 +146,9 @@ function runRecord({ flags, plan, shard, context }: Pick<Batch, 'flags' | 'plan'
     tags: flags.tag && Object.fromEntries(flags.tag),
     at: context.io.now(),
   };
+}
+
+/** For a run that lasts for hours or days, maybe beside others: its memory counts more than the last tenth of its speed. */
+export function saveMemory(): void {
+  for (const flag of ['--semi-space-growth-factor=1', '--optimize-for-size']) setFlagsFromString(flag);
 }

@@ -3,50 +3,23 @@ import { join, resolve } from 'node:path';
 import { isObject } from '../../json.ts';
 import { endSignals } from '../folder/results.ts';
 import type { Lock } from '../folder/lock.ts';
-import type { JournalEntry } from '../folder/recorder.ts';
-import { createYield, type Pacer, paceRetries } from './throttle.ts';
+import { type Batch, batchFiles, type Job, type JobAttempt, type JobOutcome, type SaveReply } from '../types.ts';
+import type { Pacer } from './send.ts';
 import type { SharedGate } from '../../transport/gate.ts';
-import { batchFiles, type Job, type JobOutcome, type SaveReply } from '../types.ts';
 import { blobsOf, createLateStore, mostImages } from '../../client/picture-store.ts';
 import { createDeadlines, type Deadline, timeOf } from '../../client/deadline.ts';
-import type { Payment } from '../../client/payment.ts';
 import { outcomeOf, perform } from '../../client/send.ts';
 import { boundOf, createMeter } from '../../cost/cost.ts';
 import { priceOf, unusualTier } from '../../cost/price.ts';
-import type { Bound, Reservation } from '../../cost/types.ts';
+import type { Bound } from '../../cost/types.ts';
 import { type GatewayError, isQuotaSpent } from '../../errors.ts';
 import { otherModel } from '../../services.ts';
 import { planJobImages } from './job-images.ts';
 import type { CheckedJob } from '../jobs/request.ts';
-import type { Batch } from './types.ts';
-import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import { resultDocument } from '../../cli/output/document.ts';
 import { savedFailure, savedIfUnwritten } from './lost-reply.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import { answerOfSchema, checkAnswer, wantedOf } from '../../cli/run/command.ts';
-
-/** One job of this run, from the moment its request is built until its outcome is recorded. */
-export interface JobAttempt extends JournalEntry {
-  job: Job;
-  checked: CheckedJob;
-  /** The request, with what its URLs name once that is fetched. */
-  built: BuiltRequest;
-  /** Why that could not be fetched. */
-  inputFailure?: unknown;
-  /** What the budget holds for it. */
-  reservation?: Reservation | undefined;
-  /** What pays for it from a budget that runs share. */
-  payment?: Payment | undefined;
-  /** Bounds its time, which starts when its inputs are fetched, or when it is sent. */
-  deadline?: Deadline;
-  startedAt: number;
-  /** Requests that were sent. */
-  attempts: number;
-  /** One of its requests went out and may have been billed. */
-  mayBeBilled: boolean;
-  /** A request is in flight: its reply is paid for, and worth waiting for. */
-  inFlight: boolean;
-}
 
 /** Sends the jobs of a run. */
 export interface JobSender {
@@ -63,6 +36,8 @@ export interface JobSender {
   send(attempt: JobAttempt): Promise<JobOutcome>;
   /** It is not sent after all. */
   drop(attempt: JobAttempt): Promise<void>;
+  /** Ends the requests in flight. The signal of the context ends only what is not in flight. */
+  abort(reason: unknown): void;
   /** Jobs whose reply is waited for. */
   readonly inFlight: number;
 }
@@ -77,8 +52,6 @@ export interface SenderOptions {
   gate: SharedGate;
   /** Waits for the turn that `--rate` gives. */
   pace: Pacer;
-  /** Ends the requests in flight. The signal of the context ends only what is not in flight. */
-  abortOn: AbortSignal;
 }
 
 /** Its last member waits if a turn of the event loop becomes long. */
@@ -88,17 +61,16 @@ type Sending = SenderOptions & { yieldToEventLoop: () => Promise<void> | undefin
 const unsent = { startedAt: 0, attempts: 1, mayBeBilled: false, inFlight: false };
 
 export function createJobSender(options: SenderOptions): JobSender {
-  const { batch, check, connectionTo, abortOn } = options;
+  const { batch, check, connectionTo } = options;
   const { io, signal } = batch.context;
   const sending: Sending = { ...options, yieldToEventLoop: createYield(() => io.elapsed()) };
   const startDeadline = createDeadlines();
-  // Two listeners for all jobs: none has to listen for itself.
+  // One listener for all jobs: none has to listen for itself.
   const started = new Set<JobAttempt>();
   const endWaiting = (): void => {
     for (const { inFlight, deadline } of started) if (!inFlight) deadline?.abort(signal.reason);
   };
   signal.addEventListener('abort', endWaiting, { once: true });
-  abortOn.addEventListener('abort', () => started.forEach(({ deadline }) => deadline?.abort(abortOn.reason)));
 
   function start(attempt: JobAttempt): Deadline {
     if (attempt.deadline) return attempt.deadline;
@@ -142,6 +114,7 @@ export function createJobSender(options: SenderOptions): JobSender {
       }
     },
     drop: end,
+    abort: (reason) => started.forEach(({ deadline }) => deadline?.abort(reason)),
     get inFlight() {
       return [...started].filter(({ inFlight }) => inFlight).length;
     },
@@ -270,3 +243,50 @@ async function readAnswer(attempt: JobAttempt, deadline: Deadline, sending: Send
 
 /** The longest wait of a job between its retries; the flex lane has its own. */
 const longestWaitMs = 300_000;
+
+/** The part of the gate that one job uses. */
+type JobGate = Pick<SharedGate, 'enter' | 'close' | 'allowRetry'>;
+
+/** The gate of one job, which each of its attempts enters. The first one had its turn before it was recorded as sent. */
+export function paceRetries(gate: JobGate, pace: Pacer, lock: Pick<Lock, 'check'>): JobGate {
+  let isFirst = true;
+  return {
+    close: gate.close,
+    allowRetry: gate.allowRetry,
+    async enter(signal) {
+      if (!isFirst) await pace(signal);
+      isFirst = false;
+      // It may close while the turn is waited for, and the lock may be lost while it is closed.
+      await gate.enter(signal);
+      await lock.check();
+    },
+  };
+}
+
+/** The longest work in one turn of the event loop, in ms. What is left waits for turns of its own. */
+const longestMs = 2;
+
+/**
+ * Keeps turns short. Many replies may come at once; read all in one turn, they would hold up the requests that follow them
+ * until its end, and go out together again. Undefined: there is time left.
+ */
+export function createYield(elapsed: () => number): () => Promise<void> | undefined {
+  const waiting: (() => void)[] = [];
+  let began: number | undefined;
+  const end = (): void => void (began = undefined);
+  const next = (): void => {
+    waiting.shift()?.();
+    if (waiting.length > 0) setImmediate(next);
+  };
+  const isShort = (): boolean => {
+    if (began === undefined) setImmediate(end);
+    began ??= elapsed();
+    return elapsed() - began < longestMs;
+  };
+  return () => {
+    if (waiting.length === 0 && isShort()) return undefined;
+    return new Promise((resolve) => {
+      if (waiting.push(resolve) === 1) setImmediate(next);
+    });
+  };
+}

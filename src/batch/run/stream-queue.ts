@@ -4,15 +4,14 @@ import { hintOf } from '../../advice.ts';
 import { untilAborted } from '../../clock.ts';
 import { resultDocument } from '../../cli/output/document.ts';
 import { emptyReport } from '../../cli/output/log.ts';
-import type { JournalEntry, Recorder } from '../folder/recorder.ts';
+import type { Recorder } from '../folder/recorder.ts';
 import type { ResultReader } from '../folder/results.ts';
 import { unanswered } from '../folder/state.ts';
 import type { StreamedJob } from '../jobs/source.ts';
-import type { Counts, Job, JobOutcome } from '../types.ts';
-import { changedError, decide } from './plan.ts';
+import type { Counts, Job, JobOutcome, Batch, JobAttempt } from '../types.ts';
+import { changedError, decideOn } from './plan.ts';
 import type { JobQueue } from './queue.ts';
-import type { JobAttempt, JobSender } from './sender.ts';
-import type { Batch } from './types.ts';
+import type { JobSender } from './sender.ts';
 import type { Settings } from '../../settings/types.ts';
 
 /** A batch whose jobs are not known before they are sent. */
@@ -22,16 +21,6 @@ export interface StreamBatch extends Omit<Batch, 'source'> {
   /** What became of the lines that were printed. */
   printed: Counts;
   checkPrice: (settings: Settings) => Promise<void>;
-}
-
-/** Jobs of a stream, each recorded as ready when a worker takes it. Lines that are not sent are answered at once. */
-interface StreamQueue extends JobQueue {
-  /** Prints a result. Rejects if stdout is closed or full. */
-  print(attempt: JobAttempt, outcome: JobOutcome): Promise<void>;
-  /** The job has no line: with `--ordered`, the next one can be printed. */
-  release(entry: JournalEntry): void;
-  /** Releases jobs that it could not record. */
-  recorder: Recorder;
 }
 
 /** When a line can be printed. */
@@ -47,11 +36,12 @@ interface StreamParts {
   recorder: Recorder;
 }
 
-export function openStreamQueue(lines: AsyncGenerator<StreamedJob, void>, parts: StreamParts): StreamQueue {
+/** Jobs of a stream, each recorded as ready when a worker takes it. Lines that are not sent are answered at once. */
+export function openStreamQueue(lines: AsyncGenerator<StreamedJob, void>, parts: StreamParts): JobQueue {
   const { batch, sender, recorder } = parts;
-  const turns = new WeakMap<JournalEntry, Turn>();
+  const turns = new WeakMap<JobAttempt, Turn>();
   const numbered = inTurn(lines, batch.flags.ordered === true);
-  const release = (entry: JournalEntry): void => turns.get(entry)?.end();
+  const release = (attempt: JobAttempt): void => turns.get(attempt)?.end();
   return {
     async next(signal) {
       for (;;) {
@@ -74,30 +64,17 @@ export function openStreamQueue(lines: AsyncGenerator<StreamedJob, void>, parts:
       await sender.drop(attempt);
       await recorder.unsent([attempt]);
     },
-    close: async () => undefined,
-    async print(attempt, outcome) {
+    async ended(attempt, outcome) {
       // What was not sent has no line.
-      if (outcome.state === 'unsent') return release(attempt);
+      if (outcome.state === 'unsent') return;
       const { job, request } = attempt;
       await turns.get(attempt)?.came;
-      const document = { id: job.id, request, ...outcome.document };
-      try {
-        await printLine(document, batch);
-      } catch (error) {
+      await printLine({ id: job.id, request, ...outcome.document }, batch).catch(async (error: unknown) => {
         throw await savedUnprinted(error, outcome, batch);
-      } finally {
-        release(attempt);
-      }
+      });
     },
     release,
-    recorder: {
-      ...recorder,
-      sent: (entry) =>
-        recorder.sent(entry).catch((error: unknown) => {
-          release(entry);
-          throw error;
-        }),
-    },
+    close: async () => undefined,
   };
 }
 
@@ -144,26 +121,21 @@ async function takeLine(
 /** What an earlier run knows of the job, or why it is not sent; undefined if it is to be sent. */
 async function knownResult(
   { job, request }: JobAttempt,
-  { state: { index }, flags, plan, results }: StreamBatch,
+  batch: StreamBatch,
 ): Promise<GatewayError | JsonObject | undefined> {
+  const { plan, results } = batch;
+  const { index } = batch.state;
   const row = index.add(job.id);
   if (index.has(row, 'inFile'))
     return usageError(`stdin:${job.line}: the id ${JSON.stringify(job.id)} is already used`, 'ids are unique');
   index.mark(row, 'inFile');
   plan.jobs++;
   if (index.placeOf(row) === 0) index.setPlace(row, index.size);
-  const state = index.stateOf(row);
-  const same = index.requestOf(row) === request;
-  const atService = index.has(row, 'atService');
-  const decision = decide({ state, incomplete: index.has(row, 'incomplete'), same, atService }, flags);
+  const decision = decideOn(row, request, batch);
+  if (decision === 'run') return undefined;
   if (decision === 'changed') return changedError([job.id], 1);
-  if (atService) return submittedError;
-  if (decision === 'skip') return (await results?.read(row)) ?? unansweredError;
-  plan.toSend++;
-  if (state !== 'new') plan.again++;
-  if (!same) index.setState(row, 'new');
-  index.setRequest(row, request);
-  return undefined;
+  if (index.has(row, 'atService')) return submittedError;
+  return (await results?.read(row)) ?? unansweredError;
 }
 
 const unansweredError = new GatewayError('no-reply', unanswered.message, {

@@ -13,12 +13,10 @@ import { openJobStream } from '../jobs/source.ts';
 import { createPriceCheck, emptyPlan, gatewayKey, requireMatch, requireOwnKeys } from './plan.ts';
 import { countOutcomes } from './progress.ts';
 import { runJobs, type Stop } from './runner.ts';
-import { defaultGraceMs, openFolderRecorder, openWorkers } from './send.ts';
+import { defaultGraceMs, openFolderRecorder, openWorkers, requireRate, saveMemory } from './send.ts';
 import { openStreamQueue, type StreamBatch } from './stream-queue.ts';
-import { saveMemory } from './save-memory.ts';
-import { requireRate } from './throttle.ts';
 import type { BatchFlags } from '../flags.ts';
-import type { BatchHooks } from './types.ts';
+import type { BatchHooks } from '../types.ts';
 
 /** Throws GatewayError usage for flags that need all jobs at once, or a folder. */
 function requireStream(words: readonly string[], flags: BatchFlags, { root }: Context): void {
@@ -101,27 +99,14 @@ export async function streamJobs(batch: StreamBatch, hooks: BatchHooks = {}): Pr
   const lines = await openJobStream(flags, context);
   const recorder = batch.results === undefined ? noRecorder : await openFolderRecorder(batch, step);
   context.gracePeriod.ms = graceMs + 2000;
-  const workers = await openWorkers(batch, hooks, {
+  const workers = await openWorkers(batch, {
     jobs: undefined,
     isFolderless: batch.results === undefined,
     check: (job) => batch.builder.check(job, batch.plan.origin),
     connectionTo: createConnections(batch),
   });
-  const tally = countOutcomes(batch);
   const queue = openStreamQueue(lines, { batch, sender: workers.sender, recorder });
-  return runJobs({
-    ...workers,
-    queue,
-    recorder: queue.recorder,
-    onEnded(attempt, outcome) {
-      tally.count(attempt, outcome);
-      return queue.print(attempt, outcome);
-    },
-    onLost(attempt, error) {
-      tally.lose(attempt.job, error);
-      queue.release(attempt);
-    },
-  });
+  return runJobs({ ...workers, batch, queue, recorder, tally: countOutcomes(batch), step, graceMs });
 }
 
 const noRecorder: Recorder = {

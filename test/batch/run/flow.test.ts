@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseRate } from '../../../src/batch/flags.ts';
-import { createPacer, paceRetries } from '../../../src/batch/run/throttle.ts';
+import { createPacer } from '../../../src/batch/run/send.ts';
+import { paceRetries } from '../../../src/batch/run/sender.ts';
 import type { SharedGate } from '../../../src/transport/gate.ts';
 import { progressText } from '../../../src/batch/run/progress.ts';
 import { countJobs, describeCounts, exitCodeOf, summaryDocument } from '../../../src/batch/report/summary.ts';

@@ -29,6 +29,7 @@ function queueOf({
       fetchInputs: async () => undefined,
       send: () => Promise.reject(new Error('x')),
       drop: async () => undefined,
+      abort: () => undefined,
       inFlight: 0,
     },
     recorder: {

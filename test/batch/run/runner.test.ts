@@ -32,20 +32,20 @@ test.each([
   ['the first failure', 1, 2],
   ['the third', 3, 4],
 ])('ends after %s, with what is under way', async (_, maxFailures, most) => {
-  const { log, ended } = await start({ send: async () => failed, options: { maxFailures } });
+  const { log, ended } = await start({ send: async () => failed, flags: { maxFailures } });
   expect(await ended).toBe('failures');
   expect(count(log, 'failed')).toBeGreaterThanOrEqual(maxFailures);
   expect(count(log, 'failed')).toBeLessThanOrEqual(most);
 });
 
 test('ends before the next request once the tokens are used', async () => {
-  const { log, ended } = await start({ options: { concurrency: 1, maxTokens: 30 } });
+  const { log, ended } = await start({ options: { concurrency: 1 }, flags: { maxTokensTotal: 30 } });
   expect(await ended).toBe('tokens');
   expect(count(log, 'send')).toBe(3);
 });
 
 test('counts the tokens of earlier runs', async () => {
-  const { log, ended } = await start({ options: { concurrency: 1, maxTokens: 30, usedTokens: 30 } });
+  const { log, ended } = await start({ options: { concurrency: 1 }, flags: { maxTokensTotal: 30 }, usedTokens: 30 });
   expect(await ended).toBe('tokens');
   expect(log).toEqual([]);
 });
@@ -60,7 +60,7 @@ test('after the signal those under way go on to their end', async () => {
         if (id === 2) stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));
         if (id === 2) setImmediate(() => release.forEach((one) => one()));
       }),
-    options: { signal: stop.signal },
+    signal: stop.signal,
   });
   expect(await ended).toBe('signal');
   expect([count(log, 'send'), count(log, 'done')]).toEqual([2, 2]);
@@ -76,14 +76,15 @@ test('when their time is over they are ended, and written down as what they are'
         );
         if (id === 2) stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));
       }),
-    options: { signal: stop.signal, graceMs: 0 },
+    signal: stop.signal,
+    options: { graceMs: 0 },
   });
   expect(await ended).toBe('signal');
   expect(log.slice(-6).toSorted()).toEqual(['drop 3', 'drop 4', 'unknown 1', 'unsent 2', 'unsent 3', 'unsent 4']);
 });
 
 test('a signal that came before ends it before the first job', async () => {
-  const { log, ended } = await start({ options: { signal: AbortSignal.abort(new Error('x')) } });
+  const { log, ended } = await start({ signal: AbortSignal.abort(new Error('x')) });
   expect(await ended).toBe('signal');
   expect(log).toEqual([]);
 });
@@ -91,8 +92,8 @@ test('a signal that came before ends it before the first job', async () => {
 test('a signal ends the wait of a closed gate', async () => {
   const stop = new AbortController();
   const { ended } = await start({
+    signal: stop.signal,
     options: {
-      signal: stop.signal,
       gate: {
         enter: (signal) =>
           new Promise((_, reject) => {
@@ -179,7 +180,7 @@ test('a job whose turn did not come before the signal is given back', async () =
     stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));
     signal.throwIfAborted();
   };
-  const { log, ended } = await start({ jobs: 1, options: { signal: stop.signal, pace } });
+  const { log, ended } = await start({ jobs: 1, signal: stop.signal, options: { pace } });
   expect(await ended).toBe('signal');
   expect(log).toEqual(['ready 1', 'drop 1', 'unsent 1']);
 });

@@ -1,8 +1,12 @@
+import type { BatchFlags } from '../../../src/batch/flags.ts';
+import { newBatchState } from '../../../src/batch/folder/journal.ts';
+import { countOutcomes } from '../../../src/batch/run/progress.ts';
+import type { Context } from '../../../src/cli/context.ts';
 import { runJobs, type RunnerOptions } from '../../../src/batch/run/runner.ts';
 import { openJobQueue } from '../../../src/batch/run/queue.ts';
 import type { Recorder } from '../../../src/batch/folder/recorder.ts';
-import type { JobAttempt, JobSender } from '../../../src/batch/run/sender.ts';
-import type { Job, JobOutcome } from '../../../src/batch/types.ts';
+import type { JobAttempt, Job, JobOutcome } from '../../../src/batch/types.ts';
+import type { JobSender } from '../../../src/batch/run/sender.ts';
 
 export const done: JobOutcome = { state: 'done', document: {}, usage: { totalTokens: 10 } };
 
@@ -14,6 +18,10 @@ interface Setup {
   /** What the sender does in another way. */
   changes?: Partial<JobSender>;
   options?: Partial<RunnerOptions>;
+  flags?: BatchFlags;
+  signal?: AbortSignal;
+  /** Tokens that earlier runs used. */
+  usedTokens?: number;
 }
 
 /** The job of a line without an id. */
@@ -39,7 +47,8 @@ export const silentRecorder: Recorder = {
 };
 
 /** A run whose jobs do what the test says, with the order in which everything happened. */
-export async function start({ jobs = 10, send = async () => done, changes = {}, options = {} }: Setup) {
+export async function start(setup: Setup) {
+  const { jobs = 10, send = async () => done, changes = {}, options = {}, flags = {}, usedTokens } = setup;
   const log: string[] = [];
   const state = { running: 0, most: 0, now: 0 };
   async function* source(): AsyncGenerator<Job, void> {
@@ -56,7 +65,9 @@ export async function start({ jobs = 10, send = async () => done, changes = {}, 
       return send(Number(id), inFlight.signal).finally(() => state.running--);
     },
     drop: async ({ job: { id } }) => void log.push(`drop ${id}`),
+    abort: (reason) => inFlight.abort(reason),
     inFlight: 0,
+    ...changes,
   };
   const recorder: Recorder = options.recorder ?? {
     ...silentRecorder,
@@ -65,16 +76,19 @@ export async function start({ jobs = 10, send = async () => done, changes = {}, 
     unsent: async (group) => group.forEach(({ job }) => log.push(`unsent ${job.id}`)),
     ended: async ({ job }, { state: how }) => void log.push(`${how} ${job.id}`),
   };
-  const changed = { ...sender, ...changes };
   // No group follows soon.
   const elapsed = (): number => (state.now += 1000);
+  const { signal = new AbortController().signal } = setup;
+  const ui = { note: async () => undefined, warn: async () => undefined, redact: (text: string) => text };
+  const context = { signal, ui, io: { elapsed } } as unknown as Context;
+  const batch = { context, flags, state: { ...newBatchState(), usage: { totalTokens: usedTokens } } };
   const ahead = options.concurrency ?? 2;
   const ended = runJobs({
-    queue: openJobQueue({ jobs: source(), sender: changed, recorder, ahead, elapsed }),
-    sender: changed,
+    batch,
+    queue: openJobQueue({ jobs: source(), sender, recorder, ahead, elapsed }),
+    sender,
     recorder,
-    inFlight,
-    elapsed,
+    tally: countOutcomes(batch),
     concurrency: 2,
     gate: {
       enter: async () => undefined,
@@ -84,13 +98,7 @@ export async function start({ jobs = 10, send = async () => done, changes = {}, 
       waitMs: 0,
     },
     pace: async () => undefined,
-    signal: new AbortController().signal,
     graceMs: 10_000,
-    maxFailures: Number.POSITIVE_INFINITY,
-    maxTokens: Number.POSITIVE_INFINITY,
-    usedTokens: 0,
-    onEnded: () => undefined,
-    onLost: () => undefined,
     ...options,
   });
   return { log, state, ended };

@@ -2,14 +2,16 @@ import { stat, readdir, lstat, rm } from 'node:fs/promises';
 import { dirname, join, resolve, basename } from 'node:path';
 import { type Lock, takeLock } from './lock.ts';
 import { cannotWrite, asideFile } from '../../files/synced-file.ts';
-import { batchFiles } from '../types.ts';
+import { batchFiles, type JobRecord } from '../types.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { readReason, writeReason } from '../../files/file-reason.ts';
-import { writeAnew, makeFolder, isPartName } from '../../files/temp-file.ts';
+import { writeAnew, makeFolder, isFolder, isPartName } from '../../files/temp-file.ts';
 import type { LeaseTimes } from '../../files/lease.ts';
 import type { Context } from '../../cli/context.ts';
 import { shellWord } from '../../shell-word.ts';
-import { parseRecord, notAJournal } from './journal.ts';
+import { parseRecord, notAJournal, readJournal } from './journal.ts';
+import { findLostEnds } from './results.ts';
+import { type BatchState, hasOpenJobs } from './state.ts';
 import { openIfThere } from '../lines.ts';
 
 /** The absolute path of `-o`. Throws GatewayError usage: none given, no folder, or no place to make one. */
@@ -28,6 +30,28 @@ export async function findOutdir(
       `make it first: mkdir -p ${shellWord(dirname(output))}`,
     );
   return { path, exists: found === 'folder' };
+}
+
+/** The folder of a batch and what its journal says. Throws GatewayError usage if it is not one. */
+export async function readBatchFolder(
+  outdir: string,
+  { io, ui }: Context,
+): Promise<{ folder: string; state: BatchState; lostEnds: readonly JobRecord[] }> {
+  const folder = resolve(io.cwd, outdir);
+  const hint = 'name the folder that you gave to gateway-cli batch -o';
+  const progress = ui.progress(`reading ${outdir}`);
+  try {
+    const state = await readJournal(folder).catch((error: unknown) => {
+      if (error instanceof GatewayError) throw error;
+      const why = codeOf(error) === 'ENOTDIR' ? ' is not a folder' : `: ${readReason(error)}`;
+      throw usageError(`${outdir}${why}`, hint, error);
+    });
+    if (state.run === undefined)
+      throw usageError((await isFolder(folder)) ? `${outdir} holds no batch` : `there is no folder ${outdir}`, hint);
+    return { folder, state, lostEnds: hasOpenJobs(state) ? (await findLostEnds(folder, state)).lostEnds : [] };
+  } finally {
+    progress.stop();
+  }
 }
 
 /** So many foreign files are named. */

@@ -238,9 +238,15 @@ function rowsInOrder(index: JobIndex, { offsets }: ResultPlaces, ordered: boolea
 }
 
 /** Sorts in place; a million rows that are in order already are not sorted again. */
-export function sorted(rows: Uint32Array, compare: (a: number, b: number) => number): Uint32Array {
+function sorted(rows: Uint32Array, compare: (a: number, b: number) => number): Uint32Array {
   const isSorted = rows.every((row, at) => at === 0 || compare(rows[at - 1] as number, row) <= 0);
   return isSorted ? rows : rows.sort(compare);
+}
+
+/** The jobs of a folder in the order of their file. */
+export function rowsOfReport(index: JobIndex): Uint32Array {
+  const rows = Uint32Array.from({ length: index.size }, (_, row) => row);
+  return sorted(rows, (a, b) => index.placeOf(a) - index.placeOf(b) || a - b);
 }
 
 function areArranged(rows: Uint32Array, { offsets, bytes, end }: ResultPlaces): boolean {

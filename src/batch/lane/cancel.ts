@@ -10,7 +10,7 @@ import { GatewayError, withoutCost } from '../../errors.ts';
 import { loadBatchFormat } from '../../formats/batch-formats.ts';
 import { authUseOf } from '../../formats/format.ts';
 import { surveyUses } from '../../settings/resolve.ts';
-import { readBatchFolder } from '../folder/read.ts';
+import { readBatchFolder } from '../folder/folder.ts';
 import { countOf } from '../report/summary.ts';
 import { endSignals } from '../folder/results.ts';
 import { askAgain, requireOrigin } from './lane-run.ts';

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { junitReport, markdownReport, type ReportFacts, type ReportWriter, tableReport } from './reports.ts';
 import { countOf, warnUnread } from './summary.ts';
 import { type BatchState, unanswered } from '../folder/state.ts';
-import { locateResults, openResults, type ResultPlaces } from '../folder/results.ts';
+import { locateResults, openResults, type ResultPlaces, rowsOfReport } from '../folder/results.ts';
 import { batchFiles, type Job, type JobState } from '../types.ts';
 import { usageError } from '../../errors.ts';
 import { isObject } from '../../json.ts';
@@ -18,7 +18,7 @@ import { writeNewFile } from '../../files/temp-file.ts';
 import { openRows } from '../jobs/row-jobs.ts';
 import { openJobs } from '../jobs/source.ts';
 import { isInShard } from '../jobs/digest.ts';
-import { readBatchFolder, rowsOfReport } from '../folder/read.ts';
+import { readBatchFolder } from '../folder/folder.ts';
 
 type Flags = FlagValues<typeof exportFlags>;
 

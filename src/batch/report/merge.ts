@@ -1,7 +1,15 @@
 import type { Command } from 'commander';
 import { join } from 'node:path';
 import { findHolder } from '../folder/lock.ts';
-import { inspectFolder, clearParts, findOutdir, writeSummary, lockFolder, makeBatchFolder } from '../folder/folder.ts';
+import {
+  inspectFolder,
+  clearParts,
+  findOutdir,
+  writeSummary,
+  lockFolder,
+  makeBatchFolder,
+  readBatchFolder,
+} from '../folder/folder.ts';
 import {
   countJobs,
   countOf,
@@ -17,7 +25,6 @@ import { addUsage, JobIndex } from '../folder/state.ts';
 import { joinSpendings } from '../../cost/cost.ts';
 import { GatewayError, outcomes, usageError, codeOf } from '../../errors.ts';
 import { copyShards, type Merging, type Shard, type Whole } from './merge-copy.ts';
-import { readBatchFolder } from '../folder/read.ts';
 import { openParts } from '../lane/parts.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { mergeFlags } from '../flags.ts';

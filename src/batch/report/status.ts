@@ -23,7 +23,7 @@ import { escapeLine } from '../../terminal/escape.ts';
 import { isoTime, timeText } from '../../clock.ts';
 import { openParts, waitingRows } from '../lane/parts.ts';
 import type { Part } from '../lane/types.ts';
-import { readBatchFolder } from '../folder/read.ts';
+import { readBatchFolder } from '../folder/folder.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
 

@@ -14,10 +14,9 @@ import { priceOf, unusualTier } from '../../cost/price.ts';
 import type { Bound } from '../../cost/types.ts';
 import { type GatewayError, isQuotaSpent } from '../../errors.ts';
 import { otherModel } from '../../services.ts';
-import { planJobImages } from './job-images.ts';
+import { planJobImages, savedFailure, savedIfUnwritten } from './job-files.ts';
 import type { CheckedJob } from '../jobs/request.ts';
 import { resultDocument } from '../../cli/output/document.ts';
-import { savedFailure, savedIfUnwritten } from './lost-reply.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import { answerOfSchema, checkAnswer, wantedOf } from '../../cli/run/command.ts';
 

@@ -1,8 +1,36 @@
 import type { Context } from '../../cli/context.ts';
 import { unbilled } from '../../cli/output/document.ts';
+import type { ImageOutput } from '../../cli/output/save-images.ts';
 import { type RecoveryInput, saveAfterBug, saveForRecovery } from '../../cli/run/recovery.ts';
+import { mostImages } from '../../client/picture-store.ts';
 import { type ErrorClass, GatewayError, isBug } from '../../errors.ts';
 import { hintOf } from '../../advice.ts';
+import { fileWord } from '../../images/naming.ts';
+import type { BatchFlags } from '../flags.ts';
+import { hashId, hexOf } from '../jobs/digest.ts';
+import { batchFiles, type Job, type JobAttempt } from '../types.ts';
+
+/** Images go to `images/<name>`. A name that is taken gets a number, so no image is replaced. */
+export async function planJobImages({ job, built, checked }: JobAttempt, flags: BatchFlags): Promise<ImageOutput> {
+  const { prompt, model } = built;
+  const { strict = false, maxImages = mostImages } = flags;
+  const { aspect, size } = job.values as { aspect?: string; size?: string };
+  const output = `${batchFiles.images}/${imageName(job)}.{ext}`;
+  try {
+    const { planSaving } = await import('../../cli/output/save-images.ts');
+    return await planSaving({ output, aspect, size, strict, maxImages, prompt, model }, checked.own.output);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    throw new GatewayError('not-written', error.message, { ...error.details, cause: error });
+  }
+}
+
+/** The job's `name`, else its id; an id that is not a file name gets its hash. */
+function imageName({ id, name }: Pick<Job, 'id' | 'name'>): string {
+  if (name !== undefined) return name;
+  const word = fileWord(id);
+  return word === id ? word : `${word}-${hexOf(hashId(id)).slice(0, 8)}`;
+}
 
 /** What a reply is saved with. */
 interface Saving {

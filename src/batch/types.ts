@@ -45,7 +45,7 @@ export interface JobError {
 }
 
 /** What the journal keeps of the end of a job. */
-interface JobEnd {
+export interface JobEnd {
   /** Both names, if another model answered than the requested one. */
   requestedModel?: string | undefined;
   model?: string | undefined;

@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors.ts';
 import { bootMark } from '../../files/process-mark.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import {
-  addUsage,
+  applyEnd,
   JobIndex,
   type BatchState,
   countCost,
@@ -50,9 +50,7 @@ export async function readJournal(folder: string): Promise<BatchState> {
         applyPart(record, state);
         continue;
       }
-      const bound = applyRecord(record, state, open);
-      countCost(record, state, bound);
-      if (record.part !== undefined && record.type !== 'ready') countPaid(record, state, bound);
+      applyRecord(record, state, open);
     }
   settleRun(open, state);
   return state;
@@ -112,8 +110,7 @@ function startRun(record: RunRecord, state: BatchState, open: OpenRun): void {
   state.beganAt ??= record.at;
 }
 
-/** Returns what the job can cost, where the record is its end. */
-function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): Bound | undefined {
+function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void {
   const { type, id, request } = record;
   const { index, failures } = state;
   state.lastAt = record.at;
@@ -121,7 +118,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): Bound
   if (type === 'ready') {
     if (record.part === undefined) open.ready.push(record);
     else addToPart(record, state);
-    return undefined;
+    return;
   }
   take(
     open.ready,
@@ -132,12 +129,12 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): Bound
     open.sent.findLastIndex((sent) => sent.id === id),
   );
   if (type === 'unsent') {
-    if (was === undefined) return undefined;
+    if (was === undefined) return;
     const row = index.find(id);
     index.setState(row, was.state);
     index.setRequest(row, was.request);
     if (was.error) failures.set(id, was.error);
-    return undefined;
+    return;
   }
   const row = index.add(id);
   // Folders of earlier versions lack the line: their order is that in which jobs were sent first.
@@ -152,15 +149,16 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): Bound
   if (type === 'sent') {
     const before = { state: index.stateOf(row), request: index.requestOf(row), error: failures.get(id) };
     open.sent.push({ id, ...before, bound: record.bound, at: record.at });
-  } else index.mark(row, 'incomplete', record.incomplete === true);
-  index.setState(row, type);
+    index.setState(row, type);
+    failures.delete(id);
+  } else {
+    const bound = was?.bound ?? record.bound;
+    applyEnd(row, type, record, state);
+    countCost(record, state, bound);
+    if (record.part !== undefined) countPaid(record, state, bound);
+  }
   index.mark(row, 'atService', false);
   index.setRequest(row, request);
-  addUsage(state.usage, record.usage);
-  if (type === 'failed' || type === 'unknown')
-    keepFailure(failures, id, record.error ?? { class: 'unknown', message: 'no error is known' });
-  else failures.delete(id);
-  return was?.bound ?? record.bound;
 }
 
 function take<Item>(list: Item[], at: number): Item | undefined {

@@ -7,7 +7,7 @@ import { cannotWrite, copyAside } from '../../files/synced-file.ts';
 import { copyRange, type Range, writeAnew } from '../../files/temp-file.ts';
 import type { Usage } from '../../formats/events.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
-import { addUsage, type JobIndex, type BatchState, countCost, isOpen, keepFailure, mayHaveCost } from './state.ts';
+import { applyEnd, type JobIndex, type BatchState, countCost, isOpen, mayHaveCost } from './state.ts';
 import { budgetedMark, countPaid } from '../lane/parts.ts';
 import { batchFiles, type JobError, type JobRecord } from '../types.ts';
 import { openIfThere, readFileLines } from '../lines.ts';
@@ -143,14 +143,10 @@ export async function findLostEnds(folder: string, state: BatchState, before?: L
 }
 
 function applyLostEnd(row: number, end: JobRecord, state: BatchState): void {
-  const { index, failures } = state;
+  const { index } = state;
   const wasAtService = index.has(row, 'atService');
   index.mark(row, 'atService', false);
-  index.setState(row, end.type as 'done');
-  index.mark(row, 'incomplete', end.incomplete === true);
-  if (end.error === undefined) failures.delete(end.id);
-  else keepFailure(failures, end.id, end.error);
-  addUsage(state.usage, end.usage);
+  applyEnd(row, end.type as 'done', end, state);
   if (wasAtService) {
     countCost(end, state, end.bound);
     countPaid(end, state, end.bound);

@@ -1,4 +1,4 @@
-import { type JobState, jobStates, type RunRecord, type JobError, type JobRecord } from '../types.ts';
+import { type JobState, jobStates, type RunRecord, type JobEnd, type JobError, type JobRecord } from '../types.ts';
 import type { Part } from '../lane/types.ts';
 import type { Usage } from '../../formats/events.ts';
 import { addSpending, addUnknown, heldFor } from '../../cost/cost.ts';
@@ -164,6 +164,20 @@ export const unanswered: JobError = {
   message: 'its run ended before an answer was written down',
   billed: 'unknown',
 };
+
+/** Applies the end of a job to what is known of it, and to all but the costs. */
+export function applyEnd(
+  row: number,
+  state: 'done' | 'failed' | 'unknown',
+  { id, usage, error, incomplete }: JobEnd & { id: string },
+  batch: Pick<BatchState, 'index' | 'usage' | 'failures'>,
+): void {
+  batch.index.setState(row, state);
+  batch.index.mark(row, 'incomplete', incomplete === true);
+  addUsage(batch.usage, usage);
+  if (state === 'done') batch.failures.delete(id);
+  else keepFailure(batch.failures, id, error ?? { class: 'unknown', message: 'no error is known' });
+}
 
 /** Keeps the newest error of a job, where there is room. */
 export function keepFailure(failures: Map<string, JobError>, id: string, error: JobError): void {

@@ -4,7 +4,7 @@ import { timeText } from '../../clock.ts';
 import { sizeOf } from '../../cli/input/prompt.ts';
 import { hintOf } from '../../advice.ts';
 import type { SharedGate } from '../../transport/gate.ts';
-import { addUsage, countCost, keepFailure, totalTokens } from '../folder/state.ts';
+import { applyEnd, countCost, totalTokens } from '../folder/state.ts';
 import type { Job, JobError, JobOutcome, Batch, JournalEntry } from '../types.ts';
 import { countOf, describeSpending } from '../report/summary.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
@@ -64,18 +64,10 @@ export function countOutcomes({ context: { ui }, state }: Pick<Batch, 'context' 
     count({ job: { id }, bound }: JournalEntry, outcome: JobOutcome) {
       // It is what it was.
       if (outcome.state === 'unsent') return;
-      const row = state.index.find(id);
-      state.index.setState(row, outcome.state);
-      state.index.mark(row, 'incomplete', outcome.incomplete === true);
-      state.usage = addUsage(state.usage, outcome.usage);
+      applyEnd(state.index.find(id), outcome.state, { id, ...outcome }, state);
       countCost({ ...outcome, type: outcome.state }, state, bound);
       counts.ended++;
-      if (outcome.state === 'done') {
-        state.failures.delete(id);
-        return;
-      }
-      counts.failed++;
-      if (outcome.error) keepFailure(state.failures, id, outcome.error);
+      if (outcome.state !== 'done') counts.failed++;
     },
   };
 }

@@ -5,7 +5,7 @@ import { errorDocument } from '../cli/output/document.ts';
 import { addFlags, setExamples, setNotes } from '../cli/flags/flag.ts';
 import { priceFlags } from '../cli/flags/shared.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
-import { readJournal } from './folder/journal.ts';
+import { newBatchState, readJournal } from './folder/journal.ts';
 import type { Lock } from './folder/lock.ts';
 import { arrangeResults, countMissing, findLostEnds, locateResults, type ResultPlaces } from './folder/results.ts';
 import { parseShard } from './jobs/shard.ts';
@@ -59,15 +59,17 @@ export function batchRunCommand(command: Command): Action {
   return async (context: Context, words, typed) => {
     const flags = typed as BatchFlags;
     if (flags.stream) return runStream(words, flags, context);
-    if (flags.estimate) return (await import('./run/estimate.ts')).runEstimate(words, flags, context);
     // Nothing was said: the help, as of every group of commands; and after it what is missing.
-    if (words.length === 0 && !flags.prompts && !flags.data && !flags.template && !flags.output)
+    if (words.length === 0 && !flags.prompts && !flags.data && !flags.template && !flags.output && !flags.estimate)
       command.parent?.outputHelp({ error: true });
     await runBatch(words, flags, context);
   };
 }
 
-/** Checks all jobs, sends those that were not sent yet, and leaves a folder from which the same command goes on. */
+/**
+ * Checks all jobs, sends those that were not sent yet, and leaves a folder from which the same command goes on. With `--dry-run`
+ * and `--estimate`, nothing is sent that is paid for, and nothing is written.
+ */
 export async function runBatch(
   words: readonly string[],
   flags: BatchFlags,
@@ -80,23 +82,25 @@ export async function runBatch(
   await refuseTypo(words, context);
   requireJobs(words, flags);
   requireRate(flags);
-  const outdir = await findOutdir(flags.output, context);
+  const needsNoFolder = flags.estimate === true && flags.output === undefined;
+  const outdir = needsNoFolder ? { path: context.io.cwd, exists: false } : await findOutdir(flags.output, context);
   if (outdir.exists) await requireOwn(outdir.path);
   const source = await openJobs(words, flags, context);
   const onHashed = (bytes: number): void => checking.addBytes(bytes);
   const builder = createRequestBuilder({ context, flags, source, output: outdir.path, onHashed });
-  const early = outdir.exists && !flags.dryRun ? await enterOutdir(outdir.path, context, hooks.lease) : undefined;
+  const isTrial = flags.dryRun === true || flags.estimate === true;
+  const early = outdir.exists && !isTrial ? await enterOutdir(outdir.path, context, hooks.lease) : undefined;
   const checking = trackChecking(context);
-  const state = await readJournal(outdir.path);
+  const state = outdir.exists ? await readJournal(outdir.path) : newBatchState();
   // A folder without a run has no results.
   let ends = state.run && (await findLostEnds(outdir.path, state));
   if (ends && early) ends = await adoptReplies(outdir.path, state, { ends, lock: early, ui: context.ui });
   const { lostEnds = [], places } = ends ?? {};
   await warnUnread({ unread: places ? places.unreadable + (places.torn ? 1 : 0) : 0, torn: state.torn }, context);
-  const { addJob: onChecked } = checking;
-  const plan = await planBatch({ source, builder, state, shard, flags, context, onChecked });
-  checking.progress.stop();
+  const plan = await planBatch({ source, builder, state, shard, flags, context, onChecked: checking.addJob });
   const planned = { flags, context, source, builder, outdir: outdir.path, shard, state, lostEnds, plan, startedAt };
+  if (flags.estimate) return (await import('./run/estimate.ts')).showEstimate(planned, checking.progress);
+  checking.progress.stop();
   if (flags.dryRun) return showPlan(planned);
   // A mistake in the jobs leaves no empty folder behind.
   const batch = { ...planned, lock: early ?? (await enterNew(outdir.path, context, hooks.lease)) };

@@ -121,10 +121,12 @@ test('with a folder it counts the jobs that would be sent now, and leaves it as 
 }) => {
   folder.jobs(job('a', 1));
   await batch();
-  const before = folder.read('out/journal.jsonl');
+  const before = `${folder.read('out/journal.jsonl')}{"type":"se`;
+  folder.write('out/journal.jsonl', before);
   folder.jobs(job('a', 1), job('b', 2));
   counts(server);
-  const { stdout } = await batch([...args, '-o', 'out']);
+  const { stdout, stderr } = await batch([...args, '-o', 'out']);
+  expect(stderr).toContain('the last line of journal.jsonl is torn');
   expect(stdout).toContain('1 job to send, 1 sent before\nm: 1 job, 2 input tokens');
   expect(folder.read('out/journal.jsonl')).toBe(before);
   expect(folder.ls()).not.toContain('lock.json');

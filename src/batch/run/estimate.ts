@@ -7,21 +7,14 @@ import { addCost, estimateOf } from '../../cost/cost.ts';
 import { currencyOf, describeCosts, pricedTiers, priceOf, priceOfTier } from '../../cost/price.ts';
 import type { Cost } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
-import type { Context } from '../../cli/context.ts';
+import type { Progress } from '../../terminal/progress.ts';
 import type { Connection } from '../../cli/run/connection.ts';
-import { findOutdir, requireOwn } from '../folder/folder.ts';
-import { newBatchState, readJournal } from '../folder/journal.ts';
-import { findLostEnds } from '../folder/results.ts';
 import { countOf } from '../report/summary.ts';
-import { createRequestBuilder, type CheckedJob } from '../jobs/request.ts';
-import { parseShard } from '../jobs/shard.ts';
-import { openJobs, refuseTypo, requireJobs } from '../jobs/source.ts';
+import type { CheckedJob } from '../jobs/request.ts';
 import type { Job, Batch } from '../types.ts';
-import { gatewayKey, planBatch } from './plan.ts';
-import { trackChecking } from './progress.ts';
+import { gatewayKey } from './plan.ts';
 import { checkAgain, jobsToSend } from './queue.ts';
 import { defaultConcurrency, openConnections } from './send.ts';
-import type { BatchFlags } from '../flags.ts';
 
 /** What the jobs of one model come to. */
 interface ModelEstimate {
@@ -67,21 +60,9 @@ interface Estimate {
 type Estimated = Pick<Batch, 'source' | 'state' | 'plan' | 'builder' | 'flags' | 'context'>;
 
 /** `batch --estimate`: counts what the jobs come to. Nothing that is paid for is sent, and nothing is written. */
-export async function runEstimate(words: readonly string[], flags: BatchFlags, context: Context): Promise<void> {
-  await refuseTypo(words, context);
-  requireJobs(words, flags);
-  const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
-  const outdir = flags.output === undefined ? undefined : await findOutdir(flags.output, context);
-  if (outdir?.exists) await requireOwn(outdir.path);
-  const source = await openJobs(words, flags, context);
-  const { progress, addJob: onChecked, addBytes: onHashed } = trackChecking(context);
-  const output = outdir?.path ?? context.io.cwd;
-  const builder = createRequestBuilder({ context, flags, source, output, onHashed });
-  const state = outdir?.exists ? await readJournal(outdir.path) : newBatchState();
-  if (outdir?.exists) await findLostEnds(outdir.path, state);
-  const parts = { source, state, builder, flags, context, shard };
-  const plan = await planBatch({ ...parts, onChecked });
-  const estimate = await estimateJobs({ ...parts, plan }, (done) => progress.update(`${done}/${plan.toSend} counted`));
+export async function showEstimate(batch: Estimated, progress: Progress): Promise<void> {
+  const { plan, context } = batch;
+  const estimate = await estimateJobs(batch, (done) => progress.update(`${done}/${plan.toSend} counted`));
   progress.stop();
   const { jobs, total, toSend } = plan;
   context.report.own = {

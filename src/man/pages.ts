@@ -13,7 +13,6 @@ import {
 } from '../cli/help/help.ts';
 import { examplesOf, notesOf } from '../cli/flags/flag.ts';
 import { version } from '../version.ts';
-import { bold, italic, paragraph, roffText, section, term, verbatim } from './roff.ts';
 
 /** Columns of an example in a terminal of 80, inside the margins of its page. */
 const exampleWidth = 68;
@@ -50,7 +49,7 @@ async function commandPage(words: readonly string[]): Promise<[file: string, tex
     roffText(`${about.charAt(0).toUpperCase()}${about.slice(1)}.`),
     ...notes.flatMap((note) =>
       typeof note === 'string'
-        ? paragraph(roffText(note))
+        ? ['.PP', line(roffText(note))]
         : note.flatMap(([name, text]) => term(bold(name), roffText(text))),
     ),
     ...listOf('Commands', commands),
@@ -103,10 +102,10 @@ function listOf(title: string, rows: readonly (readonly [marked: string, text: s
 
 /** `-m, --model <id>` with its names bold and its value in italics. */
 function flagText(flags: string): string {
-  const pieces = flags.match(/--?\w[\w-]*|<[^>]*>|[^-<]+/g) ?? [];
-  return pieces
-    .map((piece) => (piece.startsWith('-') ? bold(piece) : piece.startsWith('<') ? italic(piece) : roffText(piece)))
-    .join('');
+  return flags.replaceAll(/--?\w[\w-]*|<[^>]*>|[^-<]+/g, (piece) => {
+    if (piece.startsWith('-')) return bold(piece);
+    return piece.startsWith('<') ? `\\fI${roffText(piece)}\\fR` : roffText(piece);
+  });
 }
 
 /** The program, the command and the topic that the first word names, and the common topics; without the page itself. */
@@ -115,4 +114,46 @@ function seeAlso(words: readonly string[]): string {
   const references = [[], ...(first in tree ? [[first]] : [])].map(reference);
   const named = topics.filter((topic) => topic === first || commonTopics.has(topic)).map(topicReference);
   return [...references.filter((other) => other !== reference(words)), ...named].join(', ');
+}
+
+/** Characters that roff reads as requests, or prints as others. */
+const escapes: Readonly<Record<string, string>> = {
+  '\\': '\\(rs',
+  '-': '\\-',
+  "'": '\\(aq',
+  '`': '\\(ga',
+  '^': '\\(ha',
+  '~': '\\(ti',
+  '"': '\\(dq',
+};
+
+/** Text without markup. */
+function roffText(text: string): string {
+  return text.replaceAll(/[\\'`^~"-]|[^\n\x20-\x7e]/gu, (character) => {
+    const hex = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+    return escapes[character] ?? `\\[u${hex}]`;
+  });
+}
+
+function bold(text: string): string {
+  return `\\fB${roffText(text)}\\fR`;
+}
+
+function section(title: string): string {
+  return `.SH ${roffText(title.toUpperCase())}`;
+}
+
+/** A line of marked text. A dot at its beginning would be a request. */
+function line(marked: string): string {
+  return marked.replace(/^\./, '\\&.');
+}
+
+/** A term and its meaning. */
+function term(marked: string, meaning: string): string[] {
+  return ['.TP', line(marked), line(meaning)];
+}
+
+/** Lines that stay as they are. */
+function verbatim(lines: readonly string[]): string[] {
+  return ['.PP', '.RS 2', '.EX', ...lines.map((text) => line(roffText(text))), '.EE', '.RE'];
 }

@@ -9,7 +9,7 @@ import { usageError } from '../errors.ts';
 import type { StoredBlob } from '../images/types.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { readRecovery } from '../recovery/recovery-file.ts';
-import { asColumn } from '../terminal/break-lines.ts';
+import { tableLines } from '../terminal/break-lines.ts';
 import { escapeLine } from '../terminal/escape.ts';
 import type { Action, Context, Report, Turn } from '../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, setExamples } from '../cli/flags/flag.ts';
@@ -93,9 +93,12 @@ async function runList({ io, root, report, ui }: Context): Promise<void> {
   const files = await listRecoveries();
   if (root.json) return void (report.own = { schema: 'gateway-cli/recovery-files@1', files });
   if (files.length === 0) await ui.note('there is no recovery file');
-  const names = asColumn(files.map(({ command, job }) => [command, job].filter(Boolean).join(' ')));
-  for (const [index, { savedAt, path }] of files.entries())
-    await io.stdout.write(`${escapeLine(`${localTime(Date.parse(savedAt))}  ${names[index]}  ${path}`)}\n`);
+  const rows = files.map(({ savedAt, command, job, path }) => [
+    localTime(Date.parse(savedAt)),
+    [command, job].filter(Boolean).join(' '),
+    path,
+  ]);
+  for (const line of tableLines(rows)) await io.stdout.write(`${escapeLine(line)}\n`);
 }
 
 /** Writes the body of a reply that was requested with `--raw`. */

@@ -102,3 +102,14 @@ export function asColumn(texts: readonly string[]): string[] {
   const widest = Math.max(0, ...widths);
   return texts.map((text, index) => text + ' '.repeat(widest - (widths[index] ?? 0)));
 }
+
+/** The rows of a table as lines, each column as wide as its widest text. */
+export function tableLines(rows: readonly (readonly string[])[]): string[] {
+  const columns = (rows[0] ?? []).map((_, at) => asColumn(rows.map((row) => row[at] ?? '')));
+  return rows.map((_, row) =>
+    columns
+      .map((column) => column[row])
+      .join('  ')
+      .trimEnd(),
+  );
+}

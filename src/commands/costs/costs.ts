@@ -15,7 +15,7 @@ import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { budgetForm, isBudgetPath, parseAge } from '../../settings/values.ts';
 import { shellWord } from '../../shell-word.ts';
-import { linesOf } from '../rows.ts';
+import { tableLines } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, notAFlag, oneOf, setExamples } from '../../cli/flags/flag.ts';
@@ -176,5 +176,5 @@ function csvOf(rows: readonly CostRow[], by: Grouping): string {
 }
 
 async function writeRows(rows: readonly string[][], { io }: Context): Promise<void> {
-  for (const line of linesOf(rows)) await io.stdout.write(`${line}\n`);
+  for (const line of tableLines(rows)) await io.stdout.write(`${line}\n`);
 }

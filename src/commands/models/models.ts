@@ -4,8 +4,7 @@ import { connectionFlags } from '../../cli/flags/shared.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
 import { keepModels, type ListOwner } from '../../settings/kept-models.ts';
-import { cutToColumns } from '../../terminal/break-lines.ts';
-import { linesOf } from '../rows.ts';
+import { cutToColumns, tableLines } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { type AuthForms, type Connection, openConnection } from '../../cli/run/connection.ts';
 import { type ModelList, readModelList } from '../../client/model-list.ts';
@@ -90,7 +89,7 @@ async function print(models: readonly FoundModel[], { io }: Context): Promise<vo
     escapeLine(title),
     escapeLine(operations.join(', ')),
   ]);
-  const lines = linesOf(rows).map((line, at) => {
+  const lines = tableLines(rows).map((line, at) => {
     const [name, cut] = [names[at] ?? '', cutToColumns(line, columns)];
     // A name is there to be copied, so it stays whole.
     return cut.startsWith(name) ? cut : name;

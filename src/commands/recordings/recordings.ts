@@ -6,7 +6,7 @@ import type { JsonValue } from '../../json.ts';
 import { type RecordedReply, readReply } from '../../recordings/format.ts';
 import { type SurveyedRecording, surveyRecordings } from '../../recordings/recording-index.ts';
 import { shortenedJson } from '../../recordings/request-key.ts';
-import { linesOf } from '../rows.ts';
+import { tableLines } from '../../terminal/break-lines.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, setExamples } from '../../cli/flags/flag.ts';
@@ -53,7 +53,7 @@ async function runList(dir: string, { io, root, report }: Context): Promise<void
     sizeOf(bytes),
     ...[`${method} ${path}`, model, id].map(escapeLine),
   ]);
-  for (const line of linesOf(rows)) await io.stdout.write(`${line}\n`);
+  for (const line of tableLines(rows)) await io.stdout.write(`${line}\n`);
 }
 
 /** A recording with its reply. */

@@ -28,7 +28,6 @@ const recordings = () => import('../commands/recordings/recordings.ts');
 const mcp = () => import('../commands/mcp/mcp.ts');
 const config = () => import('../commands/config/config.ts');
 const costs = () => import('../commands/costs/costs.ts');
-const completion = () => import('../commands/completion/completion.ts');
 
 export const tree: Tree = {
   text: leaf('text in, text out', () => import('../commands/text/text.ts'), 'textCommand'),
@@ -125,8 +124,17 @@ export const tree: Tree = {
     () => import('../commands/doctor/doctor.ts'),
     'doctorCommand',
   ),
-  completion: leaf('print a completion script for a shell', completion, 'completionCommand'),
+  completion: leaf(
+    'print a completion script for a shell',
+    () => import('../commands/completion/completion.ts'),
+    'completionCommand',
+  ),
   help: leaf('help on a command or a topic', () => import('../commands/help.ts'), 'helpCommand', { hidden: true }),
-  __complete: leaf('what can stand at the cursor', completion, 'completeCommand', { hidden: true }),
+  __complete: leaf(
+    'what can stand at the cursor',
+    () => import('../commands/completion/complete.ts'),
+    'completeCommand',
+    { hidden: true },
+  ),
   __preview: leaf('small copies of images', mcp, 'previewCommand', { hidden: true }),
 };

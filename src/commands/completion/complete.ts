@@ -1,20 +1,59 @@
 import type { Command, Option } from 'commander';
+import { listSessions, sessionsFolder } from '../../chat/session-path.ts';
+import type { Action } from '../../cli/context.ts';
 import { commandRows, isList, orDefault, topics } from '../../cli/help/help.ts';
+import { services } from '../../services.ts';
+import { configPath, readConfig } from '../../settings/config-file.ts';
+import { keptModels } from '../../settings/kept-models.ts';
+import { surveySettings, useDefaults } from '../../settings/resolve.ts';
+import { variablesOf } from '../../settings/sources.ts';
+import { type LoadedConfig, useNames } from '../../settings/types.ts';
+import { splitShellLine } from '../../shell-word.ts';
+import type { Io } from '../../terminal/io.ts';
+import { configKeys, valuesOfKey } from '../config/keys.ts';
+
+/** `__complete <shell> …`: what the scripts call at every TAB. They ask the program, so they cannot be out of date. */
+export function completeCommand(command: Command, openTree: (words: readonly string[]) => Promise<Command>): Action {
+  command.argument('[words...]');
+  return async ({ io }, [shell = '', ...rest]) => {
+    const takesLine = shell === 'bash' || shell === 'powershell';
+    const line = takesLine ? wordsOf(rest[0] ?? '').slice(1) : rest;
+    const found = await complete(await openTree(line), line, io);
+    await io.stdout.write(formatLines(found, shell, line.at(-1) ?? ''));
+  };
+}
+
+/** The last word is the one being typed: empty after a blank. */
+function wordsOf(line: string): string[] {
+  const { words, isComplete } = splitShellLine(line);
+  return isComplete ? [...words, ''] : words;
+}
+
+/** bash replaces only what follows the last `=` or `:` of a word, zsh what follows `--flag=`. */
+const keptByShell: Readonly<Record<string, RegExp>> = { bash: /^.*[=:]/, zsh: /^--[^=]*=/ };
+
+function formatLines({ values, files }: Completion, shell: string, current: string): string {
+  const kept = keptByShell[shell]?.exec(current)?.[0].length ?? 0;
+  const rows = values.map(([value, text]) => (text === '' ? value.slice(kept) : `${value.slice(kept)}\t${text}`));
+  return [...rows, files ? ':files' : ':none'].map((row) => `${row.replaceAll(/[\r\n]/g, ' ')}\n`).join('');
+}
 
 /** What can be typed at the cursor: values with their descriptions, and whether file names can be typed too. */
-export interface Completion {
+interface Completion {
   values: (readonly [value: string, text: string])[];
   files: boolean;
 }
 
-/** Values that are known only at run time. */
-export interface Sources {
-  models: (line: readonly string[]) => Promise<string[]>;
-  profiles: () => Promise<string[]>;
-  sessions: () => Promise<string[]>;
-  keys: readonly string[];
-  /** Values of a key of the config. */
-  valuesOf: (key: string) => readonly string[];
+/** What can replace the last word of a line, according to the program's own command tree. */
+async function complete(program: Command, line: readonly string[], io: Io): Promise<Completion> {
+  const current = line.at(-1) ?? '';
+  const isHelp = line[0] === 'help' && line.length > 1;
+  const cursor = readLine(program, line.slice(isHelp ? 1 : 0, -1));
+  const { values, files } = await completeWord(cursor, current, { line, io });
+  const names = new Set(values.map(([value]) => value));
+  // A topic can have the name of a command.
+  const more = isHelp && line.length === 2 ? topics.filter((topic) => !names.has(topic)) : [];
+  return { values: [...values, ...listed(more).values].filter(([value]) => value.startsWith(current)), files };
 }
 
 /** A place in the command tree. */
@@ -28,18 +67,6 @@ interface Cursor {
   used: Set<string>;
   /** After `--` nothing is a flag. */
   flagsEnded: boolean;
-}
-
-/** What can replace the last word of a line, according to the program's own command tree. */
-export async function complete(program: Command, line: readonly string[], sources: Sources): Promise<Completion> {
-  const current = line.at(-1) ?? '';
-  const isHelp = line[0] === 'help' && line.length > 1;
-  const cursor = readLine(program, line.slice(isHelp ? 1 : 0, -1));
-  const { values, files } = await completeWord(cursor, current, { line, sources });
-  const names = new Set(values.map(([value]) => value));
-  // A topic can have the name of a command.
-  const more = isHelp && line.length === 2 ? topics.filter((topic) => !names.has(topic)) : [];
-  return { values: [...values, ...listed(more).values].filter(([value]) => value.startsWith(current)), files };
 }
 
 function readLine(program: Command, before: readonly string[]): Cursor {
@@ -68,12 +95,13 @@ function optionNamed(command: Command, name: string): Option | undefined {
   return command.options.find((option) => option.long === name || option.short === name);
 }
 
-interface LineContext {
+/** What is typed, and where values come from that are known only at run time. */
+interface Typing {
   line: readonly string[];
-  sources: Sources;
+  io: Io;
 }
 
-async function completeWord(at: Cursor, current: string, typing: LineContext): Promise<Completion> {
+async function completeWord(at: Cursor, current: string, typing: Typing): Promise<Completion> {
   const command = orDefault(at.command);
   if (at.flag) return valuesOfFlag(at.flag, typing);
   const [assigned] = at.flagsEnded ? [] : (/^--[^=]*=/.exec(current) ?? []);
@@ -83,7 +111,7 @@ async function completeWord(at: Cursor, current: string, typing: LineContext): P
     return { values: values.map(([value, text]) => [assigned + value, text]), files };
   }
   if (!at.flagsEnded && current.startsWith('-')) return { values: flagsOf(command, at.used), files: false };
-  const { values, files } = await valuesOfArgument(command, at.words, typing);
+  const { values, files } = await valuesOfArgument(command, at.words, typing.io);
   return { values: at.words.length > 0 ? values : [...commandRows(at.command), ...values], files };
 }
 
@@ -96,27 +124,27 @@ function flagsOf(command: Command, used: ReadonlySet<string>): Completion['value
   ];
 }
 
-async function valuesOfFlag(option: Option, { line, sources }: LineContext): Promise<Completion> {
-  if (option.argChoices) return listed(option.argChoices);
-  if (option.long === '--model') return listed(await sources.models(line));
-  if (option.long === '--profile' || option.long === '--upstream') return listed(await sources.profiles());
-  if (option.long === '--session') return listed(await sources.sessions(), true);
-  return listed([], isPath(/<([^>]*)>/.exec(option.flags)?.[1] ?? ''));
+async function valuesOfFlag({ argChoices, long, flags }: Option, { line, io }: Typing): Promise<Completion> {
+  if (argChoices) return listed(argChoices);
+  if (long === '--model') return listed(await models(line, io));
+  if (long === '--profile' || long === '--upstream') return listed(await profiles(io));
+  if (long === '--session') return listed(await sessions(), true);
+  return listed([], isPath(/<([^>]*)>/.exec(flags)?.[1] ?? ''));
 }
 
 async function valuesOfArgument(
   { registeredArguments: known }: Command,
   words: readonly string[],
-  { sources }: LineContext,
+  io: Io,
 ): Promise<Completion> {
   const argument = known[words.length] ?? (known.at(-1)?.variadic ? known.at(-1) : undefined);
   if (argument === undefined) return listed([]);
   if (argument.argChoices) return listed(argument.argChoices);
   const name = argument.name();
-  if (name === 'key') return listed(sources.keys);
-  if (name === 'value|-') return listed(sources.valuesOf(words[0] ?? ''));
-  if (name === 'profile') return listed(await sources.profiles());
-  if (/^(name|session)s?\b/.test(name)) return listed(await sources.sessions(), true);
+  if (name === 'key') return listed(configKeys);
+  if (name === 'value|-') return listed(valuesOfKey(words[0] ?? ''));
+  if (name === 'profile') return listed(await profiles(io));
+  if (/^(name|session)s?\b/.test(name)) return listed(await sessions(), true);
   return listed([], isPath(name));
 }
 
@@ -127,4 +155,54 @@ function isPath(placeholder: string): boolean {
 
 function listed(values: readonly string[], files = false): Completion {
   return { values: values.map((value) => [value, '']), files };
+}
+
+/** The config; undefined if it is wrong, or without a home folder: then its own values are lacking, and no others. */
+async function loadConfig({ env, cwd }: Io): Promise<LoadedConfig | undefined> {
+  return configPath({ env, cwd })
+    .then(readConfig)
+    .catch(() => undefined);
+}
+
+async function profiles(io: Io): Promise<string[]> {
+  return Object.keys((await loadConfig(io))?.config.profiles ?? {});
+}
+
+async function sessions(): Promise<string[]> {
+  const found = await sessionsFolder()
+    .then(listSessions)
+    .catch(() => []);
+  return found.map(({ name }) => name);
+}
+
+/** Models of the environment, the profile, the service and the saved list; offline the local ones. */
+async function models(line: readonly string[], io: Io): Promise<string[]> {
+  if (line.includes('--offline')) return Object.values(useDefaults).map(({ local }) => local);
+  const { env } = io;
+  const loaded = await loadConfig(io);
+  const ofEnvironment = useNames.flatMap((use) => variablesOf('model', use).map((name) => env[name] ?? ''));
+  const inUse = flagValue(line, '--profile') ?? (env['GATEWAY_PROFILE'] || loaded?.config.profile) ?? 'default';
+  const ofProfiles = (typeof inUse === 'object' ? Object.values(inUse) : [inUse]).flatMap((profile) =>
+    Object.values(loaded?.config.profiles[profile]?.models ?? {}),
+  );
+  const ofService = loaded === undefined ? [] : await serviceModels(loaded, line, io).catch(() => []);
+  return [...new Set([...ofEnvironment, ...ofProfiles, ...ofService])].filter((model) => model !== '');
+}
+
+/** A model of the service, and the list that `models` saved. TAB sends no request: it needs no key and does not wait. */
+async function serviceModels(config: LoadedConfig, line: readonly string[], { env, now }: Io): Promise<string[]> {
+  const use = useNames.find((name) => line.includes(name)) ?? 'text';
+  const flags = {
+    profile: flagValue(line, '--profile'),
+    service: flagValue(line, '--service'),
+    baseUrl: flagValue(line, '--base-url'),
+  };
+  const settings = surveySettings({ flags, env, config, use });
+  const recommended = services[settings.service.value].models[use];
+  return [...(recommended === undefined ? [] : [recommended]), ...(await keptModels(settings, now()))];
+}
+
+function flagValue(line: readonly string[], flag: string): string | undefined {
+  const at = line.indexOf(flag);
+  return at < 0 ? line.find((word) => word.startsWith(`${flag}=`))?.slice(flag.length + 1) : line[at + 1];
 }

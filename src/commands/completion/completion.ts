@@ -1,23 +1,13 @@
 import { Argument, type Command } from 'commander';
-import { complete, type Completion, type Sources } from './complete.ts';
-import { scripts, shells } from './scripts.ts';
 import { usageError } from '../../errors.ts';
-import { services } from '../../services.ts';
-import { splitShellLine } from '../../shell-word.ts';
-import { listSessions, sessionsFolder } from '../../chat/session-path.ts';
-import { configPath, readConfig } from '../../settings/config-file.ts';
-import { keptModels } from '../../settings/kept-models.ts';
-import { surveySettings, useDefaults } from '../../settings/resolve.ts';
-import { variablesOf } from '../../settings/sources.ts';
-import { type Config, type LoadedConfig, useNames } from '../../settings/types.ts';
-import { configKeys, valuesOfKey } from '../config/keys.ts';
-import type { Action, Context } from '../../cli/context.ts';
+import type { Action } from '../../cli/context.ts';
 import { quote, setExamples } from '../../cli/flags/flag.ts';
 
 /** `completion <shell>`: prints the script that a shell loads. */
 export function completionCommand(command: Command): Action {
+  const shells = Object.keys(scripts);
   const argument = new Argument('<shell>', shells.join(', '));
-  argument.argChoices = [...shells];
+  argument.argChoices = shells;
   command.addArgument(argument).usage('<bash|zsh|fish|powershell> [flags]');
   setExamples(command, [
     'eval "$(gateway-cli completion bash)"          # in ~/.bashrc',
@@ -25,90 +15,95 @@ export function completionCommand(command: Command): Action {
     'gateway-cli completion fish | source           # in ~/.config/fish/config.fish',
     'gateway-cli completion powershell | Out-String | Invoke-Expression',
   ]);
-  return async ({ io, root, report }, [name = '']) => {
-    const shell = shells.find((known) => known === name);
-    if (shell === undefined)
-      throw usageError(`completion does not support ${quote(name)}`, `name one of these shells: ${shells.join(', ')}`);
-    if (root.json) report.own = { schema: 'gateway-cli/completion@1', shell, script: scripts[shell] };
-    else await io.stdout.write(scripts[shell]);
+  return async ({ io, root, report }, [shell = '']) => {
+    const script = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined;
+    if (script === undefined)
+      throw usageError(`completion does not support ${quote(shell)}`, `name one of these shells: ${shells.join(', ')}`);
+    if (root.json) report.own = { schema: 'gateway-cli/completion@1', shell, script };
+    else await io.stdout.write(script);
   };
 }
 
-/** `__complete <shell> …`: what the scripts call at every TAB. They ask the program, so they cannot be out of date. */
-export function completeCommand(command: Command, openTree: (words: readonly string[]) => Promise<Command>): Action {
-  command.argument('[words...]');
-  return async (context, [shell = '', ...rest]) => {
-    const takesLine = shell === 'bash' || shell === 'powershell';
-    const line = takesLine ? wordsOf(rest[0] ?? '').slice(1) : rest;
-    const found = await complete(await openTree(line), line, sourcesFor(context));
-    await context.io.stdout.write(formatLines(found, shell, line.at(-1) ?? ''));
-  };
+/**
+ * Each script runs `__complete` at every TAB. It prints lines of `value<TAB>text`, and a last line `:files` or `:none`: whether
+ * the shell adds file names.
+ */
+const scripts: Readonly<Record<string, string>> = {
+  bash: `# gateway-cli completion for bash: eval "$(gateway-cli completion bash)" in ~/.bashrc
+_gateway_cli() {
+  local line rest=
+  COMPREPLY=()
+  while IFS= read -r line; do
+    case $line in
+      :*) rest=$line ;;
+      *) COMPREPLY+=("\${line%%$'\\t'*}") ;;
+    esac
+  done < <("$1" __complete bash "\${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
+  if [[ $rest == :files ]] && { [[ \${COMPREPLY[0]-} ]] || ! compopt -o default 2>/dev/null; }; then
+    compopt -o filenames 2>/dev/null
+    while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "\${COMP_WORDS[COMP_CWORD]}")
+  fi
+  case \${COMPREPLY[0]-} in
+    *[=:]) compopt -o nospace 2>/dev/null ;;
+  esac
 }
-
-/** The last word is the one being typed: empty after a blank. */
-function wordsOf(line: string): string[] {
-  const { words, isComplete } = splitShellLine(line);
-  return isComplete ? [...words, ''] : words;
+complete -F _gateway_cli gateway-cli
+`,
+  zsh: `#compdef gateway-cli
+# gateway-cli completion for zsh: source <(gateway-cli completion zsh) after compinit in ~/.zshrc
+_gateway_cli() {
+  local line rest=none
+  local -a values shown open
+  for line in "\${(@f)$("$words[1]" __complete zsh -- "\${(@Q)words[2,CURRENT-1]}" "\${(Q)PREFIX}" 2>/dev/null)}"; do
+    case $line in
+      (:*) rest=\${line#:} ;;
+      ('') ;;
+      (*[:=]) open+=("$line") ;;
+      (*) values+=("\${line%%$'\\t'*}"); shown+=("\${line/$'\\t'/  -- }") ;;
+    esac
+  done
+  [[ $PREFIX == --*=* ]] && compset -P '*='
+  (( $#values )) && compadd -l -d shown -a values
+  (( $#open )) && compadd -S '' -a open
+  [[ $rest == files ]] && _files
+  return 0
 }
-
-/** bash replaces only what follows the last `=` or `:` of a word, zsh what follows `--flag=`. */
-const keptByShell: Readonly<Record<string, RegExp>> = { bash: /^.*[=:]/, zsh: /^--[^=]*=/ };
-
-function formatLines({ values, files }: Completion, shell: string, current: string): string {
-  const kept = keptByShell[shell]?.exec(current)?.[0].length ?? 0;
-  const rows = values.map(([value, text]) => (text === '' ? value.slice(kept) : `${value.slice(kept)}\t${text}`));
-  return [...rows, files ? ':files' : ':none'].map((row) => `${row.replaceAll(/[\r\n]/g, ' ')}\n`).join('');
+if [[ "\${funcstack[1]}" == _gateway_cli ]]; then _gateway_cli "$@"; else compdef _gateway_cli gateway-cli; fi
+`,
+  fish: `# gateway-cli completion for fish: gateway-cli completion fish | source in ~/.config/fish/config.fish
+function __gateway_cli_complete
+    set -l before (commandline -opc)
+    set -l current (commandline -ct)
+    set -l program $before[1]
+    set -e before[1]
+    for line in ($program __complete fish -- $before "$current" 2>/dev/null)
+        switch $line
+            case ':files'
+                set -l flag (string match -r -- '^--[a-z-]+=' "$current")
+                for path in (__fish_complete_path (string replace -r -- '^--[a-z-]+=' '' "$current"))
+                    echo "$flag$path"
+                end
+            case ':*' ''
+            case '*'
+                echo $line
+        end
+    end
+end
+complete -c gateway-cli -f -a '(__gateway_cli_complete)'
+`,
+  powershell: `# gateway-cli completion for PowerShell: gateway-cli completion powershell | Out-String | Invoke-Expression in $PROFILE
+Register-ArgumentCompleter -Native -CommandName gateway-cli -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+    $line = $commandAst.Extent.Text
+    $length = $cursorPosition - $commandAst.Extent.StartOffset
+    $line = if ($length -lt $line.Length) { $line.Substring(0, $length) } else { $line.PadRight($length) }
+    & $commandAst.GetCommandName() __complete powershell $line 2>$null | ForEach-Object {
+        $value, $text = $_ -split "\`t", 2
+        if ($value -notlike ':*') {
+            if (-not $text) { $text = $value }
+            [System.Management.Automation.CompletionResult]::new($value, $value, 'ParameterValue', $text)
+        }
+    }
 }
-
-/** A wrong config or a missing home folder only lacks its own values. */
-function orNone(read: () => Promise<string[]>): Promise<string[]> {
-  return read().catch(() => []);
-}
-
-function sourcesFor({ io }: Context): Sources {
-  const load = async (): Promise<LoadedConfig> => readConfig(await configPath({ env: io.env, cwd: io.cwd }));
-  return {
-    models: async (line) => modelsFor(line, await load().catch(() => undefined), io),
-    profiles: () => orNone(async () => Object.keys((await load()).config.profiles)),
-    sessions: () => orNone(async () => (await listSessions(await sessionsFolder())).map(({ name }) => name)),
-    keys: configKeys,
-    valuesOf: valuesOfKey,
-  };
-}
-
-/** Models of the environment, the profile, the service and the saved list; offline the local ones. */
-async function modelsFor(
-  line: readonly string[],
-  loaded: LoadedConfig | undefined,
-  io: Context['io'],
-): Promise<string[]> {
-  if (line.includes('--offline')) return Object.values(useDefaults).map(({ local }) => local);
-  const ofEnvironment = useNames.flatMap((use) => variablesOf('model', use).map((name) => io.env[name]));
-  const listed = loaded === undefined ? [] : await orNone(() => listedModels(loaded, line, io));
-  const all = [...ofEnvironment, ...modelsOfProfiles(loaded?.config, line, io.env), ...listed];
-  return [...new Set(all.filter((model) => model !== undefined && model !== ''))] as string[];
-}
-
-function modelsOfProfiles(config: Config | undefined, line: readonly string[], env: Context['io']['env']): string[] {
-  const named = flagValue(line, '--profile') ?? (env['GATEWAY_PROFILE'] || config?.profile) ?? 'default';
-  const profiles = typeof named === 'object' ? Object.values(named) : [named];
-  return profiles.flatMap((profile) => Object.values(config?.profiles[profile]?.models ?? {}));
-}
-
-/** A model of the service, and the list that `models` saved. TAB sends no request: it needs no key and does not wait. */
-async function listedModels(config: LoadedConfig, line: readonly string[], io: Context['io']): Promise<string[]> {
-  const use = useNames.find((name) => line.includes(name)) ?? 'text';
-  const flags = {
-    profile: flagValue(line, '--profile'),
-    service: flagValue(line, '--service'),
-    baseUrl: flagValue(line, '--base-url'),
-  };
-  const settings = surveySettings({ flags, env: io.env, config, use });
-  const recommended = services[settings.service.value].models[use];
-  return [...(recommended === undefined ? [] : [recommended]), ...(await keptModels(settings, io.now()))];
-}
-
-function flagValue(line: readonly string[], flag: string): string | undefined {
-  const at = line.indexOf(flag);
-  return at < 0 ? line.find((word) => word.startsWith(`${flag}=`))?.slice(flag.length + 1) : line[at + 1];
-}
+`,
+};

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import {
@@ -13,29 +14,18 @@ import {
 import { connectionFlags, priceFlags } from '../../cli/flags/shared.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 import type { Action, Context } from '../../cli/context.ts';
+import { decodePreview } from '../../cli/output/preview.ts';
+import { shrink } from '../../images/pixels/picture.ts';
 import { absoluteBudget, parseBudget } from '../../settings/values.ts';
 import type { Environment } from '../../settings/sources.ts';
-import { flagWords } from './tools.ts';
-
-export { previewCommand } from './preview.ts';
-
-/** How a server is started. */
-interface Start {
-  command: string;
-  args: readonly string[];
-}
-
-/** Where a client has its servers, and the entry to paste there. */
-interface McpClient {
-  file: string;
-  entry(start: Start): string;
-}
+import { flagWords, openRoot } from './tools.ts';
 
 const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
-const servers = ({ command, args }: Start): string => json({ mcpServers: { 'gateway-cli': { command, args } } });
+const servers = (args: readonly string[]): string =>
+  json({ mcpServers: { 'gateway-cli': { command: 'gateway-cli', args } } });
 
-/** The clients whose configuration is documented. */
-const mcpClients: Readonly<Record<string, McpClient>> = {
+/** The clients whose configuration is documented: where one has its servers, and the entry to paste there. */
+const mcpClients: Readonly<Record<string, { file: string; entry: (args: readonly string[]) => string }>> = {
   'claude-desktop': { file: 'claude_desktop_config.json, which Settings > Developer opens', entry: servers },
   'claude-code': { file: '.mcp.json in the folder of the project', entry: servers },
   cursor: { file: '.cursor/mcp.json in the folder of the project, or ~/.cursor/mcp.json', entry: servers },
@@ -45,12 +35,11 @@ const mcpClients: Readonly<Record<string, McpClient>> = {
   },
   vscode: {
     file: '.vscode/mcp.json in the folder of the project',
-    entry: ({ command, args }) => json({ servers: { 'gateway-cli': { type: 'stdio', command, args } } }),
+    entry: (args) => json({ servers: { 'gateway-cli': { type: 'stdio', command: 'gateway-cli', args } } }),
   },
   codex: {
     file: '~/.codex/config.toml',
-    entry: ({ command, args }) =>
-      `[mcp_servers.gateway-cli]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\n`,
+    entry: (args) => `[mcp_servers.gateway-cli]\ncommand = "gateway-cli"\nargs = ${JSON.stringify(args)}\n`,
   },
 };
 
@@ -109,13 +98,12 @@ async function runMcp(flags: Flags, context: Context): Promise<void> {
   const client = flags.printConfig === undefined ? undefined : mcpClients[flags.printConfig];
   if (client) {
     const limits = flagWords({ 'max-requests': maxRequests, 'read-only': readOnly, budget });
-    const entry = client.entry({ command: 'gateway-cli', args: ['mcp', '--root', folder, ...limits, ...passed] });
+    const entry = client.entry(['mcp', '--root', folder, ...limits, ...passed]);
     const { file } = client;
     if (rootFlags.json) report.own = { schema: 'gateway-cli/mcp-config@1', client: flags.printConfig, file, entry };
     else await io.stdout.write(entry);
     return ui.note(`paste this into ${file}`);
   }
-  const { openRoot } = await import('./root-folder.ts');
   const root = await openRoot(folder);
   if (io.stdin.kind === 'terminal')
     await ui.note('this server waits for a client on stdin; gateway-cli mcp --print-config <client> prints its entry');
@@ -135,4 +123,46 @@ function absolutePaths(env: Environment, cwd: string): Environment {
     return path === undefined || path === '' ? [] : [[name, resolve(cwd, path)]];
   });
   return { ...env, ...Object.fromEntries(paths), ...(budget && { GATEWAY_BUDGET: absoluteBudget(budget, cwd) }) };
+}
+
+/** Longer side of a preview, in pixels. */
+const previewSide = 256;
+/** Of a JPEG, 1 … 100. */
+const previewQuality = 75;
+/** After this no further image is decoded, ms: the caller waits. */
+const previewsMs = 5000;
+
+/**
+ * `__preview <image>…`: prints small JPEGs in Base64 as JSON, null for an image that cannot be decoded. The server runs it in a
+ * process of its own: a large image takes seconds and hundreds of MiB.
+ */
+export function previewCommand(command: Command): Action {
+  command.argument('<images...>');
+  return async ({ io }, paths) => {
+    const end = io.elapsed() + previewsMs;
+    const previews: (string | null)[] = [];
+    for (const path of paths) {
+      if (io.elapsed() > end) break;
+      previews.push(await previewOf(path).catch(() => null));
+    }
+    await io.stdout.write(JSON.stringify({ previews }));
+  };
+}
+
+/** The Base64 of a JPEG of at most `previewSide` pixels on its longer side; transparent pixels become white. */
+async function previewOf(path: string): Promise<string | null> {
+  const pixels = await decodePreview(await readFile(path), '');
+  if ('hidden' in pixels) return null;
+  const scale = Math.min(1, previewSide / Math.max(pixels.width, pixels.height));
+  const scaled = (length: number): number => Math.max(1, Math.round(length * scale));
+  const { width, height, data } = shrink(pixels, scaled(pixels.width), scaled(pixels.height));
+  const { default: jpeg } = await import('jpeg-js');
+  return jpeg.encode({ width, height, data: overWhite(data) }, previewQuality).data.toString('base64');
+}
+
+function overWhite(data: Uint8Array): Uint8Array {
+  return data.map((value, at) => {
+    const alpha = data[at | 3] ?? 255;
+    return Math.round((value * alpha) / 255 + 255 - alpha);
+  });
 }

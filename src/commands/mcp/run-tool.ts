@@ -10,8 +10,7 @@ import { GatewayError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { shippedFile } from '../../cli/shipped.ts';
-import type { RootFolder } from './root-folder.ts';
-import { type Tool, type ToolArguments, wordsOf } from './tools.ts';
+import { type RootFolder, type Tool, type ToolArguments, wordsOf } from './tools.ts';
 
 /** What every call has in common. */
 export interface ToolPlace {
@@ -34,46 +33,32 @@ export async function runTool(
   const { root, readOnly } = place;
   const folder = readOnly ? await mkdtemp(join(tmpdir(), 'gateway-cli-mcp-')).catch(throwNotStarted) : root.path;
   try {
-    const run = { ...place, cwd: folder, prompt: given.prompt ?? '', signal };
-    const document = await runCommand(wordsOf(tool, given, ['--json', '--quiet', ...place.flags]), run);
+    const run = { cwd: folder, env: place.env, prompt: given.prompt, signal };
+    const { out, err } = await runProgram(wordsOf(tool, given, ['--json', '--quiet', ...place.flags]), run);
+    const document = parseObject(out);
+    if (typeof document['schema'] !== 'string')
+      throw new GatewayError('internal', `the command printed no document: ${err.trim()}`, { sent: 'unknown' });
     // A client cannot use a file in a folder that is removed afterwards.
     const files = readOnly ? [] : filesOf(document, folder);
-    return resultOf({ tool, document, files, previews: await makePreviews(files, run) });
+    return resultOf(tool, document, { files, previews: await makePreviews(files, run) });
   } finally {
     if (readOnly) await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** The arguments with the paths that the command gets. Throws GatewayError usage for a path outside the root. */
-export async function withPaths(given: ToolArguments, root: RootFolder): Promise<ToolArguments> {
-  const { images, files, output } = given;
-  return {
-    ...given,
-    ...(images && { images: await Promise.all(images.map(root.input)) }),
-    ...(files && { files: await Promise.all(files.map(root.input)) }),
-    ...(output !== undefined && { output: await root.output(output) }),
-  };
-}
-
-interface CommandRun extends ToolPlace {
+/** How a program of this package is run. */
+interface ProgramRun extends Pick<ToolPlace, 'env'> {
   cwd: string;
-  prompt: string;
+  /** For its stdin. */
+  prompt?: string | undefined;
   signal: AbortSignal;
 }
 
-/** The JSON document of a command. Throws the reason of the signal, and GatewayError internal if it printed none. */
-async function runCommand(argv: readonly string[], run: CommandRun): Promise<JsonObject> {
-  const { out, err } = await runProgram(argv, run);
-  const document = parseObject(out);
-  if (typeof document['schema'] === 'string') return document;
-  throw new GatewayError('internal', `the command printed no document: ${err.trim()}`, { sent: 'unknown' });
-}
-
 /** Small copies of the images that can be decoded: a paid image is not lost with its preview. Throws the reason of the signal. */
-async function makePreviews(files: readonly WrittenFile[], run: CommandRun): Promise<ImageContent[]> {
+async function makePreviews(files: readonly WrittenFile[], run: ProgramRun): Promise<ImageContent[]> {
   if (files.length === 0) return [];
   const argv = ['__preview', ...files.map(({ path }) => path)];
-  const { out } = await runProgram(argv, { ...run, prompt: '' }).catch(() => ({ out: '' }));
+  const { out } = await runProgram(argv, { ...run, prompt: undefined }).catch(() => ({ out: '' }));
   run.signal.throwIfAborted();
   const { previews } = parseObject(out);
   const made = Array.isArray(previews) ? previews.filter((data) => typeof data === 'string') : [];
@@ -87,7 +72,7 @@ function throwNotStarted(error: unknown): never {
 /** What the program prints, and the end of its stderr. Throws the reason of the signal. */
 async function runProgram(
   argv: readonly string[],
-  { cwd, env, prompt, signal }: CommandRun,
+  { cwd, env, prompt = '', signal }: ProgramRun,
 ): Promise<{ out: string; err: string }> {
   const program = fileURLToPath(shippedFile('bin/gateway-cli.js'));
   const { GATEWAY_NO_STDIN: _, ...inherited } = env;
@@ -118,23 +103,19 @@ function filesOf(document: JsonObject, folder: string): WrittenFile[] {
   return found.filter(isObject).map((file) => ({ ...file, path: resolve(folder, String(file['path'])) }));
 }
 
-/** What a command did. */
-interface Done {
-  tool: Tool;
-  document: JsonObject;
-  files: readonly WrittenFile[];
-  previews: readonly ImageContent[];
-}
-
 /** What a client receives: never the bytes of a whole picture. */
-function resultOf({ tool, document, files, previews }: Done): CallToolResult {
+function resultOf(
+  { writes }: Tool,
+  document: JsonObject,
+  { files, previews }: { files: readonly WrittenFile[]; previews: readonly ImageContent[] },
+): CallToolResult {
   const { error } = document;
   const facts = shownKeys.flatMap((name) => (document[name] === undefined ? [] : [[name, document[name]]]));
-  const result = { ...Object.fromEntries(facts), ...((tool.writes || files.length > 0) && { images: [...files] }) };
+  const result = { ...Object.fromEntries(facts), ...((writes || files.length > 0) && { images: [...files] }) };
   const more = [...files.map(linkTo), ...previews];
   if (isObject(error)) return failedResult(error, result, more);
   const answer = typeof result['text'] === 'string' ? result['text'] : JSON.stringify(result);
-  const text = [...files.map(pathLine), ...(tool.writes && answer === '' ? [] : [answer])].join('\n');
+  const text = [...files.map(pathLine), ...(writes && answer === '' ? [] : [answer])].join('\n');
   return { content: [{ type: 'text', text }, ...more], structuredContent: result };
 }
 

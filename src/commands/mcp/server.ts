@@ -15,8 +15,8 @@ import type { Context } from '../../cli/context.ts';
 import { compileSchema, type SchemaCheck } from '../../cli/input/schema.ts';
 import type { Output } from '../../terminal/io.ts';
 import { version } from '../../version.ts';
-import { refusedResult, runTool, type ToolPlace, withPaths } from './run-tool.ts';
-import { longestWord, type Tool, type ToolArguments, tools, wordsOf } from './tools.ts';
+import { refusedResult, runTool, type ToolPlace } from './run-tool.ts';
+import { longestWord, type Tool, type ToolArguments, tools, withPaths, wordsOf } from './tools.ts';
 
 /** How the server is limited. */
 export interface ServerOptions extends ToolPlace {

@@ -1,3 +1,9 @@
+import { lstat, realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { quote } from '../../cli/flags/flag.ts';
+import { codeOf, usageError } from '../../errors.ts';
+import { readReason } from '../../files/file-reason.ts';
+
 /** A tool of the server, and how its arguments become words of a command. */
 export interface Tool {
   name: string;
@@ -149,4 +155,66 @@ export function wordsOf({ command }: Tool, given: ToolArguments, flags: readonly
     ...flags,
     ...(filter === undefined ? [] : ['--', filter]),
   ];
+}
+
+/** The folder that the tools may read and write. */
+export interface RootFolder {
+  /** Without symbolic links. */
+  readonly path: string;
+  /** The path of an existing file. Throws GatewayError usage if it is outside, also by a symbolic link. */
+  input(path: string): Promise<string>;
+  /** The path of a new file, or of a folder/. Throws GatewayError usage if it is outside, also by a symbolic link. */
+  output(path: string): Promise<string>;
+}
+
+/** Opens the folder. Throws GatewayError usage if it is missing. */
+export async function openRoot(folder: string): Promise<RootFolder> {
+  const root = await realpath(folder).catch((error: unknown) => {
+    throw usageError(`--root: there is no folder ${quote(folder)}`, 'for example: --root .', error);
+  });
+  const real = async (typed: string): Promise<string> => {
+    const path = await realNearest(resolve(root, typed));
+    const way = relative(root, path);
+    if (way !== '..' && !way.startsWith(`..${sep}`) && resolve(root, way) === path) return path;
+    throw usageError(`${quote(typed)} is outside the root folder`, 'use a path below the root folder');
+  };
+  return {
+    path: root,
+    async input(typed) {
+      const path = await real(typed);
+      const found = await stat(path).catch(() => undefined);
+      if (!found || found.isFile() || found.isDirectory()) return path;
+      throw usageError(`${quote(typed)} is a device, a pipe or a socket`, 'name a file');
+    },
+    async output(typed) {
+      // In a template, values of the model would be parts of the path.
+      if (/[{}]/.test(typed)) throw usageError(`${quote(typed)} has a brace`, 'use a plain path below the root folder');
+      const path = await real(typed);
+      const found = await stat(path).catch(() => undefined);
+      if (found?.isFile()) throw usageError(`${quote(typed)} already exists`, 'choose another name');
+      return /[/\\]$/.test(typed) ? join(path, sep) : path;
+    },
+  };
+}
+
+/** The path without symbolic links; what does not exist yet stays as it is. Throws GatewayError usage. */
+async function realNearest(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    const isLink = (await lstat(path).catch(() => undefined)) !== undefined;
+    if (codeOf(error) !== 'ENOENT' || isLink) throw usageError(`${quote(path)} cannot be used: ${readReason(error)}`);
+    return join(await realNearest(dirname(path)), basename(path));
+  }
+}
+
+/** The arguments with the paths that the command gets. Throws GatewayError usage for a path outside the root. */
+export async function withPaths(given: ToolArguments, root: RootFolder): Promise<ToolArguments> {
+  const { images, files, output } = given;
+  return {
+    ...given,
+    ...(images && { images: await Promise.all(images.map(root.input)) }),
+    ...(files && { files: await Promise.all(files.map(root.input)) }),
+    ...(output !== undefined && { output: await root.output(output) }),
+  };
 }

@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { encode } from 'fast-png';
+import jpeg from 'jpeg-js';
 import { expect, test } from 'vitest';
-import { openRoot } from '../../../src/commands/mcp/root-folder.ts';
+import { openRoot } from '../../../src/commands/mcp/tools.ts';
 import { run } from '../../helpers/run.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
@@ -86,6 +88,33 @@ test('the root folder has what is in it, also by its links, and nothing else', a
   // Nobody may ever write into it: the call would not end.
   await expect(root.input('pipe')).rejects.toThrow("'pipe' is a device, a pipe or a socket");
   await expect(root.output('{slug}/x.png')).rejects.toMatchObject({ class: 'usage' });
+});
+
+/** The preview of a picture of one colour. */
+async function previewOf(width: number, height: number, colour: readonly [number, number, number, number]) {
+  const file = join(scratchFolder(), 'plain.png');
+  const data = Uint8Array.from({ length: width * height * 4 }, (_, at) => colour[at % 4] ?? 0);
+  writeFileSync(file, encode({ width, height, data, channels: 4 }));
+  const { stdout } = await run(['__preview', file]);
+  const { previews } = JSON.parse(stdout) as { previews: [string] };
+  return jpeg.decode(Buffer.from(previews[0], 'base64'));
+}
+
+test.each([
+  [512, 256, 256, 128],
+  [100, 400, 64, 256],
+  [3000, 1, 256, 1],
+  [40, 30, 40, 30],
+])('the preview of %i×%i is %i×%i', async (width, height, ...size) => {
+  const small = await previewOf(width, height, [200, 100, 50, 255]);
+  expect([small.width, small.height]).toEqual(size);
+  const differences = [200, 100, 50].map((value, at) => Math.abs(value - (small.data[at] ?? 0)));
+  expect(Math.max(...differences)).toBeLessThanOrEqual(3);
+});
+
+test('transparent pixels of a preview are white', async () => {
+  const { data } = await previewOf(16, 16, [200, 0, 0, 0]);
+  expect(Math.min(...data)).toBeGreaterThan(250);
 });
 
 const dusk = join(import.meta.dirname, '../../fixtures/dusk.png');

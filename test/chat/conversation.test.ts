@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
-import { exportMarkdown } from '../../src/chat/markdown.ts';
-import { lastTurnStart, openCallResults, type SessionMessage, wholeTurns } from '../../src/chat/message.ts';
+import {
+  exportMarkdown,
+  lastTurnStart,
+  openCallResults,
+  type SessionMessage,
+  wholeTurns,
+} from '../../src/chat/message.ts';
 import { storable } from '../../src/chat/session-file.ts';
 import { lastTurn } from '../../src/formats/turns.ts';
 import { createUpload } from '../../src/body.ts';

@@ -1,4 +1,3 @@
-import type { ToolCommand } from '../../chat/tool-run.ts';
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import { splitShellLine } from '../../shell-word.ts';
@@ -202,6 +201,13 @@ export const chatFlags = {
   jsonl,
   ...settingFlags('answer'),
 } satisfies FlagTable;
+
+/** A local command that answers the calls of one tool. */
+export interface ToolCommand {
+  name: string;
+  /** Program and arguments, without a shell. */
+  argv: readonly string[];
+}
 
 /** Reads `--tool-exec name=command`. Throws GatewayError usage. */
 export function parseToolCommand(word: string): ToolCommand {

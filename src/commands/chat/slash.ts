@@ -1,8 +1,7 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { exportMarkdown } from '../../chat/markdown.ts';
-import { lastSystem } from '../../chat/message.ts';
+import { exportMarkdown, lastSystem } from '../../chat/message.ts';
 import { usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { removeFile } from '../../files/temp-file.ts';

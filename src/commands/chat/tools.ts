@@ -1,18 +1,20 @@
-import { toolResult } from '../../chat/message.ts';
-import { checkProgram, runTool, type ToolCommand, type ToolOutcome } from '../../chat/tool-run.ts';
+import { spawn } from 'node:child_process';
+import { access, constants } from 'node:fs/promises';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { type ToolOutcome, toolResult } from '../../chat/message.ts';
 import type { Result, ToolCall } from '../../client/result.ts';
 import { usageError } from '../../errors.ts';
+import { runReason } from '../../files/file-reason.ts';
 import { blocksOf, type Turn } from '../../formats/turns.ts';
-import { isObject, type JsonValue } from '../../json.ts';
-import type { ServiceName } from '../../services.ts';
+import { isObject } from '../../json.ts';
+import { type ServiceName, services } from '../../services.ts';
+import { shellWord } from '../../shell-word.ts';
 import { escapeLine, jsonLine } from '../../terminal/escape.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import type { Context, RunCall } from '../../cli/context.ts';
 import { prefixUsageError } from '../../cli/flags/flag.ts';
+import type { ToolCommand } from '../../cli/flags/format.ts';
 import type { ChatFlags } from './session.ts';
-
-/** Asks a person; the answer is a line. */
-export type Ask = (question: string) => Promise<string>;
 
 /** The commands that may answer calls of the model, and nothing else. */
 export interface ToolBelt {
@@ -30,97 +32,81 @@ const defaultMaxTurns = 10;
 export async function openTools(
   flags: ChatFlags,
   { format, post }: Pick<BuiltRequest, 'format' | 'post'>,
-  { context, service, ask }: { context: Context; service: ServiceName; ask?: Ask | undefined },
+  { context, service, ask }: { context: Context; service: ServiceName; ask?: Ask },
 ): Promise<ToolBelt | undefined> {
-  const commands = flags.toolExec;
-  if (!commands) {
-    const { confirm, maxTurns, maxCost } = flags;
+  const { toolExec, confirm, maxTurns, maxCost } = flags;
+  if (!toolExec) {
     const lone = [confirm && '--confirm', maxTurns && '--max-turns', maxCost && '--max-cost'].find((flag) => flag);
     if (lone)
       throw usageError(`${lone} is for tools that are run, and there is none`, "add --tool-exec 'name=command'");
     return undefined;
   }
-  const { io } = context;
   const byName = new Map<string, ToolCommand>();
   const offered = format.toolNames(post.body);
-  for (const command of commands) {
+  for (const command of toolExec) {
     if (byName.has(command.name)) throw usageError(`--tool-exec names ${command.name} twice`, 'one command a tool');
     if (!offered.includes(command.name)) throw notOffered(command.name, offered);
-    await checkProgram(command, { cwd: io.cwd, env: io.env }).catch(prefixUsageError('--tool-exec '));
+    await checkProgram(command, context.io).catch(prefixUsageError('--tool-exec '));
     byName.set(command.name, command);
   }
-  const confirm = flags.confirm ? (ask ?? askOnTerminal(context)) : undefined;
+  const running = { flags, context, service, ask: confirm && (ask ?? askOnTerminal(context)) };
   return {
-    maxTurns: flags.maxTurns ?? defaultMaxTurns,
+    maxTurns: maxTurns ?? defaultMaxTurns,
     canRun: ({ toolCalls, complete }, calls) =>
       complete &&
       calls.length > 0 &&
       calls.length === toolCalls.length &&
-      calls.every((call) => byName.has(call.name) && isWhole(call)),
+      calls.every(({ id, name, input }) => byName.has(name) && id !== undefined && isObject(input)),
     async run(calls, signal) {
       const done: RunCall[] = [];
-      for (const call of calls) {
-        const command = byName.get(call.name) as ToolCommand;
-        const outcome = await runOne(call, command, { flags, context, service, confirm, signal });
-        done.push({ ...call, result: outcome.content, isError: outcome.isError });
-      }
+      for (const call of calls)
+        done.push(await runCall(call, byName.get(call.name) as ToolCommand, { ...running, signal }));
       return done;
     },
   };
 }
 
-/** The calls of an answer's turn, each with an id by which its result is joined to it. */
-export function callsOf(turn: Turn): ToolCall[] {
-  return blocksOf(turn).flatMap(({ type, id, name, input = {} }) =>
-    type === 'tool_use' ? [{ id: textOrNothing(id), name: textOrNothing(name) ?? '', input }] : [],
+function notOffered(name: string, offered: readonly string[]): Error {
+  const hint = offered.length === 0 ? 'describe it: --tools tools.json' : `there are: ${offered.join(', ')}`;
+  return usageError(`--tool-exec ${name}: no such tool is offered to the model`, hint);
+}
+
+/** Checks that the program of a command exists, before a request is paid for. Throws GatewayError usage. */
+async function checkProgram(
+  { name, argv }: ToolCommand,
+  { cwd, env }: Pick<Context['io'], 'cwd' | 'env'>,
+): Promise<void> {
+  const [program = ''] = argv;
+  const isPath = /[\\/]/.test(program);
+  const folders = isPath ? [''] : (env['PATH'] ?? env['Path'] ?? '').split(delimiter);
+  const endings = ['', ...(env['PATHEXT'] ?? '').split(';').filter((ending) => ending !== '')];
+  for (const folder of folders) {
+    for (const ending of endings) {
+      const path = isPath ? resolve(cwd, program + ending) : join(folder, program + ending);
+      if (await isAccessible(path, constants.X_OK)) return;
+    }
+  }
+  const named = `${name}: ${JSON.stringify(program)}`;
+  if (!isPath)
+    throw usageError(`${named} is not a program in PATH`, 'name a program in PATH, or a path to one; no shell runs it');
+  const path = resolve(cwd, program);
+  if (!(await isAccessible(path, constants.F_OK)))
+    throw usageError(`${named}: there is no such file`, `look for it: ls -l ${shellWord(dirname(path))}`);
+  throw usageError(`${named}: you do not have permission to run it`, `make it executable: chmod +x ${shellWord(path)}`);
+}
+
+function isAccessible(path: string, mode: number): Promise<boolean> {
+  return access(path, mode).then(
+    () => true,
+    () => false,
   );
 }
 
-function textOrNothing(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' ? value : undefined;
-}
-
-/** The turn of the user that answers the calls. */
-export function resultsTurn(calls: readonly RunCall[]): Turn {
-  const content = calls.map((call) => toolResult(call.id ?? '', { content: call.result, isError: call.isError }));
-  return { role: 'user', content };
-}
-
-interface Running {
-  flags: ChatFlags;
-  context: Context;
-  service: ServiceName;
-  confirm: Ask | undefined;
-  signal: AbortSignal;
-}
-
-async function runOne(call: ToolCall, command: ToolCommand, running: Running): Promise<ToolOutcome> {
-  const { flags, context, service, confirm, signal } = running;
-  const { io, ui } = context;
-  const input = JSON.stringify(call.input);
-  await writeLine(running, { type: 'tool-call', id: call.id, name: call.name, input: call.input });
-  if (!flags.jsonl && !confirm) await ui.note(`tool ${call.name} ${input}`);
-  const question = escapeLine(ui.redact(`run ${command.argv.join(' ')} for ${call.name} ${input}?`));
-  const allowed = !confirm || isYes(await confirm(`${question} [y/N] `));
-  const outcome = allowed
-    ? await runTool(command, call.input, { cwd: io.cwd, env: io.env, service, signal })
-    : { content: 'the user did not allow this call', isError: true };
-  if (outcome.isError) await ui.note(`tool ${call.name}: ${outcome.content}`);
-  await writeLine(running, { type: 'tool-result', id: call.id, name: call.name, ...outcome });
-  return outcome;
-}
-
-async function writeLine({ flags, context }: Running, line: object): Promise<void> {
-  if (flags.jsonl) await context.io.stdout.write(jsonLine(line));
-}
-
-function isYes(answer: string): boolean {
-  return /^\s*y(es)?\s*$/i.test(answer);
-}
+/** Asks a person; the answer is a line. */
+type Ask = (question: string) => Promise<string>;
 
 /** Throws GatewayError usage if stdin is not a terminal, where no one can answer. */
-function askOnTerminal({ io }: Context): Ask {
-  const { openDialog } = io;
+function askOnTerminal({ io: { openDialog } }: Context): Ask {
   if (!openDialog)
     throw usageError(
       '--confirm needs a terminal on stdin and stderr',
@@ -136,11 +122,117 @@ function askOnTerminal({ io }: Context): Ask {
   };
 }
 
-function isWhole({ id, input }: ToolCall): boolean {
-  return id !== undefined && isObject(input);
+/** The calls of an answer's turn, each with an id by which its result is joined to it. */
+export function callsOf(turn: Turn): ToolCall[] {
+  return blocksOf(turn).flatMap(({ type, id, name, input = {} }) => {
+    if (type !== 'tool_use') return [];
+    return [{ id: typeof id === 'string' ? id : undefined, name: typeof name === 'string' ? name : '', input }];
+  });
 }
 
-function notOffered(name: string, offered: readonly string[]): Error {
-  const hint = offered.length === 0 ? 'describe it: --tools tools.json' : `there are: ${offered.join(', ')}`;
-  return usageError(`--tool-exec ${name}: no such tool is offered to the model`, hint);
+/** The turn of the user that answers the calls. */
+export function resultsTurn(calls: readonly RunCall[]): Turn {
+  const content = calls.map((call) => toolResult(call.id ?? '', { content: call.result, isError: call.isError }));
+  return { role: 'user', content };
+}
+
+interface Running {
+  flags: ChatFlags;
+  context: Context;
+  service: ServiceName;
+  /** For `--confirm`. */
+  ask: Ask | undefined;
+  signal: AbortSignal;
+}
+
+/** Runs the command for one call, if the user allows it, and shows both. */
+async function runCall(call: ToolCall, command: ToolCommand, running: Running): Promise<RunCall> {
+  const { flags, context, ask } = running;
+  const { io, ui } = context;
+  const { id, name } = call;
+  const input = JSON.stringify(call.input);
+  const writeLine = async (line: object): Promise<void> => {
+    if (flags.jsonl) await io.stdout.write(jsonLine(line));
+  };
+  await writeLine({ type: 'tool-call', id, name, input: call.input });
+  if (!flags.jsonl && !ask) await ui.note(`tool ${name} ${input}`);
+  const question = escapeLine(ui.redact(`run ${command.argv.join(' ')} for ${name} ${input}?`));
+  const isAllowed = !ask || /^\s*y(es)?\s*$/i.test(await ask(`${question} [y/N] `));
+  const outcome = isAllowed
+    ? await runCommand(command, input, running)
+    : { content: 'the user did not allow this call', isError: true };
+  if (outcome.isError) await ui.note(`tool ${name}: ${outcome.content}`);
+  await writeLine({ type: 'tool-result', id, name, ...outcome });
+  return { ...call, result: outcome.content, isError: outcome.isError };
+}
+
+/** Limit of a tool's output, in bytes: a request has at most 32 MB. */
+const maxOutput = 1024 * 1024;
+
+/**
+ * Runs a command: the input is JSON on stdin, the result is its stdout. An exit status other than 0 is an error, with its
+ * stderr. The key of the service is not in its environment. Rejects only with the signal's reason.
+ */
+async function runCommand(
+  { argv: [program = '', ...words] }: ToolCommand,
+  input: string,
+  { context: { io }, service, signal }: Running,
+): Promise<ToolOutcome> {
+  signal.throwIfAborted();
+  const keys = new Set(['GATEWAY_API_KEY', ...services[service].keyVariables]);
+  const env = Object.fromEntries(Object.entries(io.env).filter(([name]) => !keys.has(name)));
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, words, { cwd: io.cwd, env: env as NodeJS.ProcessEnv, windowsHide: true });
+    const out = createCollector();
+    const err = createCollector();
+    const stop = (): void => {
+      child.kill('SIGKILL');
+      // A grandchild can keep the pipes open forever.
+      child.stdout.destroy();
+      child.stderr.destroy();
+    };
+    const abort = (): void => {
+      stop();
+      reject(signal.reason);
+    };
+    const finish = (outcome: ToolOutcome): void => {
+      signal.removeEventListener('abort', abort);
+      resolve(outcome);
+    };
+    child.on('error', (error) => finish({ content: `the command cannot run: ${runReason(error)}`, isError: true }));
+    // Without a descriptor left it has no pipes.
+    if (child.pid === undefined) return;
+    signal.addEventListener('abort', abort, { once: true });
+    child.stdout.on('data', (chunk: Buffer) => {
+      if (out.add(chunk)) return;
+      stop();
+      finish({ content: `the output is larger than ${maxOutput} bytes`, isError: true });
+    });
+    child.stderr.on('data', (chunk: Buffer) => void err.add(chunk));
+    child.on('close', (code, endedBy) => finish(outcomeOf({ code, endedBy, out: out.text(), err: err.text() })));
+    // A command that does not read its input closes the pipe.
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
+  });
+}
+
+function outcomeOf(end: { code: number | null; endedBy: string | null; out: string; err: string }): ToolOutcome {
+  if (end.code === 0) return { content: end.out, isError: false };
+  const how = end.code === null ? `ended by ${end.endedBy}` : `exit status ${end.code}`;
+  return { content: [how, end.err.trim(), end.out.trim()].filter((part) => part !== '').join('\n'), isError: true };
+}
+
+/** Collects output. `add` returns false once it is over the limit. */
+function createCollector(): { add(chunk: Buffer): boolean; text(): string } {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  return {
+    add(chunk) {
+      bytes += chunk.length;
+      if (bytes > maxOutput) return false;
+      chunks.push(chunk);
+      return true;
+    },
+    text: () => Buffer.concat(chunks).toString('utf8'),
+  };
 }

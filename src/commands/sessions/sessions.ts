@@ -7,7 +7,7 @@ import {
   type SessionEntry,
   sessionsFolder,
 } from '../../chat/session-path.ts';
-import { textOf, blocksOf, type SessionMessage } from '../../chat/message.ts';
+import { blocksOf, describeFile, exportMarkdown, type SessionMessage, textOf } from '../../chat/message.ts';
 import { isoTime, localTime } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
 import { removeFile } from '../../files/temp-file.ts';
@@ -18,7 +18,6 @@ import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { describeFile, exportMarkdown } from '../../chat/markdown.ts';
 import type { JsonObject } from '../../json.ts';
 
 /** `sessions list`: name, last change, messages and first prompt of each, the newest first. */

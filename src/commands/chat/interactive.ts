@@ -75,10 +75,10 @@ async function openEditor({ io, atEnd }: Context, history: readonly string[]): P
   return editor;
 }
 
-/** The file of the history; undefined without a home folder. */
-async function stateFolder(): Promise<string> {
-  const folder = await sessionsFolder().catch(() => '');
-  if (folder !== '') await makePrivateFolder(folder).catch(() => {});
+/** The folder of the history; undefined without a home folder. */
+async function stateFolder(): Promise<string | undefined> {
+  const folder = await sessionsFolder().catch(() => undefined);
+  if (folder !== undefined) await makePrivateFolder(folder).catch(() => {});
   return folder;
 }
 
@@ -116,7 +116,8 @@ export interface History {
 }
 
 /** Opens the history of a folder: a JSON string on each line. Ignores other lines. */
-export async function openHistory(folder: string): Promise<History> {
+export async function openHistory(folder: string | undefined): Promise<History> {
+  if (folder === undefined) return { entries: [], add: async () => undefined };
   const path = join(folder, 'chat-history');
   const text = await readFile(path, 'utf8').catch(() => '');
   const entries = text.split('\n').flatMap(parseEntryLine).slice(-maxEntries);

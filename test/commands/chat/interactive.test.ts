@@ -171,6 +171,13 @@ test('the history of the last time is there', async ({ server, cli }) => {
   expect(history).toEqual(['a\nb', '/help']);
 });
 
+test('without a state folder, no history is written: not even into the current folder', async ({ server, cli }) => {
+  vi.stubEnv('XDG_STATE_HOME', 'relative');
+  server.reply(answer('one'));
+  expect(await cli(['chat'], person(['a']).options)).toMatchObject({ code: 0, stdout: 'one\n\n' });
+  expect(existsSync('chat-history')).toBe(false);
+});
+
 test('a conversation that cannot be kept is a warning, once', async ({ server, cli }) => {
   const file = join(scratchFolder(), 'file');
   writeFileSync(file, '');

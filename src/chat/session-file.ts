@@ -205,7 +205,7 @@ export async function storable(value: BodyValue): Promise<JsonValue> {
  * Takes `<path>.lock` from the reading to the last turn, so that only one chat writes a session. Throws GatewayError usage before
  * a request is paid.
  */
-export async function lockSession(path: string): Promise<ProcessLock> {
+async function lockSession(path: string): Promise<ProcessLock> {
   const file = `${path}.lock`;
   const lock = await takeProcessLock(file).catch((error: unknown) => {
     throw settingError(`the session ${JSON.stringify(path)} cannot be written: ${writeReason(error)}`, {

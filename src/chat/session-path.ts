@@ -1,5 +1,5 @@
 import { readdir, stat } from 'node:fs/promises';
-import { isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { codeOf, settingError, usageError } from '../errors.ts';
 import { readReason, writeReason } from '../files/file-reason.ts';
 import { makeFolder } from '../files/temp-file.ts';
@@ -17,7 +17,7 @@ export interface SessionEntry {
 const extension = '.jsonl';
 
 /** Absolute path of the folder of named sessions. Throws GatewayError usage without a home folder. */
-export async function sessionsFolder(): Promise<string> {
+async function sessionsFolder(): Promise<string> {
   const { state } = await userFolders();
   if (isAbsolute(state)) return join(state, 'sessions');
   throw usageError(
@@ -26,8 +26,9 @@ export async function sessionsFolder(): Promise<string> {
   );
 }
 
-/** Makes a folder that only its owner can enter. Throws GatewayError usage. */
-export async function makePrivateFolder(folder: string): Promise<void> {
+/** The folder of named sessions, which is made at need; only its owner can enter it. Throws GatewayError usage. */
+export async function makeSessionsFolder(): Promise<string> {
+  const folder = await sessionsFolder();
   try {
     await makeFolder(folder, 0o700);
   } catch (error) {
@@ -36,10 +37,12 @@ export async function makePrivateFolder(folder: string): Promise<void> {
       cause: error,
     });
   }
+  return folder;
 }
 
-/** The sessions of a folder, the newest first; none for a missing folder. */
-export async function listSessions(folder: string): Promise<SessionEntry[]> {
+/** The named sessions, the newest first. Throws GatewayError usage. */
+export async function listSessions(): Promise<SessionEntry[]> {
+  const folder = await sessionsFolder();
   const names = await readdir(folder).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return [];
     throw usageError(
@@ -48,25 +51,21 @@ export async function listSessions(folder: string): Promise<SessionEntry[]> {
       error,
     );
   });
-  const entries = await Promise.all(
-    names.filter((name) => name.endsWith(extension)).map((name) => entryOf(folder, name)),
-  );
-  return entries
-    .filter((entry) => entry !== undefined)
-    .toSorted((a, b) => b.changed - a.changed || a.name.localeCompare(b.name));
+  const files = names.filter((name) => name.endsWith(extension));
+  const entries = await Promise.all(files.map((file) => entryOf(folder, file)));
+  return entries.flat().toSorted((a, b) => b.changed - a.changed || a.name.localeCompare(b.name));
 }
 
-/** Undefined if it was removed meanwhile or is not a file. */
-async function entryOf(folder: string, file: string): Promise<SessionEntry | undefined> {
+/** Nothing if it was removed meanwhile or is not a file. */
+async function entryOf(folder: string, file: string): Promise<SessionEntry[]> {
   const path = join(folder, file);
   const stats = await stat(path).catch(() => undefined);
-  if (!stats?.isFile()) return undefined;
-  return { name: file.slice(0, -extension.length), path, changed: stats.mtimeMs };
+  return stats?.isFile() ? [{ name: file.slice(0, -extension.length), path, changed: stats.mtimeMs }] : [];
 }
 
 /** The last written session. Throws GatewayError usage if there is none. */
-export async function newestSession(folder: string): Promise<SessionEntry> {
-  const [newest] = await listSessions(folder);
+export async function newestSession(): Promise<SessionEntry> {
+  const [newest] = await listSessions();
   if (newest) return newest;
   throw settingError('there is no session to continue', { reason: 'no-session' });
 }
@@ -77,7 +76,7 @@ const reservedByWindows = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
 /** Whether a session is given by its path: with a slash, or ending with `.jsonl`. */
 export function isSessionPath(typed: string): boolean {
-  return typed.includes('/') || typed.includes('\\') || typed.endsWith('.jsonl');
+  return typed.includes('/') || typed.includes('\\') || typed.endsWith(extension);
 }
 
 /** Throws GatewayError usage for a name that is not a safe path segment, with a valid one in the hint. */
@@ -94,11 +93,19 @@ export function checkSessionName(name: string): string {
   });
 }
 
-/** Absolute path of a session, given by its path or by its name in the folder. Throws GatewayError usage. */
-export async function sessionPath(
-  typed: string,
-  { cwd, folder }: { cwd: string; folder: () => Promise<string> },
-): Promise<string> {
-  if (isSessionPath(typed)) return resolve(cwd, typed);
-  return join(await folder(), `${checkSessionName(typed)}.jsonl`);
+/**
+ * Absolute path of a session to write, given by its name or by its path. The folder of names is made at need, that of a path has
+ * to be there. Throws GatewayError usage.
+ */
+export async function sessionPath(typed: string, cwd: string): Promise<string> {
+  if (!isSessionPath(typed)) {
+    const file = `${checkSessionName(typed)}${extension}`;
+    return join(await makeSessionsFolder(), file);
+  }
+  const folder = dirname(typed);
+  await stat(resolve(cwd, folder)).catch(() => {
+    const hint = `make it first: mkdir -p ${shellWord(folder)}`;
+    throw usageError(`there is no folder ${JSON.stringify(folder)} for the session`, hint);
+  });
+  return resolve(cwd, typed);
 }

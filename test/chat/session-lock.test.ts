@@ -2,7 +2,7 @@ import { existsSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { lockSession } from '../../src/chat/session-file.ts';
+import { openSession } from '../../src/chat/session-file.ts';
 import { ownMark } from '../../src/files/process-mark.ts';
 import { deadPid, markOf } from '../helpers/processes.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
@@ -11,32 +11,32 @@ const place = (): string => join(scratchFolder(), 'talk.jsonl');
 
 test('only one process has a session, and the next gets it after the release', async () => {
   const path = place();
-  const lock = await lockSession(path);
-  await expect(lockSession(path)).rejects.toMatchObject({
+  const lock = await openSession(path);
+  await expect(openSession(path)).rejects.toMatchObject({
     class: 'usage',
     message: expect.stringContaining(`process ${process.pid}`),
     details: { hint: expect.stringContaining(`rm ${path}.lock`) },
   });
-  await lock.release();
-  const next = await lockSession(path);
-  await lock.release();
+  await lock.close();
+  const next = await openSession(path);
+  await lock.close();
   expect(existsSync(`${path}.lock`)).toBe(true);
-  await next.release();
+  await next.close();
   expect(existsSync(`${path}.lock`)).toBe(false);
 });
 
 test('takes over the lock of a process that ended', async () => {
   const path = place();
   writeFileSync(`${path}.lock`, JSON.stringify(markOf(await deadPid())));
-  const lock = await lockSession(path);
+  const lock = await openSession(path);
   expect(JSON.parse(readFileSync(`${path}.lock`, 'utf8'))).toMatchObject({ pid: process.pid });
-  await lock.release();
+  await lock.close();
 });
 
 test('one of many concurrent processes gets a stale lock', async () => {
   const path = place();
   writeFileSync(`${path}.lock`, JSON.stringify(markOf(await deadPid())));
-  const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => lockSession(path)));
+  const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => openSession(path)));
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
 });
 
@@ -50,16 +50,16 @@ test.each([
 ])('does not change a lock %s', async (_name, content) => {
   const path = place();
   writeFileSync(`${path}.lock`, content);
-  await expect(lockSession(path)).rejects.toMatchObject({ class: 'usage' });
+  await expect(openSession(path)).rejects.toMatchObject({ class: 'usage' });
   expect(readFileSync(`${path}.lock`, 'utf8')).toBe(content);
 });
 
 test.skipIf(!existsSync('/proc/self/stat'))('takes over a lock whose process number was reused', async () => {
   const path = place();
   writeFileSync(`${path}.lock`, JSON.stringify({ ...ownMark(), started: 'another boot/1' }));
-  const lock = await lockSession(path);
+  const lock = await openSession(path);
   expect(JSON.parse(readFileSync(`${path}.lock`, 'utf8'))).toMatchObject(ownMark());
-  await lock.release();
+  await lock.close();
 });
 
 test.skipIf(process.platform === 'win32')(
@@ -69,8 +69,8 @@ test.skipIf(process.platform === 'win32')(
     // Such a link exists and cannot be read, like a lock that is removed between the two steps.
     symlinkSync('nowhere', `${path}.lock`);
     setImmediate(() => unlinkSync(`${path}.lock`));
-    const lock = await lockSession(path);
+    const lock = await openSession(path);
     expect(JSON.parse(readFileSync(`${path}.lock`, 'utf8'))).toMatchObject(ownMark());
-    await lock.release();
+    await lock.close();
   },
 );

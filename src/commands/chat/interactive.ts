@@ -1,32 +1,34 @@
-import { makePrivateFolder, sessionsFolder } from '../../chat/session-path.ts';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makeSessionsFolder } from '../../chat/session-path.ts';
+import { untilAborted } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { LineEditor } from '../../terminal/line-editor.ts';
-import { untilAborted } from '../../clock.ts';
-import type { ChatFlags } from './session.ts';
-import { completeLine, parseEntry, runSlash } from './slash.ts';
-import { askPrompt, type Talk, logFailure } from './talk.ts';
 import type { Context } from '../../cli/context.ts';
-import { openCostLimit, openMeter } from '../../cli/run/costs.ts';
 import { readBlanks, warnOfUnused } from '../../cli/input/blanks.ts';
 import { readSystem } from '../../cli/request/build-request.ts';
 import { openConnection, openFetchUrls, readTarget } from '../../cli/run/connection.ts';
-import { appendFile, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { openCostLimit, openMeter } from '../../cli/run/costs.ts';
+import type { Settings } from '../../settings/types.ts';
+import type { ChatFlags, Resumed } from './session.ts';
+import { completeLine, takeEntry } from './slash.ts';
+import { logFailure, type Talk } from './talk.ts';
 
 /** The interactive mode: prompts until the person leaves; every finished turn is on disk at once. */
 export async function runInteractive(
   typed: ChatFlags,
-  { context, settings, resumed }: Pick<Talk, 'context' | 'settings' | 'resumed'>,
+  { context, settings, resumed }: { context: Context; settings: Settings; resumed: Resumed | undefined },
 ): Promise<void> {
   const { io, ui, signal } = context;
-  const flags = await withoutBlanks(typed, context);
+  if (!io.openEditor) throw new GatewayError('internal', 'no line editor');
+  const { flags, system } = await withoutBlanks(typed, context);
   await readTarget(settings, context);
   const connection = await openConnection(settings, flags, context);
   context.atEnd(() => connection.close());
-  context.report.meter = await openMeter(settings, context.ui);
-  const history = await openHistory(await stateFolder());
-  const editor = await openEditor(context, history.entries);
+  context.report.meter = await openMeter(settings, ui);
+  const history = await openHistory();
+  const editor = await io.openEditor({ history: history.entries, complete: (line) => completeLine(line, io.cwd) });
+  context.atEnd(async () => editor.close());
   const talk: Talk = {
     context,
     settings,
@@ -35,94 +37,71 @@ export async function runInteractive(
     openFetchUrl: openFetchUrls(flags, context),
     editor,
     limit: flags.maxCost === undefined ? undefined : await openCostLimit(flags.maxCost, settings),
-    model: settings.model.value,
-    system: undefined,
+    system,
     images: flags.image ?? [],
     attach: flags.attach ?? [],
     messages: resumed?.earlier ?? [],
-    resumed,
+    session: resumed,
     last: undefined,
   };
   const turns = talk.messages.filter(({ role }) => role === 'assistant').length;
   const before = turns > 0 ? ` · ${turns} answer${turns === 1 ? '' : 's'} before` : '';
   const kept = flags.save === false ? 'not kept' : 'kept as a session';
-  await ui.note(`${talk.model}${before} · ${kept} · /help · /exit or Ctrl-D leaves`);
+  await ui.note(`${settings.model.value}${before} · ${kept} · /help · /exit or Ctrl-D leaves`);
   for (;;) {
     const read = await untilAborted(editor.read('> '), signal);
     if (read.kind === 'end') await io.stdout.write('\n');
-    if (read.kind === 'end' || (read.kind === 'interrupt' && read.again)) return leave(talk);
+    if (read.kind === 'end' || (read.kind === 'interrupt' && read.again)) break;
     if (read.kind === 'interrupt') await ui.note('Ctrl-C again leaves');
     else {
       if (read.text.trim() !== '') await history.add(read.text);
-      if (!(await takeEntry(read.text, talk))) return leave(talk);
+      try {
+        if (!(await takeEntry(read.text, talk))) break;
+      } catch (error) {
+        await logFailure(error, context);
+      }
     }
   }
+  await noteSession(talk);
 }
 
-/** The flags with the blanks of the system instruction filled: what is typed from here on is sent as it is. */
-async function withoutBlanks(flags: ChatFlags, context: Context): Promise<ChatFlags> {
-  const blanks = await readBlanks(flags, context);
-  const system = await readSystem(flags, blanks, context);
-  await warnOfUnused(flags, blanks, context);
-  const { systemFile: _file, var: _var, ...rest } = flags;
-  return { ...rest, ...(system !== undefined && { system }), vars: false };
+/** The flags and the system instruction with its blanks filled: what is typed from here on is sent as it is. */
+async function withoutBlanks(typed: ChatFlags, context: Context): Promise<Pick<Talk, 'flags' | 'system'>> {
+  const blanks = await readBlanks(typed, context);
+  const system = await readSystem(typed, blanks, context);
+  await warnOfUnused(typed, blanks, context);
+  const { system: _system, systemFile: _file, var: _var, ...flags } = typed;
+  return { flags: { ...flags, vars: false }, system };
 }
 
-async function openEditor({ io, atEnd }: Context, history: readonly string[]): Promise<LineEditor> {
-  if (!io.openEditor) throw new GatewayError('internal', 'no line editor');
-  const editor = await io.openEditor({ history, complete: (line) => completeLine(line, io.cwd) });
-  atEnd(async () => editor.close());
-  return editor;
-}
-
-/** The folder of the history; undefined without a home folder. */
-async function stateFolder(): Promise<string | undefined> {
-  const folder = await sessionsFolder().catch(() => undefined);
-  if (folder !== undefined) await makePrivateFolder(folder).catch(() => {});
-  return folder;
-}
-
-/** False: the person wants to leave. */
-async function takeEntry(text: string, talk: Talk): Promise<boolean> {
-  const entry = parseEntry(text);
-  try {
-    if (entry.kind === 'unknown') await talk.context.ui.note(`there is no /${entry.name}; /help lists what there is`);
-    else if (entry.kind === 'command') return await runSlash(entry, talk);
-    else if (entry.kind === 'prompt') return await askPrompt(entry.text, talk);
-  } catch (error) {
-    await logFailure(error, talk.context);
-  }
-  return true;
-}
-
-async function leave({ resumed, context, flags }: Talk): Promise<void> {
-  if (!resumed?.file || resumed.file.messages.length === 0) return;
+/** How to go on with what was kept. */
+async function noteSession({ session, context, flags }: Talk): Promise<void> {
+  if (!session?.file || session.file.messages.length === 0) return;
   const { profile } = context.root;
-  const flag = [flags.offline && '--offline ', profile !== undefined && `--profile ${profile} `];
-  const before = flag.filter((part) => typeof part === 'string').join('');
-  await context.ui.note(`saved; continue with: gateway-cli chat ${before}--session ${shellWord(resumed.label)}`);
+  const offline = flags.offline ? '--offline ' : '';
+  const named = profile === undefined ? '' : `--profile ${profile} `;
+  const command = `gateway-cli chat ${offline}${named}--session ${shellWord(session.label)}`;
+  await context.ui.note(`saved; continue with: ${command}`);
 }
 
 /** Entries that readline offers. */
 const maxEntries = 1000;
 const longestEntry = 4000;
 
-/** The inputs of the interactive mode, saved for the next start (mode 0600): a convenience. */
-export interface History {
-  /** The oldest first. */
-  readonly entries: readonly string[];
-  /** Saves an entry; ignores a history that cannot be written. */
-  add(entry: string): Promise<void>;
-}
-
-/** Opens the history of a folder: a JSON string on each line. Ignores other lines. */
-export async function openHistory(folder: string | undefined): Promise<History> {
+/**
+ * The inputs of the interactive mode, the oldest first, and what saves a further one for the next start: a JSON string on each
+ * line (mode 0600). A convenience: what cannot be read or written is ignored.
+ */
+async function openHistory(): Promise<{ entries: readonly string[]; add(entry: string): Promise<void> }> {
+  const folder = await makeSessionsFolder().catch(() => undefined);
   if (folder === undefined) return { entries: [], add: async () => undefined };
   const path = join(folder, 'chat-history');
   const text = await readFile(path, 'utf8').catch(() => '');
-  const entries = text.split('\n').flatMap(parseEntryLine).slice(-maxEntries);
+  const lines = text.split('\n');
+  const entries = lines.flatMap(parseEntry).slice(-maxEntries);
+  const lineOf = (entry: string): string => `${JSON.stringify(entry.slice(0, longestEntry))}\n`;
   // Rewritten when it is twice as long as needed, so that it does not grow forever.
-  if (text.length > 2 * maxEntries * longestEntry || text.split('\n').length > 2 * maxEntries)
+  if (text.length > 2 * maxEntries * longestEntry || lines.length > 2 * maxEntries)
     await writeFile(path, entries.map(lineOf).join('')).catch(() => undefined);
   return {
     entries,
@@ -130,15 +109,11 @@ export async function openHistory(folder: string | undefined): Promise<History> 
   };
 }
 
-function parseEntryLine(line: string): string[] {
+function parseEntry(line: string): string[] {
   try {
     const value: unknown = JSON.parse(line);
     return typeof value === 'string' && value !== '' ? [value] : [];
   } catch {
     return [];
   }
-}
-
-function lineOf(entry: string): string {
-  return `${JSON.stringify(entry.slice(0, longestEntry))}\n`;
 }

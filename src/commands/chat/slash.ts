@@ -8,8 +8,9 @@ import { removeFile } from '../../files/temp-file.ts';
 import { twoColumns, wrapText } from '../../cli/help/help.ts';
 import { readImages } from '../../cli/input/attachments.ts';
 import { isUrl, shownUrl } from '../../cli/input/input-files.ts';
-import { lockedSession, pathOf } from './session.ts';
-import { askAgain, type Talk } from './talk.ts';
+import { sessionPath } from '../../chat/session-path.ts';
+import { lockedSession } from './session.ts';
+import { askAgain, askPrompt, type Talk } from './talk.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { EditorOptions } from '../../terminal/line-editor.ts';
 
@@ -21,11 +22,8 @@ interface SlashCommand {
 }
 
 /** The commands of the interactive mode. */
-export const slashCommands: Readonly<Record<string, SlashCommand>> = {
-  help: {
-    text: 'this list',
-    run: (_, { context }) => context.io.stderr.write(slashHelp(context.io.stderr.columns)),
-  },
+const slashCommands: Readonly<Record<string, SlashCommand>> = {
+  help: { text: 'this list', run: showHelp },
   model: { text: '<id>: ask another model; without an id: which one is asked', run: changeModel },
   system: {
     text: '<text>: the system instruction from now on; - removes it; without a text: the present one',
@@ -41,28 +39,20 @@ export const slashCommands: Readonly<Record<string, SlashCommand>> = {
   exit: { text: 'leave (also Ctrl-D, or Ctrl-C twice)', run: async () => false },
 };
 
-/** What a line of the interactive mode asks for. */
-export type Entry =
-  | { kind: 'nothing' }
-  | { kind: 'prompt'; text: string }
-  | { kind: 'command'; name: string; argument: string }
-  | { kind: 'unknown'; name: string };
-
-/** Reads an entry: a slash in front makes a command, a blank before the slash a prompt. */
-export function parseEntry(text: string): Entry {
-  if (text.trim() === '') return { kind: 'nothing' };
+/**
+ * Does what an entry asks for: a slash in front makes a command, a blank before the slash a prompt. False: leave. Throws
+ * GatewayError.
+ */
+export async function takeEntry(text: string, talk: Talk): Promise<boolean> {
+  if (text.trim() === '') return true;
   const match = /^\/(\S*)(?:\s+([\s\S]*))?$/.exec(text);
-  if (!match) return { kind: 'prompt', text: text.startsWith(' /') ? text.slice(1) : text };
-  const [, name = '', argument = ''] = match;
-  if (name === 'quit') return { kind: 'command', name: 'exit', argument: '' };
-  return Object.hasOwn(slashCommands, name)
-    ? { kind: 'command', name, argument: argument.trim() }
-    : { kind: 'unknown', name };
-}
-
-/** Runs a command of the interactive mode. False: leave. Throws GatewayError usage. */
-export async function runSlash({ name, argument }: { name: string; argument: string }, talk: Talk): Promise<boolean> {
-  return (await slashCommands[name]?.run(argument, talk)) !== false;
+  if (!match) return askPrompt(text.startsWith(' /') ? text.slice(1) : text, talk);
+  const [, typed = '', argument = ''] = match;
+  const name = typed === 'quit' ? 'exit' : typed;
+  const command = Object.hasOwn(slashCommands, name) ? slashCommands[name] : undefined;
+  if (command) return (await command.run(argument.trim(), talk)) !== false;
+  await talk.context.ui.note(`there is no /${name}; /help lists what there is`);
+  return true;
 }
 
 const more = [
@@ -70,22 +60,23 @@ const more = [
   'Tab completes commands and paths. Ctrl-C stops the answer. A blank before / makes it a prompt.',
 ];
 
-/** What `/help` prints, in lines of at most so many columns. */
-export function slashHelp(columns: number): string {
+async function showHelp(_: string, { context: { io } }: Talk): Promise<void> {
+  const { columns } = io.stderr;
   const rows = Object.entries(slashCommands).map(([name, { text }]): [string, string] => [`/${name}`, text]);
   const rest = more.flatMap((text) => wrapText(text, columns - 2)).map((line) => `  ${line}`);
-  return `${[...twoColumns(rows, columns), ...rest].join('\n')}\n`;
+  await io.stderr.write(`${[...twoColumns(rows, columns), ...rest].join('\n')}\n`);
 }
 
 async function changeModel(id: string, talk: Talk): Promise<void> {
-  if (id !== '') talk.model = id;
-  await talk.context.ui.note(`model: ${talk.model}`);
+  const { settings } = talk;
+  if (id !== '') talk.settings = { ...settings, model: { ...settings.model, value: id } };
+  await talk.context.ui.note(`model: ${talk.settings.model.value}`);
 }
 
 async function changeSystem(text: string, talk: Talk): Promise<void> {
   if (text !== '') talk.system = text === '-' ? null : text;
-  const { system, flags, messages } = talk;
-  const inForce = system === null ? undefined : (system ?? flags.system ?? flags.systemFile ?? lastSystem(messages));
+  const { system, messages } = talk;
+  const inForce = system === null ? undefined : (system ?? lastSystem(messages));
   await talk.context.ui.note(`system: ${inForce ?? 'none'}`);
 }
 
@@ -111,22 +102,25 @@ function unquoted(typed: string): string {
 
 /** The model, the system instruction and the flags stay as they are. */
 async function beginAnew(_: string, talk: Talk): Promise<void> {
-  const label = talk.resumed?.file === undefined ? undefined : talk.resumed.label;
+  const { session } = talk;
   talk.messages = [];
-  talk.resumed = undefined;
+  talk.session = undefined;
   talk.last = undefined;
   talk.images = [];
   talk.attach = [];
-  await talk.context.ui.note(`a new conversation${label === undefined ? '' : `; the one before is kept as ${label}`}`);
+  await talk.context.ui.note(
+    `a new conversation${session?.file ? `; the one before is kept as ${session.label}` : ''}`,
+  );
 }
 
 async function save(typed: string, talk: Talk): Promise<void> {
-  const { context, messages, resumed } = talk;
+  const { context, messages, session } = talk;
+  const { cwd } = context.io;
   if (typed === '') throw usageError('/save needs a name', 'for example: /save trip, or /save trip.md');
   if (messages.length === 0) throw usageError('there is nothing to keep yet', 'ask something first');
   if (typed.endsWith('.md')) return saveMarkdown(typed, talk);
-  const path = await pathOf(typed.startsWith('~') ? expandPath(typed, context.io.cwd) : typed, context);
-  if (path === resumed?.file?.path) return context.ui.note(`it is kept in ${typed} already`);
+  const path = await sessionPath(typed.startsWith('~') ? expandPath(typed, cwd) : typed, cwd);
+  if (path === session?.file?.path) return context.ui.note(`it is kept in ${typed} already`);
   const file = await lockedSession(path, context);
   if (file.messages.length > 0) {
     await file.close();
@@ -136,9 +130,9 @@ async function save(typed: string, talk: Talk): Promise<void> {
     );
   }
   await file.append(messages);
-  await resumed?.file?.close();
-  if (resumed?.file && resumed.isFresh) await removeFile(resumed.file.path);
-  talk.resumed = { earlier: [], file, label: typed, isFresh: false };
+  await session?.file?.close();
+  if (session?.file && session.isFresh) await removeFile(session.file.path);
+  talk.session = { file, label: typed };
   await context.ui.note(`kept as ${typed}`);
 }
 
@@ -152,14 +146,11 @@ async function saveMarkdown(typed: string, { context, messages }: Talk): Promise
   await context.ui.note(`written: ${path}`);
 }
 
-/** The completions, and the part of the line that they would replace. */
-type Completions = Awaited<ReturnType<EditorOptions['complete']>>;
-
 /** Names with controls in them would be obeyed by the terminal. */
 const harmless = /^[^\p{Cc}\p{Bidi_Control}]+$/u;
 
 /** Completes a line of the interactive mode: commands, and the file names after `/image` and `/save`. */
-export async function completeLine(line: string, cwd: string): Promise<Completions> {
+export async function completeLine(line: string, cwd: string): ReturnType<EditorOptions['complete']> {
   const file = /^\/(?:image|save)\s+(.*)$/.exec(line);
   if (file) return completePath(file[1] ?? '', cwd);
   if (!/^\/\S*$/.test(line)) return { hits: [], part: line };
@@ -167,7 +158,7 @@ export async function completeLine(line: string, cwd: string): Promise<Completio
   return { hits: names.filter((name) => name.startsWith(line)).map((name) => `${name} `), part: line };
 }
 
-async function completePath(typed: string, cwd: string): Promise<Completions> {
+async function completePath(typed: string, cwd: string): ReturnType<EditorOptions['complete']> {
   const cut = typed.lastIndexOf('/') + 1;
   const [folder, begun] = [typed.slice(0, cut), typed.slice(cut)];
   const entries = await readdir(expandPath(folder, cwd), { withFileTypes: true }).catch(() => []);
@@ -178,7 +169,7 @@ async function completePath(typed: string, cwd: string): Promise<Completions> {
 }
 
 /** A path that was typed into the interactive mode, where no shell expands `~`. */
-export function expandPath(typed: string, cwd: string): string {
+function expandPath(typed: string, cwd: string): string {
   if (typed === '~' || typed.startsWith('~/')) return join(homedir(), typed.slice(1));
   return isAbsolute(typed) ? typed : resolve(cwd, typed);
 }

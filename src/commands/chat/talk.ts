@@ -1,13 +1,16 @@
 import { lastTurnStart, type SessionMessage } from '../../chat/message.ts';
 import { storable } from '../../chat/session-file.ts';
+import { listSessions, sessionPath } from '../../chat/session-path.ts';
 import type { Turn } from '../../formats/turns.ts';
 import type { BodyValue } from '../../body.ts';
 import { deadlineOnce } from '../../client/deadline.ts';
+import { localTime } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
+import { writeReason } from '../../files/file-reason.ts';
 import type { Settings } from '../../settings/types.ts';
 import { formatError, createStyle, wrapForStderr } from '../../terminal/output.ts';
 import type { LineEditor } from '../../terminal/line-editor.ts';
-import { type ChatFlags, keepInSession, type Resumed, storableTurns } from './session.ts';
+import { type ChatFlags, type KeptSession, lockedSession, storableTurns } from './session.ts';
 import { buildRequest } from '../../cli/request/build-request.ts';
 import { openTools } from './tools.ts';
 import { askTurn, questionOf } from './turn.ts';
@@ -26,14 +29,13 @@ export interface Talk {
   editor: LineEditor;
   /** `--max-cost` of the whole conversation. */
   limit: CostLimit | undefined;
-  model: string;
-  /** Undefined: as the flags or the session have it; null: none. */
+  /** The system instruction. Undefined: as the session has it; null: none. */
   system: string | null | undefined;
   /** Pictures and files for the next prompt. */
   images: string[];
   attach: string[];
   messages: readonly SessionMessage[];
-  resumed: Resumed | undefined;
+  session: KeptSession | undefined;
   /** The last prompt, for `/retry`. */
   last: Prompt | undefined;
 }
@@ -89,94 +91,100 @@ interface Heard {
   question: Turn | undefined;
 }
 
-/** What was said before a prompt: an answer that it has is replaced. */
-function saidBefore({ answered }: Prompt, { messages }: Talk): readonly SessionMessage[] {
-  return answered ? messages.slice(0, lastTurnStart(messages)) : messages;
-}
-
-async function keep(turn: readonly SessionMessage[], prompt: Prompt, talk: Talk): Promise<void> {
-  const before = saidBefore(prompt, talk);
-  const replaced = prompt.answered ? before.length : undefined;
-  talk.messages = [...before, ...turn];
-  prompt.answered = true;
-  await keepInSession(talk, replaced);
-}
-
-/** What a person has read of an answer is part of the conversation. */
-async function keepHalf(prompt: Prompt, talk: Talk, { text, question }: Heard): Promise<void> {
-  const { context, model } = talk;
-  if (text.trim() === '' || question === undefined) {
-    await context.ui.note('stopped; this turn is not kept. /retry asks it again');
-    return;
-  }
-  const at = new Date(context.io.now()).toISOString();
-  const [asked] = (await storable([question] as unknown as BodyValue)) as unknown as SessionMessage[];
-  if (asked === undefined) return;
-  const half: SessionMessage = {
-    role: 'assistant',
-    content: [{ type: 'text', text: context.ui.clean(text) }],
-    model,
-    at,
-  };
-  await keep([{ ...asked, at }, half], prompt, talk);
-  await context.ui.note('stopped; what came of the answer is kept. /retry asks it again');
-}
-
 async function askAndKeep(
   prompt: Prompt,
   talk: Talk,
   { signal, heard }: { signal: AbortSignal; heard: Heard },
 ): Promise<void> {
-  const { context, settings, flags, connection, model } = talk;
+  const { context, settings, flags, connection, limit, system, editor } = talk;
+  const { text, images: image, attach } = prompt;
   const before = saidBefore(prompt, talk);
-  const earlier = talk.system === null ? before.map((message) => ({ ...message, system: undefined })) : before;
+  const earlier = system === null ? before.map((message) => ({ ...message, system: undefined })) : before;
   const deadline = deadlineOnce(settings.timeoutMs.value, signal);
   const fetchUrl = talk.openFetchUrl(settings, deadline);
-  const building = {
-    context,
-    use: 'chat' as const,
-    settings: { ...settings, model: { ...settings.model, value: model } },
-    fetchUrl,
-    earlier,
-  };
-  const request = await buildRequest([], flagsOf(prompt, talk), building);
+  const building = { context, use: 'chat' as const, settings, fetchUrl, earlier };
+  const asked = { ...flags, prompt: text, image, attach, ...(typeof system === 'string' && { system }) };
+  const request = await buildRequest([], asked, building);
   const { check } = request;
   heard.question = questionOf(request);
-  const ask = (question: string): Promise<string> => askPerson(question, talk);
+  // Between the lines of an answer; Ctrl-C is a no.
+  const ask = async (question: string): Promise<string> => {
+    const read = await editor.read(question, { isQuestion: true });
+    return read.kind === 'entry' ? read.text : '';
+  };
   const tools = await openTools(flags, request, { context, service: settings.service.value, ask });
-  const images = await planImages(await planBesideText(flags, { prompt: prompt.text, model }, context), context);
+  const images = await planImages(await planBesideText(flags, request, context), context);
   context.report.images = [];
   const isMarkdown = settings.markdown.value && check === undefined;
-  const asking = {
-    context,
-    connection,
-    flags,
-    images,
-    isMarkdown,
-    tools,
-    limit: talk.limit,
-    deadline: deadline(),
-    onText: (part: string) => void (heard.text += part),
-  };
-  const turned = await askTurn(request, asking);
+  const onText = (part: string): void => void (heard.text += part);
+  const setup = { context, connection, flags, images, isMarkdown, tools, limit, deadline: deadline(), onText };
+  const turned = await askTurn(request, setup);
   await checkAnswer(turned.answer, wantedOf({ ...flags, code: undefined }), context);
   if (check) answerOfSchema(check, turned.answer);
   const turn = await storableTurns(turned, request, context);
   if (turn) await keep(turn, prompt, talk);
 }
 
-function flagsOf({ text, images, attach }: Prompt, { flags, system }: Talk): ChatFlags {
-  const { prompt: _prompt, promptFile: _file, system: given, systemFile, ...rest } = flags;
-  const asked = { ...rest, prompt: text, image: images, attach };
-  if (typeof system === 'string') return { ...asked, system };
-  if (system === null) return asked;
-  return { ...asked, ...(given !== undefined && { system: given }), ...(systemFile !== undefined && { systemFile }) };
+/** What a person has read of an answer is part of the conversation. */
+async function keepHalf(prompt: Prompt, talk: Talk, { text, question }: Heard): Promise<void> {
+  const { io, ui } = talk.context;
+  if (text.trim() === '' || question === undefined)
+    return ui.note('stopped; this turn is not kept. /retry asks it again');
+  const at = new Date(io.now()).toISOString();
+  const asked = (await storable(question as unknown as BodyValue)) as unknown as SessionMessage;
+  const content = [{ type: 'text', text: ui.clean(text) }];
+  await keep(
+    [
+      { ...asked, at },
+      { role: 'assistant', content, model: talk.settings.model.value, at },
+    ],
+    prompt,
+    talk,
+  );
+  await ui.note('stopped; what came of the answer is kept. /retry asks it again');
 }
 
-/** A question between the lines of an answer; Ctrl-C is a no. */
-async function askPerson(question: string, { editor }: Talk): Promise<string> {
-  const read = await editor.read(question, { isQuestion: true });
-  return read.kind === 'entry' ? read.text : '';
+/** What was said before a prompt: an answer that it has is replaced. */
+function saidBefore({ answered }: Prompt, { messages }: Talk): readonly SessionMessage[] {
+  return answered ? messages.slice(0, lastTurnStart(messages)) : messages;
+}
+
+/**
+ * Adds a turn to the conversation, and to its session what that lacks. Without a session it gets one of the day's date, so that
+ * a crash loses no finished turn; where there is no place for that, a warning.
+ */
+async function keep(turn: readonly SessionMessage[], prompt: Prompt, talk: Talk): Promise<void> {
+  const before = saidBefore(prompt, talk);
+  const isReplaced = prompt.answered;
+  talk.messages = [...before, ...turn];
+  prompt.answered = true;
+  if (talk.flags.save === false) return;
+  talk.session ??= await freshSession(talk.context);
+  const { file } = talk.session;
+  if (!file) return;
+  const stored = file.messages.length;
+  if (isReplaced && before.length < stored) await file.replaceLast(turn);
+  else await file.append(talk.messages.slice(stored));
+}
+
+async function freshSession(context: Context): Promise<KeptSession> {
+  try {
+    const label = await freshName(context.io.now());
+    const file = await lockedSession(await sessionPath(label, context.io.cwd), context);
+    return { file, label, isFresh: true };
+  } catch (error) {
+    await context.ui.warn(`this conversation is not kept: ${writeReason(error)}`);
+    return { file: undefined, label: '' };
+  }
+}
+
+/** `2026-11-20-1503`, by the clock on the user's wall; a number after it where that is taken. */
+async function freshName(now: number): Promise<string> {
+  const base = localTime(now).replace(' ', '-').replace(':', '');
+  const taken = new Set((await listSessions()).map(({ name }) => name));
+  let name = base;
+  for (let n = 2; taken.has(name); n++) name = `${base}-${n}`;
+  return name;
 }
 
 /** Prints the failure of a turn; one that ends the program is thrown. */

@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander';
-import { listSessions, sessionsFolder } from '../../chat/session-path.ts';
+import { listSessions } from '../../chat/session-path.ts';
 import type { Action } from '../../cli/context.ts';
 import { commandRows, isList, orDefault, topics } from '../../cli/help/help.ts';
 import { services } from '../../services.ts';
@@ -169,10 +169,7 @@ async function profiles(io: Io): Promise<string[]> {
 }
 
 async function sessions(): Promise<string[]> {
-  const found = await sessionsFolder()
-    .then(listSessions)
-    .catch(() => []);
-  return found.map(({ name }) => name);
+  return (await listSessions().catch(() => [])).map(({ name }) => name);
 }
 
 /** Models of the environment, the profile, the service and the saved list; offline the local ones. */

@@ -1,12 +1,6 @@
 import type { Command } from 'commander';
 import { asideFile, readSession, refuseLocked, cutTurn } from '../../chat/session-file.ts';
-import {
-  checkSessionName,
-  isSessionPath,
-  listSessions,
-  type SessionEntry,
-  sessionsFolder,
-} from '../../chat/session-path.ts';
+import { checkSessionName, isSessionPath, listSessions, type SessionEntry } from '../../chat/session-path.ts';
 import { blocksOf, describeFile, exportMarkdown, type SessionMessage, textOf } from '../../chat/message.ts';
 import { isoTime, localTime } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
@@ -46,7 +40,7 @@ interface Listed {
 }
 
 async function runList({ io, root, report }: Context): Promise<void> {
-  const entries = await listSessions(await sessionsFolder());
+  const entries = await listSessions();
   const listed = await Promise.all(entries.map(describe));
   if (root.json) {
     report.own = { schema: 'gateway-cli/sessions@1', sessions: listed };
@@ -77,7 +71,7 @@ async function describe({ name, path, changed }: SessionEntry): Promise<Listed> 
 
 /** Only names are accepted: a path could be any file. All are checked before the first is removed. */
 async function runRemove(names: readonly string[], { io, root, report }: Context): Promise<void> {
-  const entries = await listSessions(await sessionsFolder());
+  const entries = await listSessions();
   const path = names.find(isSessionPath);
   if (path !== undefined)
     throw usageError(
@@ -154,7 +148,7 @@ interface Loaded {
 async function load(typed: string, { io, ui }: Context): Promise<Loaded> {
   const path = isSessionPath(typed)
     ? await existing(resolve(io.cwd, typed), typed)
-    : findSession(checkSessionName(typed), await listSessions(await sessionsFolder())).path;
+    : findSession(checkSessionName(typed), await listSessions()).path;
   const { messages, end, size } = await readSession(path);
   if (end < size) await ui.warn(cutTurn(path));
   return { name: basename(path, '.jsonl'), path, messages };

@@ -1,58 +1,57 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { expect, test, vi } from 'vitest';
-import { completeLine, expandPath, parseEntry, slashCommands, slashHelp } from '../../../src/commands/chat/slash.ts';
+import { join } from 'node:path';
+import { expect, vi } from 'vitest';
+import { completeLine } from '../../../src/commands/chat/slash.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
+import { eventStream, messageEvents, test } from '../../helpers/with-server.ts';
+import { person } from './person.ts';
 
-test.each([
-  ['', { kind: 'nothing' }],
-  [' \n ', { kind: 'nothing' }],
-  ['hello', { kind: 'prompt', text: 'hello' }],
-  ['a\n/exit', { kind: 'prompt', text: 'a\n/exit' }],
-  [' /etc is a folder', { kind: 'prompt', text: '/etc is a folder' }],
-  ['/exit', { kind: 'command', name: 'exit', argument: '' }],
-  ['/quit', { kind: 'command', name: 'exit', argument: '' }],
-  ['/model  some model ', { kind: 'command', name: 'model', argument: 'some model' }],
-  ['/system be\nterse', { kind: 'command', name: 'system', argument: 'be\nterse' }],
-  ['/constructor', { kind: 'unknown', name: 'constructor' }],
-  ['/mdel x', { kind: 'unknown', name: 'mdel' }],
-])('reads %j', (text, entry) => {
-  expect(parseEntry(text)).toEqual(entry);
+test('a slash in front makes a command, and everything else that is not empty a prompt', async ({ server, cli }) => {
+  vi.stubEnv('XDG_STATE_HOME', scratchFolder());
+  server.always({ body: eventStream(...messageEvents('ok')) });
+  const prompts = ['', ' \n ', 'hello', 'a\n/exit', ' /etc is a folder'];
+  const commands = ['/model  some model ', '/constructor', '/mdel x', '/system be\nterse'];
+  const ran = await cli(['chat'], person([...prompts, ...commands, 'bye', '/quit', 'never']).options);
+  const sent = server.requests.map((request) => request.json() as { messages: { content: string }[] });
+  const asked = sent.map(({ messages }) => messages.at(-1)?.content);
+  expect(asked).toEqual(['hello', 'a\n/exit', '/etc is a folder', 'bye']);
+  expect(sent.at(-1)).toMatchObject({ model: 'some model', system: 'be\nterse' });
+  for (const name of ['constructor', 'mdel']) expect(ran.stderr).toContain(`there is no /${name};`);
 });
 
 const cwd = scratchFolder();
-mkdirSync(join(cwd, 'photos'));
-for (const name of ['photo.jpg', 'photos/a b.png', '.hidden', 'bad\u001b[31m.png']) writeFileSync(join(cwd, name), '');
+for (const folder of ['photos', '~photos']) mkdirSync(join(cwd, folder));
+for (const name of ['photo.jpg', 'photos/a b.png', '~photos/b.png', '.hidden', 'bad\u001b[31m.png'])
+  writeFileSync(join(cwd, name), '');
 
-test.each([
+const commands = ['help', 'model', 'system', 'image', 'new', 'save', 'retry', 'exit'];
+
+test.for<[line: string, hits: string[], part: string]>([
   ['/m', ['/model '], '/m'],
-  ['/', Object.keys(slashCommands).map((name) => `/${name} `), '/'],
+  ['/', commands.map((name) => `/${name} `), '/'],
   ['/image ph', ['photo.jpg', 'photos/'], 'ph'],
   ['/image photos/', ['photos/a b.png'], 'photos/'],
-  ['/image ', ['photo.jpg', 'photos/'], ''],
+  ['/image ~photos/', ['~photos/b.png'], '~photos/'],
+  ['/image ', ['photo.jpg', 'photos/', '~photos/'], ''],
   ['/image .h', ['.hidden'], '.h'],
   ['/image none/', [], 'none/'],
   ['hello /im', [], 'hello /im'],
-])('completes %j', async (line, hits, part) => {
+])('completes %j', async ([line, hits, part]) => {
   expect(await completeLine(line, cwd)).toEqual({ hits, part });
 });
 
 test('a path below ~ is one of the home folder', async () => {
   vi.stubEnv('HOME', cwd);
-  expect(expandPath('~', '/elsewhere')).toBe(cwd);
-  expect(expandPath('~/photos', '/elsewhere')).toBe(join(cwd, 'photos'));
-  expect(expandPath('~photos', '/elsewhere')).toBe(resolve('/elsewhere', '~photos'));
-  expect(await completeLine('/image ~/photos/', '/elsewhere')).toEqual({
-    hits: ['~/photos/a b.png'],
-    part: '~/photos/',
-  });
+  const hits = ['~/photos/a b.png'];
+  expect(await completeLine('/image ~/photos/', '/elsewhere')).toEqual({ hits, part: '~/photos/' });
 });
 
-test.each([20, 24, 40, 80])('/help names every command, whole words in %i columns', (columns) => {
-  const help = slashHelp(columns);
-  for (const [name, { text }] of Object.entries(slashCommands)) {
-    expect(help).toContain(`  /${name}`);
-    expect(help.replaceAll(/\s+/g, ' ')).toContain(text);
-  }
-  expect(Math.max(...help.split('\n').map((line) => line.length))).toBeLessThanOrEqual(columns);
+test.for([20, 24, 40, 80])('/help names every command, whole words in %i columns', async (columns, { cli }) => {
+  const ran = await cli(['chat', '--quiet'], { ...person(['/help']).options, columns });
+  const lines = ran.stderr.split('\n');
+  expect(lines.flatMap((line) => /^ {2}\/(\w+)/.exec(line)?.[1] ?? [])).toEqual(commands);
+  const words = lines.join(' ').replaceAll(/\s+/g, ' ');
+  expect(words).toContain('keep it as a session of that name, or in <file.jsonl>; <file.md>: write Markdown');
+  expect(words).toContain('Tab completes commands and paths. Ctrl-C stops the answer.');
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, vi } from 'vitest';
 import { GatewayError } from '../../../src/errors.ts';
 import { shellWord } from '../../../src/shell-word.ts';
+import type { ReceivedRequest } from '../../helpers/request-reader.ts';
 import type { RunOptions } from '../../helpers/run.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { eventStream, messageEvents, test as base } from '../../helpers/with-server.ts';
@@ -30,7 +31,8 @@ const test = base.extend<{
       server.reply({ body: eventStream(...messageEvents('Done.')) });
       const ran = await cli([...chat, ...flags, '--tool-exec', `f=${command}`], { cwd, ...options });
       expect(ran).toMatchObject({ code: 0, stdout: 'Done.\n' });
-      const { messages } = server.requests.at(-1)?.json() as { messages: { content: unknown[] }[] };
+      const last = server.requests.at(-1) as ReceivedRequest;
+      const { messages } = last.json() as { messages: { content: unknown[] }[] };
       return messages.at(-1)?.content[0];
     });
   },

@@ -1,8 +1,7 @@
 import { randomUUID, randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { monotonic } from '../clock.ts';
-import { checkContentType, checkLength, declaredLength, readBody } from './http/body.ts';
-import { type Budget, createBudget } from './http/budget.ts';
+import { type Budget, checkContentType, checkLength, createBudget, declaredLength, readBody } from './http/body.ts';
 import { corsHeaders, isPreflight, preflightReply, type Allowed, guard, checkKey, checkVersion } from './http/guard.ts';
 import type {
   Format,

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../json.ts';
-import { createBatches, jsonReply } from './batches/store.ts';
+import { createBatches } from './batches/store.ts';
 import { contentFormat } from './content/format.ts';
 import { parseBody, parseForm } from './http/body.ts';
+import { jsonReply } from './http/reply.ts';
 import { createThreads } from './messages/threads.ts';
 import { drawsByName, isVendorModel, localModels, namesOfModels } from './models/local.ts';
 import type { ServiceRules } from './service.ts';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.ts';
 import { type Fault, findFault } from './faults/table.ts';
-import { type Piece, streamReply } from './http/send.ts';
+import { type Piece, streamReply } from './http/reply.ts';
 import { findLocalModel, isVendorModel, namesOfModels } from './models/local.ts';
 import type { Answer, Draft } from './models/task.ts';
 import { countInput, draftAnswer } from './models/text.ts';

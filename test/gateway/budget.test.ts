@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createBudget } from '../../src/gateway/http/budget.ts';
+import { createBudget } from '../../src/gateway/http/body.ts';
 
 const stay = new AbortController().signal;
 

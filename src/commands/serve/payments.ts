@@ -6,7 +6,7 @@ import type { Body } from '../../body.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
 import { failureOf } from '../../formats/failure.ts';
 import { formatOfPath, loadFormat } from '../../formats/format.ts';
-import { spoolForm } from '../../gateway/batches/form.ts';
+import { spoolForm } from '../../gateway/batches/spool.ts';
 import { Problem } from '../../gateway/problem.ts';
 import type { GatewayRequest } from '../../gateway/types.ts';
 import type { UpstreamOptions } from '../../gateway/upstream.ts';

@@ -21,13 +21,9 @@ export interface LineResult {
 export interface OpenedLine {
   /** What joins it to its result, as the result repeats it. */
   label: JsonObject;
+  body: JsonObject;
   /** Why it cannot be answered. */
   problem?: Problem | undefined;
-  body: JsonObject;
-  /** The path that answers such a request alone, and the model in it. */
-  path: string;
-  model?: string | undefined;
-  handle: BodyHandler;
 }
 
 /** What a batch is made of. */
@@ -38,12 +34,16 @@ export interface BatchJob {
   about: JsonObject;
   /** The model of its first request; a fault model spoils the whole batch. */
   model: string;
+  /** The number of requests; 0 where `validate` counts them. */
   total: number;
+  /** The path that answers such a request alone, and what answers there. */
+  path: string;
+  handle: BodyHandler;
   lines(): AsyncIterable<string>;
+  /** Checks the lines before any is answered, and returns their number. Throws Problem, and the batch has failed. */
+  validate?: () => Promise<number>;
   open(line: string): OpenedLine;
   write(label: JsonObject, result: LineResult): JsonObject;
-  /** Checks the lines before any is answered. Throws Problem, and the batch has failed. */
-  validate?: () => Promise<void>;
   /** Whether failed requests have a file of their own. */
   splitsErrors?: true;
 }
@@ -125,8 +125,7 @@ export function dropBatch(batch: Batch): void {
 async function run(batch: Batch, job: BatchJob, options: BatchOptions): Promise<void> {
   const { fault, stop } = batch;
   await pause(options.delay / 2, stop.signal);
-  await job.validate?.();
-  batch.total = job.total;
+  if (job.validate) batch.total = await job.validate();
   batch.state = 'running';
   await pause(fault.isStuck ? longestTimerMs : options.delay / 2, stop.signal);
   let index = 0;
@@ -163,10 +162,11 @@ async function* swapped(lines: AsyncIterable<string>): AsyncGenerator<string> {
 }
 
 async function resultOf(
-  { problem, handle, path, model, body }: OpenedLine,
+  { problem, body }: OpenedLine,
   { batch, job, index, answer }: { batch: Batch; job: BatchJob; index: number; answer: AnswerLine },
 ): Promise<LineResult> {
   const { fault, stop } = batch;
+  const { path, handle } = job;
   const { format } = job.request;
   const unsent = { status: 0, body: {} };
   if (stop.signal.aborted) return { ...unsent, end: 'canceled' };
@@ -174,7 +174,7 @@ async function resultOf(
   try {
     if (problem) throw problem;
     if (fault.failsEverySecond && index % 2 === 1) throw new Problem(500, 'An internal error has occurred.');
-    const request = { ...job.request, path, model, query: new URLSearchParams(), left: stop, route: undefined };
+    const request = { ...job.request, path, query: new URLSearchParams(), left: stop, route: undefined };
     return { end: 'succeeded', status: 200, body: wholeBody(await answer(request, handle, body)) };
   } catch (error) {
     if (stop.signal.aborted) return { ...unsent, end: 'canceled' };

@@ -4,22 +4,20 @@ import { badValue, freeObject, object, oneOf, text } from '../fields/rule.ts';
 import { completionsOperation } from '../completions/format.ts';
 import { imagesOperation } from '../completions/images.ts';
 import { badParameter } from '../completions/reply.ts';
-import { checkContentType, parseBody } from '../http/body.ts';
-import { numberIn, pageOf } from '../http/page.ts';
+import { checkContentType } from '../http/body.ts';
+import { jsonReply, pageOf } from '../http/reply.ts';
 import { answer } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import type { BodyHandler, GatewayRequest, Reply } from '../types.ts';
 import { type Batch, cancelBatch, type LineResult, type OpenedLine, parseLine, randomId } from './batch.ts';
-import { spoolForm } from './form.ts';
-import { linesOf } from './spool.ts';
+import { linesOf, spoolForm } from './spool.ts';
 import {
+  batchActions,
+  type BatchDraft,
   type Batches,
   type BatchPaths,
-  createdReply,
-  jsonReply,
-  outputPurpose,
+  fileOfResults,
   type StoredFile,
-  visibleBatch,
 } from './store.ts';
 
 const maxRequests = 50_000;
@@ -40,17 +38,44 @@ const batchBody = object({
   output_expires_after: freeObject,
 });
 
+const { find, create, show } = batchActions({
+  format: 'completions',
+  newId: () => randomId('batch_'),
+  body: batchBody,
+  read,
+  describe,
+  notFound: (id) => `No batch found with id '${id}'.`,
+});
+
 /** Files and batches: https://platform.openai.com/docs/api-reference/batch. */
 export const completionsBatchPaths: BatchPaths = {
   '/v1/files': { GET: listFiles, POST: upload },
   '/v1/files/{id}': {
-    GET: (request, batches) => jsonReply(describeFile(findFile(request, batches))),
-    DELETE: removeFile,
+    GET: ({ model }, batches) => jsonReply(describeFile(findFile(model, batches))),
+    DELETE({ model }, batches) {
+      const { id } = findFile(model, batches);
+      batches.files.remove(id);
+      return jsonReply({ object: 'file', deleted: true, id });
+    },
   },
-  '/v1/files/{id}/content': { GET: content },
+  '/v1/files/{id}/content': {
+    GET({ model }, batches) {
+      const { spool, start, end } = findFile(model, batches);
+      return { status: 200, headers: { 'content-type': 'application/octet-stream' }, body: spool.read(start, end) };
+    },
+  },
   '/v1/batches': { GET: listBatches, POST: create },
-  '/v1/batches/{id}': { GET: (request, batches) => jsonReply(describe(find(request, batches), batches)) },
-  '/v1/batches/{id}/cancel': { POST: cancel },
+  '/v1/batches/{id}': { GET: show },
+  '/v1/batches/{id}/cancel': {
+    POST(request, batches) {
+      const batch = find(request, batches);
+      if (batch.ended !== undefined) {
+        throw new Problem(409, `Cannot cancel a batch with status '${statusOf(batch)}'.`);
+      }
+      cancelBatch(batch);
+      return jsonReply(describe(batch, request, batches));
+    },
+  },
 };
 
 async function upload(request: GatewayRequest, { files }: Batches): Promise<Reply> {
@@ -82,27 +107,16 @@ function describeFile({ id, name, purpose, created, start, end }: StoredFile): J
   return { object: 'file', id, purpose, filename: name, bytes: end - start, ...times, status: 'processed' };
 }
 
-function findFile({ model: id = '' }: GatewayRequest, { files }: Batches): StoredFile {
+function findFile(id = '', { files }: Batches): StoredFile {
   const file = files.find(id, 'completions');
   if (file) return file;
   throw new Problem(404, `No such File object: ${id.slice(0, 100)}`, { param: 'id' });
 }
 
-function removeFile(request: GatewayRequest, batches: Batches): Reply {
-  const { id } = findFile(request, batches);
-  batches.files.remove(id);
-  return jsonReply({ object: 'file', deleted: true, id });
-}
-
-function content(request: GatewayRequest, batches: Batches): Reply {
-  const { spool, start, end } = findFile(request, batches);
-  return { status: 200, headers: { 'content-type': 'application/octet-stream' }, body: spool.read(start, end) };
-}
-
 function listFiles({ query }: GatewayRequest, { files }: Batches): Reply {
   const purpose = query.get('purpose');
   const all = files.list('completions').filter((file) => purpose === null || file.purpose === purpose);
-  const page = pageOf(all, { after: query.get('after'), limit: numberIn(query, 'limit', 10_000) });
+  const page = pageOf(all, query, { after: 'after', limit: ['limit', 10_000] });
   return listReply(page, page.page.map(describeFile));
 }
 
@@ -110,28 +124,23 @@ function listReply({ first, last, hasMore }: Omit<ReturnType<typeof pageOf>, 'pa
   return jsonReply({ object: 'list', data, first_id: first, last_id: last, has_more: hasMore });
 }
 
-async function create(request: GatewayRequest, batches: Batches): Promise<Reply> {
-  checkContentType(request, 'application/json');
-  const body = batchBody(parseBody(await request.readBody()), [], { level: 'strict', leftOut() {} });
-  const input = findFile({ ...request, model: textAt(body, 'input_file_id') }, batches);
+async function read(body: JsonObject, _request: GatewayRequest, batches: Batches): Promise<BatchDraft> {
+  const input = findFile(textAt(body, 'input_file_id'), batches);
   if (input.purpose !== 'batch') throw badValue(['input_file_id'], 'the file must have the purpose "batch".');
   const endpoint = textAt(body, 'endpoint') ?? '';
   const lines = (): AsyncGenerator<string> => linesOf(input.spool.read(input.start, input.end));
-  const job = {
-    request,
+  return {
     about: { input_file_id: input.id, endpoint, metadata: valueAt(body, 'metadata') ?? null },
     model: await firstModel(lines()),
     total: 0,
+    path: endpoint,
+    handle: handlers[endpoint] ?? answer(completionsOperation),
     lines,
-    open: (line: string) => open(line, endpoint),
+    validate: () => checkLines(input, endpoint),
+    open,
     write,
-    async validate() {
-      job.total = await checkLines(input, endpoint);
-    },
-    splitsErrors: true as const,
+    splitsErrors: true,
   };
-  const batch = batches.start(randomId('batch_'), job);
-  return createdReply(batch, describe(batch, batches));
 }
 
 async function firstModel(lines: AsyncIterable<string, undefined>): Promise<string> {
@@ -166,17 +175,12 @@ function lineProblem(line: number, message: string, errorCode: string): Problem 
   return new Problem(400, message, { errorCode, ...(line > 0 && { param: String(line) }) });
 }
 
-function open(line: string, endpoint: string): OpenedLine {
+function open(line: string): OpenedLine {
   const json = parseLine(line);
   const body = objectAt(json, 'body') ?? {};
-  const refused = body['stream'] === true ? "Unsupported value: 'stream' must be false in a batch." : undefined;
-  return {
-    label: { custom_id: textAt(json, 'custom_id') ?? '' },
-    problem: refused === undefined ? undefined : badParameter('stream', 'unsupported_value', refused),
-    body,
-    path: endpoint,
-    handle: handlers[endpoint] ?? answer(completionsOperation),
-  };
+  const refused = "Unsupported value: 'stream' must be false in a batch.";
+  const problem = body['stream'] === true ? badParameter('stream', 'unsupported_value', refused) : undefined;
+  return { label: { custom_id: textAt(json, 'custom_id') ?? '' }, body, problem };
 }
 
 const unsentErrors = {
@@ -193,12 +197,6 @@ function write(label: JsonObject, { end, status, body }: LineResult): JsonObject
   return { id, ...label, response: { status_code: status, request_id: randomId('req_'), body }, error: null };
 }
 
-function find({ model: id = '' }: GatewayRequest, batches: Batches): Batch {
-  const batch = visibleBatch(batches, id, 'completions');
-  if (batch) return batch;
-  throw new Problem(404, `No batch found with id '${id.slice(0, 100)}'.`);
-}
-
 function statusOf({ state, canceled, ended, counts }: Batch): string {
   if (state === 'failed') return 'failed';
   if (canceled !== undefined) return ended === undefined ? 'cancelling' : 'cancelled';
@@ -210,7 +208,7 @@ function seconds(time: number | undefined): number | null {
   return time === undefined ? null : Math.floor(time / 1000);
 }
 
-function describe(batch: Batch, batches: Batches): JsonObject {
+function describe(batch: Batch, _request: GatewayRequest, batches: Batches): JsonObject {
   const { id, about, total, counts, created, canceled, ended, failure } = batch;
   const status = statusOf(batch);
   const endedAs = (name: string): number | null => (status === name ? seconds(ended) : null);
@@ -238,33 +236,19 @@ function describe(batch: Batch, batches: Batches): JsonObject {
   };
 }
 
-/** The id of the file with the results of a batch that has ended; it is made on the first request for it. */
-function resultsFile({ id, ended, ...batch }: Batch, part: 'results' | 'errors', { files }: Batches): string | null {
-  const spool = batch[part];
+/** The id of the file with the results of a batch that has ended. */
+function resultsFile(batch: Batch, part: 'results' | 'errors', batches: Batches): string | null {
+  const { id, ended, [part]: spool } = batch;
   if (ended === undefined || spool.size === 0) return null;
-  const fileId = `file-${id.replace('batch_', part === 'results' ? 'out' : 'err')}`;
-  if (!files.find(fileId, 'completions')) {
-    const name = `${id}_${part === 'results' ? 'output' : 'error'}.jsonl`;
-    const about = { name, purpose: outputPurpose, mimeType: 'application/jsonl', created: ended };
-    files.add({ id: fileId, format: 'completions', ...about, spool, start: 0, end: spool.size });
-  }
-  return fileId;
+  const [mark, suffix] = part === 'results' ? ['out', 'output'] : ['err', 'error'];
+  const file = { id: `file-${id.replace('batch_', mark)}`, name: `${id}_${suffix}.jsonl` };
+  return fileOfResults(batch, spool, file, batches);
 }
 
-function listBatches({ query }: GatewayRequest, batches: Batches): Reply {
-  const limit = numberIn(query, 'limit', 20);
-  const page = pageOf(batches.all.list('completions'), { after: query.get('after'), limit });
+function listBatches(request: GatewayRequest, batches: Batches): Reply {
+  const page = pageOf(batches.all.list('completions'), request.query, { after: 'after', limit: ['limit', 20] });
   return listReply(
     page,
-    page.page.map((batch) => describe(batch, batches)),
+    page.page.map((batch) => describe(batch, request, batches)),
   );
-}
-
-function cancel(request: GatewayRequest, batches: Batches): Reply {
-  const batch = find(request, batches);
-  if (batch.ended !== undefined) {
-    throw new Problem(409, `Cannot cancel a batch with status '${statusOf(batch)}'.`);
-  }
-  cancelBatch(batch);
-  return jsonReply(describe(batch, batches));
 }

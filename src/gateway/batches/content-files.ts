@@ -3,13 +3,12 @@ import type { JsonObject } from '../../json.ts';
 import { objectAt, textAt } from '../fields/read.ts';
 import { bearerToken, headerText } from '../http/guard.ts';
 import { parseBody } from '../http/body.ts';
-import { numberIn, pageOf } from '../http/page.ts';
+import { jsonReply, pageOf } from '../http/reply.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayRequest, Reply } from '../types.ts';
 import { randomId } from './batch.ts';
-import { spoolBody } from './form.ts';
-import { createSpool } from './spool.ts';
-import { type Batches, type BatchPaths, jsonReply, type StoredFile } from './store.ts';
+import { createSpool, spoolBody } from './spool.ts';
+import type { Batches, BatchPaths, StoredFile } from './store.ts';
 
 const largestFile = 2 * 2 ** 30;
 const keptMs = 48 * 60 * 60 * 1000;
@@ -125,7 +124,6 @@ function describe({ id, name, purpose, mimeType, created, start, end }: StoredFi
 
 function listFiles({ query }: GatewayRequest, { files }: Batches): Reply {
   const ended = files.list('content').filter(({ purpose }) => purpose !== uploading);
-  const range = { after: query.get('pageToken'), limit: numberIn(query, 'pageSize', 10) };
-  const { page, last, hasMore } = pageOf(ended, range);
+  const { page, last, hasMore } = pageOf(ended, query, { after: 'pageToken', limit: ['pageSize', 10] });
   return jsonReply({ files: page.map(describe), ...(hasMore && { nextPageToken: last }) });
 }

@@ -3,25 +3,15 @@ import type { JsonObject } from '../../json.ts';
 import { listAt, objectAt, textAt, valueAt } from '../fields/read.ts';
 import { anything, badValue, freeObject, list, object, text } from '../fields/rule.ts';
 import { contentOperation } from '../content/format.ts';
-import { checkContentType, parseBody } from '../http/body.ts';
-import { numberIn, pageOf } from '../http/page.ts';
+import { jsonReply, pageOf } from '../http/reply.ts';
 import { answer } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayRequest, Reply } from '../types.ts';
-import {
-  type Batch,
-  type BatchJob,
-  cancelBatch,
-  type LineResult,
-  type OpenedLine,
-  parseLine,
-  randomId,
-} from './batch.ts';
+import { type Batch, cancelBatch, type LineResult, type OpenedLine, parseLine, randomId } from './batch.ts';
 import { findFile } from './content-files.ts';
 import { linesOf, linesOnce, type Spool } from './spool.ts';
-import { type Batches, type BatchPaths, createdReply, jsonReply, outputPurpose, visibleBatch } from './store.ts';
+import { batchActions, type BatchDraft, type Batches, type BatchPaths, fileOfResults } from './store.ts';
 
-const handle = answer(contentOperation);
 const types = 'type.googleapis.com/google.ai.generativelanguage.v1main';
 
 const batchBody = object({
@@ -38,13 +28,25 @@ const batchBody = object({
   }),
 });
 
+const { find, create } = batchActions({
+  format: 'content',
+  newId: () => randomId('', 32),
+  body: batchBody,
+  read,
+  describe,
+  notFound: () => 'Requested entity was not found.',
+});
+
 /** Batches of the Gemini API: https://ai.google.dev/gemini-api/docs/batch-api. */
 export const contentBatchPaths: BatchPaths = {
   '/v1beta/models/{model}:batchGenerateContent': { POST: create },
   '/v1beta/batches': { GET: listBatches },
   '/v1beta/batches/{id}': {
-    GET: (request, batches) => operationReply(find(request, batches), batches),
-    DELETE: remove,
+    GET: showOperation,
+    DELETE(request, batches) {
+      batches.all.remove(find(request, batches).id);
+      return jsonReply({});
+    },
   },
   '/v1beta/batches/{id}:cancel': {
     POST(request, batches) {
@@ -54,9 +56,7 @@ export const contentBatchPaths: BatchPaths = {
   },
 };
 
-async function create(request: GatewayRequest, batches: Batches): Promise<Reply> {
-  checkContentType(request, 'application/json');
-  const body = batchBody(parseBody(await request.readBody()), [], { level: 'strict', leftOut() {} });
+async function read(body: JsonObject, request: GatewayRequest, batches: Batches): Promise<BatchDraft> {
   const batch = objectAt(body, 'batch');
   const config = objectAt(batch, 'inputConfig');
   const requests = listAt(objectAt(config, 'requests'), 'requests');
@@ -65,17 +65,20 @@ async function create(request: GatewayRequest, batches: Batches): Promise<Reply>
     throw badValue(['batch', 'inputConfig'], 'exactly one of requests and fileName must be set');
   }
   const model = (request.model ?? '').replace(/^models\//, '');
-  const about = { displayName: textAt(batch, 'displayName') ?? '', byFile: fileName !== undefined };
-  const input =
-    fileName === undefined
+  return {
+    about: { displayName: textAt(batch, 'displayName') ?? '', byFile: fileName !== undefined },
+    model,
+    path: `/v1beta/models/${model}:generateContent`,
+    handle: answer(contentOperation),
+    ...(fileName === undefined
       ? { total: requests.length, lines: linesOnce(requests) }
-      : await linesOfFile(fileName, batches);
-  const job = { request, about, model, ...input, open: (line: string) => open(line, model), write };
-  const started = batches.start(randomId('', 32), job);
-  return createdReply(started, describe(started, batches));
+      : await linesOfFile(fileName, batches)),
+    open,
+    write,
+  };
 }
 
-async function linesOfFile(fileName: string, batches: Batches): Promise<Pick<BatchJob, 'total' | 'lines'>> {
+async function linesOfFile(fileName: string, batches: Batches): Promise<Pick<BatchDraft, 'total' | 'lines'>> {
   const { spool, start, end } = findFile(fileName, batches);
   const lines = (): AsyncGenerator<string> => linesOf(spool.read(start, end));
   let total = 0;
@@ -85,16 +88,14 @@ async function linesOfFile(fileName: string, batches: Batches): Promise<Pick<Bat
 }
 
 /** A line of a file has a key, an inline request metadata; both come back with the answer. */
-function open(line: string, model: string): OpenedLine {
-  const base = { path: `/v1beta/models/${model}:generateContent`, model, handle, body: {} };
+function open(line: string): OpenedLine {
   try {
     const json = parseLine(line);
-    const label = Object.fromEntries(['key', 'metadata'].flatMap((name) => (name in json ? [[name, json[name]]] : [])));
+    const label = Object.fromEntries(Object.entries(json).filter(([name]) => name === 'key' || name === 'metadata'));
     const body = objectAt(json, 'request');
-    const problem = body ? undefined : new Problem(400, "The line has no 'request'.");
-    return { ...base, label: label as JsonObject, problem, body: body ?? {} };
+    return { label, body: body ?? {}, problem: body ? undefined : new Problem(400, "The line has no 'request'.") };
   } catch (error) {
-    return { ...base, label: {}, problem: error as Problem };
+    return { label: {}, body: {}, problem: error as Problem };
   }
 }
 
@@ -122,12 +123,6 @@ function statusOf(body: JsonObject): JsonObject {
   return { code: codes[textAt(error, 'status') ?? ''] ?? 2, message: textAt(error, 'message') ?? '' };
 }
 
-function find({ model: id = '' }: GatewayRequest, batches: Batches): Batch {
-  const batch = visibleBatch(batches, id, 'content');
-  if (batch) return batch;
-  throw new Problem(404, 'Requested entity was not found.');
-}
-
 function stateOf({ state, canceled, ended, counts }: Batch): string {
   if (ended === undefined) return state === 'waiting' ? 'PENDING' : 'RUNNING';
   if (state === 'failed') return 'FAILED';
@@ -136,13 +131,16 @@ function stateOf({ state, canceled, ended, counts }: Batch): string {
 }
 
 /** An operation: only one that succeeded has results, those of a file by its name. */
-function describe(batch: Batch, batches: Batches): JsonObject {
+function describe(batch: Batch, _request: GatewayRequest, batches: Batches): JsonObject {
   const { id, about, model, total, counts, created, ended } = batch;
   const name = `batches/${id}`;
   const state = stateOf(batch);
   const open = total - counts.succeeded - counts.errored - counts.canceled - counts.expired;
+  const file = { id: `batch-${id}`, name: '' };
   const output =
-    state === 'SUCCEEDED' && about['byFile'] === true ? { responsesFile: resultsFile(batch, batches) } : undefined;
+    state === 'SUCCEEDED' && about['byFile'] === true
+      ? { responsesFile: `files/${fileOfResults(batch, batch.results, file, batches)}` }
+      : undefined;
   return {
     name,
     metadata: {
@@ -171,8 +169,9 @@ function describe(batch: Batch, batches: Batches): JsonObject {
 }
 
 /** An operation with its results; those of an inline batch are written out twice while they are sent, as the service does. */
-function operationReply(batch: Batch, batches: Batches): Reply {
-  const operation = describe(batch, batches);
+function showOperation(request: GatewayRequest, batches: Batches): Reply {
+  const batch = find(request, batches);
+  const operation = describe(batch, request, batches);
   if (stateOf(batch) !== 'SUCCEEDED' || batch.about['byFile'] === true) return jsonReply(operation);
   const { metadata, ...rest } = operation;
   async function* pieces(): AsyncGenerator<string> {
@@ -196,23 +195,9 @@ async function* inlined(results: Spool): AsyncGenerator<string> {
   yield ']}';
 }
 
-function resultsFile({ id, results, ended = 0 }: Batch, { files }: Batches): string {
-  const fileId = `batch-${id}`;
-  if (!files.find(fileId, 'content')) {
-    const about = { name: '', purpose: outputPurpose, mimeType: 'application/jsonl', created: ended };
-    files.add({ id: fileId, format: 'content', ...about, spool: results, start: 0, end: results.size });
-  }
-  return `files/${fileId}`;
-}
-
-function listBatches({ query }: GatewayRequest, batches: Batches): Reply {
-  const range = { after: query.get('pageToken'), limit: numberIn(query, 'pageSize', 100) };
-  const { page, last, hasMore } = pageOf(batches.all.list('content'), range);
-  const operations = page.map((batch) => describe(batch, batches));
+function listBatches(request: GatewayRequest, batches: Batches): Reply {
+  const fields = { after: 'pageToken', limit: ['pageSize', 100] } as const;
+  const { page, last, hasMore } = pageOf(batches.all.list('content'), request.query, fields);
+  const operations = page.map((batch) => describe(batch, request, batches));
   return jsonReply({ operations, ...(hasMore && { nextPageToken: last }) });
-}
-
-function remove(request: GatewayRequest, batches: Batches): Reply {
-  batches.all.remove(find(request, batches).id);
-  return jsonReply({});
 }

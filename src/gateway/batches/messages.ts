@@ -2,51 +2,57 @@ import { isoTime } from '../../clock.ts';
 import type { JsonObject } from '../../json.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
 import { badValue, freeObject, list, object, text } from '../fields/rule.ts';
-import { checkContentType, parseBody } from '../http/body.ts';
+import { jsonReply, pageOf } from '../http/reply.ts';
 import { messagesOperation } from '../messages/format.ts';
-import { numberIn, pageOf } from '../http/page.ts';
 import { answer } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayRequest, Reply } from '../types.ts';
 import { type Batch, cancelBatch, type LineResult, type OpenedLine, randomId } from './batch.ts';
 import { linesOnce } from './spool.ts';
-import { type Batches, type BatchPaths, createdReply, jsonReply, visibleBatch } from './store.ts';
+import { batchActions, type Batches, type BatchPaths } from './store.ts';
 
 const maxRequests = 100_000;
 const dayMs = 24 * 60 * 60 * 1000;
-const handle = answer(messagesOperation);
 
 const batchBody = object({
   'requests!': list(object({ 'custom_id!': text, 'params!': freeObject }), { min: 1, max: maxRequests }),
 });
 
+const { find, create, show } = batchActions({
+  format: 'messages',
+  newId: () => randomId('msgbatch_'),
+  body: batchBody,
+  read(body) {
+    const requests = listAt(body, 'requests');
+    checkIds(requests.map((each) => textAt(each, 'custom_id') ?? ''));
+    return {
+      about: {},
+      model: textAt(objectAt(requests[0], 'params'), 'model') ?? '',
+      total: requests.length,
+      path: '/v1/messages',
+      handle: answer(messagesOperation),
+      lines: linesOnce(requests),
+      open,
+      write,
+    };
+  },
+  describe,
+  notFound: (id) => `Message Batch ${id} not found.`,
+});
+
 /** Message Batches: https://docs.claude.com/en/api/creating-message-batches. */
 export const messagesBatchPaths: BatchPaths = {
   '/v1/messages/batches': { GET: listBatches, POST: create },
-  '/v1/messages/batches/{id}': {
-    GET: (request, batches) => jsonReply(describe(find(request, batches), request)),
-    DELETE: remove,
+  '/v1/messages/batches/{id}': { GET: show, DELETE: remove },
+  '/v1/messages/batches/{id}/cancel': {
+    POST(request, batches) {
+      const batch = find(request, batches);
+      cancelBatch(batch);
+      return jsonReply(describe(batch, request));
+    },
   },
-  '/v1/messages/batches/{id}/cancel': { POST: cancel },
   '/v1/messages/batches/{id}/results': { GET: results },
 };
-
-async function create(request: GatewayRequest, batches: Batches): Promise<Reply> {
-  checkContentType(request, 'application/json');
-  const body = batchBody(parseBody(await request.readBody()), [], { level: 'strict', leftOut() {} });
-  const requests = listAt(body, 'requests');
-  checkIds(requests.map((each) => textAt(each, 'custom_id') ?? ''));
-  const batch = batches.start(randomId('msgbatch_'), {
-    request,
-    about: {},
-    model: textAt(objectAt(requests[0], 'params'), 'model') ?? '',
-    total: requests.length,
-    lines: linesOnce(requests),
-    open,
-    write,
-  });
-  return createdReply(batch, describe(batch, request));
-}
 
 /** Each id is one word, and there once. Throws Violation. */
 function checkIds(ids: readonly string[]): void {
@@ -63,18 +69,12 @@ function open(line: string): OpenedLine {
   const { custom_id = '', params } = JSON.parse(line) as { custom_id?: string; params: JsonObject };
   const problem =
     params['stream'] === true ? new Problem(400, 'stream: Streaming is not supported in batches') : undefined;
-  return { label: { custom_id }, problem, body: params, path: '/v1/messages', handle };
+  return { label: { custom_id }, body: params, problem };
 }
 
 function write(label: JsonObject, { end, body }: LineResult): JsonObject {
   if (end === 'succeeded') return { ...label, result: { type: end, message: body } };
   return { ...label, result: end === 'errored' ? { type: end, error: body } : { type: end } };
-}
-
-function find({ model: id = '' }: GatewayRequest, batches: Batches): Batch {
-  const batch = visibleBatch(batches, id, 'messages');
-  if (batch) return batch;
-  throw new Problem(404, `Message Batch ${id.slice(0, 100)} not found.`);
 }
 
 /** Until a batch has ended, its requests count as being processed. */
@@ -101,18 +101,10 @@ function isoOrNull(time: number | undefined): string | null {
 }
 
 function listBatches(request: GatewayRequest, batches: Batches): Reply {
-  const { query } = request;
-  const limit = numberIn(query, 'limit', 20);
-  const range = { after: query.get('after_id'), before: query.get('before_id'), limit };
-  const { page, first, last, hasMore } = pageOf(batches.all.list('messages'), range);
+  const fields = { after: 'after_id', before: 'before_id', limit: ['limit', 20] } as const;
+  const { page, first, last, hasMore } = pageOf(batches.all.list('messages'), request.query, fields);
   const data = page.map((batch) => describe(batch, request));
   return jsonReply({ data, has_more: hasMore, first_id: first, last_id: last });
-}
-
-function cancel(request: GatewayRequest, batches: Batches): Reply {
-  const batch = find(request, batches);
-  cancelBatch(batch);
-  return jsonReply(describe(batch, request));
 }
 
 function remove(request: GatewayRequest, batches: Batches): Reply {

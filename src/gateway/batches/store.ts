@@ -1,3 +1,8 @@
+import type { JsonObject } from '../../json.ts';
+import type { ObjectRule } from '../fields/rule.ts';
+import { checkContentType, parseBody } from '../http/body.ts';
+import { jsonReply } from '../http/reply.ts';
+import { Problem } from '../problem.ts';
 import type { FormatName, GatewayRequest, Reply } from '../types.ts';
 import { type Batch, type BatchJob, type BatchOptions, dropBatch, startBatch } from './batch.ts';
 import type { Spool } from './spool.ts';
@@ -93,25 +98,53 @@ function createShelf<T extends { id: string; format: FormatName }>(drop: (item: 
   };
 }
 
-/** A reply of JSON. */
-export function jsonReply(body: object, headers: Record<string, string> = {}): Reply {
+/** A batch as a body asks for it. */
+export type BatchDraft = Omit<BatchJob, 'request'>;
+
+/** What differs between the batch APIs of the vendors. */
+interface BatchApi {
+  format: FormatName;
+  newId(): string;
+  /** The rule of the body that creates a batch. */
+  body: ObjectRule;
+  /** Reads a checked body. Throws Problem and Violation. */
+  read(body: JsonObject, request: GatewayRequest, batches: Batches): BatchDraft | Promise<BatchDraft>;
+  describe(batch: Batch, request: GatewayRequest, batches: Batches): JsonObject;
+  /** The message where there is no such batch. */
+  notFound(id: string): string;
+}
+
+/** What the batch APIs do alike. */
+export function batchActions({ format, newId, body, read, describe, notFound }: BatchApi) {
+  /** The batch in the path, as a client sees it: some are not found at first. Throws Problem 404. */
+  const find = ({ model: id = '' }: GatewayRequest, batches: Batches): Batch => {
+    const batch = batches.all.find(id, format);
+    if (batch?.hidden === 0) return batch;
+    if (batch) batch.hidden--;
+    throw new Problem(404, notFound(id.slice(0, 100)));
+  };
   return {
-    status: 200,
-    headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
-    body: JSON.stringify(body),
+    find,
+    async create(request: GatewayRequest, batches: Batches): Promise<Reply> {
+      checkContentType(request, 'application/json');
+      const checked = body(parseBody(await request.readBody()), [], { level: 'strict', leftOut() {} });
+      const batch = batches.start(newId(), { request, ...(await read(checked, request, batches)) });
+      const reply = { ...jsonReply(describe(batch, request, batches)), model: batch.model };
+      return batch.fault.losesReply ? { ...reply, head: false, ending: 'reset' } : reply;
+    },
+    show: (request: GatewayRequest, batches: Batches): Reply =>
+      jsonReply(describe(find(request, batches), request, batches)),
   };
 }
 
-/** The reply to the creation of a batch, which is lost where the fault says so. */
-export function createdReply(batch: Batch, body: object): Reply {
-  const reply = { ...jsonReply(body), model: batch.model };
-  return batch.fault.losesReply ? { ...reply, head: false, ending: 'reset' } : reply;
-}
-
-/** The batch of an id, as a client sees it: some are not found at first. */
-export function visibleBatch(batches: Batches, id: string, format: FormatName): Batch | undefined {
-  const batch = batches.all.find(id, format);
-  if (batch === undefined || batch.hidden === 0) return batch;
-  batch.hidden--;
-  return undefined;
+/** Makes a file of the results of a batch that has ended, unless it is there already. Returns its id. */
+export function fileOfResults(
+  { format, ended = 0 }: Batch,
+  spool: Spool,
+  { id, name }: Pick<StoredFile, 'id' | 'name'>,
+  { files }: Batches,
+): string {
+  const about = { id, format, name, purpose: outputPurpose, mimeType: 'application/jsonl', created: ended };
+  if (!files.find(id, format)) files.add({ ...about, spool, start: 0, end: spool.size });
+  return id;
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../json.ts';
 import { objectAt } from '../fields/read.ts';
 import type { OperationCount, Operation, Format } from '../types.ts';
-import { numberIn } from '../http/page.ts';
+import { numberIn } from '../http/reply.ts';
 import { drawsByName, type LocalModel } from '../models/local.ts';
 import { Problem } from '../problem.ts';
 import { contentReply, contentError, contentViolation, contentStream } from './reply.ts';

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { GatewayRequest, Reply } from '../types.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { Reply } from '../types.ts';
 
 const resetDelayMs = 50;
 
@@ -114,35 +113,4 @@ async function drop(request: IncomingMessage): Promise<void> {
     });
     for (const event of ['end', 'close', 'error']) request.once(event, done);
   });
-}
-
-/** A piece of a stream, and the wait before it, ms. */
-export interface Piece {
-  text: string;
-  waitMs: number;
-}
-
-/** A stream as a reply; `paced` where a piece may wait. */
-export function streamReply(
-  contentType: string,
-  pieces: Iterable<Piece>,
-  { paced, left }: { paced: boolean; left: GatewayRequest['left'] },
-): Reply {
-  const head = { status: 200, headers: { 'content-type': contentType } };
-  if (!paced) return { ...head, body: textsOf(pieces) };
-  const all = [...pieces];
-  // A paced body cannot be measured before it is sent, so its length is passed along.
-  const length = all.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
-  return { ...head, body: delayed(all, left.signal), length };
-}
-
-function* textsOf(pieces: Iterable<Piece>): Generator<string> {
-  for (const { text } of pieces) yield text;
-}
-
-async function* delayed(pieces: readonly Piece[], signal: AbortSignal): AsyncGenerator<string> {
-  for (const { text, waitMs } of pieces) {
-    if (waitMs > 0) await sleep(waitMs, undefined, { signal });
-    yield text;
-  }
 }

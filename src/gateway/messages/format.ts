@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../json.ts';
 import { textAt } from '../fields/read.ts';
 import type { OperationCount, Operation, Format } from '../types.ts';
-import { numberIn, pageOf } from '../http/page.ts';
+import { pageOf } from '../http/reply.ts';
 import { findLocalModel, type LocalModel } from '../models/local.ts';
 import { Problem } from '../problem.ts';
 import { messagesReply, messagesError, messagesViolation, messagesStream } from './reply.ts';
@@ -31,8 +31,8 @@ export const messagesFormat: Format = {
 
 /** A page of 20 unless `limit` says so, after the model that `after_id` names, or before that of `before_id`. */
 function listModels(models: readonly LocalModel[], query: URLSearchParams): JsonObject {
-  const range = { after: query.get('after_id'), before: query.get('before_id'), limit: numberIn(query, 'limit', 20) };
-  const { page, first, last, hasMore } = pageOf(models, range);
+  const fields = { after: 'after_id', before: 'before_id', limit: ['limit', 20] } as const;
+  const { page, first, last, hasMore } = pageOf(models, query, fields);
   return { data: page.map(describeModel), has_more: hasMore, first_id: first, last_id: last };
 }
 

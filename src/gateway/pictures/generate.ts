@@ -1,5 +1,5 @@
 import { imageFacts } from '../../images/image-type.ts';
-import { createBudget } from '../http/budget.ts';
+import { createBudget } from '../http/body.ts';
 import { badValue } from '../fields/rule.ts';
 import type { ModelRequest } from '../types.ts';
 import type { Draft, MadePicture, Media } from '../models/task.ts';

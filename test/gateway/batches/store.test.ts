@@ -14,7 +14,9 @@ const job: BatchJob = {
   model: 'local-chat',
   total: 2,
   lines: twoLines,
-  open: (line) => ({ label: { line }, body: {}, path: '/', handle: () => Promise.reject(new Error('not called')) }),
+  path: '/',
+  handle: () => Promise.reject(new Error('not called')),
+  open: (line) => ({ label: { line }, body: {} }),
   write: (label) => label,
 };
 

@@ -29,6 +29,15 @@ export interface ServiceRules {
   wrongToken: () => Problem;
   notFound: (path: string, method: string) => Problem;
   unknownModel: (model: string, path: string) => Problem;
+  /** The variables that its SDKs read. */
+  variables: {
+    baseUrl: string;
+    /** What their base URL ends with. */
+    version?: string;
+    key: readonly string[];
+    /** What they prefer to these: another form of the key, or another service of the vendor. */
+    rivals: readonly string[];
+  };
 }
 
 const invalidKey = 'API key not valid. Please pass a valid API key.';
@@ -86,6 +95,12 @@ export const serviceRules: Readonly<Record<ImitatedService, ServiceRules>> = {
         `models/${model} is not found for API version ${version}, or is not supported for ${method}. Call ListModels to see the list of available models and their supported methods.`,
       );
     },
+    variables: {
+      baseUrl: 'GOOGLE_GEMINI_BASE_URL',
+      // Some clients read no base URL: these do not see the real key either.
+      key: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY'],
+      rivals: ['GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_ENTERPRISE'],
+    },
   },
   anthropic: {
     format: 'messages',
@@ -100,6 +115,7 @@ export const serviceRules: Readonly<Record<ImitatedService, ServiceRules>> = {
     wrongToken: () => new Problem(401, 'Invalid bearer token'),
     notFound: () => new Problem(404, 'Not found'),
     unknownModel: (model) => new Problem(404, `model: ${model}`),
+    variables: { baseUrl: 'ANTHROPIC_BASE_URL', key: ['ANTHROPIC_API_KEY'], rivals: ['ANTHROPIC_AUTH_TOKEN'] },
   },
   openai: {
     format: 'completions',
@@ -119,6 +135,12 @@ export const serviceRules: Readonly<Record<ImitatedService, ServiceRules>> = {
     wrongToken: wrongOpenAiKey,
     notFound: (path, method) => new Problem(404, `Invalid URL (${method} ${path.slice(0, 200)})`),
     unknownModel: (model) => unknownModel(model),
+    variables: {
+      baseUrl: 'OPENAI_BASE_URL',
+      version: '/v1',
+      key: ['OPENAI_API_KEY'],
+      rivals: ['OPENAI_API_BASE', 'OPENAI_ORG_ID', 'OPENAI_PROJECT_ID'],
+    },
   },
 };
 
@@ -162,4 +184,31 @@ function checkVersion(headers: IncomingHttpHeaders, name: string | undefined): s
   if (version === undefined) throw new Problem(400, `${name}: header is required`);
   if (!versions.has(version)) throw new Problem(400, `${name}: ${JSON.stringify(version)} is not a valid version`);
   return version;
+}
+
+/** Variables that would lead a program of ours elsewhere. */
+export const misleadingVariables = [
+  'GATEWAY_OFFLINE',
+  'GATEWAY_PROFILE',
+  'GATEWAY_SERVICE',
+  'GATEWAY_FORMAT',
+  'GATEWAY_API_KEY_FILE',
+  'GATEWAY_HEADER_NAMES',
+  'GATEWAY_AUTH',
+];
+
+/** Local answers cost nothing: no budget counts them. */
+export const unpaid = { GATEWAY_BUDGET: 'none' };
+
+/** What leads the SDKs of the vendors and of Vercel to this gateway: of the imitated service, else of each. */
+export function vendorEnvironment(
+  service: ImitatedService | undefined,
+  { url, key }: { url: string; key: string },
+): { variables: Record<string, string>; unset: string[] } {
+  const rules = service === undefined ? Object.values(serviceRules) : [serviceRules[service]];
+  const variables = rules.flatMap(({ variables: { baseUrl, version = '', key: keys } }) => [
+    [baseUrl, url + version],
+    ...keys.map((name) => [name, key]),
+  ]);
+  return { variables: Object.fromEntries(variables), unset: rules.flatMap((row) => row.variables.rivals) };
 }

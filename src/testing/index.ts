@@ -1,5 +1,18 @@
-export { startGateway } from './start.ts';
-export { useGateway } from './use.ts';
+import { env, getBuiltinModule } from 'node:process';
+import { Readable } from 'node:stream';
+import { createApp, createKey } from '../gateway/app.ts';
+import { listen } from '../gateway/listen.ts';
+import { createOfflineHandler } from '../gateway/offline-handler.ts';
+import type { GatewayRequest, Handler, Script as ModelScript } from '../gateway/types.ts';
+import { createReplayHandler } from '../gateway/upstream.ts';
+import { misleadingVariables, unpaid, vendorEnvironment } from '../gateway/service.ts';
+import { usageError } from '../errors.ts';
+import { isObject } from '../json.ts';
+import { savedVariables } from '../recordings/models.ts';
+import { openReplay } from '../recordings/replay.ts';
+import { createScript, promptOf } from './script.ts';
+import type { Gateway, GatewayOptions, Hooks, ReceivedRequest, Script } from './testing-types.ts';
+
 export type {
   Answer,
   Answers,
@@ -10,3 +23,168 @@ export type {
   ReceivedRequest,
   Script,
 } from './testing-types.ts';
+
+/** What is filled in while a request is answered. */
+type Received = { -readonly [K in keyof ReceivedRequest]: ReceivedRequest[K] };
+
+/** The models that answer if a test has no answers of its own. */
+const localModels = {
+  GATEWAY_MODEL: 'local-text',
+  GATEWAY_CHAT_MODEL: 'local-chat',
+  GATEWAY_IMAGE_MODEL: 'local-image',
+  GATEWAY_EDIT_MODEL: 'local-edit',
+};
+
+/**
+ * Starts a gateway on a free port of 127.0.0.1, which speaks all formats. Throws GatewayError usage for an answer that says
+ * nothing, an unknown fault, or a folder without recordings.
+ */
+export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
+  let received: Received[] = [];
+  const records = new WeakMap<GatewayRequest, Received>();
+  const open = async (script: Script): Promise<Handler> => {
+    const { replay } = options;
+    if (replay === undefined) return scriptedHandler(await createScript(script), records);
+    if (script.answers !== undefined || script.faults !== undefined)
+      throw usageError('replay cannot be combined with answers or faults', 'leave one of them out');
+    return createReplayHandler(await openReplay(replay));
+  };
+  let answering = await open(options);
+  const answer: Handler = async (request) => {
+    const bytes = await request.readBody();
+    const known = { ...request, body: Readable.from([bytes]), readBody: async () => bytes };
+    const record = recordOf(request, bytes);
+    records.set(known, record);
+    received.push(record);
+    const reply = await answering(known);
+    record.answered = true;
+    return reply;
+  };
+  const handler = Object.assign(answer, { close: () => answering.close?.() });
+  const key = createKey();
+  const { url, close } = await listen(createApp({ key, handler }));
+  const models = options.replay === undefined ? localModels : await savedVariables(options.replay);
+  return {
+    url,
+    key,
+    env: environment({ url, key }, models ?? {}),
+    requests: () => [...received],
+    async reset(script = options) {
+      const before = answering;
+      answering = await open(script);
+      before.close?.();
+      received = [];
+    },
+    stop: () => close(0),
+  };
+}
+
+function scriptedHandler(script: ModelScript, records: WeakMap<GatewayRequest, Received>): Handler {
+  return createOfflineHandler({
+    script: {
+      anyModel: script.anyModel,
+      answer(read, request) {
+        const record = records.get(request);
+        if (record) record.prompt = promptOf(read.task);
+        const answer = script.answer(read, request);
+        // A fault is an answer too, and can be an error.
+        if (record) record.answered = true;
+        return answer;
+      },
+    },
+  });
+}
+
+function recordOf({ method, path, headers, model }: GatewayRequest, bytes: Buffer): Received {
+  const body = parsed(bytes.toString('utf8'));
+  const named = isObject(body) && typeof body['model'] === 'string' ? body['model'] : undefined;
+  return { method, path, headers, body, prompt: undefined, model: model ?? named, answered: false };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function environment(
+  gateway: { url: string; key: string },
+  models: Readonly<Record<string, string>>,
+): Record<string, string | undefined> {
+  const { variables, unset } = vendorEnvironment(undefined, gateway);
+  const removed = [...misleadingVariables, ...unset].map((name) => [name, undefined] as const);
+  const own = { GATEWAY_BASE_URL: gateway.url, GATEWAY_API_KEY: gateway.key, ...unpaid };
+  return { ...Object.fromEntries(removed), ...models, ...own, ...variables };
+}
+
+/**
+ * A gateway for all tests of a file. It starts before the first and sets the variables of its `env`; after each test it
+ * begins anew, and the test fails if a request had no answer; after the last it stops and restores the variables. `hooks`
+ * are those of the test runner: jest and node:test need none, vitest needs its module (`import * as vitest`) unless its
+ * functions are global.
+ */
+export function useGateway(options: GatewayOptions = {}, hooks: Hooks = runnerHooks()): Gateway {
+  let running: Gateway | undefined;
+  let before: Readonly<Record<string, string | undefined>> = {};
+  const started = (): Gateway => {
+    if (running !== undefined) return running;
+    throw usageError('the gateway has not started yet', 'use it inside a test: it starts before the first one');
+  };
+  const [first, last] = [hooks.beforeAll ?? hooks.before, hooks.afterAll ?? hooks.after];
+  first?.(async () => {
+    running = await startGateway(options);
+    before = Object.fromEntries(Object.keys(running.env).map((name) => [name, env[name]]));
+    setVariables(running.env);
+  });
+  hooks.afterEach(async () => {
+    const missed = started()
+      .requests()
+      .filter(({ answered }) => !answered);
+    await started().reset();
+    if (missed.length > 0) throw new Error(`no answer for ${missed.map(nameOf).join(', ')}`);
+  });
+  last?.(async () => {
+    setVariables(before);
+    await running?.stop();
+    running = undefined;
+  });
+  return {
+    get url() {
+      return started().url;
+    },
+    get key() {
+      return started().key;
+    },
+    get env() {
+      return started().env;
+    },
+    requests: () => started().requests(),
+    reset: (script) => started().reset(script),
+    stop: () => started().stop(),
+  };
+}
+
+function nameOf({ method, path, prompt }: ReturnType<Gateway['requests']>[number]): string {
+  return prompt === undefined ? `${method} ${path}` : `the prompt '${prompt.slice(0, 200)}' (${method} ${path})`;
+}
+
+function setVariables(variables: Readonly<Record<string, string | undefined>>): void {
+  for (const [name, value] of Object.entries(variables)) {
+    if (value === undefined) delete env[name];
+    else env[name] = value;
+  }
+}
+
+/** The hooks of jest and of vitest with globals, else those of node:test. */
+function runnerHooks(): Hooks {
+  const found = globalThis as Partial<Hooks>;
+  if (found.beforeAll && found.afterEach) return found as Hooks;
+  if (env['VITEST'] !== undefined)
+    throw usageError(
+      'the functions of vitest are not global here',
+      "import * as vitest from 'vitest', and call useGateway({ … }, vitest)",
+    );
+  return getBuiltinModule('node:test');
+}

@@ -3,7 +3,13 @@ import { untilAborted } from '../../clock.ts';
 import { createApp, createKey } from '../../gateway/app.ts';
 import { everyCommand, faultRows } from '../../gateway/faults/table.ts';
 import { inUrl, listen, type Listening } from '../../gateway/listen.ts';
-import { type ImitatedService, serviceRules } from '../../gateway/service.ts';
+import {
+  type ImitatedService,
+  misleadingVariables,
+  serviceRules,
+  unpaid,
+  vendorEnvironment,
+} from '../../gateway/service.ts';
 import type { LogEntry, ServedHeaderNames } from '../../gateway/types.ts';
 import { services, useNames, usesOf, vendorHeaderNames } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -14,7 +20,6 @@ import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { serveFlags } from '../../cli/flags/serve.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
 import { localModels, servedEnvironment } from './models.ts';
-import { unpaid, vendorEnvironment, misleadingVariables } from '../../gateway/variables.ts';
 import { openSource, type ServeFlags } from './source.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { kill } from 'node:process';

@@ -1,18 +1,31 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { JsonObject } from '../../json.ts';
-import { textAt } from '../fields/read.ts';
-import type { Format, Operation } from '../types.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import {
+  decodeBase64,
+  flagAt,
+  listAt,
+  numberAt,
+  objectAt,
+  plainMediaType,
+  sniffMediaType,
+  textAt,
+  textsAt,
+  valueAt,
+} from '../fields/read.ts';
+import type { Format, ModelRequest, Operation, Path } from '../types.ts';
 import { drawsByName, type LocalModel } from '../models/local.ts';
 import {
-  completionsReply,
-  created,
+  badParameter,
   completionsError,
-  completionsViolation,
-  unknownModel,
+  completionsReply,
   completionsStream,
+  completionsViolation,
+  created,
+  unknownModel,
 } from './reply.ts';
-import { completionsBody, checkForOpenAi, inWordsOfOpenAi } from './fields.ts';
-import { asksForImage, holdsImage, readCompletionsRequest } from './request.ts';
+import { checkForOpenAi, completionsBody, inWordsOfOpenAi } from './fields.ts';
+import { badValue } from '../fields/rule.ts';
+import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
 
 /** The completions format: OpenAI's chat completions and images. */
 export const completionsFormat: Format = {
@@ -62,3 +75,146 @@ export const completionsOperation: Operation = {
   contentType: 'application/json',
   stream: completionsStream,
 };
+
+/** Whether a checked body names a picture as the answer. */
+function asksForImage(checked: JsonObject): boolean {
+  return objectAt(checked, 'image_config') !== undefined || textsAt(checked, 'modalities').includes('image');
+}
+
+/** Whether the last user message of a checked body holds a picture. */
+function holdsImage(checked: JsonObject): boolean {
+  const turn = listAt(checked, 'messages').findLast(isUser);
+  return listAt(turn, 'content').some((part) => textAt(part, 'type') === 'image_url');
+}
+
+/** Reads a checked body for a model. Throws Problem, or Violation, which names the field. */
+function readCompletionsRequest(checked: JsonObject, model: string, showThinking: boolean): ModelRequest {
+  const messages = listAt(checked, 'messages');
+  const last = messages.findLastIndex(isUser);
+  const modalities = textsAt(checked, 'modalities');
+  const image = objectAt(checked, 'image_config');
+  checkCalls(messages);
+  return {
+    task: { ...readTask(checked, messages, last), model },
+    candidates: numberAt(checked, 'n') ?? 1,
+    stream: flagAt(checked, 'stream'),
+    streamUsage: flagAt(objectAt(checked, 'stream_options'), 'include_usage'),
+    showThinking,
+    tier: textAt(checked, 'service_tier')?.replace('auto', 'default'),
+    picture: {
+      isAsked: asksForImage(checked),
+      aspectRatio: textAt(image, 'aspect_ratio'),
+      imageSize: textAt(image, 'image_size'),
+      withoutText: modalities.length > 0 && !modalities.includes('text'),
+      promptPath: ['messages', Math.max(0, last), 'content'],
+      imagePath: ['messages', Math.max(0, last), 'content'],
+    },
+  };
+}
+
+function isUser(message: JsonValue): boolean {
+  return textAt(message, 'role') === 'user';
+}
+
+/** Every call is answered by the tool messages right after it, and these answer nothing else. Throws Problem. */
+function checkCalls(messages: readonly JsonValue[]): void {
+  let open: string[] | undefined;
+  for (const [index, message] of [...messages, null].entries()) {
+    if (textAt(message, 'role') === 'tool') {
+      const id = textAt(message, 'tool_call_id') ?? '';
+      if (open === undefined) {
+        const rule = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.";
+        throw badParameter(`messages.[${index}].role`, null, `Invalid parameter: ${rule}`);
+      }
+      open = open.filter((each) => each !== id);
+      continue;
+    }
+    if (open !== undefined && open.length > 0) {
+      const rule = "An assistant message with 'tool_calls' must be followed by tool messages responding to each";
+      const missing = `The following tool_call_ids did not have response messages: ${open.join(', ')}`;
+      throw badParameter(`messages.[${index}].role`, null, `${rule} 'tool_call_id'. ${missing}`);
+    }
+    const calls = listAt(message, 'tool_calls');
+    open = calls.length > 0 ? calls.map((call) => textAt(call, 'id') ?? '') : undefined;
+  }
+}
+
+function readTask(body: JsonObject, messages: readonly JsonValue[], last: number): Omit<TextTask, 'model'> {
+  const texts = messages.map((message) => textOf(valueAt(message, 'content')));
+  const answered = textAt(messages.at(-1), 'role') === 'tool';
+  const textsBy = (roles: readonly string[], end = messages.length): string[] =>
+    texts.filter((text, index) => text !== '' && index < end && roles.includes(textAt(messages[index], 'role') ?? ''));
+  const format = objectAt(body, 'response_format');
+  const kind = textAt(format, 'type');
+  const effort = textAt(body, 'reasoning_effort');
+  return {
+    // Behind the results of tools the last user message was answered before.
+    prompt: answered ? '' : (texts[last] ?? ''),
+    system: textsBy(['system', 'developer']).join('\n') || undefined,
+    earlier: textsBy(['user'], answered ? last + 1 : last),
+    media: readMedia(valueAt(messages[last], 'content'), ['messages', last, 'content']),
+    toolResults: answered ? toolResults(messages) : [],
+    tools: listAt(body, 'tools').flatMap(toolOffer),
+    choice: readChoice(valueAt(body, 'tool_choice')),
+    schema: kind === 'json_schema' ? valueAt(objectAt(format, 'json_schema'), 'schema') : undefined,
+    json: kind === 'json_schema' || kind === 'json_object',
+    thinking: (effort ?? 'none') !== 'none' || objectAt(body, 'reasoning') !== undefined,
+    maxTokens: numberAt(body, 'max_completion_tokens') ?? numberAt(body, 'max_tokens'),
+    stop: [textAt(body, 'stop') ?? textsAt(body, 'stop')].flat(),
+    seed: numberAt(body, 'seed'),
+  };
+}
+
+function textOf(content: JsonValue | undefined): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content.flatMap((part) => textAt(part, 'text') ?? []).join('\n');
+}
+
+/** The tool messages at the end. */
+function toolResults(messages: readonly JsonValue[]): { name: string; text: string }[] {
+  const begin = messages.findLastIndex((message) => textAt(message, 'role') !== 'tool') + 1;
+  const calls = listAt(messages[begin - 1], 'tool_calls');
+  return messages.slice(begin).map((message) => {
+    const call = calls.find((each) => textAt(each, 'id') === textAt(message, 'tool_call_id'));
+    return { name: textAt(objectAt(call, 'function'), 'name') ?? '', text: textOf(valueAt(message, 'content')) };
+  });
+}
+
+function toolOffer(tool: JsonValue): ToolOffer[] {
+  const offer = objectAt(tool, 'function');
+  const name = textAt(offer, 'name');
+  return name === undefined ? [] : [{ name, schema: valueAt(offer, 'parameters') }];
+}
+
+function readChoice(choice: JsonValue | undefined): ToolChoice {
+  const allowed = objectAt(choice, 'allowed_tools');
+  const mode = typeof choice === 'string' ? choice : (textAt(allowed, 'mode') ?? (choice ? 'required' : 'auto'));
+  const named = allowed ? listAt(allowed, 'tools') : [choice ?? null];
+  const names = named.flatMap((tool) => textAt(objectAt(tool, 'function'), 'name') ?? []);
+  const modes: Record<string, ToolChoice['mode']> = { required: 'any', none: 'none' };
+  return { mode: modes[mode] ?? 'auto', names: names.length > 0 ? names : undefined };
+}
+
+/** The pictures and files of a message that it holds itself; addresses are not fetched. Throws Violation. */
+function readMedia(content: JsonValue | undefined, path: Path): Media[] {
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((part, index) => {
+    const image = valueAt(part, 'image_url');
+    const at = [...path, index];
+    if (typeof image === 'string') return readDataUrl(image, [...at, 'image_url']);
+    const url = textAt(image, 'url');
+    if (url !== undefined) return readDataUrl(url, [...at, 'image_url', 'url']);
+    const file = textAt(objectAt(part, 'file'), 'file_data');
+    return file === undefined ? [] : readDataUrl(file, [...at, 'file', 'file_data']);
+  });
+}
+
+/** The file in a data URL; none in another URL. Throws Violation. */
+export function readDataUrl(url: string, path: Path): Media[] {
+  if (/^https?:/i.test(url)) return [];
+  const [, declared, data = ''] = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w.=-]+)*;base64,(.*)$/is.exec(url) ?? [];
+  if (declared === undefined) throw badValue(path, 'Expected an http(s) URL or a base64-encoded data URL.');
+  const bytes = decodeBase64(data, path);
+  return [{ mimeType: sniffMediaType(bytes) ?? plainMediaType(declared), bytes, path }];
+}

@@ -7,7 +7,7 @@ import { tokensPerImage, type Answer, type AnswerPart, type TextTask } from '../
 import { Problem } from '../problem.ts';
 import { created, badParameter } from './reply.ts';
 import { imagesBody, checkImagesForOpenAi } from './fields.ts';
-import { readDataUrl } from './request.ts';
+import { readDataUrl } from './format.ts';
 
 /** Images by one local model. An edit comes as a form, which is read as an object with data URLs. */
 function imagesBy(usual: 'local-image' | 'local-edit'): Operation {

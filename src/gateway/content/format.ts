@@ -1,12 +1,24 @@
-import type { JsonObject } from '../../json.ts';
-import { objectAt } from '../fields/read.ts';
-import type { OperationCount, Operation, Format } from '../types.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import {
+  decodeBase64,
+  flagAt,
+  listAt,
+  numberAt,
+  objectAt,
+  plainMediaType,
+  sniffMediaType,
+  textAt,
+  textsAt,
+  valueAt,
+} from '../fields/read.ts';
+import type { Format, ModelRequest, Operation, OperationCount, Path } from '../types.ts';
 import { numberIn } from '../http/reply.ts';
-import { drawsByName, type LocalModel } from '../models/local.ts';
+import { drawsByName, findLocalModel, type LocalModel } from '../models/local.ts';
 import { Problem } from '../problem.ts';
-import { contentReply, contentError, contentViolation, contentStream } from './reply.ts';
+import { contentError, contentReply, contentStream, contentViolation } from './reply.ts';
 import { contentBody } from './fields.ts';
-import { asksForImage, holdsImage, readContentRequest } from './request.ts';
+import { badValue } from '../fields/rule.ts';
+import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
 
 /** The content format; it also answers what no format claims. */
 export const contentFormat: Format = {
@@ -70,3 +82,141 @@ export const contentCount: OperationCount = {
   bodyOf: (body) => objectAt(body, 'generateContentRequest') ?? objectAt(body, 'generate_content_request') ?? body,
   reply: (tokenCount) => ({ totalTokens: tokenCount, promptTokensDetails: [{ modality: 'TEXT', tokenCount }] }),
 };
+
+/** Whether a checked body asks for a picture: it has an imageConfig or the modality IMAGE. */
+function asksForImage(body: JsonObject): boolean {
+  const config = objectAt(body, 'generationConfig');
+  return objectAt(config, 'imageConfig') !== undefined || textsAt(config, 'responseModalities').includes('IMAGE');
+}
+
+/** Whether the last user turn of a checked body holds a picture. */
+function holdsImage(body: JsonObject): boolean {
+  const turn = listAt(body, 'contents').findLast(isUser);
+  return listAt(turn, 'parts').some((part) => textAt(objectAt(part, 'inlineData'), 'mimeType')?.startsWith('image/'));
+}
+
+/** Reads a checked body for a model. Throws Violation, which names the field. */
+function readContentRequest(checked: JsonObject, model: string, stream: boolean): ModelRequest {
+  const config = objectAt(checked, 'generationConfig') ?? {};
+  const image = objectAt(config, 'imageConfig');
+  const modalities = textsAt(config, 'responseModalities');
+  checkConfig(config, model);
+  return {
+    task: readTask(checked, config, model),
+    candidates: numberAt(config, 'candidateCount') ?? 1,
+    stream,
+    showThinking: true,
+    tier: textAt(checked, 'serviceTier'),
+    picture: {
+      isAsked: asksForImage(checked),
+      aspectRatio: textAt(image, 'aspectRatio'),
+      imageSize: textAt(image, 'imageSize'),
+      withoutText: modalities.length > 0 && !modalities.includes('TEXT'),
+      promptPath: ['contents', 0, 'parts', 0, 'text'],
+      imagePath: ['contents', 0, 'parts', 1, 'inlineData'],
+    },
+  };
+}
+
+/** Rules about several fields, the same as those of the public service. */
+function checkConfig(config: JsonObject, model: string): void {
+  const path = ['generationConfig'];
+  const has = (name: string): boolean => Object.hasOwn(config, name);
+  const isTextOnly = findLocalModel(model)?.draws === false;
+  if (has('responseSchema') && has('responseJsonSchema')) {
+    throw badValue([...path, 'responseJsonSchema'], 'only one of responseSchema and responseJsonSchema may be set');
+  }
+  const schemaField = has('responseSchema') ? 'responseSchema' : 'responseJsonSchema';
+  const mime = textAt(config, 'responseMimeType') ?? 'text/plain';
+  if (has(schemaField) && mime === 'text/plain') {
+    throw badValue(
+      [...path, schemaField],
+      'responseMimeType must be application/json (or text/x.enum) when a schema is set',
+    );
+  }
+  if (isTextOnly && has('imageConfig'))
+    throw badValue([...path, 'imageConfig'], `${model} makes no images; use local-image`);
+  if (isTextOnly && textsAt(config, 'responseModalities').some((modality) => modality !== 'TEXT')) {
+    throw badValue([...path, 'responseModalities'], `${model} answers with TEXT only`);
+  }
+  const thinking = objectAt(config, 'thinkingConfig') ?? {};
+  if (Object.hasOwn(thinking, 'thinkingBudget') && Object.hasOwn(thinking, 'thinkingLevel')) {
+    throw badValue([...path, 'thinkingConfig'], 'only one of thinkingBudget and thinkingLevel may be set');
+  }
+}
+
+function readTask(body: JsonValue, config: JsonObject, model: string): TextTask {
+  const contents = listAt(body, 'contents');
+  const media = contents.map((content, index) => readMedia(content, ['contents', index, 'parts']));
+  const texts = contents.map(textOf);
+  const last = contents.findLastIndex(isUser);
+  const mime = textAt(config, 'responseMimeType');
+  return {
+    model,
+    prompt: texts[last] ?? '',
+    system: textOf(objectAt(body, 'systemInstruction') ?? {}) || undefined,
+    earlier: contents.flatMap((content, index) =>
+      index < last && isUser(content) && texts[index] ? [texts[index]] : [],
+    ),
+    media: media[last] ?? [],
+    toolResults: listAt(contents[last], 'parts').flatMap(toolResult),
+    tools: listAt(body, 'tools').flatMap(toolOffers),
+    choice: readChoice(objectAt(objectAt(body, 'toolConfig'), 'functionCallingConfig') ?? {}),
+    schema: valueAt(config, 'responseJsonSchema') ?? valueAt(config, 'responseSchema'),
+    json: mime === 'application/json',
+    thinking: flagAt(objectAt(config, 'thinkingConfig'), 'includeThoughts'),
+    maxTokens: numberAt(config, 'maxOutputTokens'),
+    stop: textsAt(config, 'stopSequences'),
+    seed: numberAt(config, 'seed'),
+  };
+}
+
+function isUser(content: JsonValue): boolean {
+  return textAt(content, 'role') !== 'model';
+}
+
+function textOf(content: JsonValue): string {
+  return listAt(content, 'parts')
+    .filter((part) => !flagAt(part, 'thought'))
+    .map((part) => textAt(part, 'text') ?? '')
+    .filter((text) => text !== '')
+    .join('\n');
+}
+
+function readMedia(content: JsonValue, path: Path): Media[] {
+  return listAt(content, 'parts').flatMap((part, index) => {
+    const inline = objectAt(part, 'inlineData');
+    return inline ? [decodeMedia(inline, [...path, index, 'inlineData'])] : [];
+  });
+}
+
+function decodeMedia(inline: JsonObject, path: Path): Media {
+  const declared = textAt(inline, 'mimeType') ?? '';
+  const mimeType = plainMediaType(declared);
+  if (!/^[\w.+-]+\/[\w.+-]+$/.test(mimeType))
+    throw badValue([...path, 'mimeType'], `${JSON.stringify(declared)} is no media type`);
+  const bytes = decodeBase64(textAt(inline, 'data') ?? '', [...path, 'data']);
+  const real = sniffMediaType(bytes);
+  if (real !== undefined && real !== mimeType && !(real === 'image/heic' && mimeType === 'image/heif')) {
+    throw badValue([...path, 'mimeType'], `the bytes are ${real}, not ${declared}`);
+  }
+  return { mimeType, bytes, path: [...path, 'data'] };
+}
+
+function toolResult(part: JsonValue): { name: string; text: string }[] {
+  const response = objectAt(part, 'functionResponse');
+  return response ? [{ name: textAt(response, 'name') ?? '', text: JSON.stringify(response['response']) }] : [];
+}
+
+function toolOffers(tool: JsonValue): ToolOffer[] {
+  return listAt(tool, 'functionDeclarations').map((declaration) => ({
+    name: textAt(declaration, 'name') ?? '',
+    schema: valueAt(declaration, 'parametersJsonSchema') ?? valueAt(declaration, 'parameters'),
+  }));
+}
+
+function readChoice(config: JsonObject): ToolChoice {
+  const names = textsAt(config, 'allowedFunctionNames');
+  const modes: Record<string, ToolChoice['mode']> = { ANY: 'any', NONE: 'none' };
+  return { mode: modes[textAt(config, 'mode') ?? ''] ?? 'auto', names: names.length > 0 ? names : undefined };
+}

@@ -1,4 +1,3 @@
-import { batchFaults } from './batches.ts';
 import { connectionFaults } from './connections.ts';
 import { replyFaults } from './replies.ts';
 import { statusFaults } from './statuses.ts';
@@ -8,6 +7,21 @@ import type { FormatName, OperationStream, StreamEvent, Attempt, Reply } from '.
 import type { Answer } from '../models/task.ts';
 
 export const everyCommand = ['text', 'image gen', 'image edit', 'chat'] as const;
+
+/** Batches that go wrong, in the vendors' batch APIs: a request by itself gets a good answer. */
+const batchFaults: FaultTable = {
+  ...spoilt('lost-answer', 'is created, but the connection is reset before the reply', { losesReply: true }),
+  ...spoilt('expired', 'expires with half of its requests', { expires: true }),
+  ...spoilt('partial', 'completes, but every second request failed', { failsEverySecond: true }),
+  ...spoilt('wrong-order', 'has its results in another order', { swapsLines: true }),
+  ...spoilt('doubled', 'has each result twice', { doublesResults: true }),
+  ...spoilt('404-at-first', 'is not found the first two times', { hiddenReads: 2 }),
+  ...spoilt('stuck', 'stays in progress until it is canceled', { isStuck: true }),
+};
+
+function spoilt(name: string, description: string, batch: BatchFault): FaultTable {
+  return { [`fault-batch-${name}`]: { description: `a batch ${description}`, exitCode: 0, batch } };
+}
 
 const tables: readonly FaultTable[] = [statusFaults, connectionFaults, replyFaults, streamFaults, batchFaults];
 const faults = new Map<string, Fault>(

@@ -1,12 +1,23 @@
-import type { JsonObject } from '../../json.ts';
-import { textAt } from '../fields/read.ts';
-import type { OperationCount, Operation, Format } from '../types.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import {
+  decodeBase64,
+  flagAt,
+  listAt,
+  numberAt,
+  objectAt,
+  sniffMediaType,
+  textAt,
+  textsAt,
+  valueAt,
+} from '../fields/read.ts';
+import type { Format, ModelRequest, Operation, OperationCount, Path } from '../types.ts';
 import { pageOf } from '../http/reply.ts';
 import { findLocalModel, type LocalModel } from '../models/local.ts';
 import { Problem } from '../problem.ts';
-import { messagesReply, messagesError, messagesViolation, messagesStream } from './reply.ts';
+import { messagesError, messagesReply, messagesStream, messagesViolation } from './reply.ts';
 import { messagesBody } from './fields.ts';
-import { readMessagesRequest } from './request.ts';
+import { badValue } from '../fields/rule.ts';
+import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
 
 const writes = ({ draws }: LocalModel): boolean => !draws;
 
@@ -65,3 +76,178 @@ export const messagesCount: OperationCount = {
   bodyOf: (body) => ({ ...body, max_tokens: Number.MAX_SAFE_INTEGER }),
   reply: (tokens) => ({ input_tokens: tokens }),
 };
+
+/** Reads a checked body for a model. Throws Problem, or Violation, which names the field. */
+function readMessagesRequest(checked: JsonObject, model: string, version: string | undefined): ModelRequest {
+  const messages = listAt(checked, 'messages');
+  const media = messages.map((message, index) =>
+    readMedia(valueAt(message, 'content'), ['messages', index, 'content']),
+  );
+  checkMessages(messages);
+  checkSettings(checked);
+  checkVersionRules(checked, version);
+  return {
+    task: { ...readTask(checked, messages, media), model },
+    candidates: 1,
+    stream: flagAt(checked, 'stream'),
+    showThinking: textAt(objectAt(checked, 'thinking'), 'display') !== 'omitted',
+    picture: { isAsked: false, promptPath: ['messages'], imagePath: ['messages'] },
+  };
+}
+
+/** Rules between messages: the user begins, content is not empty, every tool call is answered in the next message. */
+function checkMessages(messages: readonly JsonValue[]): void {
+  if (textAt(messages[0], 'role') !== 'user') throw badValue(['messages'], 'first message must use the "user" role');
+  for (const [index, message] of messages.entries()) {
+    checkContent(message, index, index === messages.length - 1);
+    checkCalls(message, messages[index + 1], index);
+    checkResults(message, messages[index - 1], index);
+  }
+}
+
+function checkContent(message: JsonValue, index: number, last: boolean): void {
+  const content = valueAt(message, 'content');
+  const empty = content === '' || (Array.isArray(content) && content.length === 0);
+  if (empty && !(last && textAt(message, 'role') === 'assistant')) {
+    throw badValue(
+      ['messages', index],
+      'all messages must have non-empty content except for the optional final assistant message',
+    );
+  }
+}
+
+function checkCalls(message: JsonValue, next: JsonValue | undefined, index: number): void {
+  const answered = idsOf(next, 'tool_result', 'tool_use_id');
+  const unanswered = idsOf(message, 'tool_use', 'id').filter((id) => !answered.includes(id));
+  if (unanswered.length === 0) return;
+  throw badValue(
+    ['messages', index],
+    `\`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${unanswered.join(', ')}`,
+  );
+}
+
+function checkResults(message: JsonValue, before: JsonValue | undefined, index: number): void {
+  const called = idsOf(before, 'tool_use', 'id');
+  const lone = idsOf(message, 'tool_result', 'tool_use_id').find((id) => !called.includes(id));
+  if (lone === undefined) return;
+  throw badValue(['messages', index, 'content'], `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${lone}`);
+}
+
+function idsOf(message: JsonValue | undefined, type: string, field: string): string[] {
+  return listAt(message, 'content').flatMap((block) =>
+    textAt(block, 'type') === type ? (textAt(block, field) ?? []) : [],
+  );
+}
+
+function checkSettings(body: JsonValue): void {
+  const thinking = objectAt(body, 'thinking');
+  const budget = numberAt(thinking, 'budget_tokens');
+  if (textAt(thinking, 'type') === 'enabled') {
+    if (budget === undefined) throw badValue(['thinking', 'budget_tokens'], 'Field required');
+    if (budget >= (numberAt(body, 'max_tokens') ?? 0)) {
+      throw badValue(['thinking', 'budget_tokens'], '`max_tokens` must be greater than `thinking.budget_tokens`');
+    }
+  }
+  const choice = objectAt(body, 'tool_choice');
+  const names = listAt(body, 'tools').map((tool) => textAt(tool, 'name'));
+  const type = textAt(choice, 'type');
+  if (type === 'tool' && !names.includes(textAt(choice, 'name'))) {
+    throw badValue(['tool_choice', 'name'], `tool '${textAt(choice, 'name') ?? ''}' not found in provided tools`);
+  }
+  if (type !== undefined && type !== 'none' && names.length === 0) {
+    throw badValue(['tool_choice'], 'tool_choice may only be specified while providing tools');
+  }
+}
+
+/** The first version that refuses fields which newer models do not support. */
+const firstStrictVersion = '2026-10-21';
+
+/** Fields that take only their default value; undefined means that the field must be absent. */
+const samplingDefaults = { temperature: 1, top_p: 1, top_k: undefined };
+
+const prefill = 'This model does not support assistant message prefill. The conversation must end with a user message.';
+
+/** Refuses what only older versions allow. Versions are dates. Throws Problem 400. */
+function checkVersionRules(body: JsonObject, version = ''): void {
+  if (version < firstStrictVersion) return;
+  for (const [name, usual] of Object.entries(samplingDefaults)) {
+    if ((body[name] ?? usual) !== usual) throw new Problem(400, `\`${name}\` is deprecated for this model.`);
+  }
+  const choice = textAt(objectAt(body, 'tool_choice'), 'type');
+  if (choice === 'any' || choice === 'tool') {
+    throw new Problem(400, `tool_choice.type: '${choice}' forces tool use, which this model does not support`);
+  }
+  if (textAt(listAt(body, 'messages').at(-1), 'role') === 'assistant') throw new Problem(400, prefill);
+}
+
+function readTask(body: JsonValue, messages: readonly JsonValue[], media: readonly Media[][]): Omit<TextTask, 'model'> {
+  const last = messages.findLastIndex((message) => textAt(message, 'role') === 'user');
+  const texts = messages.map((message) => textOf(valueAt(message, 'content')));
+  const user = (index: number): boolean => textAt(messages[index], 'role') === 'user';
+  const format = objectAt(objectAt(body, 'output_config'), 'format') ?? objectAt(body, 'output_format');
+  return {
+    prompt: texts[last] ?? '',
+    system: textOf(valueAt(body, 'system')) || undefined,
+    earlier: texts.filter((text, index) => index < last && user(index) && text !== ''),
+    media: media[last] ?? [],
+    toolResults: toolResults(messages, last),
+    tools: listAt(body, 'tools').flatMap(toolOffer),
+    choice: readChoice(objectAt(body, 'tool_choice')),
+    schema: valueAt(format, 'schema'),
+    json: format !== undefined,
+    thinking: ['enabled', 'adaptive'].includes(textAt(objectAt(body, 'thinking'), 'type') ?? ''),
+    maxTokens: numberAt(body, 'max_tokens'),
+    stop: textsAt(body, 'stop_sequences'),
+    seed: undefined,
+  };
+}
+
+function textOf(content: JsonValue | undefined): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content.flatMap((block) => (textAt(block, 'type') === 'text' ? (textAt(block, 'text') ?? []) : [])).join('\n');
+}
+
+function toolResults(messages: readonly JsonValue[], last: number): { name: string; text: string }[] {
+  const calls = messages.flatMap((message) => listAt(message, 'content'));
+  return listAt(messages[last], 'content').flatMap((block) => {
+    if (textAt(block, 'type') !== 'tool_result') return [];
+    const call = calls.find((candidate) => textAt(candidate, 'id') === textAt(block, 'tool_use_id'));
+    return [{ name: textAt(call, 'name') ?? '', text: textOf(valueAt(block, 'content')) }];
+  });
+}
+
+function toolOffer(tool: JsonValue): ToolOffer[] {
+  const schema = valueAt(tool, 'input_schema');
+  const name = textAt(tool, 'name');
+  return schema === undefined || name === undefined ? [] : [{ name, schema }];
+}
+
+function readChoice(choice: JsonObject | undefined): ToolChoice {
+  const type = textAt(choice, 'type') ?? 'auto';
+  const name = textAt(choice, 'name');
+  if (type === 'tool' && name !== undefined) return { mode: 'any', names: [name] };
+  return { mode: type === 'any' || type === 'none' ? type : 'auto' };
+}
+
+/** Every Base64 source, also inside tool results. Throws Violation if the bytes are not of the declared media type. */
+function readMedia(content: JsonValue | undefined, path: Path): Media[] {
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((block, index) => {
+    const at = [...path, index];
+    const source = objectAt(block, 'source');
+    if (textAt(block, 'type') === 'tool_result') return readMedia(valueAt(block, 'content'), [...at, 'content']);
+    return source && textAt(source, 'type') === 'base64' ? [decodeSource(source, [...at, 'source'])] : [];
+  });
+}
+
+function decodeSource(source: JsonObject, path: Path): Media {
+  const mimeType = textAt(source, 'media_type') ?? '';
+  const bytes = decodeBase64(textAt(source, 'data') ?? '', [...path, 'base64', 'data']);
+  const real = sniffMediaType(bytes);
+  if (real !== undefined && real !== mimeType) {
+    const text = `The image was specified using the ${mimeType} media type, but the image appears to be a ${real} image`;
+    throw badValue([...path, 'base64'], text);
+  }
+  return { mimeType, bytes, path: [...path, 'base64', 'data'] };
+}

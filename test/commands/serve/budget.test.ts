@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { startGateway } from '../../../src/testing/start.ts';
+import { startGateway } from '../../../src/testing/index.ts';
 import { jsonLines } from '../../helpers/json-lines.ts';
 import { run } from '../../helpers/run.ts';
 import { eventStream, messageEvents, textReply } from '../../helpers/with-server.ts';

@@ -3,16 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { monotonic } from '../clock.ts';
 import { type Budget, checkContentType, checkLength, createBudget, declaredLength, readBody } from './http/body.ts';
 import { corsHeaders, isPreflight, preflightReply, type Allowed, guard, checkKey, checkVersion } from './http/guard.ts';
-import type {
-  Format,
-  CallerForm,
-  GatewayRequest,
-  Handler,
-  LogEntry,
-  OptionNames,
-  Reply,
-  ServedHeaderNames,
-} from './types.ts';
+import type { CallerForm, GatewayRequest, Handler, LogEntry, OptionNames, Reply, ServedHeaderNames } from './types.ts';
 import { findRoute, formatOf, type Route, withVersion } from './routes.ts';
 import { isTaken, sendReply } from './http/send.ts';
 import { createOfflineHandler, type OfflineOptions } from './offline-handler.ts';
@@ -76,8 +67,8 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
     failure = caller.isGone ? callerLeft : (failure ?? problem.message);
     return problemReply(problem, format, requestId);
   };
-  const incoming = { request, response, path, query, format, left: caller.left, settings };
-  const reply = await respond(incoming).catch(explain);
+  const incoming = { request, response, path, query, format, left: caller.left };
+  const reply = await respond(incoming, settings).catch(explain);
   if (format.idHeader) reply.headers = { [format.idHeader]: requestId, ...reply.headers };
   reply.headers = { ...reply.headers, ...corsHeaders(request, settings.origins ?? []) };
   const bytes = await sendReply(request, response, reply).catch((error: unknown) => {
@@ -117,53 +108,40 @@ function noteOf({ ending = 'end', note }: Reply, failure: string | undefined, is
   return note === undefined || own === undefined ? (note ?? own) : `${note}; ${own}`;
 }
 
-interface IncomingRequest {
+interface Incoming extends Pick<GatewayRequest, 'path' | 'query' | 'format' | 'left'> {
   request: IncomingMessage;
   response: ServerResponse;
-  path: string;
-  query: URLSearchParams;
-  format: Format;
-  left: AbortController;
-  settings: Settings;
 }
 
-async function respond(incoming: IncomingRequest): Promise<Reply> {
-  const { request, path, settings } = incoming;
+/** Checks host, route, key, version header, content type and declared length, in this order. Throws Problem. */
+async function respond({ request, response, ...known }: Incoming, settings: Settings): Promise<Reply> {
+  const { headers, method = '' } = request;
+  const { path, query, format, left } = known;
+  const { key, maxBody, budget, rules } = settings;
   guard(request, settings, settings.optionNames);
   if (settings.origins !== undefined && isPreflight(request)) return preflightReply(request);
-  const destination = findRoute(request.method ?? '', path, settings);
+  const destination = findRoute(method, path, settings);
   if (destination === 'health')
     return { status: 200, headers: { 'content-type': 'application/json' }, body: '{"status":"ok"}' };
-  return settings.handler(admit(incoming, destination));
-}
-
-/** Checks key, version header, content type and declared length, in this order. Throws Problem. */
-function admit(
-  { request, response, path, query, format, left, settings }: IncomingRequest,
-  { route, model }: { route: Route | undefined; model: string | undefined },
-): GatewayRequest {
-  const { headers } = request;
-  const { key, maxBody, budget, rules } = settings;
+  const { route, model } = destination;
   const caller = rules
     ? checkCaller({ headers, query }, key, rules)
     : checkOwnCaller({ format, headers, query }, route, settings);
   if (route?.handle) checkContentType(request, route.form ? 'multipart/form-data' : 'application/json');
+  const length = declaredLength(request);
   // A file goes to the disk, or to the upstream: the receiver limits its size.
-  if (!route?.batch) checkLength(declaredLength(request), maxBody);
-  return {
-    route,
-    format,
-    method: request.method ?? '',
-    model,
-    path,
-    query,
-    headers,
+  if (!route?.batch) checkLength(length, maxBody);
+  return settings.handler({
+    ...known,
     ...caller,
-    left,
+    route,
+    method,
+    model,
+    headers,
     body: request,
-    length: declaredLength(request),
+    length,
     readBody: () => readBody({ request, response }, { limit: maxBody, budget, left }),
-  };
+  });
 }
 
 function checkOwnCaller(

@@ -36,7 +36,11 @@ export function answer(operation: Operation): BodyHandler {
     const { stream } = operation;
     const reply =
       read.stream && stream
-        ? streamed(stream.events(json, read), stream, { fault, request, pace: context.pace, pauses: scripted?.pauses })
+        ? streamed(stream.events(json, read), stream, fault, {
+            request,
+            pace: context.pace,
+            pauses: scripted?.pauses ?? [],
+          })
         : { status: 200, headers: { 'content-type': operation.contentType }, body: JSON.stringify(json) };
     const named = { ...reply, model: read.task.model };
     return attempt && fault?.reply ? fault.reply(named, attempt) : named;
@@ -105,35 +109,30 @@ async function makeAnswer(
   { variant, id }: RequestContext,
 ): Promise<Answer> {
   const { task, candidates } = read;
+  let drafts: readonly Draft[];
   if (draft === undefined && (drawn || draws)) {
     // The drawing code is loaded only when there is something to draw: it would slow every text down.
     const { drawDrafts } = await import('./pictures/generate.ts');
-    return answerOf(await drawDrafts(read, variant), { task, id, drawn: true });
+    drafts = await drawDrafts(read, variant);
+  } else {
+    drafts = Array.from({ length: candidates }, (_, index) => draft ?? draftAnswer(task, index));
   }
-  const drafts = Array.from({ length: candidates }, (_, index) => draft ?? draftAnswer(task, index));
-  return answerOf(drafts, { task, id, drawn: draft?.parts.some(({ picture }) => picture) ?? false });
-}
-
-function answerOf(
-  drafts: readonly Draft[],
-  { task, id, drawn }: { task: ModelRequest['task']; id: string; drawn: boolean },
-): Answer {
   const sum = (kind: 'thinking' | 'answer'): number => drafts.reduce((total, { usage }) => total + usage[kind], 0);
   const tokens = { input: countInput(task), thinking: sum('thinking'), answer: sum('answer') };
-  return { model: task.model, id, drafts, drawn, tokens };
-}
-
-interface Streaming {
-  fault: Fault | undefined;
-  request: GatewayRequest;
-  pace: number;
-  pauses: readonly number[] | undefined;
+  return {
+    model: task.model,
+    id,
+    drafts,
+    tokens,
+    drawn: drafts.some(({ parts }) => parts.some(({ picture }) => picture)),
+  };
 }
 
 function streamed(
   events: Iterable<StreamEvent>,
   stream: OperationStream,
-  { fault, request, pace, pauses = [] }: Streaming,
+  fault: Fault | undefined,
+  { request, pace, pauses }: { request: GatewayRequest; pace: number; pauses: readonly number[] },
 ): Reply {
   function* pieces(): Generator<Piece> {
     let index = 0;

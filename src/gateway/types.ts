@@ -43,9 +43,6 @@ export interface GatewayRequest extends CallerForm {
   left: { readonly signal: AbortSignal };
 }
 
-/** How a reply's connection ends: properly, in the middle of the body, or by a reset. */
-type Ending = 'end' | 'cut' | 'reset';
-
 /** A reply on its way to the caller. */
 export interface Reply {
   status: number;
@@ -53,8 +50,8 @@ export interface Reply {
   body: string | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
   /** Bytes of a body whose pieces take their time. */
   length?: number | undefined;
-  /** `end` unless a fault wants otherwise. */
-  ending?: Ending;
+  /** How the connection ends: properly (the default), in the middle of the body, or by a reset. */
+  ending?: 'end' | 'cut' | 'reset';
   /** Whether the head is sent at all; false only for faults. */
   head?: boolean;
   /** The model that answered, for the log. */
@@ -193,7 +190,25 @@ export interface ModelRequest {
   showThinking: boolean;
   /** The service tier, where the reply names it. */
   tier?: string | undefined;
-  picture: PictureRequest;
+  /** What it says of the picture that it wants. */
+  picture: {
+    /** Whether the request names a picture as the answer. */
+    isAsked: boolean;
+    aspectRatio?: string | undefined;
+    /** Its class: `512`, `1K`, `2K`, `4K`. */
+    imageSize?: string | undefined;
+    /** Its pixels, where they are named. */
+    size?: Size | undefined;
+    /** Its type; by default PNG, and JPEG for an edit of a JPEG. */
+    mimeType?: string | undefined;
+    /** Whether it comes as a URL. */
+    url?: boolean;
+    /** Whether the answer has pictures and no text. */
+    withoutText?: boolean;
+    /** Where the prompt and the image belong in the body, for errors. */
+    promptPath: Path;
+    imagePath: Path;
+  };
   /** The pieces in which a stream sends the text. */
   pieces?: readonly string[] | undefined;
 }
@@ -215,26 +230,6 @@ export interface Script {
   anyModel: boolean;
   /** Undefined leaves the request to the offline models. Throws Problem. */
   answer(read: ModelRequest, request: GatewayRequest): Scripted | undefined;
-}
-
-/** What a request says of the picture that it wants. */
-interface PictureRequest {
-  /** Whether the request names a picture as the answer. */
-  isAsked: boolean;
-  aspectRatio?: string | undefined;
-  /** Its class: `512`, `1K`, `2K`, `4K`. */
-  imageSize?: string | undefined;
-  /** Its pixels, where they are named. */
-  size?: Size | undefined;
-  /** Its type; by default PNG, and JPEG for an edit of a JPEG. */
-  mimeType?: string | undefined;
-  /** Whether it comes as a URL. */
-  url?: boolean;
-  /** Whether the answer has pictures and no text. */
-  withoutText?: boolean;
-  /** Where the prompt and the image belong in the body, for errors. */
-  promptPath: Path;
-  imagePath: Path;
 }
 
 /** One event of a stream, before its bytes. */

@@ -7,21 +7,15 @@ import { checkLength } from '../http/body.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayRequest } from '../types.ts';
 
-/** Bytes that are written once and read in ranges. Short ones stay in memory, the others are in a temporary file. */
-export interface Spool {
-  readonly size: number;
-  append(bytes: Uint8Array): void;
-  /** The bytes from `start` to before `end`. */
-  read(start?: number, end?: number): AsyncIterable<Buffer>;
-  close(): void;
-}
-
 /** What a spool holds in memory, bytes. */
 const inMemory = 64 * 1024;
 /** Longest line, bytes: as long as the largest body of a single request. */
 const longestLine = 128 * 2 ** 20;
 
-export function createSpool(): Spool {
+/** Bytes that are written once and read in ranges. Short ones stay in memory, the others are in a temporary file. */
+export type Spool = ReturnType<typeof createSpool>;
+
+export function createSpool() {
   let file: number | undefined;
   let inFile = 0;
   let size = 0;
@@ -34,6 +28,7 @@ export function createSpool(): Spool {
     }
     tail = [];
   };
+  /** The bytes from `start` to before `end`. */
   async function* read(start = 0, end = size): AsyncGenerator<Buffer> {
     let at = inFile;
     const pieces = [...tail];
@@ -47,16 +42,16 @@ export function createSpool(): Spool {
     }
   }
   return {
-    get size() {
+    get size(): number {
       return size;
     },
-    append(bytes) {
+    append(bytes: Uint8Array): void {
       tail.push(bytes);
       size += bytes.length;
       if (size - inFile > inMemory) flush();
     },
     read,
-    close() {
+    close(): void {
       if (file !== undefined) closeSync(file);
       file = undefined;
       tail = [];

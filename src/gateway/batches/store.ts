@@ -22,22 +22,59 @@ export interface StoredFile {
   end: number;
 }
 
-/** Things by their id, the newest first. */
-interface Shelf<T> {
-  add(item: T): void;
-  find(id: string, format: FormatName): T | undefined;
-  list(format: FormatName): T[];
-  remove(id: string): void;
-  clear(): void;
+/** The number of batches, and of files, that are kept; the oldest are dropped. */
+const kept = 1000;
+
+/** Things by their id. */
+function createShelf<T extends { id: string; format: FormatName }>(drop: (item: T) => void) {
+  const items = new Map<string, T>();
+  const remove = (id: string): void => {
+    const item = items.get(id);
+    if (item && items.delete(id)) drop(item);
+  };
+  return {
+    add(item: T): void {
+      items.set(item.id, item);
+      if (items.size > kept) remove(items.keys().next().value ?? '');
+    },
+    find(id: string, format: FormatName): T | undefined {
+      const item = items.get(id);
+      return item?.format === format ? item : undefined;
+    },
+    /** The newest first. */
+    list: (format: FormatName): T[] => [...items.values()].filter((item) => item.format === format).toReversed(),
+    remove,
+    clear(): void {
+      for (const id of items.keys()) remove(id);
+    },
+  };
 }
 
+/** The purpose of files that belong to a batch. */
+const outputPurpose = 'batch_output';
+
 /** The batches and files of a gateway, for as long as it runs. */
-export interface Batches {
-  start(id: string, job: BatchJob): Batch;
-  all: Shelf<Batch>;
-  files: Shelf<StoredFile>;
-  /** Drops everything, so that no work goes on when the gateway has closed. */
-  close(): void;
+export type Batches = ReturnType<typeof createBatches>;
+
+export function createBatches(options: BatchOptions) {
+  const all = createShelf<Batch>(dropBatch);
+  const files = createShelf<StoredFile>(({ purpose, spool }) => {
+    if (purpose !== outputPurpose) spool.close();
+  });
+  return {
+    all,
+    files,
+    start(id: string, job: BatchJob): Batch {
+      const batch = startBatch(id, job, options);
+      all.add(batch);
+      return batch;
+    },
+    /** Drops everything, so that no work goes on when the gateway has closed. */
+    close(): void {
+      all.clear();
+      files.clear();
+    },
+  };
 }
 
 /** An action on batches or files. Its request's `model` is the group in its path. Throws Problem and Violation. */
@@ -48,55 +85,6 @@ export type BatchActions = Readonly<Record<string, BatchAction>>;
 
 /** The paths of a batch API. */
 export type BatchPaths = Readonly<Record<string, BatchActions>>;
-
-/** The number of batches, and of files, that are kept; the oldest are dropped. */
-const kept = 1000;
-
-export function createBatches(options: BatchOptions): Batches {
-  const all = createShelf<Batch>(dropBatch);
-  const files = createShelf<StoredFile>(({ purpose, spool }) => {
-    if (purpose !== outputPurpose) spool.close();
-  });
-  return {
-    start(id, job) {
-      const batch = startBatch(id, job, options);
-      all.add(batch);
-      return batch;
-    },
-    all,
-    files,
-    close() {
-      all.clear();
-      files.clear();
-    },
-  };
-}
-
-/** The purpose of files that belong to a batch. */
-export const outputPurpose = 'batch_output';
-
-function createShelf<T extends { id: string; format: FormatName }>(drop: (item: T) => void): Shelf<T> {
-  const items = new Map<string, T>();
-  const remove = (id: string): void => {
-    const item = items.get(id);
-    if (item && items.delete(id)) drop(item);
-  };
-  return {
-    add(item) {
-      items.set(item.id, item);
-      if (items.size > kept) remove(items.keys().next().value ?? '');
-    },
-    find(id, format) {
-      const item = items.get(id);
-      return item?.format === format ? item : undefined;
-    },
-    list: (format) => [...items.values()].filter((item) => item.format === format).toReversed(),
-    remove,
-    clear() {
-      for (const id of items.keys()) remove(id);
-    },
-  };
-}
 
 /** A batch as a body asks for it. */
 export type BatchDraft = Omit<BatchJob, 'request'>;

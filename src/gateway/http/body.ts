@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isObject, type JsonObject } from '../../json.ts';
 import { jsonFaultWords } from '../../json-position.ts';
 import { Problem } from '../problem.ts';
+import type { GatewayRequest } from '../types.ts';
 
 /** Requires a Content-Type (JSON, or a form with a file), UTF-8, and no compression. Throws Problem 415. */
 export function checkContentType({ headers }: Pick<IncomingMessage, 'headers'>, wanted: string): void {
@@ -27,20 +28,10 @@ export function checkLength(length: number | undefined, limit: number): void {
 /** Bodies up to this size, in bytes, are not counted: even one for each connection needs little memory. */
 const maxUncounted = 64 * 1024;
 
-/** How bodies are read. */
-interface BodyRules {
-  /** Largest body, bytes. */
-  limit: number;
-  /** Limits the memory of all bodies together. */
-  budget: Budget;
-  /** Aborts when the caller leaves. */
-  left: { readonly signal: AbortSignal };
-}
-
 /** Reads the whole body. Its bytes count in the budget until the exchange is over. Throws Problem 413 past the limit. */
 export async function readBody(
   { request, response }: { request: IncomingMessage; response: ServerResponse },
-  { limit, budget, left }: BodyRules,
+  { limit, budget, left }: { limit: number; budget: Budget; left: GatewayRequest['left'] },
 ): Promise<Buffer> {
   const length = declaredLength(request);
   checkLength(length, limit);
@@ -150,17 +141,10 @@ function isEscaped(json: Buffer, at: number): boolean {
   return (at - before) % 2 === 0;
 }
 
-/** What all requests may hold together. */
-export interface Budget {
-  /**
-   * Waits until there is room, first come, first served; rejects when the signal aborts. More than the whole budget
-   * counts as the whole. Returns what gives it back; only its first call counts.
-   */
-  take(bytes: number, signal: AbortSignal): Promise<() => void>;
-}
+/** What all requests may hold together, in bytes. */
+export type Budget = ReturnType<typeof createBudget>;
 
-/** A budget of `capacity` bytes. */
-export function createBudget(capacity: number): Budget {
+export function createBudget(capacity: number) {
   let free = capacity;
   const waiting = new Set<{ bytes: number; start: () => void }>();
   const startNext = (): void => {
@@ -171,33 +155,34 @@ export function createBudget(capacity: number): Budget {
       waiter.start();
     }
   };
-  const wait = (bytes: number, signal: AbortSignal): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const leave = (): void => {
-        waiting.delete(waiter);
-        startNext();
-        reject(new Error('the caller left'));
-      };
-      const start = (): void => {
-        signal.removeEventListener('abort', leave);
-        resolve();
-      };
-      const waiter = { bytes, start };
-      if (signal.aborted) return leave();
-      signal.addEventListener('abort', leave, { once: true });
-      waiting.add(waiter);
-      startNext();
-    });
   return {
-    async take(wanted, signal) {
-      const bytes = Math.min(wanted, capacity);
-      await wait(bytes, signal);
-      let held = bytes;
-      return () => {
-        free += held;
-        held = 0;
+    /**
+     * Waits until there is room, first come, first served; rejects when the signal aborts. More than the whole budget
+     * counts as the whole. Returns what gives it back; only its first call counts.
+     */
+    take: (wanted: number, signal: AbortSignal): Promise<() => void> =>
+      new Promise((resolve, reject) => {
+        const bytes = Math.min(wanted, capacity);
+        let held = bytes;
+        const giveBack = (): void => {
+          free += held;
+          held = 0;
+          startNext();
+        };
+        const start = (): void => {
+          signal.removeEventListener('abort', leave);
+          resolve(giveBack);
+        };
+        const waiter = { bytes, start };
+        const leave = (): void => {
+          waiting.delete(waiter);
+          startNext();
+          reject(new Error('the caller left'));
+        };
+        if (signal.aborted) return leave();
+        signal.addEventListener('abort', leave, { once: true });
+        waiting.add(waiter);
         startNext();
-      };
-    },
+      }),
   };
 }

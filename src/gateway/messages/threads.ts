@@ -11,22 +11,17 @@ interface Thread {
   size: number;
 }
 
-/** Conversations that callers let the gateway hold, by the id of their last reply. */
-export interface Threads {
-  /** The whole request of a body that continues a thread; other bodies as they are. Throws Problem 400 or 404. */
-  complete(body: JsonObject): JsonObject;
-  /** Holds a whole request and its reply, where the request asks for it. */
-  keep(request: JsonObject, reply: JsonObject): void;
-}
-
 /** Fields that a thread keeps from its first turn. */
 const fixedFields = ['system', 'tools'];
 
 /** Characters of all threads together; the least recently used threads are dropped. */
 const defaultCapacity = 64 * 2 ** 20;
 
-/** Threads in memory. Equal requests get replies of equal ids, so that an id can be continued more than once. */
-export function createThreads(capacity = defaultCapacity): Threads {
+/** Conversations that callers let the gateway hold, by the id of their last reply. */
+export type Threads = ReturnType<typeof createThreads>;
+
+/** Equal requests get replies of equal ids, so that an id can be continued more than once. */
+export function createThreads(capacity = defaultCapacity) {
   const held = new Map<string, Thread>();
   let size = 0;
   const forget = (id: string): void => {
@@ -43,19 +38,24 @@ export function createThreads(capacity = defaultCapacity): Threads {
     }
   };
   return {
-    complete(body) {
+    /** The whole request of a body that continues a thread; other bodies as they are. Throws Problem 400 or 404. */
+    complete(body: JsonObject): JsonObject {
       const asked = objectAt(body, 'thread');
       const id = textAt(asked, 'previous_message_id');
       if (textAt(asked, 'type') !== 'continue' || id === undefined) return body;
       const thread = held.get(id);
-      if (!thread) throw notFound(id);
+      if (!thread) {
+        const message = `No thread was found for previous_message_id ${id.slice(0, 100)}.`;
+        throw new Problem(404, message, { errorCode: 'thread_not_found' });
+      }
       const repeated = fixedFields.find((name) => (body[name] ?? null) !== null);
       if (repeated !== undefined)
         throw new Problem(400, `${repeated}: a continued thread keeps that of its first turn`);
       hold(id, thread);
       return { ...body, ...thread.fixed, messages: [...thread.messages, ...listAt(body, 'messages')] };
     },
-    keep(request, { id, content }) {
+    /** Holds a whole request and its reply, where the request asks for it. */
+    keep(request: JsonObject, { id, content }: JsonObject): void {
       if (!isObject(request['thread']) || typeof id !== 'string') return;
       if (!Array.isArray(content) || content.length === 0) return;
       const messages = [...listAt(request, 'messages'), { role: 'assistant', content }];
@@ -63,9 +63,4 @@ export function createThreads(capacity = defaultCapacity): Threads {
       hold(id, { messages, fixed, size: JSON.stringify([messages, fixed]).length });
     },
   };
-}
-
-function notFound(id: string): Problem {
-  const message = `No thread was found for previous_message_id ${id.slice(0, 100)}.`;
-  return new Problem(404, message, { errorCode: 'thread_not_found' });
 }

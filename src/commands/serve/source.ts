@@ -8,7 +8,7 @@ import { checkRecordingFlags } from '../../cli/run/settings.ts';
 import { openReplaying } from '../../cli/run/recordings.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
-import { replayedModels } from './models.ts';
+import { replayedModels } from './served-command.ts';
 import { openUpstreams } from './upstreams.ts';
 
 /** Flags of `serve`, as they were typed. */

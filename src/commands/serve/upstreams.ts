@@ -14,7 +14,7 @@ import type { SettingsSurvey, Sourced, Use } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
 import { openExchanges, openTransports } from '../../cli/run/connection.ts';
 import { readConfiguredKey, readSettingsFlags } from '../../cli/run/settings.ts';
-import { keepModels, modelVariables } from './models.ts';
+import { keepModels, modelVariables } from './served-command.ts';
 import type { Pays } from './payments.ts';
 import type { Source, ServeFlags, SourcePlace } from './source.ts';
 import type { AuthUse, FormatName } from '../../formats/types.ts';

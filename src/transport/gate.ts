@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { longestTimerMs } from '../clock.ts';
-import type { Gate } from './retry.ts';
 
 /** Waits; rejects with the signal's reason. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
@@ -15,6 +14,16 @@ export interface GateOptions {
   sleep: Sleep;
   /** Number of requests; a tenth of them can be retried, and more after successes. */
   jobs: number;
+}
+
+/** Shared by the calls of a batch: one 429 makes all of them wait, and too many failures end the retries. */
+export interface Gate {
+  /** Resolves when a request may be sent. Rejects with the signal's reason. */
+  enter(signal: AbortSignal): Promise<void>;
+  /** Holds back other requests for this time, in ms, after a 429. */
+  close(waitMs: number): void;
+  /** Called before each retry; false ends the retries. */
+  allowRetry?(): boolean;
 }
 
 /** A gate for many requests: the pause after a 429, and the budget of retries. */

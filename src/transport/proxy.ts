@@ -103,20 +103,17 @@ export async function openTunnel({ proxy, target, authorities, timeoutMs, signal
   const address = `${target.hostname.includes(':') ? `[${target.hostname}]` : target.hostname}:${portOf(target)}`;
   const { url } = proxy;
   const authorization = proxyAuthorization(url);
-  const options: RequestOptions = {
-    host: withoutBrackets(url.hostname),
-    port: url.port,
-    method: 'CONNECT',
-    path: address,
-    agent: false,
-    timeout: timeoutMs,
-    signal,
-    headers: { host: address, ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }) },
-  };
   const send = url.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
   return await new Promise<Socket>((resolve, reject) => {
     const connecting = send({
-      ...options,
+      host: withoutBrackets(url.hostname),
+      port: url.port,
+      method: 'CONNECT',
+      path: address,
+      headers: { host: address, ...(authorization && { 'proxy-authorization': authorization }) },
+      agent: false,
+      timeout: timeoutMs,
+      signal,
       ...(authorities && { ca: authorities }),
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: 2000,
@@ -139,19 +136,15 @@ export async function openTunnel({ proxy, target, authorities, timeoutMs, signal
 
 function proxyFailed(proxy: Proxy, target: string, cause: Error): GatewayError {
   const code = codeOf(cause) ?? '';
-  const isUntrusted = isTrustCode(code);
-  return new GatewayError(
-    'not-sent',
-    `${describeProxy(proxy)} does not work: ${describeCause(cause, proxy.url.host)}`,
-    {
-      reason: proxyReason(code),
-      value: target,
-      source: proxy.from,
-      sent: 'no',
-      retryable: !isUntrusted && code !== 'ENOTFOUND',
-      cause,
-    },
-  );
+  const message = `${describeProxy(proxy)} does not work: ${describeCause(cause, proxy.url.host)}`;
+  return new GatewayError('not-sent', message, {
+    reason: proxyReason(code),
+    value: target,
+    source: proxy.from,
+    sent: 'no',
+    retryable: !isTrustCode(code) && code !== 'ENOTFOUND',
+    cause,
+  });
 }
 
 function describeProxy({ url, from }: Proxy): string {
@@ -169,25 +162,22 @@ function proxyRefused(
   status: number,
   { address, target }: { address: string; target: buildConnector.Options },
 ): GatewayError {
-  const facts = { sent: 'no', retryable: status >= 500 } as const;
-  const hasPassword = proxyAuthorization(proxy.url) !== undefined;
+  const { url, from } = proxy;
+  const failure = (what: string, advice: Advice): GatewayError =>
+    new GatewayError('not-sent', `${describeProxy(proxy)} ${what} (${status})`, {
+      ...advice,
+      sent: 'no',
+      retryable: status >= 500,
+    });
+  const hasPassword = proxyAuthorization(url) !== undefined;
   // Some proxies answer a wrong password with 401.
   if (status !== 407 && !(status === 401 && hasPassword))
-    return new GatewayError('not-sent', `${describeProxy(proxy)} refuses the way to ${address} (${status})`, {
-      ...facts,
-      reason: 'proxy-refuses',
-      value: target.hostname,
-    });
-  const what = hasPassword ? 'does not take the user name and password' : 'wants a user name and a password';
-  return new GatewayError('not-sent', `${describeProxy(proxy)} ${what} (${status})`, {
-    ...facts,
-    ...passwordAdvice(proxy, target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY'),
-  });
-}
-
-function passwordAdvice({ url, from }: Proxy, variable: string): Advice {
-  if (proxyAuthorization(url) !== undefined) return { reason: 'proxy-password-wrong', source: from };
-  return { reason: 'proxy-password', value: `${variable}=${url.protocol}//user:password@${url.host}`, source: from };
+    return failure(`refuses the way to ${address}`, { reason: 'proxy-refuses', value: target.hostname });
+  if (hasPassword)
+    return failure('does not take the user name and password', { reason: 'proxy-password-wrong', source: from });
+  const variable = target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
+  const value = `${variable}=${url.protocol}//user:password@${url.host}`;
+  return failure('wants a user name and a password', { reason: 'proxy-password', value, source: from });
 }
 
 /** `Basic …` for the user name and password of a proxy URL. */

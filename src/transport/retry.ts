@@ -1,6 +1,6 @@
 import { longestTimerMs } from '../clock.ts';
 import { GatewayError, type RetryNotice } from '../errors.ts';
-import { type Sleep, sleepByTimer } from './gate.ts';
+import { type Gate, type Sleep, sleepByTimer } from './gate.ts';
 import type { Exchange, HttpReply, HttpRequest } from './types.ts';
 
 /** What the user allows. */
@@ -26,16 +26,6 @@ export interface ErrorReply {
   body: string;
   /** The body before it was decoded. */
   bytes: Uint8Array;
-}
-
-/** Shared by the calls of a batch: one 429 makes all of them wait, and too many failures end the retries. */
-export interface Gate {
-  /** Resolves when a request may be sent. Rejects with the signal's reason. */
-  enter(signal: AbortSignal): Promise<void>;
-  /** Holds back other requests for this time, in ms, after a 429. */
-  close(waitMs: number): void;
-  /** Called before each retry; false ends the retries. */
-  allowRetry?(): boolean;
 }
 
 /** What sending with retries needs beside the request. */
@@ -75,7 +65,10 @@ export async function sendWithRetries(
     if ('status' in result) return { reply: result, attempts: attempt };
     const { error, outcome } = result;
     const decision = decideRetry({ attempt, waitedMs, outcome, policy, now: now(), random: random() });
-    closeGate(gate, { outcome, decision, policy });
+    const pauseMs = decision.retry ? decision.waitMs : decision.retryAfterMs;
+    const isRateLimit = outcome.kind === 'reply' && outcome.status === 429;
+    // A request that gives up instead of waiting does not hold back the others.
+    if (isRateLimit && pauseMs !== undefined && pauseMs <= policy.maxWaitMs) gate?.close(pauseMs);
     if (!decision.retry) throw finalError(error, decision, policy);
     if (gate?.allowRetry?.() === false) throw error;
     options.onRetry?.({ attempt, retries: retriesFor(outcome, policy), waitMs: decision.waitMs, error });
@@ -111,7 +104,7 @@ async function readErrorReply(
   { status, headers, body }: HttpReply,
   { signal, classify }: RetryOptions,
 ): Promise<FailedAttempt> {
-  const bytes = await readUpTo(body, { maxBytes: errorBodyBytes, maxMs: errorBodyMs });
+  const bytes = await readErrorBody(body);
   if (!isTimeout(signal)) signal.throwIfAborted();
   const classified = await classify({ status, headers, body: bytes.toString(), bytes });
   const error = classified.with({ status, sent: 'yes', request: `${method} ${url.origin}${url.pathname}` });
@@ -122,40 +115,27 @@ async function readErrorReply(
   };
 }
 
-/** Reads an error's body: at most `maxBytes`, for at most `maxMs`. A body that is cut or slow is not an error. */
-export async function readUpTo(
-  chunks: AsyncIterable<Uint8Array>,
-  { maxBytes, maxMs }: { maxBytes: number; maxMs: number },
-): Promise<Buffer> {
-  const iterator = chunks[Symbol.asyncIterator]();
+/** Reads the body of an error: at most 1 MiB, for at most five seconds. One that is cut or slow is not a second error. */
+async function readErrorBody(body: HttpReply['body']): Promise<Buffer> {
+  const iterator = body[Symbol.asyncIterator]();
   const parts: Uint8Array[] = [];
   let bytes = 0;
   let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), maxMs)));
+  const timeout = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), errorBodyMs)));
   try {
-    while (bytes < maxBytes) {
+    while (bytes < errorBodyBytes) {
       const next = await Promise.race([iterator.next(), timeout]);
       if (next === undefined || next.done) break;
       parts.push(next.value);
       bytes += next.value.byteLength;
     }
   } catch {
-    // A cut body is not a second failure: the part that arrived still describes the first.
+    // The part that arrived still describes the error.
   } finally {
     clearTimeout(timer);
     void Promise.resolve(iterator.return?.()).catch(() => {});
   }
-  return Buffer.concat(parts, Math.min(bytes, maxBytes));
-}
-
-/** A request that gives up instead of waiting does not hold back the others. */
-function closeGate(
-  gate: Gate | undefined,
-  { outcome, decision, policy }: { outcome: Outcome; decision: RetryDecision; policy: RetryPolicy },
-): void {
-  if (outcome.kind !== 'reply' || outcome.status !== 429) return;
-  const ms = decision.retry ? decision.waitMs : decision.retryAfterMs;
-  if (ms !== undefined && ms <= policy.maxWaitMs) gate?.close(ms);
+  return Buffer.concat(parts, Math.min(bytes, errorBodyBytes));
 }
 
 /** Ends a wait. After a timeout the last error of the gateway says more than the timeout. */
@@ -203,7 +183,7 @@ export type Outcome =
   | { kind: 'final' };
 
 /** Waits and retries, or gives up; `overBudget` if only the length of the gateway's hint forbids a retry. */
-export type RetryDecision =
+type RetryDecision =
   | { retry: true; waitMs: number }
   | { retry: false; retryAfterMs?: number | undefined; overBudget?: true };
 

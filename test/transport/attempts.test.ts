@@ -1,13 +1,8 @@
 import { expect, test } from 'vitest';
 import { GatewayError, type RetryNotice } from '../../src/errors.ts';
-import {
-  defaultRetryPolicy,
-  type ErrorReply,
-  type Gate,
-  type RetryOptions,
-  sendWithRetries,
-} from '../../src/transport/retry.ts';
+import { defaultRetryPolicy, type ErrorReply, type RetryOptions, sendWithRetries } from '../../src/transport/retry.ts';
 import { createUpload } from '../../src/body.ts';
+import type { Gate } from '../../src/transport/gate.ts';
 import { createPause, cut, reset, type ScriptedServer } from '../helpers/scripted-server.ts';
 import { open, requestTo, serve } from './post.ts';
 

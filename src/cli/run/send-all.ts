@@ -9,7 +9,7 @@ import { type ErrorClass, GatewayError, isQuotaSpent, messageOf } from '../../er
 import type { ImageOutput } from '../output/save-images.ts';
 import type { Connection } from './connection.ts';
 import { adviceForRest } from '../../client/verdict.ts';
-import type { Gate } from '../../transport/retry.ts';
+import type { Gate } from '../../transport/gate.ts';
 import type { Usage } from '../../formats/events.ts';
 
 /** What is asked, how often, and where the pictures go. */

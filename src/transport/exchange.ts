@@ -139,11 +139,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 }
 
 /** An error if the body must not be read: a redirect would send key and prompt elsewhere; an encoding was not requested. */
-export function checkHead(
-  status: number,
-  headers: Readonly<Record<string, string>>,
-  url: URL,
-): GatewayError | undefined {
+function checkHead(status: number, headers: Readonly<Record<string, string>>, url: URL): GatewayError | undefined {
   const facts = { status, sent: 'yes', retryable: false } as const;
   if (status >= 300 && status < 400) {
     const message = `the gateway redirects (${status})${redirectTarget(headers['location'], url)}`;

@@ -131,22 +131,17 @@ interface RecordingWriter {
   end(ended: Ended): Promise<void>;
 }
 
-/** An exchange before its first chunk. */
-interface SentRequest {
-  key: RequestKey;
-  /** Number among equal requests, from 1. */
-  number: number;
-  /** When the request was sent, ms since 1970. */
-  at: number;
-  /** Undefined if the connection was lost before the head. */
-  reply: HttpReply | undefined;
-}
-
 /** Lines stay in memory until there are so many characters to write. */
 const blockLength = 64 * 1024;
 
-/** Opens a temporary file (0600) in the folder; it becomes a recording when the exchange has ended. */
-function startRecording({ key, number, at, reply }: SentRequest, options: RecorderOptions): RecordingWriter {
+/**
+ * Opens a temporary file (0600) in the folder; it becomes a recording when the exchange has ended. `number` is that among equal
+ * requests, from 1; there is no reply if the connection was lost before its head.
+ */
+function startRecording(
+  { key, number, at, reply }: { key: RequestKey; number: number; at: number; reply: HttpReply | undefined },
+  options: RecorderOptions,
+): RecordingWriter {
   const { folder, mask, onFailure, onRecorded } = options;
   const masker = createChunkMasker(mask);
   let pending = encodeHead({ hash: key.hash, scope: key.scope, at }, mask.hide(key.text));

@@ -55,24 +55,20 @@ function matching(files: readonly ReadFile[], { hash, scope }: RequestKey): stri
   return (inScope.length > 0 ? inScope : equal).map(({ path }) => path);
 }
 
-/** The recordings of a folder to which more are added. */
-interface GrowingIndex {
-  /** The recordings of a request, in the recorded order. */
-  find(key: RequestKey): readonly string[];
-  add(key: RequestKey, path: string): void;
-}
-
-/** Opens a folder that may be empty. Throws GatewayError usage if it cannot be read. */
-export async function openGrowingIndex(folder: string): Promise<GrowingIndex> {
+/**
+ * Opens a folder that may be empty, and to which recordings are added. `find` gives those of a request, in the recorded order.
+ * Throws GatewayError usage if it cannot be read.
+ */
+export async function openGrowingIndex(folder: string) {
   const found = new Map<string, string[]>();
-  const add = (hash: string, path: string): void => {
+  const add = ({ hash }: Pick<RequestKey, 'hash'>, path: string): void => {
     found.set(shownHash(hash), [...(found.get(shownHash(hash)) ?? []), path]);
   };
   const files = await listFiles(folder);
-  for (const file of files) if (file.shownHash !== undefined) add(file.shownHash, file.path);
+  for (const file of files) if (file.shownHash !== undefined) add({ hash: file.shownHash }, file.path);
   // Files that the user named have the hash only in their first line.
-  for (const { hash, path } of await readHeads(files.filter((file) => file.shownHash === undefined))) add(hash, path);
-  return { find: ({ hash }) => found.get(shownHash(hash)) ?? [], add: ({ hash }, path) => add(hash, path) };
+  for (const head of await readHeads(files.filter((file) => file.shownHash === undefined))) add(head, head.path);
+  return { add, find: ({ hash }: RequestKey): readonly string[] => found.get(shownHash(hash)) ?? [] };
 }
 
 /** A recording, except its reply. */

@@ -1,8 +1,19 @@
-import { GatewayError } from '../errors.ts';
+import { stat } from 'node:fs/promises';
+import { untilAborted } from '../clock.ts';
+import { codeOf, GatewayError } from '../errors.ts';
 import type { Exchange, HttpReply, HttpRequest } from '../transport/types.ts';
-import { type Ended, parseLine, readLines, type RecordingLine } from './format.ts';
-import { describeRequest } from './request-key.ts';
-import { openIndex } from './recording-index.ts';
+import {
+  type Ended,
+  parseHead,
+  parseLine,
+  readFirstLine,
+  readLines,
+  type RecordingHead,
+  type RecordingLine,
+} from './format.ts';
+import { openRecorder, type Recorder, type RecorderOptions } from './recorder.ts';
+import { openGrowingIndex, openIndex } from './recording-index.ts';
+import { describeRequest, type RequestKey } from './request-key.ts';
 
 /**
  * Answers requests from the recordings of a folder, chunk by chunk without waits; nothing is sent. The exchange throws
@@ -20,6 +31,119 @@ export async function openReplay(folder: string): Promise<(base: URL) => Exchang
     };
 }
 
+/** How a folder is used as a cache. */
+interface CacheOptions extends RecorderOptions {
+  /** Older recordings are not used, in ms. */
+  maxAgeMs?: number | undefined;
+  isComplete: IsComplete;
+}
+
+/** Reads a reply to its end; false if it is cut or damaged. `path` is that of the request, below the base URL. */
+type IsComplete = (path: string, reply: HttpReply) => Promise<boolean>;
+
+/**
+ * Answers from the recordings of a folder, and sends and records other requests. Only complete replies with status 200 are
+ * used. Of equal requests at the same time one is sent, and the others wait for its recording. Throws GatewayError like
+ * `openRecorder`.
+ */
+export async function openCache(options: CacheOptions): Promise<Pick<Recorder, 'record' | 'close'>> {
+  const recorder = await openRecorder({ ...options, onRecorded: (key, path) => index.add(key, path) });
+  const index = await openGrowingIndex(options.folder);
+  const acquire = createNamedLocks();
+  const find = createFinder(options);
+  return {
+    record: (exchange, base) => async (request, exchangeOptions) => {
+      const { signal } = exchangeOptions;
+      const key = await describeRequest(request, base);
+      const release = await acquire(`${key.hash} ${key.scope} ${request.sample ?? 0}`, signal);
+      try {
+        const found = await find(index.find(key), key, request.sample);
+        if (found !== undefined) {
+          release();
+          const reply = await playRecording(found.path, request, { signal, endsWell: true });
+          return { ...reply, recordedAt: found.at };
+        }
+        const reply = await recorder.recordOne(key, () => exchange(request, exchangeOptions), signal);
+        return { ...reply, body: endingWith(reply.body, release) };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    close: () => recorder.close(),
+  };
+}
+
+async function* endingWith(body: AsyncIterable<Uint8Array>, end: () => void): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } finally {
+    end();
+  }
+}
+
+/** A recording that can answer. */
+interface UsableRecording extends Pick<RecordingHead, 'hash' | 'scope'> {
+  path: string;
+  /** When it was recorded, ms since 1970. */
+  at: number;
+}
+
+/** Finds the answer with a number, from 0, among the recordings of a request. Each file is checked once. */
+function createFinder({
+  now,
+  maxAgeMs = Infinity,
+  isComplete,
+}: CacheOptions): (paths: readonly string[], key: RequestKey, sample?: number) => Promise<UsableRecording | undefined> {
+  const checks = new Map<string, Promise<UsableRecording | undefined>>();
+  return async (paths, { hash, scope }, sample = 0) => {
+    let left = sample;
+    for (const path of paths) {
+      // One that cannot be read is not used; the others are.
+      const check = checks.get(path) ?? checkRecording(path, isComplete).catch(() => undefined);
+      checks.set(path, check);
+      const found = await check;
+      if (found?.hash !== hash || found.scope !== scope || now() - found.at > maxAgeMs) continue;
+      if (left-- === 0) return found;
+    }
+    return undefined;
+  };
+}
+
+/** Undefined if the file is not a recording of a complete reply with status 200, or was removed. */
+export async function checkRecording(path: string, isComplete: IsComplete): Promise<UsableRecording | undefined> {
+  try {
+    const head = parseHead(await readFirstLine(path));
+    if (head === undefined) return undefined;
+    const request = { method: head.request.method, url: new URL('http://recording') };
+    const { signal } = new AbortController();
+    const reply = await playRecording(path, request, { signal });
+    if (reply.status !== 200 || !(await isComplete(head.request.path, reply))) return undefined;
+    const { hash, scope } = head;
+    return { path, hash, scope, at: head.at ?? (await stat(path)).mtimeMs };
+  } catch (error) {
+    if (error instanceof GatewayError || codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** A lock for each name. Resolves with the function that releases it; rejects with the signal's reason. */
+function createNamedLocks(): (name: string, signal: AbortSignal) => Promise<() => void> {
+  /** Each resolves at its release. */
+  const held = new Map<string, Promise<void>>();
+  return async (name, signal) => {
+    signal.throwIfAborted();
+    for (let lock = held.get(name); lock !== undefined; lock = held.get(name)) await untilAborted(lock, signal);
+    let release!: () => void;
+    const own = new Promise<void>((resolve) => (release = resolve));
+    held.set(name, own);
+    return () => {
+      if (held.get(name) === own) held.delete(name);
+      release();
+    };
+  };
+}
+
 /** The part of a request that errors name. */
 type RequestName = Pick<HttpRequest, 'method' | 'url'>;
 
@@ -27,7 +151,7 @@ type RequestName = Pick<HttpRequest, 'method' | 'url'>;
  * The reply of a recording. With `endsWell`, a reply that was cut after its reader had all it needed ends without an error.
  * Throws GatewayError like the exchange of `openReplay`.
  */
-export async function playRecording(
+async function playRecording(
   path: string,
   request: RequestName,
   { signal, endsWell = false }: { signal: AbortSignal; endsWell?: boolean },
@@ -35,7 +159,7 @@ export async function playRecording(
   const lines = readRecording(path);
   try {
     const { value: reply } = await lines.next();
-    if (reply?.kind === 'ended' && reply.ended !== 'end') throw noReply(reply.ended, request);
+    if (reply?.kind === 'ended' && reply.ended !== 'end') throw lossIn('head', reply.ended, request);
     if (reply?.kind !== 'reply') throw broken(path, 2);
     const { status, headers } = reply;
     return { status, headers, body: playBody({ path, lines, signal, request, endsWell }) };
@@ -60,7 +184,7 @@ async function* playBody({ path, lines, signal, request, endsWell }: OpenRecordi
     if (line.kind === 'reply') break;
     if (line.kind !== 'ended') continue;
     if (line.ended === 'end' || endsWell) return;
-    throw cutShort(line.ended, request);
+    throw lossIn('body', line.ended, request);
   }
   throw broken(path, undefined);
 }
@@ -84,34 +208,16 @@ const lossReasons = {
   left: 'the recording ends here',
 };
 
-function causeOf(ended: Loss): Error {
+/** The error of the recorded exchange, whose connection was lost in a part of the reply; after `left` there is nothing more to replay. */
+function lossIn(part: 'head' | 'body', ended: Loss, { method = 'POST', url }: RequestName): GatewayError {
+  const words = lossReasons[ended];
   const code = ended === 'reset' ? 'ECONNRESET' : 'UND_ERR_SOCKET';
-  return Object.assign(new Error(lossReasons[ended]), { code });
-}
-
-/** The error of the recorded exchange; after `left` there is nothing more to replay. */
-function cutShort(ended: Loss, request: RequestName): GatewayError {
-  return new GatewayError('incomplete', `the reply was cut: ${lossReasons[ended]}`, {
-    sent: 'yes',
-    retryable: true,
-    request: placeOf(request),
-    cause: causeOf(ended),
-  });
-}
-
-/** The connection was lost before the head of the reply. */
-function noReply(ended: Loss, request: RequestName): GatewayError {
-  return new GatewayError('no-reply', `no reply was recorded: ${lossReasons[ended]}`, {
-    reason: 'recorded-loss',
-    sent: 'yes',
-    retryable: false,
-    request: placeOf(request),
-    cause: causeOf(ended),
-  });
-}
-
-function placeOf({ method = 'POST', url }: RequestName): string {
-  return `${method} ${url.origin}${url.pathname}`;
+  const request = `${method} ${url.origin}${url.pathname}`;
+  const facts = { sent: 'yes', request, cause: Object.assign(new Error(words), { code }) } as const;
+  if (part === 'body')
+    return new GatewayError('incomplete', `the reply was cut: ${words}`, { ...facts, retryable: true });
+  const more = { reason: 'recorded-loss', retryable: false } as const;
+  return new GatewayError('no-reply', `no reply was recorded: ${words}`, { ...facts, ...more });
 }
 
 function broken(path: string, line: number | undefined): GatewayError {

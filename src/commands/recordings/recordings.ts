@@ -13,7 +13,7 @@ import { addFlags, type FlagTable, type FlagValues, setExamples } from '../../cl
 import { sizeOf } from '../../cli/input/prompt.ts';
 import { removeFile } from '../../files/temp-file.ts';
 import { parseAge } from '../../settings/values.ts';
-import { checkRecording } from '../../recordings/cache.ts';
+import { checkRecording } from '../../recordings/replay.ts';
 import { isCompleteReply } from '../../cli/run/recordings.ts';
 
 /** `recordings list <dir>`: a line for each, the newest first. */

@@ -1,10 +1,9 @@
 import { join, resolve as resolvePath } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parseConfig } from '../../src/settings/parse.ts';
 import { surveySettings } from '../../src/settings/resolve.ts';
 import type { SettingsSurvey } from '../../src/settings/types.ts';
+import { inputOf, load, path } from './start.ts';
 
-const path = resolvePath('/etc/gateway/config.json');
 const secrets = { apiKey: 'sk-canary', headers: { 'x-team': 'docs' }, allowHttp: true };
 
 interface Place {
@@ -14,19 +13,8 @@ interface Place {
   service?: string;
 }
 
-function survey(profile: object, place: Place): SettingsSurvey {
-  const config = {
-    path,
-    exists: true,
-    config: parseConfig(JSON.stringify({ profiles: { default: profile } }), path),
-    warnings: [],
-  };
-  return surveySettings({
-    flags: { baseUrl: place.baseUrl, apiKeyFile: place.apiKeyFile, service: place.service },
-    env: place.env ?? {},
-    config,
-    use: 'text',
-  });
+function survey(profile: object, { env = {}, ...flags }: Place): SettingsSurvey {
+  return surveySettings(inputOf({ flags, env, config: load({ default: profile }) }));
 }
 
 describe('a profile keeps its key and headers', () => {

@@ -1,27 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { resolveSettings } from '../../src/settings/resolve.ts';
-import { parseConfig } from '../../src/settings/parse.ts';
-import type { Settings, SettingsFlags, Use } from '../../src/settings/types.ts';
+import { load, resolve } from './start.ts';
 
-const path = '/etc/gateway/config.json';
 const env = { GATEWAY_BASE_URL: 'https://env.example', GATEWAY_MODEL: 'env-model' };
 const profile = { baseUrl: 'https://work.example', apiKey: 'sk-work', headers: { 'x-team': 'docs' } };
-
-function resolve(input: {
-  flags?: SettingsFlags;
-  env?: Record<string, string>;
-  use?: Use;
-  profiles?: object;
-}): Settings {
-  const config = parseConfig(JSON.stringify({ profiles: input.profiles ?? {} }), path);
-  return resolveSettings({
-    flags: {},
-    env: {},
-    use: 'text',
-    ...input,
-    config: { path, exists: true, config, warnings: [] },
-  });
-}
 
 describe('resolveSettings offline', () => {
   test.each([
@@ -52,7 +33,7 @@ describe('resolveSettings offline', () => {
 
   test('sends neither key nor headers of a profile, nor any base URL', () => {
     const settings = resolve({
-      profiles: { default: profile },
+      config: load({ default: profile }),
       flags: { offline: true },
       env: { ...env, GATEWAY_API_KEY: 'sk-env' },
     });

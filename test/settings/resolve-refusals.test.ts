@@ -1,28 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { resolveSettings } from '../../src/settings/resolve.ts';
-import { parseConfig } from '../../src/settings/parse.ts';
-import type { SettingsFlags, Use } from '../../src/settings/types.ts';
-import type { LoadedConfig } from '../../src/settings/types.ts';
+import { load, noConfig, path, resolve, type Start } from './start.ts';
 
-const path = '/etc/gateway/config.json';
 const env = { GATEWAY_BASE_URL: 'https://env.example', GATEWAY_MODEL: 'env-model', GATEWAY_IMAGE_MODEL: 'env-image' };
-const noConfig: LoadedConfig = { path, exists: false, config: parseConfig('', path), warnings: [] };
-const twoProfiles: LoadedConfig = {
-  path,
-  exists: true,
-  config: parseConfig('{"profiles":{"work":{},"home":{}}}', path),
-  warnings: [],
-};
+const twoProfiles = load({ work: {}, home: {} });
 
-function failureOf(input: {
-  flags?: SettingsFlags;
-  env?: Record<string, string>;
-  config?: LoadedConfig;
-  use?: Use;
-}): GatewayError {
+function failureOf(start: Start): GatewayError {
   try {
-    resolveSettings({ flags: {}, env: {}, config: noConfig, use: 'text', ...input });
+    resolve(start);
   } catch (error) {
     if (error instanceof GatewayError) return error;
   }
@@ -118,7 +103,7 @@ describe('resolveSettings refuses', () => {
     ],
     [
       'a profile where the config has none',
-      { flags: { profile: 'work' }, config: { ...twoProfiles, config: parseConfig('{"profiles":{}}', path) } },
+      { flags: { profile: 'work' }, config: load({}) },
       'there are none yet',
       'make it: gateway-cli config init --profile work',
     ],

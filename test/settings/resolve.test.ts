@@ -1,18 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { revealHeaders } from '../../src/settings/redact.ts';
-import { parseConfig } from '../../src/settings/parse.ts';
-import {
-  type Config,
-  type LoadedConfig,
-  type Settings,
-  type SettingsFlags,
-  type Use,
-  useNames,
-} from '../../src/settings/types.ts';
+import { type Config, type Settings, type Use, useNames } from '../../src/settings/types.ts';
 import { withNameFor } from '../../src/settings/config-file.ts';
-import { resolveSettings, surveySettings } from '../../src/settings/resolve.ts';
+import { surveySettings } from '../../src/settings/resolve.ts';
+import { inputOf, load, path, resolve, type Start } from './start.ts';
 
-const path = '/etc/gateway/config.json';
 const env = { GATEWAY_BASE_URL: 'https://env.example', GATEWAY_MODEL: 'env-model', GATEWAY_IMAGE_MODEL: 'env-image' };
 const work = {
   baseUrl: 'https://work.example/proxy',
@@ -27,28 +19,12 @@ const work = {
   preview: true,
 };
 
-function load(profiles: object, profile?: string | object): LoadedConfig {
-  return { path, exists: true, config: parseConfig(JSON.stringify({ profile, profiles }), path), warnings: [] };
-}
-
-const noConfig: LoadedConfig = { path, exists: false, config: parseConfig('', path), warnings: [] };
-
-function resolve(input: {
-  flags?: SettingsFlags;
-  env?: Record<string, string>;
-  config?: LoadedConfig;
-  use?: Use;
-}): Settings {
-  return resolveSettings({ flags: {}, env: {}, config: noConfig, use: 'text', ...input });
-}
-
-const onWork = (extra: { flags?: SettingsFlags; env?: Record<string, string>; use?: Use } = {}) =>
-  resolve({ config: load({ work }, 'work'), ...extra });
+const onWork = (extra: Start = {}) => resolve({ config: load({ work }, 'work'), ...extra });
 
 describe('a profile for each use', () => {
   const profiles = { pics: { baseUrl: 'https://p.example' }, talk: { baseUrl: 'https://t.example' }, default: {} };
-  const nameOf = (use: Use, profile: object, input: { flags?: SettingsFlags; env?: Record<string, string> } = {}) =>
-    surveySettings({ flags: {}, env: {}, config: load(profiles, profile), use, ...input }).profile?.value;
+  const nameOf = (use: Use, profile: object, start: Start = {}) =>
+    surveySettings(inputOf({ config: load(profiles, profile), use, ...start })).profile?.value;
 
   test('serves that use; edits take that of images, and what the map leaves out takes default', () => {
     const map = { image: 'pics', chat: 'talk' };
@@ -165,6 +141,7 @@ describe('resolveSettings', () => {
       { value: 77, from: `profile work (${path})` },
     ],
     ['text sends no limit of its own', { use: 'text', config: load({ work }, 'work') }, undefined],
+    ['chat sends the flag', { use: 'chat', env, flags: { maxTokens: 5 } }, { value: 5, from: 'flag --max-tokens' }],
     ['text sends the flag', { use: 'text', env, flags: { maxTokens: 5 } }, { value: 5, from: 'flag --max-tokens' }],
   ] as const)('%s', (_name, input, expected) => {
     const { maxTokens } = resolve(input);
@@ -198,7 +175,7 @@ describe('resolveSettings', () => {
       value: 'default',
       from: 'default',
     });
-    expect(surveySettings({ flags: {}, env: {}, config: load({ other: work }), use: 'text' }).profile).toBeUndefined();
+    expect(surveySettings(inputOf({ config: load({ other: work }) })).profile).toBeUndefined();
     const chosen = { flags: { profile: 'work' }, env: { GATEWAY_PROFILE: 'x' }, config: load({ work, x: {} }, 'x') };
     expect(resolve(chosen).profile).toMatchObject({ value: 'work', from: 'flag --profile' });
   });
@@ -238,19 +215,12 @@ describe('resolveSettings', () => {
   });
 });
 
-test('defaults: 10 minutes, and 4096 tokens for chat alone', () => {
-  expect(resolve({ env, use: 'chat' })).toMatchObject({
-    timeoutMs: { value: 600_000, from: 'default' },
-    maxTokens: { value: 4096, from: 'default' },
-  });
-  expect(resolve({ env, use: 'text' }).maxTokens).toBeUndefined();
-  const flags = { maxTokens: 7 };
-  for (const use of ['chat', 'text'] as const)
-    expect(resolve({ env, use, flags }).maxTokens).toMatchObject({ value: 7, from: 'flag --max-tokens' });
+test('the default time limit is 10 minutes', () => {
+  expect(resolve({ env }).timeoutMs).toMatchObject({ value: 600_000, from: 'default' });
 });
 
 test('surveySettings leaves out what is missing', () => {
-  const survey = surveySettings({ flags: {}, env: {}, config: noConfig, use: 'text' });
+  const survey = surveySettings(inputOf({}));
   expect(survey).toMatchObject({
     baseUrl: undefined,
     model: undefined,

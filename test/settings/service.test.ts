@@ -1,23 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { readKey } from '../../src/settings/key.ts';
-import { parseConfig } from '../../src/settings/parse.ts';
-import { resolveSettings } from '../../src/settings/resolve.ts';
-import type { Settings, SettingsFlags, Use } from '../../src/settings/types.ts';
+import type { Settings, Use } from '../../src/settings/types.ts';
+import { load, resolve as resolveStart, type Start as CommonStart } from './start.ts';
 
-const path = '/etc/gateway/config.json';
 const google = 'https://generativelanguage.googleapis.com';
 
-interface Start {
-  flags?: SettingsFlags;
-  env?: Record<string, string>;
+interface Start extends Omit<CommonStart, 'config'> {
   profiles?: object;
   profile?: string;
-  use?: Use;
 }
 
-function resolve({ flags = {}, env = {}, profiles = {}, profile, use = 'text' }: Start): Settings {
-  const config = { path, exists: true, config: parseConfig(JSON.stringify({ profile, profiles }), path), warnings: [] };
-  return resolveSettings({ flags: { model: 'm', ...flags }, env, config, use });
+function resolve({ flags = {}, profiles = {}, profile, ...start }: Start): Settings {
+  return resolveStart({ ...start, flags: { model: 'm', ...flags }, config: load(profiles, profile) });
 }
 
 const noEffects = {

@@ -1,18 +1,24 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, rm, truncate, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createUpload, segmentBody, streamBody } from '../../src/body.ts';
+import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 import { createPause, cut, reset } from '../helpers/scripted-server.ts';
 import { authority, serverPair } from './certificates.ts';
 import { failureOf, post, serve } from './post.ts';
 
-let folder = '';
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gateway-cli-upload-'));
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = scratchFolder();
+
+function streamOf(path: string, bytes: number): AsyncGenerator<Uint8Array> {
+  return streamBody(segmentBody({ data: createUpload(path, bytes) }));
+}
+
+async function readWhole(stream: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const part of stream) expect(part.byteLength).toBeGreaterThan(0);
+}
 
 async function fileOf(bytes: number, name = `${bytes}.bin`): Promise<{ path: string; content: Buffer }> {
   const path = join(folder, name);
@@ -62,15 +68,14 @@ test.each<[string, (path: string) => Promise<void>]>([
   ['is written again', (path) => utimes(path, new Date(0), new Date(0))],
 ])('a file that %s while it is read is an error', async (_name, change) => {
   const { path } = await fileOf(4 * block, 'changing.bin');
-  const reading = streamBody(segmentBody({ data: createUpload(path, 4 * block) }));
+  const reading = streamOf(path, 4 * block);
   await reading.next();
   await reading.next();
   await change(path);
-  await expect(
-    (async () => {
-      for await (const part of reading) expect(part.byteLength).toBeGreaterThan(0);
-    })(),
-  ).rejects.toMatchObject({ class: 'usage', message: `${path} changed while it was read` });
+  await expect(readWhole(reading)).rejects.toMatchObject({
+    class: 'usage',
+    message: `${path} changed while it was read`,
+  });
 });
 
 test('a missing file is an error', async () => {
@@ -120,4 +125,36 @@ test.each([
   const ending = await post(server.url, { body: { data: createUpload(path, 50 * 1024 * 1024) } });
   expect(ending).toMatchObject({ reply: { status: 413 }, text: 'too large' });
   expect(ending.error).toBeUndefined();
+});
+
+test('a file that grew before it was opened is not sent in part', async () => {
+  const path = join(scratchFolder(), 'grown.bin');
+  writeFileSync(path, 'longer than it was');
+  await expect(readWhole(streamOf(path, 6))).rejects.toMatchObject({
+    class: 'usage',
+    message: `${path} changed while it was read`,
+  });
+});
+
+test('a file that can be opened but not read is a usage error', async () => {
+  const path = join(scratchFolder(), 'folder');
+  mkdirSync(path);
+  const size = Math.max(1, statSync(path).size);
+  await expect(readWhole(streamOf(path, size))).rejects.toMatchObject({ class: 'usage' });
+});
+
+describe.skipIf(!tellsOpenFiles)('no file stays open (needs /proc)', () => {
+  test.each(['read whole', 'left early', 'of another size'])('when it is %s', async (how) => {
+    const folder = scratchFolder();
+    const path = join(folder, 'picture.bin');
+    writeFileSync(path, Buffer.alloc(500_000, 1));
+    const stream = streamOf(path, how === 'of another size' ? 6 : 500_000);
+    if (how === 'left early') {
+      await stream.next();
+      await stream.next();
+      expect(openFilesIn(folder)).toEqual([path]);
+      await stream.return(undefined);
+    } else await readWhole(stream).catch(() => {});
+    expect(openFilesIn(folder)).toEqual([]);
+  });
 });

@@ -168,6 +168,10 @@ const advice = {
   'port-speaks-tls': 'that port speaks https://, not http://',
   'tls-version': 'check the port in the base URL, and whether it speaks TLS 1.2 or newer',
   'maybe-billed': maybeBilled,
+  'open-files': {
+    cli: 'to raise the limit: ulimit -n 4096',
+    library: 'the process needs a higher limit of open files',
+  },
   memory,
   'maybe-billed-memory': `${maybeBilled}; ${memory}`,
   compressed:

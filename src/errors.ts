@@ -168,13 +168,16 @@ export function isQuotaSpent({ class: name, details }: GatewayError): boolean {
   return name === 'quota' && (details.reason === 'quota-spent' || details.reason === 'retry-time');
 }
 
-/** The error for a bug (exit 1); a GatewayError stays as it is. */
+/** The error for a bug, or for a limit of the system that was met anywhere (exit 1); a GatewayError stays as it is. */
 export function failureOfThrown(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
-  const bug = new GatewayError('internal', messageOf(error), {
-    hint: 'this is a bug; run it again with --debug and report it',
-    cause: error,
-  });
+  const bug =
+    codeOf(error) === 'EMFILE'
+      ? new GatewayError('internal', 'too many files are open', { reason: 'open-files', cause: error })
+      : new GatewayError('internal', messageOf(error), {
+          hint: 'this is a bug; run it again with --debug and report it',
+          cause: error,
+        });
   if (error instanceof Error && error.stack !== undefined) bug.stack = error.stack;
   return bug;
 }

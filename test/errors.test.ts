@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { hintOf } from '../src/advice.ts';
-import { codeOf, GatewayError, messageOf, settingError, usageError } from '../src/errors.ts';
+import { codeOf, failureOfThrown, GatewayError, messageOf, settingError, usageError } from '../src/errors.ts';
 import { isObject } from '../src/json.ts';
 
 test('what is known of a failure already wins over what is added, and unknown is not known', () => {
@@ -78,4 +78,13 @@ test.each([
   ['text', false],
 ])('whether %j is an object: %s', (value, expected) => {
   expect(isObject(value)).toBe(expected);
+});
+
+test('a process without a free descriptor is told of its limit, not of a bug', () => {
+  const failure = failureOfThrown(
+    Object.assign(new Error("EMFILE: too many open files, open '/x'"), { code: 'EMFILE' }),
+  );
+  expect(failure).toMatchObject({ class: 'internal', message: 'too many files are open' });
+  expect(hintOf(failure)).toBe('to raise the limit: ulimit -n 4096');
+  expect(hintOf(failureOfThrown(new TypeError('oh')))).toContain('this is a bug');
 });

@@ -9,7 +9,7 @@ const common: Readonly<Record<string, string>> = {
   EMFILE: 'too many files are open',
   ENAMETOOLONG: 'the name is too long',
   ENETDOWN: 'the network is down',
-  ENFILE: 'too many files are open',
+  ENFILE: 'all programs of this machine together have too many files open',
   ENODEV: 'the device does not allow it',
   ENOMEM: 'there is not enough memory',
   ENOTDIR: 'a part of the path is not a folder',
@@ -21,9 +21,12 @@ const common: Readonly<Record<string, string>> = {
   ERR_INVALID_ARG_VALUE: 'the name contains a NUL character',
 };
 
+const tooManyFiles = 'too many files are open; to raise the limit: ulimit -n 4096';
+
 const reading: Readonly<Record<string, string>> = {
   ...common,
   EACCES: 'you do not have permission to read it',
+  EMFILE: tooManyFiles,
   ENOENT: 'there is no such file',
   EPERM: 'you do not have permission to read it',
 };
@@ -34,6 +37,7 @@ const writing: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk quota is used up',
   EEXIST: 'it already exists',
   EFBIG: 'the file would be larger than allowed',
+  EMFILE: tooManyFiles,
   ENOENT: 'the folder does not exist',
   ENOSPC: 'the disk is full',
   EPERM: 'you do not have permission to write it',

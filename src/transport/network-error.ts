@@ -74,6 +74,7 @@ function invalidRequest(error: unknown): GatewayError {
 function connectAdvice(error: unknown, code: string, host: string): Pick<ErrorDetails, 'reason' | 'retryable'> {
   if (isTrustCode(code)) return { reason: trustReason(code), retryable: false };
   if (isOutOfMemory(error, code)) return { reason: 'memory', retryable: false };
+  if (code === 'EMFILE') return { reason: 'open-files', retryable: true };
   if (code === 'ENOTFOUND') return { reason: 'host-name', retryable: false };
   // This program closed the connection.
   if (code === 'UND_ERR_DESTROYED') return { retryable: false };

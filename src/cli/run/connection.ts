@@ -12,6 +12,7 @@ import type { Target } from '../../transport/request.ts';
 import { type Deadline, deadlineOnce, within } from '../../client/deadline.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
+import { requireDescriptors } from '../../files/descriptors.ts';
 import { byAuthUse, type PostOrGet } from '../../formats/format.ts';
 import {
   type Credential,
@@ -23,7 +24,6 @@ import {
 } from '../../settings/redact.ts';
 import { digestKey } from '../../settings/key.ts';
 import type { SettingsSurvey, KeySource } from '../../settings/types.ts';
-import type { RetryPolicy } from '../../transport/retry.ts';
 import type { Exchange, Transport } from '../../transport/types.ts';
 import { withSettingsHint } from './failure-hint.ts';
 import { flexPolicy, openFallback } from './lane.ts';
@@ -104,6 +104,7 @@ export async function openConnectionsTo(
   context: Context,
   deadline = deadlineOnce(gateways[0]?.settings.timeoutMs.value ?? defaultTimeoutMs, context.signal),
 ): Promise<{ connections: Omit<Connection, 'close'>[]; close(): Promise<void> }> {
+  requireDescriptors();
   const isPaid = gateways.some(({ settings }) => settings.budget !== undefined);
   const pays = isPaid ? await (await import('./budget.ts')).openBudgets(gateways, flags.tag, context) : [];
   const { exchanges, keyed } = await openKeyed(gateways, flags, { context, deadline });
@@ -200,7 +201,7 @@ interface Parts {
   settings: SettingsSurvey;
   context: Context;
   deadline: () => Deadline;
-  policy: Partial<RetryPolicy>;
+  policy: PostOptions['policy'];
 }
 
 /** What one command sends, with one deadline for all of it. */
@@ -230,11 +231,10 @@ function createSend(
   });
   return (post, own = {}) => {
     const payment = own.payment && countUnpaid(own.payment, context);
-    return sender
-      .send(post, { ...own, payment, deadline: own.deadline ?? deadline(), policy: { ...policy, ...own.policy } })
-      .catch(async (error: unknown) => {
-        throw await withSettingsHint(error, post, settings, context);
-      });
+    const limits = { deadline: own.deadline ?? deadline(), policy: { ...policy, ...own.policy } };
+    return sender.send(post, { ...own, ...limits, payment }).catch(async (error: unknown) => {
+      throw await withSettingsHint(error, post, settings, context);
+    });
   };
 }
 

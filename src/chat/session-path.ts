@@ -98,10 +98,19 @@ export function checkSessionName(name: string): string {
  * to be there. Throws GatewayError usage.
  */
 export async function sessionPath(typed: string, cwd: string): Promise<string> {
-  if (!isSessionPath(typed)) {
-    const file = `${checkSessionName(typed)}${extension}`;
-    return join(await makeSessionsFolder(), file);
-  }
+  const path = isSessionPath(typed) ? await pathInFolder(typed, cwd) : await pathOfName(typed);
+  const stats = await stat(path).catch(() => undefined);
+  // Reading a pipe would wait for its other end.
+  if (stats === undefined || stats.isFile() || stats.isDirectory()) return path;
+  throw usageError(`the session ${JSON.stringify(path)} is a device, a pipe or a socket`, 'name a file');
+}
+
+async function pathOfName(name: string): Promise<string> {
+  const file = `${checkSessionName(name)}${extension}`;
+  return join(await makeSessionsFolder(), file);
+}
+
+async function pathInFolder(typed: string, cwd: string): Promise<string> {
   const folder = dirname(typed);
   await stat(resolve(cwd, folder)).catch(() => {
     const hint = `make it first: mkdir -p ${shellWord(folder)}`;

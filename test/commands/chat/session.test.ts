@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, vi } from 'vitest';
 import { eventStream, messageEvents, test } from '../../helpers/with-server.ts';
@@ -146,6 +147,15 @@ test.for([
   const ran = await cli(['chat', 'x', ...flags], { cwd });
   expect(ran).toMatchObject({ code: 2 });
   expect(ran.stderr).toContain(told);
+});
+
+test.for([[], ['--dry-run']])('refuses a pipe as a session before anything is sent %j', async (flags, { cli }) => {
+  const cwd = scratchFolder();
+  execFileSync('mkfifo', [join(cwd, 't.jsonl')]);
+  const ran = await cli(['chat', '--session', 't.jsonl', 'hi', ...flags], { cwd });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain('t.jsonl" is a device, a pipe or a socket');
+  expect(readdirSync(cwd)).toEqual(['t.jsonl']);
 });
 
 test('a turn that a crash cut is left out, and that is said', async ({ server, cli }) => {

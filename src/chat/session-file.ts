@@ -132,7 +132,7 @@ async function appendTurn(
   stored: StoredSession,
   turn: readonly SessionMessage[],
 ): Promise<StoredSession> {
-  const handle = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+  const handle = await openToWrite(path, stored);
   try {
     const { size } = await handle.stat();
     if (size !== stored.size) throw new Error('it was changed by another program meanwhile');
@@ -143,6 +143,16 @@ async function appendTurn(
     return { messages: [...stored.messages, ...turn], end, size: end, open: false };
   } finally {
     await handle.close();
+  }
+}
+
+/** Only a session without a turn is created: one that is gone would begin anew in the middle. */
+async function openToWrite(path: string, { size }: StoredSession): Promise<FileHandle> {
+  try {
+    return await open(path, constants.O_RDWR | (size === 0 ? constants.O_CREAT : 0), 0o600);
+  } catch (error) {
+    if (size === 0 || codeOf(error) !== 'ENOENT') throw error;
+    throw new Error('it was removed by another program meanwhile', { cause: error });
   }
 }
 

@@ -168,6 +168,18 @@ test('does not overwrite lines that another program added meanwhile', async () =
   expect(readFileSync(path, 'utf8')).toBe(lines(1, 2));
 });
 
+test('a session that another program removed meanwhile is not begun anew', async () => {
+  const path = place(lines(1));
+  const session = await openSession(path);
+  rmSync(path);
+  await expect(session.append(turn(2))).rejects.toMatchObject({
+    class: 'not-written',
+    message: expect.stringContaining('it was removed by another program meanwhile'),
+  });
+  await session.close();
+  expect(readdirSync(dirname(path))).toEqual([]);
+});
+
 test('a turn that cannot replace another leaves no file beside the session', async () => {
   const path = place(lines(1));
   const session = await openSession(path);

@@ -18,14 +18,20 @@ import type { JsonObject } from '../../json.ts';
 export function sessionsListCommand(command: Command): Action {
   command.usage('[flags]');
   setExamples(command, ['gateway-cli sessions list', 'gateway-cli sessions list --json | jq -r .sessions[0].name']);
-  return (context) => runList(context);
-}
-
-/** `sessions rm <name…>`. */
-export function sessionsRemoveCommand(command: Command): Action {
-  command.argument('<name...>', 'sessions of the list').usage('<name…> [flags]');
-  setExamples(command, ['gateway-cli sessions rm trip']);
-  return (context, names) => runRemove(names, context);
+  return async ({ io, root, report }) => {
+    const entries = await listSessions();
+    const listed = await Promise.all(entries.map(describe));
+    if (root.json) {
+      report.own = { schema: 'gateway-cli/sessions@1', sessions: listed };
+      return;
+    }
+    const names = asColumn(listed.map(({ name }) => name));
+    const times = asColumn(entries.map(({ changed }) => localTime(changed)));
+    for (const [index, { messages, prompt, error }] of listed.entries()) {
+      const row = `${names[index]}  ${times[index]}  ${String(messages).padStart(4)}  ${error ?? prompt}`;
+      await io.stdout.write(`${escapeLine(row)}\n`);
+    }
+  };
 }
 
 interface Listed {
@@ -37,21 +43,6 @@ interface Listed {
   prompt: string;
   /** Why the rest is unknown. */
   error?: string;
-}
-
-async function runList({ io, root, report }: Context): Promise<void> {
-  const entries = await listSessions();
-  const listed = await Promise.all(entries.map(describe));
-  if (root.json) {
-    report.own = { schema: 'gateway-cli/sessions@1', sessions: listed };
-    return;
-  }
-  const names = asColumn(listed.map(({ name }) => name));
-  const times = asColumn(entries.map(({ changed }) => localTime(changed)));
-  for (const [index, { messages, prompt, error }] of listed.entries()) {
-    const row = `${names[index]}  ${times[index]}  ${String(messages).padStart(4)}  ${error ?? prompt}`;
-    await io.stdout.write(`${escapeLine(row)}\n`);
-  }
 }
 
 const promptColumns = 60;
@@ -69,25 +60,30 @@ async function describe({ name, path, changed }: SessionEntry): Promise<Listed> 
   }
 }
 
-/** Only names are accepted: a path could be any file. All are checked before the first is removed. */
-async function runRemove(names: readonly string[], { io, root, report }: Context): Promise<void> {
-  const entries = await listSessions();
-  const path = names.find(isSessionPath);
-  if (path !== undefined)
-    throw usageError(
-      `sessions rm takes names of the list, not a path: ${JSON.stringify(path)}`,
-      `a file of your own goes by: rm ${shellWord(path)}`,
-    );
-  const chosen = names.map((name) => findSession(checkSessionName(name), entries));
-  for (const { path } of chosen) await refuseLocked(path);
-  for (const { path } of chosen) for (const file of [asideFile(path), path]) await removeFile(file);
-  const removed = chosen.map(({ name }) => name);
-  if (root.json) report.own = { schema: 'gateway-cli/sessions@1', removed };
-  else await io.stdout.write(removed.map((name) => `${name}\n`).join(''));
+/** `sessions rm <name…>`. Only names are accepted: a path could be any file. All are checked before the first is removed. */
+export function sessionsRemoveCommand(command: Command): Action {
+  command.argument('<name...>', 'sessions of the list').usage('<name…> [flags]');
+  setExamples(command, ['gateway-cli sessions rm trip']);
+  return async ({ io, root, report }, names) => {
+    const entries = await listSessions();
+    const path = names.find(isSessionPath);
+    if (path !== undefined)
+      throw usageError(
+        `sessions rm takes names of the list, not a path: ${JSON.stringify(path)}`,
+        `a file of your own goes by: rm ${shellWord(path)}`,
+      );
+    const chosen = names.map((name) => findSession(name, entries));
+    for (const { path } of chosen) await refuseLocked(path);
+    for (const { path } of chosen) for (const file of [asideFile(path), path]) await removeFile(file);
+    const removed = chosen.map(({ name }) => name);
+    if (root.json) report.own = { schema: 'gateway-cli/sessions@1', removed };
+    else await io.stdout.write(removed.map((name) => `${name}\n`).join(''));
+  };
 }
 
-/** The session of a name. Throws GatewayError usage with the existing names. */
-export function findSession(name: string, entries: readonly SessionEntry[]): SessionEntry {
+/** The session of a name. Throws GatewayError usage, with the existing names. */
+function findSession(name: string, entries: readonly SessionEntry[]): SessionEntry {
+  checkSessionName(name);
   const found = entries.find((entry) => entry.name === name);
   if (found) return found;
   const names = entries.slice(0, 5).map((entry) => entry.name);
@@ -101,7 +97,19 @@ export function findSession(name: string, entries: readonly SessionEntry[]): Ses
 export function sessionsShowCommand(command: Command): Action {
   command.argument('<name|file>', 'a session of the list, or its file').usage('<name|file> [flags]');
   setExamples(command, ['gateway-cli sessions show trip', 'gateway-cli sessions show trip --json | jq .messages']);
-  return (context, [typed = '']) => runShow(typed, context);
+  return async (context, [typed = '']) => {
+    const { name, path, messages } = await load(typed, context);
+    if (context.root.json) {
+      const shown = messages.map((message) => ({ ...message, content: blocksOf(message).map(shortened) }));
+      context.report.own = { schema: 'gateway-cli/session@1', name, path, messages: shown };
+      return;
+    }
+    const parts = messages.map((message) => {
+      const author = message.role === 'user' ? 'you' : (message.model ?? 'model');
+      return `${author}:\n${blocksOf(message).map(lineOf).join('\n')}\n`;
+    });
+    await print(parts.join('\n'), context);
+  };
 }
 
 /** `sessions export <name|file>`: Markdown; with `--json` the messages for `--messages`. */
@@ -111,63 +119,29 @@ export function sessionsExportCommand(command: Command): Action {
     'gateway-cli sessions export trip > trip.md',
     'gateway-cli sessions export trip --json > earlier.json && gateway-cli chat --messages earlier.json "go on"',
   ]);
-  return (context, [typed = '']) => runExport(typed, context);
+  return async (context, [typed = '']) => {
+    const { name, path, messages } = await load(typed, context);
+    if (!context.root.json) return print(exportMarkdown(name, messages), context);
+    const exported = messages.map(({ role, content }) => ({ role, content }));
+    context.report.own = { schema: 'gateway-cli/session@1', name, path, messages: exported };
+  };
 }
 
-async function runShow(typed: string, context: Context): Promise<void> {
-  const { name, path, messages } = await load(typed, context);
-  if (context.root.json) {
-    const shown = messages.map((message) => ({ ...message, content: blocksOf(message).map(shortened) }));
-    context.report.own = { schema: 'gateway-cli/session@1', name, path, messages: shown };
-    return;
-  }
-  await print(
-    messages.map((message) => `${authorOf(message)}:\n${blocksOf(message).map(lineOf).join('\n')}\n`).join('\n'),
-    context,
-  );
-}
-
-async function runExport(typed: string, context: Context): Promise<void> {
-  const { name, path, messages } = await load(typed, context);
-  if (context.root.json)
-    context.report.own = {
-      schema: 'gateway-cli/session@1',
-      name,
-      path,
-      messages: messages.map(({ role, content }) => ({ role, content })),
-    };
-  else await print(exportMarkdown(name, messages), context);
-}
-
-interface Loaded {
-  name: string;
-  path: string;
-  messages: SessionMessage[];
-}
-
-async function load(typed: string, { io, ui }: Context): Promise<Loaded> {
-  const path = isSessionPath(typed)
-    ? await existing(resolve(io.cwd, typed), typed)
-    : findSession(checkSessionName(typed), await listSessions()).path;
+async function load(
+  typed: string,
+  { io, ui }: Context,
+): Promise<{ name: string; path: string; messages: SessionMessage[] }> {
+  const path = isSessionPath(typed) ? resolve(io.cwd, typed) : findSession(typed, await listSessions()).path;
+  await stat(path).catch((error: unknown) => {
+    throw usageError(`there is no session ${JSON.stringify(typed)}`, 'see: gateway-cli sessions list', error);
+  });
   const { messages, end, size } = await readSession(path);
   if (end < size) await ui.warn(cutTurn(path));
   return { name: basename(path, '.jsonl'), path, messages };
 }
 
-async function existing(path: string, typed: string): Promise<string> {
-  await stat(path).catch((error: unknown) => {
-    throw usageError(`there is no session ${JSON.stringify(typed)}`, 'see: gateway-cli sessions list', error);
-  });
-  return path;
-}
-
 async function print(text: string, { io }: Context): Promise<void> {
   await io.stdout.write(io.stdout.isTTY ? escapeForTerminal(text) : text);
-}
-
-function authorOf({ role, model }: SessionMessage): string {
-  if (role === 'user') return 'you';
-  return model ?? 'model';
 }
 
 function lineOf(block: JsonObject): string {

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { writeConfig } from '../../src/commands/config/file.ts';
+import { changeConfig } from '../../src/commands/config/file.ts';
 import { readConfig } from '../../src/settings/config-file.ts';
 import type { Config } from '../../src/settings/types.ts';
 import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
@@ -24,6 +24,8 @@ const config: Config = {
   profile: 'work',
   profiles: { work: { baseUrl: 'https://gateway.example', apiKey: 'sk-canary' } },
 };
+
+const writeConfig = (at: string, written: Config): Promise<unknown> => changeConfig(at, () => written);
 
 let folder: string;
 let path: string;

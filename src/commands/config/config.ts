@@ -51,7 +51,9 @@ export function configSetCommand(command: Command): Action {
     const word = typed === '-' ? await readValue(key, context) : typed;
     if (word === '')
       throw usageError(`the value of ${key} is empty`, `to remove it: gateway-cli config unset ${shellWord(key)}`);
-    const config = (await changeConfig(opened, (current) => withValue(current, profile, { key, word }))) as Config;
+    const config = (await changeConfig(opened.loaded.path, (current) =>
+      withValue(current, profile, { key, word }),
+    )) as Config;
     await reportChange(`${key} is set in profile ${profile} (${loaded.path})`, opened, { key, context });
     if (key.startsWith('models.')) await warnOfService(config.profiles[profile] ?? {}, profile, context);
     if (key === 'baseUrl') await warnOfAddress(config, profile, context);
@@ -90,7 +92,7 @@ export function configUnsetCommand(command: Command): Action {
     if (!keyGroups.includes(key)) requireKey(key);
     const opened = await openProfile(context);
     const { loaded, profile } = opened;
-    const changed = await changeConfig(opened, (current) => withoutKey(current, profile, key));
+    const changed = await changeConfig(opened.loaded.path, (current) => withoutKey(current, profile, key));
     const done = changed ? 'is gone from' : 'is not in';
     await reportChange(`${key} ${done} profile ${profile} (${loaded.path})`, opened, { key, context });
   };
@@ -109,7 +111,7 @@ export function configUseCommand(command: Command): Action {
   return async (context, [name = ''], flags) => {
     const opened = await openConfig(context);
     const { for: uses } = flags as { for?: Use[] };
-    const config = await changeConfig(opened, (current) => withProfileInUse(current, name, uses));
+    const config = await changeConfig(opened.loaded.path, (current) => withProfileInUse(current, name, uses));
     const profile = config?.profile ?? name;
     const named = context.io.env['GATEWAY_PROFILE'];
     if (named !== undefined && named !== '' && named !== name)

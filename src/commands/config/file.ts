@@ -1,7 +1,7 @@
 import { lstat, readlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GatewayError, usageError } from '../../errors.ts';
+import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { type ProcessLock, takeProcessLock } from '../../files/lock.ts';
 import { makeFolder, syncFolder, writeAnew } from '../../files/temp-file.ts';
@@ -50,56 +50,53 @@ export function listed(words: readonly string[]): string {
   return words.join(', ').replace(/, ([^,]*)$/, ' and $1');
 }
 
-/**
- * Makes one change to the config file as it is now: other programs may have changed it since it was opened. Returns the config
- * that was written; undefined if `change` leaves all as it is. Throws GatewayError usage.
- */
-export async function changeConfig(
-  { loaded: { path } }: Opened,
-  change: (current: LoadedConfig) => Config | undefined,
-): Promise<Config | undefined> {
-  const lock = await lockConfig(path);
-  try {
-    const current = await readConfig(path);
-    const config = change(current);
-    if (config === undefined) return undefined;
-    refuseForeignCommand(current, config);
-    await writeConfig(path, config);
-    return config;
-  } finally {
-    await lock.release();
-  }
-}
-
 /** Changes take milliseconds. */
 const longestWaitMs = 10_000;
 const pollMs = 20;
 
-function lockConfig(path: string): Promise<ProcessLock> {
-  return atTarget(path, async (target) => {
-    const file = `${target}.lock`;
-    for (let waitedMs = 0; ; waitedMs += pollMs) {
-      const lock = await takeProcessLock(file);
-      if ('release' in lock) return lock;
-      if (waitedMs >= longestWaitMs)
-        throw usageError(
-          `${path}: is being changed by ${lock.heldBy}`,
-          `try again, or if it no longer runs: rm ${shellWord(file)}`,
-        );
-      await sleep(pollMs);
+/**
+ * Makes one change to the config file as it is now: other programs may have changed it since it was opened. Returns the config
+ * that was written; undefined if `change` leaves all as it is. The file is written whole or not at all, with mode 0600, a new
+ * folder with 0700; a symbolic link stays one and its target is written. Throws GatewayError usage.
+ */
+export async function changeConfig(
+  path: string,
+  change: (current: LoadedConfig) => Config | undefined,
+): Promise<Config | undefined> {
+  try {
+    const target = await followLinks(path);
+    const folder = dirname(target);
+    await makeFolder(folder, 0o700);
+    const lock = await lockConfig(path, `${target}.lock`);
+    try {
+      const current = await readConfig(path);
+      const config = change(current);
+      if (config === undefined) return undefined;
+      refuseForeignCommand(current, config);
+      await writeAnew(target, (handle) => handle.writeFile(`${JSON.stringify(config, null, 2)}\n`));
+      await syncFolder(folder);
+      return config;
+    } finally {
+      await lock.release();
     }
-  });
+  } catch (error) {
+    if (error instanceof GatewayError || codeOf(error) === undefined) throw error;
+    const message = `${path}: cannot be written: ${writeReason(error)}`;
+    throw usageError(message, 'name another file: GATEWAY_CONFIG=<file>', error);
+  }
 }
 
-/**
- * Writes the config file whole or not at all: a temporary file beside it, flushed, then renamed over it. Mode 0600, a new
- * folder 0700; a symbolic link stays one and its target is written. Throws usage naming the path.
- */
-export function writeConfig(path: string, config: Config): Promise<void> {
-  return atTarget(path, async (target) => {
-    await writeAnew(target, (handle) => handle.writeFile(`${JSON.stringify(config, null, 2)}\n`));
-    await syncFolder(dirname(target));
-  });
+async function lockConfig(path: string, file: string): Promise<ProcessLock> {
+  for (let waitedMs = 0; ; waitedMs += pollMs) {
+    const lock = await takeProcessLock(file);
+    if ('release' in lock) return lock;
+    if (waitedMs >= longestWaitMs)
+      throw usageError(
+        `${path}: is being changed by ${lock.heldBy}`,
+        `try again, or if it no longer runs: rm ${shellWord(file)}`,
+      );
+    await sleep(pollMs);
+  }
 }
 
 /** A written file belongs to the user. Throws GatewayError usage for a command that others may have put there: it would be run. */
@@ -112,19 +109,6 @@ function refuseForeignCommand({ distrust, config: before }: LoadedConfig, config
   if (distrust === undefined || kept === undefined) return;
   const hint = `${distrust.hint}; or take it out: gateway-cli config unset apiKeyCommand --profile ${kept[0]}`;
   throw usageError(`apiKeyCommand of profile ${kept[0]} would be run from now on, and ${distrust.reason}`, hint);
-}
-
-/** Does something at the file that a path leads to, whose folder is made. Throws usage naming the path. */
-async function atTarget<T>(path: string, act: (target: string) => Promise<T>): Promise<T> {
-  try {
-    const target = await followLinks(path);
-    await makeFolder(dirname(target), 0o700);
-    return await act(target);
-  } catch (error) {
-    if (error instanceof GatewayError) throw error;
-    const message = `${path}: cannot be written: ${writeReason(error)}`;
-    throw usageError(message, 'name another file: GATEWAY_CONFIG=<file>', error);
-  }
 }
 
 /** The file that a path leads to, also if a link's target does not exist yet. */

@@ -34,7 +34,7 @@ export function configInitCommand(command: Command): Action {
     const isNamed = root.profile !== undefined || fromEnvironment(io.env, 'GATEWAY_PROFILE') !== undefined;
     const profile = profileFor(service.name, { loaded, names, isNamed });
     const answers = await askValues(service, { dialog, loaded, profile, context });
-    const config = (await changeConfig(opened, (current) => {
+    const config = (await changeConfig(opened.loaded.path, (current) => {
       const answered = withAnswers(current, profile, answers).config;
       return { ...answered, profile: withNameFor(answered.profile, profile, usesToTake(service, current.config)) };
     })) as Config;

@@ -59,15 +59,13 @@ export async function* runRows<Subject>(
       yield { ...failed, fix: fix?.(subject) ?? failed.fix };
       return false;
     }
-    if (typeof found === 'string') yield { name, state: 'ok', text: found };
-    else if (found) yield { name, ...found, fix: found.fix ?? (isFaulty(found.state) ? fix?.(subject) : undefined) };
-    if (typeof found === 'object' && found.state === 'failed') return false;
+    if (found === undefined) continue;
+    const finding = typeof found === 'string' ? { state: 'ok' as const, text: found } : found;
+    const isFaulty = finding.state === 'failed' || finding.state === 'warning';
+    yield { name, ...finding, fix: finding.fix ?? (isFaulty ? fix?.(subject) : undefined) };
+    if (finding.state === 'failed') return false;
   }
   return true;
-}
-
-function isFaulty(state: Check['state']): boolean {
-  return state === 'failed' || state === 'warning';
 }
 
 /** The failed check for an error. */

@@ -31,9 +31,7 @@ const unused = new Set(['retries', 'retryMaxTime', 'retrySafeOnly', 'record', 'r
 /** The connection flags that decide whether a request reaches the gateway. */
 const reachFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));
 
-interface Flags extends ConnectionFlags {
-  live?: true;
-}
+type Flags = ConnectionFlags & { live?: true };
 
 /** `doctor`: examines everything between this shell and the gateway, and says what to type for each fault. */
 export function doctorCommand(command: Command): Action {
@@ -65,8 +63,10 @@ async function runDoctor(flags: Flags, context: Context): Promise<void> {
   }
   progress.stop();
   const style = createStyle({ env: io.env, isTTY: io.stdout.isTTY, color: root.color });
-  if (!root.json)
-    for (const check of worstFirst(checks)) await io.stdout.write(await formatCheck(check, style, io.stdout));
+  const worstFirst = (['failed', 'warning', 'skipped', 'ok'] as const).flatMap((state) =>
+    checks.filter((check) => check.state === state),
+  );
+  if (!root.json) for (const check of worstFirst) await io.stdout.write(await formatCheck(check, style, io.stdout));
   const failed = checks.filter(({ state }) => state === 'failed');
   const first = failed[0];
   report.own = { schema: 'gateway-cli/doctor@1', checks, settings };
@@ -77,11 +77,6 @@ async function runDoctor(flags: Flags, context: Context): Promise<void> {
     hint: failed.find(({ fix }) => fix !== undefined)?.fix,
     sent: 'no',
   });
-}
-
-function worstFirst(checks: readonly Check[]): Check[] {
-  const states = ['failed', 'warning', 'skipped', 'ok'] as const;
-  return states.flatMap((state) => checks.filter((check) => check.state === state));
 }
 
 /** In the order in which a request needs the rows; nothing is examined that depends on a failure. */

@@ -44,17 +44,13 @@ interface Attempt extends Required<NetworkOptions> {
 export async function* examineNetwork(options: NetworkOptions): AsyncGenerator<Check, boolean> {
   const attempt: Attempt = { timeoutMs: 10_000, ...options, next: options.baseUrl };
   try {
-    return yield* runRows(rows.map(withNetworkErrors), attempt, attempt.signal);
+    return yield* runRows(rows, attempt, attempt.signal);
   } finally {
     attempt.socket?.destroy();
   }
 }
 
-interface Step extends Row<Attempt> {
-  check: (attempt: Attempt) => Promise<Finding>;
-}
-
-const rows: readonly Step[] = [
+const rows: readonly Row<Attempt>[] = [
   { name: 'proxy', check: findProxy },
   { name: 'trust', check: readTrust },
   { name: 'dns', check: resolveName },
@@ -66,21 +62,29 @@ const rows: readonly Step[] = [
     fix: () => 'check that the base URL is that of the gateway; the real test is: gateway-cli doctor --live',
   },
   { name: 'clock', check: compareClocks, fix: () => 'set the clock: timedatectl set-ntp true' },
-];
+].map(withNetworkErrors);
 
 /** A step that throws what a request would report. */
-function withNetworkErrors({ check, ...row }: Step): Step {
-  return { ...row, check: (attempt) => check(attempt).catch((error: unknown) => throwNetworkError(error, attempt)) };
+function withNetworkErrors({ check, ...row }: Row<Attempt>): Row<Attempt> {
+  return {
+    ...row,
+    async check(attempt) {
+      try {
+        return await check(attempt);
+      } catch (error) {
+        throw connectionError(error, attempt);
+      }
+    },
+  };
 }
 
-function throwNetworkError(cause: unknown, { timeoutMs, next }: Attempt): never {
+function connectionError(cause: unknown, { timeoutMs, next }: Attempt): GatewayError {
   const why = isAbort(cause) ? new ConnectionEnd(`no answer within ${timeoutMs / 1000} s`) : cause;
   const { class: name, details } = networkError(why, 'connecting', next.host);
   const text = why instanceof GatewayError ? why.message : describeCause(why, next.host);
-  throw new GatewayError(name, text, codeOf(cause) === 'ENOTFOUND' ? { hint: nameHint } : details);
+  const hint = 'check the name in the base URL; a VPN or a proxy (HTTPS_PROXY) may be needed';
+  return new GatewayError(name, text, codeOf(cause) === 'ENOTFOUND' ? { hint } : details);
 }
-
-const nameHint = 'check the name in the base URL; a VPN or a proxy (HTTPS_PROXY) may be needed';
 
 async function findProxy(attempt: Attempt): Promise<Finding> {
   const { baseUrl, transport } = attempt;

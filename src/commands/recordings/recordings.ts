@@ -8,13 +8,18 @@ import { type SurveyedRecording, surveyRecordings } from '../../recordings/recor
 import { shortenedJson } from '../../recordings/request-key.ts';
 import { tableLines } from '../../terminal/break-lines.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
-import type { Action, Context } from '../../cli/context.ts';
+import type { Action } from '../../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, setExamples } from '../../cli/flags/flag.ts';
 import { sizeOf } from '../../cli/input/prompt.ts';
 import { removeFile } from '../../files/temp-file.ts';
 import { parseAge } from '../../settings/values.ts';
 import { checkRecording } from '../../recordings/replay.ts';
 import { isCompleteReply } from '../../cli/run/recordings.ts';
+
+/** A recording with its reply. */
+interface Read extends SurveyedRecording {
+  reply: RecordedReply;
+}
 
 /** `recordings list <dir>`: a line for each, the newest first. */
 export function recordingsListCommand(command: Command): Action {
@@ -23,42 +28,22 @@ export function recordingsListCommand(command: Command): Action {
     'gateway-cli recordings list recordings',
     "gateway-cli recordings list recordings --json | jq -r '.recordings[] | select(.status != 200).id'",
   ]);
-  return (context, [dir = '']) => runList(dir, context);
-}
-
-/** `recordings show <dir> <id>`: the request and the reply, pictures by their size and digest. */
-export function recordingsShowCommand(command: Command): Action {
-  command
-    .argument('<dir>', 'a folder that --record wrote')
-    .argument('<id>', 'an id of the list, or a part that no other has')
-    .usage('<dir> <id> [flags]');
-  setExamples(command, [
-    'gateway-cli recordings show recordings generateContent-some-model-2f61c0aa94d3e1b7-1',
-    'gateway-cli recordings show recordings 2f61c0 --json | jq .reply.body',
-  ]);
-  return (context, [dir = '', id = '']) => runShow(dir, id, context);
-}
-
-async function runList(dir: string, { io, root, report }: Context): Promise<void> {
-  const found: Read[] = [];
-  for (const recording of await surveyRecordings(resolve(io.cwd, dir)))
-    found.push({ ...recording, reply: await readReply(recording.path) });
-  if (root.json) {
-    report.own = { schema: 'gateway-cli/recordings@1', recordings: found.map(documentOf) };
-    return;
-  }
-  const rows = found.map(({ at, reply, bytes, request: { method, path }, model, id }) => [
-    localTime(at),
-    outcomeOf(reply),
-    sizeOf(bytes),
-    ...[`${method} ${path}`, model, id].map(escapeLine),
-  ]);
-  for (const line of tableLines(rows)) await io.stdout.write(`${line}\n`);
-}
-
-/** A recording with its reply. */
-interface Read extends SurveyedRecording {
-  reply: RecordedReply;
+  return async ({ io, root, report }, [dir = '']) => {
+    const found: Read[] = [];
+    for (const recording of await surveyRecordings(resolve(io.cwd, dir)))
+      found.push({ ...recording, reply: await readReply(recording.path) });
+    if (root.json) {
+      report.own = { schema: 'gateway-cli/recordings@1', recordings: found.map(documentOf) };
+      return;
+    }
+    const rows = found.map(({ at, reply, bytes, request: { method, path }, model, id }) => [
+      localTime(at),
+      outcomeOf(reply),
+      sizeOf(bytes),
+      ...[`${method} ${path}`, model, id].map(escapeLine),
+    ]);
+    for (const line of tableLines(rows)) await io.stdout.write(`${line}\n`);
+  };
 }
 
 /** `200`, `200 cut`, `no reply`. */
@@ -82,31 +67,56 @@ function documentOf({ id, path, at, request, model, bytes, reply }: Read): objec
   };
 }
 
-async function runShow(dir: string, id: string, { io, root, report }: Context): Promise<void> {
-  const recording = findRecording(id, dir, await surveyRecordings(resolve(io.cwd, dir)));
-  const reply = await readReply(recording.path);
-  const { request } = recording;
-  const body = bodyOf(reply);
-  if (root.json) {
-    report.own = {
-      schema: 'gateway-cli/recording@1',
-      ...documentOf({ ...recording, reply }),
-      request,
-      reply: reply.status === undefined ? undefined : { status: reply.status, headers: reply.headers, body },
-    };
-    return;
-  }
-  const lines = [
-    `recorded ${localTime(recording.at)}: ${outcomeOf(reply)}`,
-    '',
-    `${request.method} ${request.path}`,
-    bodyText(request.body),
-    ...(reply.status === undefined ? [] : ['', `HTTP ${reply.status}`]),
-    ...Object.entries(reply.headers).map(([name, value]) => `${name}: ${value}`),
-    ...(reply.status === undefined ? [] : ['', bodyText(body)]),
-  ];
-  const text = `${lines.join('\n').trimEnd()}\n`;
-  await io.stdout.write(io.stdout.isTTY ? escapeForTerminal(text) : text);
+/** `recordings show <dir> <id>`: the request and the reply, pictures by their size and digest. */
+export function recordingsShowCommand(command: Command): Action {
+  command
+    .argument('<dir>', 'a folder that --record wrote')
+    .argument('<id>', 'an id of the list, or a part that no other has')
+    .usage('<dir> <id> [flags]');
+  setExamples(command, [
+    'gateway-cli recordings show recordings generateContent-some-model-2f61c0aa94d3e1b7-1',
+    'gateway-cli recordings show recordings 2f61c0 --json | jq .reply.body',
+  ]);
+  return async ({ io, root, report }, [dir = '', id = '']) => {
+    const recording = findRecording(id, dir, await surveyRecordings(resolve(io.cwd, dir)));
+    const { request, path, at } = recording;
+    const reply = await readReply(path);
+    const { status, headers } = reply;
+    const body = bodyOf(reply);
+    if (root.json) {
+      report.own = {
+        schema: 'gateway-cli/recording@1',
+        ...documentOf({ ...recording, reply }),
+        request,
+        reply: status === undefined ? undefined : { status, headers, body },
+      };
+      return;
+    }
+    const lines = [
+      `recorded ${localTime(at)}: ${outcomeOf(reply)}`,
+      '',
+      `${request.method} ${request.path}`,
+      bodyText(request.body),
+      ...(status === undefined ? [] : ['', `HTTP ${status}`]),
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+      ...(status === undefined ? [] : ['', bodyText(body)]),
+    ];
+    const text = `${lines.join('\n').trimEnd()}\n`;
+    await io.stdout.write(io.stdout.isTTY ? escapeForTerminal(text) : text);
+  };
+}
+
+/** Finds a recording by its id, its file's name, or a unique part of it. Throws GatewayError usage. */
+function findRecording(typed: string, dir: string, all: readonly SurveyedRecording[]): SurveyedRecording {
+  const id = basename(typed, '.jsonl');
+  const exact = all.find((recording) => recording.id === id);
+  const fitting = exact === undefined ? all.filter((recording) => recording.id.includes(id)) : [exact];
+  const [only, another] = fitting;
+  if (only !== undefined && another === undefined) return only;
+  const named = fitting.slice(0, 5).map((recording) => recording.id);
+  throw only === undefined
+    ? usageError(`there is no recording ${JSON.stringify(typed)}`, `see: gateway-cli recordings list ${dir}`)
+    : usageError(`several recordings have ${JSON.stringify(typed)} in their names`, `name one: ${named.join(', ')}`);
 }
 
 function bodyText(body: JsonValue): string {
@@ -123,26 +133,11 @@ function bodyOf({ chunks }: RecordedReply): JsonValue {
   }
 }
 
-/** Finds a recording by its id, its file's name, or a unique part of it. Throws GatewayError usage. */
-function findRecording(typed: string, dir: string, all: readonly SurveyedRecording[]): SurveyedRecording {
-  const id = basename(typed, '.jsonl');
-  const exact = all.find((recording) => recording.id === id);
-  const fitting = exact === undefined ? all.filter((recording) => recording.id.includes(id)) : [exact];
-  const [only, another] = fitting;
-  if (only !== undefined && another === undefined) return only;
-  const named = fitting.slice(0, 5).map((recording) => recording.id);
-  throw only === undefined
-    ? usageError(`there is no recording ${JSON.stringify(typed)}`, `see: gateway-cli recordings list ${dir}`)
-    : usageError(`several recordings have ${JSON.stringify(typed)} in their names`, `name one: ${named.join(', ')}`);
-}
-
 const pruneFlags = {
   maxAge: { flags: '--max-age <time>', text: 'remove what is older, such as 30d or 12h', parse: parseAge },
   failed: { flags: '--failed', text: 'remove what a cache does not answer with: errors, and replies that were cut' },
   dryRun: { flags: '--dry-run', text: 'print what would be removed, and remove nothing' },
 } satisfies FlagTable;
-
-type PruneFlags = FlagValues<typeof pruneFlags>;
 
 /** `recordings prune <dir>`: removes recordings, but no other file. */
 export function recordingsPruneCommand(command: Command): Action {
@@ -152,30 +147,28 @@ export function recordingsPruneCommand(command: Command): Action {
     'gateway-cli recordings prune recordings --failed',
   ]);
   addFlags(command, 'Flags', pruneFlags);
-  return (context, [dir = ''], flags) => runPrune(dir, flags as PruneFlags, context);
-}
-
-async function runPrune(dir: string, flags: PruneFlags, { io, root, report, ui }: Context): Promise<void> {
-  const { maxAge = Infinity, failed = false, dryRun = false } = flags;
-  if (maxAge === Infinity && !failed)
-    throw usageError('recordings prune needs to know what to remove', 'for example: --max-age 30d, or --failed');
-  const all = await surveyRecordings(resolve(io.cwd, dir));
-  const chosen: SurveyedRecording[] = [];
-  for (const recording of all) {
-    const isOld = io.now() - recording.at > maxAge;
-    if (isOld || (failed && (await checkRecording(recording.path, isCompleteReply)) === undefined))
-      chosen.push(recording);
-  }
-  for (const { path, id } of chosen) {
-    if (!dryRun) await removeFile(path);
-    if (!root.json) await io.stdout.write(`${escapeLine(id)}\n`);
-  }
-  const bytes = chosen.reduce((sum, recording) => sum + recording.bytes, 0);
-  if (root.json) {
-    const removed = chosen.map(({ id }) => id);
-    report.own = { schema: 'gateway-cli/recordings@1', removed, bytes, dryRun };
-  } else {
+  return async ({ io, root, report, ui }, [dir = ''], flags) => {
+    const { maxAge = Infinity, failed = false, dryRun = false } = flags as FlagValues<typeof pruneFlags>;
+    if (maxAge === Infinity && !failed)
+      throw usageError('recordings prune needs to know what to remove', 'for example: --max-age 30d, or --failed');
+    const all = await surveyRecordings(resolve(io.cwd, dir));
+    const chosen: SurveyedRecording[] = [];
+    for (const recording of all) {
+      const isOld = io.now() - recording.at > maxAge;
+      if (isOld || (failed && (await checkRecording(recording.path, isCompleteReply)) === undefined))
+        chosen.push(recording);
+    }
+    for (const { path, id } of chosen) {
+      if (!dryRun) await removeFile(path);
+      if (!root.json) await io.stdout.write(`${escapeLine(id)}\n`);
+    }
+    const bytes = chosen.reduce((sum, recording) => sum + recording.bytes, 0);
+    if (root.json) {
+      const removed = chosen.map(({ id }) => id);
+      report.own = { schema: 'gateway-cli/recordings@1', removed, bytes, dryRun };
+      return;
+    }
     const done = dryRun ? 'would remove' : 'removed';
     await ui.note(`${done} ${chosen.length} of ${all.length} recordings, ${sizeOf(bytes)}`);
-  }
+  };
 }

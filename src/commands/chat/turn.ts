@@ -2,7 +2,6 @@ import { type Deadline, endOf } from '../../client/deadline.ts';
 import { perform } from '../../client/send.ts';
 import { type Answer, type Result } from '../../client/result.ts';
 import { blobsOf } from '../../client/picture-store.ts';
-import { emptyResult } from '../../client/folded.ts';
 import type { Reservation } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import { lastTurn, type Turn } from '../../formats/turns.ts';
@@ -17,7 +16,7 @@ import type { CostLimit } from '../../cli/run/costs.ts';
 import { sumUsage } from '../../cli/run/send-all.ts';
 
 /** What the requests of a turn have in common. */
-export interface TurnSetup {
+interface TurnSetup {
   context: Context;
   connection: Connection;
   flags: ChatFlags;
@@ -40,38 +39,41 @@ export interface TurnOutcome {
 
 /** Sends a request and prints the answer; while the model calls tools, runs them and sends again. The report is kept up to date. */
 export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<TurnOutcome> {
-  const { context, tools, deadline } = setup;
+  const { context, tools, limit, deadline } = setup;
+  const { report } = context;
   const { format, quirks, model } = request;
   const answers: Answer[] = [];
+  const turns: Turn[] = [questionOf(request)];
+  const endWith = (error: GatewayError | undefined): TurnOutcome => ({
+    answer: { result: report.result as Result, error },
+    turns,
+  });
   let { body } = request.post;
-  let outcome: TurnOutcome = { answer: { result: emptyResult(model), error: undefined }, turns: [questionOf(request)] };
   for (;;) {
-    const reservation = await setup.limit?.reserve(body, model, format);
+    const reservation = await limit?.reserve(body, model, format);
     if (reservation instanceof GatewayError) {
       if (answers.length === 0) throw reservation;
-      return { ...outcome, answer: { ...outcome.answer, error: reservation } };
+      return endWith(reservation);
     }
     const post = { ...request.post, body };
-    const answer = await withCostCounted(() => askOnce({ ...request, post }, setup), {
-      reservation,
-      report: context.report,
-    });
+    const answer = await withCostCounted(() => askOnce({ post, model }, setup), reservation, report);
+    const { text, stopReason } = answer.result;
     answers.push(answer);
-    context.report.result = addUp(answers);
+    report.result = addUp(answers);
     const said = answerTurn(answer.result, request, context);
-    outcome = { answer: { result: context.report.result, error: answer.error }, turns: [...outcome.turns, said] };
+    turns.push(said);
     const calls = callsOf(said);
-    if (answer.error || hasOutputFailed(context) || !tools?.canRun(answer.result, calls)) return outcome;
-    if (answers.length >= tools.maxTurns)
-      return { ...outcome, answer: { ...outcome.answer, error: tooManyTurns(answers.length) } };
+    // Where an answer could not be written, such as on a full disk, no other one is paid for.
+    const hasOutputFailed = context.io.stdout.failure !== undefined || report.lost.failure !== undefined;
+    if (answer.error || hasOutputFailed || !tools?.canRun(answer.result, calls)) return endWith(answer.error);
+    if (answers.length >= tools.maxTurns) return endWith(tooManyTurns(answers.length));
     const run = await tools.run(calls, deadline.signal).catch((error: unknown) => {
       throw deadline.explain(error, 'reading');
     });
-    const { text, stopReason } = answer.result;
-    (context.report.turns ??= []).push({ text, stopReason, toolCalls: run });
+    (report.turns ??= []).push({ text, stopReason, toolCalls: run });
     const results = resultsTurn(run);
     body = format.append(body, [said, results], quirks);
-    outcome = { ...outcome, turns: [...outcome.turns, results] };
+    turns.push(results);
   }
 }
 
@@ -83,7 +85,8 @@ export function questionOf({ ask }: Pick<BuiltRequest, 'ask'>): Turn {
 /** Sends a request and counts its cost, also if it fails. An answer from the cache costs nothing. */
 async function withCostCounted(
   ask: () => Promise<Answer>,
-  { reservation, report }: { reservation: Reservation | undefined; report: Report },
+  reservation: Reservation | undefined,
+  report: Report,
 ): Promise<Answer> {
   const { meter, attempts } = report;
   try {
@@ -103,11 +106,6 @@ async function withCostCounted(
     }
     throw error;
   }
-}
-
-/** Whether an answer could not be written, such as on a full disk: then no other one is paid for. */
-function hasOutputFailed({ io, report }: Context): boolean {
-  return io.stdout.failure !== undefined || report.lost.failure !== undefined;
 }
 
 async function askOnce(

@@ -182,17 +182,16 @@ export function configListCommand(command: Command): Action {
     const { io, root } = context;
     const opened = await openConfig(context);
     const { exists, path, config } = opened.loaded;
-    const rows = rowsOf(context, opened.loaded, root.json || root.verbose ? 'all' : 'used');
+    const rows = settingRows(placeOf(context, opened), root.json || root.verbose ? 'all' : 'used');
     const profiles = Object.keys(config.profiles);
     if (root.json) {
       const settings = Object.fromEntries(rows.flatMap(entriesOf));
       context.report.own = configDocument(opened, { exists, profiles, settings });
       return;
     }
-    const first = profiles.length === 0 ? [] : [{ key: 'profiles', value: profiles.join(', '), from: path }];
-    const all: SettingRow[] = [...first, ...rows];
-    const width = Math.max(...all.map((row) => rowName(row).length));
-    const lines = all.map(
+    if (profiles.length > 0) rows.unshift({ key: 'profiles', value: profiles.join(', '), from: path });
+    const width = Math.max(...rows.map((row) => rowName(row).length));
+    const lines = rows.map(
       (row) => `${rowName(row).padEnd(width)}  ${escapeLine(String(row.value))}  (${escapeLine(row.from)})\n`,
     );
     await io.stdout.write(lines.join(''));
@@ -215,8 +214,8 @@ export function configGetCommand(command: Command): Action {
     const opened = await openConfig(context);
     const isOfPrices = requireKey(key).kind === 'prices';
     const name = key.startsWith('headers.') ? key.toLowerCase() : key;
-    const known = isOfPrices ? priceRows(placeOf(context, opened.loaded)) : rowsOf(context, opened.loaded);
-    const rows = known.filter((row) => row.key === name);
+    const place = placeOf(context, opened);
+    const rows = (isOfPrices ? priceRows(place) : settingRows(place)).filter((row) => row.key === name);
     const [found] = rows;
     if (found?.uses !== undefined) throw differsByUse(rows, opened);
     if (found === undefined) throw notInUse(key, opened);
@@ -241,10 +240,6 @@ function differsByUse(rows: readonly SettingRow[], { profile }: Opened): Error {
   return usageError(`uses differ: ${values.join('; ')}`, hint === '' ? undefined : `say which: ${hint}`);
 }
 
-function rowsOf(context: Context, config: LoadedConfig, which?: 'all' | 'used'): SettingRow[] {
-  return settingRows(placeOf(context, config), which);
-}
-
-function placeOf({ io, root }: Context, config: LoadedConfig): SurveyPlace {
-  return { flags: { profile: root.profile }, env: io.env, config };
+function placeOf({ io, root }: Context, { loaded }: Opened): SurveyPlace {
+  return { flags: { profile: root.profile }, env: io.env, config: loaded };
 }

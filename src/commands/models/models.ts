@@ -98,19 +98,16 @@ async function print(models: readonly FoundModel[], { io }: Context): Promise<vo
 }
 
 /** A model, and the formats of the lists that contain it. */
-export interface FoundModel extends ListedModel {
+interface FoundModel extends ListedModel {
   formats: FormatName[];
 }
 
 /** One list of a service. Both lists of a gateway have the same owner. */
-export interface FoundList {
+interface FoundList {
   format: FormatName;
   owner: ListOwner;
   models: ListedModel[];
 }
-
-/** The uses whose settings are used for lists. */
-const listUses = ['text', 'chat'] as const;
 
 /** A gateway, and the lists that it can have. */
 interface Source {
@@ -119,15 +116,14 @@ interface Source {
   settings: SettingsSurvey;
 }
 
-/** The lists of a service. */
-export interface FoundLists {
-  lists: FoundList[];
-  /** Whether no list is missing or cut; otherwise there was a warning. */
-  complete: boolean;
-}
-
-/** Requests every possible list. Throws GatewayError if none exists; one missing list of two is not an error. */
-export async function requestLists(flags: ConnectionFlags, context: Context): Promise<FoundLists> {
+/**
+ * Requests every possible list. `complete`: none is missing or cut; otherwise there was a warning. Throws GatewayError if none
+ * exists; one missing list of two is not an error.
+ */
+export async function requestLists(
+  flags: ConnectionFlags,
+  context: Context,
+): Promise<{ lists: FoundList[]; complete: boolean }> {
   const found: FoundList[] = [];
   const failures: GatewayError[] = [];
   const cuts: string[] = [];
@@ -155,31 +151,30 @@ export async function requestLists(flags: ConnectionFlags, context: Context): Pr
 async function sourcesOf(flags: ConnectionFlags, context: Context): Promise<Source[]> {
   const input = await readSettingsInput(flags, context);
   for (const warning of input.config.warnings) await context.ui.warn(warning);
-  const surveyed = listUses
+  const surveyed = (['text', 'chat'] as const)
     .map((use) => surveySettings({ ...input, use }))
     .filter(({ service, use }) => usesOf(service.value).includes(use));
-  const known = surveyed.map((settings) => ({ format: settings.format.value, settings }));
-  const set = known.filter(({ settings }) => settings.baseUrl !== undefined || settings.offline.value);
+  const set = surveyed.filter(({ baseUrl, offline }) => baseUrl !== undefined || offline.value);
   if (set.length === 0) {
-    const uses = known.map(({ settings }) => settings.use);
+    const uses = surveyed.map(({ use }) => use);
     const use = uses.find((one) => vendorWay({ ...input, use: one }) !== undefined) ?? uses[0] ?? 'text';
     throw missingError({ ...input, use }, ['base URL']);
   }
   const sources: Source[] = [];
-  for (const { format, settings } of set) {
-    const shared = sources.find((source) => isSameGateway(source.settings, settings));
+  for (const settings of set) {
+    const { baseUrl, profile, auth } = settings;
+    const format = settings.format.value;
+    const shared = sources.find(
+      ({ settings: other }) => other.baseUrl?.value === baseUrl?.value && other.profile?.value === profile?.value,
+    );
     if (shared?.formats.includes(format)) continue;
-    const forms = { [authUseOf(format, 'text')]: settings.auth.value };
+    const forms = { [authUseOf(format, 'text')]: auth.value };
     if (shared) {
       Object.assign(shared.forms, forms);
       shared.formats.push(format);
     } else sources.push({ formats: [format], forms, settings });
   }
   return sources;
-}
-
-function isSameGateway(one: SettingsSurvey, other: SettingsSurvey): boolean {
-  return one.baseUrl?.value === other.baseUrl?.value && one.profile?.value === other.profile?.value;
 }
 
 async function requestList(

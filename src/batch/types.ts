@@ -11,7 +11,7 @@ import type { Lock } from './folder/lock.ts';
 import type { BatchState } from './folder/state.ts';
 import type { CheckedJob, RequestBuilder } from './jobs/request.ts';
 import type { JobSource } from './jobs/source.ts';
-import type { PartRecord } from './lane/types.ts';
+import type { PartRecord } from './lane/parts.ts';
 import type { BatchPlan } from './run/plan.ts';
 
 /** The commands that a job can name. */
@@ -121,7 +121,7 @@ export interface JobRecord extends JobEnd {
   /** The job's line in its file when it was sent, from 1. */
   line?: number | undefined;
   at: number;
-  /** Of `ready`: the mark of the part that it goes out with; `lane/types.ts` has its records. Of an end: if its part has a budget. */
+  /** Of `ready`: the mark of the part that it goes out with; `lane/parts.ts` has its records. Of an end: if its part has a budget. */
   part?: string | undefined;
   /** Of `ready`, `sent` and an end of unknown cost: what it can cost, where its model has a price. */
   bound?: Bound | undefined;

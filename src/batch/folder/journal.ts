@@ -22,8 +22,7 @@ import {
   type JournalRecord,
   type RunRecord,
 } from '../types.ts';
-import { addToPart, applyPart, countPaid } from '../lane/parts.ts';
-import type { PartRecord } from '../lane/types.ts';
+import { addToPart, applyPart, countPaid, type PartRecord } from '../lane/parts.ts';
 import { readFileLines } from '../lines.ts';
 
 /**

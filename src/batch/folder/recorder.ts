@@ -10,7 +10,7 @@ import {
   type SaveReply,
 } from '../types.ts';
 import { mayHaveCost } from './state.ts';
-import type { PartRecord } from '../lane/types.ts';
+import type { PartRecord } from '../lane/parts.ts';
 import type { Lock } from './lock.ts';
 import { GatewayError } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';

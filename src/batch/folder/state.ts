@@ -1,5 +1,5 @@
 import { type JobState, jobStates, type RunRecord, type JobEnd, type JobError, type JobRecord } from '../types.ts';
-import type { Part } from '../lane/types.ts';
+import type { Part } from '../lane/parts.ts';
 import type { Usage } from '../../formats/events.ts';
 import { addSpending, addUnknown, heldFor } from '../../cost/cost.ts';
 import type { Spending, Bound } from '../../cost/types.ts';

@@ -6,7 +6,7 @@ import { leftOf, type OpenBudget, openBudget, overBudget, reserveBatch } from '.
 import { type GatewayError, messageOf } from '../../errors.ts';
 import { gatewayKey } from '../run/plan.ts';
 import type { JobAttempt, Batch } from '../types.ts';
-import type { Part } from './types.ts';
+import type { Part } from './parts.ts';
 
 /** Pays for batches of the service from budgets that runs share. */
 export interface LaneBudgets {

@@ -14,8 +14,7 @@ import { readBatchFolder } from '../folder/folder.ts';
 import { countOf } from '../report/summary.ts';
 import { endSignals } from '../folder/results.ts';
 import { askAgain, requireOrigin } from './lane-run.ts';
-import { openParts, waitingRows } from './parts.ts';
-import type { Part } from './types.ts';
+import { openParts, type Part, waitingRows } from './parts.ts';
 
 const unused = new Set(['model', 'record', 'replay', 'maxAge']);
 const cancelFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));

@@ -11,41 +11,55 @@ import { batchFiles, type Job, type JobAttempt } from '../types.ts';
 import type { Answered } from '../../client/send.ts';
 import { endSignals } from '../folder/results.ts';
 import { countOf } from '../report/summary.ts';
-import { askService, type LaneRun, record } from './lane-run.ts';
-import { loseJobs, maxPending } from './lose.ts';
-import { createPartFile, type PartFile, budgetedMark, keyOf, waitingBounds } from './parts.ts';
-import type { Part, PartPlan } from './types.ts';
+import { askService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
+import {
+  budgetedMark,
+  createPartFile,
+  keyOf,
+  type Part,
+  type PartFile,
+  type PartPlan,
+  waitingBounds,
+} from './parts.ts';
 
-/** Results of a batch in a file of their own, each found by the row of its job. */
-interface Spool extends PartFile {
+/** A batch that has ended, and its results, each found by the row of its job. */
+interface Collecting {
+  part: Part;
+  info: BatchInfo;
+  format: BatchFormat;
+  run: LaneRun;
+  /** The results that jobs wait for. */
+  file: PartFile;
+  /** Where they are in the file. */
   places: Map<number, { offset: number; bytes: number }>;
+  /** Ends of jobs that are being written. */
+  pending: Set<Promise<void>>;
 }
 
 /** Downloads the results of a batch that has ended, joins them to its jobs by their keys alone, and records them. */
 export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Promise<void> {
-  const { batch } = run;
+  const { signal } = run.batch.context;
   const format = await loadBatchFormat(part.plan.format);
-  const file = await createPartFile(batch.outdir);
+  const file = await createPartFile(run.batch.outdir);
   const pending = new Set<Promise<void>>();
+  const collecting: Collecting = { part, info, format, run, file, places: new Map(), pending };
   try {
-    const spool: Spool = { ...file, places: new Map() };
-    const failure = await download(part, info, { run, spool });
+    const failure = await download(collecting);
+    await file.flush();
     run.step?.('part-downloaded', part.mark);
-    for await (const { job, row, bound } of jobsOf(part, run)) {
-      batch.context.signal.throwIfAborted();
-      const place = spool.places.get(row);
-      if (place === undefined && failure !== undefined) continue;
-      const bytes = place && (await bytesAt(place, spool));
+    for await (const waiting of jobsOf(part, run)) {
+      signal.throwIfAborted();
+      const bytes = await resultOf(waiting.row, collecting);
+      if (bytes === undefined && failure !== undefined) continue;
       const outcome = bytes && format.readResult(parseObject(bytes.toString()))?.outcome;
       if (bytes && outcome === undefined) await keepAside(bytes, run);
-      const answer = outcome ?? missing(info, bytes !== undefined);
-      await joinJob(job, { answer, bound, part, pending, run });
+      await joinJob(waiting, outcome ?? missing(info, bytes !== undefined), collecting);
       if (pending.size >= maxPending) await Promise.all(pending);
     }
     await Promise.all(pending);
     if (failure !== undefined) throw failure;
-    await loseRest(part, { run, spool });
-    await record([{ type: 'part', mark: part.mark, step: 'ended', at: run.now() }], run);
+    await loseRest(collecting);
+    await recordStep(part, { step: 'ended' }, run);
     run.step?.('part-ended', part.mark);
   } finally {
     await Promise.allSettled(pending);
@@ -60,19 +74,16 @@ const maxDownloads = 5;
  * Keeps the results of jobs that wait for one; others are moved to a file aside, with a warning. Returns why results that the
  * service has may be missing.
  */
-async function download(
-  part: Part,
-  info: BatchInfo,
-  { run, spool }: { run: LaneRun; spool: Spool },
-): Promise<GatewayError | undefined> {
+async function download(collecting: Collecting): Promise<GatewayError | undefined> {
+  const { part, info, run, file, places } = collecting;
   const { state, context } = run.batch;
   const ids = [...state.index.ids()];
   const rows = new Map(part.rows.map((row) => [keyOf(part.mark, ids[row] ?? ''), row]));
-  const hasAll = (): boolean => spool.places.size === rows.size || unmade(info) !== undefined;
+  const hasAll = (): boolean => places.size === rows.size || unmade(info) !== undefined;
   for (let tries = 1; ; tries++) {
     try {
-      const strange = await askService(part.plan, run, ({ api, format }, deadline) =>
-        readResults(api.results(info, deadline), { info, rows, format, run, spool }),
+      const strange = await askService(part.plan, run, ({ api }, deadline) =>
+        readResults(api.results(info, deadline), rows, collecting),
       );
       // A body can be cut where nothing shows it.
       if (hasAll() || tries > 1) return void (await keepStrange(strange, run));
@@ -82,16 +93,9 @@ async function download(
       if (isCut ? tries === maxDownloads : error.details.status === 404) return error;
       if (!isCut) throw error;
     }
-    spool.places.clear();
+    places.clear();
+    file.restart();
   }
-}
-
-interface Joining {
-  info: BatchInfo;
-  rows: ReadonlyMap<string, number>;
-  format: BatchFormat;
-  run: LaneRun;
-  spool: Spool;
 }
 
 /** Results that no job takes: those of no job, and second ones. */
@@ -103,10 +107,10 @@ interface Strange {
 /** Throws GatewayError incomplete after the last result if one is not JSON, and where none came. */
 async function readResults(
   results: AsyncGenerator<Buffer, void>,
-  { info, rows, format, run, spool }: Joining,
+  rows: ReadonlyMap<string, number>,
+  { info, format, run, file, places }: Collecting,
 ): Promise<Strange> {
   const { index } = run.batch.state;
-  let offset = 0;
   let unreadable = 0;
   const isNamed = info.results.length > 0;
   const hasResults = isNamed ? info.results.some(({ items }) => items === undefined) : (info.done ?? 0) > 0;
@@ -118,16 +122,14 @@ async function readResults(
     if (Object.keys(line).length === 0) unreadable++;
     const result = format.readResult(line);
     const row = result && rows.get(result.key);
-    if (row === undefined || spool.places.has(row)) {
+    if (row === undefined || places.has(row)) {
       if (row !== undefined) strange.doubled++;
       strange.results.push(bytes);
       continue;
     }
     // An earlier run has recorded it; a further one is reported as a duplicate.
-    spool.places.set(row, { offset, bytes: bytes.byteLength });
-    if (!index.has(row, 'atService')) continue;
-    await spool.write(bytes, offset);
-    offset += bytes.byteLength;
+    places.set(row, { offset: file.bytes, bytes: bytes.byteLength });
+    if (index.has(row, 'atService')) await file.append(bytes);
   }
   if (unreadable === 0 && !isEmpty) return strange;
   const what = isEmpty
@@ -156,7 +158,13 @@ async function keepAside(bytes: Buffer, { batch }: LaneRun): Promise<void> {
   }
 }
 
-/** The jobs of the file that wait for a result of the part. */
+/** A job of the file that waits for its result. */
+interface WaitingJob {
+  job: Job;
+  row: number;
+  bound: Bound | undefined;
+}
+
 async function* jobsOf(part: Part, { batch }: LaneRun): AsyncGenerator<WaitingJob, void> {
   const { index } = batch.state;
   const waiting = waitingBounds(part, index);
@@ -169,15 +177,12 @@ async function* jobsOf(part: Part, { batch }: LaneRun): AsyncGenerator<WaitingJo
   }
 }
 
-interface WaitingJob {
-  job: Job;
-  row: number;
-  bound: Bound | undefined;
-}
-
-async function bytesAt({ offset, bytes }: { offset: number; bytes: number }, { handle }: Spool): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafe(bytes);
-  await handle.read(buffer, 0, bytes, offset);
+/** The bytes of the result that came for a job. */
+async function resultOf(row: number, { file, places }: Collecting): Promise<Buffer | undefined> {
+  const place = places.get(row);
+  if (place === undefined) return undefined;
+  const buffer = Buffer.allocUnsafe(place.bytes);
+  await file.handle.read(buffer, 0, place.bytes, place.offset);
   return buffer;
 }
 
@@ -205,20 +210,15 @@ function unfinished(kind: 'cancelled' | 'expired', message?: string): GatewayErr
   return new GatewayError('gateway', words, { sent: 'yes', billed: 'no', retryable: true });
 }
 
-interface Join {
-  answer: BatchOutcome | GatewayError;
-  bound: Bound | undefined;
-  part: Part;
-  pending: Set<Promise<void>>;
-  run: LaneRun;
-}
-
 /** A result goes the way of a reply: the connection of the job answers with it. */
-async function joinJob(job: Job, { answer, bound, part, pending, run }: Join): Promise<void> {
+async function joinJob(
+  { job, row, bound }: WaitingJob,
+  answer: BatchOutcome | GatewayError,
+  { part, run, pending }: Collecting,
+): Promise<void> {
   const { collector, batch, now } = run;
-  const { index } = batch.state;
   const attempt = await collector.prepare(job);
-  const request = index.requestOf(index.find(job.id));
+  const request = batch.state.index.requestOf(row);
   // The answer is to the request that was submitted, even if the job was edited since.
   if (attempt.request !== request) leaveEdits(attempt, part);
   Object.assign(attempt, { request, bound, part: budgetedMark(part) });
@@ -260,15 +260,13 @@ async function* oneChunk(bytes: Buffer): AsyncGenerator<Uint8Array, void> {
 }
 
 /** Jobs that the job file does not name any more: what came for them is kept aside. */
-async function loseRest(part: Part, { run, spool }: { run: LaneRun; spool: Spool }): Promise<void> {
-  await loseJobs(
-    part,
-    async (row) => {
-      const place = spool.places.get(row);
-      if (place !== undefined) await keepAside(await bytesAt(place, spool), run);
-      const kept = place === undefined ? 'no result came' : `${asideFile(batchFiles.results)} has its result`;
-      return `the job file does not name it any more; ${kept}`;
-    },
-    run,
-  );
+async function loseRest(collecting: Collecting): Promise<void> {
+  const { part, run } = collecting;
+  const reasonOf = async (row: number): Promise<string> => {
+    const bytes = await resultOf(row, collecting);
+    if (bytes !== undefined) await keepAside(bytes, run);
+    const kept = bytes === undefined ? 'no result came' : `${asideFile(batchFiles.results)} has its result`;
+    return `the job file does not name it any more; ${kept}`;
+  };
+  await loseJobs(part, reasonOf, run);
 }

@@ -3,16 +3,26 @@ import { type Deadline, startDeadline } from '../../client/deadline.ts';
 import type { Answered } from '../../client/send.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import { GatewayError, withoutCost } from '../../errors.ts';
-import type { BatchFormat, BatchPage } from '../../formats/batch-types.ts';
+import type { BatchFormat, BatchInfo, BatchPage } from '../../formats/batch-types.ts';
 import { loadBatchFormat } from '../../formats/batch-formats.ts';
+import { emptyReport } from '../../cli/output/log.ts';
+import { resultDocument } from '../../cli/output/document.ts';
 import { originOf } from '../jobs/request.ts';
 import type { JournalEntry, Batch, BatchHooks, JobOutcome, JobRecord, Step } from '../types.ts';
 import type { Recorder } from '../folder/recorder.ts';
 import type { JobSender } from '../run/sender.ts';
 import type { LaneBudgets } from './budgets.ts';
-import { addToPart, applyPart } from './parts.ts';
 import { countOf } from '../report/summary.ts';
-import type { Part, PartPlan, PartRecord } from './types.ts';
+import {
+  addToPart,
+  applyPart,
+  budgetedMark,
+  finalSteps,
+  type Part,
+  type PartPlan,
+  type PartRecord,
+  waitingBounds,
+} from './parts.ts';
 
 /** What the parts of one run in the lane `batch` have in common. */
 export interface LaneRun {
@@ -121,8 +131,6 @@ export function longDeadline(
   return startDeadline(isGiven ? timeout.value : 3_600_000, signal);
 }
 
-const finalSteps: ReadonlySet<PartRecord['step']> = new Set(['dropped', 'lost', 'ended']);
-
 /** Writes records of parts into the journal, and applies them. Resolves when they are synced. */
 export async function record(records: readonly (PartRecord | JobRecord)[], run: LaneRun): Promise<void> {
   const { state } = run.batch;
@@ -136,4 +144,55 @@ export async function record(records: readonly (PartRecord | JobRecord)[], run: 
     if (one.type === 'part') applyPart(one, state);
     else addToPart(one, state);
   }
+}
+
+/** Writes the next step of a part into the journal, and applies it. Resolves when it is synced. */
+export function recordStep(
+  { mark }: Pick<Part, 'mark'>,
+  step: Omit<PartRecord, 'type' | 'mark' | 'at'>,
+  run: LaneRun,
+): Promise<void> {
+  return record([{ type: 'part', mark, ...step, at: run.now() }], run);
+}
+
+/** Records what the service calls the batch of a part, and how long it has. */
+export async function recordCreated({ id, createdAt, expiresAt }: BatchInfo, part: Part, run: LaneRun): Promise<void> {
+  const lastsMs = createdAt === undefined || expiresAt === undefined ? undefined : expiresAt - createdAt;
+  await recordStep(part, { step: 'created', batch: id, lastsMs }, run);
+  run.step?.('part-created', part.mark);
+}
+
+/** So many ends are written at once: they share syncs. */
+export const maxPending = 256;
+
+/** Ends the jobs of a part that wait for a result which cannot come; `reasonOf` says why, by their rows. They may have been billed. */
+export async function loseJobs(
+  part: Part,
+  reasonOf: (row: number) => Promise<string> | string,
+  { batch, recordOutcome }: LaneRun,
+): Promise<void> {
+  const { state, context } = batch;
+  const { index } = state;
+  const ids = [...index.ids()];
+  const waiting = [...waitingBounds(part, index)];
+  const mark = budgetedMark(part);
+  async function lose([row, bound]: (typeof waiting)[number], reason: string): Promise<void> {
+    const error = new GatewayError('no-reply', reason, { sent: 'yes' });
+    const document = resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui });
+    const shown = { class: error.class, message: context.ui.redact(error.message), billed: error.billed };
+    const outcome: JobOutcome = { state: 'unknown', document, error: shown };
+    await recordOutcome({ job: { id: ids[row] ?? '' }, request: index.requestOf(row), bound, part: mark }, outcome);
+  }
+  while (waiting.length > 0) {
+    const group = [];
+    // One after the other: what has a result is kept in one file.
+    for (const job of waiting.splice(0, maxPending)) group.push([job, await reasonOf(job[0])] as const);
+    await Promise.all(group.map(([job, reason]) => lose(job, reason)));
+  }
+}
+
+/** Gives up a part whose jobs cannot be found at the service. They may have been billed. */
+export async function losePart(part: Part, reason: string, run: LaneRun): Promise<void> {
+  await loseJobs(part, () => reason, run);
+  await recordStep(part, { step: 'lost' }, run);
 }

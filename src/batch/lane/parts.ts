@@ -1,16 +1,66 @@
-import { randomNonce, createTempFile, writeFully } from '../../files/temp-file.ts';
+import type { FileHandle } from 'node:fs/promises';
+import type { Bound, Spending } from '../../cost/types.ts';
+import { cannotWrite } from '../../files/synced-file.ts';
+import { createTempFile, writeFully } from '../../files/temp-file.ts';
+import type { AuthUse, FormatName } from '../../formats/types.ts';
 import { type BatchState, countCost, type JobIndex, mayHaveCost } from '../folder/state.ts';
 import { hashId, hexOf } from '../jobs/digest.ts';
-import type { Bound } from '../../cost/types.ts';
 import type { JobRecord } from '../types.ts';
-import type { Part, PartPlan, PartRecord } from './types.ts';
-import type { FileHandle } from 'node:fs/promises';
-import { cannotWrite } from '../../files/synced-file.ts';
 
-/** A mark that no other part has: letters and digits, at most 16. */
-export function newMark(): string {
-  return `gw${randomNonce().slice(0, 14)}`;
+/**
+ * A record of a part: the jobs that one batch of the service holds. `planned`: what they have in common; records `ready` of its
+ * jobs follow. `creating`: from here on the batch may exist. `dropped`: it certainly does not. `lost`: the service cannot say. `ended`: all of
+ * its results are recorded.
+ */
+export interface PartRecord {
+  type: 'part';
+  mark: string;
+  step: 'planned' | 'creating' | 'created' | 'dropped' | 'lost' | 'ended';
+  at: number;
+  /** Of `planned`. */
+  plan?: PartPlan | undefined;
+  /** Of `created`: its id at the service, and how long it has from its creation on, in ms. */
+  batch?: string | undefined;
+  lastsMs?: number | undefined;
 }
+
+/** What a part was cut of. */
+export interface PartPlan {
+  /** The profile of its jobs, and where they go. */
+  profile: string;
+  origin: string;
+  format: FormatName;
+  use: AuthUse;
+  model: string;
+  /** The newest batch of the service before it, where batches have no names. */
+  after?: string | undefined;
+  /** The file of the budget that it is paid from. */
+  budget?: string | undefined;
+  /** Digest of the key that it is submitted with, and of its mark. */
+  key?: string | undefined;
+}
+
+/** A part as it is known. */
+export interface Part {
+  mark: string;
+  step: PartRecord['step'];
+  plan: PartPlan;
+  /** The rows of its jobs. */
+  rows: number[];
+  /** While it is planned, the hashes of their requests; from `creating` to `created`, those that the jobs had before. */
+  requests: string[];
+  /** What each of its jobs can cost, where its model has a price. */
+  bounds: (Bound | undefined)[];
+  /** What those of its jobs cost that have ended, and how many of them were billed or may have been; counted for its budget alone. */
+  paid: { spending: Spending; requests: number };
+  /** Wall clock of its creation, ms since 1970. */
+  at: number;
+  batch: string | undefined;
+  lastsMs: number | undefined;
+}
+
+/** After one of these the service holds nothing of a part. */
+export const finalSteps: ReadonlySet<PartRecord['step']> = new Set(['dropped', 'lost', 'ended']);
 
 /** The key of a job in a part. All services take it: letters, digits and `-`, at most 33. */
 export function keyOf(mark: string, id: string): string {
@@ -87,8 +137,7 @@ export function applyPart(record: PartRecord, state: BatchState): void {
     swapRequests(part, index);
     for (const row of part.rows) index.mark(row, 'atService', false);
   }
-  if (record.step !== 'creating' && record.step !== 'created' && record.step !== 'planned')
-    state.parts.delete(record.mark);
+  if (finalSteps.has(record.step)) state.parts.delete(record.mark);
 }
 
 function newPart(mark: string, plan: PartPlan): Part {
@@ -118,13 +167,49 @@ function swapRequests(part: Part, index: JobIndex): void {
 export interface PartFile {
   path: string;
   handle: FileHandle;
-  write(bytes: Uint8Array, offset: number): Promise<void>;
+  /** Length of all that was appended. */
+  readonly bytes: number;
+  /** Small blocks are gathered. The block must not change after that. */
+  append(block: Buffer): Promise<void>;
+  /** Writes what was gathered. */
+  flush(): Promise<void>;
+  /** What is appended next replaces all that was. */
+  restart(): void;
 }
+
+const gatheredBytes = 256 * 1024;
 
 export async function createPartFile(folder: string): Promise<PartFile> {
   const refuse = (error: unknown): never => {
     throw cannotWrite(folder, error);
   };
   const { path, handle } = await createTempFile(folder).catch(refuse);
-  return { path, handle, write: (bytes, offset) => writeFully(handle, bytes, offset).catch(refuse) };
+  const gathered: Buffer[] = [];
+  let [bytes, written] = [0, 0];
+
+  async function flush(): Promise<void> {
+    const [first, ...rest] = gathered.splice(0);
+    if (first === undefined) return;
+    const block = rest.length === 0 ? first : Buffer.concat([first, ...rest]);
+    await writeFully(handle, block, written).catch(refuse);
+    written += block.byteLength;
+  }
+
+  return {
+    path,
+    handle,
+    get bytes() {
+      return bytes;
+    },
+    async append(block) {
+      gathered.push(block);
+      bytes += block.byteLength;
+      if (bytes - written > gatheredBytes) await flush();
+    },
+    flush,
+    restart() {
+      gathered.length = 0;
+      [bytes, written] = [0, 0];
+    },
+  };
 }

@@ -3,10 +3,18 @@ import type { BatchInfo } from '../../formats/batch-types.ts';
 import { countOf } from '../report/summary.ts';
 import { loadBatchFormat } from '../../formats/batch-formats.ts';
 import { parseObject } from '../../json.ts';
-import { askService, isOfOtherKey, type LaneRun, pageOf, record, requireKey, undefinedIfRejected } from './lane-run.ts';
-import { loseJobs } from './lose.ts';
-import { openParts } from './parts.ts';
-import type { Part } from './types.ts';
+import {
+  askService,
+  isOfOtherKey,
+  type LaneRun,
+  losePart,
+  pageOf,
+  recordCreated,
+  recordStep,
+  requireKey,
+  undefinedIfRejected,
+} from './lane-run.ts';
+import { openParts, type Part } from './parts.ts';
 
 /**
  * What the service says of a part whose creation was not answered: the batch, `none`, `later` (a batch that can be it has not ended), or
@@ -19,10 +27,10 @@ const settleMs = 60_000;
 const lookMs = 5000;
 
 /**
- * Finds out what became of a part whose creation was not answered. Undefined: it has no batch (and is dropped or lost), or that is
- * not clear yet. Throws GatewayError where the service cannot be asked, and the reason of a signal.
+ * Finds out what became of a part whose creation was not answered, and records it: it is created, dropped or lost. It stays as it is
+ * while that is not clear. Throws GatewayError where the service cannot be asked, and the reason of a signal.
  */
-export async function settlePart(part: Part, run: LaneRun): Promise<BatchInfo | undefined> {
+export async function settlePart(part: Part, run: LaneRun): Promise<void> {
   const { batch, hooks } = run;
   const { io, signal, ui } = batch.context;
   const began = io.elapsed();
@@ -33,8 +41,7 @@ export async function settlePart(part: Part, run: LaneRun): Promise<BatchInfo | 
     if ((found !== 'none' && found !== 'unknown') || io.elapsed() - began >= wait) break;
     await sleepByTimer(Math.min(lookMs, Math.max(1, wait / 4)), signal);
   }
-  const { mark } = part;
-  if (found === 'later') return undefined;
+  if (found === 'later') return;
   const jobs = countOf(part.rows.length, 'job');
   if (found === 'none' && (await isOfOtherKey(part, run))) {
     await requireKey(part, run);
@@ -42,14 +49,11 @@ export async function settlePart(part: Part, run: LaneRun): Promise<BatchInfo | 
   }
   if (found === 'none') {
     await ui.note(`the batch of ${jobs} was not created`);
-    await record([{ type: 'part', mark, step: 'dropped', at: run.now() }], run);
-    return undefined;
-  }
-  if (found !== 'unknown') return found;
-  await ui.warn(`the service does not tell whether a batch of ${jobs} was created; it may have been billed`);
-  await loseJobs(part, () => 'the service does not tell whether its batch was created', run);
-  await record([{ type: 'part', mark, step: 'lost', at: run.now() }], run);
-  return undefined;
+    await recordStep(part, { step: 'dropped' }, run);
+  } else if (found === 'unknown') {
+    await ui.warn(`the service does not tell whether a batch of ${jobs} was created; it may have been billed`);
+    await losePart(part, 'the service does not tell whether its batch was created', run);
+  } else await recordCreated(found, part, run);
 }
 
 /** So many pages of batches are looked through. */

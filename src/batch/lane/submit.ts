@@ -1,34 +1,53 @@
-import { mayExist } from '../../client/batch-api.ts';
-import type { BatchInfo } from '../../formats/batch-types.ts';
+import { rm } from 'node:fs/promises';
+import { type RequestBody, segmentBody, streamBody } from '../../body.ts';
+import { mayExist, type SentFile } from '../../client/batch-api.ts';
 import { GatewayError, usageError, withoutCost } from '../../errors.ts';
-import type { JobAttempt } from '../types.ts';
+import { randomNonce } from '../../files/temp-file.ts';
+import { loadBatchFormat } from '../../formats/batch-formats.ts';
+import type { BatchFormat } from '../../formats/batch-types.ts';
+import { isSpent } from '../folder/state.ts';
+import { originOf } from '../jobs/request.ts';
+import { maxLineBytes, readFileLines } from '../lines.ts';
+import { countOf } from '../report/summary.ts';
 import { gatewayKey } from '../run/plan.ts';
 import { jobsToSend } from '../run/queue.ts';
-import { isSpent } from '../folder/state.ts';
-import { openBudget } from '../run/send.ts';
 import type { Stop } from '../run/runner.ts';
-import { originOf } from '../jobs/request.ts';
-import { countOf } from '../report/summary.ts';
-import { loadBatchFormat } from '../../formats/batch-formats.ts';
-import { type Cut, entryOf, openCut } from './cutter.ts';
-import { apiOf, askAgain, askService, type LaneRun, longDeadline, pageOf, record } from './lane-run.ts';
-import { keyOf } from './parts.ts';
-import type { Part, PartPlan } from './types.ts';
+import { openBudget } from '../run/send.ts';
+import type { JobAttempt } from '../types.ts';
+import {
+  apiOf,
+  askAgain,
+  askService,
+  type LaneRun,
+  longDeadline,
+  pageOf,
+  record,
+  recordCreated,
+  recordStep,
+} from './lane-run.ts';
+import { createPartFile, keyOf, type Part, type PartFile, type PartPlan } from './parts.ts';
 import { settlePart } from './settle.ts';
 
-/** A batch that is being filled, and what its jobs have in common. */
-interface OpenCut {
-  cut: Cut;
-  plan: Omit<PartPlan, 'after'>;
+/** A batch that is being filled, and what its jobs have in common. Their entries are in a file. */
+interface Cut {
+  mark: string;
+  plan: Omit<PartPlan, 'after' | 'key'>;
   /** The path of its requests. */
   path: string;
+  jobs: (Pick<JobAttempt, 'request' | 'bound'> & { id: string; line: number | undefined })[];
+  /** Whether another entry fits. */
+  hasRoom(entryBytes: number): boolean;
+  add(attempt: JobAttempt, entry: RequestBody): Promise<void>;
+  /** Ends the file: the body of the request that creates the batch, or the lines to upload. */
+  seal(): Promise<{ file: SentFile; isInline: boolean }>;
+  remove(): Promise<void>;
 }
 
 /** Cuts the jobs of the plan into batches of the service, and creates these. Resolves with the reason why it ended early. */
 export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
   const { batch, sender } = run;
   const { signal } = batch.context;
-  const cuts = new Map<string, OpenCut>();
+  const cuts = new Map<string, Cut>();
   // All of a batch is spent once it is created: this limit holds between runs.
   if (batch.plan.toSend > 0 && isSpent(batch.state.usage, batch.flags.maxTokensTotal)) return 'tokens';
   const budget = openBudget(batch);
@@ -62,20 +81,20 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
     if (error instanceof GatewayError && error.details.reason === 'budget') return error;
     throw error;
   } finally {
-    for (const { cut } of cuts.values()) await cut.remove();
+    for (const cut of cuts.values()) await cut.remove();
   }
 }
 
-async function submitAll(cuts: Map<string, OpenCut>, run: LaneRun): Promise<void> {
-  for (const [key, open] of cuts) {
+async function submitAll(cuts: Map<string, Cut>, run: LaneRun): Promise<void> {
+  for (const [key, cut] of cuts) {
     if (run.batch.context.signal.aborted) return;
     cuts.delete(key);
-    await submitCut(open, run).finally(() => open.cut.remove());
+    await submitCut(cut, run).finally(() => cut.remove());
   }
 }
 
 /** One model, one operation and one gateway a batch; a batch that is full is created. */
-async function addJob(attempt: JobAttempt, cuts: Map<string, OpenCut>, run: LaneRun): Promise<void> {
+async function addJob(attempt: JobAttempt, cuts: Map<string, Cut>, run: LaneRun): Promise<void> {
   const { checked, built, job } = attempt;
   const { post, model } = built;
   const format = await loadBatchFormat(post.format);
@@ -90,26 +109,82 @@ async function addJob(attempt: JobAttempt, cuts: Map<string, OpenCut>, run: Lane
     model,
     budget: run.budgets?.pathOf(profile),
   };
-  const open = cuts.get(group) ?? {
-    cut: await openCut(format, { model, path, folder: run.batch.outdir }),
-    plan,
-    path,
-  };
-  cuts.set(group, open);
-  const body = entryOf(format, keyOf(open.cut.mark, job.id), post);
-  if (open.cut.hasRoom(body.bytes)) return open.cut.add(attempt, body);
-  if (open.cut.jobs.length === 0) {
-    const size = `its request has ${body.bytes} bytes, more than a batch of the service takes`;
+  const cut = cuts.get(group) ?? (await openCut(format, { plan, path, folder: run.batch.outdir }));
+  cuts.set(group, cut);
+  // Throws GatewayError usage for a number that JSON cannot represent.
+  const entry = segmentBody(format.entry(keyOf(cut.mark, job.id), post));
+  if (cut.hasRoom(entry.bytes)) return cut.add(attempt, entry);
+  if (cut.jobs.length === 0) {
+    const size = `its request has ${entry.bytes} bytes, more than a batch of the service takes`;
     throw usageError(`${run.batch.source.name}:${job.line}: ${size}`, 'send this job with --lane live');
   }
   cuts.delete(group);
-  await submitCut(open, run).finally(() => open.cut.remove());
+  await submitCut(cut, run).finally(() => cut.remove());
   return addJob(attempt, cuts, run);
 }
 
+/** Opens a batch in a folder. */
+async function openCut(
+  format: BatchFormat,
+  { plan, path, folder }: Pick<Cut, 'plan' | 'path'> & { folder: string },
+): Promise<Cut> {
+  // No other part has it: letters and digits, at most 16.
+  const mark = `gw${randomNonce().slice(0, 14)}`;
+  const { inline, byFile, bounds } = format;
+  const frame = inline?.frame({ mark, model: plan.model, path }) ?? { head: '', separator: '\n', tail: '' };
+  const entries = await createPartFile(folder);
+  const files = [entries.path];
+  const jobs: Cut['jobs'] = [];
+  await entries.append(Buffer.from(frame.head));
+  return {
+    mark,
+    plan,
+    path,
+    jobs,
+    hasRoom: (entryBytes) =>
+      jobs.length < bounds.count &&
+      // It is read again as a line.
+      entryBytes + frame.separator.length <= maxLineBytes &&
+      entries.bytes + entryBytes + frame.separator.length + frame.tail.length <= bounds.bytes,
+    async add({ job: { id, line }, request, bound }, entry) {
+      if (jobs.length > 0) await entries.append(Buffer.from(frame.separator));
+      // A chunk is valid until the next one is requested.
+      for await (const chunk of streamBody(entry)) await entries.append(Buffer.from(chunk));
+      jobs.push({ id, line, request, bound });
+    },
+    async seal() {
+      await entries.append(Buffer.from(frame.tail));
+      await entries.flush();
+      await entries.handle.close();
+      const name = `${mark}.jsonl`;
+      if (byFile === undefined || inline === undefined || entries.bytes <= inline.maxBytes)
+        return { file: { path: entries.path, bytes: entries.bytes, name }, isInline: inline !== undefined };
+      const lines = await createPartFile(folder);
+      files.push(lines.path);
+      await copyEntries(entries.path, lines, byFile.line).finally(() => lines.handle.close());
+      return { file: { path: lines.path, bytes: lines.bytes, name }, isInline: false };
+    },
+    async remove() {
+      await entries.handle.close().catch(() => undefined);
+      for (const file of files) await rm(file, { force: true });
+    },
+  };
+}
+
+/** Turns the entries of a framed body into the lines of a file. */
+async function copyEntries(from: string, to: PartFile, lineOf: (entry: string) => string): Promise<void> {
+  for await (const lines of readFileLines(from))
+    for (const { text, whole, number } of lines) {
+      // The head is the first line, and the tail the last one.
+      if (number === 1 || !whole) continue;
+      await to.append(Buffer.from(`${lineOf(text.endsWith(',') ? text.slice(0, -1) : text)}\n`));
+    }
+  await to.flush();
+}
+
 /** Creates one batch. It is in the journal before; where its creation is not answered, the service is asked for it. */
-async function submitCut({ cut, plan, path }: OpenCut, run: LaneRun): Promise<void> {
-  const { jobs, mark } = cut;
+async function submitCut(cut: Cut, run: LaneRun): Promise<void> {
+  const { mark, plan, path, jobs } = cut;
   const { format, api } = await apiOf(plan, run);
   const { file, isInline } = await cut.seal();
   const ready = jobs.map((job) => ({ type: 'ready' as const, ...job, part: mark, at: run.now() }));
@@ -129,40 +204,32 @@ async function submitCut({ cut, plan, path }: OpenCut, run: LaneRun): Promise<vo
   // No signal ends it: whether the batch was created must be known.
   const deadline = longDeadline(plan, run);
   try {
-    await record([{ type: 'part', mark, step: 'creating', at: run.now() }], run);
+    await recordStep(part, { step: 'creating' }, run);
     run.step?.('part-creating', mark);
     const options = { deadline, onSent: () => run.step?.('part-sent', mark) };
     const info = await (
       uploaded === undefined ? api.createInline(file, parts, options) : api.createOf(uploaded, parts, options)
     ).catch((error: unknown) => afterFailure(error, part, run));
     run.step?.('part-answered', mark);
-    if (info === undefined) return;
-    await recordCreated(info, part, run);
-    await run.batch.context.ui.note(`${countOf(jobs.length, 'job')} submitted as ${info.id}`);
+    if (info !== undefined) await recordCreated(info, part, run);
+    if (part.batch !== undefined)
+      await run.batch.context.ui.note(`${countOf(jobs.length, 'job')} submitted as ${part.batch}`);
   } finally {
     deadline.end();
   }
 }
 
 /** Nothing is created twice: only the service knows whether it was. Throws the failure where it was not. */
-async function afterFailure(error: unknown, part: Part, run: LaneRun): Promise<BatchInfo | undefined> {
+async function afterFailure(error: unknown, part: Part, run: LaneRun): Promise<undefined> {
   const { context, state } = run.batch;
   if (!mayExist(error)) {
-    await record([{ type: 'part', mark: part.mark, step: 'dropped', at: run.now() }], run);
+    await recordStep(part, { step: 'dropped' }, run);
     throw error;
   }
   context.signal.throwIfAborted();
   await context.ui.note('the creation was not answered: looking for the batch at the service');
-  const found = await settlePart(part, run);
-  // It is not known yet, or the service cannot say: its jobs are not sent again.
-  if (found !== undefined || state.parts.has(part.mark) || part.step === 'lost') return found;
+  await settlePart(part, run);
+  // It was found, is not known yet, or the service cannot say: its jobs are not sent again.
+  if (state.parts.has(part.mark) || part.step === 'lost') return undefined;
   throw withoutCost(error, askAgain);
-}
-
-/** Records what the service calls it, and how long it has. */
-export async function recordCreated(info: BatchInfo, part: Part, run: LaneRun): Promise<void> {
-  const { createdAt, expiresAt } = info;
-  const lastsMs = createdAt === undefined || expiresAt === undefined ? undefined : expiresAt - createdAt;
-  await record([{ type: 'part', mark: part.mark, step: 'created', at: run.now(), batch: info.id, lastsMs }], run);
-  run.step?.('part-created', part.mark);
 }

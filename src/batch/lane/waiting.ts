@@ -1,12 +1,129 @@
 import { timeText } from '../../clock.ts';
+import { GatewayError } from '../../errors.ts';
 import type { BatchInfo } from '../../formats/batch-types.ts';
 import { isAnimated } from '../../terminal/progress.ts';
-import type { LaneRun } from './lane-run.ts';
-import { openParts } from './parts.ts';
-import type { Part } from './types.ts';
+import { sleepByTimer } from '../../transport/gate.ts';
+import { collectPart } from './collect.ts';
+import { askService, type LaneRun, losePart, requireKey } from './lane-run.ts';
+import { openParts, type Part } from './parts.ts';
+import { settlePart } from './settle.ts';
+
+const usualPollMs = 60_000;
+const firstPollMs = 5000;
+
+/** Polls the parts that are at the service, slowly, and collects their results. */
+export async function waitForParts(run: LaneRun): Promise<void> {
+  const { batch } = run;
+  const { signal } = batch.context;
+  const most = batch.flags.poll ?? usualPollMs;
+  const waiting = showWaiting(run);
+  const watch: Watch = { run, waiting, troubles: new Map(), failure: undefined, locked: new Map() };
+  try {
+    for (let pollMs = Math.min(firstPollMs, most); ; pollMs = Math.min(pollMs * 1.5, most)) {
+      for (const part of watched(watch)) {
+        signal.throwIfAborted();
+        await lookAfter(part, watch).catch((error: unknown) => putAside(error, part, watch));
+      }
+      const isOnce = batch.flags.wait === false;
+      if (isOnce || watched(watch).length === 0) {
+        const [failure = isOnce ? watch.failure : undefined] = watch.locked.values();
+        if (failure !== undefined) throw failure;
+        return;
+      }
+      await waiting.show();
+      await sleepByTimer(pollMs, signal);
+    }
+  } finally {
+    waiting.stop();
+  }
+}
+
+interface Watch {
+  run: LaneRun;
+  waiting: ReturnType<typeof showWaiting>;
+  /** Parts that could not be looked after, by their marks: since when the service does not find their batch, or fails. */
+  troubles: Map<string, { missing?: number; failing?: number }>;
+  /** Why the first of them could not. */
+  failure: GatewayError | undefined;
+  /** Why parts of another key or service are left to another run, by their marks. */
+  locked: Map<string, GatewayError>;
+}
+
+function watched({ run, locked }: Watch): Part[] {
+  return openParts(run.batch.state).filter(({ mark }) => !locked.has(mark));
+}
+
+/** A part of another key or service holds up no other. Throws every other error; that of a lost lock says `sent: 'unknown'`. */
+async function putAside(error: unknown, { mark }: Part, watch: Watch): Promise<void> {
+  if (!(error instanceof GatewayError) || error.class !== 'batch-locked' || error.details.sent !== 'no') throw error;
+  watch.locked.set(mark, error);
+  if (watched(watch).length > 0) await watch.run.batch.context.ui.note(`${error.message}; polling goes on`);
+}
+
+/** So many ms of trouble end the wait; a batch that is not found for so long is lost. */
+const maxTroubleMs = 3_600_000;
+
+async function lookAfter(part: Part, watch: Watch): Promise<void> {
+  const { run, waiting, troubles } = watch;
+  const { context } = run.batch;
+  let wasSeen = false;
+  try {
+    if (part.batch === undefined) await settlePart(part, run);
+    const id = part.batch;
+    if (id === undefined) return;
+    const info = await askService(part.plan, run, ({ api }, deadline) => api.retrieve(id, deadline));
+    run.step?.('part-polled', part.mark);
+    waiting.see(part, info);
+    wasSeen = true;
+    if (info.hasEnded) await collectPart(part, info, run);
+    troubles.delete(part.mark);
+  } catch (error) {
+    if (!isPassing(error)) throw error;
+    context.signal.throwIfAborted();
+    await bear(error, { part, wasSeen }, watch);
+  }
+}
+
+/** Warns once of an error of a part whose batch was seen or not. Throws it, or gives up the part, if it lasts. */
+async function bear(
+  error: GatewayError,
+  { part, wasSeen }: { part: Part; wasSeen: boolean },
+  watch: Watch,
+): Promise<void> {
+  const { run, troubles } = watch;
+  const { io, ui } = run.batch.context;
+  const { mark } = part;
+  const what = wasSeen ? `the results of ${part.batch} are` : `${part.batch} is`;
+  const isMissing = error.details.status === 404;
+  if (isMissing) await requireKey(part, run);
+  const kind = isMissing ? 'missing' : 'failing';
+  const known = troubles.get(mark) ?? {};
+  const since = known[kind];
+  const now = io.elapsed();
+  watch.failure ??= isMissing ? error.but({ hint: `give the key with which it was submitted; ${givesUp}` }) : error;
+  if (since === undefined) {
+    if (isMissing) await ui.note(`${what} not found at the service; polling goes on: ${givesUp}`);
+    else if (troubles.size === 0) await ui.note(`${error.message}; polling goes on`);
+    troubles.set(mark, { ...known, [kind]: now });
+    return;
+  }
+  if (now - since <= maxTroubleMs) return;
+  if (!isMissing) throw error;
+  await ui.warn(`${what} not found at the service; its jobs may have been billed`);
+  await losePart(part, `${what} not found at the service`, run);
+}
+
+const givesUp = 'a run that waits for it gives it up after 1 h, and its jobs are unknown';
+
+/** A batch is not found right after its creation, and a network or a service can be down for a while. */
+function isPassing(error: unknown): error is GatewayError {
+  if (!(error instanceof GatewayError)) return false;
+  if (error.details.status === 404) return true;
+  return ['quota', 'gateway', 'not-sent', 'no-reply', 'incomplete', 'bad-reply'].includes(error.class);
+}
 
 /** On a terminal a live line, else a line when the count changes. */
-export function showWaiting({ batch, now }: LaneRun) {
+function showWaiting({ batch, now }: LaneRun) {
   const { context, state } = batch;
   const { io, root, ui } = context;
   const live = isAnimated({ io, quiet: root.quiet === true || root.verbose === true });

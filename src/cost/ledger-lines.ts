@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { isObject, type JsonValue, parseObject } from '../json.ts';
+import { usageError } from '../errors.ts';
 import type { ProcessMark } from '../files/process-mark.ts';
-import { addAmounts, greatest } from './cost.ts';
 
 /** What a request is for, as the report groups it. */
 export interface LedgerEntry {
@@ -109,6 +109,27 @@ function parseLine(text: string): LedgerLine | undefined {
   return isWhole ? (line as unknown as LedgerLine) : undefined;
 }
 
+/** The UTC day of a time. */
+export function dayOf(at: string): string {
+  return at.slice(0, 10);
+}
+
+/** So much of the beginning of a ledger tells it from others, in bytes. */
+export const headBytes = 96;
+
+/** What a ledger begins with. A crash can have cut it. */
+const beginning = '{"type":"budget","schema":"gateway-cli/budget@1"';
+
+/** The first bytes of a ledger. Throws GatewayError usage for a file that holds something else: writing would destroy it. */
+export async function readHead(handle: FileHandle, path: string): Promise<string> {
+  const bytes = Buffer.alloc(headBytes);
+  const { bytesRead } = await handle.read(bytes, 0, headBytes, 0);
+  const head = bytes.toString('latin1', 0, bytesRead);
+  const [line = ''] = head.split('\n', 1);
+  if (line.startsWith(beginning) || beginning.startsWith(line)) return head;
+  throw usageError(`${path} is not a budget of this version`, 'name another file for the budget');
+}
+
 const blockBytes = 64 * 1024;
 
 /** The whole lines of a file from a place on, each with the place where it ends. What cannot be read is skipped. */
@@ -129,117 +150,4 @@ export async function* readLedger(
       yield { line: parseLine(text), end: at - rest.length };
     }
   }
-}
-
-/** What a ledger says so far. Its size does not grow with the number of ended requests. */
-export interface LedgerState {
-  /** What ended requests cost, by the UTC day of their reservation. */
-  days: Map<string, string>;
-  open: Map<string, ReservedLine>;
-  /** The highest known cost of one request. */
-  dearest: string;
-  currency: string | undefined;
-  limit: LedgerLimit | undefined;
-  compactedBytes: number;
-}
-
-/** The state of an empty ledger. */
-export function emptyState(): LedgerState {
-  return {
-    days: new Map(),
-    open: new Map(),
-    dearest: '0',
-    currency: undefined,
-    limit: undefined,
-    compactedBytes: 0,
-  };
-}
-
-/** The UTC day of a time. */
-export function dayOf(at: string): string {
-  return at.slice(0, 10);
-}
-
-/** Adds a line to the state. */
-export function applyLine(state: LedgerState, line: LedgerLine): void {
-  const add = (day: string, amount: string): void =>
-    void state.days.set(day, addAmounts(state.days.get(day) ?? '0', amount));
-  if (line.type === 'budget') {
-    state.dearest = greatest([state.dearest, line.dearest ?? '0']);
-    state.compactedBytes = line.compactedBytes ?? 0;
-  } else if (line.type === 'limit') {
-    state.limit = { amount: line.amount, per: line.per };
-  } else if (line.type === 'reserved') {
-    state.currency ??= line.currency;
-    state.open.set(line.id, line);
-  } else if (line.type === 'sum') {
-    state.currency ??= line.currency;
-    add(line.day, line.amount);
-  } else if (line.type === 'spent' || line.type === 'freed') {
-    const reserved = state.open.get(line.id);
-    if (reserved === undefined) return;
-    state.open.delete(line.id);
-    if (line.type === 'freed') return;
-    add(dayOf(reserved.at), line.amount);
-    state.dearest = greatest([state.dearest, line.dearest ?? (line.unknown ? '0' : line.amount)]);
-  }
-}
-
-/** The sums of a ledger by day and kind. Reservations that have not ended are in `open`. */
-export interface LedgerSums {
-  sums: Map<string, SumLine>;
-  open: Map<string, ReservedLine>;
-}
-
-/** More kinds than these are added up without their tags: a tag that is unique to each run must not fill the memory. */
-const maxKinds = 20_000;
-
-/** Adds a line to the sums. */
-export function addToSums({ sums, open }: LedgerSums, line: LedgerLine): void {
-  if (line.type === 'reserved') open.set(line.id, line);
-  else if (line.type === 'sum') addSum(sums, line);
-  else if (line.type === 'saved') {
-    const { type: _, at, amount, ...kind } = line;
-    addSum(sums, { ...noSum, ...kind, day: dayOf(at), savedRequests: 1, saved: amount });
-  } else if (line.type === 'spent' || line.type === 'freed') {
-    const reserved = open.get(line.id);
-    open.delete(line.id);
-    if (reserved === undefined || line.type === 'freed') return;
-    addSum(sums, sumOfEnded(reserved, line));
-  }
-}
-
-const noSum = { type: 'sum', requests: 0, unknown: 0, amount: '0', savedRequests: 0, saved: '0' } as const;
-
-/** An ended request as a sum. */
-function sumOfEnded(reserved: ReservedLine, end: Omit<SpentLine, 'type' | 'id' | 'at'>): SumLine {
-  const { command, service, tags, currency } = reserved;
-  const kind = { command, service, model: end.model ?? reserved.model, lane: end.lane ?? reserved.lane, tags };
-  const { amount, unknown = 0, requests = 1 } = end;
-  return { ...noSum, ...kind, currency, day: dayOf(reserved.at), requests, unknown: Number(unknown), amount };
-}
-
-function addSum(sums: Map<string, SumLine>, line: SumLine): void {
-  const key = keyOf(line);
-  const { tags: _, ...untagged } = line;
-  if (!sums.has(key) && sums.size >= maxKinds && line.tags !== undefined) return addSum(sums, untagged);
-  const before = sums.get(key);
-  if (before === undefined) sums.set(key, { ...line });
-  else addCounts(before, line);
-}
-
-/** What is counted of requests that are added up. */
-export type LedgerCounts = Pick<SumLine, 'requests' | 'unknown' | 'amount' | 'savedRequests' | 'saved'>;
-
-/** Adds requests to others, in place. */
-export function addCounts(sum: LedgerCounts, more: LedgerCounts): void {
-  sum.requests += more.requests;
-  sum.unknown += more.unknown;
-  sum.savedRequests += more.savedRequests;
-  sum.amount = addAmounts(sum.amount, more.amount);
-  sum.saved = addAmounts(sum.saved, more.saved);
-}
-
-function keyOf({ day, command, service, model, lane, tags, currency }: SumLine): string {
-  return JSON.stringify([day, command, service, model, lane, isObject(tags) ? tags : {}, currency]);
 }

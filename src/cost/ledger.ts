@@ -7,18 +7,19 @@ import { ownMark } from '../files/process-mark.ts';
 import { openToAppend } from '../files/synced-file.ts';
 import { notWritten } from '../files/temp-file.ts';
 import { addAmounts, areWithin, subtractAmounts, sumOfHeld } from './cost.ts';
-import { type Room, roomFor, spentOf } from './ledger-room.ts';
-import { append, catchUp, compact, type LedgerFile, unreadFile } from './ledger-file.ts';
+import type { BatchEnd, LedgerEntry, LedgerLimit, LedgerLine, ReservedLine, SpentLine } from './ledger-lines.ts';
 import {
+  append,
   applyLine,
-  type BatchEnd,
-  type LedgerEntry,
-  type LedgerLimit,
-  type LedgerLine,
+  catchUp,
+  type LedgerFile,
   type LedgerState,
-  type ReservedLine,
-  type SpentLine,
-} from './ledger-lines.ts';
+  type Room,
+  roomFor,
+  spentOf,
+  unreadFile,
+} from './ledger-state.ts';
+import { compact } from './ledger-sums.ts';
 import type { Bound } from './types.ts';
 
 /** A request that is to be paid from a budget. */

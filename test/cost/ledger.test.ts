@@ -2,7 +2,7 @@ import { appendFileSync, readdirSync, readFileSync, symlinkSync, writeFileSync }
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type LedgerRequest, openLedger, unknownAmount } from '../../src/cost/ledger.ts';
-import { groupCosts, surveyLedger } from '../../src/cost/ledger-report.ts';
+import { groupCosts, surveyLedger } from '../../src/cost/ledger-sums.ts';
 import { ownMark } from '../../src/files/process-mark.ts';
 import { deadPid, markOf } from '../helpers/processes.ts';
 import { scratchFolder } from '../helpers/scratch.ts';

@@ -10,7 +10,7 @@ import {
   groupings,
   type LedgerSurvey,
   surveyLedger,
-} from '../../cost/ledger-report.ts';
+} from '../../cost/ledger-sums.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { budgetForm, isBudgetPath, parseAge } from '../../settings/values.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { surveyLedger } from '../../../src/cost/ledger-report.ts';
+import { surveyLedger } from '../../../src/cost/ledger-sums.ts';
 import { childProgram } from '../start-child.ts';
 import { createFolder, manyJobs } from '../with-batch.ts';
 import { type ApiName, startBatchServer } from './batch-server.ts';

@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto';
+import { constants, type FileHandle, open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { codeOf } from '../errors.ts';
+import type { BriefLock } from '../files/lease.ts';
+import { removeFile, syncFolder, writeTempFile } from '../files/temp-file.ts';
+import { isObject } from '../json.ts';
+import { addAmounts } from './cost.ts';
+import {
+  dayOf,
+  type LedgerLimit,
+  type LedgerLine,
+  readHead,
+  readLedger,
+  type ReservedLine,
+  type SpentLine,
+  type SumLine,
+} from './ledger-lines.ts';
+import { applyLine, emptyState, judgeProcesses, type LedgerFile, spentOf } from './ledger-state.ts';
+
+/** The sums of a ledger by day and kind. Reservations that have not ended are in `open`. */
+interface LedgerSums {
+  sums: Map<string, SumLine>;
+  open: Map<string, ReservedLine>;
+}
+
+/** More kinds than these are added up without their tags: a tag that is unique to each run must not fill the memory. */
+const maxKinds = 20_000;
+
+/** Adds a line to the sums. */
+function addToSums({ sums, open }: LedgerSums, line: LedgerLine): void {
+  if (line.type === 'reserved') open.set(line.id, line);
+  else if (line.type === 'sum') addSum(sums, line);
+  else if (line.type === 'saved') {
+    const { type: _, at, amount, ...kind } = line;
+    addSum(sums, { type: 'sum', ...noCounts, ...kind, day: dayOf(at), savedRequests: 1, saved: amount });
+  } else if (line.type === 'spent' || line.type === 'freed') {
+    const reserved = open.get(line.id);
+    open.delete(line.id);
+    if (reserved === undefined || line.type === 'freed') return;
+    addSum(sums, sumOfEnded(reserved, line));
+  }
+}
+
+const noCounts = { requests: 0, unknown: 0, amount: '0', savedRequests: 0, saved: '0' };
+
+/** An ended request as a sum. */
+function sumOfEnded(reserved: ReservedLine, end: Omit<SpentLine, 'type' | 'id' | 'at'>): SumLine {
+  const { command, service, tags, currency } = reserved;
+  const kind = { command, service, model: end.model ?? reserved.model, lane: end.lane ?? reserved.lane, tags };
+  const { amount, unknown = 0, requests = 1 } = end;
+  const counts = { ...noCounts, requests, unknown: Number(unknown), amount };
+  return { type: 'sum', ...counts, ...kind, currency, day: dayOf(reserved.at) };
+}
+
+function addSum(sums: Map<string, SumLine>, line: SumLine): void {
+  const key = keyOf(line);
+  const { tags: _, ...untagged } = line;
+  if (!sums.has(key) && sums.size >= maxKinds && line.tags !== undefined) return addSum(sums, untagged);
+  const before = sums.get(key);
+  if (before === undefined) sums.set(key, { ...line });
+  else addCounts(before, line);
+}
+
+/** What is counted of requests that are added up. */
+type LedgerCounts = Pick<SumLine, 'requests' | 'unknown' | 'amount' | 'savedRequests' | 'saved'>;
+
+/** Adds requests to others, in place. */
+function addCounts(sum: LedgerCounts, more: LedgerCounts): void {
+  sum.requests += more.requests;
+  sum.unknown += more.unknown;
+  sum.savedRequests += more.savedRequests;
+  sum.amount = addAmounts(sum.amount, more.amount);
+  sum.saved = addAmounts(sum.saved, more.saved);
+}
+
+function keyOf({ day, command, service, model, lane, tags, currency }: SumLine): string {
+  return JSON.stringify([day, command, service, model, lane, isObject(tags) ? tags : {}, currency]);
+}
+
+/** Rewrites the file: ended requests are replaced by their sums, open reservations stay as they are. */
+export async function compact(handle: FileHandle, lock: BriefLock, ledger: LedgerFile): Promise<void> {
+  const { state, path } = ledger;
+  const all: LedgerSums = { sums: new Map(), open: new Map() };
+  for await (const { line } of readLedger(handle)) if (line !== undefined) addToSums(all, line);
+  const lines: LedgerLine[] = [
+    ...(state.limit === undefined ? [] : [{ type: 'limit', ...state.limit } as const]),
+    ...all.sums.values(),
+    ...all.open.values(),
+  ];
+  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+  const id = randomBytes(16).toString('hex');
+  const head = { type: 'budget', schema: 'gateway-cli/budget@1', id, dearest: state.dearest } as const;
+  const header = JSON.stringify({ ...head, compactedBytes: text.length });
+  const temp = await writeTempFile(dirname(path), (file) => file.writeFile(`${header}\n${text}`));
+  try {
+    if (lock.isHeld()) await rename(temp, path);
+  } finally {
+    await removeFile(temp);
+  }
+  await syncFolder(dirname(path));
+}
+
+/** What a ledger says: its budget, and its requests by day and kind. */
+export interface LedgerSurvey {
+  /** The limit that the last run named. */
+  limit: LedgerLimit | undefined;
+  currency: string | undefined;
+  /** What is spent in the period of the limit, and what requests under way and batches have reserved. */
+  spent: string;
+  inFlight: string;
+  sums: SumLine[];
+}
+
+/** Reads a ledger, without its lock; undefined if there is none. Throws errors of the system, and GatewayError usage. */
+export async function surveyLedger(path: string, now: number): Promise<LedgerSurvey | undefined> {
+  const handle = await open(path, constants.O_RDONLY).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (handle === undefined) return undefined;
+  const state = emptyState();
+  const all: LedgerSums = { sums: new Map(), open: new Map() };
+  try {
+    await readHead(handle, path);
+    for await (const { line } of readLedger(handle)) {
+      if (line === undefined) continue;
+      applyLine(state, line);
+      addToSums(all, line);
+    }
+  } finally {
+    await handle.close();
+  }
+  // A request of a process that was killed may have been billed.
+  const isInFlight = judgeProcesses(now);
+  for (const line of [...all.open.values()].filter((line) => line.held === undefined && !isInFlight(line)))
+    addToSums(all, { ...line, type: 'spent', unknown: true });
+  const { limit, currency } = state;
+  const { spent, held, inFlight } = spentOf(state, limit?.per, now);
+  return { limit, currency, spent, inFlight: addAmounts(held, inFlight), sums: [...all.sums.values()] };
+}
+
+/** What requests are grouped by. */
+export const groupings = ['tag', 'model', 'service', 'day', 'lane', 'command'] as const;
+export type Grouping = (typeof groupings)[number];
+
+/** One row of a report. */
+export type CostRow = LedgerCounts & { name: string; currency: string };
+
+/** Requests of ledgers in groups, sorted by name, or all in one; currencies stay separate. */
+export function groupCosts(sums: readonly SumLine[], by: Grouping | 'total'): CostRow[] {
+  const rows = new Map<string, CostRow>();
+  for (const sum of sums) {
+    const name = nameIn(sum, by);
+    const { currency } = sum;
+    const key = JSON.stringify([name, currency]);
+    const row = rows.get(key) ?? { name, currency, ...noCounts };
+    addCounts(row, sum);
+    rows.set(key, row);
+  }
+  return [...rows.values()].toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+}
+
+/** All tags of a request together are one name, so that every request is in one row. */
+function nameIn(sum: SumLine, by: Grouping | 'total'): string {
+  if (by === 'total') return by;
+  if (by !== 'tag') return sum[by];
+  const tags = Object.entries(sum.tags ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return tags.map(([key, value]) => `${key}=${value}`).join(' ');
+}

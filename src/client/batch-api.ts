@@ -23,8 +23,15 @@ export interface BatchApi {
   retrieve(id: string, deadline: Deadline): Promise<BatchInfo>;
   cancel(id: string, deadline: Deadline): Promise<void>;
   page(deadline: Deadline, page?: string): Promise<BatchPage>;
-  /** The results of a batch that has ended, each as the bytes of its JSON. A file that is not found is thrown after the others. */
-  results(info: Pick<BatchInfo, 'results'>, deadline: Deadline): AsyncGenerator<Buffer, void>;
+  /** The results of a batch that has ended. A file that is not found is thrown after the others. */
+  results(info: Pick<BatchInfo, 'results'>, deadline: Deadline): AsyncGenerator<ResultText, void>;
+}
+
+/** One result as the bytes of its JSON. */
+export interface ResultText {
+  bytes: Buffer;
+  /** Its end came. Otherwise it can be cut. */
+  isWhole: boolean;
 }
 
 /** A file that is sent as it is. */
@@ -185,31 +192,31 @@ function restOf(splitter: ItemSplitter, reply: HttpReply): JsonObject {
   throw badReply(reply, 'the reply is not a JSON object');
 }
 
-async function* itemsOf(reply: HttpReply, place: NonNullable<ResultPlace['items']>): AsyncGenerator<Buffer, void> {
+async function* itemsOf(reply: HttpReply, place: NonNullable<ResultPlace['items']>): AsyncGenerator<ResultText, void> {
   const splitter = new ItemSplitter(place);
-  for await (const chunk of reply.body) for (const item of splitter.feed(chunk)) yield item;
+  for await (const chunk of reply.body) for (const bytes of splitter.feed(chunk)) yield { bytes, isWhole: true };
   restOf(splitter, reply);
 }
 
 const lineFeed = 0x0a;
 
 /** The lines of a body that are not empty. */
-async function* linesOf(reply: HttpReply): AsyncGenerator<Buffer, void> {
+async function* linesOf(reply: HttpReply): AsyncGenerator<ResultText, void> {
   let begun: Buffer[] = [];
   let begunBytes = 0;
   for await (const chunk of reply.body) {
     let start = 0;
     for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, start)) {
-      const line = withoutMark(Buffer.concat([...begun, chunk.subarray(start, end)]));
+      const bytes = withoutMark(Buffer.concat([...begun, chunk.subarray(start, end)]));
       [begun, begunBytes, start] = [[], 0, end + 1];
-      if (line.some((byte) => byte > 0x20)) yield line;
+      if (bytes.some((byte) => byte > 0x20)) yield { bytes, isWhole: true };
     }
     begun.push(Buffer.from(chunk.subarray(start)));
     begunBytes += chunk.byteLength - start;
     if (begunBytes > maxResultBytes) throw badReply(reply, 'a result is too large');
   }
   const last = withoutMark(Buffer.concat(begun));
-  if (last.some((byte) => byte > 0x20)) yield last;
+  if (last.some((byte) => byte > 0x20)) yield { bytes: last, isWhole: false };
 }
 
 /** A line without the byte order mark that a file can begin with. */

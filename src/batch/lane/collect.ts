@@ -8,6 +8,7 @@ import { failureOf } from '../../formats/failure.ts';
 import { loadBatchFormat } from '../../formats/batch-formats.ts';
 import { parseObject } from '../../json.ts';
 import { batchFiles, type Job, type JobAttempt } from '../types.ts';
+import type { ResultText } from '../../client/batch-api.ts';
 import type { Answered } from '../../client/send.ts';
 import { endSignals } from '../folder/results.ts';
 import { countOf } from '../report/summary.ts';
@@ -81,16 +82,17 @@ async function download(collecting: Collecting): Promise<GatewayError | undefine
   const rows = new Map(part.rows.map((row) => [keyOf(part.mark, ids[row] ?? ''), row]));
   const hasAll = (): boolean => places.size === rows.size || unmade(info) !== undefined;
   for (let tries = 1; ; tries++) {
+    const isLast = tries === maxDownloads;
     try {
       const strange = await askService(part.plan, run, ({ api }, deadline) =>
-        readResults(api.results(info, deadline), rows, collecting),
+        readResults(api.results(info, deadline), { rows, isLast }, collecting),
       );
       // A body can be cut where nothing shows it.
       if (hasAll() || tries > 1) return void (await keepStrange(strange, run));
     } catch (error) {
       if (!(error instanceof GatewayError) || context.signal.aborted) throw error;
       const isCut = ['incomplete', 'no-reply', 'gateway'].includes(error.class);
-      if (isCut ? tries === maxDownloads : error.details.status === 404) return error;
+      if (isCut ? isLast : error.details.status === 404) return error;
       if (!isCut) throw error;
     }
     places.clear();
@@ -104,24 +106,31 @@ interface Strange {
   doubled: number;
 }
 
-/** Throws GatewayError incomplete after the last result if one is not JSON, and where none came. */
+/**
+ * Throws GatewayError incomplete after the last result if one is not JSON, and where none came. In the last download, what is not JSON
+ * is the result of the job whose key is in it, unless it is cut.
+ */
 async function readResults(
-  results: AsyncGenerator<Buffer, void>,
-  rows: ReadonlyMap<string, number>,
-  { info, format, run, file, places }: Collecting,
+  results: AsyncGenerator<ResultText, void>,
+  { rows, isLast }: { rows: ReadonlyMap<string, number>; isLast: boolean },
+  { part, info, format, run, file, places }: Collecting,
 ): Promise<Strange> {
   const { index } = run.batch.state;
-  let unreadable = 0;
+  let [unreadable, isCut] = [0, false];
   const isNamed = info.results.length > 0;
   const hasResults = isNamed ? info.results.some(({ items }) => items === undefined) : (info.done ?? 0) > 0;
   let isEmpty = hasResults && unmade(info) === undefined;
   const strange: Strange = { results: [], doubled: 0 };
-  for await (const bytes of results) {
+  for await (const { bytes, isWhole } of results) {
     isEmpty = false;
     const line = parseObject(bytes.toString());
-    if (Object.keys(line).length === 0) unreadable++;
-    const result = format.readResult(line);
-    const row = result && rows.get(result.key);
+    let key = format.readResult(line)?.key;
+    if (Object.keys(line).length === 0) {
+      if (isLast && isWhole) key = keyIn(bytes, part);
+      if (key === undefined) unreadable++;
+      isCut ||= !isWhole;
+    }
+    const row = key === undefined ? undefined : rows.get(key);
     if (row === undefined || places.has(row)) {
       if (row !== undefined) strange.doubled++;
       strange.results.push(bytes);
@@ -131,11 +140,18 @@ async function readResults(
     places.set(row, { offset: file.bytes, bytes: bytes.byteLength });
     if (index.has(row, 'atService')) await file.append(bytes);
   }
-  if (unreadable === 0 && !isEmpty) return strange;
+  // Each job has one, and what has a key of the part shows that these are its results.
+  const areAll = isLast && !isCut && places.size > 0 && places.size + unreadable === rows.size;
+  if ((unreadable === 0 || areAll) && !isEmpty) return strange;
   const what = isEmpty
     ? `the service ${isNamed ? 'sends an empty file of results' : 'names no results'}`
     : `${countOf(unreadable, 'result')} of the service cannot be read`;
   throw new GatewayError('incomplete', what, { sent: 'yes', retryable: true });
+}
+
+/** The key in a result that cannot be read. */
+function keyIn(bytes: Buffer, { mark }: Part): string | undefined {
+  return new RegExp(`${mark}-[0-9a-f]{16}`).exec(bytes.toString())?.[0];
 }
 
 async function keepStrange({ results, doubled }: Strange, run: LaneRun): Promise<void> {

@@ -110,7 +110,7 @@ async function findNameless(part: Part, candidates: readonly BatchInfo[], run: L
 /** Whether the results of a batch have the mark of a part; undefined where they cannot be read. */
 function holdsMark({ mark, plan }: Part, info: BatchInfo, run: LaneRun): Promise<boolean | undefined> {
   return askService(plan, run, async ({ api, format }, deadline) => {
-    for await (const bytes of api.results(info, deadline)) {
+    for await (const { bytes } of api.results(info, deadline)) {
       const key = format.readResult(parseObject(bytes.toString()))?.key;
       if (key !== undefined) return key.startsWith(`${mark}-`);
     }

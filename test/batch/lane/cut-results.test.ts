@@ -76,3 +76,50 @@ test.for([
     expect(looks).toBeGreaterThan(2);
   },
 );
+
+test.for(apiNames)(
+  '%s: a result that is not JSON, however often it is asked for, is a failure',
+  async (api, { open }) => {
+    const { batch, folder, server } = await open(api);
+    server.pollsToEnd = 1;
+    const kind = api === 'content' ? 'poll' : 'results';
+    server.reshape = (asked, text) => (asked === kind ? text.replace('"answer to p1"', 'oops') : undefined);
+    folder.jobs(...manyJobs(3));
+    const ran = await batch(['--no-wait']);
+    expect([ran.code, ran.stderr]).toEqual([13, expect.stringContaining('2 done, 1 failed')]);
+    expect(ran.stderr).toContain('p1: bad-reply: ');
+    expect(folder.read('out/results.aside.jsonl')).toContain('oops');
+    server.reshape = () => undefined;
+    expect((await batch()).code).toBe(13);
+    expect((await batch(['--retry-failed'])).code).toBe(0);
+    expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 1, p3: 1 });
+  },
+);
+
+test.for(['messages', 'completions'] as const)(
+  '%s: where a line of the results says nothing, the job without a result is unknown, and the line is kept',
+  async (api, { open }) => {
+    const { batch, folder, server } = await open(api);
+    server.pollsToEnd = 1;
+    server.reshape = (kind, text) => (kind === 'results' ? text.replace(/.*answer to p1.*/, 'garbage') : undefined);
+    folder.jobs(...manyJobs(3));
+    const ran = await batch(['--no-wait']);
+    expect([ran.code, ran.stderr]).toEqual([13, expect.stringContaining('2 done, 1 unknown')]);
+    expect(folder.read('out/results.aside.jsonl')).toBe('garbage\n');
+    server.reshape = () => undefined;
+    expect((await batch(['--retry-unknown'])).code).toBe(0);
+    expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 1, p3: 1 });
+  },
+);
+
+test('a page behind some results is not taken for the others', async ({ open }) => {
+  const { batch, folder, server } = await open('completions');
+  server.pollsToEnd = 1;
+  const page = '<html>\n<body>Log in</body></html>\n';
+  server.reshape = (kind, text) => (kind === 'results' ? text.slice(0, text.indexOf('\n') + 1) + page : undefined);
+  folder.jobs(...manyJobs(2));
+  expect((await batch(['--no-wait'])).code).toBe(11);
+  expect(folder.lines('summary.json')).toMatchObject([{ done: 1, unknown: 0, submitted: 1 }]);
+  server.reshape = () => undefined;
+  expect((await batch()).code).toBe(0);
+});

@@ -15,7 +15,6 @@ import type { TextPlaces } from '../../cli/input/prompt.ts';
 import type { Body } from '../../body.ts';
 import type { Context } from '../../cli/context.ts';
 import { compileSchema, type SchemaCheck } from '../../cli/input/schema.ts';
-import type { FetchUrl } from '../../cli/input/attachments.ts';
 import { openFetchUrls } from '../../cli/run/connection.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
 import { emptyReport } from '../../cli/output/log.ts';
@@ -102,16 +101,19 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
       const found = await settingsOf(job);
       const origin = originOf(found);
       const own = createContext(job.command);
+      const build = (deadline?: Deadline): Promise<BuiltRequest> => {
+        const fetchUrl = openFetchUrl(found, deadline && (() => deadline));
+        return buildJob(job, { context: own.input, settings: found, compile, adviseBlank, fetchUrl });
+      };
       try {
-        const parts = { context: own.input, settings: found, compile, adviseBlank };
-        const built = await build(job, { ...parts, fetchUrl: openFetchUrl(found) });
+        const built = await build();
         if (found.lane.value === 'batch') requireBatchable(built, found);
         const elsewhere = origin === batchOrigin ? undefined : origin;
         const digest = await digestRequest({ ...built.post, body: withoutLane(built), origin: elsewhere }, onHashed);
         const fetchInputs = (deadline: Deadline): Promise<BuiltRequest> => {
           // The inputs have warned before.
           own.input.report.warnings.length = 0;
-          return build(job, { ...parts, fetchUrl: openFetchUrl(found, () => deadline) });
+          return build(deadline);
         };
         return { built, settings: found, ...digest, own, fetchInputs: digest.hasUrls ? fetchInputs : undefined };
       } catch (error) {
@@ -152,15 +154,10 @@ function compileOnce(): (schema: JsonValue) => Promise<SchemaCheck> {
   };
 }
 
-interface Parts {
-  context: Context;
-  settings: Settings;
-  compile: (schema: JsonValue) => Promise<SchemaCheck>;
-  fetchUrl: FetchUrl;
-  adviseBlank: (name: string) => string;
-}
-
-async function build(job: Job, parts: Parts): Promise<BuiltRequest> {
+async function buildJob(
+  job: Job,
+  parts: Omit<Parameters<typeof buildRequest>[2], 'use'> & { settings: Settings },
+): Promise<BuiltRequest> {
   const { command, values } = job;
   const settings = { ...parts.settings, noStdin: byDefault(true) };
   const images = (values['image'] ?? []) as readonly unknown[];

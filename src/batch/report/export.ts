@@ -67,29 +67,20 @@ async function runExport(outdir: string, flags: Flags, context: Context): Promis
   if (!context.root.json) await context.io.stdout.write(`${output}\n`);
 }
 
-/** The jobs of the folder's shard in the file that `--jobs` or `--data` names. */
-async function openJobsOf({ run }: BatchState, flags: Flags, context: Context): Promise<Jobs> {
-  const open = await openNamed(flags, context);
-  return async function* () {
-    for await (const row of open()) if (isInShard(row.id, run?.shard)) yield row;
-  };
-}
-
 /** Lines that cannot be read now were jobs when they were sent. */
 function ignore(): void {}
 
-async function openNamed(flags: Flags, context: Context): Promise<Jobs> {
+/** The jobs of the folder's shard in the file that `--jobs` or `--data` names; none where none is named. */
+async function openJobsOf({ run }: BatchState, flags: Flags, context: Context): Promise<Jobs> {
   const { jobs, data } = flags;
-  if (data !== undefined) {
-    if (jobs !== undefined) throw usageError('the jobs are given twice: --jobs and --data', 'keep one of them');
-    const file = await openRows(flags, context);
-    return async function* () {
-      for await (const { id, columns: vars } of file.rows(ignore)) yield { id, state: 'pending', vars, images: [] };
-    };
-  }
+  if (jobs !== undefined && data !== undefined)
+    throw usageError('the jobs are given twice: --jobs and --data', 'keep one of them');
   const source = jobs === undefined ? undefined : await openJobs([jobs], {}, context);
+  const file = data === undefined ? undefined : await openRows(flags, context);
   return async function* () {
-    for await (const job of source?.jobs(ignore) ?? []) yield rowOfJob(job);
+    for await (const job of source?.jobs(ignore) ?? []) if (isInShard(job.id, run?.shard)) yield rowOfJob(job);
+    for await (const { id, columns: vars } of file?.rows(ignore) ?? [])
+      if (isInShard(id, run?.shard)) yield { id, state: 'pending', vars, images: [] };
   };
 }
 

@@ -1,19 +1,14 @@
 import { hash } from 'node:crypto';
 import type { Usage } from '../../formats/events.ts';
 import { countOf } from './summary.ts';
-import type { Counts, JobState } from '../types.ts';
+import type { Row, RowState } from './row.ts';
+import type { Counts } from '../types.ts';
 import { totalTokens } from '../folder/state.ts';
 
 /** One job as the gallery shows it. */
-export interface Card {
-  id: string;
-  state: Exclude<JobState, 'new' | 'sent'>;
-  command?: string | undefined;
-  prompt?: string | undefined;
+export interface Card extends Pick<Row, 'id' | 'command' | 'prompt' | 'text' | 'usage' | 'error'> {
+  state: Exclude<RowState, 'pending'>;
   model?: string | undefined;
-  text?: string | undefined;
-  usage?: Usage | undefined;
-  error?: { class: string; message: string } | undefined;
   pictures: readonly CardPicture[];
 }
 

@@ -103,18 +103,8 @@ const unansweredError = { class: 'unknown', message: 'sent, and no answer was wr
 
 function cardOf(id: string, document: JsonObject, isUnknown: boolean): Card {
   const state = isUnknown ? 'unknown' : document['ok'] === true ? 'done' : 'failed';
-  const { command, prompt, text, usage, error } = rowOf(id, state, document);
-  return {
-    id,
-    state,
-    command,
-    prompt,
-    model: textOf(document['model']),
-    text,
-    usage,
-    error,
-    pictures: picturesOf(document),
-  };
+  const model = textOf(document['model']);
+  return { ...rowOf(id, state, document), state, model, pictures: picturesOf(document) };
 }
 
 function picturesOf({ images }: JsonObject): CardPicture[] {

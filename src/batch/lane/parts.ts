@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import { timeText } from '../../clock.ts';
 import type { Bound, Spending } from '../../cost/types.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
 import { createTempFile, writeFully } from '../../files/temp-file.ts';
@@ -97,6 +98,14 @@ export function addToPart({ id, request, line, bound, part = '' }: JobRecord, { 
   known.rows.push(row);
   known.requests.push(request);
   known.bounds.push(bound);
+}
+
+/** When the first of some parts was submitted, and when the first of them expires: `submitted 5 min ago, expires in 23 h` */
+export function describeTimes(parts: readonly Part[], now: number): string {
+  const since = Math.max(0, now - Math.min(...parts.map(({ at }) => at)));
+  const left = parts.flatMap(({ at, lastsMs }) => (lastsMs === undefined ? [] : at + lastsMs - now));
+  const expires = left.length === 0 ? '' : `, expires in ${timeText(Math.max(0, Math.min(...left)))}`;
+  return `submitted ${timeText(since)} ago${expires}`;
 }
 
 /** The mark of a part that is paid from a budget. */

@@ -1,11 +1,10 @@
-import { timeText } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
 import type { BatchInfo } from '../../formats/batch-types.ts';
 import { isAnimated } from '../../terminal/progress.ts';
 import { sleepByTimer } from '../../transport/gate.ts';
 import { collectPart } from './collect.ts';
 import { askService, type LaneRun, losePart, requireKey } from './lane-run.ts';
-import { openParts, type Part } from './parts.ts';
+import { describeTimes, openParts, type Part } from './parts.ts';
 import { settlePart } from './settle.ts';
 
 const usualPollMs = 60_000;
@@ -135,10 +134,7 @@ function showWaiting({ batch, now }: LaneRun) {
     const parts = openParts(state);
     const jobs = parts.reduce((sum, part) => sum + part.rows.length, 0);
     const done = parts.reduce((sum, { mark }) => sum + (infos.get(mark)?.done ?? 0), 0);
-    const since = Math.max(0, now() - Math.min(...parts.map(({ at }) => at)));
-    const left = parts.flatMap((part) => (part.lastsMs === undefined ? [] : part.at + part.lastsMs - now()));
-    const expires = left.length === 0 ? '' : `, expires in ${timeText(Math.max(0, Math.min(...left)))}`;
-    return { count: `at the service: ${done} of ${jobs} done`, times: `, submitted ${timeText(since)} ago${expires}` };
+    return { count: `at the service: ${done} of ${jobs} done`, times: `, ${describeTimes(parts, now())}` };
   }
 
   const draw = (): void => {

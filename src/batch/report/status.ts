@@ -20,8 +20,8 @@ import { batchFiles, type Counts } from '../types.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
-import { isoTime, timeText } from '../../clock.ts';
-import { openParts, type Part, waitingRows } from '../lane/parts.ts';
+import { isoTime } from '../../clock.ts';
+import { describeTimes, openParts, type Part, waitingRows } from '../lane/parts.ts';
 import { readBatchFolder } from '../folder/folder.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
@@ -95,8 +95,7 @@ function atService(state: BatchState): object {
 }
 
 function describePart(part: Part, { index }: BatchState, now: number): string {
-  const { batch = 'a batch whose creation is not answered', at, lastsMs, plan } = part;
-  const submitted = `submitted ${timeText(Math.max(0, now - at))} ago`;
-  const left = lastsMs === undefined ? '' : `, expires in ${timeText(Math.max(0, at + lastsMs - now))}`;
-  return `${batch}: ${countOf(waitingRows(part, index).length, 'job')} of ${plan.model}, ${submitted}${left}`;
+  const { batch = 'a batch whose creation is not answered', plan } = part;
+  const jobs = countOf(waitingRows(part, index).length, 'job');
+  return `${batch}: ${jobs} of ${plan.model}, ${describeTimes([part], now)}`;
 }

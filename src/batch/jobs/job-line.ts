@@ -63,32 +63,26 @@ const jobFields = new Set(['id', 'command', 'name']);
  * unknown key, a value that the flag of that name would refuse.
  */
 export function readJobLine(text: string, line: number, rules: JobRules): Job | undefined {
-  if (text.trim() === '') return undefined;
-  return at(rules.file, line, () => readJob(parseObject(text), line, rules));
+  return text.trim() === '' ? undefined : readJobObject(text, line, rules);
 }
 
 /** The job of one line of `--prompts`; a byte order mark of the file is not part of its first prompt. */
 export function readPromptLine(text: string, line: number, rules: JobRules): Job | undefined {
   if (text.trim() === '') return undefined;
   const prompt = line === 1 ? text.replace(/^\uFEFF/, '') : text;
-  return at(rules.file, line, () => readJob({ prompt }, line, rules));
+  return readJobObject({ prompt }, line, rules);
 }
 
-/** The job that an object says. Throws GatewayError usage with its place. */
-export function readJobObject(object: JsonObject, line: number, rules: JobRules): Job {
-  return at(rules.file, line, () => readJob(object, line, rules));
-}
-
-/** Adds file and line to what is wrong. */
-function at<Result>(file: string, line: number, act: () => Result): Result {
+/** The job of an object, or of its JSON. Throws GatewayError usage with its place. */
+export function readJobObject(object: JsonObject | string, line: number, rules: JobRules): Job {
   try {
-    return act();
+    return readJob(typeof object === 'string' ? parseObject(object) : object, line, rules);
   } catch (error) {
-    throw atLine(file, line, error);
+    throw atLine(rules.file, line, error);
   }
 }
 
-/** The same mistake with its place. */
+/** A mistake with file and line in front of it. */
 export function atLine(file: string, line: number, error: unknown): unknown {
   if (!(error instanceof GatewayError) || error.class !== 'usage') return error;
   return new GatewayError(error.class, `${file}:${line}: ${error.message}`, { ...error.details, cause: error.cause });

@@ -22,14 +22,8 @@ export interface LaneBudgets {
 
 const noBound: Bound = { amount: '0', isMost: false };
 
-/** What a run can submit: what other runs leave of a budget. */
-interface Room {
-  budget: Budget;
-  /** What is spent or reserved. */
-  taken: string;
-}
-
-async function openRoom(budget: OpenBudget): Promise<Room> {
+/** What a run can submit: what other runs leave of a budget. `taken` is spent or reserved. */
+async function openRoom(budget: OpenBudget): Promise<{ budget: Budget; taken: string }> {
   const { left, dearest } = await leftOf(budget);
   const taken = subtractAmounts(budget.setting.amount, left);
   return { budget: createBudget({ most: left, spent: '0', dearest }), taken };
@@ -43,7 +37,7 @@ export async function openLaneBudgets({ plan, flags, context }: Batch): Promise<
     const budget = await openBudget(settings, flags.tag, context);
     if (budget !== undefined) budgets.set(profile, budget);
   }
-  const rooms = new Map<string, Room>();
+  const rooms = new Map<string, Awaited<ReturnType<typeof openRoom>>>();
 
   return {
     pathOf: (profile) => budgets.get(profile)?.path,

@@ -9,7 +9,7 @@ import { batchFiles, type Job, type JobState } from '../types.ts';
 import { usageError } from '../../errors.ts';
 import { isObject } from '../../json.ts';
 import { checkFile } from '../../images/publish.ts';
-import { type Row, type Column, findColumns, rowOf, type RowState } from './row.ts';
+import { type Row, findColumns, rowOf, type RowState } from './row.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { jsonLine } from '../../terminal/escape.ts';
 import { addFlags, type FlagValues, prefixUsageError, setExamples, setNotes } from '../../cli/flags/flag.ts';
@@ -174,24 +174,17 @@ async function* reportText(
 /** The jobs of a folder's job file, as rows of jobs that were not sent; none where it is not known. */
 type Jobs = () => AsyncGenerator<Row, void>;
 
-/** The jobs of a folder as rows in the order of their job file: those that were sent, and those that the file names. */
-interface Rows {
-  columns: Column[];
-  counts: Record<RowState, number>;
-  /** Lines of results.jsonl that cannot be read. */
-  unread: number;
-  /** Reads them one by one: results may be long. */
-  read(): AsyncGenerator<Row, void>;
-}
+/** The rows of a folder, and what is known of all of them. */
+type Rows = Awaited<ReturnType<typeof findRows>>;
 
 /** Looks through a folder's results and journal, and the jobs of its file. */
-async function findRows(folder: string, state: BatchState, jobs: Jobs): Promise<Rows> {
+async function findRows(folder: string, state: BatchState, jobs: Jobs) {
   const { index } = state;
   const found = findColumns();
   const places = await locateResults(folder, index, {
     see: (_, result) => found.see(rowOf(result.id, 'done', result.document)),
   });
-  const counts: Rows['counts'] = { done: 0, failed: 0, unknown: 0, pending: 0 };
+  const counts: Record<RowState, number> = { done: 0, failed: 0, unknown: 0, pending: 0 };
   for (let row = 0; row < index.size; row++) counts[rowState(index.stateOf(row))]++;
   if (counts.unknown + counts.failed > 0) found.see(unansweredRow('', 'unknown', state));
   for await (const pending of jobs()) {
@@ -199,6 +192,7 @@ async function findRows(folder: string, state: BatchState, jobs: Jobs): Promise<
     counts.pending++;
     found.see(pending);
   }
+  // They are read one by one: results may be long.
   const read = () => readRows(folder, state, { places, jobs });
   return { columns: found.columns(), counts, unread: places.unreadable, read };
 }

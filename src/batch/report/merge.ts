@@ -183,16 +183,6 @@ function requireWhole(index: JobIndex, { total, list }: RunRecord): void {
   );
 }
 
-/** The target folder of a merge, locked. */
-interface MergeTarget {
-  /** Makes a folder inside the target, where everything is built first: the target can be a mount point, so it is not replaced. */
-  begin(): Promise<string>;
-  /** Moves everything into the target. Throws GatewayError usage and undoes it if one of the names is taken by now. */
-  publish(): Promise<void>;
-  /** Removes unfinished files, and the target if the merge made it and it is empty. */
-  close(): Promise<void>;
-}
-
 /** In the order of publishing. The journal is the last: a folder with a journal is a batch. */
 const publishedNames = [
   batchFiles.results,
@@ -202,25 +192,25 @@ const publishedNames = [
   batchFiles.journal,
 ];
 
-/** Makes the folder if it does not exist, and locks it. Throws GatewayError usage or batch-locked. */
-export async function openMergeTarget(
-  { path, exists }: { path: string; exists: boolean },
-  { signal }: Context,
-): Promise<MergeTarget> {
+/** Makes the target folder of a merge if it does not exist, and locks it. Throws GatewayError usage or batch-locked. */
+export async function openMergeTarget({ path, exists }: { path: string; exists: boolean }, { signal }: Context) {
   await makeBatchFolder(path);
   const building = join(path, partName(randomNonce()));
   const lock = await lockFolder(path);
   return {
+    /** Makes a folder inside the target, where everything is built first: the target can be a mount point, so it is not replaced. */
     async begin() {
       await clearParts(path);
       await mkdir(building);
       await mkdir(join(building, batchFiles.images));
       return building;
     },
+    /** Moves everything into the target. Throws GatewayError usage and undoes it if one of the names is taken by now. */
     async publish() {
       signal.throwIfAborted();
       await publish(building, path);
     },
+    /** Removes unfinished files, and the target if the merge made it and it is empty. */
     async close() {
       await rm(building, { recursive: true, force: true });
       await lock.release();

@@ -53,7 +53,7 @@ export async function buildProgram(argv: readonly string[], hooks: Hooks): Promi
   setExamples(program, rootExamples);
   setNotes(program, rootNotes);
   addFlags(program, 'Everywhere', rootFlags);
-  await addTree(program, tree, { words: wordsOf(argv), hooks });
+  await addTree(program, tree, wordsOf(argv), hooks);
   return program;
 }
 
@@ -79,26 +79,30 @@ const rootNotes: readonly Note[] = [
   `For more, run gateway-cli help <command> or gateway-cli help <topic>. Topics: ${topics.join(', ')}.`,
 ];
 
-async function addTree(parent: Command, entries: Tree, at: { words: readonly string[]; hooks: Hooks }): Promise<void> {
-  const [word, ...rest] = at.words;
+async function addTree(
+  parent: Command,
+  entries: Tree,
+  [word, ...rest]: readonly string[],
+  hooks: Hooks,
+): Promise<void> {
   for (const [name, entry] of Object.entries(entries)) {
     const command = parent
       .command(name, { hidden: entry.hidden ?? false, isDefault: entry.isDefault ?? false })
       .summary(entry.summary)
       .description(entry.summary)
+      .helpOption('-h, --help', 'print this help')
       .enablePositionalOptions();
-    command.helpOption('-h, --help', 'print this help');
     if (name !== word && !entry.isDefault) continue;
     command.exitOverride((error) => throwFound(error, command));
     if (entry.commands) {
       addFlags(command, 'Everywhere', rootFlags);
       command.usage('<command> [words…] [flags]');
-      await addTree(command, entry.commands, { words: rest, hooks: at.hooks });
+      await addTree(command, entry.commands, rest, hooks);
     }
     if (!entry.load) continue;
     const action = (await entry.load())(command, openSilent);
     addFlags(command, 'Everywhere', rootFlags);
-    command.action(() => at.hooks.act(action, command));
+    command.action(() => hooks.act(action, command));
   }
 }
 
@@ -223,11 +227,9 @@ export async function throwParsed(error: unknown, argv: readonly string[]): Prom
 /** The commands that ask a model, whose flags are looked for where another command lacks them. */
 function askingCommands(): Promise<Command[]> {
   const paths = [['text'], ['chat'], ['image', 'gen'], ['image', 'edit']];
-  return Promise.all(
-    paths.map(async (words) =>
-      words.reduce((at, word) => at.commands.find((one) => one.name() === word) as Command, await openSilent(words)),
-    ),
-  );
+  const open = async (words: string[]): Promise<Command> =>
+    words.reduce((at, word) => at.commands.find((one) => one.name() === word) as Command, await openSilent(words));
+  return Promise.all(paths.map(open));
 }
 
 /** Throws GatewayError usage for a flag with a dash that a text editor made. */

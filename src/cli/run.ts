@@ -10,7 +10,7 @@ import {
   shownDocument,
   throwParsed,
 } from './cli.ts';
-import type { Context, Report, RootOptions } from './context.ts';
+import type { Action, Context, Report, RootOptions } from './context.ts';
 import { fieldLine, missingField, ownDocument, resultDocument } from './output/document.ts';
 import { createUi, emptyReport, noSecrets } from './output/log.ts';
 import { withReplyHint } from './run/failure-hint.ts';
@@ -46,6 +46,8 @@ export interface Ended {
 
 /** The state of a run: what an error at any moment is reported with. */
 interface Run {
+  io: Io;
+  ending: Ending;
   report: Report;
   root: RootOptions;
   redaction: typeof noSecrets;
@@ -56,19 +58,16 @@ export async function runProgram(argv: readonly string[], bare: Io, ending: Endi
   const { stdout, stderr, env } = bare;
   const io = { ...bare, stdout: sanitizeOutput(stdout, env), stderr: sanitizeOutput(stderr, env) };
   const started = io.elapsed();
-  const run: Run = {
-    report: emptyReport(commandOf(argv)),
-    root: rootBeforeParsing(argv),
-    redaction: noSecrets,
-  };
-  const thrown = (await catchError(() => parseAndAct(argv, { io, ending, run }))) ?? ending.bug;
+  const report = emptyReport(commandOf(argv));
+  const run: Run = { io, ending, report, root: rootBeforeParsing(argv), redaction: noSecrets };
+  const thrown = (await catchError(() => parseAndAct(argv, run))) ?? ending.bug;
   let error = thrown === undefined ? undefined : failureOfThrown(thrown.value);
   if ((run.root.json || run.report.selected?.field) && !run.report.printed) {
     const durationMs = io.elapsed() - started;
-    const unprinted = await catchError(() => printDocument(run, { error, durationMs, io }));
-    if (unprinted) error ??= await documentLost(failureOfThrown(unprinted.value), run, io);
+    const unprinted = await catchError(() => printDocument(run, error, durationMs));
+    if (unprinted) error ??= await documentLost(failureOfThrown(unprinted.value), run);
   }
-  if (error) await catchError(() => printError(error as GatewayError, run, io));
+  if (error) await catchError(() => printError(error as GatewayError, run));
   return { exitCode: error?.exitCode ?? run.report.exitCode ?? outcomes.ok.code, error };
 }
 
@@ -82,10 +81,9 @@ async function catchError(body: () => Promise<void>): Promise<{ value: unknown }
   }
 }
 
-async function parseAndAct(
-  argv: readonly string[],
-  { io, ending, run }: { io: Io; ending: Ending; run: Run },
-): Promise<void> {
+async function parseAndAct(argv: readonly string[], run: Run): Promise<void> {
+  const { io } = run;
+  const words = helpAsFlag(argv);
   const written = { out: '', err: '' };
   const hooks: Hooks = {
     get columns() {
@@ -94,25 +92,13 @@ async function parseAndAct(
     colored: { out: colorsOf(io, io.stdout, argv), err: colorsOf(io, io.stderr, argv) },
     out: (text) => void (written.out += text),
     err: (text) => void (written.err += text),
-    act: (action, command) => {
+    async act(action, command) {
       run.root = rootOptions(command);
       run.report = emptyReport(nameOf(command));
-      const ui = createUi(io, run.root, run.report);
-      run.redaction = ui;
-      const { signal, gracePeriod } = ending;
-      const { root, report } = run;
-      const stdin = createStdin(io, { note: (text) => void ui.note(text) });
-      const stdout = tolerateFailure(io.stdout, signal);
-      return withCleanups(async (atEnd) => {
-        const context = { io: { ...io, stdout }, signal, gracePeriod, root, ui, stdin, report, atEnd };
-        const flags = command.opts();
-        await refuseOtherDash(words, command);
-        const thrown = await catchError(() => action(context, command.args, flags));
-        await endWriting(thrown && { value: withReplyHint(thrown.value, context, flags['raw'] === true) }, context);
-      });
+      await refuseOtherDash(words, command);
+      await runAction(action, command, run);
     },
   };
-  const words = helpAsFlag(argv);
   const program = await buildProgram(words, hooks);
   const thrown = await catchError(async () => void (await program.parseAsync(words, { from: 'user' })));
   if (run.root.json && thrown?.value instanceof CommanderError && isShown(thrown.value)) {
@@ -122,6 +108,26 @@ async function parseAndAct(
   if (written.out !== '') await writePaged(written.out, io);
   if (written.err !== '') await io.stderr.write(written.err);
   if (thrown) await throwParsed(thrown.value, words);
+}
+
+/** Runs a command, then its cleanups, the last one first. The error of a cleanup never hides that of the command. */
+async function runAction(action: Action, command: Command, run: Run): Promise<void> {
+  const { io, root, report } = run;
+  const { signal, gracePeriod } = run.ending;
+  const ui = createUi(io, root, report);
+  run.redaction = ui;
+  const stdin = createStdin(io, { note: (text) => void ui.note(text) });
+  const stdout = tolerateFailure(io.stdout, signal);
+  const cleanups: (() => Promise<void>)[] = [];
+  const atEnd: Context['atEnd'] = (cleanup) => void cleanups.unshift(cleanup);
+  const context = { io: { ...io, stdout }, signal, gracePeriod, root, ui, stdin, report, atEnd };
+  const flags = command.opts();
+  try {
+    const thrown = await catchError(() => action(context, command.args, flags));
+    await endWriting(thrown && { value: withReplyHint(thrown.value, context, flags['raw'] === true) }, context);
+  } finally {
+    for (const cleanup of cleanups) await catchError(cleanup);
+  }
 }
 
 /** Throws what the action threw. What could not be written of a paid reply is saved first, while its files exist. */
@@ -140,23 +146,12 @@ async function endWriting(thrown: { value: unknown } | undefined, context: Conte
 }
 
 /** The document could not be written to stdout, or it lacks the value of `--field`: saves the answer. */
-async function documentLost(failure: GatewayError, { report, redaction }: Run, io: Io): Promise<GatewayError> {
+async function documentLost(failure: GatewayError, run: Run): Promise<GatewayError> {
   if (failure.class !== 'not-written' && failure.class !== 'no-result') return failure;
   const { saveForRecovery } = await import('./run/recovery.ts');
-  report.lost.text = failure.class === 'not-written' || (report.result?.text ?? '') !== '';
-  return saveForRecovery(failure, { report, io, redaction });
-}
-
-type Cleanup = () => Promise<void>;
-
-/** Runs the work, then its cleanups, the last one first. The error of a cleanup never hides that of the work. */
-async function withCleanups(work: (atEnd: (cleanup: Cleanup) => void) => Promise<void>): Promise<void> {
-  const cleanups: Cleanup[] = [];
-  try {
-    await work((cleanup) => void cleanups.unshift(cleanup));
-  } finally {
-    for (const cleanup of cleanups) await catchError(cleanup);
-  }
+  const { lost, result } = run.report;
+  lost.text = failure.class === 'not-written' || (result?.text ?? '') !== '';
+  return saveForRecovery(failure, run);
 }
 
 /** Root flags can come before or after the command's name, and between the words of a group. */
@@ -182,16 +177,16 @@ function rootBeforeParsing(argv: readonly string[]): RootOptions {
 }
 
 async function printDocument(
-  run: Run,
-  { error, durationMs, io }: { error: GatewayError | undefined; durationMs: number; io: Io },
+  { io, report, redaction }: Run,
+  error: GatewayError | undefined,
+  durationMs: number,
 ): Promise<void> {
   if (error?.class === 'closed') return;
-  const { report, redaction } = run;
   const document =
     report.own === undefined
       ? resultDocument(report, { error, durationMs, redaction })
       : ownDocument(report.own, report, { error, redaction });
-  const { field } = run.report.selected ?? {};
+  const { field } = report.selected ?? {};
   const line = field === undefined ? jsonLine(document) : fieldLine(document, field);
   if (line !== undefined) await io.stdout.write(io.stdout.isTTY ? escapeForTerminal(line) : line);
   else if (error === undefined) throw missingField(document, field ?? []);
@@ -200,13 +195,12 @@ async function printDocument(
 /** Errors that are not printed: the user pressed Ctrl-C, the shell reports the signal, or stdout is closed. */
 const silent = new Set<ErrorClass>(['closed', 'interrupted', 'terminated', 'hangup']);
 
-async function printError(error: GatewayError, run: Run, io: Io): Promise<void> {
+async function printError(error: GatewayError, { io, root, redaction: { redact } }: Run): Promise<void> {
   if (silent.has(error.class)) return;
-  const { redact } = run.redaction;
-  const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: run.root.color });
+  const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });
   const text = formatError(error, redact, await style.failure(error.class));
   await io.stderr.write(`${await wrapForStderr(text, io)}\n`);
-  if (run.root.debug && error.stack) await io.stderr.write(`${escapeForTerminal(redact(error.stack))}\n`);
+  if (root.debug && error.stack) await io.stderr.write(`${escapeForTerminal(redact(error.stack))}\n`);
   if (io.env['GITHUB_ACTIONS'] !== 'true') return;
   const line = githubErrorLine(redact(error.message), `gateway-cli ${error.class}`);
   // As bytes: GitHub's runner must read it as a command.

@@ -38,10 +38,10 @@ export async function openBudget(
   tags: readonly Tag[] | undefined,
   context: Context,
 ): Promise<OpenBudget | undefined> {
-  const { budget: sourced, prices, format, service, lane } = settings;
-  if (sourced === undefined) return undefined;
-  const setting = parseBudget(sourced.value, sourced.from);
-  const path = await budgetPath(sourced, context);
+  const { budget, prices, format, service, lane } = settings;
+  if (budget === undefined) return undefined;
+  const setting = parseBudget(budget.value, budget.from);
+  const path = await budgetPath(setting, budget, context);
   const ledger = ledgerAt(path, setting, context);
   const own = { prices, format, service: service.value, lane };
   return { ...own, ledger, path, setting, tags: tags && Object.fromEntries(tags), context };
@@ -81,21 +81,22 @@ export async function budgetsFolder(): Promise<string> {
 }
 
 /** The file of a budget. One of a profile is relative to the folder of the config file. */
-async function budgetPath({ value, from, origin }: Sourced<string>, { io }: Context): Promise<string> {
-  const { place } = parseBudget(value, from);
+async function budgetPath({ place }: BudgetSetting, { origin }: Sourced<string>, { io }: Context): Promise<string> {
   if (!isBudgetPath(place)) return join(await budgetsFolder(), `${place}.jsonl`);
   const isOfConfig = origin.kind === 'profile' || origin.kind === 'config';
   return resolve(isOfConfig ? dirname(await configPath({ env: io.env, cwd: io.cwd })) : io.cwd, place);
 }
 
 /** What decides the cost of a request. */
-interface PaidOperation extends Pick<Operation, 'model'> {
+interface PaidOperation {
+  model: string;
   post: Pick<Operation['post'], 'format' | 'body'>;
 }
 
 /** Pays for one request. */
-export function payFrom(budget: OpenBudget, { post, model }: PaidOperation): Payment {
+export function payFrom(budget: OpenBudget, operation: PaidOperation): Payment {
   const { ledger } = budget;
+  const { model } = operation;
   let id: string | undefined;
   let isDoubtful = false;
   return {
@@ -104,15 +105,14 @@ export function payFrom(budget: OpenBudget, { post, model }: PaidOperation): Pay
       // The attempt before may have been billed, and this one is paid for too.
       if (id !== undefined) await ledger.spend(id, unknownAmount);
       [id, isDoubtful] = [undefined, false];
-      id = await reserve(budget, { post, model }, signal);
+      id = await reserve(budget, operation, signal);
     },
     retry(error) {
       isDoubtful ||= error.billed !== 'no';
     },
     async end(end) {
-      const ended = id;
+      const written = id === undefined ? saveRecorded(budget, model, end) : writeEnd(budget, id, model, end);
       id = undefined;
-      const written = ended === undefined ? saveRecorded(budget, model, end) : writeEnd(budget, ended, { model, end });
       await written.catch((error: unknown) => {
         const counts = 'the request counts with what it can cost';
         return budget.context.ui.warn(`${messageOf(error)}, so ${counts} in the budget ${budget.setting.place}`);
@@ -125,14 +125,18 @@ export function payFrom(budget: OpenBudget, { post, model }: PaidOperation): Pay
   };
 }
 
-async function writeEnd(
-  budget: OpenBudget,
-  id: string,
-  { model, end }: { model: string; end: PaidEnd },
-): Promise<void> {
-  const { amount, ...answered } = spentOn(budget, model, end);
-  if (amount === undefined) await budget.ledger.free(id);
-  else await budget.ledger.spend(id, amount, answered);
+/** Writes down what a request cost; if it is not known whether it was billed, it counts with what was reserved. */
+async function writeEnd(budget: OpenBudget, id: string, model: string, { answer, error }: PaidEnd): Promise<void> {
+  const { ledger } = budget;
+  if (answer === undefined) {
+    const isFree = error instanceof GatewayError && error.billed === 'no';
+    return isFree ? ledger.free(id) : ledger.spend(id, unknownAmount);
+  }
+  const amount = costOfAnswer(answer, budget)?.amount ?? unknownAmount;
+  const other = otherModel(model, answer.result.modelVersion);
+  // A request of the flex lane may have been answered at full price.
+  const lane = normaliseTier(unusualTier(answer.result.serviceTier) ?? 'live');
+  await ledger.spend(id, amount, { ...(other !== undefined && { model: other }), lane });
 }
 
 function entryOf({ context, service, lane, tags }: OpenBudget, model: string): LedgerEntry {
@@ -194,23 +198,6 @@ async function warnOfBound({ ledger, setting, context }: OpenBudget, isWithoutLi
   const limit = command === 'serve' ? 'limit of tokens' : command.startsWith('batch') ? 'maxTokens' : '--max-tokens';
   const why = isWithoutLimit ? `has no ${limit}` : 'has files, a cache or tools of the service';
   await context.ui.warn(`a request ${why}, so its cost is not bounded: it can pass the budget ${setting.place}`);
-}
-
-/** What came of a request: an amount, `unknown` if it may have been billed, or nothing. */
-function spentOn(
-  budget: OpenBudget,
-  model: string,
-  { answer, error }: PaidEnd,
-): { amount: string | undefined; model?: string; lane?: string } {
-  if (answer === undefined) {
-    const isFree = error instanceof GatewayError && error.billed === 'no';
-    return { amount: isFree ? undefined : unknownAmount };
-  }
-  const cost = costOfAnswer(answer, budget);
-  const other = otherModel(model, answer.result.modelVersion);
-  // A request of the flex lane may have been answered at full price.
-  const lane = normaliseTier(unusualTier(answer.result.serviceTier) ?? 'live');
-  return { amount: cost?.amount ?? unknownAmount, ...(other !== undefined && { model: other }), lane };
 }
 
 /** What a recording answers costs nothing. */

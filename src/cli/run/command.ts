@@ -67,9 +67,10 @@ function withoutBatchLane(settings: Settings, command: string): Settings {
   if (lane.origin.kind !== 'flag') return { ...settings, lane: byDefault('live') };
   const { lacksBatches, title } = services[service.value];
   if (lacksBatches) throw usageError(`${title} has no batch API`, 'use --lane live');
+  const flex = formatFacts[format.value].tierField === undefined ? '' : 'for half price here: --lane flex; ';
   throw usageError(
     `--lane batch is for many requests, not for ${command}`,
-    `${formatFacts[format.value].tierField === undefined ? '' : 'for half price here: --lane flex; '}for many: gateway-cli batch jobs.jsonl -o out --lane batch`,
+    `${flex}for many: gateway-cli batch jobs.jsonl -o out --lane batch`,
   );
 }
 
@@ -122,21 +123,18 @@ export async function connect(
  * comes: the command must work in a read-only folder. Throws GatewayError usage.
  */
 export async function planImages(wanted: ImagePlan, context: Context): Promise<ImageOutput> {
-  if (!wanted.imagesAreExtra || wanted.output !== undefined) return planNow(wanted, context);
+  const plan = async () => (await import('../output/save-images.ts')).planSaving(wanted, context);
+  if (!wanted.imagesAreExtra || wanted.output !== undefined) return plan();
   let planned: Promise<ImageOutput> | undefined;
-  const plan = (): Promise<ImageOutput> => (planned ??= planNow(wanted, context));
+  const planOnce = () => (planned ??= plan());
   return {
-    openStore: (onFallback) => createLateStore(async () => (await plan()).openStore(onFallback)),
+    openStore: (onFallback) => createLateStore(async () => (await planOnce()).openStore(onFallback)),
     async save(images, reply, endOf) {
-      if (images.length > 0) await (await plan()).save(images, reply, endOf);
+      if (images.length > 0) await (await planOnce()).save(images, reply, endOf);
     },
     most: wanted.maxImages ?? mostImages,
     mismatch: undefined,
   };
-}
-
-async function planNow(wanted: ImagePlan, context: Context): Promise<ImageOutput> {
-  return (await import('../output/save-images.ts')).planSaving(wanted, context);
 }
 
 /** Whether a path names a prompt file in the format of GitHub Models. */
@@ -162,12 +160,11 @@ export async function withPromptYaml<Flags extends PromptYamlFlags>(
 }
 
 /** What is wanted of an answer, as the flags say. */
-export function wantedOf(flags: Pick<CommonFlags, 'requireComplete' | 'requireModel' | 'code'>, images = 0): Wanted {
-  return {
-    images,
-    requireComplete: flags.requireComplete === true || flags.code === true,
-    requireModel: flags.requireModel,
-  };
+export function wantedOf(
+  { requireComplete, requireModel, code }: Pick<CommonFlags, 'requireComplete' | 'requireModel' | 'code'>,
+  images = 0,
+): Wanted {
+  return { images, requireComplete: requireComplete === true || code === true, requireModel };
 }
 
 /** The last part of a command that asks for a text. Throws GatewayError for what the answer lacks; what came is in the report. */

@@ -48,12 +48,6 @@ export interface Connection {
 /** Forms of authentication where one connection serves several uses. */
 export type AuthForms = Partial<Target['auth']>;
 
-interface OpenOptions {
-  forms?: AuthForms | undefined;
-  /** The command's time, where it may have begun. */
-  deadline?: (() => Deadline) | undefined;
-}
-
 /** The gateway, before the key is read: enough to show a request. Warns if the base URL was corrected. */
 export async function readTarget(settings: SettingsSurvey, context: Context, forms?: AuthForms): Promise<Target> {
   const { target, warnings } = targetOf(gatewayOf(settings, context, forms));
@@ -77,24 +71,24 @@ function gatewayOf(settings: SettingsSurvey, context: Context, forms?: AuthForms
   };
 }
 
+/** One of the gateways that a command asks. */
+interface AskedGateway {
+  settings: SettingsSurvey;
+  forms?: AuthForms | undefined;
+}
+
 /**
- * Opens the connections: reads the key, or starts the local gateway for `--offline`. `readTarget`, or doctor's own check, has
- * warned of the base URL before.
+ * Opens a connection: reads the key, or starts the local gateway for `--offline`. `readTarget`, or doctor's own check, has warned
+ * of the base URL before. `deadline` is the command's time, where it may have begun.
  */
 export async function openConnection(
   settings: SettingsSurvey,
   flags: ConnectionFlags,
   context: Context,
-  { forms, deadline = deadlineOnce(settings.timeoutMs.value, context.signal) }: OpenOptions = {},
+  { forms, deadline }: Pick<AskedGateway, 'forms'> & { deadline?: () => Deadline } = {},
 ): Promise<Connection> {
   const { connections, close } = await openConnectionsTo([{ settings, forms }], flags, context, deadline);
   return { ...(connections[0] as Connection), close };
-}
-
-/** One of the gateways that a command asks. */
-interface AskedGateway {
-  settings: SettingsSurvey;
-  forms?: AuthForms | undefined;
 }
 
 /** Opens a connection to each gateway, with its own key; what is recorded goes to one place. Offline there is one. */
@@ -107,7 +101,7 @@ export async function openConnectionsTo(
   requireDescriptors();
   const isPaid = gateways.some(({ settings }) => settings.budget !== undefined);
   const pays = isPaid ? await (await import('./budget.ts')).openBudgets(gateways, flags.tag, context) : [];
-  const { exchanges, keyed } = await openKeyed(gateways, flags, { context, deadline });
+  const { exchanges, keyed } = await openKeyed(gateways, flags, context, deadline);
   const fallback = flags.laneFallback === 'live' ? openFallback(context) : undefined;
   const connections = gateways.map(({ settings, forms }, at) => {
     const options: ClientOptions = {
@@ -120,7 +114,7 @@ export async function openConnectionsTo(
     };
     const isFlex = settings.lane.value === 'flex';
     const policy = isFlex ? flexPolicy(flags) : {};
-    const send = createSend(options, { exchanges, settings, context, deadline, policy });
+    const send = createSend(options, { exchanges, settings, deadline, policy }, context);
     // The local gateway has a new one each time.
     const key = settings.offline.value ? undefined : options.apiKey;
     const keyDigest = async (word: string) => key && digestKey(typeof key === 'string' ? key : await key(), word);
@@ -135,32 +129,30 @@ export async function openConnectionsTo(
   };
 }
 
+/** What is asked, with the key of each gateway, and where the local one is. A replay has no key, and a cache needs none. */
 interface KeyedExchanges {
   exchanges: Exchanges;
-  /** The key of each gateway, and where the local one is. A replay has none, and a cache needs none. */
   keyed: Pick<ClientOptions, 'apiKey' | 'baseUrl'>[];
 }
 
 async function openKeyed(
   gateways: readonly AskedGateway[],
   flags: ConnectionFlags,
-  { context, deadline }: { context: Context; deadline: () => Deadline },
+  context: Context,
+  deadline: () => Deadline,
 ): Promise<KeyedExchanges> {
   const replayed = replayedFolder(flags);
   if (replayed !== undefined) {
     const { openReplaying } = await import('./recordings.ts');
     return { exchanges: await openReplaying(replayed, context), keyed: [] };
   }
-  const transport = await openTransports(
-    gateways.map(({ settings }) => settings),
-    flags,
-    context,
-  );
-  const [first] = gateways;
-  if (first?.settings.offline.value) {
-    const exchanges = await openExchanges(transport, flags, { context, credentials: credentialsOf(first.settings) });
+  const surveys = gateways.map(({ settings }) => settings);
+  const transport = await openTransports(surveys, flags, context);
+  const [first] = surveys;
+  if (first?.offline.value) {
+    const exchanges = await openExchanges(transport, flags, { context, credentials: credentialsOf(first) });
     const { startOffline } = await import('../../gateway/app.ts');
-    const local = await startOffline({ headerNames: gatewayOf(first.settings, context).headerNames });
+    const local = await startOffline({ headerNames: gatewayOf(first, context).headerNames });
     const close = (): Promise<void> => exchanges.close().then(() => local.close());
     // Its port is another one each time; for recordings it is always the same gateway.
     const at = (): Exchange => exchanges.at(new URL('http://offline'));
@@ -169,7 +161,7 @@ async function openKeyed(
   const credentials: Credential[] = [];
   const keyed: KeyedExchanges['keyed'] = [];
   const keyless = new Map<string, KeySource>();
-  for (const { settings } of gateways) {
+  for (const settings of surveys) {
     const isKeyless = isCache(flags) && settings.key.kind === 'missing';
     if (isKeyless) keyless.set(originOf(settings), settings.key);
     const needsKey = settings.key.kind !== 'none' && !isKeyless;
@@ -196,10 +188,9 @@ async function readOwnKey(
   return key;
 }
 
-interface Parts {
+interface SendParts {
   exchanges: Exchanges;
   settings: SettingsSurvey;
-  context: Context;
   deadline: () => Deadline;
   policy: PostOptions['policy'];
 }
@@ -207,7 +198,8 @@ interface Parts {
 /** What one command sends, with one deadline for all of it. */
 function createSend(
   options: ClientOptions,
-  { exchanges, settings, context, deadline, policy }: Parts,
+  { exchanges, settings, deadline, policy }: SendParts,
+  context: Context,
 ): Connection['send'] {
   const hidden = hiddenHeaderNames(settings);
   let isAnnounced = false;
@@ -285,10 +277,11 @@ function countUnpaid<P extends Pick<Payment, 'reserve'>>(payment: P, { report }:
   };
 }
 
-export type FetchSettings = Pick<SettingsSurvey, 'offline' | 'proxy' | 'systemCa'>;
-
 /** What fetches the URLs of a command, of one job, or of one turn. Without a deadline they are fetched later. */
-export type OpenFetchUrl = (settings: FetchSettings, deadline?: () => Deadline) => FetchUrl;
+export type OpenFetchUrl = (
+  settings: Pick<SettingsSurvey, 'offline' | 'proxy' | 'systemCa'>,
+  deadline?: () => Deadline,
+) => FetchUrl;
 
 /** Makes what fetches URLs for one command. Its code is loaded with the first URL. */
 export function openFetchUrls(flags: ConnectionFlags, context: Context): OpenFetchUrl {

@@ -7,11 +7,11 @@ import type { Format } from '../../formats/format.ts';
 import type { Body } from '../../body.ts';
 import type { Ui } from '../context.ts';
 
-/** The model of a command, and the prices of its settings. */
-type PricedModel = Pick<Settings, 'prices' | 'format' | 'model'>;
-
 /** Opens a meter for the requests of a command; undefined without prices, as it loads decimal arithmetic. */
-export async function openMeter(settings: PricedModel, ui: Pick<Ui, 'warn'>): Promise<Meter | undefined> {
+export async function openMeter(
+  settings: Pick<Settings, 'prices' | 'format' | 'model'>,
+  ui: Pick<Ui, 'warn'>,
+): Promise<Meter | undefined> {
   if (Object.keys(settings.prices).length === 0) return undefined;
   const warning = priceWarning(settings);
   if (warning !== undefined) await ui.warn(warning);
@@ -20,7 +20,8 @@ export async function openMeter(settings: PricedModel, ui: Pick<Ui, 'warn'>): Pr
 }
 
 /** A warning if no answer of a model will have a cost although the model has a price. */
-export function priceWarning({ prices, model: { value: model } }: PricedModel): string | undefined {
+export function priceWarning({ prices, model: sourced }: Pick<Settings, 'prices' | 'model'>): string | undefined {
+  const model = sourced.value;
   const price = priceOf(prices, model);
   if (price === undefined || isWholePrice(price)) return undefined;
   const { input, output, image } = price;

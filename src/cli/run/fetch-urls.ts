@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { replayedFolder } from '../flags/shared.ts';
 import { shownUrl } from '../input/input-files.ts';
 import { sizeOf } from '../input/prompt.ts';
-import type { FetchSettings, OpenFetchUrl } from './connection.ts';
+import type { OpenFetchUrl } from './connection.ts';
 import { type ConnectionFlags, transportOptions } from './settings.ts';
 
 /** Classes of errors of a fetch. The gateway has received nothing then. */
@@ -16,12 +16,6 @@ const fetchErrors = new Set<ErrorClass>(['not-sent', 'no-reply', 'bad-reply', 'i
 export function urlFetcher(flags: ConnectionFlags, context: Context): OpenFetchUrl {
   /** One fetcher for each proxy and set of authorities: the jobs of a batch can differ in them. */
   const opened = new Map<string, Promise<InputFetcher>>();
-  const fetcherFor = (settings: FetchSettings): Promise<InputFetcher> => {
-    const key = JSON.stringify([settings.proxy?.value, settings.systemCa.value]);
-    const known = opened.get(key) ?? openFetcher(settings, flags, context);
-    opened.set(key, known);
-    return known;
-  };
   return (settings, deadline) => async (url, label) => {
     const offline = settings.offline.value ? '--offline' : replayedFolder(flags) !== undefined && '--replay';
     if (offline) throw usageError(`${label}: ${offline} uses no network`, 'save the file, and name that');
@@ -29,8 +23,10 @@ export function urlFetcher(flags: ConnectionFlags, context: Context): OpenFetchU
     const time = deadline();
     const progress = context.ui.progress(`fetching ${url.host}`);
     try {
-      const fetcher = await fetcherFor(settings);
-      const fetched = await fetcher.fetch(url, time.signal);
+      const key = JSON.stringify([settings.proxy?.value, settings.systemCa.value]);
+      const fetcher = opened.get(key) ?? openFetcher(settings, flags, context);
+      opened.set(key, fetcher);
+      const fetched = await (await fetcher).fetch(url, time.signal);
       await context.ui.detail(`fetched ${shownUrl(url)} (${fetched.mimeType ?? 'no content-type'})`);
       return { ...fetched, body: readExplained(fetched.body, { label, time, progress }) };
     } catch (error) {
@@ -40,25 +36,22 @@ export function urlFetcher(flags: ConnectionFlags, context: Context): OpenFetchU
   };
 }
 
-async function openFetcher(settings: FetchSettings, flags: ConnectionFlags, context: Context): Promise<InputFetcher> {
+async function openFetcher(
+  settings: Parameters<OpenFetchUrl>[0],
+  flags: ConnectionFlags,
+  context: Context,
+): Promise<InputFetcher> {
   const options = await transportOptions(settings, flags, context);
-  // The HTTP client is loaded where there is a URL, not at start-up.
   const { openInputFetcher } = await import('../../transport/fetch-input.ts');
   const fetcher = openInputFetcher(options);
   context.atEnd(() => fetcher.close());
   return fetcher;
 }
 
-interface FetchPlace {
-  label: string;
-  time: Deadline;
-  progress: Progress;
-}
-
 /** Reads a body; its errors are explained like those of the request. */
 async function* readExplained(
   body: FetchedInput['body'],
-  { label, time, progress }: FetchPlace,
+  { label, time, progress }: { label: string; time: Deadline; progress: Progress },
 ): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   try {

@@ -6,11 +6,8 @@ import type { Connection } from './connection.ts';
 import type { ConnectionFlags } from './settings.ts';
 
 /** The service refuses requests of the flex lane while it is busy: they are retried for long. */
-const flexBusy = { busyRetries: 60, maxWaitMs: 900_000 };
-
-/** How requests of the flex lane are retried. */
-export function flexPolicy({ retries, retryMaxTime }: ConnectionFlags): Partial<RetryPolicy> {
-  return { busyRetries: retries ?? flexBusy.busyRetries, maxWaitMs: retryMaxTime ?? flexBusy.maxWaitMs };
+export function flexPolicy({ retries = 60, retryMaxTime = 900_000 }: ConnectionFlags): Partial<RetryPolicy> {
+  return { busyRetries: retries, maxWaitMs: retryMaxTime };
 }
 
 /** `--lane-fallback live` of a command: all of its connections are counted together. */
@@ -46,8 +43,9 @@ function withLiveFallback(send: Connection['send'], onFallback: () => void): Con
 
 /** Nothing was done, and nothing was billed; a quota that is spent would refuse the live lane too. */
 function isBusy(error: unknown): error is GatewayError {
-  if (!(error instanceof GatewayError) || error.details.reason === 'quota-spent') return false;
-  return [429, 503, 529].includes(error.details.status ?? 0);
+  if (!(error instanceof GatewayError)) return false;
+  const { reason, status = 0 } = error.details;
+  return reason !== 'quota-spent' && [429, 503, 529].includes(status);
 }
 
 /** Undefined where the request asks for no tier. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { access, constants, readdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { blobsOf } from '../../client/picture-store.ts';
 import { type ErrorClass, failureOfThrown, GatewayError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
@@ -36,7 +36,9 @@ export interface RecoveryInput {
  * if no recovery file can be written either, which files are left. It is not retryable: that would be paid for a second time.
  */
 export async function saveForRecovery(failure: GatewayError, input: RecoveryInput): Promise<GatewayError> {
-  if (!hasReply(input.report)) return failure;
+  const { kept, result, attempts, lost } = input.report;
+  const isAnswered = result !== undefined && attempts > 0;
+  if (kept === undefined && lost.body === undefined && lost.images.length === 0 && !isAnswered) return failure;
   const hint = await save(input, failure).catch(
     (error: unknown) => `the reply could not be kept: ${writeReason(error)}`,
   );
@@ -66,12 +68,11 @@ export async function saveUnprinted(thrown: unknown, { io, report, ui }: Context
   throw await saveForRecovery(thrown as GatewayError, { report, io, redaction: ui });
 }
 
-/** Saves a paid reply, as far as it is known, after a bug. Returns the error. */
+/** Saves what is known of a paid reply after a bug. Returns the error. */
 export async function saveAfterBug(thrown: unknown, input: RecoveryInput): Promise<GatewayError> {
   const { lost, result, images, files = [] } = input.report;
   lost.text = (result?.text ?? '') !== '' || (result?.toolCalls.length ?? 0) > 0;
-  if (lost.images.length === 0)
-    lost.images.push(...(result ? blobsOf(result).slice(images.length + files.length) : []));
+  if (result && lost.images.length === 0) lost.images.push(...blobsOf(result).slice(images.length + files.length));
   return saveForRecovery(failureOfThrown(thrown), input);
 }
 
@@ -81,17 +82,13 @@ function takesPrecedence(thrown: unknown): boolean {
 
 const endings = new Set<ErrorClass>(['interrupted', 'terminated', 'hangup', 'closed', 'internal']);
 
-function hasReply({ kept, result, attempts, lost }: Report): boolean {
-  return (
-    kept !== undefined || lost.body !== undefined || lost.images.length > 0 || (result !== undefined && attempts > 0)
-  );
-}
-
 async function save(input: RecoveryInput, failure: GatewayError): Promise<string> {
   const { report } = input;
+  const { lost, images } = report;
   if (report.kept !== undefined) return recoverToHint(report.kept, report, failure);
-  if (input.document === undefined && areImagesWritten(report))
-    return `the pictures are written: ${report.images.map(({ path }) => shellWord(path)).join(' ')}`;
+  const isLineLost = !lost.text && lost.images.length === 0 && lost.body === undefined;
+  if (input.document === undefined && isLineLost && images.some(({ path }) => path !== '-'))
+    return `the pictures are written: ${images.map(({ path }) => shellWord(path)).join(' ')}`;
   const reply = savedReply(input);
   const id = `gateway-cli-${reply.savedAt.slice(0, 19).replaceAll(/[-:]/g, '')}-${randomBytes(4).toString('hex')}`;
   try {
@@ -108,12 +105,7 @@ async function save(input: RecoveryInput, failure: GatewayError): Promise<string
   }
 }
 
-/** Whether only the lines with the paths of the images could not be printed. */
-function areImagesWritten({ lost, images }: Report): boolean {
-  return !lost.text && lost.images.length === 0 && lost.body === undefined && images.some(({ path }) => path !== '-');
-}
-
-/** How a reply that is kept is written out, and when. */
+/** How to write out a reply that is kept, and when. */
 export function recoverHint(path: string, when = ''): string {
   return `the reply is kept; write it out${when}: gateway-cli recover ${shellWord(path)}`;
 }
@@ -152,43 +144,34 @@ async function recoveryFolders(): Promise<string[]> {
   return [...state, tmpdir()];
 }
 
-/** A recovery file of the list. */
-interface Recovery extends Partial<RecoveryHead> {
-  path: string;
-  /** ISO time. */
-  savedAt: string;
-}
+/** A recovery file of the list. `savedAt` is an ISO time. */
+type Recovery = Partial<RecoveryHead> & { path: string; savedAt: string };
 
 /** The readable recovery files, the newest first. */
 export async function listRecoveries(): Promise<Recovery[]> {
   // The names sort by time.
-  const files = (await recoveryFiles()).sort((a, b) => (a.name < b.name ? 1 : -1));
+  const files = (await recoveryFiles()).sort((a, b) => (basename(a.path) < basename(b.path) ? 1 : -1));
   const found: Recovery[] = [];
-  for (const { folder, name } of files) {
-    const path = join(folder, name);
-    found.push({ path, savedAt: new Date(savedAt(name)).toISOString(), ...(await readHead(path)) });
-  }
+  for (const { path, savedAt } of files)
+    found.push({ path, savedAt: new Date(savedAt).toISOString(), ...(await readHead(path)) });
   return found;
 }
 
 /** The files of the replies that any command saved since a time (ms since 1970). */
 export async function repliesSavedSince(since: number): Promise<string[]> {
-  const files = (await recoveryFiles()).filter(({ name }) => savedAt(name) + 1000 > since);
-  return files.map(({ folder, name }) => join(folder, name));
-}
-
-/** By the name, to the second; ms since 1970. */
-function savedAt(name: string): number {
-  return Date.parse(name.replace(/^\D*(....)(..)(..)T(..)(..)(..).*$/, '$1-$2-$3T$4:$5:$6Z'));
+  return (await recoveryFiles()).filter(({ savedAt }) => savedAt + 1000 > since).map(({ path }) => path);
 }
 
 /** The readable recovery files: the folder for temporary files can also have those of other users. */
-async function recoveryFiles(): Promise<{ folder: string; name: string }[]> {
-  const found: { folder: string; name: string }[] = [];
+async function recoveryFiles(): Promise<{ path: string; savedAt: number }[]> {
+  const found: { path: string; savedAt: number }[] = [];
   for (const folder of await recoveryFolders()) {
     for (const name of await readdir(folder).catch(() => [])) {
-      if (!/^gateway-cli-\d{8}T\d{6}-[\da-f]{8}\.json$/.test(name) || Number.isNaN(savedAt(name))) continue;
-      if (await isReadableFile(join(folder, name))) found.push({ folder, name });
+      if (!/^gateway-cli-\d{8}T\d{6}-[\da-f]{8}\.json$/.test(name)) continue;
+      // To the second.
+      const savedAt = Date.parse(name.replace(/^\D*(....)(..)(..)T(..)(..)(..).*$/, '$1-$2-$3T$4:$5:$6Z'));
+      const path = join(folder, name);
+      if (!Number.isNaN(savedAt) && (await isReadableFile(path))) found.push({ path, savedAt });
     }
   }
   return found;

@@ -68,8 +68,6 @@ export async function readSettingsInput(flags: SettingFlags, context: Context): 
 
 /** The flags of settings with the files that they name. Throws GatewayError usage. */
 export async function readSettingsFlags(flags: SettingFlags, { io, root }: Context): Promise<SettingsFlags> {
-  const readFile = async (flag: string, path: string): Promise<string> =>
-    new TextDecoder().decode(await readUserFile(flag, path, io.cwd));
   return {
     ...flags,
     // These two can come before the command's name.
@@ -77,16 +75,15 @@ export async function readSettingsFlags(flags: SettingFlags, { io, root }: Conte
     profile: root.profile,
     modelFrom: flags.places?.model,
     replay: replayedFolder(flags) !== undefined,
-    header: flags.header && (await readHeaderFlags(flags.header, (path) => readFile('--header', path))),
-    prices:
-      flags.prices === undefined ? undefined : await readPrices(flags.prices, (path) => readFile('--prices', path)),
+    header: flags.header && (await readHeaderFlags(flags.header, (path) => readText('--header', path, io.cwd))),
+    prices: flags.prices === undefined ? undefined : await readPrices(flags.prices, io.cwd),
   };
 }
 
 /** Reads `--prices`. Throws GatewayError usage. */
-async function readPrices(word: string, readFile: (path: string) => Promise<string>): Promise<Prices> {
+async function readPrices(word: string, cwd: string): Promise<Prices> {
   const isJson = word.trimStart().startsWith('{');
-  const text = isJson ? word : await readFile(word);
+  const text = isJson ? word : await readText('--prices', word, cwd);
   const value = parseJson('--prices', text.replace(/^\uFEFF/, ''));
   const { checkPrices } = await import('../../settings/parse.ts');
   return checkPrices(value, isJson ? '--prices' : `--prices ${word}`);
@@ -143,16 +140,15 @@ export function originOf({ baseUrl }: Pick<SettingsSurvey, 'baseUrl'>): string {
   return new URL(baseUrl?.value ?? 'http://127.0.0.1').origin;
 }
 
-/** How to connect; the files that flags name are read. */
+/** How to connect; the files that flags name are read. Throws GatewayError usage. */
 export async function transportOptions(
   { proxy, systemCa, offline }: Pick<SettingsSurvey, 'proxy' | 'systemCa' | 'offline'>,
   flags: Pick<ConnectionFlags, 'cacert' | 'clientCert' | 'clientKey'>,
   { io }: Context,
 ): Promise<TransportOptions> {
-  if ((flags.clientCert === undefined) !== (flags.clientKey === undefined)) {
-    throw usageError('--client-cert and --client-key go together', 'give both PEM files');
-  }
   const { cacert, clientCert, clientKey } = flags;
+  if ((clientCert === undefined) !== (clientKey === undefined))
+    throw usageError('--client-cert and --client-key go together', 'give both PEM files');
   return {
     env: io.env,
     proxy,

@@ -225,11 +225,14 @@ export async function throwParsed(error: unknown, argv: readonly string[]): Prom
 }
 
 /** The commands that ask a model, whose flags are looked for where another command lacks them. */
-function askingCommands(): Promise<Command[]> {
-  const paths = [['text'], ['chat'], ['image', 'gen'], ['image', 'edit']];
-  const open = async (words: string[]): Promise<Command> =>
-    words.reduce((at, word) => at.commands.find((one) => one.name() === word) as Command, await openSilent(words));
-  return Promise.all(paths.map(open));
+async function askingCommands(): Promise<Command[]> {
+  const found: Command[] = [];
+  for (const words of [['text'], ['chat'], ['image', 'gen'], ['image', 'edit']]) {
+    let command = await openSilent(words);
+    for (const word of words) command = command.commands.find((one) => one.name() === word) as Command;
+    found.push(command);
+  }
+  return found;
 }
 
 /** Throws GatewayError usage for a flag with a dash that a text editor made. */

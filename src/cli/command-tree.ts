@@ -22,6 +22,13 @@ const leaf = <Name extends string>(
   more: Pick<Entry, 'isDefault' | 'takesNoWords' | 'hidden'> = {},
 ): Entry => ({ summary, load: async () => (await module())[name], ...more });
 
+const recover = () => import('../commands/recover.ts');
+const serve = () => import('../commands/serve/serve.ts');
+const doctor = () => import('../commands/doctor/doctor.ts');
+const completion = () => import('../commands/completion/completion.ts');
+const complete = () => import('../commands/completion/complete.ts');
+const batchExport = () => import('../batch/report/export.ts');
+const batchCancel = () => import('../batch/lane/cancel.ts');
 const image = () => import('../commands/image/image.ts');
 const sessions = () => import('../commands/sessions/sessions.ts');
 const recordings = () => import('../commands/recordings/recordings.ts');
@@ -57,16 +64,8 @@ export const tree: Tree = {
       prune: leaf('remove old recordings, or failed ones', recordings, 'recordingsPruneCommand'),
     },
   },
-  recover: leaf(
-    'write out a paid reply that could not be written before',
-    () => import('../commands/recover.ts'),
-    'recoverCommand',
-  ),
-  serve: leaf(
-    'the local gateway: all formats on loopback, offline',
-    () => import('../commands/serve/serve.ts'),
-    'serveCommand',
-  ),
+  recover: leaf('write out a paid reply that could not be written before', recover, 'recoverCommand'),
+  serve: leaf('the local gateway: all formats on loopback, offline', serve, 'serveCommand'),
   mcp: leaf('tools for agents: the Model Context Protocol on stdin and stdout', mcp, 'mcpCommand'),
   config: {
     summary: 'read and write settings',
@@ -87,17 +86,9 @@ export const tree: Tree = {
         isDefault: true,
       }),
       status: leaf('show the state of a batch', () => import('../batch/report/status.ts'), 'batchStatusCommand'),
-      cancel: leaf(
-        'end the jobs that go on at the service',
-        () => import('../batch/lane/cancel.ts'),
-        'batchCancelCommand',
-      ),
+      cancel: leaf('end the jobs that go on at the service', batchCancel, 'batchCancelCommand'),
       merge: leaf('join the folders of all shards', () => import('../batch/report/merge.ts'), 'batchMergeCommand'),
-      export: leaf(
-        'write a table of all jobs, or a report for CI',
-        () => import('../batch/report/export.ts'),
-        'batchExportCommand',
-      ),
+      export: leaf('write a table of all jobs, or a report for CI', batchExport, 'batchExportCommand'),
       gallery: leaf(
         'write a page with all pictures and texts',
         () => import('../batch/report/gallery.ts'),
@@ -119,22 +110,9 @@ export const tree: Tree = {
       ),
     },
   },
-  doctor: leaf(
-    'check the set-up and say how to mend it',
-    () => import('../commands/doctor/doctor.ts'),
-    'doctorCommand',
-  ),
-  completion: leaf(
-    'print a completion script for a shell',
-    () => import('../commands/completion/completion.ts'),
-    'completionCommand',
-  ),
+  doctor: leaf('check the set-up and say how to mend it', doctor, 'doctorCommand'),
+  completion: leaf('print a completion script for a shell', completion, 'completionCommand'),
   help: leaf('help on a command or a topic', () => import('../commands/help.ts'), 'helpCommand', { hidden: true }),
-  __complete: leaf(
-    'what can stand at the cursor',
-    () => import('../commands/completion/complete.ts'),
-    'completeCommand',
-    { hidden: true },
-  ),
+  __complete: leaf('what can stand at the cursor', complete, 'completeCommand', { hidden: true }),
   __preview: leaf('small copies of images', mcp, 'previewCommand', { hidden: true }),
 };

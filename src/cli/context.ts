@@ -78,15 +78,6 @@ export interface Turn {
   toolCalls: RunCall[];
 }
 
-/** What stdout or a file gets instead of the whole answer. */
-interface Selection {
-  /** Steps from the document to a value: names, and indices of items. */
-  field?: readonly string[] | undefined;
-  code?: boolean | undefined;
-  /** `-o`, if it is a file for the text or the code. */
-  file?: string | undefined;
-}
-
 /** The parts of a paid reply that could not be written. They go to a recovery file at the end of the run. */
 export interface Lost {
   failure?: GatewayError | undefined;
@@ -122,7 +113,13 @@ export interface Report {
   warnings: string[];
   /** The answer as JSON, if `--schema` checked it. */
   answer?: JsonValue | undefined;
-  selected?: Selection | undefined;
+  /**
+   * What stdout or a file gets instead of the whole answer. `field`: the steps from the document to a value, names and indices of
+   * items; `file`: `-o`, if it is a file for the text or the code.
+   */
+  selected?:
+    | { field?: readonly string[] | undefined; code?: boolean | undefined; file?: string | undefined }
+    | undefined;
   /** Number of requests that were sent. */
   attempts: number;
   /** `--tag`. */
@@ -158,8 +155,5 @@ export interface Context {
 /** Runs a command with its words and flags, as commander parsed them. */
 export type Action = (context: Context, words: string[], flags: Record<string, unknown>) => Promise<void>;
 
-/** Opens the program for some words, to be examined and not run. */
-type OpenProgram = (words: readonly string[]) => Promise<Command>;
-
-/** Adds a command's arguments, flags and examples to the program; returns its action. */
-export type Configure = (command: Command, openProgram: OpenProgram) => Action;
+/** Adds a command's arguments, flags and examples to the program; returns its action. `openProgram`: to be examined and not run. */
+export type Configure = (command: Command, openProgram: (words: readonly string[]) => Promise<Command>) => Action;

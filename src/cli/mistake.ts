@@ -34,12 +34,12 @@ export function explainMistake(error: CommanderError, typed: TypedLine): Gateway
       return explainFlag(/^unknown option '([\s\S]*)'$/.exec(first)?.[1] ?? '', suggestion, typed);
     case 'commander.unknownCommand':
       return explainUnknownCommand(typed, suggestion);
-    case 'commander.missingArgument':
-      return usageError(
-        first.replace(/^missing required argument '(.*)'$/, 'the argument <$1> is missing'),
-        missingHint(typed),
-        error,
-      );
+    case 'commander.missingArgument': {
+      const example = typed.command && firstExample(typed.command);
+      const hint = example === undefined ? '' : `${hintFor('example', { value: example })}\n`;
+      const message = first.replace(/^missing required argument '(.*)'$/, 'the argument <$1> is missing');
+      return usageError(message, hint + helpHint(typed), error);
+    }
     case 'commander.excessArguments':
       return isOfDefault(typed) ? explainUnknownCommand(typed, undefined) : usageError(first, helpHint(typed), error);
     case 'commander.optionMissingArgument':
@@ -121,15 +121,18 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
   const known = meant.filter((name) => typed.command?.options.some(({ long }) => long === name));
   if (known.length > 0) return settingError(message, { reason: 'meant', value: known.join(', ') });
   const field = meant.find((name) => flagOfField(name) !== undefined);
-  if (field !== undefined && isBatchRun(typed))
+  if (field !== undefined && typed.command && /^batch(?: run)?$/.test(nameOf(typed.command)))
     return settingError(message, { reason: 'batch-field', value: new Option(field).attributeName() });
   if (/key|token|secret/i.test(flag) && !tokenLimit.test(flag)) return settingError(message, { reason: 'key-flag' });
-  const setting = settingOf(flag, typed);
+  const name = typed.command?.parent ? nameOf(typed.command) : commandAfter(flag, typed.argv);
+  const setting = name === undefined ? undefined : settingFor(flag, name);
   if (setting !== undefined) return settingError(message, { reason: 'field-without-flag', value: setting });
   const isOpposite = flag.startsWith('--no-') && !suggestion?.startsWith('--no-');
   const others = isOpposite || !takesPrompt(typed) ? '' : otherCommands([flag, ...meant], typed);
   if (others !== '') return settingError(message, { reason: 'other-command', value: others });
-  if (suggestion !== undefined && !isOpposite && isNear(flag, suggestion))
+  // Commander takes --stop for near to --steps: a suggestion must be near without its dashes.
+  const nearest = suggestion?.split(', ').map((name) => name.replace(/^-+/, '')) ?? [];
+  if (suggestion !== undefined && !isOpposite && closest(flag.replace(/^-+/, ''), nearest) !== undefined)
     return settingError(message, { reason: 'meant', value: suggestion });
   return usageError(message, isCluster ? `${dashHint(flag, typed)}\n${helpHint(typed)}` : helpHint(typed));
 }
@@ -141,12 +144,6 @@ function otherCommands(flags: readonly string[], { asking = [] }: TypedLine): st
     return option ? `gateway-cli ${nameOf(command)} ${option.long}` : [];
   });
   return found.join(', ');
-}
-
-/** Whether one of commander's suggestions is near without its dashes: it takes `--stop` for near to `--steps`. */
-function isNear(flag: string, suggestions: string): boolean {
-  const names = suggestions.split(', ').map((name) => name.replace(/^-+/, ''));
-  return closest(flag.replace(/^-+/, ''), names) !== undefined;
 }
 
 /** Why a command lacks a flag that others have. */
@@ -193,15 +190,6 @@ const flagSynonyms: Readonly<Record<string, readonly string[]>> = {
   '--base-url': ['endpoint', 'url'],
 };
 
-function isBatchRun({ command }: TypedLine): boolean {
-  return command !== undefined && ['batch', 'batch run'].includes(nameOf(command));
-}
-
-function settingOf(flag: string, { argv, command }: TypedLine): string | undefined {
-  const name = command?.parent ? nameOf(command) : commandAfter(flag, argv);
-  return name === undefined ? undefined : settingFor(flag, name);
-}
-
 function takesPrompt({ command }: TypedLine): boolean {
   return command?.options.some(({ long }) => long === '--prompt') === true;
 }
@@ -210,11 +198,6 @@ function takesPrompt({ command }: TypedLine): boolean {
 function dashHint(word: string, typed: TypedLine): string {
   const whole = typed.argv.find((typedWord) => /^-[^-]/.test(typedWord) && typedWord.includes(word.slice(1))) ?? word;
   return hintFor('dash-word', { value: `${typedCommand(typed)} -- '${whole.slice(0, 2)}…'` });
-}
-
-function missingHint(typed: TypedLine): string {
-  const example = typed.command && firstExample(typed.command);
-  return example === undefined ? helpHint(typed) : `${hintFor('example', { value: example })}\n${helpHint(typed)}`;
 }
 
 function helpHint(typed: TypedLine): string {
@@ -271,7 +254,10 @@ function explainUnknownCommand({ argv }: TypedLine, nearest: string | undefined)
   const prompt = promptCommands[group.join(' ')];
   const help = hintFor('help', { value: place });
   if (prompt === undefined) return usageError(message, help);
-  const ask = hintFor('ask-model', { value: `gateway-cli ${prompt} ${promptOf([word, ...rest])}` });
+  const typed = [word, ...rest].map(shellWord).join(' ');
+  const ask = hintFor('ask-model', {
+    value: `gateway-cli ${prompt} ${typed.length > longestPrompt ? '"…"' : typed}`,
+  });
   return usageError(message, `${ask}\n${help}`);
 }
 
@@ -289,9 +275,4 @@ function meantBy(word: string, group: readonly string[]): string[] | undefined {
   const groups = inside.map((name) => before + name).filter((name) => Object.hasOwn(commandsOf(name.split(' ')), word));
   const found = [...same, ...groups.map((name) => `${name} ${word}`)];
   return found.length === 0 ? undefined : found;
-}
-
-function promptOf(words: readonly string[]): string {
-  const prompt = words.map(shellWord).join(' ');
-  return prompt.length > longestPrompt ? '"…"' : prompt;
 }

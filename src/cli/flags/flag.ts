@@ -60,8 +60,8 @@ const valueTypes = new WeakMap<NonNullable<Flag['parse']>, ValueType>();
 /** What the table says of a flag beside what commander knows. */
 export function factsOf(option: Option): ValueType & Pick<Flag, 'values'> {
   const { parse, values } = rows.get(option) ?? {};
-  const type = (parse && valueTypes.get(parse)) ?? { type: 'string' as const };
-  return { ...type, ...(values && { values }) };
+  const type = parse && valueTypes.get(parse);
+  return { type: 'string', ...type, ...(values && { values }) };
 }
 
 /** Marks flags as advanced for one command. */
@@ -80,11 +80,9 @@ function toOption(flag: Flag): Option {
   rows.set(option, flag);
   if (flag.values) option.argChoices = [...flag.values];
   const parse = parserOf(flag) ?? ((word: string) => word);
-  if (flag.repeat) {
-    option.argParser((word: string, before: unknown[] | undefined) => [...(before ?? []), parse(word)]);
-  } else if (option.required) {
-    option.argParser(parse);
-  }
+  // Help knows a list by the second parameter of its parser.
+  if (flag.repeat) option.argParser((word, before?: unknown[]) => [...(before ?? []), parse(word)]);
+  else if (option.required) option.argParser(parse);
   return option;
 }
 
@@ -97,17 +95,11 @@ export function parserOf({ flags, parse }: Flag): ((word: string) => unknown) | 
 /** For flags whose value is easily forgotten: in `-o --force` and `-o -f` the value is missing. */
 export function notAFlag(word: string, name: string, example?: string): string {
   if (!/^(--|-[a-z]$)/i.test(word)) return word;
-  throw usageError(
-    `${name} needs a value, and ${word.split('=')[0]} is a flag`,
-    example === undefined ? `for a value that begins so: ${name}=./${word}` : `for example: ${example}`,
-  );
+  const hint = example === undefined ? `for a value that begins so: ${name}=./${word}` : `for example: ${example}`;
+  throw usageError(`${name} needs a value, and ${word.split('=')[0]} is a flag`, hint);
 }
 
-function invalidValue(
-  name: string,
-  wanted: string,
-  { word, example }: { word: string; example: unknown },
-): GatewayError {
+function invalidValue(name: string, wanted: string, word: string, example: string | number): GatewayError {
   return usageError(`${name} takes ${wanted}, not ${quote(word)}`, `for example: ${name} ${example}`);
 }
 
@@ -122,7 +114,7 @@ export function whole(least: number, most = Number.MAX_SAFE_INTEGER): (word: str
   const parse = (word: string, name: string): number => {
     const value = numberOf(word);
     if (Number.isInteger(value) && value >= least && value <= most) return value;
-    throw invalidValue(name, `a whole number ${range}`, { word, example: Math.max(least, 1) });
+    throw invalidValue(name, `a whole number ${range}`, word, Math.max(least, 1));
   };
   const limit = most === Number.MAX_SAFE_INTEGER ? {} : { maximum: most };
   valueTypes.set(parse, { type: 'integer', minimum: least, ...limit });
@@ -133,14 +125,14 @@ export function whole(least: number, most = Number.MAX_SAFE_INTEGER): (word: str
 export function decimal(word: string, name: string): number {
   const value = numberOf(word);
   if (Number.isFinite(value)) return value;
-  throw invalidValue(name, 'a number', { word, example: 0.7 });
+  throw invalidValue(name, 'a number', word, 0.7);
 }
 valueTypes.set(decimal, { type: 'number' });
 
 /** An amount of money, as text so that it is never rounded. */
 export function amount(word: string, name: string): string {
   if (/^\d{1,12}(?:\.\d{1,12})?$/.test(word) && Number(word) > 0) return word;
-  throw invalidValue(name, 'an amount of more than 0', { word, example: '0.50' });
+  throw invalidValue(name, 'an amount of more than 0', word, '0.50');
 }
 
 /** Any text that is not empty: an empty word comes from a variable that is not set. */
@@ -166,7 +158,7 @@ export function oneOf<const Word extends string>(words: readonly Word[]): (word:
     const near = closest(word, words);
     if (near === undefined && word === 'json')
       throw usageError(`${name} takes ${words.join(', ')}, not 'json'`, 'for a JSON document: --json');
-    throw invalidValue(name, words.join(', '), { word, example: near ?? words[0] });
+    throw invalidValue(name, words.join(', '), word, near ?? words[0] ?? '');
   };
   valueTypes.set(parse, { type: 'string', isChoice: true });
   return parse;
@@ -175,16 +167,13 @@ export function oneOf<const Word extends string>(words: readonly Word[]): (word:
 /** `W:H`. Only the form is checked: a service can take any ratio. */
 export function ratio(word: string, name: string): string {
   if (isAspect(word)) return word;
-  throw invalidValue(name, 'width:height', { word, example: '16:9' });
+  throw invalidValue(name, 'width:height', word, '16:9');
 }
 
 /** An image size: `1K`, `2K`, `4K`, `512`, or `1536x1024` where a service takes both sides. Only the form is checked. */
 export function imageSize(word: string, name: string): string {
   if (/^\d{1,5}(?:K|x\d{1,5})?$/.test(word)) return word;
-  const error = invalidValue(name, '512, 1K, 2K, 4K, another number of pixels or, at OpenAI, WxH', {
-    word,
-    example: '2K',
-  });
+  const error = invalidValue(name, '512, 1K, 2K, 4K, another number of pixels or, at OpenAI, WxH', word, '2K');
   throw /^\d{1,5}k$/.test(word) ? error.but({ hint: `the K is a capital: ${name} ${word.toUpperCase()}` }) : error;
 }
 
@@ -192,7 +181,7 @@ export function imageSize(word: string, name: string): string {
 export function safety(word: string, name: string): { category: string; threshold: string } {
   const [, category = '', threshold] = /^([A-Z_]{1,80})=([A-Z_]{1,80})$/.exec(word) ?? [];
   if (threshold === undefined)
-    throw invalidValue(name, 'CATEGORY=THRESHOLD', { word, example: 'HARM_CATEGORY_HARASSMENT=BLOCK_ONLY_HIGH' });
+    throw invalidValue(name, 'CATEGORY=THRESHOLD', word, 'HARM_CATEGORY_HARASSMENT=BLOCK_ONLY_HIGH');
   return { category: category.startsWith('HARM_CATEGORY_') ? category : `HARM_CATEGORY_${category}`, threshold };
 }
 
@@ -205,7 +194,7 @@ export function pairOrJson(word: string, name: string): JsonObject {
   }
   const at = word.indexOf('=');
   if (at > 0) return { [word.slice(0, at)]: word.slice(at + 1) };
-  throw invalidValue(name, 'key=value or a JSON object', { word, example: 'user_id=ci' });
+  throw invalidValue(name, 'key=value or a JSON object', word, 'user_id=ci');
 }
 
 /** One `--var`: a value, or the file that contains it. */
@@ -215,10 +204,10 @@ export interface Var {
   file?: string;
 }
 
-/** Reads `name=value`, `name=@file` and `name=@@…` for a value that begins with @. Throws GatewayError usage. */
+/** Reads `name=value`, `name=@file` and `name=@@…` for a value that begins with @. */
 export function variable(word: string, name: string): Var {
   const at = word.indexOf('=');
-  if (at <= 0) throw invalidValue(name, 'name=value or name=@file', { word, example: 'city=Rome' });
+  if (at <= 0) throw invalidValue(name, 'name=value or name=@file', word, 'city=Rome');
   const [key, value] = [word.slice(0, at).trim().normalize('NFC'), word.slice(at + 1)];
   if (!value.startsWith('@')) return { name: key, value };
   if (value.startsWith('@@')) return { name: key, value: value.slice(1) };
@@ -226,11 +215,11 @@ export function variable(word: string, name: string): Var {
   throw usageError(`${name} ${key}=@ names no file`, `for example: ${name} ${key}=@report.txt; the sign itself is @@`);
 }
 
-/** Reads `key=value`. Throws GatewayError usage. */
+/** Reads `key=value`. */
 export function tag(word: string, name: string): readonly [key: string, value: string] {
   const [, key, value] = /^([\w.-]{1,64})=([^\n\r]{1,200})$/.exec(word) ?? [];
   if (key !== undefined && value !== undefined) return [key, value];
-  throw invalidValue(name, 'key=value', { word, example: 'team=docs' });
+  throw invalidValue(name, 'key=value', word, 'team=docs');
 }
 
 /** Parses JSON of the user. Throws GatewayError usage with the place of the mistake. */
@@ -261,11 +250,10 @@ export function prefixUsageError(flag: string): (error: unknown) => never {
   };
 }
 
-const examples = new WeakMap<Command, readonly string[]>();
-
 /** A paragraph, or rows of names and their texts. */
 export type Note = string | readonly (readonly [string, string])[];
 
+const examples = new WeakMap<Command, readonly string[]>();
 const notes = new WeakMap<Command, readonly Note[]>();
 
 /** Sets the examples at the beginning of a command's help. */

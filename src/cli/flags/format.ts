@@ -83,10 +83,7 @@ const inputFlags = {
   schema: { flags: '--schema <path|json|->', text: 'get JSON that fits this JSON Schema, a file or {…}' },
 } satisfies FlagTable;
 
-const code = {
-  flags: '--code',
-  text: 'print only the code blocks; -o saves them',
-} as const;
+const code = { flags: '--code', text: 'print only the code blocks; -o saves them' } as const;
 const jsonl = { flags: '--jsonl', text: 'print each event of a stream as one line of JSON', advanced: true } as const;
 
 /** Only `text`. */
@@ -213,18 +210,14 @@ export interface ToolCommand {
 export function parseToolCommand(word: string): ToolCommand {
   const at = word.indexOf('=');
   const name = word.slice(0, Math.max(at, 0)).trim();
-  const argv = at < 0 ? [] : splitCommand(word.slice(at + 1));
+  const command = at < 0 ? '' : word.slice(at + 1);
+  const { words: argv, quote: open } = splitShellLine(command);
+  if (open !== '') throw usageError(`a ${open} is not closed in ${JSON.stringify(command)}`, `add the closing ${open}`);
   if (name !== '' && argv[0] !== undefined && argv[0] !== '') return { name, argv };
   throw usageError(
     `--tool-exec takes name=command, not ${JSON.stringify(word)}`,
     `for example: --tool-exec 'get_weather=python3 weather.py'`,
   );
-}
-
-function splitCommand(command: string): string[] {
-  const { words, quote } = splitShellLine(command);
-  if (quote === '') return words;
-  throw usageError(`a ${quote} is not closed in ${JSON.stringify(command)}`, `add the closing ${quote}`);
 }
 
 /** `auto`, `any`, `none`, `tool:<name>` or the JSON object itself. Throws GatewayError usage. */

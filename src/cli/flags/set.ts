@@ -18,16 +18,20 @@ const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
 /** Reads `a.b.0=value`: dots separate steps (`\.` is a dot), the value is JSON if it parses, else a string. */
 export function parseSetting(word: string): Setting {
   const at = word.indexOf('=');
-  if (at <= 0) {
+  if (at <= 0)
     throw usageError(`--set takes path=value, not ${quote(word)}`, 'for example: --set generationConfig.seed=7');
-  }
   const path = splitPath(word.slice(0, at));
   const bad = path.find((step) => step === '' || forbidden.has(step));
   if (bad !== undefined)
     throw usageError(`--set: a path cannot hold ${quote(bad)}`, 'a step is a name, a number or []');
   const bracketed = path.find((step) => step !== append && /[[\]]/.test(step));
   if (bracketed !== undefined) throw bracketError(path, bracketed);
-  return { path, value: jsonOrText(word.slice(at + 1)) };
+  const text = word.slice(at + 1);
+  try {
+    return { path, value: isTooDeep(text) ? text : (JSON.parse(text) as JsonValue) };
+  } catch {
+    return { path, value: text };
+  }
 }
 
 /** The error for `a[0].b`, the syntax of other tools: `--set` takes `a.0.b`. */
@@ -73,52 +77,38 @@ function splitPath(text: string): string[] {
   return appends ? [...steps.slice(0, -1), last.slice(0, -append.length), append] : steps;
 }
 
-function jsonOrText(text: string): JsonValue {
-  try {
-    return isTooDeep(text) ? text : (JSON.parse(text) as JsonValue);
-  } catch {
-    return text;
-  }
-}
-
 /** A copy of a value, with another value set at a path in it. */
 function setAt(current: BodyValue | undefined, path: readonly string[], value: JsonValue): BodyValue {
   const [step, ...rest] = path;
   if (step === undefined) return merge(current, value);
   if (step === append || (Array.isArray(current) && /^\d{1,6}$/.test(step)))
     return setInList(current, step, rest, value);
-  const object = asObject(current);
+  const object = isMap(current) ? current : {};
   return { ...object, [step]: setAt(ownValue(object, step), rest, value) };
 }
 
 function setInList(current: BodyValue | undefined, step: string, rest: readonly string[], value: JsonValue): BodyValue {
   const list = Array.isArray(current) ? [...current] : [];
   const index = step === append ? list.length : Number(step);
-  if (index > list.length) {
+  if (index > list.length)
     throw usageError(
       `--set: the list has ${list.length} items, so ${index} is past its end`,
       'append with: --set path[]=value',
     );
-  }
   list[index] = setAt(list[index], rest, value);
   return list;
 }
 
 function merge(current: BodyValue | undefined, value: JsonValue): BodyValue {
   if (!isMap(value)) return value;
-  const merged: Body = { ...asObject(current) };
-  for (const [key, item] of Object.entries(value)) {
+  const merged: Body = isMap(current) ? { ...current } : {};
+  for (const [key, item] of Object.entries(value))
     if (!forbidden.has(key)) merged[key] = merge(ownValue(merged, key), item as JsonValue);
-  }
   return merged;
 }
 
 function ownValue(object: Body, key: string): BodyValue | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
-}
-
-function asObject(current: BodyValue | undefined): Body {
-  return isMap(current) ? current : {};
 }
 
 function isMap(value: BodyValue | undefined): value is Body {
@@ -146,62 +136,36 @@ export function fieldPathText(steps: readonly string[]): string {
 /** Fields that only `--set` reaches, by format. */
 const fieldsWithoutFlag: Readonly<Record<FormatName, readonly string[]>> = {
   content: [
-    'generationConfig.presencePenalty',
-    'generationConfig.frequencyPenalty',
-    'generationConfig.responseLogprobs',
-    'generationConfig.logprobs',
-    'generationConfig.responseModalities',
-    'generationConfig.responseSchema',
-    'generationConfig.mediaResolution',
-    'generationConfig.speechConfig',
-    'generationConfig.enableEnhancedCivicAnswers',
-    'generationConfig.thinkingConfig',
-    'generationConfig.thinkingConfig.includeThoughts',
-    'generationConfig.thinkingConfig.thinkingBudget',
-    'generationConfig.thinkingConfig.thinkingLevel',
-    'generationConfig.imageConfig.personGeneration',
-    'generationConfig.imageConfig.prominentPeople',
-    'generationConfig.imageConfig.outputMimeType',
-    'generationConfig.imageConfig.outputCompressionQuality',
-    'generationConfig.seed',
-    'safetySettings',
-    'serviceTier',
-    'store',
-    'labels',
+    ...under('generationConfig', 'presencePenalty frequencyPenalty responseLogprobs logprobs responseModalities'),
+    ...under('generationConfig', 'responseSchema mediaResolution speechConfig enableEnhancedCivicAnswers'),
+    ...under('generationConfig', 'thinkingConfig seed'),
+    ...under('generationConfig.thinkingConfig', 'includeThoughts thinkingBudget thinkingLevel'),
+    ...under('generationConfig.imageConfig', 'personGeneration prominentPeople'),
+    ...under('generationConfig.imageConfig', 'outputMimeType outputCompressionQuality'),
+    ...wordsOf('safetySettings serviceTier store labels'),
   ],
   messages: [
-    'thinking.budget_tokens',
-    'thinking.display',
-    'output_config.effort',
-    'output_config.format',
-    'service_tier',
-    'cache_control',
-    'container',
-    'context_management',
-    'inference_geo',
-    'mcp_servers',
-    'speed',
+    ...wordsOf('thinking.budget_tokens thinking.display output_config.effort output_config.format service_tier'),
+    ...wordsOf('cache_control container context_management inference_geo mcp_servers speed'),
   ],
   completions: [
-    'reasoning_effort',
-    'verbosity',
-    'presence_penalty',
-    'frequency_penalty',
-    'seed',
-    'logit_bias',
-    'logprobs',
-    'top_logprobs',
-    'parallel_tool_calls',
-    'service_tier',
-    'store',
-    'user',
-    'prompt_cache_key',
+    ...wordsOf('reasoning_effort verbosity presence_penalty frequency_penalty seed logit_bias logprobs top_logprobs'),
+    ...wordsOf('parallel_tool_calls service_tier store user prompt_cache_key'),
   ],
 };
 
 /** Fields of OpenAI's images, which a text does not have. */
-const imageFields =
-  'quality background style moderation input_fidelity output_compression output_format response_format'.split(' ');
+const imageFields = wordsOf(
+  'quality background style moderation input_fidelity output_compression output_format response_format',
+);
+
+function wordsOf(list: string): string[] {
+  return list.split(' ');
+}
+
+function under(object: string, fields: string): string[] {
+  return wordsOf(fields).map((field) => `${object}.${field}`);
+}
 
 /** The `--set` for a field that was typed as a flag, such as `--presence-penalty` or `--thinkingBudget`, with the formats that have it. */
 export function settingFor(flag: string, command: string): string | undefined {
@@ -211,13 +175,12 @@ export function settingFor(flag: string, command: string): string | undefined {
   for (const format of formatNames) {
     const own = fieldsWithoutFlag[format];
     const fields = format === 'completions' && command.startsWith('image') ? [...own, ...imageFields] : own;
+    const lastSteps = (path: string, count: number) => normaliseFlagName(path.split('.').slice(-count).join(''));
     // The name of the field; else the beginning of its last two steps, such as thinkingBudget for thinking.budget_tokens. A
     // short word would match too many fields.
     const field =
-      fields.find((path) => normaliseFlagName(path.split('.').at(-1) ?? '') === typed) ??
-      fields.find(
-        (path) => typed.length > 5 && normaliseFlagName(path.split('.').slice(-2).join('')).startsWith(typed),
-      );
+      fields.find((path) => lastSteps(path, 1) === typed) ??
+      fields.find((path) => typed.length > 5 && lastSteps(path, 2).startsWith(typed));
     if (field === undefined) continue;
     const setting = `${field === 'thinking.budget_tokens' ? '--set thinking.type=enabled ' : ''}--set ${field}=…`;
     formatsBySetting.set(setting, [...(formatsBySetting.get(setting) ?? []), format]);

@@ -44,15 +44,13 @@ type SettingFlags<G> = {
 /** The flags of one group of settings, by the names of their values in commander. */
 export function settingFlags<G extends Row['group']>(group: G): SettingFlags<G> {
   const rows = settingNames.filter((name) => (settings[name] as Row).group === group);
-  const flags = rows.map((name) => {
+  const table = rows.map((name) => {
     const { flag: flags = '', help: text = '', advanced, repeat, kind, ...row }: Row = settings[name];
     const read = kind in parsers ? parsers[kind as keyof typeof parsers]({ kind, ...row }) : {};
-    return [
-      attributeOf(flagOf(name)),
-      { flags, text, ...(advanced && { advanced }), ...(repeat && { repeat }), ...read },
-    ];
+    const flag = { flags, text, ...(advanced && { advanced }), ...(repeat && { repeat }), ...read };
+    return [attributeOf(flagOf(name)), flag];
   });
-  return Object.fromEntries(flags) as SettingFlags<G>;
+  return Object.fromEntries(table) as SettingFlags<G>;
 }
 
 // Help has the order of the tables; flags of further settings come last.

@@ -13,6 +13,7 @@ import { createUpload, type Upload } from '../../body.ts';
 import type { Context } from '../context.ts';
 import { quote } from '../flags/flag.ts';
 import { sizeOf } from './prompt.ts';
+import type { ImageInputFlags } from './stray-files.ts';
 
 /** An input image or file, which is read while the request is sent. */
 export interface Attached {
@@ -52,15 +53,10 @@ export interface Inputs {
 
 /** Opens all inputs. A format that takes only some types as bytes gets text files as text. Throws GatewayError usage. */
 export async function readInputs(
-  {
-    image = [],
-    attach = [],
-    mask,
-    sidecar = false,
-  }: { image?: string[]; attach?: string[]; mask?: string; sidecar?: boolean | undefined },
+  { image = [], attach = [], mask, sidecar }: ImageInputFlags & { mask?: string; sidecar?: boolean | undefined },
   reading: InputReading & { takesTextFiles: boolean },
 ): Promise<Inputs> {
-  const inputs = await readImages(image, reading, { hash: sidecar });
+  const inputs = await readImages(image, reading, { hash: sidecar === true });
   const files = await (reading.takesTextFiles ? readAttachments : readDocuments)(attach, reading);
   const media = [...inputs, ...files];
   return { inputs, media, ...(mask !== undefined && { mask: await readMask(mask, inputs[0], reading) }) };
@@ -113,14 +109,17 @@ async function readMask(typed: string, covered: Attached | undefined, reading: I
 async function readAttachments(words: readonly string[], reading: InputReading): Promise<Attached[]> {
   const files: Attached[] = [];
   for (const typed of words) {
-    const { path, name, title, declaredType, origin } = await openInput('--attach', typed, reading);
+    const opened = await openInput('--attach', typed, reading);
+    const { path, name, title, origin } = opened;
     if (path === undefined) {
       files.push({ mimeType: 'application/octet-stream', data: createUpload(noBytes, 0, origin), title });
       continue;
     }
-    const { bytes, head } = await readHead(path, name);
+    const { bytes, head } = await readHead(path).catch((error: unknown) => {
+      throw unreadable('--attach', name, error);
+    });
     await warnOfSize(name, bytes, reading.context);
-    const mimeType = sniffType(head) ?? (await typeOf({ name, declaredType }, head));
+    const mimeType = sniffType(head) ?? (await typeOf(opened, head));
     files.push({ mimeType, data: createUpload(path, bytes, origin), title });
   }
   return files;
@@ -216,18 +215,14 @@ async function openPipe(path: string): Promise<AsyncIterable<Uint8Array> | undef
   return stats === undefined || stats.isFile() || stats.isDirectory() ? undefined : createReadStream(path);
 }
 
-async function readHead(path: string, typed: string): Promise<{ bytes: number; head: Uint8Array }> {
+async function readHead(path: string): Promise<{ bytes: number; head: Uint8Array }> {
+  const { size } = await stat(path);
+  const handle = await open(path, 'r');
   try {
-    const { size } = await stat(path);
-    const handle = await open(path, 'r');
-    try {
-      const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(4096) });
-      return { bytes: size, head: buffer.subarray(0, bytesRead) };
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    throw unreadable('--attach', typed, error);
+    const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(4096) });
+    return { bytes: size, head: buffer.subarray(0, bytesRead) };
+  } finally {
+    await handle.close();
   }
 }
 
@@ -235,10 +230,7 @@ async function readHead(path: string, typed: string): Promise<{ bytes: number; h
 const vagueTypes = new Set(['application/octet-stream', 'binary/octet-stream', 'text/plain']);
 
 /** The type by the bytes, by the server's header, or by the name. */
-async function typeOf(
-  { name, declaredType }: Pick<OpenedInput, 'name' | 'declaredType'>,
-  head: Uint8Array,
-): Promise<string> {
+async function typeOf({ name, declaredType }: OpenedInput, head: Uint8Array): Promise<string> {
   if (Buffer.from(head.subarray(0, 5)).toString('latin1') === '%PDF-') return 'application/pdf';
   const { default: mimeTypes } = await import('mime-types');
   const named = !name.endsWith('/') && mimeTypes.lookup(name);

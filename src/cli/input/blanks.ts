@@ -44,18 +44,20 @@ export function hasBlank(text: string): boolean {
  */
 export function fillText(text: string, place: string, blanks: Blanks | undefined): string {
   if (blanks === undefined || !text.includes('{{')) return text;
-  const missing = new Map<string, number>();
+  const missing = new Set<string>();
+  let where = place;
   const filled = text.replaceAll(blankPattern, (whole, written: string, at: number) => {
-    const known = normaliseName(written);
-    const value = blanks.values.get(known);
-    if (value === undefined) {
-      if (!missing.has(known)) missing.set(known, at);
-      return whole;
+    const name = normaliseName(written);
+    const value = blanks.values.get(name);
+    if (value !== undefined) {
+      blanks.used.add(name);
+      return value;
     }
-    blanks.used.add(known);
-    return value;
+    if (missing.size === 0 && text.trim().includes('\n')) where += `, line ${text.slice(0, at).split('\n').length}`;
+    missing.add(name);
+    return whole;
   });
-  if (missing.size > 0) throw missingValueError(missing, { text, place }, blanks);
+  if (missing.size > 0) throw missingValueError([...missing], where, blanks);
   return filled;
 }
 
@@ -72,23 +74,16 @@ export function fillLeaves<Value extends JsonValue>(value: Value, place: string,
   return fill(value, '') as Value;
 }
 
-function missingValueError(
-  missing: ReadonlyMap<string, number>,
-  { text, place }: { text: string; place: string },
-  { values, advice }: Blanks,
-): Error {
-  const [[first, at] = ['', 0]] = missing;
-  const line = text.slice(0, at).split('\n').length;
-  const where = text.trim().includes('\n') ? `${place}, line ${line}` : place;
-  const names = [...missing.keys()].slice(0, 10).map((word) => `{{${word}}}`);
+/** `where` names the text and the line of the first blank without a value. */
+function missingValueError(missing: readonly string[], where: string, { values, advice }: Blanks): Error {
+  const [first = ''] = missing;
+  const names = missing.slice(0, 10).map((word) => `{{${word}}}`);
   const near = closest(first, [...values.keys()]);
   const known = [...values.keys()].slice(0, 20).join(', ');
   const others =
     near === undefined ? known && `names with a value: ${known}\n` : `the nearest name with a value is ${near}\n`;
-  return usageError(
-    `${names.join(', ')} ${names.length === 1 ? 'has' : 'have'} no value: ${where}`,
-    `${others}${advice(first)}`,
-  );
+  const verb = names.length === 1 ? 'has' : 'have';
+  return usageError(`${names.join(', ')} ${verb} no value: ${where}`, `${others}${advice(first)}`);
 }
 
 /** The flags that give values to blanks, as they were typed. */
@@ -103,7 +98,7 @@ export interface VarFlags {
 export async function readBlanks(
   flags: VarFlags,
   context: Context,
-  advice: Blanks['advice'] = flags.places?.testData === undefined ? adviseFlag : adviseRow,
+  advice: Blanks['advice'] = (name) => adviseFlag(name, flags.places?.testData !== undefined),
 ): Promise<Blanks | undefined> {
   const { var: single = [], vars } = flags;
   if (vars === false) {
@@ -151,11 +146,8 @@ export async function warnOfUnused(
   }
 }
 
-function adviseRow(name: string): string {
-  return `take the values of a row of its testData: --vars 1\n${adviseFlag(name)}`;
-}
-
-function adviseFlag(name: string): string {
+function adviseFlag(name: string, hasRows: boolean): string {
+  const row = hasRows ? 'take the values of a row of its testData: --vars 1\n' : '';
   const word = /^[\w.-]+$/.test(name) ? `${name}=…` : shellWord(`${name}=…`);
-  return `give it a value: --var ${word}\nto send {{…}} unchanged: --no-vars`;
+  return `${row}give it a value: --var ${word}\nto send {{…}} unchanged: --no-vars`;
 }

@@ -49,14 +49,14 @@ export async function readFileOrPipe(path: string): Promise<Uint8Array> {
 /** The error for a file that cannot be read, in the same words everywhere. */
 export function unreadable(flag: string, path: string, error: unknown): Error {
   if (isUrl(path)) return urlForFile(flag, path);
-  const code = codeOf(error) ?? '';
+  const code = codeOf(error);
   if (/^\s*[[{]/.test(path) && (code === 'ENOENT' || code === 'ENAMETOOLONG')) {
     const json = path.length > 60 ? "'…'" : shellWord(path);
     return usageError(`${flag}: a file is needed, not JSON`, `for example: ${flag} <(echo ${json})`, error);
   }
   // The system's error has the resolved path.
   const real = error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : path;
-  return usageError(`${flag} ${quote(path)}: ${readReason(error)}`, lookAt(real, codeOf(error)), error);
+  return usageError(`${flag} ${quote(path)}: ${readReason(error)}`, lookAt(real, code), error);
 }
 
 /** Whether a path is a URL. */
@@ -128,8 +128,8 @@ function flagAndPath(flag: string, path: FileOrJson): string {
  */
 export function decodeText(bytes: Uint8Array, name: string): string {
   if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
-  const utf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
-  const convert = utf16
+  const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+  const convert = isUtf16
     ? 'it looks like UTF-16; convert it: iconv -f UTF-16 -t UTF-8'
     : 'convert it to UTF-8, for example with iconv';
   throw usageError(`${name} is not UTF-8 text: invalid byte at offset ${invalidOffset(bytes)}`, convert);

@@ -26,7 +26,6 @@ export interface TextPlaces {
   testData?: string;
 }
 
-/** How a command takes its prompt. */
 interface PromptRules {
   /** text and chat read stdin in addition to a prompt; image commands only for `-`. */
   readsStdin: boolean;
@@ -72,7 +71,7 @@ async function givenPrompt(
   const { prompt, promptFile } = flags;
   const isStdin = words.length === 1 && words[0] === '-';
   if (promptFile !== undefined || isStdin) {
-    const [flag, path] = isStdin ? ['the prompt', '-'] : ['--prompt-file', promptFile ?? '-'];
+    const [flag, path] = promptFile === undefined ? ['the prompt', '-'] : ['--prompt-file', promptFile];
     const text = (await readTextFlag(flag, path, context)).replace(/^\uFEFF/, '');
     return fillText(text, path === '-' ? 'stdin' : `${flag} ${quote(path)}`, blanks);
   }
@@ -82,12 +81,11 @@ async function givenPrompt(
 
 /** Throws GatewayError usage if a prompt is given in two ways. */
 export function refuseTwoPrompts(words: readonly string[], { prompt, promptFile }: PromptFlags): void {
-  const ways = [
+  const used = [
     words.length > 0 && 'words',
     prompt !== undefined && '--prompt',
     promptFile !== undefined && '--prompt-file',
-  ];
-  const used = ways.filter((way) => way !== false);
+  ].filter((way) => way !== false);
   if (used.length > 1)
     throw usageError(`the prompt is given twice: ${used.join(' and ')}`, `keep one of them: ${used[0]}`);
 }
@@ -149,12 +147,11 @@ export function createStdin(io: Pick<Io, 'stdin'>, notes?: StdinNotes): Stdin {
   let claimedBy: string | undefined;
   let reserved = false;
   const take = (by: string): void => {
-    if (claimedBy !== undefined && !(reserved && claimedBy === by)) {
+    if (claimedBy !== undefined && !(reserved && claimedBy === by))
       throw usageError(
         `stdin is read by ${claimedBy} already, so ${by} - cannot read it too`,
         'put one of them into a file',
       );
-    }
     claimedBy = by;
   };
   return {
@@ -231,15 +228,13 @@ export async function readStdinText(input: AsyncIterable<Uint8Array>, options: S
   let bytes = 0;
   const source = input[Symbol.asyncIterator]();
   try {
-    for (
-      let next = await firstOf(source, options);
-      !next.done;
-      next = await untilAborted(source.next(), options.signal)
-    ) {
+    let next = await firstOf(source, options);
+    while (!next.done) {
       bytes += next.value.byteLength;
       if (bytes > maxBytes)
         throw settingError(`stdin holds more than ${maxBytes / mebibyte} MiB`, { reason: 'stdin-size' });
       chunks.push(next.value);
+      next = await untilAborted(source.next(), options.signal);
     }
   } catch (error) {
     // Not awaited: a source that is blocked in a read may never return.

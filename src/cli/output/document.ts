@@ -110,7 +110,9 @@ export function fieldLine(document: object, steps: readonly string[]): string | 
 export function missingField(document: object, steps: readonly string[]): GatewayError {
   let known = 0;
   let value: unknown = document;
-  for (let next = valueAt(value, steps[0] ?? ''); next !== undefined; next = valueAt(value, steps[known] ?? '')) {
+  for (const step of steps) {
+    const next = valueAt(value, step);
+    if (next === undefined) break;
     value = next;
     known++;
   }

@@ -59,13 +59,9 @@ function plainPayload(stdout: Output, onOutput?: () => void): Payload {
   };
 }
 
-/** Flags for the way an answer is shown. */
-interface PrintFlags {
+interface StreamOptions {
   thinking?: true;
   jsonl?: true;
-}
-
-interface StreamOptions extends PrintFlags {
   isMarkdown: boolean;
   /** Runs until the first output. The caller stops it at the end. */
   progress: Progress;
@@ -84,11 +80,8 @@ export async function printStream<Outcome>(
   options: StreamOptions,
   context: Context,
 ): Promise<Outcome> {
-  const { progress } = options;
-  const payload = await startPayload(context, {
-    isMarkdown: options.isMarkdown && !options.jsonl,
-    onOutput: () => progress.stop(),
-  });
+  const isMarkdown = options.isMarkdown && !options.jsonl;
+  const payload = await startPayload(context, { isMarkdown, onOutput: () => options.progress.stop() });
   const printing: PrintState = { payload, options, context, isInThinking: false };
   try {
     for (;;) {
@@ -189,23 +182,15 @@ export function endLine(
   wanted: Wanted,
   { ui: { redact, clean }, report }: Pick<Context, 'ui' | 'report'>,
 ): object {
-  const { result, error } = answer;
-  const { stopReason, usage, responseId, modelVersion, toolCalls } = result;
+  const { stopReason, usage, responseId, modelVersion, toolCalls } = answer.result;
+  const complete = answer.result.complete && answer.error === undefined;
+  const cost = report.meter?.total;
   const message = verdictOf(answer, wanted).error?.message;
-  return clean({
-    type: 'result',
-    complete: result.complete && error === undefined,
-    stopReason,
-    usage,
-    cost: report.meter?.total,
-    responseId,
-    modelVersion,
-    toolCalls,
-    error: message && redact(message),
-  });
+  const error = message && redact(message);
+  return clean({ type: 'result', complete, stopReason, usage, cost, responseId, modelVersion, toolCalls, error });
 }
 
-/** Flags that select a part of an answer, or a file for it. */
+/** Flags that select a part of an answer, or a file for it, as they were typed. */
 export interface AnswerFlags {
   field?: readonly string[] | undefined;
   code?: true | undefined;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { EndOf } from '../../client/deadline.ts';
 import { describePicture, isPicture, mostImages } from '../../client/picture-store.ts';
-import type { ResultImage } from '../../client/result.ts';
+import type { Result, ResultImage } from '../../client/result.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { isFolder } from '../../files/temp-file.ts';
 import { fitsAspect, matchesSize } from '../../images/aspect.ts';
@@ -62,11 +62,7 @@ export interface ImageOutput {
 }
 
 /** The reply of some images. */
-export interface ReplyFacts {
-  responseId?: string | undefined;
-  modelVersion?: string | undefined;
-  usage?: object | undefined;
-}
+type ReplyFacts = Partial<Pick<Result, 'responseId' | 'modelVersion' | 'usage'>>;
 
 /** The state of one command's output. */
 interface SaveState {
@@ -87,7 +83,11 @@ export async function planSaving(wanted: ImagePlan, context: Context): Promise<I
   const toStdout = wanted.output === '-';
   if (toStdout) checkStdout(wanted, context.io);
   const { cwd } = context.io;
-  const name = toStdout ? undefined : (wanted.output ?? nameBeside(wanted.beside));
+  const { beside } = wanted;
+  // The images of the text in `out.txt` are out.png, out-2.png and so on.
+  const nameBeside =
+    beside === undefined ? undefined : `${join(dirname(beside), basename(beside, extname(beside)))}.{ext}`;
+  const name = toStdout ? undefined : (wanted.output ?? nameBeside);
   if (name === '' || name?.includes('\0')) throw usageError('-o needs a name', 'for example: -o cat.png');
   const plan = await checkedPlan(name, wanted, context).catch(prefixUsageError('-o: '));
   const most = wanted.maxImages ?? mostImages;
@@ -109,7 +109,9 @@ export async function planSaving(wanted: ImagePlan, context: Context): Promise<I
     },
     most,
     get mismatch() {
-      return wanted.strict ? mismatchError(saving.mismatches) : undefined;
+      if (!wanted.strict || saving.mismatches.length === 0) return undefined;
+      const hint = 'the files are kept; without --strict this is a warning';
+      return new GatewayError('incomplete', saving.mismatches.join('; '), { hint, sent: 'yes' });
     },
   };
 }
@@ -119,11 +121,6 @@ function checkStdout({ count = 1, sidecar }: ImagePlan, { stdout }: Io): void {
   if (stdout.isTTY) throw usageError('-o - would write image bytes to the terminal', 'send them on: -o - > image.png');
   if (count > 1) throw usageError('-o - is for one image', 'for several: -o folder/');
   if (sidecar) throw usageError('--sidecar has no file to write it beside with -o -', 'name a file: -o image.png');
-}
-
-/** The images of the text in `out.txt` are out.png, out-2.png and so on. */
-function nameBeside(path: string | undefined): string | undefined {
-  return path === undefined ? undefined : `${join(dirname(path), basename(path, extname(path)))}.{ext}`;
 }
 
 async function checkedPlan(name: string | undefined, wanted: ImagePlan, { io }: Context): Promise<OutputPlan> {
@@ -137,10 +134,8 @@ async function checkedPlan(name: string | undefined, wanted: ImagePlan, { io }: 
   });
   // A text in a read-only folder must work: the images that can come with it were not requested.
   const mayFail = wanted.imagesAreExtra === true && wanted.output === undefined;
-  if (wanted.output !== '-' && !mayFail) {
-    const { force = false, sidecar, dryRun, image } = wanted;
-    await checkOutput(plan, { cwd, force, sidecar, dryRun, inputs: image });
-  }
+  const { output, force = false, sidecar, dryRun, image } = wanted;
+  if (output !== '-' && !mayFail) await checkOutput(plan, { cwd, force, sidecar, dryRun, inputs: image });
   return plan;
 }
 
@@ -231,8 +226,10 @@ async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveStat
     const sidecar = sidecarFacts(written, reply, wanted);
     await writeSidecar(path, { ...context.ui.clean(sidecar), image: sidecar.image }, options);
   }
-  const preview = wanted.preview && path !== '-' ? await import('./preview.ts') : undefined;
-  await preview?.showPreview(written, resolve(context.io.cwd, path), context);
+  if (wanted.preview && path !== '-') {
+    const { showPreview } = await import('./preview.ts');
+    await showPreview(written, resolve(context.io.cwd, path), context);
+  }
   await printPath(path, saving);
 }
 
@@ -242,16 +239,8 @@ function sidecarFacts(
   { responseId, modelVersion, usage }: ReplyFacts,
   { prompt, model, provenance }: Pick<ImagePlan, 'prompt' | 'model' | 'provenance'>,
 ): JsonObject & { image: JsonObject } {
-  const facts = {
-    schema: 'gateway-cli/sidecar@1',
-    prompt,
-    model,
-    ...provenance,
-    responseId,
-    modelVersion,
-    usage,
-    image,
-  };
+  const request = { schema: 'gateway-cli/sidecar@1', prompt, model, ...provenance };
+  const facts = { ...request, responseId, modelVersion, usage, image };
   return JSON.parse(JSON.stringify(facts)) as ReturnType<typeof sidecarFacts>;
 }
 
@@ -289,12 +278,4 @@ function aspectMismatch({ path, width, height }: WrittenImage, { aspect, size }:
   if (aspect !== undefined && !fitsAspect({ width, height }, aspect)) odd.push(`not ${aspect}`);
   if (size !== undefined && !matchesSize({ width, height }, size)) odd.push(`not ${size}`);
   return odd.length === 0 ? undefined : `${path} is ${width}×${height}, ${odd.join(' and ')}`;
-}
-
-function mismatchError(mismatches: readonly string[]): GatewayError | undefined {
-  if (mismatches.length === 0) return undefined;
-  return new GatewayError('incomplete', mismatches.join('; '), {
-    hint: 'the files are kept; without --strict this is a warning',
-    sent: 'yes',
-  });
 }

@@ -11,7 +11,7 @@ import { describeBody, isUpload } from '../../body.ts';
 export async function showRequest(
   post: Post,
   target: Target,
-  { flags, context, settings }: ShowOptions,
+  { flags, context, settings }: { flags: { curl?: true }; context: Context; settings: Settings },
 ): Promise<void> {
   if (flags.curl) {
     if (settings.offline.value) throw usageError('--curl needs a gateway that runs', 'start one: gateway-cli serve');
@@ -33,12 +33,6 @@ export async function showRequest(
   await context.io.stdout.write(`POST ${request.url.href}\n${lines.join('\n')}\n\n${JSON.stringify(body, null, 2)}\n`);
 }
 
-interface ShowOptions {
-  flags: { curl?: true };
-  context: Context;
-  settings: Pick<Settings, 'offline' | 'key' | 'headers' | 'headerNames'>;
-}
-
 /** The printed command reads the key from a variable alone: without it, it would send no key. */
 async function warnOfKey(key: KeySource, { ui }: Context): Promise<void> {
   if (key.kind === 'none' || variableOfKey(key) !== undefined) return;
@@ -51,7 +45,7 @@ function variableOfKey(key: KeySource): string | undefined {
   return key.kind === 'value' && key.origin.kind === 'variable' ? key.origin.name : undefined;
 }
 
-async function warnOfHeaders({ headers }: ShowOptions['settings'], { ui }: Context): Promise<void> {
+async function warnOfHeaders({ headers }: Settings, { ui }: Context): Promise<void> {
   for (const { value: header, from } of headers) {
     if (typeof header.value === 'string') continue;
     const where = 'in the shell that runs this command';
@@ -59,25 +53,21 @@ async function warnOfHeaders({ headers }: ShowOptions['settings'], { ui }: Conte
   }
 }
 
-function curlOf(post: Post, target: Target, { headers, key: source }: ShowOptions['settings']): string {
+function curlOf(post: Post, target: Target, { headers, key: source }: Settings): string {
   const key = 'KEY';
   const withKey = { ...target, key: source.kind === 'none' ? undefined : key };
-  const ofKey = Object.entries(keyHeaders(withKey, post.use)).filter(([, value]) => value.endsWith(key));
-  const secret = headers.filter(({ value }) => typeof value.value !== 'string').map(({ value }) => value.name);
-  const keyVariable = variableOfKey(source) ?? 'GATEWAY_API_KEY';
-  const variables = new Map([
-    ...secret.map((name) => [name, variableOf(name)] as const),
-    ...ofKey.map(([name]) => [name, keyVariable] as const),
-  ]);
+  const variables = new Map<string, string>();
+  for (const { value: header } of headers)
+    if (typeof header.value !== 'string') variables.set(header.name, variableOf(header.name));
+  for (const [name, value] of Object.entries(keyHeaders(withKey, post.use)))
+    if (value.endsWith(key)) variables.set(name, variableOfKey(source) ?? 'GATEWAY_API_KEY');
   return curlCommand(addressPost(withKey, post), variables);
 }
 
 /** `X_CORP_TOKEN` for `x-corp-token`. */
 function variableOf(name: string): string {
-  return name
-    .toUpperCase()
-    .replaceAll(/[^A-Z0-9]/g, '_')
-    .replace(/^(?=\d)/, '_');
+  const variable = name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_');
+  return /^\d/.test(variable) ? `_${variable}` : variable;
 }
 
 /** Largest body inside the command, in bytes; argument lists have limits. */
@@ -90,20 +80,16 @@ const largestArgument = 64 * 1024;
 function curlCommand(request: HttpRequest, variables: ReadonlyMap<string, string>): string {
   const headers = Object.entries(request.headers).map(([name, value]) => {
     const variable = variables.get(name);
-    return variable === undefined
-      ? `-H ${shellQuote(`${name}: ${value}`)}`
-      : `-H @<(printf ${shellQuote(headerFormat(name, value))} "$${variable}")`;
+    if (variable === undefined) return `-H ${shellQuote(`${name}: ${value}`)}`;
+    // The scheme is not secret.
+    const scheme = /^(?:Bearer|Basic) /i.exec(value)?.[0] ?? '';
+    const format = `${name.replaceAll('%', '%%')}: ${scheme}%s`;
+    return `-H @<(printf ${shellQuote(format)} "$${variable}")`;
   });
   const curl = ['curl -sS', shellQuote(request.url.href), ...headers].join(' \\\n  ');
   const { segments, bytes } = request.body;
   if (segments.length === 1 && bytes <= largestArgument) return `${curl} \\\n  --data-raw ${quotedText(segments[0])}\n`;
   return `{ ${segments.map(printSegment).join('; ')}; } |\n${curl} \\\n  --data-binary @-\n`;
-}
-
-/** The format of printf for a header; the scheme is not secret. */
-function headerFormat(name: string, value: string): string {
-  const scheme = /^(?:Bearer|Basic) /i.exec(value)?.[0] ?? '';
-  return `${name.replaceAll('%', '%%')}: ${scheme}%s`;
 }
 
 type Segment = HttpRequest['body']['segments'][number];
@@ -119,16 +105,15 @@ function printSegment(segment: Segment): string {
     const toBase64 = segment.file ? '' : ` | base64 | tr -d '\\n'`;
     return `curl -fsSL --proto =https ${shellQuote(segment.url)}${toBase64}`;
   }
-  if (segment.isTemporary) {
+  if (segment.isTemporary)
     throw usageError(
       '--curl: what comes through stdin or a pipe has no file that the command could read',
       'save it first (cat > input.png), and name that file instead',
     );
+  if (typeof segment.source === 'string') {
+    const path = shellQuote(segment.source);
+    return segment.file ? `cat < ${path}` : `base64 < ${path} | tr -d '\\n'`;
   }
-  if (typeof segment.source === 'string')
-    return segment.file
-      ? `cat < ${shellQuote(segment.source)}`
-      : `base64 < ${shellQuote(segment.source)} | tr -d '\\n'`;
   const text = `printf %s ${shellQuote(Buffer.from(segment.source).toString('base64'))}`;
   return segment.file ? `${text} | base64 -d` : text;
 }

@@ -27,17 +27,7 @@ interface Turn {
   content: string;
 }
 
-const keys = [
-  'name',
-  'description',
-  'model',
-  'modelParameters',
-  'responseFormat',
-  'jsonSchema',
-  'messages',
-  'testData',
-  'evaluators',
-];
+const keys = 'name description model modelParameters responseFormat jsonSchema messages testData evaluators'.split(' ');
 
 /** Thousands of aliases would fill the memory. */
 const maxAliases = 100;
@@ -53,15 +43,13 @@ export async function openPromptYaml(flag: string, path: string, context: Contex
 /** Parses a prompt file; `place` names it in messages. Throws GatewayError usage with line and column, or with the wrong key. */
 export async function parsePromptYaml(text: string, place: string): Promise<PromptYaml> {
   const { value, lineOf } = await parseYaml(text, place);
-  const wrong = (what: string, hint?: string): Error => usageError(`${place}: ${what}`, hint);
+  const wrong: Wrong = (what, hint) => usageError(`${place}: ${what}`, hint);
   if (!isObject(value)) throw wrong('a prompt file is a YAML map', 'it begins with messages: or model:');
   const unknown = Object.keys(value).find((key) => !keys.includes(key));
   if (unknown !== undefined) {
     const near = closest(unknown, keys);
-    throw wrong(
-      `unknown key ${quote(unknown)}`,
-      near === undefined ? `known keys are ${keys.join(', ')}` : `did you mean: ${near}`,
-    );
+    const hint = near === undefined ? `known keys are ${keys.join(', ')}` : `did you mean: ${near}`;
+    throw wrong(`unknown key ${quote(unknown)}`, hint);
   }
   const { model, modelParameters: parameters = {}, evaluators } = value;
   if (model !== undefined && typeof model !== 'string')
@@ -72,7 +60,7 @@ export async function parsePromptYaml(text: string, place: string): Promise<Prom
   return {
     ...(model !== undefined && { model }),
     parameters,
-    ...readFormat(value, place),
+    ...readFormat(value, place, wrong),
     ...(system !== undefined && { system }),
     turns,
     rows: readRows(value['testData'], wrong).map((values, index) => ({ values, line: lineOf(['testData', index]) })),
@@ -80,7 +68,7 @@ export async function parsePromptYaml(text: string, place: string): Promise<Prom
   };
 }
 
-type Wrong = (what: string, hint?: string) => Error;
+type Wrong = (what: string, hint: string) => Error;
 
 function readMessages(list: JsonValue | undefined, wrong: Wrong): Pick<PromptYaml, 'system' | 'turns'> {
   const example = 'for example: messages: [{role: user, content: "Summarise {{input}}"}]';
@@ -104,20 +92,17 @@ function readRows(rows: JsonValue | undefined, wrong: Wrong): JsonObject[] {
   throw wrong('testData is a list of maps', 'for example: testData: [{input: "the quick brown fox"}]');
 }
 
-function readFormat(file: JsonObject, place: string): Pick<PromptYaml, 'format' | 'schema'> {
+function readFormat(file: JsonObject, place: string, wrong: Wrong): Pick<PromptYaml, 'format' | 'schema'> {
   const { responseFormat: format = 'text', jsonSchema } = file;
   if (format === 'text' || format === 'json_object') return { format };
   if (format !== 'json_schema')
-    throw usageError(
-      `${place}: responseFormat is text, json_object or json_schema, not ${quote(String(format))}`,
+    throw wrong(
+      `responseFormat is text, json_object or json_schema, not ${quote(String(format))}`,
       'for example: responseFormat: json_object',
     );
   const given = typeof jsonSchema === 'string' ? parseJson(`${place}: jsonSchema`, jsonSchema) : jsonSchema;
   if (!isObject(given))
-    throw usageError(
-      `${place}: responseFormat json_schema needs a jsonSchema`,
-      'write the JSON Schema under jsonSchema:',
-    );
+    throw wrong('responseFormat json_schema needs a jsonSchema', 'write the JSON Schema under jsonSchema:');
   // The files of GitHub Models wrap it in an object with a name.
   const { schema, type } = given;
   return { format, schema: isObject(schema) && type === undefined ? schema : given };
@@ -176,17 +161,6 @@ interface FileUse {
 }
 
 /** The typed flags with what their prompt file says in its place. Throws GatewayError usage. */
-export async function readPromptYaml(
-  promptFile: string,
-  typed: Omit<PromptYamlFlags, 'promptFile'>,
-  context: Context,
-  command: string,
-): Promise<PromptYamlFlags> {
-  const { content, place } = await openPromptYaml('--prompt-file', promptFile, context);
-  return mergePromptYaml(typed, content, { place, command });
-}
-
-/** The same for a file that was read already. Throws GatewayError usage. */
 export function mergePromptYaml(
   typed: Omit<PromptYamlFlags, 'promptFile'>,
   file: PromptYaml,
@@ -232,11 +206,10 @@ function turnFlags({ turns }: PromptYaml): PromptYamlFlags {
 function formatFlags({ format, schema }: PromptYaml, { place, command }: FileUse): PromptYamlFlags {
   if (format === 'text') return {};
   const isSchema = format === 'json_schema';
-  if (command.startsWith('image') || (command === 'chat' && !isSchema))
-    throw usageError(
-      `${place}: gateway-cli ${command} has no responseFormat ${format}`,
-      command === 'chat' ? 'use json_schema, or gateway-cli text' : 'take it out of the file',
-    );
+  if (command.startsWith('image') || (command === 'chat' && !isSchema)) {
+    const hint = command === 'chat' ? 'use json_schema, or gateway-cli text' : 'take it out of the file';
+    throw usageError(`${place}: gateway-cli ${command} has no responseFormat ${format}`, hint);
+  }
   return schema === undefined ? { responseMime: 'application/json' } : { schema };
 }
 
@@ -272,18 +245,15 @@ function parameterFlags(given: JsonObject, use: FileUse): PromptYamlFlags {
 function unsupported(key: string, { place, command }: FileUse): Error {
   const near = closest(key, Object.keys(parameters));
   const setting = settingFor(key, command);
-  const instead = setting === undefined ? '' : `, and type ${setting}`;
-  return usageError(
-    `${place}: gateway-cli ${command} has no model parameter ${quote(key)}`,
-    near === undefined || near === key ? `take it out of the file${instead}` : `did you mean: ${near}`,
-  );
+  const removal = `take it out of the file${setting === undefined ? '' : `, and type ${setting}`}`;
+  const hint = near === undefined || near === key ? removal : `did you mean: ${near}`;
+  return usageError(`${place}: gateway-cli ${command} has no model parameter ${quote(key)}`, hint);
 }
 
 function rowAt(row: number, { rows }: PromptYaml, place: string): JsonObject {
   const found = rows[row - 1];
   if (found) return found.values;
-  throw usageError(
-    `--vars ${row}: ${place} has ${rows.length === 0 ? 'no testData' : `testData rows 1 to ${rows.length}`}`,
-    rows.length === 0 ? 'give values: --vars \'{"input":"…"}\'' : 'for example: --vars 1',
-  );
+  if (rows.length === 0)
+    throw usageError(`--vars ${row}: ${place} has no testData`, `give values: --vars '{"input":"…"}'`);
+  throw usageError(`--vars ${row}: ${place} has testData rows 1 to ${rows.length}`, 'for example: --vars 1');
 }

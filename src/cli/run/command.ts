@@ -155,8 +155,9 @@ export async function withPromptYaml<Flags extends PromptYamlFlags>(
   const { promptFile, ...typed } = flags;
   if (promptFile === undefined || !isPromptYaml(promptFile)) return flags;
   refuseTwoPrompts(words, flags);
-  const { readPromptYaml } = await import('../request/prompt-yaml.ts');
-  return (await readPromptYaml(promptFile, typed, context, command)) as unknown as Flags;
+  const { mergePromptYaml, openPromptYaml } = await import('../request/prompt-yaml.ts');
+  const { content, place } = await openPromptYaml('--prompt-file', promptFile, context);
+  return mergePromptYaml(typed, content, { place, command }) as unknown as Flags;
 }
 
 /** What is wanted of an answer, as the flags say. */

@@ -107,36 +107,29 @@ function noteEnd(error: unknown, sending: Sending): GatewayError {
 }
 
 /**
- * One answer from the outcomes of several requests: everything that came, usage added up. All failed: the first failure
- * is thrown. Some failed, or gave no picture: the answer is incomplete (exit 11) and says how many are missing.
+ * One answer from the outcomes of several requests: everything that came, usage added up. Without a result all failed, and the
+ * error is the first failure. If some failed, or gave no picture, the answer is incomplete (exit 11) and says how many are missing.
  */
-export function mergeAnswers(outcomes: readonly Outcome[]): Answer {
+export function mergeAnswers(outcomes: readonly Outcome[]): Partial<Answer> {
   const [only] = outcomes;
   if (outcomes.length === 1 && only?.answer) return only.answer;
-  const answers = outcomes.flatMap(({ answer }) => answer ?? []);
-  const failures = outcomes.flatMap(({ answer, failure }) => failure ?? answer?.error ?? []);
-  if (answers.length === 0) throw failures[0] ?? new GatewayError('internal', 'no request was made');
-  const result = mergeResults(answers.map((answer) => answer.result));
-  const without = answers.filter((answer) => answer.result.images.length === 0).length;
-  const missing = outcomes.length - answers.length + without;
-  if (missing === 0 || result.images.length === 0) return { result, error: failures[0] };
-  const why = failures[0] === undefined ? '' : `: ${failures[0].message}`;
+  const results = outcomes.flatMap(({ answer }) => answer?.result ?? []);
+  const [first] = outcomes.flatMap(({ answer, failure }) => failure ?? answer?.error ?? []);
+  if (results.length === 0) return { error: first ?? new GatewayError('internal', 'no request was made') };
+  const result = mergeResults(results);
+  const missing = outcomes.length - results.filter(({ images }) => images.length > 0).length;
+  if (missing === 0 || result.images.length === 0) return { result, error: first };
+  const why = first === undefined ? '' : `: ${first.message}`;
   return {
     result,
     error: new GatewayError('incomplete', `${missing} of ${outcomes.length} images are missing${why}`, {
-      ...failures[0]?.details,
+      ...first?.details,
       sent: 'yes',
       billed: 'yes',
       ...adviceForRest(missing),
-      cause: failures[0],
+      cause: first,
     }),
   };
-}
-
-/** What came, also where more was asked for; undefined when nothing did. */
-export function resultOf(outcomes: readonly Outcome[]): Result | undefined {
-  const results = outcomes.flatMap(({ answer }) => answer?.result ?? []);
-  return results.length > 1 ? mergeResults(results) : results[0];
 }
 
 function mergeResults(results: readonly Result[]): Result {

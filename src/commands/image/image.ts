@@ -5,7 +5,7 @@ import type { JsonObject } from '../../json.ts';
 import type { Gate } from '../../transport/gate.ts';
 import { defaultRetryPolicy } from '../../transport/retry.ts';
 import { version } from '../../version.ts';
-import { limitToFiles, type Outcome, sendAll, mergeAnswers, resultOf } from '../../cli/run/send-all.ts';
+import { limitToFiles, type Outcome, sendAll, mergeAnswers } from '../../cli/run/send-all.ts';
 import type { Attached } from '../../cli/input/attachments.ts';
 import type { Context, Action } from '../../cli/context.ts';
 import { buildRequest } from '../../cli/request/build-request.ts';
@@ -50,11 +50,12 @@ async function runImage(
   const asking = { ...request, ...connected, deadline: deadline(), count, candidates, lost, onAnswer };
   const shared = count > 1 ? await openShared(count, flags, context) : {};
   const { outcomes, thrown } = await sendAll({ ...asking, ...shared }).finally(progress.stop);
-  context.report.result = resultOf(outcomes);
+  const { result, error } = mergeAnswers(outcomes);
+  context.report.result = result;
   countCosts(outcomes, context);
   if (thrown) throw thrown.value;
-  const answer = mergeAnswers(outcomes);
-  await checkAnswer(answer, wantedOf(flags, count * (flags.candidates ?? 1)), context);
+  if (!result) throw error;
+  await checkAnswer({ result, error }, wantedOf(flags, count * (flags.candidates ?? 1)), context);
   if (images.mismatch) throw images.mismatch;
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { version } from '../../src/version.ts';
 import { run } from '../helpers/run.ts';
+import { canaryKey } from '../helpers/with-server.ts';
 
 test.each([
   [['help'], 'Usage: gateway-cli <command>'],
@@ -61,4 +62,56 @@ test.each([
   const ran = await run([...argv, '--json']);
   expect(ran.code).toBe(2);
   expect(JSON.parse(ran.stdout)).toMatchObject({ command, ok: false });
+});
+
+test.each([
+  ['image gen x --stream', 'a flag of another command: gateway-cli text --stream\n'],
+  ['text x --session trip', 'a flag of another command: gateway-cli chat --session\n'],
+  ['doctor --session trip', 'see: gateway-cli doctor --help\n'],
+  ['chat x -n 2', 'a flag of another command: gateway-cli text --candidates, gateway-cli image gen --c'],
+  [
+    'chat x --aspect 1:1',
+    'a flag of another command: gateway-cli image gen --aspect, gateway-cli image edit --aspect\n',
+  ],
+  ['text x -n 2', 'did you mean: --candidates\n'],
+  ['text x --search', 'did you mean: --tools\n'],
+  ['image gen x --output-format png', '--set output_format=… (format completions)\n'],
+  ['image gen x --response-format url', '--set response_format=… (format completions)\n'],
+  // Commander finds --stop near.
+  ['image gen x --steps 20', 'see: gateway-cli image gen --help\n'],
+  ['text x --no-stream', 'see: gateway-cli text --help\n'],
+])('%s is exit 2 with the command or the flag that was meant', async (line, hint) => {
+  const ran = await run(line.split(' '));
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain(hint);
+});
+
+test.each([
+  [['text', 'hi', '—stream'], "'—stream' begins with another dash than '-'", 'did you mean: --stream'],
+  [['image', 'gen', 'x', '–aspect=1:1'], "'–aspect' begins with another dash than '-'", 'did you mean: --aspect'],
+  [['chat', 'x', '–o', 'a.txt'], "'–o' begins with another dash than '-'", 'did you mean: -o'],
+  [['chat', '—help'], "'—help' begins with another dash than '-'", 'did you mean: --help'],
+  [['doctor', '—live'], "'—live' begins with another dash than '-'", 'did you mean: --live'],
+  [['batch', 'jobs.jsonl', '—quiet'], "'—quiet' begins with another dash than '-'", 'did you mean: --quiet'],
+  [['—version'], "'—version' begins with another dash than '-'", 'did you mean: --version'],
+  [['text', 'x', `—api-key=${canaryKey}`], '--api-key would show the key', 'GATEWAY_API_KEY'],
+])('%j is exit 2 and says which flag is meant', async (argv, message, hint) => {
+  const ran = await run(argv, { env: { GATEWAY_OFFLINE: '1' }, kind: 'terminal' });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain(`gateway-cli: usage: ${message}`);
+  expect(ran.stderr).toContain(hint);
+  expect(ran.stderr).not.toContain(canaryKey);
+});
+
+test.each([
+  [['text', '— he said', '--offline']],
+  [['text', 'he', '—', 'she', '--offline']],
+  [['text', 'he', '—said', '--offline']],
+  [['text', '--offline', '--', 'hi', '—stream']],
+  [['chat', '--offline', '-p', '—stream']],
+])('%j is a prompt', async (argv) => {
+  expect(await run(argv, { kind: 'terminal' })).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('You wrote'),
+  });
 });

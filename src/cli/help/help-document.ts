@@ -38,28 +38,11 @@ export function describeCommand(command: Command) {
   };
 }
 
-/** A flag as data. A key that says nothing is absent. */
-interface FlagData {
-  name: string;
-  short?: string;
-  type: 'boolean' | 'integer' | 'number' | 'string';
-  /** The placeholder of the value in help: `<path|->`. */
-  value?: string;
-  minimum?: number;
-  maximum?: number;
-  default?: string;
-  /** All values that it takes. */
-  values?: readonly string[];
-  /** Some of the values that it takes. */
-  suggestions?: readonly string[];
-  repeatable?: true;
-  conflicts?: readonly string[];
-  advanced?: true;
-  group: string;
-  text: string;
-}
-
-function describeFlag(option: Option, all: readonly Option[]): FlagData {
+/**
+ * A flag as data. A key that says nothing is absent. `value` is the placeholder of the value in help: `<path|->`; `values` are all
+ * that it takes, `suggestions` some of them.
+ */
+function describeFlag(option: Option, all: readonly Option[]) {
   const { long = '' } = option;
   const { type, minimum, maximum, isChoice, values } = factsOf(option);
   const value = /[<[].*$/.exec(option.flags)?.[0];
@@ -71,7 +54,7 @@ function describeFlag(option: Option, all: readonly Option[]): FlagData {
   return {
     name: option.long ?? option.flags,
     ...(option.short && { short: option.short }),
-    type: value === undefined ? 'boolean' : type,
+    type: value === undefined ? ('boolean' as const) : type,
     ...(value !== undefined && { value }),
     ...(minimum !== undefined && { minimum }),
     ...(maximum !== undefined && { maximum }),

@@ -49,12 +49,12 @@ export async function openBudget(
 
 /** How the requests of each gateway are paid for; undefined where it has no budget. */
 export async function openBudgets(
-  gateways: readonly { settings: SettingsSurvey }[],
+  gateways: readonly SettingsSurvey[],
   tags: readonly Tag[] | undefined,
   context: Context,
 ): Promise<PayingSender['pay'][]> {
   const budgets = [];
-  for (const { settings } of gateways) budgets.push(await openBudget(settings, tags, context));
+  for (const settings of gateways) budgets.push(await openBudget(settings, tags, context));
   return budgets.map((budget) => budget && ((operation) => payFrom(budget, operation)));
 }
 

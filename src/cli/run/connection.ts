@@ -99,9 +99,10 @@ export async function openConnectionsTo(
   deadline = deadlineOnce(gateways[0]?.settings.timeoutMs.value ?? defaultTimeoutMs, context.signal),
 ): Promise<{ connections: Omit<Connection, 'close'>[]; close(): Promise<void> }> {
   requireDescriptors();
-  const isPaid = gateways.some(({ settings }) => settings.budget !== undefined);
-  const pays = isPaid ? await (await import('./budget.ts')).openBudgets(gateways, flags.tag, context) : [];
-  const { exchanges, keyed } = await openKeyed(gateways, flags, context, deadline);
+  const surveys = gateways.map(({ settings }) => settings);
+  const isPaid = surveys.some(({ budget }) => budget !== undefined);
+  const pays = isPaid ? await (await import('./budget.ts')).openBudgets(surveys, flags.tag, context) : [];
+  const { exchanges, keyed } = await openKeyed(surveys, flags, context, deadline);
   const fallback = flags.laneFallback === 'live' ? openFallback(context) : undefined;
   const connections = gateways.map(({ settings, forms }, at) => {
     const options: ClientOptions = {
@@ -136,7 +137,7 @@ interface KeyedExchanges {
 }
 
 async function openKeyed(
-  gateways: readonly AskedGateway[],
+  surveys: readonly SettingsSurvey[],
   flags: ConnectionFlags,
   context: Context,
   deadline: () => Deadline,
@@ -146,7 +147,6 @@ async function openKeyed(
     const { openReplaying } = await import('./recordings.ts');
     return { exchanges: await openReplaying(replayed, context), keyed: [] };
   }
-  const surveys = gateways.map(({ settings }) => settings);
   const transport = await openTransports(surveys, flags, context);
   const [first] = surveys;
   if (first?.offline.value) {

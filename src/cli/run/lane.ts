@@ -14,30 +14,28 @@ export function flexPolicy({ retries = 60, retryMaxTime = 900_000 }: ConnectionF
 export function openFallback({ ui }: Pick<Context, 'ui'>) {
   let count = 0;
   return {
-    wrap: (send: Connection['send']) => withLiveFallback(send, () => void count++),
+    /** Sends what the flex lane stays too busy for at full price. */
+    wrap(send: Connection['send']): Connection['send'] {
+      return async (post, own = {}) => {
+        const { onRetry } = own;
+        let failed = 0;
+        const counted = onRetry && { onRetry: (notice: RetryNotice) => void (failed++, onRetry(notice)) };
+        try {
+          return await send(post, { ...own, ...counted });
+        } catch (error) {
+          const live = withoutTier(post);
+          if (live === undefined || !isBusy(error) || own.deadline?.signal.aborted) throw error;
+          count++;
+          onRetry?.({ attempt: ++failed, retries: failed, waitMs: 0, error });
+          const answered = await send(live, own);
+          return { ...answered, attempts: answered.attempts + failed };
+        }
+      };
+    },
     async note() {
       const requests = count === 1 ? '1 request was' : `${count} requests were`;
       if (count > 0) await ui.note(`${requests} sent at full price: the flex lane stayed busy`);
     },
-  };
-}
-
-/** Sends what the flex lane stays too busy for at full price. */
-function withLiveFallback(send: Connection['send'], onFallback: () => void): Connection['send'] {
-  return async (post, own = {}) => {
-    const { onRetry } = own;
-    let failed = 0;
-    const counted = onRetry && { onRetry: (notice: RetryNotice) => void (failed++, onRetry(notice)) };
-    try {
-      return await send(post, { ...own, ...counted });
-    } catch (error) {
-      const live = withoutTier(post);
-      if (live === undefined || !isBusy(error) || own.deadline?.signal.aborted) throw error;
-      onFallback();
-      onRetry?.({ attempt: ++failed, retries: failed, waitMs: 0, error });
-      const answered = await send(live, own);
-      return { ...answered, attempts: answered.attempts + failed };
-    }
   };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { applySettings, parseSetting } from '../../../src/cli/flags/set.ts';
+import { applySettings, fieldPathText, parseFieldPath, parseSetting } from '../../../src/cli/flags/set.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { createUpload } from '../../../src/body.ts';
 
@@ -56,4 +56,19 @@ test('leaves the body it was given alone, and replaces an upload whole', () => {
 test('refuses what a flag is for, and an index past the end', () => {
   expect(() => applySettings({}, [parseSetting('model=x')], ['model'])).toThrow(/--set cannot change model/);
   expect(() => applySettings({ a: [1] }, [parseSetting('a.5=x')], [])).toThrow(/past its end/);
+});
+
+test.each([
+  ['text', ['text'], 'text'],
+  ['images[0].path', ['images', '0', 'path'], 'images[0].path'],
+  ['images.0.path', ['images', '0', 'path'], 'images[0].path'],
+  ['answer.a[1][2]', ['answer', 'a', '1', '2'], 'answer.a[1][2]'],
+  [String.raw`answer.a\.b`, ['answer', 'a.b'], String.raw`answer.a\.b`],
+])('reads --field %s', (word, steps, shown) => {
+  expect(parseFieldPath(word, '--field')).toEqual(steps);
+  expect(fieldPathText(steps)).toBe(shown);
+});
+
+test.each(['', '.', 'a.', 'a..b', 'a[]', 'a[b]', 'a["b"]', '[0'])('refuses --field %j', (word) => {
+  expect(() => parseFieldPath(word, '--field')).toThrow(GatewayError);
 });

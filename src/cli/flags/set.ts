@@ -133,39 +133,31 @@ export function fieldPathText(steps: readonly string[]): string {
     .join('');
 }
 
-/** Fields that only `--set` reaches, by format. */
-const fieldsWithoutFlag: Readonly<Record<FormatName, readonly string[]>> = {
+/** Fields that only `--set` reaches, by format: the object that has them, and their names. */
+const fieldsWithoutFlag: Readonly<Record<FormatName, readonly (readonly [object: string, names: string])[]>> = {
   content: [
-    ...under('generationConfig', 'presencePenalty frequencyPenalty responseLogprobs logprobs responseModalities'),
-    ...under('generationConfig', 'responseSchema mediaResolution speechConfig enableEnhancedCivicAnswers'),
-    ...under('generationConfig', 'thinkingConfig seed'),
-    ...under('generationConfig.thinkingConfig', 'includeThoughts thinkingBudget thinkingLevel'),
-    ...under('generationConfig.imageConfig', 'personGeneration prominentPeople'),
-    ...under('generationConfig.imageConfig', 'outputMimeType outputCompressionQuality'),
-    ...wordsOf('safetySettings serviceTier store labels'),
+    ['generationConfig.', 'presencePenalty frequencyPenalty responseLogprobs logprobs responseModalities'],
+    ['generationConfig.', 'responseSchema mediaResolution speechConfig enableEnhancedCivicAnswers'],
+    ['generationConfig.', 'thinkingConfig seed'],
+    ['generationConfig.thinkingConfig.', 'includeThoughts thinkingBudget thinkingLevel'],
+    ['generationConfig.imageConfig.', 'personGeneration prominentPeople outputMimeType outputCompressionQuality'],
+    ['', 'safetySettings serviceTier store labels'],
   ],
   messages: [
-    ...wordsOf('thinking.budget_tokens thinking.display output_config.effort output_config.format service_tier'),
-    ...wordsOf('cache_control container context_management inference_geo mcp_servers speed'),
+    ['thinking.', 'budget_tokens display'],
+    ['output_config.', 'effort format'],
+    ['', 'service_tier cache_control container context_management inference_geo mcp_servers speed'],
   ],
   completions: [
-    ...wordsOf('reasoning_effort verbosity presence_penalty frequency_penalty seed logit_bias logprobs top_logprobs'),
-    ...wordsOf('parallel_tool_calls service_tier store user prompt_cache_key'),
+    ['', 'reasoning_effort verbosity presence_penalty frequency_penalty seed logit_bias logprobs top_logprobs'],
+    ['', 'parallel_tool_calls service_tier store user prompt_cache_key'],
   ],
 };
 
 /** Fields of OpenAI's images, which a text does not have. */
-const imageFields = wordsOf(
-  'quality background style moderation input_fidelity output_compression output_format response_format',
-);
-
-function wordsOf(list: string): string[] {
-  return list.split(' ');
-}
-
-function under(object: string, fields: string): string[] {
-  return wordsOf(fields).map((field) => `${object}.${field}`);
-}
+const imageFields = [
+  ['', 'quality background style moderation input_fidelity output_compression output_format response_format'],
+] as const;
 
 /** The `--set` for a field that was typed as a flag, such as `--presence-penalty` or `--thinkingBudget`, with the formats that have it. */
 export function settingFor(flag: string, command: string): string | undefined {
@@ -174,7 +166,8 @@ export function settingFor(flag: string, command: string): string | undefined {
   const formatsBySetting = new Map<string, FormatName[]>();
   for (const format of formatNames) {
     const own = fieldsWithoutFlag[format];
-    const fields = format === 'completions' && command.startsWith('image') ? [...own, ...imageFields] : own;
+    const rows = format === 'completions' && command.startsWith('image') ? [...own, ...imageFields] : own;
+    const fields = rows.flatMap(([object, names]) => names.split(' ').map((name) => object + name));
     const lastSteps = (path: string, count: number) => normaliseFlagName(path.split('.').slice(-count).join(''));
     // The name of the field; else the beginning of its last two steps, such as thinkingBudget for thinking.budget_tokens. A
     // short word would match too many fields.

@@ -5,6 +5,7 @@ import type { Answer, Result } from '../../client/result.ts';
 import type { Operation, PayingSender } from '../../client/send.ts';
 import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import { GatewayError } from '../../errors.ts';
+import type { BlockWriter } from '../../files/block-writer.ts';
 import type { StreamDelta } from '../../formats/events.ts';
 import { escapeForTerminal, jsonLine } from '../../terminal/escape.ts';
 import type { Output } from '../../terminal/io.ts';
@@ -142,6 +143,8 @@ export async function printRaw(
   const guard = isReadByCi(env, stdout) ? createCiByteGuard() : undefined;
   const print = (bytes: Uint8Array) => stdout.write(guard === undefined ? bytes : guard(bytes));
   if (stdout.isTTY) await context.ui.warn('--raw escapes nothing: control characters of the reply reach the terminal');
+  // Loaded before the request is paid for.
+  const files = stdout.isFile ? await import('../../files/block-writer.ts') : undefined;
   let failedBody: Uint8Array | undefined;
   // Nothing reads what a reply cost.
   let end: PaidEnd = {};
@@ -151,7 +154,7 @@ export async function printRaw(
     const { reply } = await sender.send(operation.post, { deadline, payment, onFailedBody });
     // That body came from an earlier attempt, which failed.
     failedBody = undefined;
-    if (stdout.isFile) await writeAndKeep(reply.body, context);
+    if (files) await writeAndKeep(reply.body, new files.BlockWriter({ folder: tmpdir() }), context);
     else for await (const chunk of reply.body) await print(chunk);
   } catch (error) {
     end = { error };
@@ -163,9 +166,11 @@ export async function printRaw(
 }
 
 /** The disk behind a file may be full: a copy goes along, and is thrown away when all was written. */
-async function writeAndKeep(body: AsyncIterable<Uint8Array>, { io, report, atEnd }: Context): Promise<void> {
-  const { BlockWriter } = await import('../../files/block-writer.ts');
-  const copy = new BlockWriter({ folder: tmpdir() });
+async function writeAndKeep(
+  body: AsyncIterable<Uint8Array>,
+  copy: BlockWriter,
+  { io, report, atEnd }: Context,
+): Promise<void> {
   atEnd(() => copy.discard());
   for await (const chunk of body) {
     await copy.write(chunk);

@@ -60,7 +60,7 @@ export async function listen(app: App, { port = 0, host = '127.0.0.1' }: ListenO
     port: actual,
     isLoopback: address === '::1' || address.startsWith('127.'),
     close: async (drainMs = 5000) => {
-      await close(server, drainMs);
+      if (server.listening) await close(server, drainMs);
       app.close?.();
     },
   };
@@ -82,7 +82,6 @@ export function inUrl(host: string): string {
 }
 
 async function close(server: Server, drainMs: number): Promise<void> {
-  if (!server.listening) return;
   const closed = once(server, 'close');
   server.close();
   const timer = setTimeout(() => server.closeAllConnections(), drainMs);

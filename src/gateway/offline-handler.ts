@@ -103,10 +103,8 @@ function idOf({ path }: GatewayRequest, bytes: Buffer | string): string {
 
 /** The number of fields that the log names. */
 const named = 5;
-/** Longest step of a path that the log shows, in characters. */
-const stepLength = 40;
 
-/** The ignored fields of a body, for the log. The names come from the caller, so other than plain characters are masked. */
+/** The ignored fields of a body, for the log. The names come from the caller: they are cut, and other than plain characters masked. */
 function listIgnored(paths: readonly Path[]): string[] {
   if (paths.length === 0) return [];
   const shown = paths.slice(0, named).map((path) => path.map(plainStep).join('.'));
@@ -116,7 +114,7 @@ function listIgnored(paths: readonly Path[]): string[] {
 
 function plainStep(step: string | number): string {
   return String(step)
-    .slice(0, stepLength)
+    .slice(0, 40)
     .replaceAll(/[^\w$-]/g, '?');
 }
 

@@ -12,7 +12,7 @@ import {
   textsAt,
   valueAt,
 } from '../fields/read.ts';
-import type { Format, ModelRequest, Operation, Path } from '../types.ts';
+import type { Format, Operation, Path } from '../types.ts';
 import { drawsByName, type LocalModel } from '../models/local.ts';
 import {
   badParameter,
@@ -68,8 +68,31 @@ export const completionsOperation: Operation = {
     if (!drawsByName(asked) && !asksForImage(checked)) return 'local-chat';
     return holdsImage(checked) ? 'local-edit' : 'local-image';
   },
-  /** OpenAI counts the thoughts of its models, and does not show them. */
-  read: (checked, model, _request, { mode }) => readCompletionsRequest(checked, model, mode.level !== 'spec'),
+  read(checked, model, _request, { mode }) {
+    const messages = listAt(checked, 'messages');
+    const last = messages.findLastIndex(isUser);
+    const modalities = textsAt(checked, 'modalities');
+    const image = objectAt(checked, 'image_config');
+    const place = ['messages', Math.max(0, last), 'content'];
+    checkCalls(messages);
+    return {
+      task: { ...readTask(checked, messages, last), model },
+      candidates: numberAt(checked, 'n') ?? 1,
+      stream: flagAt(checked, 'stream'),
+      streamUsage: flagAt(objectAt(checked, 'stream_options'), 'include_usage'),
+      // OpenAI counts the thoughts of its models, and does not show them.
+      showThinking: mode.level !== 'spec',
+      tier: textAt(checked, 'service_tier')?.replace('auto', 'default'),
+      picture: {
+        isAsked: asksForImage(checked),
+        aspectRatio: textAt(image, 'aspect_ratio'),
+        imageSize: textAt(image, 'image_size'),
+        withoutText: modalities.length > 0 && !modalities.includes('text'),
+        promptPath: place,
+        imagePath: place,
+      },
+    };
+  },
   wantsPicture: ({ picture }) => picture.isAsked,
   reply: completionsReply,
   contentType: 'application/json',
@@ -85,31 +108,6 @@ function asksForImage(checked: JsonObject): boolean {
 function holdsImage(checked: JsonObject): boolean {
   const turn = listAt(checked, 'messages').findLast(isUser);
   return listAt(turn, 'content').some((part) => textAt(part, 'type') === 'image_url');
-}
-
-/** Reads a checked body for a model. Throws Problem, or Violation, which names the field. */
-function readCompletionsRequest(checked: JsonObject, model: string, showThinking: boolean): ModelRequest {
-  const messages = listAt(checked, 'messages');
-  const last = messages.findLastIndex(isUser);
-  const modalities = textsAt(checked, 'modalities');
-  const image = objectAt(checked, 'image_config');
-  checkCalls(messages);
-  return {
-    task: { ...readTask(checked, messages, last), model },
-    candidates: numberAt(checked, 'n') ?? 1,
-    stream: flagAt(checked, 'stream'),
-    streamUsage: flagAt(objectAt(checked, 'stream_options'), 'include_usage'),
-    showThinking,
-    tier: textAt(checked, 'service_tier')?.replace('auto', 'default'),
-    picture: {
-      isAsked: asksForImage(checked),
-      aspectRatio: textAt(image, 'aspect_ratio'),
-      imageSize: textAt(image, 'image_size'),
-      withoutText: modalities.length > 0 && !modalities.includes('text'),
-      promptPath: ['messages', Math.max(0, last), 'content'],
-      imagePath: ['messages', Math.max(0, last), 'content'],
-    },
-  };
 }
 
 function isUser(message: JsonValue): boolean {

@@ -96,8 +96,13 @@ const plainTask: Omit<TextTask, 'model' | 'prompt'> = {
   seed: undefined,
 };
 
+const rejected =
+  'Your request was rejected as a result of our safety system. Your request may contain content that is not allowed by our safety system.';
+
 function imagesReply({ drafts, tokens, blocked, bare }: Answer, { task, picture }: ModelRequest): JsonObject {
-  if (blocked || drafts.some(({ ended }) => ended === 'refused')) throw moderationBlocked();
+  if (blocked || drafts.some(({ ended }) => ended === 'refused')) {
+    throw new Problem(400, rejected, { type: 'image_generation_user_error', errorCode: 'moderation_blocked' });
+  }
   const parts = drafts.flatMap((draft) => draft.parts).filter((part) => part.picture && !part.picture.draft);
   const data = parts.map((part) => itemOf(part, picture.url === true));
   if (bare) return { created, data };
@@ -123,10 +128,4 @@ function imagesReply({ drafts, tokens, blocked, bare }: Answer, { task, picture 
 function itemOf({ text, picture }: AnswerPart, asUrl: boolean): JsonObject {
   const { mimeType, data = '' } = picture ?? {};
   return asUrl || text !== undefined ? { url: `data:${mimeType};base64,${data}` } : { b64_json: data };
-}
-
-function moderationBlocked(): Problem {
-  const message =
-    'Your request was rejected as a result of our safety system. Your request may contain content that is not allowed by our safety system.';
-  return new Problem(400, message, { type: 'image_generation_user_error', errorCode: 'moderation_blocked' });
 }

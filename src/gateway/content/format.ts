@@ -11,7 +11,7 @@ import {
   textsAt,
   valueAt,
 } from '../fields/read.ts';
-import type { Format, ModelRequest, Operation, OperationCount, Path } from '../types.ts';
+import type { Format, Operation, OperationCount, Path } from '../types.ts';
 import { numberIn } from '../http/reply.ts';
 import { drawsByName, findLocalModel, type LocalModel } from '../models/local.ts';
 import { Problem } from '../problem.ts';
@@ -66,7 +66,27 @@ export const contentOperation: Operation = {
     if (!drawsByName(asked) && !asksForImage(checked)) return 'local-text';
     return holdsImage(checked) ? 'local-edit' : 'local-image';
   },
-  read: (checked, model, { route }) => readContentRequest(checked, model, route?.streams === true),
+  read(checked, model, { route }) {
+    const config = objectAt(checked, 'generationConfig') ?? {};
+    const image = objectAt(config, 'imageConfig');
+    const modalities = textsAt(config, 'responseModalities');
+    checkConfig(config, model);
+    return {
+      task: readTask(checked, config, model),
+      candidates: numberAt(config, 'candidateCount') ?? 1,
+      stream: route?.streams === true,
+      showThinking: true,
+      tier: textAt(checked, 'serviceTier'),
+      picture: {
+        isAsked: asksForImage(checked),
+        aspectRatio: textAt(image, 'aspectRatio'),
+        imageSize: textAt(image, 'imageSize'),
+        withoutText: modalities.length > 0 && !modalities.includes('TEXT'),
+        promptPath: ['contents', 0, 'parts', 0, 'text'],
+        imagePath: ['contents', 0, 'parts', 1, 'inlineData'],
+      },
+    };
+  },
   /** The bearer token of image requests says it too, where there is nothing that only text has. */
   wantsPicture({ picture, task }, { keyForm }) {
     const forText = task.tools.length > 0 || task.json || task.schema !== undefined || task.thinking;
@@ -93,29 +113,6 @@ function asksForImage(body: JsonObject): boolean {
 function holdsImage(body: JsonObject): boolean {
   const turn = listAt(body, 'contents').findLast(isUser);
   return listAt(turn, 'parts').some((part) => textAt(objectAt(part, 'inlineData'), 'mimeType')?.startsWith('image/'));
-}
-
-/** Reads a checked body for a model. Throws Violation, which names the field. */
-function readContentRequest(checked: JsonObject, model: string, stream: boolean): ModelRequest {
-  const config = objectAt(checked, 'generationConfig') ?? {};
-  const image = objectAt(config, 'imageConfig');
-  const modalities = textsAt(config, 'responseModalities');
-  checkConfig(config, model);
-  return {
-    task: readTask(checked, config, model),
-    candidates: numberAt(config, 'candidateCount') ?? 1,
-    stream,
-    showThinking: true,
-    tier: textAt(checked, 'serviceTier'),
-    picture: {
-      isAsked: asksForImage(checked),
-      aspectRatio: textAt(image, 'aspectRatio'),
-      imageSize: textAt(image, 'imageSize'),
-      withoutText: modalities.length > 0 && !modalities.includes('TEXT'),
-      promptPath: ['contents', 0, 'parts', 0, 'text'],
-      imagePath: ['contents', 0, 'parts', 1, 'inlineData'],
-    },
-  };
 }
 
 /** Rules about several fields, the same as those of the public service. */

@@ -47,8 +47,11 @@ function wordsOf(path: Path, breach: Breach): string {
     }
     case 'missing':
       return `* GenerateContentRequest.${at}: ${String(path.at(-1))} is not specified`;
-    case 'type':
-      return `Invalid value at '${at}' (${breach.expected}), ${shorten(JSON.stringify(breach.value))}`;
+    case 'type': {
+      const value = JSON.stringify(breach.value);
+      const shown = value.length > 100 ? `${value.slice(0, 100)}…` : value;
+      return `Invalid value at '${at}' (${breach.expected}), ${shown}`;
+    }
     default:
       return `* GenerateContentRequest.${at}: ${valueText(path, breach)}`;
   }
@@ -56,16 +59,9 @@ function wordsOf(path: Path, breach: Breach): string {
 
 /** `generation_config.image_config.aspect_ratio`, `contents[0].parts[1].inline_data`: names as that service spells them. */
 function fieldOf(path: Path): string {
-  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${snakeCase(step)}`));
-  return steps.join('').replace(/^\./, '');
-}
-
-function snakeCase(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
-function shorten(text: string): string {
-  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`));
+  const snakeCase = steps.join('').replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return snakeCase.replace(/^\./, '');
 }
 
 /** A reply of the content format: one candidate for each answer. */
@@ -81,12 +77,8 @@ export function contentReply(
 }
 
 const danger: JsonObject = { category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probability: 'HIGH', blocked: true };
-const harmless: readonly JsonObject[] = ['HARASSMENT', 'HATE_SPEECH', 'SEXUALLY_EXPLICIT', 'DANGEROUS_CONTENT'].map(
-  (harm) => ({
-    category: `HARM_CATEGORY_${harm}`,
-    probability: 'NEGLIGIBLE',
-  }),
-);
+const harms = ['HARASSMENT', 'HATE_SPEECH', 'SEXUALLY_EXPLICIT', 'DANGEROUS_CONTENT'];
+const harmless = harms.map((harm) => ({ category: `HARM_CATEGORY_${harm}`, probability: 'NEGLIGIBLE' }));
 
 function usage({ tokens: { input, thinking, answer }, drawn }: Pick<Answer, 'tokens' | 'drawn'>): JsonObject {
   return {

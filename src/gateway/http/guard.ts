@@ -18,7 +18,10 @@ export interface Allowed {
  * `name:port` there alone. Throws Problem 403.
  */
 export function guard(request: IncomingMessage, { hosts = [], origins = [] }: Allowed, names: OptionNames): void {
-  const own = ['127.0.0.1', 'localhost', '[::1]'].flatMap((host) => authorities(host, request.socket.localPort ?? 0));
+  const { localPort = 0 } = request.socket;
+  const own = ['127.0.0.1', 'localhost', '[::1]'].flatMap((host) =>
+    localPort === 80 ? [`${host}:80`, host] : [`${host}:${localPort}`],
+  );
   const named = headerValues(request, 'host');
   const host = named[0]?.toLowerCase() ?? '';
   const isAllowed = hosts.includes(host) || hosts.includes(host.replace(/:\d*$/, ''));
@@ -40,10 +43,6 @@ export function guard(request: IncomingMessage, { hosts = [], origins = [] }: Al
   if (sites.some((site) => site !== 'same-origin' && site !== 'none')) {
     throw new Problem(403, 'requests from another site are refused');
   }
-}
-
-function authorities(host: string, port: number): string[] {
-  return port === 80 ? [`${host}:80`, host] : [`${host}:${port}`];
 }
 
 /** All values of a header, also where Node keeps the first only. */

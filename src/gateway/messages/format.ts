@@ -10,7 +10,7 @@ import {
   textsAt,
   valueAt,
 } from '../fields/read.ts';
-import type { Format, ModelRequest, Operation, OperationCount, Path } from '../types.ts';
+import type { Format, Operation, OperationCount, Path } from '../types.ts';
 import { pageOf } from '../http/reply.ts';
 import { findLocalModel, type LocalModel } from '../models/local.ts';
 import { Problem } from '../problem.ts';
@@ -36,16 +36,13 @@ export const messagesFormat: Format = {
     return new Problem(404, `model: ${model} (${hint})`);
   },
   offers: writes,
-  listModels,
+  listModels(models, query) {
+    const fields = { after: 'after_id', before: 'before_id', limit: ['limit', 20] } as const;
+    const { page, first, last, hasMore } = pageOf(models, query, fields);
+    return { data: page.map(describeModel), has_more: hasMore, first_id: first, last_id: last };
+  },
   describeModel,
 };
-
-/** A page of 20 unless `limit` says so, after the model that `after_id` names, or before that of `before_id`. */
-function listModels(models: readonly LocalModel[], query: URLSearchParams): JsonObject {
-  const fields = { after: 'after_id', before: 'before_id', limit: ['limit', 20] } as const;
-  const { page, first, last, hasMore } = pageOf(models, query, fields);
-  return { data: page.map(describeModel), has_more: hasMore, first_id: first, last_id: last };
-}
 
 /** The offline models do not age: a fixed date keeps replies equal. */
 const created = '2025-01-01T00:00:00Z';
@@ -61,10 +58,23 @@ export const messagesOperation: Operation = {
   complete: (body, { mode, threads }) => (mode.level === 'spec' ? body : threads.complete(body)),
   check: (body, mode) => messagesBody(body, [], mode),
   fallback: () => 'local-chat',
-  read: (checked, model, { version }, { inBatch }) => ({
-    ...readMessagesRequest(checked, model, version),
-    tier: inBatch ? 'batch' : undefined,
-  }),
+  read(checked, model, { version }, { inBatch }) {
+    const messages = listAt(checked, 'messages');
+    const media = messages.map((message, index) =>
+      readMedia(valueAt(message, 'content'), ['messages', index, 'content']),
+    );
+    checkMessages(messages);
+    checkSettings(checked);
+    checkVersionRules(checked, version);
+    return {
+      task: { ...readTask(checked, messages, media), model },
+      candidates: 1,
+      stream: flagAt(checked, 'stream'),
+      showThinking: textAt(objectAt(checked, 'thinking'), 'display') !== 'omitted',
+      tier: inBatch ? 'batch' : undefined,
+      picture: { isAsked: false, promptPath: ['messages'], imagePath: ['messages'] },
+    };
+  },
   reply: messagesReply,
   keep: (body, reply, { threads }) => threads.keep(body, reply),
   contentType: 'application/json',
@@ -77,60 +87,29 @@ export const messagesCount: OperationCount = {
   reply: (tokens) => ({ input_tokens: tokens }),
 };
 
-/** Reads a checked body for a model. Throws Problem, or Violation, which names the field. */
-function readMessagesRequest(checked: JsonObject, model: string, version: string | undefined): ModelRequest {
-  const messages = listAt(checked, 'messages');
-  const media = messages.map((message, index) =>
-    readMedia(valueAt(message, 'content'), ['messages', index, 'content']),
-  );
-  checkMessages(messages);
-  checkSettings(checked);
-  checkVersionRules(checked, version);
-  return {
-    task: { ...readTask(checked, messages, media), model },
-    candidates: 1,
-    stream: flagAt(checked, 'stream'),
-    showThinking: textAt(objectAt(checked, 'thinking'), 'display') !== 'omitted',
-    picture: { isAsked: false, promptPath: ['messages'], imagePath: ['messages'] },
-  };
-}
-
 /** Rules between messages: the user begins, content is not empty, every tool call is answered in the next message. */
 function checkMessages(messages: readonly JsonValue[]): void {
   if (textAt(messages[0], 'role') !== 'user') throw badValue(['messages'], 'first message must use the "user" role');
   for (const [index, message] of messages.entries()) {
-    checkContent(message, index, index === messages.length - 1);
-    checkCalls(message, messages[index + 1], index);
-    checkResults(message, messages[index - 1], index);
+    const at = ['messages', index];
+    const [before, next] = [messages[index - 1], messages[index + 1]];
+    const content = valueAt(message, 'content');
+    const isEmpty = content === '' || (Array.isArray(content) && content.length === 0);
+    if (isEmpty && !(next === undefined && textAt(message, 'role') === 'assistant')) {
+      throw badValue(at, 'all messages must have non-empty content except for the optional final assistant message');
+    }
+    const answered = idsOf(next, 'tool_result', 'tool_use_id');
+    const unanswered = idsOf(message, 'tool_use', 'id').filter((id) => !answered.includes(id));
+    if (unanswered.length > 0) {
+      const found = '`tool_use` ids were found without `tool_result` blocks immediately after';
+      throw badValue(at, `${found}: ${unanswered.join(', ')}`);
+    }
+    const called = idsOf(before, 'tool_use', 'id');
+    const lone = idsOf(message, 'tool_result', 'tool_use_id').find((id) => !called.includes(id));
+    if (lone !== undefined) {
+      throw badValue([...at, 'content'], `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${lone}`);
+    }
   }
-}
-
-function checkContent(message: JsonValue, index: number, last: boolean): void {
-  const content = valueAt(message, 'content');
-  const empty = content === '' || (Array.isArray(content) && content.length === 0);
-  if (empty && !(last && textAt(message, 'role') === 'assistant')) {
-    throw badValue(
-      ['messages', index],
-      'all messages must have non-empty content except for the optional final assistant message',
-    );
-  }
-}
-
-function checkCalls(message: JsonValue, next: JsonValue | undefined, index: number): void {
-  const answered = idsOf(next, 'tool_result', 'tool_use_id');
-  const unanswered = idsOf(message, 'tool_use', 'id').filter((id) => !answered.includes(id));
-  if (unanswered.length === 0) return;
-  throw badValue(
-    ['messages', index],
-    `\`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${unanswered.join(', ')}`,
-  );
-}
-
-function checkResults(message: JsonValue, before: JsonValue | undefined, index: number): void {
-  const called = idsOf(before, 'tool_use', 'id');
-  const lone = idsOf(message, 'tool_result', 'tool_use_id').find((id) => !called.includes(id));
-  if (lone === undefined) return;
-  throw badValue(['messages', index, 'content'], `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${lone}`);
 }
 
 function idsOf(message: JsonValue | undefined, type: string, field: string): string[] {

@@ -3,7 +3,7 @@ import type { ModelRequest, OperationStream, StreamEvent, Path } from '../types.
 import { type Answer, type Draft, draftText, type MadePicture, splitJson, splitWords } from '../models/task.ts';
 import { listAt, objectAt, textAt, valueAt } from '../fields/read.ts';
 import { Problem } from '../problem.ts';
-import type { Breach } from '../fields/rule.ts';
+import { type Breach, pathText } from '../fields/rule.ts';
 
 /** `error.type` and `error.code` of an HTTP status; other statuses below 500 are requests that are not valid. */
 const kinds: Readonly<Record<number, readonly [type: string, code: string | null]>> = {
@@ -32,10 +32,10 @@ export function unknownModel(model: string, more = ''): Problem {
 
 /** The 400 reply that names the field, worded as OpenAI does. */
 export function completionsViolation(path: Path, breach: Breach): Problem {
-  const at = nameOf(path);
+  const at = pathText(path);
   switch (breach.kind) {
     case 'unknown': {
-      const name = nameOf([...path, breach.name]);
+      const name = pathText([...path, breach.name]);
       return badParameter(name, 'unknown_parameter', `Unknown parameter: '${name}'.`);
     }
     case 'missing':
@@ -54,8 +54,15 @@ export function completionsViolation(path: Path, breach: Breach): Problem {
       const rule = `${kind} ${side} ${bound} value. Expected a value ${sign} ${limit}, but got ${value} instead.`;
       return badParameter(at, `${kind}_${side}_${bound.slice(0, 3)}_value`, `Invalid '${at}': ${rule}`);
     }
-    case 'length':
-      return badParameter(at, ...lengthWords(at, breach));
+    case 'length': {
+      const { side, limit, length } = breach;
+      const [code, fault, bound, found] =
+        side === 'below'
+          ? ['empty_array', 'empty array', 'minimum', 'an empty array']
+          : ['array_above_max_length', 'array too long', 'maximum', `an array with length ${length}`];
+      const rule = `${fault}. Expected an array with ${bound} length ${limit}, but got ${found} instead.`;
+      return badParameter(at, code, `Invalid '${at}': ${rule}`);
+    }
     case 'value':
       return badParameter(at, 'invalid_value', `Invalid '${at}': ${breach.text}`);
   }
@@ -66,15 +73,6 @@ export function supported(values: readonly string[]): string {
   const quoted = values.map((value) => `'${value}'`);
   const list = quoted.length < 3 ? quoted.join(' and ') : `${quoted.slice(0, -1).join(', ')}, and ${quoted.at(-1)}`;
   return `Supported values are: ${list}.`;
-}
-
-function lengthWords(at: string, { side, limit, length }: Extract<Breach, { kind: 'length' }>): [string, string] {
-  if (side === 'below') {
-    const rule = `empty array. Expected an array with minimum length ${limit}, but got an empty array instead.`;
-    return ['empty_array', `Invalid '${at}': ${rule}`];
-  }
-  const rule = `array too long. Expected an array with maximum length ${limit}, but got an array with length ${length} instead.`;
-  return ['array_above_max_length', `Invalid '${at}': ${rule}`];
 }
 
 const wanted: Readonly<Record<string, string>> = {
@@ -91,12 +89,6 @@ function typeName(value: JsonValue): string {
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a decimal number';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
-}
-
-/** `messages[0].content`. */
-function nameOf(path: Path): string {
-  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`));
-  return steps.join('').replace(/^\./, '');
 }
 
 /** The offline models do not age: a fixed date keeps replies equal. */

@@ -3,7 +3,7 @@ import { type Answer, type AnswerPart, type Draft, splitWords } from '../models/
 import { listAt, objectAt, textAt } from '../fields/read.ts';
 import type { StreamEvent, OperationStream, GatewayRequest, ModelRequest, Path } from '../types.ts';
 import { Problem } from '../problem.ts';
-import { type Breach, valueText } from '../fields/rule.ts';
+import { type Breach, pathText, valueText } from '../fields/rule.ts';
 
 /** RPC name of an HTTP status. */
 const statuses: Readonly<Record<number, string>> = {
@@ -59,9 +59,7 @@ function wordsOf(path: Path, breach: Breach): string {
 
 /** `generation_config.image_config.aspect_ratio`, `contents[0].parts[1].inline_data`: names as that service spells them. */
 function fieldOf(path: Path): string {
-  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`));
-  const snakeCase = steps.join('').replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return snakeCase.replace(/^\./, '');
+  return pathText(path).replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** A reply of the content format: one candidate for each answer. */

@@ -32,6 +32,12 @@ export function badValue(path: Path, text: string): Violation {
   return new Violation(path, { kind: 'value', text });
 }
 
+/** `messages[0].content`. */
+export function pathText(path: Path): string {
+  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`));
+  return steps.join('').replace(/^\./, '');
+}
+
 /** The words of the content and the messages format for a value of the right type that is not allowed. */
 export function valueText(path: Path, breach: Exclude<Breach, { kind: 'unknown' | 'missing' | 'type' }>): string {
   switch (breach.kind) {

@@ -154,15 +154,10 @@ function checkOwnCaller(
   return { keyForm, version: hasVersion ? checkVersion(shown.headers, settings) : undefined };
 }
 
-/** A gateway inside this process, for the length of one command. */
-export interface OfflineGateway {
-  url: URL;
-  key: string;
-  close(): Promise<void>;
-}
-
 /** Starts the local gateway on an ephemeral loopback port with a key of its own: what `--offline` talks to. */
-export async function startOffline(options: Omit<AppOptions, 'key'> = {}): Promise<OfflineGateway> {
+export async function startOffline(
+  options: Omit<AppOptions, 'key'> = {},
+): Promise<{ url: URL; key: string; close(): Promise<void> }> {
   const key = createKey();
   const { url, close } = await listen(createApp({ varied: true, refuseUnknown: true, ...options, key }));
   // The command is over or aborted when it closes its gateway, so no request is in flight.

@@ -19,12 +19,6 @@ export interface Listening {
 /** What answers requests; `close` ends what goes on between them. */
 export type App = RequestListener & { close?: () => void };
 
-/** Where to listen: port 0 picks a free one. */
-export interface ListenOptions {
-  port?: number | undefined;
-  host?: string | undefined;
-}
-
 const serverOptions = {
   // The app refuses a missing Host itself, in the format's own error shape.
   requireHostHeader: false,
@@ -37,8 +31,8 @@ const serverOptions = {
 };
 const maxConnections = 2048;
 
-/** Starts serving an app on loopback, or where `host` says. Throws GatewayError not-sent when the port cannot be had. */
-export async function listen(app: App, { port = 0, host = '127.0.0.1' }: ListenOptions = {}): Promise<Listening> {
+/** Starts serving an app; port 0 picks a free one. Throws GatewayError not-sent when the port cannot be had. */
+export async function listen(app: App, { port = 0, host = '127.0.0.1' } = {}): Promise<Listening> {
   const server = createServer(serverOptions, app);
   server.maxConnections = maxConnections;
   // A caller keeps its connection for the next request: the server that closes would wait for it.

@@ -118,14 +118,6 @@ interface FormPart {
   end: number;
 }
 
-/** A form that may be too large for the memory. */
-export interface SpooledForm {
-  spool: Spool;
-  file: FormPart | undefined;
-  /** Plain fields, of 4 KiB at most. */
-  fields: Readonly<Record<string, string>>;
-}
-
 /** Longest head of a part, and longest value of a plain field, bytes. */
 const shortPart = 4096;
 
@@ -148,12 +140,12 @@ export async function spoolBody(
   return spool;
 }
 
-/** Reads a form into a spool. Throws Problem 400 and 413. */
+/** Reads a form that may be too large for the memory; its plain `fields` are of 4 KiB at most. Throws Problem 400 and 413. */
 export async function spoolForm(
   request: Pick<GatewayRequest, 'body' | 'length'>,
   contentType: string,
   limit: number,
-): Promise<SpooledForm> {
+): Promise<{ spool: Spool; file: FormPart | undefined; fields: Readonly<Record<string, string>> }> {
   const [, quoted, plain] = /boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType) ?? [];
   const boundary = quoted ?? plain;
   if (boundary === undefined) throw new Problem(400, 'the Content-Type must be multipart/form-data with a boundary');

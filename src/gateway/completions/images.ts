@@ -3,7 +3,7 @@ import type { JsonObject } from '../../json.ts';
 import { numberAt, textAt, textsAt } from '../fields/read.ts';
 import { badValue } from '../fields/rule.ts';
 import type { ModelRequest, Operation } from '../types.ts';
-import { tokensPerImage, type Answer, type AnswerPart, type TextTask } from '../models/task.ts';
+import { tokensPerImage, type Answer, type TextTask } from '../models/task.ts';
 import { Problem } from '../problem.ts';
 import { created, badParameter } from './reply.ts';
 import { imagesBody, checkImagesForOpenAi } from './fields.ts';
@@ -103,10 +103,17 @@ function imagesReply({ drafts, tokens, blocked, bare }: Answer, { task, picture 
   if (blocked || drafts.some(({ ended }) => ended === 'refused')) {
     throw new Problem(400, rejected, { type: 'image_generation_user_error', errorCode: 'moderation_blocked' });
   }
-  const parts = drafts.flatMap((draft) => draft.parts).filter((part) => part.picture && !part.picture.draft);
-  const data = parts.map((part) => itemOf(part, picture.url === true));
+  const made = drafts
+    .flatMap(({ parts }) => parts)
+    .flatMap(({ text, picture }) => (picture && !picture.draft ? [{ text, ...picture }] : []));
+  // A picture inside a text is returned as a URL, because this reply has no text.
+  const data = made.map((each) =>
+    picture.url || each.text !== undefined
+      ? { url: `data:${each.mimeType};base64,${each.data}` }
+      : { b64_json: each.data },
+  );
   if (bare) return { created, data };
-  const [first] = parts.flatMap((part) => part.picture ?? []);
+  const [first] = made;
   const imageTokens = task.media.length * tokensPerImage;
   return {
     created,
@@ -122,10 +129,4 @@ function imagesReply({ drafts, tokens, blocked, bare }: Answer, { task, picture 
       total_tokens: tokens.input + tokens.answer,
     },
   };
-}
-
-/** A picture inside a text is returned as a URL, because this reply has no text. */
-function itemOf({ text, picture }: AnswerPart, asUrl: boolean): JsonObject {
-  const { mimeType, data = '' } = picture ?? {};
-  return asUrl || text !== undefined ? { url: `data:${mimeType};base64,${data}` } : { b64_json: data };
 }

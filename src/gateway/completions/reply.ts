@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { ModelRequest, OperationStream, StreamEvent, Path } from '../types.ts';
-import { type Answer, type Draft, draftText, type MadePicture, splitJson, splitWords } from '../models/task.ts';
+import { type Answer, type Draft, draftText, splitJson, splitWords } from '../models/task.ts';
 import { listAt, objectAt, textAt, valueAt } from '../fields/read.ts';
 import { Problem } from '../problem.ts';
 import { type Breach, pathText } from '../fields/rule.ts';
@@ -147,7 +147,15 @@ function usageOf({ tokens: { input, thinking, answer } }: Answer): JsonObject {
 function messageOf(draft: Draft, { showThinking }: ModelRequest, id: string): JsonObject {
   const { thinking, call } = draft;
   const text = draftText(draft);
-  const pictures = picturesOf(draft);
+  // The format does not know drafts of pictures, and a picture with a text is in that.
+  const pictures = draft.parts.flatMap(({ text, picture }) =>
+    text === undefined && picture && !picture.draft ? [picture] : [],
+  );
+  const images = pictures.map(({ mimeType, data }, index) => ({
+    type: 'image_url',
+    image_url: { url: `data:${mimeType};base64,${data}` },
+    index,
+  }));
   const name = call && { name: call.name, arguments: JSON.stringify(call.input) };
   const isEmpty = text === '' && (call !== undefined || draft.parts.length === 0);
   return {
@@ -157,17 +165,8 @@ function messageOf(draft: Draft, { showThinking }: ModelRequest, id: string): Js
     annotations: [],
     ...(showThinking && thinking && { reasoning_content: thinking }),
     ...(name && { tool_calls: [{ id: `call_${id}`, type: 'function', function: name }] }),
-    ...(pictures.length > 0 && { images: pictures.map(imageOf) }),
+    ...(images.length > 0 && { images }),
   };
-}
-
-/** The pictures beside the text, without drafts, which the format does not know. */
-function picturesOf({ parts }: Draft): MadePicture[] {
-  return parts.flatMap(({ text, picture }) => (text === undefined && picture && !picture.draft ? [picture] : []));
-}
-
-function imageOf({ mimeType, data }: MadePicture, index: number): JsonValue {
-  return { type: 'image_url', image_url: { url: `data:${mimeType};base64,${data}` }, index };
 }
 
 /** Events without names, and `[DONE]` after the last. */

@@ -157,7 +157,10 @@ function* replyPieces(reply: JsonObject, request: ModelRequest): Generator<Strea
 function candidatePieces(candidate: JsonObject, request: ModelRequest): JsonObject[] {
   const parts = listAt(objectAt(candidate, 'content'), 'parts')
     .filter(isObject)
-    .flatMap((part) => partPieces(part, request));
+    .flatMap((part) => {
+      const text = textAt(part, 'text');
+      return text ? splitWords(text, request).map((word) => ({ ...part, text: word })) : [part];
+    });
   const { content, finishReason, safetyRatings, ...rest } = candidate;
   const end = {
     ...(finishReason !== undefined && { finishReason }),
@@ -169,10 +172,4 @@ function candidatePieces(candidate: JsonObject, request: ModelRequest): JsonObje
     ...(index === parts.length - 1 && end),
     ...rest,
   }));
-}
-
-function partPieces(part: JsonObject, request: ModelRequest): JsonObject[] {
-  const text = textAt(part, 'text');
-  if (text === undefined || text === '') return [part];
-  return splitWords(text, request).map((word) => ({ ...part, text: word }));
 }

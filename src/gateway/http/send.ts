@@ -13,7 +13,11 @@ const lingerMs = 2000;
  */
 export async function sendReply(request: IncomingMessage, response: ServerResponse, reply: Reply): Promise<number> {
   if (reply.head === false) return (endAbruptly(response, reply), 0);
-  const headers: Record<string, string | number> = { ...fixedHeaders, ...lengthOf(reply), ...reply.headers };
+  const headers: Record<string, string | number> = {
+    ...fixedHeaders,
+    ...(typeof reply.body === 'string' && { 'content-length': Buffer.byteLength(reply.body) }),
+    ...reply.headers,
+  };
   response.writeHead(reply.status, headers);
   const written = await writeBody(response, reply.body, Number(headers['content-length']));
   if (reply.ending !== undefined && reply.ending !== 'end') {
@@ -32,10 +36,6 @@ const fixedHeaders = {
   'content-security-policy': "default-src 'none'; sandbox",
   'x-content-type-options': 'nosniff',
 };
-
-function lengthOf({ body }: Reply): Record<string, number> {
-  return typeof body === 'string' ? { 'content-length': Buffer.byteLength(body) } : {};
-}
 
 /** Replies whose every byte, by their `content-length`, the system took, though their body has not ended yet. */
 const taken = new WeakSet<ServerResponse>();

@@ -34,7 +34,9 @@ function build(raw: JsonValue, walk: Walk): JsonValue {
   if (walk.depth > deepest) return null;
   const schema = resolve(raw, walk.root);
   if (!isObject(schema)) return `example ${walk.name}`;
-  const given = givenValue(schema);
+  // A value that the schema itself writes out.
+  const [example] = [...listAt(schema, 'examples'), valueAt(schema, 'example')];
+  const given = valueAt(schema, 'const') ?? valueAt(schema, 'default') ?? example ?? listAt(schema, 'enum')[0];
   if (given !== undefined) return given;
   switch (typeOf(schema)) {
     case 'object':
@@ -52,12 +54,6 @@ function build(raw: JsonValue, walk: Walk): JsonValue {
     default:
       return null;
   }
-}
-
-/** A value that the schema itself writes out. */
-function givenValue(schema: JsonObject): JsonValue | undefined {
-  const [example] = [...listAt(schema, 'examples'), valueAt(schema, 'example')];
-  return valueAt(schema, 'const') ?? valueAt(schema, 'default') ?? example ?? listAt(schema, 'enum')[0];
 }
 
 function buildObject(schema: JsonObject, walk: Walk): JsonObject {

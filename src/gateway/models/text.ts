@@ -136,7 +136,9 @@ function writeProse(task: TextTask, seed: string): string {
     ...inputSentences(task),
     random.pick(remarks),
   ];
-  const wanted = Math.min(wantedWords(task.prompt), maxWords);
+  // `500 words` in a prompt asks for a long answer.
+  const [, asked = 0] = /\b(\d{1,6}) words\b/i.exec(task.prompt.slice(0, excerptLength)) ?? [];
+  const wanted = Math.min(Number(asked), maxWords);
   for (let words = countWords(paragraphs.join(' ')); words < wanted;) {
     const sentence = `${random.pick(subjects)} ${random.pick(verbs)} ${random.pick(objects)}.`;
     words += countWords(sentence);
@@ -160,11 +162,6 @@ function inputSentences({ prompt, media, toolResults }: TextTask): string[] {
     ...media.map(({ mimeType, bytes }) => `With it came a file of type ${mimeType} (${bytes.length} bytes).`),
   );
   return sentences;
-}
-
-/** `500 words` in a prompt asks for a long answer. */
-function wantedWords(prompt: string): number {
-  return Number(/\b(\d{1,6}) words\b/i.exec(prompt.slice(0, excerptLength))?.[1] ?? 0);
 }
 
 function countWords(text: string): number {

@@ -76,11 +76,9 @@ async function scriptedOf({ text, image, tool, stream, fault }: Answer, name: st
     throw usageError(`${name} says nothing`, 'give it one of text, image, tool, stream, fault or turns');
   const picture = image && (await pictureOf(image, name));
   const draft: Draft = {
-    thinking: undefined,
     parts: [...(said ? [{ text: said }] : []), ...(picture ? [{ picture }] : [])],
     call: tool && { name: tool.name, input: (tool.input ?? {}) as JsonValue },
     ended: tool ? 'call' : 'end',
-    stopSequence: undefined,
     usage: { thinking: 0, answer: countTokens(said ?? '') },
   };
   return { draft, ...(stream && { pieces: pieces ?? [], pauses: pausesOf(stream) }) };

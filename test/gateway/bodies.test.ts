@@ -44,10 +44,11 @@ describe('what is not JSON object', () => {
   });
 
   it('bytes that are not UTF-8', async () => {
-    const head = `POST ${textPath} HTTP/1.1\r\nHost: 127.0.0.1:${gateway.port}\r\nAuthorization: Bearer ${key}\r\n`;
     const reply = await new Promise<string>((resolve) => {
       const socket = connect(gateway.port, '127.0.0.1');
-      socket.write(`${head}Content-Type: application/json\r\nContent-Length: 4\r\nConnection: close\r\n\r\n`);
+      socket.write(
+        `${headTo(gateway)}Content-Type: application/json\r\nContent-Length: 4\r\nConnection: close\r\n\r\n`,
+      );
       socket.write(Buffer.from([0x22, 0xff, 0xfe, 0x22]));
       let text = '';
       socket.on('data', (chunk) => (text += String(chunk)));
@@ -89,6 +90,11 @@ describe('what is not JSON object', () => {
   });
 });
 
+/** The first lines of a request that is written by hand. */
+function headTo({ port }: { port: number }): string {
+  return `POST ${textPath} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${key}\r\n`;
+}
+
 /** A request with more members, as text. */
 function contentWith(members: string): string {
   return `${JSON.stringify(turn('hi')).slice(0, -1)},${members}}`;
@@ -96,9 +102,8 @@ function contentWith(members: string): string {
 
 describe('the size limit', () => {
   it('refuses a declared length before the body is sent', async () => {
-    const head = `POST ${textPath} HTTP/1.1\r\nHost: 127.0.0.1:${gateway.port}\r\nAuthorization: Bearer ${key}\r\n`;
     const socket = connect(gateway.port, '127.0.0.1');
-    socket.write(`${head}Content-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n`);
+    socket.write(`${headTo(gateway)}Content-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n`);
     const first = await new Promise<string>((resolve) => socket.once('data', (chunk) => resolve(String(chunk))));
     socket.destroy();
     expect(first).toMatch(/^HTTP\/1\.1 413 /);
@@ -106,10 +111,9 @@ describe('the size limit', () => {
 
   it('refuses a body without a declared length once it is too long', async () => {
     const chunk = 'x'.repeat(5000);
-    const head = `POST ${textPath} HTTP/1.1\r\nHost: 127.0.0.1:${gateway.port}\r\nAuthorization: Bearer ${key}\r\n`;
     const framed = `${chunk.length.toString(16)}\r\n${chunk}\r\n0\r\n\r\n`;
     const reply = await gateway.raw(
-      `${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${framed}`,
+      `${headTo(gateway)}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${framed}`,
     );
     expect(reply).toMatch(/^HTTP\/1\.1 413 /);
     expect(reply).toContain('Request Entity Too Large');
@@ -173,10 +177,7 @@ describe('many large bodies', () => {
     const roomy = await startGateway({ maxBody: 1_000_000 });
     const sockets = Array.from({ length: 3 }, () => connect(roomy.port, '127.0.0.1'));
     for (const socket of sockets) {
-      socket.write(
-        `POST ${textPath} HTTP/1.1\r\nHost: 127.0.0.1:${roomy.port}\r\nAuthorization: Bearer ${key}\r\n` +
-          'Content-Type: application/json\r\nContent-Length: 900000\r\n\r\n{"contents":',
-      );
+      socket.write(`${headTo(roomy)}Content-Type: application/json\r\nContent-Length: 900000\r\n\r\n{"contents":`);
     }
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
     const waiting = roomy.post(textPath, large('hi'));

@@ -59,8 +59,8 @@ export async function openUpstreams(names: readonly string[], flags: ServeFlags,
     version: chosen.messages.survey.chat.headerNames.version?.value,
   };
   const pays = await openPays(upstreams, flags, context);
-  const parts = { headerNames, served, pays, wholeBodies: flags.record !== undefined };
-  const handlers = byAuthUse((use) => upstreamHandler(exchanges, chosen[formatOfAuthUse(use)], parts));
+  const parts = { exchanges, headerNames, served, pays, wholeBodies: flags.record !== undefined };
+  const handlers = byAuthUse((use) => upstreamHandler(use, chosen[formatOfAuthUse(use)], parts));
   return {
     handler: (request) => handlers[useOf(request)](request),
     headerNames,
@@ -187,6 +187,7 @@ async function targetOf({ text, image, chat }: Survey, key: string | undefined, 
 }
 
 interface UpstreamParts {
+  exchanges: Exchanges;
   /** The names that the formats have upstream. */
   headerNames: ServedHeaderNames;
   served: ServedHeaderNames;
@@ -195,9 +196,11 @@ interface UpstreamParts {
   pays: Pays | undefined;
 }
 
-function upstreamHandler(exchanges: Exchanges, upstream: Upstream, parts: UpstreamParts): Handler {
-  const { target, survey } = upstream;
-  const { headerNames, served, wholeBodies, pays } = parts;
+function upstreamHandler(
+  use: AuthUse,
+  { target, survey }: Upstream,
+  { exchanges, headerNames, served, wholeBodies, pays }: UpstreamParts,
+): Handler {
   const names = [
     served.apiKey,
     served.version,
@@ -218,7 +221,6 @@ function upstreamHandler(exchanges: Exchanges, upstream: Upstream, parts: Upstre
     wholeBodies,
     pay: pays?.of(survey.text),
     address(request) {
-      const use = useOf(request);
       const { url } = addressPost(target, { path: request.path, use, body: {} });
       const headers = { ...target.headers, ...keyHeaders(target, use) };
       // The version that the caller speaks, under the name that upstream knows.

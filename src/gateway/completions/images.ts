@@ -82,18 +82,14 @@ function readSize(size: string): Size | undefined {
 }
 
 const plainTask: Omit<TextTask, 'model' | 'prompt'> = {
-  system: undefined,
   earlier: [],
   media: [],
   toolResults: [],
   tools: [],
   choice: { mode: 'none' },
-  schema: undefined,
   json: false,
   thinking: false,
-  maxTokens: undefined,
   stop: [],
-  seed: undefined,
 };
 
 const rejected =

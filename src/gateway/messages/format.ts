@@ -177,7 +177,6 @@ function readTask(body: JsonValue, messages: readonly JsonValue[], media: readon
     thinking: ['enabled', 'adaptive'].includes(textAt(objectAt(body, 'thinking'), 'type') ?? ''),
     maxTokens: numberAt(body, 'max_tokens'),
     stop: textsAt(body, 'stop_sequences'),
-    seed: undefined,
   };
 }
 

@@ -1,13 +1,8 @@
 /** Numbers 0 ≤ x < 1 that depend on the seed text alone: the offline models answer equal requests equally. */
-export interface Random {
-  next(): number;
-  /** A number from low to below high. */
-  between(low: number, high: number): number;
-  pick<T>(items: readonly [T, ...T[]]): T;
-}
+export type Random = ReturnType<typeof createRandom>;
 
 /** A small generator (mulberry32) seeded by a text. It is for pictures and phrases, never for secrets. */
-export function createRandom(seed: string): Random {
+export function createRandom(seed: string) {
   let state = hashText(seed);
   const next = (): number => {
     state = (state + 0x6d2b79f5) | 0;
@@ -17,8 +12,9 @@ export function createRandom(seed: string): Random {
   };
   return {
     next,
-    between: (low, high) => low + next() * (high - low),
-    pick: (items) => items[Math.floor(next() * items.length)] ?? items[0],
+    /** A number from low to below high. */
+    between: (low: number, high: number): number => low + next() * (high - low),
+    pick: <T>(items: readonly [T, ...T[]]): T => items[Math.floor(next() * items.length)] ?? items[0],
   };
 }
 

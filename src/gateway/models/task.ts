@@ -28,7 +28,7 @@ export interface TextTask {
   model: string;
   /** Text of the last user turn. */
   prompt: string;
-  system: string | undefined;
+  system?: string | undefined;
   /** Texts of the user's earlier turns, oldest first. */
   earlier: readonly string[];
   /** Media of the last user turn. */
@@ -38,14 +38,14 @@ export interface TextTask {
   tools: readonly ToolOffer[];
   choice: ToolChoice;
   /** A value that fits is wanted instead of prose. */
-  schema: JsonValue | undefined;
+  schema?: JsonValue | undefined;
   /** JSON is wanted. */
   json: boolean;
   thinking: boolean;
   /** Ceiling on output tokens, thinking included. */
-  maxTokens: number | undefined;
+  maxTokens?: number | undefined;
   stop: readonly string[];
-  seed: number | undefined;
+  seed?: number | undefined;
 }
 
 /** A picture that a model made. */
@@ -64,12 +64,12 @@ export type AnswerPart = { text: string; picture?: MadePicture } | { text?: unde
 /** One answer of a model. */
 export interface Draft {
   /** Undefined where no thoughts were asked for. */
-  thinking: string | undefined;
+  thinking?: string | undefined;
   parts: readonly AnswerPart[];
-  call: { name: string; input: JsonValue } | undefined;
+  call?: { name: string; input: JsonValue } | undefined;
   /** `refused` and `no-image` are faults. */
   ended: 'end' | 'max-tokens' | 'stop-sequence' | 'call' | 'refused' | 'no-image';
-  stopSequence: string | undefined;
+  stopSequence?: string | undefined;
   usage: { thinking: number; answer: number };
 }
 

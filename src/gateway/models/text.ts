@@ -33,9 +33,8 @@ export function countInput({ prompt, system = '', earlier, media, toolResults, t
 function callTool(tool: ToolOffer, left: number, seed: string): Written {
   const input = instanceOf(tool.schema ?? {}, { seed, optional: false });
   const tokens = countTokens(tool.name) + countTokens(JSON.stringify(input));
-  const rest = { text: '', stopSequence: undefined };
-  if (tokens > left) return { ...rest, call: undefined, ended: 'max-tokens', tokens: left };
-  return { ...rest, call: { name: tool.name, input }, ended: 'call', tokens };
+  if (tokens > left) return { text: '', ended: 'max-tokens', tokens: left };
+  return { text: '', call: { name: tool.name, input }, ended: 'call', tokens };
 }
 
 function writeText(task: TextTask, left: number, seed: string): Written {
@@ -43,10 +42,10 @@ function writeText(task: TextTask, left: number, seed: string): Written {
   const stop = firstStop(whole, task.stop);
   const stopped = stop === undefined ? whole : whole.slice(0, stop.at);
   const text = cutToTokens(stopped, Math.max(0, left));
-  const rest = { text, call: undefined, tokens: countTokens(text) };
-  if (text.length < stopped.length) return { ...rest, ended: 'max-tokens', stopSequence: undefined };
-  if (stop) return { ...rest, ended: 'stop-sequence', stopSequence: stop.sequence };
-  return { ...rest, ended: 'end', stopSequence: undefined };
+  const written = { text, tokens: countTokens(text) };
+  if (text.length < stopped.length) return { ...written, ended: 'max-tokens' };
+  if (stop) return { ...written, ended: 'stop-sequence', stopSequence: stop.sequence };
+  return { ...written, ended: 'end' };
 }
 
 function writeAnswer(task: TextTask, seed: string): string {

@@ -42,11 +42,8 @@ export async function drawDrafts(request: ModelRequest, variant = 0): Promise<Dr
 /** Says what the picture is, then holds it. */
 function draftOf({ caption, picture }: Drawn, withoutText: boolean): Draft {
   return {
-    thinking: undefined,
     parts: withoutText ? [{ picture }] : [{ text: caption }, { picture }],
-    call: undefined,
     ended: 'end',
-    stopSequence: undefined,
     usage: { thinking: 0, answer: pictureTokens },
   };
 }

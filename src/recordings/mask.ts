@@ -7,16 +7,11 @@ export interface Mask {
   reach: number;
 }
 
-/** Masks secrets in chunks, even if they span several: it holds back what can be the start of one. */
-interface ChunkMasker {
-  /** Adds a chunk; returns the chunks that are complete, in order and with their lengths. */
-  push(chunk: Uint8Array): Uint8Array[];
-  /** The rest. */
-  end(): Uint8Array[];
-}
-
-/** Masks byte for byte, so that every chunk keeps its length and position. */
-export function createChunkMasker({ hide, reach }: Mask): ChunkMasker {
+/**
+ * Masks secrets in chunks, even if they span several: it holds back what can be the start of one. Masks byte for byte, so that
+ * every chunk keeps its length and position.
+ */
+export function createChunkMasker({ hide, reach }: Mask) {
   let held: Uint8Array[] = [];
   const maskHeld = (): void => {
     const text = Buffer.concat(held).toString('latin1');
@@ -34,13 +29,15 @@ export function createChunkMasker({ hide, reach }: Mask): ChunkMasker {
     return held.splice(0, from);
   };
   return {
-    push(chunk) {
+    /** Adds a chunk; returns the chunks that are complete, in order and with their lengths. */
+    push(chunk: Uint8Array): Uint8Array[] {
       held.push(chunk);
       if (reach === 0) return release(0);
       maskHeld();
       return release(reach - 1);
     },
-    end() {
+    /** The rest. */
+    end(): Uint8Array[] {
       if (reach > 0) maskHeld();
       return release(0);
     },

@@ -157,36 +157,26 @@ async function playRecording(
   { signal, endsWell = false }: { signal: AbortSignal; endsWell?: boolean },
 ): Promise<HttpReply> {
   const lines = readRecording(path);
+  async function* playBody(): AsyncGenerator<Uint8Array> {
+    for await (const line of lines) {
+      signal.throwIfAborted();
+      if (line.kind === 'chunk') yield line.bytes;
+      if (line.kind === 'reply') break;
+      if (line.kind !== 'ended') continue;
+      if (line.ended === 'end' || endsWell) return;
+      throw lossIn('body', line.ended, request);
+    }
+    throw broken(path, undefined);
+  }
   try {
     const { value: reply } = await lines.next();
     if (reply?.kind === 'ended' && reply.ended !== 'end') throw lossIn('head', reply.ended, request);
     if (reply?.kind !== 'reply') throw broken(path, 2);
-    const { status, headers } = reply;
-    return { status, headers, body: playBody({ path, lines, signal, request, endsWell }) };
+    return { status: reply.status, headers: reply.headers, body: playBody() };
   } catch (error) {
     await lines.return(undefined);
     throw error;
   }
-}
-
-interface OpenRecording {
-  path: string;
-  lines: AsyncGenerator<RecordingLine>;
-  signal: AbortSignal;
-  request: RequestName;
-  endsWell: boolean;
-}
-
-async function* playBody({ path, lines, signal, request, endsWell }: OpenRecording): AsyncGenerator<Uint8Array> {
-  for await (const line of lines) {
-    signal.throwIfAborted();
-    if (line.kind === 'chunk') yield line.bytes;
-    if (line.kind === 'reply') break;
-    if (line.kind !== 'ended') continue;
-    if (line.ended === 'end' || endsWell) return;
-    throw lossIn('body', line.ended, request);
-  }
-  throw broken(path, undefined);
 }
 
 /** The lines after the first. */
@@ -200,8 +190,6 @@ async function* readRecording(path: string): AsyncGenerator<RecordingLine> {
   }
 }
 
-type Loss = Exclude<Ended, 'end'>;
-
 const lossReasons = {
   cut: 'the connection was closed',
   reset: 'the connection was reset (ECONNRESET)',
@@ -209,7 +197,11 @@ const lossReasons = {
 };
 
 /** The error of the recorded exchange, whose connection was lost in a part of the reply; after `left` there is nothing more to replay. */
-function lossIn(part: 'head' | 'body', ended: Loss, { method = 'POST', url }: RequestName): GatewayError {
+function lossIn(
+  part: 'head' | 'body',
+  ended: Exclude<Ended, 'end'>,
+  { method = 'POST', url }: RequestName,
+): GatewayError {
   const words = lossReasons[ended];
   const code = ended === 'reset' ? 'ECONNRESET' : 'UND_ERR_SOCKET';
   const request = `${method} ${url.origin}${url.pathname}`;

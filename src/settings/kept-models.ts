@@ -31,7 +31,10 @@ export async function keepModels(owner: ListOwner, models: readonly string[], no
 export async function keptModels(owner: ListOwner, now: number): Promise<string[]> {
   try {
     const path = await pathOf(owner);
-    if (path === undefined || !(await isReadable(path))) return [];
+    if (path === undefined) return [];
+    const stats = await stat(path);
+    // Reading a named pipe would wait for ever.
+    if (!stats.isFile() || stats.size > maxBytes) return [];
     const { at, models } = parseObject(await readFile(path, 'utf8'));
     const ageMs = now - Number(at);
     // A list from the future does not count.
@@ -43,12 +46,6 @@ export async function keptModels(owner: ListOwner, now: number): Promise<string[
 
 function isPlain(model: unknown): model is string {
   return typeof model === 'string' && plainName.test(model);
-}
-
-/** Reading a named pipe would wait for ever. */
-async function isReadable(path: string): Promise<boolean> {
-  const stats = await stat(path);
-  return stats.isFile() && stats.size <= maxBytes;
 }
 
 /** One file for each gateway and profile; their names are not in its own. No list is kept of the local gateway. */

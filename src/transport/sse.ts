@@ -58,19 +58,12 @@ function badStream(what: string): GatewayError {
   return new GatewayError('bad-reply', what, { sent: 'yes', retryable: false });
 }
 
-interface EventParser<Known> {
-  /** Adds text of the stream and returns the events that ended in it, up to a limit. */
-  parse(text: string, bytes: number): (ServerEvent | Known)[];
-  /** Throws GatewayError bad-reply if a limit was exceeded. */
-  check(): void;
-}
-
 function createEventParser<Known extends object>({
   maxEventBytes = 64 * mebibyte,
   maxEvents = 10_000_000,
   maxBytes = 1024 * mebibyte,
   shortcut,
-}: EventLimits & { shortcut?: Shortcut<Known> | undefined }): EventParser<Known> {
+}: EventLimits & { shortcut?: Shortcut<Known> | undefined }) {
   let events: (ServerEvent | Known)[] = [];
   let failure: string | undefined;
   const tooLarge = `an event of the stream is larger than ${maxEventBytes} bytes`;
@@ -102,7 +95,8 @@ function createEventParser<Known extends object>({
     return end;
   };
   return {
-    parse(text, bytes) {
+    /** Adds text of the stream and returns the events that ended in it, up to a limit. */
+    parse(text: string, bytes: number): (ServerEvent | Known)[] {
       count.bytes += bytes;
       let at = 0;
       for (let next: number | undefined = 0; next !== undefined; next = readAt(text, at)) at = next;
@@ -116,7 +110,8 @@ function createEventParser<Known extends object>({
       events = [];
       return found;
     },
-    check() {
+    /** Throws GatewayError bad-reply if a limit was exceeded. */
+    check(): void {
       if (failure !== undefined) throw badStream(failure);
     },
   };
@@ -126,15 +121,7 @@ function createEventParser<Known extends object>({
 const lineCost = 64;
 const blankLine = /\n\r?\n|\r\r/;
 
-/** The event of a stream that has not ended yet. */
-interface OpenEvent {
-  /** Adds text, which may contain the end of the event. Must not be called above the limit. */
-  feed(text: string): void;
-  /** Adds text that ends with a blank line. */
-  end(text: string): void;
-}
-
-/** The parser with a limit on the memory of an event that does not end: the parser's own limit ignores the number of lines. */
+/** The parser, with a limit on the memory of an event that has not ended: its own limit ignores the number of lines. */
 function createOpenEvent({
   maxEventBytes,
   onEvent,
@@ -143,7 +130,7 @@ function createOpenEvent({
   maxEventBytes: number;
   onEvent(event: { event?: string | undefined; data: string }): void;
   onTooLarge(): void;
-}): OpenEvent {
+}) {
   let held = 0;
   const parser = createParser({
     maxBufferSize: maxEventBytes,
@@ -156,13 +143,15 @@ function createOpenEvent({
     },
   });
   return {
-    feed(text) {
+    /** Adds text, which may contain the end of the event. Must not be called above the limit. */
+    feed(text: string): void {
       held += text.length + lineCost * linesIn(text);
       parser.feed(text);
       if (blankLine.test(text)) held = 0;
       if (held > maxEventBytes) onTooLarge();
     },
-    end(text) {
+    /** Adds text that ends with a blank line. */
+    end(text: string): void {
       parser.feed(text);
       held = 0;
     },

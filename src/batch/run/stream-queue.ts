@@ -49,14 +49,20 @@ export function openStreamQueue(lines: AsyncGenerator<StreamedJob, void>, parts:
         const { value, done } = await untilAborted(numbered.next(), signal);
         if (done) return undefined;
         const { line, turn } = value;
-        const taken = await takeLine(line, parts);
-        if ('attempt' in taken) {
-          turns.set(taken.attempt, turn);
-          await recorder.ready([taken.attempt]);
-          return taken.attempt;
+        try {
+          const taken = await takeLine(line, parts);
+          if ('attempt' in taken) {
+            turns.set(taken.attempt, turn);
+            await recorder.ready([taken.attempt]);
+            return taken.attempt;
+          }
+          await turn.came;
+          await printLine(taken.document, batch);
+          turn.end();
+        } catch (error) {
+          turn.end();
+          throw error;
         }
-        await turn.came;
-        await printLine(taken.document, batch).finally(() => turn.end());
       }
     },
     async giveBack(attempt) {

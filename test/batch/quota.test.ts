@@ -45,6 +45,12 @@ describe('a quota that is spent', () => {
     expect(JSON.parse(ran.stdout)).toMatchObject({ exitCode: 13, failed: 0, pending: 20 });
     expect(server.bodies.length).toBeLessThanOrEqual(2);
   });
+
+  test('ends a stream, and the hint says what to do', async ({ server, batch }) => {
+    server.answer = () => spent;
+    const { code, stderr } = await batch(['-', '--stream'], { stdin: '{"prompt":"p1"}\n' });
+    expect([code, stderr]).toEqual([13, expect.stringMatching(/a job without a line was not sent\n {2}\S.{20}/)]);
+  });
 });
 
 describe('a wait that is longer than a job may wait', () => {

@@ -153,8 +153,10 @@ export async function finishStream(batch: StreamBatch, stop: Stop | undefined): 
   throw new GatewayError('batch-failed', `${why}${describeCounts(printed)}`, {
     hint: [
       'each line with "ok":false has its error; a job without a line was not sent',
-      ...(stop instanceof GatewayError ? (hintOf(stop) ?? []) : []),
-    ].join('\n'),
+      stop instanceof GatewayError && hintOf(stop),
+    ]
+      .filter(Boolean)
+      .join('\n'),
     sent: 'yes',
     retryable: true,
   });

@@ -2,6 +2,7 @@ import { usageError } from '../errors.ts';
 import { type FlagTable, type FlagValues, notAFlag, oneOf, whole } from '../cli/flags/flag.ts';
 import { imageFlags } from '../cli/flags/format.ts';
 import { connectionFlags, maxCost, outputFlags } from '../cli/flags/shared.ts';
+import type { Context } from '../cli/context.ts';
 import type { ConnectionFlags } from '../cli/run/settings.ts';
 import { parseDuration } from '../settings/values.ts';
 
@@ -173,4 +174,25 @@ export function parseRate(word: string): number {
   const unitMs = units[match?.[2] ?? ''];
   if (unitMs !== undefined && count > 0) return unitMs / count;
   throw usageError(`--rate takes <n>/<s|m|h>, not '${word.slice(0, 40)}'`, 'for example: --rate 60/m');
+}
+
+/** Throws GatewayError usage for a group without a rate. */
+export function requireRate({ rate, rateGroup }: BatchFlags): void {
+  if (rateGroup !== undefined && rate === undefined)
+    throw usageError('--rate-group shares a rate, and none is given', 'add it: --rate 60/m');
+}
+
+/** Of `--stream`: throws GatewayError usage for flags that need all jobs at once, or a folder. */
+export function requireStream(words: readonly string[], flags: BatchFlags, { root }: Pick<Context, 'root'>): void {
+  const example = 'for example: gateway-cli batch - --stream < jobs.jsonl';
+  if (words.length !== 1 || words[0] !== '-') throw usageError('--stream takes its jobs from stdin', example);
+  const { prompts, data, template, shard, dryRun, estimate, output } = flags;
+  const wholes = { prompts, data, template, shard, estimate, 'dry-run': dryRun };
+  const [whole] = Object.entries(wholes).find(([, value]) => value !== undefined) ?? [];
+  if (whole !== undefined)
+    throw usageError(`--stream cannot be combined with --${whole}`, 'it sends jobs before the last one is known');
+  if (root.json) throw usageError('--stream prints JSON Lines already', 'leave out --json');
+  const { retryFailed, retryIncomplete, retryUnknown, acceptChanges } = flags;
+  if ((retryFailed ?? retryIncomplete ?? retryUnknown ?? acceptChanges) && output === undefined)
+    throw usageError('without a folder, --stream knows of no earlier run', 'name its folder: -o out');
 }

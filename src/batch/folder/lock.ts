@@ -21,6 +21,14 @@ export interface Lock {
   release(): Promise<void>;
 }
 
+/** Of a batch without a folder. */
+export const noLock: Lock = {
+  takenFrom: undefined,
+  check: () => undefined,
+  confirm: async () => undefined,
+  release: async () => undefined,
+};
+
 /** Only machines and containers that cannot see each other's processes look at the time. */
 const usualTimes: LeaseTimes = { beatMs: 10_000, leaseMs: 60_000 };
 

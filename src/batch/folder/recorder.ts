@@ -33,6 +33,19 @@ export interface Recorder {
   close(): Promise<void>;
 }
 
+const nothing = async (): Promise<void> => undefined;
+
+/** Of a batch without a folder. */
+export const noRecorder: Recorder = {
+  ready: nothing,
+  sent: nothing,
+  unsent: nothing,
+  ended: nothing,
+  parts: nothing,
+  flushWithoutDelay: () => undefined,
+  close: nothing,
+};
+
 type Ended = Exclude<JobOutcome, { state: 'unsent' }>;
 
 interface RecorderOptions {

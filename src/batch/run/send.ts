@@ -10,7 +10,6 @@ import { openBounds } from '../lane/parts.ts';
 import type { Batch, BatchHooks, RunRecord } from '../types.ts';
 import { addAmounts, createBudget, sumOfHeld } from '../../cost/cost.ts';
 import type { Budget } from '../../cost/types.ts';
-import { usageError } from '../../errors.ts';
 import { bootMark } from '../../files/process-mark.ts';
 import { version } from '../../version.ts';
 import { trackProgress } from './progress.ts';
@@ -60,12 +59,6 @@ export async function openWorkers(
   return { ...throttle, sender, concurrency, budget: openBudget(batch) };
 }
 
-/** Throws GatewayError usage for a group without a rate. */
-export function requireRate({ rate, rateGroup }: Pick<BatchFlags, 'rate' | 'rateGroup'>): void {
-  if (rateGroup !== undefined && rate === undefined)
-    throw usageError('--rate-group shares a rate, and none is given', 'add it: --rate 60/m');
-}
-
 /** Waits for the turn of one request; rejects with the signal's reason. */
 export type Pacer = (signal: AbortSignal) => Promise<void>;
 
@@ -100,7 +93,7 @@ export function createPacer(
 /** Records what this run does in the folder of the batch. */
 export async function openFolderRecorder(
   batch: Pick<Batch, 'flags' | 'plan' | 'shard' | 'context' | 'outdir' | 'lock' | 'lostEnds'>,
-  step: BatchHooks['step'],
+  step?: BatchHooks['step'],
 ): Promise<Recorder> {
   const { context, outdir: folder, lock, lostEnds } = batch;
   const now = (): number => context.io.now();

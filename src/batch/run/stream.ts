@@ -5,41 +5,45 @@ import { openConnectionsTo, type Connection } from '../../cli/run/connection.ts'
 import { enterOutdir, findOutdir, requireOwn } from '../folder/folder.ts';
 import { newBatchState, readJournal } from '../folder/journal.ts';
 import { adoptReplies } from './adopt.ts';
-import type { Recorder } from '../folder/recorder.ts';
-import { findLostEnds, openResults } from '../folder/results.ts';
+import { noRecorder, type Recorder } from '../folder/recorder.ts';
+import { findLostEnds, openResults, type ResultReader } from '../folder/results.ts';
 import { describeCounts, exitCodeOf } from '../report/summary.ts';
 import { createRequestBuilder, originOf, type CheckedJob } from '../jobs/request.ts';
-import { openJobStream } from '../jobs/source.ts';
-import { createPriceCheck, emptyPlan, gatewayKey, requireMatch, requireOwnKeys } from './plan.ts';
+import { openJobStream, type StreamedJob } from '../jobs/source.ts';
+import {
+  createPriceCheck,
+  emptyPlan,
+  gatewayKey,
+  requireMatch,
+  requireOwnKeys,
+  changedError,
+  decideOn,
+} from './plan.ts';
 import { countOutcomes } from './progress.ts';
 import { runJobs, type Stop } from './runner.ts';
-import { defaultGraceMs, openFolderRecorder, openWorkers, requireRate, saveMemory } from './send.ts';
-import { openStreamQueue, type StreamBatch } from './stream-queue.ts';
-import type { BatchFlags } from '../flags.ts';
-import type { BatchHooks } from '../types.ts';
+import { defaultGraceMs, openFolderRecorder, openWorkers, saveMemory } from './send.ts';
+import { type BatchFlags, requireRate, requireStream } from '../flags.ts';
+import type { Counts, JobOutcome, Batch, JobAttempt } from '../types.ts';
+import { noLock } from '../folder/lock.ts';
+import { untilAborted } from '../../clock.ts';
+import { resultDocument } from '../../cli/output/document.ts';
+import { emptyReport } from '../../cli/output/log.ts';
+import { unanswered } from '../folder/state.ts';
+import type { JobQueue } from './queue.ts';
+import type { JobSender } from './sender.ts';
+import type { Settings } from '../../settings/types.ts';
 
-/** Throws GatewayError usage for flags that need all jobs at once, or a folder. */
-function requireStream(words: readonly string[], flags: BatchFlags, { root }: Context): void {
-  const example = 'for example: gateway-cli batch - --stream < jobs.jsonl';
-  if (words.length !== 1 || words[0] !== '-') throw usageError('--stream takes its jobs from stdin', example);
-  const { prompts, data, template, shard, dryRun, estimate, output } = flags;
-  const wholes = { prompts, data, template, shard, estimate, 'dry-run': dryRun };
-  const [whole] = Object.entries(wholes).find(([, value]) => value !== undefined) ?? [];
-  if (whole !== undefined)
-    throw usageError(`--stream cannot be combined with --${whole}`, 'it sends jobs before the last one is known');
-  if (root.json) throw usageError('--stream prints JSON Lines already', 'leave out --json');
-  const { retryFailed, retryIncomplete, retryUnknown, acceptChanges } = flags;
-  if ((retryFailed ?? retryIncomplete ?? retryUnknown ?? acceptChanges) && output === undefined)
-    throw usageError('without a folder, --stream knows of no earlier run', 'name its folder: -o out');
+/** A batch whose jobs are not known before they are sent. */
+export interface StreamBatch extends Omit<Batch, 'source'> {
+  /** Those of earlier runs; undefined without a folder. */
+  results: ResultReader | undefined;
+  /** What became of the lines that were printed. */
+  printed: Counts;
+  checkPrice: (settings: Settings) => Promise<void>;
 }
 
 /** `batch - --stream`: a worker. Jobs come on stdin, for as long as it is open; each result is printed when it is there. */
-export async function openStream(
-  words: readonly string[],
-  flags: BatchFlags,
-  context: Context,
-  hooks: BatchHooks = {},
-): Promise<StreamBatch> {
+export async function openStream(words: readonly string[], flags: BatchFlags, context: Context): Promise<StreamBatch> {
   requireStream(words, flags, context);
   requireRate(flags);
   saveMemory();
@@ -49,93 +53,221 @@ export async function openStream(
   if (outdir?.exists) await requireOwn(outdir.path);
   const output = outdir?.path ?? cwd;
   const builder = createRequestBuilder({ context, flags, source: { name: 'stdin', folder: cwd }, output });
-  const base = { id: '', line: 0, command: 'text', name: undefined, values: {} } as const;
-  const settings = await builder.settingsOf(base);
+  const settings = await builder.settingsOf({ id: '', line: 0, command: 'text', name: undefined, values: {} });
   if (settings.lane.value === 'batch')
     throw usageError('--stream cannot be combined with --lane batch', 'use --lane live');
   const origin = originOf(settings);
-  const common = {
-    flags,
-    context,
-    builder,
-    plan: emptyPlan(origin),
-    startedAt,
-    shard: undefined,
-    outdir: output,
-  };
-  const printed = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
-  const noFolder = { lock: noLock, state: newBatchState(), lostEnds: [], results: undefined };
-  const folder = outdir ? await openFolder(outdir.path, context, hooks) : noFolder;
+  const folder = outdir
+    ? await openFolder(outdir.path, context)
+    : { lock: noLock, state: newBatchState(), lostEnds: [], results: undefined };
   requireMatch(folder.state.run, { origin, shard: undefined });
-  const batch = { ...common, ...folder, printed };
+  const plan = emptyPlan(origin);
+  const printed = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
+  const batch = { flags, context, builder, plan, startedAt, shard: undefined, outdir: output, ...folder, printed };
   return { ...batch, checkPrice: createPriceCheck(batch) };
 }
 
-/** Without a folder there is nothing to lock. */
-const noLock = {
-  takenFrom: undefined,
-  check: () => undefined,
-  confirm: async () => undefined,
-  release: async () => undefined,
-};
-
-async function openFolder(path: string, context: Context, { lease }: BatchHooks) {
-  const lock = await enterOutdir(path, context, lease);
+async function openFolder(path: string, context: Context) {
+  const lock = await enterOutdir(path, context);
   const state = await readJournal(path);
-  const { lostEnds, places } = await adoptReplies(path, state, {
-    ends: await findLostEnds(path, state),
-    lock,
-    ui: context.ui,
-  });
+  const found = await findLostEnds(path, state);
+  const { lostEnds, places } = await adoptReplies(path, state, { ends: found, lock, ui: context.ui });
   const results = await openResults(path, state.index, places);
   context.atEnd(() => results.close());
   return { lock, state, lostEnds, results };
 }
 
 /** Sends the jobs as they come. Resolves when stdin has ended and every job has, with the reason if it ended early. */
-export async function streamJobs(batch: StreamBatch, hooks: BatchHooks = {}): Promise<Stop | undefined> {
-  const { flags, context } = batch;
-  const { step, graceMs = defaultGraceMs } = hooks;
+export async function streamJobs(batch: StreamBatch): Promise<Stop | undefined> {
+  const { flags, context, results } = batch;
   const lines = await openJobStream(flags, context);
-  const recorder = batch.results === undefined ? noRecorder : await openFolderRecorder(batch, step);
-  context.gracePeriod.ms = graceMs + 2000;
+  const recorder = results === undefined ? noRecorder : await openFolderRecorder(batch);
+  context.gracePeriod.ms = defaultGraceMs + 2000;
   const workers = await openWorkers(batch, {
     jobs: undefined,
-    isFolderless: batch.results === undefined,
+    isFolderless: results === undefined,
     check: (job) => batch.builder.check(job, batch.plan.origin),
     connectionTo: createConnections(batch),
   });
   const queue = openStreamQueue(lines, { batch, sender: workers.sender, recorder });
-  return runJobs({ ...workers, batch, queue, recorder, tally: countOutcomes(batch), step, graceMs });
+  return runJobs({ ...workers, batch, queue, recorder, tally: countOutcomes(batch), graceMs: defaultGraceMs });
 }
-
-const noRecorder: Recorder = {
-  ready: async () => undefined,
-  sent: async () => undefined,
-  unsent: async () => undefined,
-  ended: async () => undefined,
-  flushWithoutDelay: () => undefined,
-  close: async () => undefined,
-  parts: async () => undefined,
-};
 
 /** Opens the connection of a job when the first one needs it. Throws GatewayError usage if a key would go to several hosts. */
 function createConnections({ flags, context }: StreamBatch): (checked: CheckedJob) => Promise<Connection> {
-  const opened = new Map<string, { settings: CheckedJob['settings']; connection: Promise<Connection> }>();
+  const opened = new Map<string, Promise<Connection>>();
+  const used: Settings[] = [];
   return ({ settings, built }) => {
     const { use } = built.post;
     const key = `${use} ${gatewayKey(settings)}`;
     const known = opened.get(key);
-    if (known) return known.connection;
-    requireOwnKeys([...[...opened.values()].map((other) => other.settings), settings]);
-    const forms = { [use]: settings.auth.value };
-    const connection = openConnectionsTo([{ settings, forms }], flags, context).then(({ connections, close }) => {
+    if (known) return known;
+    requireOwnKeys([...used, settings]);
+    used.push(settings);
+    const gateway = { settings, forms: { [use]: settings.auth.value } };
+    const connection = openConnectionsTo([gateway], flags, context).then(({ connections, close }) => {
       context.atEnd(close);
       return connections[0] as Connection;
     });
-    opened.set(key, { settings, connection });
+    opened.set(key, connection);
     return connection;
   };
+}
+
+/** When a line can be printed. */
+interface Turn {
+  /** Resolves when the lines before it are printed, with `--ordered`. */
+  came: Promise<void>;
+  end(): void;
+}
+
+/** Jobs of a stream, each recorded as ready when a worker takes it. Lines that are not sent are answered at once. */
+export function openStreamQueue(
+  lines: AsyncGenerator<StreamedJob, void>,
+  { batch, sender, recorder }: { batch: StreamBatch; sender: JobSender; recorder: Recorder },
+): JobQueue {
+  const turns = new WeakMap<JobAttempt, Turn>();
+  const numbered = inTurn(lines, batch.flags.ordered === true);
+  const release = (attempt: JobAttempt): void => turns.get(attempt)?.end();
+  return {
+    async next(signal) {
+      for (;;) {
+        if (signal.aborted) return undefined;
+        const { value, done } = await untilAborted(numbered.next(), signal);
+        if (done) return undefined;
+        const { line, turn } = value;
+        try {
+          const taken = await takeLine(line, sender, batch);
+          if ('attempt' in taken) {
+            turns.set(taken.attempt, turn);
+            await recorder.ready([taken.attempt]);
+            return taken.attempt;
+          }
+          await turn.came;
+          await printLine(taken.document, batch);
+          turn.end();
+        } catch (error) {
+          turn.end();
+          throw error;
+        }
+      }
+    },
+    async giveBack(attempt) {
+      release(attempt);
+      await sender.drop(attempt);
+      await recorder.unsent([attempt]);
+    },
+    async ended(attempt, outcome) {
+      // What was not sent has no line.
+      if (outcome.state === 'unsent') return;
+      await turns.get(attempt)?.came;
+      const { job, request } = attempt;
+      await printLine({ id: job.id, request, ...outcome.document }, batch).catch(async (error: unknown) => {
+        throw await savedUnprinted(error, outcome, batch);
+      });
+    },
+    release,
+    close: async () => undefined,
+  };
+}
+
+/** The lines with their turns. */
+async function* inTurn(
+  lines: AsyncGenerator<StreamedJob, void>,
+  isOrdered: boolean,
+): AsyncGenerator<{ line: StreamedJob; turn: Turn }, void> {
+  let came = Promise.resolve();
+  for await (const line of lines) {
+    const turn = { came, end: (): void => undefined };
+    const ended = new Promise<void>((resolve) => (turn.end = resolve));
+    yield { line, turn };
+    if (isOrdered) came = ended;
+  }
+}
+
+/** A job to send; for any other line its document. */
+async function takeLine(
+  line: StreamedJob,
+  sender: JobSender,
+  batch: StreamBatch,
+): Promise<{ attempt: JobAttempt } | { document: object }> {
+  if ('error' in line) return refusal(line, line.error, batch);
+  const { job } = line;
+  let attempt: JobAttempt | undefined;
+  try {
+    if (job.command.startsWith('image') && batch.results === undefined)
+      throw usageError(`stdin:${job.line}: an image needs a folder`, 'name one: gateway-cli batch - --stream -o out');
+    await batch.checkPrice(await batch.builder.settingsOf(job));
+    attempt = await sender.prepare(job);
+    const document = batch.results && (await knownResult(attempt, batch.results, batch));
+    if (document === undefined) return { attempt };
+    await sender.drop(attempt);
+    return { document };
+  } catch (error) {
+    if (attempt) await sender.drop(attempt);
+    if (!(error instanceof GatewayError) || error.class === 'not-written') throw error;
+    return refusal(line, error, batch);
+  }
+}
+
+/** What an earlier run knows of the job; undefined if it is to be sent. Throws GatewayError if it is not, and has no result. */
+async function knownResult(
+  { job, request }: JobAttempt,
+  results: ResultReader,
+  batch: StreamBatch,
+): Promise<object | undefined> {
+  const { index } = batch.state;
+  const row = index.add(job.id);
+  if (index.has(row, 'inFile'))
+    throw usageError(`stdin:${job.line}: the id ${JSON.stringify(job.id)} is already used`, 'ids are unique');
+  index.mark(row, 'inFile');
+  batch.plan.jobs++;
+  if (index.placeOf(row) === 0) index.setPlace(row, index.size);
+  const decision = decideOn(row, request, batch);
+  if (decision === 'run') return undefined;
+  if (decision === 'changed') throw changedError([job.id], 1);
+  const maybeBilled = { sent: 'yes', billed: 'unknown', retryable: false } as const;
+  if (index.has(row, 'atService'))
+    throw new GatewayError('no-reply', 'its result is not collected yet: it is at the service', {
+      hint: 'the command that submitted it collects it: --lane batch',
+      ...maybeBilled,
+    });
+  const result = await results.read(row);
+  if (result) return result;
+  const hint = 'to send it again: --retry-unknown';
+  throw new GatewayError('no-reply', unanswered.message, { hint, ...maybeBilled });
+}
+
+/** The document of a line that is not sent. */
+function refusal({ id, ...line }: StreamedJob, error: GatewayError, { context }: StreamBatch): { document: object } {
+  const command = 'job' in line ? line.job.command : 'text';
+  const document = resultDocument(emptyReport(command), { error, durationMs: 0, redaction: context.ui });
+  return { document: { id, ...document } };
+}
+
+/** Throws what stdout says: it is closed, or full. */
+async function printLine(document: object, { context: { io }, printed }: StreamBatch): Promise<void> {
+  await io.stdout.write(`${JSON.stringify(document)}\n`);
+  if (io.stdout.failure !== undefined) throw io.stdout.failure;
+  const { ok, complete, error } = document as { ok?: boolean; complete?: boolean; error?: { class?: string } };
+  printed.jobs++;
+  if (ok === true) printed.done++;
+  else if (error?.class === 'no-reply') printed.unknown++;
+  else printed.failed++;
+  if (ok === true && complete === false) printed.incomplete++;
+}
+
+/** A paid reply that cannot be printed is saved for recovery, unless the folder has it. */
+async function savedUnprinted(
+  error: unknown,
+  outcome: JobOutcome,
+  { context, results }: StreamBatch,
+): Promise<unknown> {
+  if (results !== undefined || outcome.state === 'unsent') return error;
+  const unprinted = new GatewayError('not-written', 'a result could not be printed', { retryable: false });
+  const saved = await outcome.saveReply?.(unprinted);
+  if (saved?.path) await context.ui.warn(`${unprinted.message}; ${hintOf(saved.failure as GatewayError) ?? ''}`);
+  return error;
 }
 
 /** Reports the counts of the lines, unless the summary of a folder has done it. Throws GatewayError batch-failed, or the signal. */
@@ -150,13 +282,10 @@ export async function finishStream(batch: StreamBatch, stop: Stop | undefined): 
     failures: 'stopped after failures: ',
   };
   const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop === undefined ? '' : limits[stop];
+  const each = 'each line with "ok":false has its error; a job without a line was not sent';
+  const lines = [each, stop instanceof GatewayError && hintOf(stop)];
   throw new GatewayError('batch-failed', `${why}${describeCounts(printed)}`, {
-    hint: [
-      'each line with "ok":false has its error; a job without a line was not sent',
-      stop instanceof GatewayError && hintOf(stop),
-    ]
-      .filter(Boolean)
-      .join('\n'),
+    hint: lines.filter(Boolean).join('\n'),
     sent: 'yes',
     retryable: true,
   });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { noRecorder } from '../../../src/batch/folder/recorder.ts';
 import { openJobQueue } from '../../../src/batch/run/queue.ts';
 import type { Job } from '../../../src/batch/types.ts';
 import { attemptOf, jobOf } from './with-runner.ts';
@@ -33,13 +34,9 @@ function queueOf({
       inFlight: 0,
     },
     recorder: {
+      ...noRecorder,
       ready: async (group) => void seen.groups.push(group.length),
-      sent: async () => undefined,
       unsent: async (group) => void seen.unsent.push(...group.map(({ job }) => job.id)),
-      ended: async () => undefined,
-      flushWithoutDelay: () => undefined,
-      close: async () => undefined,
-      parts: async () => undefined,
     },
     ahead,
     elapsed,

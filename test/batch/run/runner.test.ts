@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { GatewayError } from '../../../src/errors.ts';
-import { attemptOf, done, failed, silentRecorder, start } from './with-runner.ts';
+import { noRecorder } from '../../../src/batch/folder/recorder.ts';
+import { attemptOf, done, failed, start } from './with-runner.ts';
 
 const count = (log: readonly string[], word: string) => log.filter((line) => line.startsWith(word)).length;
 
@@ -117,7 +118,7 @@ test('a journal that cannot be written stops before the next request', async () 
     options: {
       concurrency: 1,
       recorder: {
-        ...silentRecorder,
+        ...noRecorder,
         async sent() {
           if (++sent === 3) throw full;
         },
@@ -133,7 +134,7 @@ test('an end that cannot be written down ends the run too', async () => {
   const { log, ended } = await start({
     jobs: 100,
     send: () => new Promise((resolve) => setImmediate(() => resolve(done))),
-    options: { recorder: { ...silentRecorder, ended: () => Promise.reject(full) } },
+    options: { recorder: { ...noRecorder, ended: () => Promise.reject(full) } },
   });
   await expect(ended).rejects.toBe(full);
   expect(count(log, 'send')).toBeLessThan(10);
@@ -160,7 +161,7 @@ test('a job that could not be written down as sent is dropped', async () => {
   const full = new GatewayError('not-written', 'the disk is full');
   const { log, ended } = await start({
     jobs: 1,
-    options: { recorder: { ...silentRecorder, sent: () => Promise.reject(full) } },
+    options: { recorder: { ...noRecorder, sent: () => Promise.reject(full) } },
   });
   await expect(ended).rejects.toBe(full);
   expect(log).toEqual(['drop 1']);

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { newBatchState } from '../../../src/batch/folder/journal.ts';
 import { emptyPlan } from '../../../src/batch/run/plan.ts';
-import { openStreamQueue, type StreamBatch } from '../../../src/batch/run/stream-queue.ts';
+import { openStreamQueue, type StreamBatch } from '../../../src/batch/run/stream.ts';
 import type { StreamedJob } from '../../../src/batch/jobs/source.ts';
 import type { JobSender } from '../../../src/batch/run/sender.ts';
-import { attemptOf, done, jobOf, silentRecorder } from './with-runner.ts';
+import { noRecorder } from '../../../src/batch/folder/recorder.ts';
+import { attemptOf, done, jobOf } from './with-runner.ts';
 
 test('with --ordered, a result does not wait for an earlier job that could not be recorded as ready', async () => {
   const printed: string[] = [];
@@ -25,7 +26,7 @@ test('with --ordered, a result does not wait for an earlier job that could not b
     batch,
     sender: { prepare: async (job) => attemptOf(job) } as JobSender,
     recorder: {
-      ...silentRecorder,
+      ...noRecorder,
       ready: async ([entry]) => (entry?.job.id === '1' ? Promise.reject(full) : undefined),
     },
   });

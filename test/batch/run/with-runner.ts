@@ -4,7 +4,7 @@ import { countOutcomes } from '../../../src/batch/run/progress.ts';
 import type { Context } from '../../../src/cli/context.ts';
 import { runJobs, type RunnerOptions } from '../../../src/batch/run/runner.ts';
 import { openJobQueue } from '../../../src/batch/run/queue.ts';
-import type { Recorder } from '../../../src/batch/folder/recorder.ts';
+import { noRecorder, type Recorder } from '../../../src/batch/folder/recorder.ts';
 import type { JobAttempt, Job, JobOutcome } from '../../../src/batch/types.ts';
 import type { JobSender } from '../../../src/batch/run/sender.ts';
 
@@ -35,17 +35,6 @@ export function attemptOf(job: Job): JobAttempt {
   return { job, request: 'r' } as JobAttempt;
 }
 
-/** Records nothing. */
-export const silentRecorder: Recorder = {
-  ready: async () => undefined,
-  sent: async () => undefined,
-  unsent: async () => undefined,
-  ended: async () => undefined,
-  flushWithoutDelay: () => undefined,
-  close: async () => undefined,
-  parts: async () => undefined,
-};
-
 /** A run whose jobs do what the test says, with the order in which everything happened. */
 export async function start(setup: Setup) {
   const { jobs = 10, send = async () => done, changes = {}, options = {}, flags = {}, usedTokens } = setup;
@@ -70,7 +59,7 @@ export async function start(setup: Setup) {
     ...changes,
   };
   const recorder: Recorder = options.recorder ?? {
-    ...silentRecorder,
+    ...noRecorder,
     ready: async (group) => group.forEach(({ job }) => log.push(`ready ${job.id}`)),
     sent: async ({ job }) => void log.push(`sent ${job.id}`),
     unsent: async (group) => group.forEach(({ job }) => log.push(`unsent ${job.id}`)),

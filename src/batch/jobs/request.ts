@@ -87,7 +87,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
     const key = JSON.stringify([command, model, profile]);
     // Warnings of the settings are printed once, not once a model.
     const from = settings.size === 0 ? context : { ...context, ui: quietUi };
-    const read = settings.get(key) ?? readSettings(withJob(flags, values), from, uses[command]);
+    const read = settings.get(key) ?? readSettings(withJob(flags, values), from, uses[command]).then(withoutStdin);
     settings.set(key, read);
     if (profile === undefined) return read;
     return read.catch((error: unknown) => {
@@ -159,11 +159,14 @@ async function buildJob(
   parts: Omit<Parameters<typeof buildRequest>[2], 'use'> & { settings: Settings },
 ): Promise<BuiltRequest> {
   const { command, values } = job;
-  const settings = { ...parts.settings, noStdin: byDefault(true) };
   const images = (values['image'] ?? []) as readonly unknown[];
   if (command === 'image edit' && images.length === 0)
     throw usageError('there is no image to edit', 'for example: "image":["photo.jpg"]');
-  return buildRequest([], values, { ...parts, settings, use: uses[command] });
+  return buildRequest([], values, { ...parts, use: uses[command] });
+}
+
+function withoutStdin(settings: Settings): Settings {
+  return { ...settings, noStdin: byDefault(true) };
 }
 
 function adviseVars(name: string): string {
@@ -205,6 +208,7 @@ function createJobContexts(
   } as const;
   const input = { ...batch.io, cwd: folders.input };
   const output = { ...batch.io, cwd: folders.output };
+  const quiet = { ...batch.ui, ...silent };
   return (command) => {
     const report = emptyReport(command);
     const cleanups: (() => Promise<void>)[] = [];
@@ -212,7 +216,7 @@ function createJobContexts(
       ...common,
       report,
       // Only the warnings of a job are kept: they are in its result.
-      ui: { ...batch.ui, ...silent, warn: async (text: string) => void report.warnings.push(batch.ui.redact(text)) },
+      ui: { ...quiet, warn: async (text: string) => void report.warnings.push(batch.ui.redact(text)) },
       atEnd: (cleanup: () => Promise<void>) => void cleanups.unshift(cleanup),
     };
     return {

@@ -197,3 +197,10 @@ export function codeOf(error: unknown): string | undefined {
   }
   return undefined;
 }
+
+/** Foreign text for an error message: one line, at most `limit` characters. Not escaped: the terminal does that. */
+export function quote(text: string, limit = 200): string {
+  const words = text.slice(0, limit * 8).split(/\s/);
+  const characters = Array.from(words.filter((word) => word !== '').join(' '));
+  return characters.length <= limit ? characters.join('') : `${characters.slice(0, limit - 1).join('')}…`;
+}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { hintOf } from '../src/advice.ts';
-import { codeOf, failureOfThrown, GatewayError, messageOf, settingError, usageError } from '../src/errors.ts';
+import { codeOf, failureOfThrown, GatewayError, messageOf, quote, settingError, usageError } from '../src/errors.ts';
 import { isObject } from '../src/json.ts';
 
 test('what is known of a failure already wins over what is added, and unknown is not known', () => {
@@ -87,4 +87,15 @@ test('a process without a free descriptor is told of its limit, not of a bug', (
   expect(failure).toMatchObject({ class: 'internal', message: 'too many files are open' });
   expect(hintOf(failure)).toBe('to raise the limit: ulimit -n 4096');
   expect(hintOf(failureOfThrown(new TypeError('oh')))).toContain('this is a bug');
+});
+
+test.each([
+  ['keeps short text', 'a b', 5, 'a b'],
+  ['makes one line of many', ' a\r\n\tb\u2028c ', 9, 'a b c'],
+  ['keeps text of just the length', 'abcde', 5, 'abcde'],
+  ['cuts text that is longer', 'abcdef', 5, 'abcd…'],
+  ['counts characters, not halves of them', '🦅🦅🦅🦅', 3, '🦅🦅…'],
+  ['leaves control characters to the terminal', '\u001B[2J', 9, '\u001B[2J'],
+])('quote %s', (_, text, limit, expected) => {
+  expect(quote(text, limit)).toBe(expected);
 });

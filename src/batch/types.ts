@@ -1,7 +1,7 @@
 import type { Context } from '../cli/context.ts';
 import type { BuiltRequest } from '../cli/request/build-request.ts';
 import type { Deadline } from '../client/deadline.ts';
-import type { Payment } from '../client/payment.ts';
+import type { Payment } from '../client/send.ts';
 import type { Bound, Cost, Reservation } from '../cost/types.ts';
 import type { Certainty, GatewayError } from '../errors.ts';
 import type { LeaseTimes } from '../files/lease.ts';

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import type { BatchFormat, BatchInfo, BatchPage, BatchParts, ResultPlace } from '../formats/batch-types.ts';
+import type { BatchFormat, BatchInfo, BatchPage, BatchParts, ResultPlace } from '../formats/batch-format.ts';
 import type { PostOrGet } from '../formats/format.ts';
 import { isObject, type JsonObject, parseFlat } from '../json.ts';
 import { ItemSplitter } from '../scan/json-items.ts';

@@ -1,9 +1,8 @@
 import { monotonic } from '../clock.ts';
 import { GatewayError, usageError } from '../errors.ts';
-import type { Ask } from '../formats/ask.ts';
+import { type Ask, readTurns } from '../formats/ask.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import { loadFormat, postOf } from '../formats/format.ts';
-import { readTurns } from '../formats/turns.ts';
 import type { JsonValue } from '../json.ts';
 import { isAspect } from '../images/aspect.ts';
 import { services, type Use } from '../services.ts';

@@ -1,4 +1,5 @@
-import { GatewayError } from '../errors.ts';
+import type { GatewayError } from '../errors.ts';
+import { limitAnswer } from '../formats/parse-reply.ts';
 import { countValues, type JsonObject, type JsonValue, valueCost } from '../json.ts';
 import type { ReplyEvent, StreamDelta } from '../formats/events.ts';
 import {
@@ -31,9 +32,6 @@ export interface Fold {
   readonly isEmpty: boolean;
 }
 
-/** Far below what a string of V8 holds (512 Mi): a document has the text several times, with escapes. */
-const maxCharacters = 64 * 1024 * 1024;
-
 /** One fold serves one reply. */
 export function createFold(options: FoldOptions): Fold {
   const folded: Folded = {
@@ -57,7 +55,7 @@ export function createFold(options: FoldOptions): Fold {
       for (const event of events) {
         if (event.type !== 'end' && event.type !== 'broken') folded.isEmpty = false;
         for (const delta of apply(event, folded)) deltas.push(delta);
-        if (folded.length > maxCharacters) throw tooLong();
+        limitAnswer(folded.length);
       }
       return deltas;
     },
@@ -71,13 +69,6 @@ export function createFold(options: FoldOptions): Fold {
     },
     result: () => foldResult(folded),
   };
-}
-
-function tooLong(): GatewayError {
-  return new GatewayError('bad-reply', `the answer is longer than ${maxCharacters} characters`, {
-    sent: 'yes',
-    retryable: false,
-  });
 }
 
 /** What an event changes, and what it means to a reader. */

@@ -1,11 +1,10 @@
-import { GatewayError } from '../errors.ts';
+import { GatewayError, quote } from '../errors.ts';
 import type { ReplyEvent, Usage } from '../formats/events.ts';
 import { isPicture, type PictureStore } from './picture-store.ts';
 import type { Answer, Result, ResultImage } from './result.ts';
 import { endedWell, otherModelWarnings } from './verdict.ts';
 import type { TextFilter } from './text-images.ts';
 import { isObject, type JsonObject, type JsonValue, objectField, parseFlat, textField } from '../json.ts';
-import { quote } from '../formats/quote.ts';
 
 /** How a fold is made. */
 export interface FoldOptions {

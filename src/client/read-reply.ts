@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { Decoder, ServerEvent, StreamDelta, TextRun } from '../formats/events.ts';
 import type { Format } from '../formats/format.ts';
-import { maxBytes, parseReply } from '../formats/parse-reply.ts';
+import { badReply, maxBytes, parseReply, type ReadText } from '../formats/parse-reply.ts';
 import type { BlobStore } from '../images/types.ts';
 import { type Base64Diversion, divertBase64 } from '../scan/json-scan.ts';
 import { readEvents } from '../transport/sse.ts';
@@ -173,10 +173,6 @@ function whyCut(
   return new GatewayError('incomplete', format.missingEnd, { sent: 'yes', retryable: false });
 }
 
-function badReply(what: string): GatewayError {
-  return new GatewayError('bad-reply', what, { sent: 'yes', retryable: false });
-}
-
 /** A body that breaks off ends there: the event that it leaves open may hold words. */
 async function* untilCut(body: AsyncIterable<Uint8Array>, broken: { by?: GatewayError }): AsyncGenerator<Uint8Array> {
   try {
@@ -187,17 +183,8 @@ async function* untilCut(body: AsyncIterable<Uint8Array>, broken: { by?: Gateway
   }
 }
 
-/** What a body held, and the error that ended it early. */
-interface ReadBody {
-  text: string;
-  /** Set when the connection ended before the body did. */
-  cut: GatewayError | undefined;
-  /** Set when bytes of it are no UTF-8: the text has replacements in their places. */
-  damage?: GatewayError | undefined;
-}
-
 /** Reads a body whose long Base64 strings go to the store; what is left is small. Throws bad-reply, not-written, or the abort. */
-export async function readDiverted(chunks: AsyncIterable<Uint8Array>, store: Base64Diversion): Promise<ReadBody> {
+export async function readDiverted(chunks: AsyncIterable<Uint8Array>, store: Base64Diversion): Promise<ReadText> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   let cut: GatewayError | undefined;

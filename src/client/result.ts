@@ -65,7 +65,7 @@ export interface Result {
   stopDetails?: JsonValue | undefined;
   promptFeedback?: JsonObject | undefined;
   usage?: Usage | undefined;
-  /** The answer as a turn of a conversation: content blocks in the words of `formats/turns.ts`. */
+  /** The answer as a turn of a conversation: content blocks in the words of `formats/ask.ts`. */
   content?: JsonObject[] | undefined;
   warnings: string[];
   /** Whether the reply came whole, and the reason why it ended says so too. */

@@ -5,14 +5,13 @@ import { type Deadline, endOf, type Phase, startDeadline } from './deadline.ts';
 import { type Reading, readReply } from './read-reply.ts';
 import type { Answer } from './result.ts';
 import { GatewayError, type RetryNotice, usageError } from '../errors.ts';
-import type { FailedReply } from '../formats/failure.ts';
+import { type FailedReply, failureOf } from '../formats/failure.ts';
 import type { Gate } from '../transport/gate.ts';
 import { defaultRetryPolicy, type RetryPolicy, sendWithRetries } from '../transport/retry.ts';
 import type { Exchange, HttpReply, HttpRequest, Transport, TransportOptions } from '../transport/types.ts';
 import { defaultTimeoutMs } from '../clock.ts';
 import type { SentKey } from '../formats/key-advice.ts';
 import { type AuthForm, services } from '../services.ts';
-import { endPayment, type Payment } from './payment.ts';
 import type { CallOptions, ClientOptions } from './client-types.ts';
 import type { AuthUse } from '../formats/types.ts';
 
@@ -24,19 +23,6 @@ export interface Operation {
   candidates?: number | undefined;
 }
 
-/** Sends operations, and pays for them if there is a budget. */
-export interface PayingSender extends Pick<Sender, 'send'> {
-  pay?: ((operation: Pick<Operation, 'post' | 'model'>) => Payment) | undefined;
-}
-
-/** How an operation is sent, and where its pictures go. */
-interface Performing extends Omit<PostOptions, 'payment'>, Omit<Reading, 'model' | 'candidates'> {
-  /** What pays for it, if that was made before. */
-  payment?: Payment | undefined;
-  /** Waited for between the head of the reply and its body. */
-  beforeRead?: ((answered: Answered) => Promise<void> | void) | false | undefined;
-}
-
 /** What came of an operation. */
 export interface Performed extends Answer {
   /** Requests that were sent: none where a cache answered. */
@@ -45,32 +31,61 @@ export interface Performed extends Answer {
   isRecorded: boolean;
 }
 
-/**
- * The way of every request: it is sent, and its reply read. Yields the deltas of one arriving chunk together. What was cut, or
- * came with an error, is returned with that error; throws GatewayError where nothing came.
- */
-export async function* perform(
-  operation: Operation,
-  sender: PayingSender,
-  options: Performing,
-): AsyncGenerator<StreamDelta[], Performed> {
-  const payment = options.payment ?? sender.pay?.(operation);
-  if (payment === undefined) return yield* send(operation, sender, options);
-  return yield* endPayment(payment, send(operation, sender, { ...options, payment }));
+/** One request that is paid from a budget. */
+export interface Payment {
+  /** Reserves what it can cost, once; awaited right before the request is sent. Throws GatewayError batch-failed if that is too much. */
+  reserve(signal: AbortSignal): Promise<void>;
+  /** An attempt failed, and another one follows. */
+  retry(error: GatewayError): void;
+  /** Writes down what it cost, once. A failure is a warning: the request counts with what was reserved. */
+  end(end: PaidEnd): Promise<void>;
+  /** It is not sent after all. Does nothing after `end`. */
+  cancel(): Promise<void>;
 }
 
-async function* send(
+/** How a request that is paid from a budget ended: answered, or with an error; neither if its reader left. */
+export interface PaidEnd {
+  answer?: Performed;
+  error?: unknown;
+}
+
+/** Sends operations, and pays for them if there is a budget. */
+export interface PayingSender extends Pick<Sender, 'send'> {
+  pay?: ((operation: Pick<Operation, 'post' | 'model'>) => Payment) | undefined;
+}
+
+/** How an operation is sent, and where its pictures go. */
+interface Performing extends PostOptions, Omit<Reading, 'model' | 'candidates'> {
+  /** Waited for between the head of the reply and its body. */
+  beforeRead?: ((answered: Answered) => Promise<void> | void) | false | undefined;
+}
+
+/**
+ * The way of every request: it is sent and paid for, and its reply read. Yields the deltas of one arriving chunk together. What
+ * was cut, or came with an error, is returned with that error; throws GatewayError where nothing came.
+ */
+export async function* perform(
   { post, model, candidates }: Operation,
   sender: PayingSender,
   options: Performing,
 ): AsyncGenerator<StreamDelta[], Performed> {
-  const { deadline } = options;
-  const answered = await sender.send(post, options);
-  if (options.beforeRead) await options.beforeRead(answered);
-  const { reply, attempts } = answered;
-  const reading = { endOf: () => endOf(deadline), ...options, model, candidates };
-  const answer = yield* readReply(reply, reading, await loadFormat(post.format));
-  return { ...answer, attempts, isRecorded: reply.recordedAt !== undefined };
+  const { deadline, beforeRead, payment = sender.pay?.({ post, model }) } = options;
+  let end: PaidEnd = {};
+  try {
+    const answered = await sender.send(post, { ...options, payment });
+    if (beforeRead) await beforeRead(answered);
+    const { reply, attempts } = answered;
+    const reading = { endOf: () => endOf(deadline), ...options, model, candidates };
+    const read = yield* readReply(reply, reading, await loadFormat(post.format));
+    const answer = { ...read, attempts, isRecorded: reply.recordedAt !== undefined };
+    end = { answer };
+    return answer;
+  } catch (error) {
+    end = { error };
+    throw error;
+  } finally {
+    await payment?.end(end);
+  }
 }
 
 /** The outcome of a generator, for a caller that does not want its deltas. */
@@ -81,21 +96,36 @@ export async function outcomeOf<Outcome>(deltas: AsyncGenerator<unknown, Outcome
   }
 }
 
-/** How a post is sent. */
-interface SendOptions {
+/** What one post has of its own. */
+export interface PostOptions {
   deadline: Deadline;
-  policy: RetryPolicy;
-  /** Called at every attempt, for `-v`. */
-  onRequest?: ((request: HttpRequest) => void) | undefined;
-  onReply?: ((reply: HttpReply) => void) | undefined;
+  /** What it leaves out is as for all. */
+  policy?: Partial<RetryPolicy> | undefined;
+  /** Instead of that of all. */
   onRetry?: ((notice: RetryNotice) => void) | undefined;
   onSent?: (() => void) | undefined;
   /** Called with the body of a failed reply, for `--raw`. */
   onFailedBody?: ((body: Uint8Array) => void) | undefined;
   /** Shared pause of many calls after a 429. */
   gate?: Gate | undefined;
-  /** What pays for the request. */
-  payment?: Pick<Payment, 'reserve' | 'retry'> | undefined;
+  payment?: Payment | undefined;
+  /** Which of several answers to the same request is wanted, from 0. */
+  sample?: number | undefined;
+}
+
+/** What the commands give a sender, and the library does not offer. */
+interface SenderInternals {
+  /** Recordings, or connections that are open already; without them connections are opened at the first post. */
+  exchanges?: Exchanges;
+  /** Called at every attempt, for `-v`. */
+  onRequest?: ((request: HttpRequest) => void) | undefined;
+  onReply?: ((reply: HttpReply) => void) | undefined;
+}
+
+/** Exchanges below a base URL, and their end. */
+export interface Exchanges {
+  at(base: URL): Exchange;
+  close(): Promise<void>;
 }
 
 /** A reply whose body is still to be read. The deadline explains errors of reading it, too. */
@@ -112,21 +142,30 @@ export async function openConnections(options: TransportOptions): Promise<Transp
   return openTransport(options);
 }
 
+type SendOptions = PostOptions &
+  Omit<SenderInternals, 'exchanges'> &
+  Pick<FailedReply, 'format' | 'streamsContent' | 'sentKey'> & { policy: RetryPolicy };
+
 /** Sends a post, with retries. The reply has a 2xx status; every other end is thrown as a GatewayError. */
 export async function sendPost(
   transport: Pick<Transport, 'exchange'>,
   request: HttpRequest,
-  options: SendOptions & Pick<Post, 'format' | 'streamsContent'> & Pick<FailedReply, 'sentKey'>,
+  options: SendOptions,
 ): Promise<Answered> {
+  const { deadline, policy, gate, payment, format, streamsContent, sentKey } = options;
   let phase: Phase = 'unsent';
-  const { deadline } = options;
   const name = `${request.method ?? 'POST'} ${request.url.origin}${request.url.pathname}`;
+  const explain = (error: unknown, at: Phase) => {
+    const explained = deadline.explain(error, at);
+    // An error that stays as it is knows where the request went.
+    return explained !== error && explained instanceof GatewayError ? explained.with({ request: name }) : explained;
+  };
   const exchange: Exchange = async (attempt, { signal, onSent }) => {
     phase = 'unsent';
     options.onRequest?.(attempt);
     const reply = await transport.exchange(attempt, {
       signal,
-      beforeSend: options.payment && (() => options.payment?.reserve(signal)),
+      beforeSend: payment && (() => payment.reserve(signal)),
       onSent() {
         phase = 'sent';
         onSent?.();
@@ -140,33 +179,24 @@ export async function sendPost(
     const { reply, attempts } = await sendWithRetries(request, {
       exchange,
       signal: deadline.signal,
-      policy: options.policy,
-      classify: async (failed) => {
-        const { failureOf } = await import('../formats/failure.ts');
+      policy,
+      async classify(failed) {
         options.onFailedBody?.(failed.bytes);
-        const { sentKey, streamsContent, format } = options;
         return failureOf({ ...failed, format, sentKey, streamsContent });
       },
       onRetry(notice) {
-        options.payment?.retry(notice.error);
+        payment?.retry(notice.error);
         options.onRetry?.(notice);
       },
-      gate: options.gate,
+      gate,
     });
-    const { status, headers, body, recordedAt } = reply;
-    const explain = (error: unknown) => explainAt(name, error, () => deadline.explain(error, 'reading'));
+    const { status, headers, recordedAt } = reply;
+    const body = explained(reply.body, (error) => explain(error, 'reading'));
     const sent = recordedAt === undefined ? attempts : attempts - 1;
-    const answer = { status, headers, body: explained(body, explain), recordedAt, request: name };
-    return { attempts: sent, reply: answer };
+    return { attempts: sent, reply: { status, headers, body, recordedAt, request: name } };
   } catch (error) {
-    throw explainAt(name, error, () => deadline.explain(error, phase));
+    throw explain(error, phase);
   }
-}
-
-/** What the deadline makes of an error says where the request went; an error that stays as it is knows that. */
-function explainAt(request: string, error: unknown, explain: () => unknown): unknown {
-  const explained = explain();
-  return explained !== error && explained instanceof GatewayError ? explained.with({ request }) : explained;
 }
 
 /** Not a generator, which is slower: every chunk of every reply passes here. */
@@ -195,28 +225,6 @@ export interface Sender {
   close(): Promise<void>;
 }
 
-/** What one post has of its own; what it leaves out of the policy is as for all, and so is `onRetry`. */
-export interface PostOptions extends Pick<
-  SendOptions,
-  'deadline' | 'onRetry' | 'onSent' | 'onFailedBody' | 'gate' | 'payment'
-> {
-  policy?: Partial<RetryPolicy> | undefined;
-  /** Which of several answers to the same request is wanted, from 0. */
-  sample?: number | undefined;
-}
-
-/** Exchanges below a base URL, and their end. */
-export interface Exchanges {
-  at(base: URL): Exchange;
-  close(): Promise<void>;
-}
-
-/** What the commands give a sender, and the library does not offer. */
-interface SenderInternals extends Pick<SendOptions, 'onRequest' | 'onReply'> {
-  /** Recordings, or connections that are open already; without them connections are opened at the first post. */
-  exchanges?: Exchanges;
-}
-
 /** The gateway of a client, before its key is read. Throws GatewayError usage. What is corrected is a warning. */
 export function targetOf(options: ClientOptions): ReturnType<typeof createTarget> {
   const service = services[options.service ?? 'gateway'];
@@ -242,6 +250,7 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
   const proxy = options.proxy === undefined ? undefined : { value: options.proxy, from: 'option proxy' };
   const { exchanges, onRequest, onReply } = internals;
   const known = targetOf(options).target;
+  const readKey = async () => (typeof options.apiKey === 'function' ? options.apiKey() : options.apiKey);
   let target: Promise<Target> | undefined;
   let transport: Promise<Transport> | undefined =
     exchanges && Promise.resolve({ exchange: exchanges.at(known.baseUrl), close: () => exchanges.close() });
@@ -253,7 +262,7 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
   return {
     startDeadline: (call) => startDeadline(call.timeoutMs ?? timeoutMs, call.signal),
     async send(post, own) {
-      target ??= withKey(known, options.apiKey);
+      target ??= readKey().then((key) => ({ ...known, key }));
       transport ??= openConnections({ env, proxy, systemCa, ca, clientCert, clientKey });
       const request = { ...addressPost(await target, post), sample: own.sample };
       return sendPost(await transport, request, {
@@ -279,10 +288,6 @@ function sentKeyOf(target: Target, use: AuthUse, service: ClientOptions['service
   const version = target.headerNames.version.toLowerCase();
   const header = Object.keys(keyHeaders(target, use)).find((name) => name !== version);
   return { service, form: target.auth[use], header, version };
-}
-
-async function withKey(target: Target, apiKey: ClientOptions['apiKey']): Promise<Target> {
-  return { ...target, key: typeof apiKey === 'function' ? await apiKey() : apiKey };
 }
 
 /** `auto` is what the service does of itself. */

@@ -1,6 +1,5 @@
-import { quote } from '../formats/quote.ts';
+import { quote, type Advice, GatewayError } from '../errors.ts';
 import { isMovingAlias, otherModel } from '../services.ts';
-import { type Advice, GatewayError } from '../errors.ts';
 import { formatFacts } from '../formats/format.ts';
 import { isObject, type JsonValue } from '../json.ts';
 import { type Result } from './result.ts';

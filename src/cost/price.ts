@@ -2,7 +2,7 @@ import type { FormatName } from '../formats/types.ts';
 import type { Price, Prices, Sourced } from '../settings/types.ts';
 import type { Result } from '../client/result.ts';
 import { isoTime } from '../clock.ts';
-import { quote } from '../formats/quote.ts';
+import { quote } from '../errors.ts';
 import { isMovingAlias, otherModel } from '../services.ts';
 import type { Cost } from './types.ts';
 

@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue } from '../json.ts';
+import { usageError } from '../errors.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import type { Use } from '../services.ts';
-import type { Body, Upload } from '../body.ts';
-import type { Turn } from './turns.ts';
+import { type Body, type BodyValue, setFields, type Upload } from '../body.ts';
 import type { AskFields } from './types.ts';
 
 /** A picture or a file that goes into the last turn of the user. */
@@ -58,4 +58,86 @@ export interface Encoded {
   accept?: string | undefined;
   /** A stream of the content format, which a gateway need not have. */
   streamsContent?: true | undefined;
+}
+
+/*
+ * A conversation in the words of no service. Its blocks are written as the messages format writes them, which has the most
+ * kinds: text, image, document, tool_use, tool_result, thinking. A session file holds such turns.
+ */
+
+/** One turn. A string is one text. */
+export interface Turn {
+  role: 'user' | 'assistant';
+  content: string | readonly BodyValue[];
+  /** The service that wrote it: signatures go back to that one alone. */
+  service?: string | undefined;
+}
+
+/** The turns of a list that the user wrote. Throws GatewayError usage for an entry that is not a turn. */
+export function readTurns(list: readonly unknown[], place: string): Turn[] {
+  const wrong = list.findIndex((entry) => !isTurn(entry));
+  if (wrong < 0) return list as Turn[];
+  throw usageError(
+    `${place}: message ${wrong + 1} is not one of user or assistant with a content of text or blocks`,
+    'for example: {"role":"user","content":"…"}; a system instruction is given apart from them',
+  );
+}
+
+function isTurn(entry: unknown): boolean {
+  if (!isObject(entry)) return false;
+  const { role, content } = entry;
+  const isContent = typeof content === 'string' || (Array.isArray(content) && content.every(isObject));
+  return (role === 'user' || role === 'assistant') && isContent;
+}
+
+/** The blocks of a turn; what is not a block is left out. */
+export function blocksOf({ content }: Pick<Turn, 'content'>): JsonObject[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
+  return content.filter((block): block is JsonObject => isObject(block));
+}
+
+/**
+ * The content of the user's last turn, as a session keeps it; undefined where there is nothing in it. Images and documents are
+ * in front of the text that speaks of them, as the documents of the messages format advise.
+ */
+export function lastTurn({
+  prompt,
+  media = [],
+  results = [],
+}: Pick<Ask, 'prompt' | 'media' | 'results'>): Turn['content'] | undefined {
+  if (media.length === 0 && results.length === 0) return prompt;
+  const text = prompt === undefined ? [] : [{ type: 'text', text: prompt }];
+  return [...results, ...media.map(mediaBlock), ...text];
+}
+
+function mediaBlock({ mimeType, data, title }: Media): BodyValue {
+  if (typeof data === 'string') {
+    return setFields({ type: 'document', source: { type: 'text', media_type: 'text/plain', data } }, { title });
+  }
+  const source = { type: 'base64', media_type: mimeType, data };
+  if (mimeType.toLowerCase().startsWith('image/')) return { type: 'image', source };
+  return setFields({ type: 'document', source }, { title });
+}
+
+/** A tool that the model may call, in the plain form: what every format can say. */
+export interface PlainTool {
+  name: string;
+  description?: string | undefined;
+  /** A JSON Schema of the input. */
+  schema?: JsonValue | undefined;
+}
+
+/** Reads a tool in the plain form; its schema may have the name that one of the formats gives it. */
+export function plainTool(tool: JsonObject): PlainTool {
+  const { name, description, schema, parameters, input_schema: inputSchema } = tool;
+  return {
+    name: typeof name === 'string' ? name : '',
+    description: typeof description === 'string' ? description : undefined,
+    schema: [schema, parameters, inputSchema].find((value) => isObject(value) || typeof value === 'boolean'),
+  };
+}
+
+/** Whether a tool is in the plain form: a name, and no type of a format. */
+export function isPlainTool(tool: JsonObject): boolean {
+  return typeof tool['name'] === 'string' && tool['type'] === undefined;
 }

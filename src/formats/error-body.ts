@@ -9,7 +9,7 @@ import {
   textField,
 } from '../json.ts';
 import type { FormatName } from './types.ts';
-import { quote } from './quote.ts';
+import { quote } from '../errors.ts';
 import { proseDelayMs, durationMs } from './retry-delay.ts';
 
 /** What an error body says, whichever of its shapes it has (formats 2 and 3, deviations 15 to 21 and 39). */

@@ -9,7 +9,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 export type ReplyEvent =
   /** Comes first in every reply, also without a value. */
   | { type: 'start'; id?: string | undefined; model?: string | undefined; role?: string | undefined }
-  /** A content block begins; some come whole in it. `raw` is the block in the words of `turns.ts`. */
+  /** A content block begins; some come whole in it. `raw` is the block in the words of `ask.ts`. */
   | { type: 'block-start'; raw: JsonObject; index?: number | undefined }
   /** A piece of text. `code` is Markdown of code that the service ran, or of what that printed. */
   | { type: 'text' | 'thinking' | 'code'; text: string; index?: number | undefined; candidate?: number | undefined }

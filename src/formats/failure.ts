@@ -1,9 +1,7 @@
-import { GatewayError, type Certainty, type ErrorClass, type Advice } from '../errors.ts';
+import { GatewayError, type Certainty, type ErrorClass, type Advice, quote } from '../errors.ts';
 import { parseOrNothing, readErrorBody, type ErrorBody } from './error-body.ts';
-import { keyAdvice, type RefusedRequest } from './key-advice.ts';
+import { keyAdvice, type RefusedRequest, readRefusal, type Refusal } from './key-advice.ts';
 import { findErrorInReply } from './format.ts';
-import { quote } from './quote.ts';
-import { readRefusal, type Refusal } from './refusal-words.ts';
 import { resetDelayMs } from './retry-delay.ts';
 import type { FormatName } from './types.ts';
 

@@ -1,12 +1,11 @@
 import type { AuthUse, FormatName, Quirks } from './types.ts';
 import { usageError } from '../errors.ts';
 import type { Use } from '../services.ts';
-import type { Ask, Encoded } from './ask.ts';
+import type { Ask, Encoded, Turn } from './ask.ts';
 import type { Body } from '../body.ts';
 import { type ErrorBody, messageIn, readError } from './error-body.ts';
 import type { Decoder, TextRun } from './events.ts';
 import { field, isObject, type JsonObject } from '../json.ts';
-import type { Turn } from './turns.ts';
 
 /** The form that `auto` means, and the header of the form `api-key`; absent: the setting names it. */
 export const keyFacts: Readonly<Record<AuthUse, { form: 'api-key' | 'bearer'; header?: string }>> = {

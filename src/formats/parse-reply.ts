@@ -1,8 +1,8 @@
-import { GatewayError } from '../errors.ts';
-import { countValues, parseFlat, valueCost } from '../json.ts';
+import { GatewayError, quote } from '../errors.ts';
+import { countValues, isObject, parseFlat, valueCost } from '../json.ts';
 import { closeCutJson } from './cut-json.ts';
 import { failureOf } from './failure.ts';
-import { findErrorInReply, type ReplyHead } from './format.ts';
+import { findErrorInReply, formatFacts, type ReplyHead } from './format.ts';
 import type { FormatName } from './types.ts';
 
 /** Largest part of a body without its pictures, in bytes. */
@@ -11,12 +11,18 @@ export const maxBytes = 256 * 1024 * 1024;
 /** Values of one text of JSON: parsed, it takes no more memory than the largest text. */
 const maxValues = maxBytes / valueCost;
 
+/** Far below what a string of V8 holds (512 Mi): a document has the text several times, with escapes. */
+const maxCharacters = 64 * 1024 * 1024;
+
+/** Values of one event: parsed, it takes no more memory than the longest answer. */
+const maxEventValues = maxCharacters / valueCost;
+
 /** What a body, or an event of it, held. */
-interface ReadText {
+export interface ReadText {
   text: string;
   /** Why the text ended early, if it did. */
   cut: GatewayError | undefined;
-  /** Bytes of it are not UTF-8. */
+  /** Bytes of it are not UTF-8: the text has replacements in their places. */
   damage?: GatewayError | undefined;
 }
 
@@ -33,33 +39,58 @@ export function parseReply(
   }
   if (text.length > maxValues && countValues(text) > maxValues)
     throw new GatewayError('bad-reply', `the reply holds more than ${maxValues} values`, { sent: 'yes' });
+  const failure = (): GatewayError => failureOf({ ...reply, body: text, format });
   try {
-    const value: unknown = parseFlat(text);
-    throwErrorInside(value, { text, reply, format });
+    const value = parseFlat(text);
+    if (findErrorInReply(value)) throw failure();
     return { value, cut: body.damage };
   } catch (error) {
     if (error instanceof GatewayError) throw error;
-    return parseCut(text, body.cut, { reply, format });
+  }
+  const closed = closeCutJson(text);
+  if (closed === undefined && body.cut === undefined) throw failure();
+  const value: unknown = closed && parseFlat(closed.json);
+  if (body.cut) return { value, cut: body.cut };
+  if (closed?.isWrong) return { value, cut: failure() };
+  const early = new GatewayError('incomplete', 'the reply ends in the middle', { status: reply.status, sent: 'yes' });
+  return { value, cut: early };
+}
+
+/** Parses the data of an event. Throws GatewayError bad-reply where it is not JSON, or holds too many values. */
+export function parseEventData(text: string): unknown {
+  // A short text cannot hold so many values.
+  if (text.length > maxEventValues && countValues(text) > maxEventValues)
+    throw badReply(`an event of the stream holds more than ${maxEventValues} values`);
+  try {
+    return parseFlat(text);
+  } catch (error) {
+    throw badReply(`an event of the stream is not JSON: ${quote(text)}`, error);
   }
 }
 
-function throwErrorInside(
-  value: unknown,
-  { text, reply, format }: { text: string; reply: ReplyHead; format: FormatName },
-): void {
-  if (findErrorInReply(value)) throw failureOf({ status: reply.status, headers: reply.headers, body: text, format });
+/** Whether the data of an event lacks nothing but its end: the body ended in it (deviation 33). */
+export function isCutData(data: string): boolean {
+  return '[DONE]'.startsWith(data) || closeCutJson(data)?.isWrong === false;
 }
 
-function parseCut(
-  text: string,
-  cut: GatewayError | undefined,
-  { reply, format }: { reply: ReplyHead; format: FormatName },
-) {
-  const closed = closeCutJson(text);
-  if (closed === undefined && cut === undefined) throw failureOf({ ...reply, body: text, format });
-  const value: unknown = closed && parseFlat(closed.json);
-  if (cut) return { value, cut };
-  if (closed?.isWrong) return { value, cut: failureOf({ ...reply, body: text, format }) };
-  const early = new GatewayError('incomplete', 'the reply ends in the middle', { status: reply.status, sent: 'yes' });
-  return { value, cut: early };
+/** A reply that is not one of its format; what came before is kept. */
+export function badReply(message: string, cause?: unknown): GatewayError {
+  return new GatewayError('bad-reply', message, { sent: 'yes', retryable: false, cause });
+}
+
+/** Throws GatewayError bad-reply for more than any answer holds. */
+export function limitAnswer(characters: number): void {
+  if (characters > maxCharacters) throw badReply(`the answer is longer than ${maxCharacters} characters`);
+}
+
+/** JSON that is not a reply of a format. */
+export function foreignReply(json: unknown, format: FormatName): GatewayError {
+  const piece: unknown = Array.isArray(json) ? json[0] : json;
+  const keys = isObject(piece) ? Object.keys(piece).slice(0, 8).join(', ') : '';
+  const found = keys === '' ? '' : `: it holds ${quote(keys)}`;
+  return new GatewayError('bad-reply', `the reply is JSON, but not a reply of ${formatFacts[format].title}${found}`, {
+    reason: 'address',
+    sent: 'yes',
+    retryable: false,
+  });
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { addCost } from '../../src/cost/cost.ts';
 import { priceOf, priceOfAnswer } from '../../src/cost/price.ts';
 import type { Price } from '../../src/settings/types.ts';
-import { quote } from '../../src/formats/quote.ts';
+import { quote } from '../../src/errors.ts';
 import { table } from './prices.ts';
 
 test('uses the price of the exact name, else of the longest matching pattern', () => {

@@ -7,7 +7,7 @@ import { openConnection } from '../../cli/run/connection.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
 import { startDeadline } from '../../client/deadline.ts';
 import { GatewayError, withoutCost } from '../../errors.ts';
-import { loadBatchFormat } from '../../formats/batch-formats.ts';
+import { loadBatchFormat } from '../../formats/batch-format.ts';
 import { authUseOf } from '../../formats/format.ts';
 import { surveyUses } from '../../settings/resolve.ts';
 import { readBatchFolder } from '../folder/folder.ts';

@@ -1,27 +1,18 @@
 import { usageError } from '../../errors.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
-import { hasBatchApi } from '../../formats/batch-formats.ts';
-import { formatFacts } from '../../formats/format.ts';
-import { type ServiceName, serviceNames, services } from '../../services.ts';
+import { serviceNames, services } from '../../services.ts';
 import type { BatchFlags } from '../flags.ts';
 import type { Settings } from '../../settings/types.ts';
-import type { FormatName } from '../../formats/types.ts';
 
 /** Throws GatewayError usage for a job that no batch of its service can hold. */
 export function requireBatchable({ post }: Pick<BuiltRequest, 'post'>, { service }: Pick<Settings, 'service'>): void {
-  if (!hasBatches(service.value, post.format)) {
-    const having = serviceNames.filter(
-      (name) => name !== 'gateway' && Object.values(services[name].formats).some((format) => hasBatches(name, format)),
-    );
-    const { title } = services[service.value].lacksBatches ? services[service.value] : formatFacts[post.format];
+  const { lacksBatches, title } = services[service.value];
+  if (lacksBatches) {
+    const having = serviceNames.filter((name) => name !== 'gateway' && !services[name].lacksBatches);
     throw usageError(`${title} has no batch API`, `use --lane live; these have one: ${having.join(', ')}`);
   }
   if (post.form)
     throw usageError('the batch API of the service takes no pictures to edit', 'send this job with --lane live');
-}
-
-function hasBatches(service: ServiceName, format: FormatName): boolean {
-  return !services[service].lacksBatches && hasBatchApi(format);
 }
 
 /** The lane `batch` is that of a whole run. Throws GatewayError usage. */

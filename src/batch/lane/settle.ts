@@ -1,7 +1,6 @@
 import { sleepByTimer } from '../../transport/gate.ts';
-import type { BatchInfo } from '../../formats/batch-types.ts';
+import { type BatchInfo, loadBatchFormat } from '../../formats/batch-format.ts';
 import { countOf } from '../report/summary.ts';
-import { loadBatchFormat } from '../../formats/batch-formats.ts';
 import { parseObject } from '../../json.ts';
 import {
   askService,

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../errors.ts';
-import type { BatchInfo } from '../../formats/batch-types.ts';
+import type { BatchInfo } from '../../formats/batch-format.ts';
 import { isAnimated } from '../../terminal/progress.ts';
 import { sleepByTimer } from '../../transport/gate.ts';
 import { collectPart } from './collect.ts';

@@ -1,4 +1,4 @@
-import { countTokens, readWindow } from '../../client/count-tokens.ts';
+import { countTokens, readWindow } from '../../client/free-requests.ts';
 import { startDeadline } from '../../client/deadline.ts';
 import type { PostOrGet } from '../../formats/format.ts';
 import type { Body } from '../../body.ts';

@@ -4,12 +4,11 @@ import { type Progress, startProgress } from '../../terminal/progress.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
 import type { Io } from '../../terminal/io.ts';
 import { createStyle, wrapForStderr } from '../../terminal/output.ts';
-import type { GatewayError, RetryNotice } from '../../errors.ts';
+import { type GatewayError, quote, type RetryNotice } from '../../errors.ts';
 import type { HttpReply, HttpRequest } from '../../transport/types.ts';
 import type { Usage } from '../../formats/events.ts';
 import { describeCosts } from '../../cost/price.ts';
 import { ageText, timeText } from '../../clock.ts';
-import { quote } from '../../formats/quote.ts';
 
 /** Redacts nothing: the secrets of the run are not known yet. */
 export const noSecrets: Redaction = createRedaction([]);

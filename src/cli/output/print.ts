@@ -1,8 +1,7 @@
 import { tmpdir } from 'node:os';
 import type { Deadline } from '../../client/deadline.ts';
-import type { PaidEnd } from '../../client/payment.ts';
+import type { PaidEnd, Operation, PayingSender } from '../../client/send.ts';
 import type { Answer, Result } from '../../client/result.ts';
-import type { Operation, PayingSender } from '../../client/send.ts';
 import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import { GatewayError } from '../../errors.ts';
 import type { BlockWriter } from '../../files/block-writer.ts';

@@ -1,6 +1,6 @@
 import { lastSystem, openCallResults, type SessionMessage } from '../../chat/message.ts';
 import { usageError } from '../../errors.ts';
-import type { Ask } from '../../formats/ask.ts';
+import { type Ask, readTurns, type Turn } from '../../formats/ask.ts';
 import {
   type Format,
   formatFacts,
@@ -10,7 +10,6 @@ import {
   postOf,
   type RequestLimits,
 } from '../../formats/format.ts';
-import { readTurns, type Turn } from '../../formats/turns.ts';
 import { type JsonObject, type JsonValue } from '../../json.ts';
 import { quirksOf, type ServiceName, services, type Use, vendorsOf } from '../../services.ts';
 import type { Settings } from '../../settings/types.ts';

@@ -1,6 +1,5 @@
 import { dirname, join, resolve } from 'node:path';
-import type { Payment, PaidEnd } from '../../client/payment.ts';
-import type { Operation, PayingSender } from '../../client/send.ts';
+import type { Payment, PaidEnd, Operation, PayingSender } from '../../client/send.ts';
 import { boundOf, costOfAnswer } from '../../cost/cost.ts';
 import { type Ledger, type LedgerBatch, openLedger, unknownAmount } from '../../cost/ledger.ts';
 import type { LedgerEntry } from '../../cost/ledger-lines.ts';

@@ -7,6 +7,7 @@ import {
   type PayingSender,
   type PostOptions,
   targetOf,
+  type Payment,
 } from '../../client/send.ts';
 import type { Target } from '../../transport/request.ts';
 import { type Deadline, deadlineOnce, within } from '../../client/deadline.ts';
@@ -31,7 +32,6 @@ import type { Context } from '../context.ts';
 import { isCache, type RecordingFlags, replayedFolder } from '../flags/shared.ts';
 import { type ConnectionFlags, originOf, readConfiguredKey, transportOptions } from './settings.ts';
 import type { FetchUrl } from '../input/attachments.ts';
-import type { Payment } from '../../client/payment.ts';
 import { announcedEnd, logReply, logRequest, logRetry } from '../output/log.ts';
 
 /** An open way to the gateway, for the length of a command. */

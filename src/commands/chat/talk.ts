@@ -1,7 +1,7 @@
 import { lastTurnStart, type SessionMessage } from '../../chat/message.ts';
 import { storable } from '../../chat/session-file.ts';
 import { listSessions, sessionPath } from '../../chat/session-path.ts';
-import type { Turn } from '../../formats/turns.ts';
+import type { Turn } from '../../formats/ask.ts';
 import type { BodyValue } from '../../body.ts';
 import { deadlineOnce } from '../../client/deadline.ts';
 import { localTime } from '../../clock.ts';

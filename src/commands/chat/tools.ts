@@ -5,7 +5,7 @@ import { type ToolOutcome, toolResult } from '../../chat/message.ts';
 import type { Result, ToolCall } from '../../client/result.ts';
 import { usageError } from '../../errors.ts';
 import { runReason } from '../../files/file-reason.ts';
-import { blocksOf, type Turn } from '../../formats/turns.ts';
+import { blocksOf, type Turn } from '../../formats/ask.ts';
 import { isObject } from '../../json.ts';
 import { type ServiceName, services } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';

@@ -4,7 +4,7 @@ import { type Answer, type Result } from '../../client/result.ts';
 import { blobsOf } from '../../client/picture-store.ts';
 import type { Reservation } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
-import { lastTurn, type Turn } from '../../formats/turns.ts';
+import { lastTurn, type Turn } from '../../formats/ask.ts';
 import type { ChatFlags } from './session.ts';
 import { callsOf, resultsTurn, type ToolBelt } from './tools.ts';
 import type { Context, Report } from '../../cli/context.ts';

@@ -1,5 +1,5 @@
 import { deadlineOnce } from '../../client/deadline.ts';
-import { readModelList } from '../../client/model-list.ts';
+import { readModelList } from '../../client/free-requests.ts';
 import { type Operation, outcomeOf, perform } from '../../client/send.ts';
 import { openConnection } from '../../cli/run/connection.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';

@@ -1,7 +1,6 @@
 import { PassThrough, Readable } from 'node:stream';
-import type { PaidEnd, Payment } from '../../client/payment.ts';
+import { type PaidEnd, type Payment, outcomeOf } from '../../client/send.ts';
 import { readReply } from '../../client/read-reply.ts';
-import { outcomeOf } from '../../client/send.ts';
 import type { Body } from '../../body.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
 import { failureOf } from '../../formats/failure.ts';

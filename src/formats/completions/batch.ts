@@ -7,8 +7,17 @@ import {
   objectField,
   textField,
 } from '../../json.ts';
-import type { BatchFormat, BatchInfo, BatchOutcome, BatchResult } from '../batch-types.ts';
-import { countOf, isPlainId, pagedBatches, segment, timeField } from '../batch-fields.ts';
+import {
+  type BatchFormat,
+  type BatchInfo,
+  type BatchOutcome,
+  type BatchResult,
+  countOf,
+  isPlainId,
+  pagedBatches,
+  segment,
+  timeField,
+} from '../batch-format.ts';
 
 const base = '/v1/batches';
 /** The key of the mark in the metadata of a batch. */

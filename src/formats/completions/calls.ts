@@ -7,7 +7,7 @@ import {
   parseFlat,
   textField,
 } from '../../json.ts';
-import { badStream } from '../bad-reply.ts';
+import { badReply } from '../parse-reply.ts';
 import type { ReplyEvent } from '../events.ts';
 
 /** A call of a tool while its pieces arrive. */
@@ -56,7 +56,7 @@ export function createCallJoiner(firstBlock: number) {
   }
 
   function begin({ index, id }: CallPiece): OpenCall {
-    if (calls.length >= maxCalls) throw badStream(`the answer has more than ${maxCalls} calls of tools`);
+    if (calls.length >= maxCalls) throw badReply(`the answer has more than ${maxCalls} calls of tools`);
     const block = firstBlock + calls.length;
     const call = { block, wireIndex: index, id, name: '', json: '', hasStarted: false };
     calls.push(call);

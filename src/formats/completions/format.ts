@@ -4,9 +4,7 @@ import { type Format, sideOf } from '../format.ts';
 import { encodeImages } from './images.ts';
 import { createCompletionsDecoder } from './stream.ts';
 import { usageError } from '../../errors.ts';
-import type { Ask, Encoded } from '../ask.ts';
-import { isPlainTool } from '../tools.ts';
-import type { Turn } from '../turns.ts';
+import { type Ask, type Encoded, type Turn, isPlainTool } from '../ask.ts';
 import { mediaPart, turnMessages } from './turns.ts';
 import type { Quirks } from '../types.ts';
 

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, listField } from '../../json.ts';
-import { badStream, foreignReply, isCutData, parseEventData } from '../bad-reply.ts';
+import { badReply, foreignReply, isCutData, parseEventData } from '../parse-reply.ts';
 import { type ErrorBody } from '../error-body.ts';
 import type { Decoder, Progress, ReplyEvent, ServerEvent, TextRun } from '../events.ts';
 import { failureOfError } from '../failure.ts';
@@ -84,6 +84,6 @@ function errorIn(json: JsonObject, event: string | undefined): ErrorBody | undef
 }
 
 function bounded({ reader }: State, events: ReplyEvent[]): ReplyEvent[] {
-  if (reader.held > maxCharacters) throw badStream(`the answer is longer than ${maxCharacters} characters`);
+  if (reader.held > maxCharacters) throw badReply(`the answer is longer than ${maxCharacters} characters`);
   return events;
 }

@@ -1,7 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, objectField, textField } from '../../json.ts';
 import { type Body, type BodyValue, isUpload, setFields, type Upload } from '../../body.ts';
-import type { Media } from '../ask.ts';
-import { blocksOf, type Turn } from '../turns.ts';
+import { type Media, blocksOf, type Turn } from '../ask.ts';
 import { thinkingFields } from './thinking.ts';
 
 /**

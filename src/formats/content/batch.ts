@@ -7,8 +7,16 @@ import {
   objectField,
   textField,
 } from '../../json.ts';
-import type { BatchFormat, BatchInfo, BatchOutcome, BatchPage, BatchResult, ResultPlace } from '../batch-types.ts';
-import { countOf, timeField } from '../batch-fields.ts';
+import {
+  type BatchFormat,
+  type BatchInfo,
+  type BatchOutcome,
+  type BatchPage,
+  type BatchResult,
+  type ResultPlace,
+  countOf,
+  timeField,
+} from '../batch-format.ts';
 import { modelSegment } from './format.ts';
 
 /** The Gemini Batch API: up to 20 MB in the request itself, else by an uploaded file. A batch is an operation with a name. */

@@ -1,12 +1,19 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { type Body, type BodyValue, countField, objectAt, setFields, unlessEmpty } from '../../body.ts';
-import type { Ask, Encoded, Media } from '../ask.ts';
+import {
+  type Ask,
+  type Encoded,
+  type Media,
+  blocksOf,
+  type Turn,
+  isPlainTool,
+  type PlainTool,
+  plainTool,
+} from '../ask.ts';
 import { type Format, sideOf } from '../format.ts';
 import { createContentDecoder, missingReason } from './reply.ts';
 import { usageError } from '../../errors.ts';
-import { isPlainTool, type PlainTool, plainTool } from '../tools.ts';
 import type { Quirks } from '../types.ts';
-import { blocksOf, type Turn } from '../turns.ts';
 
 /** The content format: `POST /v1beta/models/{model}:generateContent` (formats 2). */
 export const content: Format = {

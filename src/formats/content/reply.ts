@@ -9,10 +9,9 @@ import {
   objectField,
   textField,
 } from '../../json.ts';
-import { foreignReply } from '../bad-reply.ts';
+import { foreignReply, parseReply } from '../parse-reply.ts';
 import type { Decoder, Progress, ReplyEvent, ServerEvent, TextRun, Usage } from '../events.ts';
 import type { ReplyHead } from '../format.ts';
-import { parseReply } from '../parse-reply.ts';
 import { type CallJoiner, type CallPiece, createCallJoiner } from './streamed-call.ts';
 
 const replyKeys = ['candidates', 'promptFeedback', 'usageMetadata', 'modelVersion', 'responseId'];

@@ -1,6 +1,15 @@
 import { isObject, type JsonObject, type JsonValue, numberField, objectField, textField } from '../../json.ts';
-import type { BatchFormat, BatchInfo, BatchOutcome, BatchResult } from '../batch-types.ts';
-import { isPlainId, pagedBatches, segment, sumOf, timeField } from '../batch-fields.ts';
+import {
+  type BatchFormat,
+  type BatchInfo,
+  type BatchOutcome,
+  type BatchResult,
+  isPlainId,
+  pagedBatches,
+  segment,
+  sumOf,
+  timeField,
+} from '../batch-format.ts';
 
 const base = '/v1/messages/batches';
 

@@ -3,9 +3,7 @@ import { type Body, type BodyValue, countField, objectAt, setFields } from '../.
 import type { Format } from '../format.ts';
 import { createMessagesDecoder } from './reply.ts';
 import { usageError } from '../../errors.ts';
-import type { Ask } from '../ask.ts';
-import { isPlainTool, plainTool } from '../tools.ts';
-import { lastTurn, type Turn } from '../turns.ts';
+import { type Ask, lastTurn, type Turn, isPlainTool, plainTool } from '../ask.ts';
 import type { Quirks } from '../types.ts';
 import type { TextRun } from '../events.ts';
 

@@ -1,9 +1,9 @@
 import { field, isObject, type JsonObject, type JsonValue, numberField, objectField, textField } from '../../json.ts';
-import { badStream, foreignReply, isCutData, parseEventData } from '../bad-reply.ts';
+import { badReply, foreignReply, isCutData, parseEventData } from '../parse-reply.ts';
 import { findErrorInReply } from '../format.ts';
 import type { Decoder, Progress, ReplyEvent, ServerEvent, Usage } from '../events.ts';
 import { failureOfError } from '../failure.ts';
-import { quote } from '../quote.ts';
+import { quote } from '../../errors.ts';
 
 /** What is known of a stream so far. */
 interface State {
@@ -53,7 +53,7 @@ function feed({ event, data, unterminated }: ServerEvent, state: State): ReplyEv
   if (state.progress === 'ended') return [];
   throwError(type, payload, state);
   // An event without a type is skipped if it has no delta.
-  if (type === '' && isObject(payload['delta'])) throw badStream('an event of the stream has no type');
+  if (type === '' && isObject(payload['delta'])) throw badReply('an event of the stream has no type');
   return [];
 }
 
@@ -70,7 +70,7 @@ function startMessage(payload: JsonObject, state: State): ReplyEvent[] {
   const id = stringOf(message['id']);
   if (state.message) {
     if (id === undefined || id === state.message.id) return [];
-    throw badStream(`a second message (${quote(id)}) begins inside the stream`);
+    throw badReply(`a second message (${quote(id)}) begins inside the stream`);
   }
   state.message = { id };
   const start = { type: 'start', id, model: stringOf(message['model']), role: stringOf(message['role']) } as const;
@@ -86,7 +86,7 @@ function startBlock(payload: JsonObject): ReplyEvent[] {
 /** content_block_delta; kinds that are not known mean nothing. */
 function readDelta(payload: JsonObject): ReplyEvent[] {
   const delta = payload['delta'];
-  if (!isObject(delta) || typeof delta['type'] !== 'string') throw badStream('a delta of the stream has no type');
+  if (!isObject(delta) || typeof delta['type'] !== 'string') throw badReply('a delta of the stream has no type');
   const index = numberOf(payload['index']);
   const { type, signature, citation } = delta;
   if (type === 'text_delta') return [{ type: 'text', text: textIn(delta, 'text'), index }];
@@ -99,7 +99,7 @@ function readDelta(payload: JsonObject): ReplyEvent[] {
 
 function textIn(delta: JsonObject, name: string): string {
   const text = delta[name] ?? '';
-  if (typeof text !== 'string') throw badStream(`the ${name} of a delta of the stream is not text`);
+  if (typeof text !== 'string') throw badReply(`the ${name} of a delta of the stream is not text`);
   return text;
 }
 
@@ -107,9 +107,9 @@ function textIn(delta: JsonObject, name: string): string {
 function changeMessage(payload: JsonObject, state: State): ReplyEvent[] {
   const counts = usage(payload, state);
   const delta = payload['delta'] ?? {};
-  if (!isObject(delta)) throw badStream('a message_delta of the stream cannot be read');
+  if (!isObject(delta)) throw badReply('a message_delta of the stream cannot be read');
   const reason = delta['stop_reason'] ?? '';
-  if (typeof reason !== 'string') throw badStream('the stop reason of the stream is not text');
+  if (typeof reason !== 'string') throw badReply('the stop reason of the stream is not text');
   if (reason !== '' && state.progress === 'open') state.progress = 'stopped';
   const sequence = stringOf(delta['stop_sequence']);
   return [

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readModelPage } from '../../src/formats/model-page.ts';
+import { readModelPage } from '../../src/client/free-requests.ts';
 import { loadFormat } from '../../src/formats/format.ts';
 
 test('a page of the content format gives names as -m takes them, operations and the next page', () => {

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import type { Decoder, ServerEvent, StreamDelta, TextRun } from '../formats/events.ts';
+import type { Decoder, ReplyEvent, ServerEvent, StreamDelta } from '../formats/events.ts';
 import type { Format } from '../formats/format.ts';
 import { badReply, maxBytes, parseReply, type ReadText } from '../formats/parse-reply.ts';
 import type { BlobStore } from '../images/types.ts';
@@ -139,10 +139,10 @@ async function* readStream(reply: HttpReply, reader: Reader): AsyncGenerator<Str
 }
 
 function feed(
-  event: ServerEvent | TextRun,
+  event: ServerEvent | ReplyEvent,
   { decoder, fold, deltas }: Pick<Reader, 'decoder' | 'fold'> & { deltas: StreamDelta[] },
 ): void {
-  const events = decoder.feed(event);
+  const events = 'type' in event ? [event] : decoder.feed(event);
   for (const delta of fold.add(events)) deltas.push(delta);
   const last = events.at(-1);
   if (last?.type === 'broken') throw last.error;

@@ -94,12 +94,6 @@ export interface ServerEvent {
   unterminated?: true;
 }
 
-/** Text deltas of one block that follow each other, read without parsing each. */
-export interface TextRun {
-  index: number;
-  text: string;
-}
-
 /**
  * How far a reply has come by its own words: `open`; `stopped`, it said why it ends; `ended`, nothing follows. Only an open
  * reply is cut where its body ends.
@@ -111,7 +105,7 @@ export interface Decoder {
   /** Reads a whole reply of JSON, in every spelling that gateways are known to use. Throws GatewayError bad-reply if it is not a reply of the format. */
   whole(json: unknown): ReplyEvent[];
   /** Reads one event of a stream. Throws the GatewayError of an error event, and bad-reply for an event that cannot be read. */
-  feed(event: ServerEvent | TextRun): ReplyEvent[];
+  feed(event: ServerEvent): ReplyEvent[];
   /** What is only known when the stream is over. */
   end(): ReplyEvent[];
   readonly progress: Progress;

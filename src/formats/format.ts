@@ -4,7 +4,7 @@ import type { Use } from '../services.ts';
 import type { Ask, Encoded, Turn } from './ask.ts';
 import type { Body } from '../body.ts';
 import { type ErrorBody, messageIn, readError } from './error-body.ts';
-import type { Decoder, TextRun } from './events.ts';
+import type { Decoder, ReplyEvent } from './events.ts';
 import { field, isObject, type JsonObject } from '../json.ts';
 
 /** The form that `auto` means, and the header of the form `api-key`; absent: the setting names it. */
@@ -115,8 +115,8 @@ export interface Format {
   /** A request that goes on with further turns, such as the results of tools. */
   append(body: Body, turns: readonly Turn[], quirks: Quirks): Body;
   createDecoder(head: ReplyHead): Decoder;
-  /** Reads text deltas in their usual spelling where they are in the stream, without parsing each. */
-  shortcut?: ((text: string, at: number, most: number) => Shortcut | undefined) | undefined;
+  /** Reads text deltas of one block, as many as `most`, in their usual spelling where they are in the stream, without parsing each. */
+  shortcut?: (text: string, at: number, most: number) => { value: ReplyEvent; events: number; end: number } | undefined;
   /** ms that the end of a body is waited for when the decoder's progress is `stopped` or `ended`; undefined: as long as it takes. */
   patience: { stopped: number | undefined; ended: number };
   /** What a stream lacks that ends while it is open. */
@@ -143,12 +143,6 @@ export interface RequestLimits {
   candidates: number;
   /** Pictures; as many as candidates where it is absent. */
   images?: number | undefined;
-}
-
-interface Shortcut {
-  value: TextRun;
-  events: number;
-  end: number;
 }
 
 export function loadFormat(name: FormatName): Promise<Format> {

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue, objectField, textField } fro
 import { type Body, type BodyValue, countField, objectAt, setFields, unlessEmpty } from '../../body.ts';
 import { type Format, sideOf } from '../format.ts';
 import { encodeImages } from './images.ts';
-import { createCompletionsDecoder } from './stream.ts';
+import { createCompletionsDecoder } from './reply.ts';
 import { usageError } from '../../errors.ts';
 import { type Ask, type Encoded, type Turn, isPlainTool } from '../ask.ts';
 import { mediaPart, turnMessages } from './turns.ts';

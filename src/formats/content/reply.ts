@@ -10,7 +10,7 @@ import {
   textField,
 } from '../../json.ts';
 import { foreignReply, parseReply } from '../parse-reply.ts';
-import type { Decoder, Progress, ReplyEvent, ServerEvent, TextRun, Usage } from '../events.ts';
+import type { Decoder, Progress, ReplyEvent, ServerEvent, Usage } from '../events.ts';
 import type { ReplyHead } from '../format.ts';
 import { type CallJoiner, type CallPiece, createCallJoiner } from './streamed-call.ts';
 
@@ -64,8 +64,7 @@ export function createContentDecoder(head: ReplyHead): Decoder {
       if (Array.isArray(json) && progress() === 'open') events.push({ type: 'broken', error: withoutReason() });
       return events;
     },
-    feed(event: ServerEvent | TextRun) {
-      if (!('data' in event)) return [];
+    feed(event: ServerEvent) {
       const text = event.data.trim();
       isDone ||= text === done;
       if (text === '' || text === done || text.startsWith(':') || (event.unterminated && done.startsWith(text)))

@@ -5,7 +5,6 @@ import { createMessagesDecoder } from './reply.ts';
 import { usageError } from '../../errors.ts';
 import { type Ask, lastTurn, type Turn, isPlainTool, plainTool } from '../ask.ts';
 import type { Quirks } from '../types.ts';
-import type { TextRun } from '../events.ts';
 
 /** The messages format: `POST /v1/messages` (formats 3 and 4). */
 export const messages: Format = {
@@ -142,11 +141,7 @@ const longestIndex = 6;
  * Text deltas in their usual spelling, read in place in the stream, without making an event of each: a stream is
  * made of these. `end` is after the last one's blank line. Undefined for anything else, which the parsers decide on.
  */
-export function readTextRun(
-  stream: string,
-  at: number,
-  most: number,
-): { value: TextRun; events: number; end: number } | undefined {
+export function readTextRun(stream: string, at: number, most: number): ReturnType<NonNullable<Format['shortcut']>> {
   const head = heads.find((known) => stream.startsWith(known, at));
   if (head === undefined) return undefined;
   const comma = stream.indexOf(',', at + head.length);
@@ -162,7 +157,7 @@ export function readTextRun(
     events++;
     end = next + 2;
   }
-  return events === 0 ? undefined : { value: { index: Number(digits), text }, events, end };
+  return events === 0 ? undefined : { value: { type: 'text', index: Number(digits), text }, events, end };
 }
 
 /** The string that begins after its quote, where `"}}` follows up to the end of the line; gateways pad with spaces. */

@@ -31,7 +31,7 @@ export function createMessagesDecoder(): Decoder {
       state.progress = 'ended';
       return events;
     },
-    feed: (event) => ('index' in event ? [{ type: 'text', ...event }] : feed(event, state)),
+    feed: (event) => feed(event, state),
     end: () => [],
     get progress() {
       return state.progress;

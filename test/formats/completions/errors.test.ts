@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createCompletionsDecoder } from '../../../src/formats/completions/stream.ts';
+import { createCompletionsDecoder } from '../../../src/formats/completions/reply.ts';
 import type { ServerEvent } from '../../../src/formats/events.ts';
 import { chunk, feedAll, textOf } from './feeding.ts';
 

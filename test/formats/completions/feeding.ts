@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../src/errors.ts';
-import { createCompletionsDecoder } from '../../../src/formats/completions/stream.ts';
+import { createCompletionsDecoder } from '../../../src/formats/completions/reply.ts';
 import type { Progress, ReplyEvent, ServerEvent } from '../../../src/formats/events.ts';
 import { readEvents } from '../../../src/transport/sse.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createCompletionsDecoder } from '../../../src/formats/completions/stream.ts';
+import { createCompletionsDecoder } from '../../../src/formats/completions/reply.ts';
 import { chunk } from './feeding.ts';
 
 test('keeps no more of what it does not report than any answer has', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Ask } from '../../../src/formats/ask.ts';
-import { createCompletionsDecoder } from '../../../src/formats/completions/stream.ts';
+import { createCompletionsDecoder } from '../../../src/formats/completions/reply.ts';
 import type { ReplyEvent } from '../../../src/formats/events.ts';
 import { completions } from '../../../src/formats/completions/format.ts';
 import type { JsonObject } from '../../../src/json.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createCompletionsDecoder } from '../../../src/formats/completions/stream.ts';
+import { createCompletionsDecoder } from '../../../src/formats/completions/reply.ts';
 import type { ReplyEvent } from '../../../src/formats/events.ts';
 
 function read(json: unknown): ReplyEvent[] {

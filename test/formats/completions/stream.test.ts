@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { createCompletionsDecoder } from '../../../src/formats/completions/stream.ts';
 import type { ReplyEvent, ServerEvent } from '../../../src/formats/events.ts';
 import { chunk, feedAll, only, textOf } from './feeding.ts';
 
@@ -213,10 +212,6 @@ describe('reads', () => {
       { type: 'end' },
       { type: 'call', id: 'c', name: 'f', input: { a: 1 }, isWhole: true, candidate: 1 },
     ]);
-  });
-
-  test('runs of text', () => {
-    expect(createCompletionsDecoder().feed({ index: 0, text: 'Hello' })).toStrictEqual([text('Hello')]);
   });
 
   test('the tier that served it', () => {

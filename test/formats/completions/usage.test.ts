@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createCompletionsDecoder } from '../../../src/formats/completions/stream.ts';
+import { createCompletionsDecoder } from '../../../src/formats/completions/reply.ts';
 
 test.each<[string, object, object]>([
   [

@@ -15,13 +15,16 @@ test('reads the usual spelling as JSON.parse does, whatever the text, with blank
       for (const start of [head, 'data: ']) {
         const stream = events.map((event) => `${start}${event}\n\n`).join('');
         const text = list.map((one) => one.text).join('');
-        const whole = { value: { index, text }, events: list.length, end: stream.length };
+        const whole = { value: { type: 'text', index, text }, events: list.length, end: stream.length };
         expect(readTextRun(stream, 0, Infinity)).toEqual(whole);
         expect(readTextRun(`${rest}${stream}data`, rest.length, Infinity)).toEqual({
           ...whole,
           end: rest.length + stream.length,
         });
-        expect(readTextRun(stream, 0, 1)).toMatchObject({ value: { index, text: list[0]?.text }, events: 1 });
+        expect(readTextRun(stream, 0, 1)).toMatchObject({
+          value: { type: 'text', index, text: list[0]?.text },
+          events: 1,
+        });
       }
     }),
   );
@@ -49,7 +52,7 @@ test.each([
   if (name !== 'another block') expect(readTextRun(odd, 0, Infinity)).toBeUndefined();
   const before = `${head}${usual('before')}\n\n`;
   expect(readTextRun(before + odd, 0, Infinity)).toEqual({
-    value: { index: 0, text: 'before' },
+    value: { type: 'text', index: 0, text: 'before' },
     events: 1,
     end: before.length,
   });

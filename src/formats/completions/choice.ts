@@ -1,0 +1,175 @@
+import {
+  field,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listField,
+  objectField,
+  textField,
+  valueCost,
+} from '../../json.ts';
+import { findErrorInReply } from '../format.ts';
+import type { ReplyEvent } from '../events.ts';
+import { failureOfError } from '../failure.ts';
+import { createCallJoiner } from './calls.ts';
+import { linkedImage } from './images.ts';
+import { addDetail, detailsText, signatureOf } from './turns.ts';
+
+/** One candidate of a reply, as far as it came. */
+export interface Choice {
+  readonly candidate: number;
+  role?: string;
+  reason?: string;
+  /** What the model said instead of an answer. */
+  refusal: string;
+  /** OpenRouter's `reasoning_details`, their pieces joined. */
+  readonly details: JsonObject[];
+  /** Thinking came in the field of that name. */
+  isReasoningContent: boolean;
+  /** The block of thinking began. */
+  isThinking: boolean;
+  /** Something of the answer came. */
+  hasContent: boolean;
+  readonly calls: ReturnType<typeof createCallJoiner>;
+  readonly held: Held;
+}
+
+/** Characters of a reply that are kept until its end, about. */
+export interface Held {
+  characters: number;
+}
+
+/** The number of the block of thinking; those of calls follow it. */
+const thinkingBlock = 0;
+
+export function newChoice(candidate: number, held: Held): Choice {
+  held.characters += valueCost;
+  const calls = createCallJoiner(thinkingBlock + 1);
+  const flags = { isReasoningContent: false, isThinking: false, hasContent: false };
+  return { candidate, refusal: '', details: [], ...flags, calls, held };
+}
+
+/** What a choice of a chunk says, or of a whole reply: that has `message` in place of `delta`. */
+export function readChoice(choice: Choice, raw: JsonObject): ReplyEvent[] {
+  const delta = objectField(raw, 'delta');
+  const message = objectField(raw, 'message');
+  const events = delta ? readMessage(choice, delta, false) : [];
+  choice.hasContent ||= events.some(({ type }) => type !== 'candidate');
+  // Some streams end with a chunk that says the whole message once more.
+  if (message && !choice.hasContent) events.push(...readMessage(choice, message, true));
+  if (!delta && !message) events.push(...textEvents(choice, raw['text']));
+  const error = isObject(raw['error']) ? findErrorInReply({ error: raw['error'] }) : undefined;
+  events.push(...stopEvents(choice, raw));
+  if (error) events.push({ type: 'broken', error: failureOfError(error, { billed: 'unknown' }) });
+  return events;
+}
+
+/** A message, or what was added to it. */
+function readMessage(choice: Choice, message: JsonObject, isWhole: boolean): ReplyEvent[] {
+  const { candidate, calls, held } = choice;
+  const { content, refusal } = message;
+  // Most chunks of a stream add a piece of text, and nothing else.
+  if (typeof content === 'string' && Object.keys(message).length === 1) return textEvents(choice, content);
+  const spoken = objectField(message, 'audio')?.['transcript'];
+  const events = [...roleEvents(choice, message), ...thinkingEvents(choice, message, isWhole)];
+  if (Array.isArray(content)) events.push(...content.flatMap((part) => partEvents(choice, part)));
+  else events.push(...textEvents(choice, content ?? spoken));
+  for (const image of listField(message, 'images') ?? []) events.push(...imageEvents(choice, image));
+  const pieces = calls.add(message);
+  // Only the first candidate is shown while it comes, and goes back in a later turn.
+  if (candidate === 0) events.push(...citationEvents(message), ...pieces);
+  else for (const piece of pieces) held.characters += piece.type === 'tool-input' ? piece.json.length : valueCost;
+  refuse(choice, refusal);
+  choice.hasContent ||= pieces.length > 0 || choice.refusal !== '';
+  return events;
+}
+
+function roleEvents(choice: Choice, message: JsonObject): ReplyEvent[] {
+  const role = textField(message, 'role');
+  if (!role || role === choice.role) return [];
+  choice.role = role;
+  return [{ type: 'candidate', role, candidate: choice.candidate }];
+}
+
+/** Services that send the thinking under two names send the same text twice. */
+function thinkingEvents(choice: Choice, message: JsonObject, isWhole: boolean): ReplyEvent[] {
+  const details = (listField(message, 'reasoningDetails') ?? []).filter(isObject);
+  for (const detail of details) choice.held.characters += addDetail(choice.details, detail, isWhole);
+  const content = textField(message, 'reasoningContent') ?? '';
+  choice.isReasoningContent ||= content !== '';
+  return thoughtEvents(choice, content || textField(message, 'reasoning') || detailsText(details));
+}
+
+function thoughtEvents(choice: Choice, text: string): ReplyEvent[] {
+  if (text === '') return [];
+  const { candidate } = choice;
+  choice.isThinking = true;
+  return [{ type: 'thinking', text, index: candidate === 0 ? thinkingBlock : undefined, candidate }];
+}
+
+/** A part of a message's content. Mistral's thinking is a list of texts. */
+function partEvents(choice: Choice, part: JsonValue): ReplyEvent[] {
+  if (!isObject(part)) return textEvents(choice, part);
+  const { type, thinking, text, refusal } = part;
+  if (type === 'thinking') return thoughtEvents(choice, textsIn(thinking));
+  refuse(choice, refusal);
+  return type === 'image_url' ? imageEvents(choice, part) : textEvents(choice, text);
+}
+
+function textsIn(value: JsonValue | undefined): string {
+  if (!Array.isArray(value)) return typeof value === 'string' ? value : '';
+  return value.map((part) => (isObject(part) ? (textField(part, 'text') ?? '') : '')).join('');
+}
+
+function textEvents({ candidate }: Choice, text: JsonValue | undefined): ReplyEvent[] {
+  return typeof text === 'string' && text !== '' ? [{ type: 'text', text, candidate }] : [];
+}
+
+function imageEvents({ candidate }: Choice, image: JsonValue): ReplyEvent[] {
+  const held = isObject(image) ? (field(image, 'imageUrl') ?? image) : image;
+  return linkedImage(isObject(held) ? held['url'] : held, candidate);
+}
+
+/** Sources of the web that the answer has. */
+function citationEvents(message: JsonObject): ReplyEvent[] {
+  const annotations = (listField(message, 'annotations') ?? []).filter(isObject);
+  return annotations.map((citation) => ({ type: 'citation', citation }));
+}
+
+function refuse(choice: Choice, refusal: JsonValue | undefined): void {
+  if (typeof refusal !== 'string') return;
+  choice.refusal += refusal;
+  choice.held.characters += refusal.length;
+}
+
+/**
+ * Why a candidate ended. The words of a refusal are its message, not its text: they do not answer what was asked, so they
+ * are in the error that a refusal is, and not in the output that a program reads.
+ */
+function stopEvents(choice: Choice, raw: JsonObject): ReplyEvent[] {
+  const { candidate, refusal, reason: before } = choice;
+  const said = textField(raw, 'finishReason') || undefined;
+  if (said === undefined) return [];
+  choice.reason = refusal === '' ? said : 'refusal';
+  const blocks = before === undefined && candidate === 0 ? [...thinkingEnd(choice), ...choice.calls.stop()] : [];
+  return [...blocks, { type: 'candidate', reason: choice.reason, message: refusal || undefined, candidate }];
+}
+
+/** What is only known when nothing follows. */
+export function endEvents(choice: Choice): ReplyEvent[] {
+  const { candidate, calls, reason, refusal: message } = choice;
+  const isOpen = reason === undefined;
+  const refusal: ReplyEvent[] = isOpen && message !== '' ? [{ type: 'candidate', message, candidate }] : [];
+  if (candidate !== 0) return [...refusal, ...calls.whole(candidate)];
+  return isOpen ? [...refusal, ...thinkingEnd(choice), ...calls.starts()] : [];
+}
+
+/** The end of the block of thinking, with what signs it. Encrypted thinking has no block before. */
+function thinkingEnd({ details, isReasoningContent, isThinking }: Choice): ReplyEvent[] {
+  const index = thinkingBlock;
+  const signature = signatureOf(details, isReasoningContent);
+  const end: ReplyEvent = { type: 'block-stop', index };
+  if (signature === undefined) return isThinking ? [end] : [];
+  const start: ReplyEvent = { type: 'block-start', raw: { type: 'thinking', thinking: '' }, index };
+  return [...(isThinking ? [] : [start]), { type: 'signature', signature, index }, end];
+}

@@ -24,6 +24,8 @@ export interface Service {
   quirks: Omit<Quirks, 'service'>;
   /** It has no batch API. */
   lacksBatches?: true;
+  /** It ignores the tier that a request asks for. */
+  lacksFlex?: true;
   /** It takes requests without a key. */
   isKeyless?: true;
   /** Anyone gets its list of models, which says nothing of a key. */
@@ -126,6 +128,7 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     baseUrl: 'http://127.0.0.1:11434',
     formats: { text: 'completions', chat: 'completions' },
     lacksBatches: true,
+    lacksFlex: true,
     quirks: { includeUsage: true },
     isKeyless: true,
     headerNames: vendorHeaderNames,

@@ -258,10 +258,15 @@ const flagsOfFields: { [field in keyof Ask]?: (keyof RequestFlags)[] } = {
 
 /** Throws GatewayError usage for a flag that the format has no place for, before anything is read or sent. */
 function refuseLackingFlags(flags: RequestFlags, { settings, use }: Building): void {
-  const { format, lane } = settings;
+  const { format, lane, service } = settings;
   const { lacks, title, turnsField } = formatFacts[format.value];
   const lacking = (flag: string, hint: string): Error => usageError(`${flag}: ${title} does not have this field`, hint);
   const others = (field: keyof Ask): string => whoHas(field, format.origin.kind === 'service', use);
+  if (lane?.value === 'flex' && services[service.value].lacksFlex) {
+    const { title: name } = services[service.value];
+    const hint = `use --lane live; ${whoHas('tier', true, use)}`;
+    throw usageError(`--lane flex (${lane.from}): ${name} does not have this lane`, hint);
+  }
   if (lane?.value === 'flex' && lacks.includes('tier'))
     throw lacking(`--lane flex (${lane.from})`, `use --lane live; ${others('tier')}`);
   if (flags.contents !== undefined && turnsField !== 'contents') throw lacking('--contents', 'use --messages of chat');

@@ -39,3 +39,14 @@ test.for([
   expect(ran.stderr).toContain(`; ${hint}\n`);
   expect(server.requests).toEqual([]);
 });
+
+test.for(['text hi -m m --lane flex', 'chat hi -m m --lane flex --format completions'])(
+  'Ollama ignores the tier, and would answer at full price: %s is exit 2 before anything is sent',
+  async (line, { server, cli }) => {
+    const ran = await cli(line.split(' '), { env: { GATEWAY_SERVICE: 'ollama' } });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain('--lane flex (flag --lane): Ollama does not have this lane\n');
+    expect(ran.stderr).toContain('use --lane live; --service gemini, openai and openrouter have it\n');
+    expect(server.requests).toEqual([]);
+  },
+);

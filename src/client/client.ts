@@ -96,6 +96,7 @@ interface Asked {
   stream: boolean | undefined;
 }
 
+/** Sends a request, and returns its reply, or throws the error that the reply means. */
 async function* ask<Image extends Picture>(
   { sender, quirks, use, format: name, request, call, stream }: Asked,
   sink: PictureSink<Image>,
@@ -114,8 +115,16 @@ async function* ask<Image extends Picture>(
     });
     const options = { deadline, onRetry: call.onRetry, store: sink.store };
     const deltas = perform({ post, model: asked.model, candidates: asked.candidates }, sender, options);
-    const answer = yield* flatten(deltas, { call, deadline });
-    return await replyOf(answer, { sink, started, image: use === 'image' || use === 'edit', call, deadline });
+    const { result, error, attempts } = yield* flatten(deltas, call.signal, deadline);
+    const kept = await sink.keep(result, deadline.signal);
+    call.signal?.throwIfAborted();
+    const reply = { ...kept, attempts, durationMs: Math.round(monotonic() - started) };
+    const images = use === 'image' || use === 'edit' ? 1 : 0;
+    const wanted = { images, requireComplete: call.requireComplete === true };
+    const verdict = verdictOf({ result, error: error ?? endOf(deadline) }, wanted);
+    if (verdict.error) throw new ResponseError(verdict.error, reply);
+    if (verdict.warning) reply.warnings.push(verdict.warning.message);
+    return reply;
   } finally {
     deadline.end();
     await opened.cleanup();
@@ -146,47 +155,21 @@ function listOf(name: string, value: unknown): JsonValue[] {
 /** Deltas may lie here already: an abort ends them at once, and when time is up the reply is read without them. */
 async function* flatten(
   deltas: AsyncGenerator<StreamDelta[], Performed>,
-  { call, deadline }: Pick<ReplyParts<never>, 'call' | 'deadline'>,
+  signal: CallOptions['signal'],
+  deadline: Deadline,
 ): AsyncGenerator<StreamDelta, Performed> {
   try {
     for (;;) {
       const next = await deltas.next();
       if (next.done) return next.value;
       for (const delta of next.value) {
-        call.signal?.throwIfAborted();
+        signal?.throwIfAborted();
         if (!deadline.signal.aborted) yield delta;
       }
     }
   } finally {
     await deltas.return(undefined as never);
   }
-}
-
-interface ReplyParts<Image extends Picture> {
-  sink: PictureSink<Image>;
-  started: number;
-  /** Whether a picture was asked for. */
-  image: boolean;
-  call: CallOptions;
-  deadline: Deadline;
-}
-
-/** The reply, or the error that it means. */
-async function replyOf<Image extends Picture>(
-  { result, error, attempts }: Performed,
-  { sink, started, image, call, deadline }: ReplyParts<Image>,
-): Promise<Reply<Image>> {
-  const kept = await sink.keep(result, deadline.signal);
-  call.signal?.throwIfAborted();
-  const durationMs = Math.round(monotonic() - started);
-  const reply = { ...kept, attempts, durationMs };
-  const verdict = verdictOf(
-    { result, error: error ?? endOf(deadline) },
-    { images: image ? 1 : 0, requireComplete: call.requireComplete === true },
-  );
-  if (verdict.error) throw new ResponseError(verdict.error, reply);
-  if (verdict.warning) reply.warnings.push(verdict.warning.message);
-  return reply;
 }
 
 /** What a generator returns or throws is kept for `reply`; its deltas go to the caller's loop. */

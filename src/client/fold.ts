@@ -1,4 +1,3 @@
-import type { GatewayError } from '../errors.ts';
 import { limitAnswer } from '../formats/parse-reply.ts';
 import { countValues, type JsonObject, type JsonValue, valueCost } from '../json.ts';
 import type { ReplyEvent, StreamDelta } from '../formats/events.ts';
@@ -10,36 +9,18 @@ import {
   firstOf,
   type Folded,
   type FoldedCandidate,
-  type FoldOptions,
   foldResult,
   openBlock,
 } from './folded.ts';
-import { blobOf } from './picture-store.ts';
-import type { Result } from './result.ts';
 import { createTextFilter, type TextFilter } from './text-images.ts';
 
-/** Makes one result of the events of a reply, and says what each means to a reader. */
-export interface Fold {
-  /** Takes events as they come. Throws GatewayError bad-reply for more than any answer holds; what came before is kept. */
-  add(events: readonly ReplyEvent[]): StreamDelta[];
-  /** Stores the pictures and files of the events so far. Throws GatewayError not-written. */
-  store(): Promise<void>;
-  /** The last deltas. `isOver`: the reply said why it ends. */
-  end(isOver: boolean): StreamDelta[];
-  /** What came, and why a call of it is not whole, if one is not. */
-  result(): { result: Result; error: GatewayError | undefined };
-  /** No part of a reply has arrived. */
-  readonly isEmpty: boolean;
-}
-
-/** One fold serves one reply. */
-export function createFold(options: FoldOptions): Fold {
+/** Makes one result of the events of one reply, and says what each means to a reader. */
+export function createFold(options: Pick<Folded, 'model' | 'maxCandidates' | 'store'>) {
   const folded: Folded = {
     ...options,
     candidates: new Map(),
     surplus: new Set(),
     filters: new Map(),
-    warnings: [],
     waiting: [],
     isEmpty: true,
     isStopped: false,
@@ -47,10 +28,12 @@ export function createFold(options: FoldOptions): Fold {
     shown: 0,
   };
   return {
+    /** No part of a reply has arrived. */
     get isEmpty() {
       return folded.isEmpty;
     },
-    add(events) {
+    /** Takes events as they come. Throws GatewayError bad-reply for more than any answer holds; what came before is kept. */
+    add(events: readonly ReplyEvent[]): StreamDelta[] {
       const deltas: StreamDelta[] = [];
       for (const event of events) {
         if (event.type !== 'end' && event.type !== 'broken') folded.isEmpty = false;
@@ -59,17 +42,22 @@ export function createFold(options: FoldOptions): Fold {
       }
       return deltas;
     },
-    async store() {
+    /** Stores the pictures and files of the events so far. Throws GatewayError not-written. */
+    async store(): Promise<void> {
       for (const keep of folded.waiting.splice(0)) await keep();
     },
-    end(isOver) {
+    /** The last deltas. `isOver`: the reply said why it ends. */
+    end(isOver: boolean): StreamDelta[] {
       const blocks = [...folded.candidates.values()].flatMap((candidate) => candidate.blocks);
       const held = blocks.flatMap((block) => flush(block, folded));
       return isOver ? [...held, ...stop(folded)] : held;
     },
+    /** What came, and why a call of it is not whole, if one is not. */
     result: () => foldResult(folded),
   };
 }
+
+export type Fold = ReturnType<typeof createFold>;
 
 /** What an event changes, and what it means to a reader. */
 function apply(event: ReplyEvent, folded: Folded): StreamDelta[] {
@@ -135,9 +123,6 @@ function note(event: ReplyEvent, folded: Folded): void {
       return;
     case 'feedback':
       folded.feedback = { ...event, blockReason: event.blockReason ?? folded.feedback?.blockReason };
-      return;
-    case 'warning':
-      folded.warnings.push(event.warning);
   }
 }
 
@@ -255,8 +240,8 @@ function keepBlob(
   const { store, waiting } = folded;
   folded.length += valueCost + data.length;
   waiting.push(async () => {
-    const blob = await blobOf({ mimeType, data }, { candidate: index, draft }, store);
-    if (blob) blobs.push(blob);
+    const blob = await store.resolve(data);
+    if (blob) blobs.push({ declaredType: mimeType, candidate: index, draft, blob });
   });
 }
 

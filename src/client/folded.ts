@@ -1,19 +1,10 @@
 import { GatewayError, quote } from '../errors.ts';
 import type { ReplyEvent, Usage } from '../formats/events.ts';
 import { isPicture, type PictureStore } from './picture-store.ts';
-import type { Answer, Result, ResultImage } from './result.ts';
+import type { Result, ResultImage } from './result.ts';
 import { endedWell, otherModelWarnings } from './verdict.ts';
 import type { TextFilter } from './text-images.ts';
 import { isObject, type JsonObject, type JsonValue, objectField, parseFlat, textField } from '../json.ts';
-
-/** How a fold is made. */
-export interface FoldOptions {
-  /** The requested model. */
-  model: string;
-  /** So many candidates are read. */
-  maxCandidates: number;
-  store: PictureStore;
-}
 
 /** An event of one type. */
 export type EventOf<Type extends ReplyEvent['type']> = Extract<ReplyEvent, { type: Type }>;
@@ -30,12 +21,16 @@ export interface FoldedCandidate {
 }
 
 /** A reply as far as it came. */
-export interface Folded extends FoldOptions {
+export interface Folded {
+  /** The requested model. */
+  readonly model: string;
+  /** So many candidates are read. */
+  readonly maxCandidates: number;
+  readonly store: PictureStore;
   readonly candidates: Map<number, FoldedCandidate>;
   /** Indexes of the candidates that came after those. */
   readonly surplus: Set<number>;
   readonly filters: Map<Block, TextFilter>;
-  readonly warnings: string[];
   /** Work on pictures and files, in the order in which they came. */
   readonly waiting: (() => Promise<void>)[];
   start?: Partial<EventOf<'start'>>;
@@ -160,7 +155,7 @@ export function foldResult(folded: Folded): { result: Result; error: GatewayErro
   result.stopReason = first?.said.reason ?? feedback?.blockReason;
   result.stopSequence = first?.said.sequence;
   result.stopDetails = first?.said.details;
-  result.warnings.push(...folded.warnings, ...otherModelWarnings(result));
+  result.warnings.push(...otherModelWarnings(result));
   result.complete = endedWell(result);
   if (surplus.size > 0) {
     const count = candidates.length + surplus.size;
@@ -233,12 +228,6 @@ function cutCall(candidates: readonly FoldedCandidate[]): GatewayError | undefin
     sent: 'yes',
     retryable: false,
   });
-}
-
-/** What was read of a reply. With an error it is not complete, whatever it said of itself. */
-export function answerOf(result: Result, error: GatewayError | undefined): Answer {
-  if (error !== undefined) result.complete = false;
-  return { result, error };
 }
 
 /** A result with nothing in it yet. */

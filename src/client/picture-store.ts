@@ -103,22 +103,6 @@ export function createLateStore(open: () => Promise<BlobStore>): BlobStore {
   };
 }
 
-/** Where a picture of a reply is. */
-interface Place {
-  candidate: number;
-  draft: boolean;
-}
-
-/** The bytes of an inlineData part or of a block, or undefined where its Base64 is bad. */
-export async function blobOf(
-  { mimeType, data }: { mimeType: string | undefined; data: string },
-  place: Place,
-  store: PictureStore,
-): Promise<ResultImage | undefined> {
-  const blob = await store.resolve(data);
-  return blob && { declaredType: mimeType, ...place, blob };
-}
-
 /** Whether a blob is a picture, by its declared type or by its bytes; audio and documents are not. */
 export function isPicture({ declaredType, blob }: Pick<ResultImage, 'declaredType' | 'blob'>): boolean {
   const declared = declaredType === undefined ? undefined : mediaType(declaredType);

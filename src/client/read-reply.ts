@@ -10,7 +10,7 @@ import { createWatch, readWhilePatient } from './deadline.ts';
 import { createFold, type Fold } from './fold.ts';
 import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
 import { type Answer } from './result.ts';
-import { answerOf, emptyResult } from './folded.ts';
+import { emptyResult } from './folded.ts';
 import { isUtf8 } from 'node:buffer';
 import { isObject } from '../json.ts';
 
@@ -67,17 +67,20 @@ async function* readBody(reply: HttpReply, reading: Reading, format: Format): As
     if (isCut(error)) return { cut: error };
     throw error;
   });
-  if ('cut' in begun) return answerOf(emptyResult(reading.model), begun.cut);
+  if ('cut' in begun) return { result: emptyResult(reading.model), error: begun.cut };
   const { head, chunks } = begun;
   const isStream = looksLikeSse(head);
   const cut = isStream
     ? yield* readStream({ ...reply, body: chunks }, reader)
     : await readWhole({ ...reply, body: chunks }, reader);
   const late = await watch();
-  const { result, error } = fold.result();
+  const { result, error: cutCall } = fold.result();
   result.format = format.name;
   if (!isStream && result.text !== '') yield [{ type: 'text', text: result.text, block: 0 }];
-  return answerOf(result, cut ?? store.failure() ?? late ?? error);
+  const error = cut ?? store.failure() ?? late ?? cutCall;
+  // With an error a reply is not complete, whatever it said of itself.
+  if (error !== undefined) result.complete = false;
+  return { result, error };
 }
 
 /** Why the reply is not whole, if it is not. */

@@ -29,7 +29,7 @@ interface Found {
 
 /** A data URL may span deltas, never blocks. */
 export function createTextFilter(store: PictureStore, candidate: number, { waiting, images }: Found): TextFilter {
-  const splitter = createMarkdownImageSplitter();
+  const splitter = new MarkdownImageSplitter();
   let open: OpenPicture | undefined;
 
   async function add(base64: string): Promise<void> {
@@ -75,18 +75,13 @@ export type MarkdownPiece =
   | { type: 'base64'; text: string }
   | { type: 'image-end' };
 
-/** Starts at the beginning of a text. */
-export function createMarkdownImageSplitter(): MarkdownImageSplitter {
-  return new MarkdownImageSplitter();
-}
-
 const longestTitle = 300;
 
 /**
  * Separates images from a text that arrives in pieces of any length. It holds back only text that can still become a data URL;
  * Base64 is never `text`.
  */
-class MarkdownImageSplitter {
+export class MarkdownImageSplitter {
   #state: 'text' | 'base64' | 'closing' = 'text';
   #held = '';
   /** Inside `![…](…)`, which ends with `)`; a bare URL ends with its Base64. */

@@ -42,16 +42,12 @@ function judge(result: Result, wanted: Wanted): GatewayError | undefined {
   if (stopped.length > 0 && stopped.length >= result.candidates.length)
     return missing(stopWords(result), result, wanted);
   if (isEmpty(result)) return missing('the answer is empty', result, wanted);
-  if (result.images.length < wanted.images) return fewer(result, wanted.images);
+  const [came, asked] = [result.images.length, wanted.images];
+  if (came < asked) return incomplete(`${came} of ${asked} images came`, adviceForRest(asked - came));
   if (stopped.length > 0) return partlyStopped(stopped, result);
-  if (wanted.requireModel && otherModelWarnings(result).length > 0) return anotherModel(result);
+  const [warning] = wanted.requireModel ? otherModelWarnings(result) : [];
+  if (warning !== undefined) return incomplete(warning, { reason: 'other-model' });
   return wanted.requireComplete ? warningOf(result) : undefined;
-}
-
-/** The warning about another model, as a failure. */
-function anotherModel(result: Result): GatewayError {
-  const [message = ''] = otherModelWarnings(result);
-  return incomplete(message, { reason: 'other-model' });
 }
 
 /** Whether the reasons of a reply say that it is whole. One without a reason says nothing against it. */
@@ -84,7 +80,7 @@ function reasonsOf({ candidates, stopReason }: Result): string[] {
 }
 
 function stopWords(result: Result): string {
-  if (isRefusal(result.stopReason)) return 'the model refused';
+  if (result.stopReason === 'refusal' || result.stopReason === 'content_filter') return 'the model refused';
   return isEmpty(result) ? 'the answer is empty' : 'the gateway stopped the answer';
 }
 
@@ -92,10 +88,6 @@ function partlyStopped(reasons: readonly string[], { candidates }: Result): Gate
   const why = [...new Set(reasons)].map(quoted).join(', ');
   const message = `${reasons.length} of ${candidates.length} candidates were stopped: ${why}`;
   return incomplete(message, { reason: 'partly-stopped' });
-}
-
-function fewer({ images }: Result, wanted: number): GatewayError {
-  return incomplete(`${images.length} of ${wanted} images came`, adviceForRest(wanted - images.length));
 }
 
 /** Where only a part of the pictures came. */
@@ -184,9 +176,7 @@ function text(value: JsonValue): string {
 type Ending = 'complete' | 'cut' | 'stopped' | 'unknown';
 
 const complete = ['stop', 'end_turn', 'stop_sequence', 'tool_use', 'pause_turn', 'tool_calls', 'function_call'];
-
 const cut = ['max_tokens', 'model_context_window_exceeded', 'length'];
-
 const stopped = [
   'safety',
   'recitation',
@@ -221,11 +211,6 @@ const endings = new Map<string, Ending>([
 /** All formats share one table: gateways translate one into another, and keep the case of none. */
 function endingOf(reason: string): Ending {
   return endings.get(reason.toLowerCase()) ?? 'unknown';
-}
-
-/** Whether the model itself would not answer. */
-function isRefusal(reason: string | undefined): boolean {
-  return reason === 'refusal' || reason === 'content_filter';
 }
 
 /** A warning where another model answered than the requested one. */

@@ -54,7 +54,6 @@ export type ReplyEvent =
   | { type: 'tier'; tier: string }
   /** Why the prompt was blocked, or what its ratings are. */
   | { type: 'feedback'; feedback: JsonObject; blockReason: string | undefined }
-  | { type: 'warning'; warning: string }
   /** What follows cannot be read; what came before is kept. */
   | { type: 'broken'; error: GatewayError }
   /** The reply says that it is over. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createMarkdownImageSplitter, type MarkdownPiece } from '../../src/client/text-images.ts';
+import { MarkdownImageSplitter, type MarkdownPiece } from '../../src/client/text-images.ts';
 
 interface Split {
   text: string;
@@ -7,7 +7,7 @@ interface Split {
 }
 
 function split(pieces: readonly string[]): Split {
-  const splitter = createMarkdownImageSplitter();
+  const splitter = new MarkdownImageSplitter();
   const result: Split = { text: '', images: [] };
   const take = (piece: MarkdownPiece): void => {
     const image = result.images.at(-1);
@@ -86,7 +86,7 @@ test.each([
 });
 
 test('passes text on at once, and holds back little', () => {
-  const splitter = createMarkdownImageSplitter();
+  const splitter = new MarkdownImageSplitter();
   expect(splitter.feed('Hello ')).toEqual([{ type: 'text', text: 'Hello ' }]);
   expect(splitter.feed('a!')).toEqual([{ type: 'text', text: 'a' }]);
   expect(splitter.feed(' b ![')).toEqual([{ type: 'text', text: '! b ' }]);
@@ -95,7 +95,7 @@ test('passes text on at once, and holds back little', () => {
 });
 
 test('passes Base64 on while it arrives', () => {
-  const splitter = createMarkdownImageSplitter();
+  const splitter = new MarkdownImageSplitter();
   splitter.feed('![a](data:image/png;base64,');
   expect(splitter.feed('AAAA')).toEqual([{ type: 'base64', text: 'AAAA' }]);
   expect(splitter.feed('BB)')).toEqual([{ type: 'base64', text: 'BB' }, { type: 'image-end' }]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { failureOf } from '../../src/formats/failure.ts';
-import { createMarkdownImageSplitter } from '../../src/client/text-images.ts';
+import { MarkdownImageSplitter } from '../../src/client/text-images.ts';
 import { Secret, createRedactor } from '../../src/settings/redact.ts';
 import { escapeForTerminal, escapeLine } from '../../src/terminal/escape.ts';
 import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
@@ -58,8 +58,8 @@ describe('prototype pollution', () => {
 });
 
 /** The splitter that has read a text. */
-function splitterOf(text: string): ReturnType<typeof createMarkdownImageSplitter> {
-  const splitter = createMarkdownImageSplitter();
+function splitterOf(text: string): MarkdownImageSplitter {
+  const splitter = new MarkdownImageSplitter();
   splitter.feed(text);
   return splitter;
 }

@@ -7,77 +7,87 @@ import { findErrorInReply } from '../format.ts';
 import { type Choice, endEvents, newChoice, readChoice } from './choice.ts';
 import { isImagesReply, readImages } from './images.ts';
 
+/** What is known of a reply so far. */
+interface State {
+  readonly choices: Map<number, Choice>;
+  /** Candidates that began and did not say why they ended. */
+  readonly open: Set<number>;
+  readonly held: { characters: number };
+  id?: string | undefined;
+  model?: string | undefined;
+  tier?: string | undefined;
+  isEnded: boolean;
+}
+
 /** Reads one reply of the format (formats 7, and deviations 47 to 60). */
 export function createCompletionsDecoder(): Decoder {
-  const choices = new Map<number, Choice>();
-  /** Candidates that began and did not say why they ended. */
-  const open = new Set<number>();
-  const held = { characters: 0 };
-  const start: Start = {};
-  let isEnded = false;
-  const isStopped = (): boolean => choices.has(0) && open.size === 0;
-  const end = (): ReplyEvent[] => [...choices.values()].flatMap(endEvents);
-
-  function readChunk(json: JsonObject): ReplyEvent[] {
-    const listed = (listField(json, 'choices') ?? []).filter(isObject);
-    const events = startEvents(start, json);
-    const broken: ReplyEvent[] = [];
-    for (const [at, raw] of listed.entries()) {
-      const candidate = numberField(raw, 'index') ?? at;
-      const choice = choices.get(candidate) ?? newChoice(candidate, held);
-      choices.set(candidate, choice);
-      for (const event of readChoice(choice, raw)) (event.type === 'broken' ? broken : events).push(event);
-      if (choice.reason === undefined) open.add(candidate);
-      else open.delete(candidate);
-    }
-    // What is broken comes last: nothing after it is read.
-    return [...events, ...usageEvents(json, listed), ...broken];
-  }
-
-  /** An error comes after what the pieces say before it and beside it; alone it is thrown. */
-  function take(pieces: readonly JsonObject[], event?: string): ReplyEvent[] {
-    const events: ReplyEvent[] = [];
-    for (const json of pieces) {
-      const error = errorIn(json, event);
-      const failure = error && failureOfError(error, { billed: choices.size > 0 ? 'unknown' : undefined });
-      if (isImagesReply(json)) events.push(...readImages(json));
-      if (!failure || listField(json, 'choices')?.length) events.push(...readChunk(json));
-      if (failure && events.length === 0) throw failure;
-      if (failure) return [...events, { type: 'broken', error: failure }];
-    }
-    return events;
-  }
-
-  function feed({ event, data, unterminated }: ServerEvent): ReplyEvent[] {
-    const text = data.trim();
-    // A comment of the server that a gateway made data of (deviation 29).
-    if (text === '' || text.startsWith(':') || isEnded) return [];
-    if (text === '[DONE]') {
-      // It ends a reply that said why it stopped, and means nothing else: gateways send it after a cut one, too.
-      isEnded = isStopped();
-      return isEnded ? [{ type: 'end' }] : [];
-    }
-    // What the end of the body cut says nothing (deviation 33).
-    if (unterminated && isCutData(text)) return [];
-    const parsed = parseEventData(text);
-    const events = take((Array.isArray(parsed) ? parsed : [parsed]).filter(isObject), event);
-    limitAnswer(held.characters);
-    return events;
-  }
-
+  const state: State = { choices: new Map(), open: new Set(), held: { characters: 0 }, isEnded: false };
+  const end = (): ReplyEvent[] => [...state.choices.values()].flatMap(endEvents);
   return {
     whole(json) {
       const pieces = (Array.isArray(json) ? json : [json]).map(unwrap).filter((piece) => piece !== undefined);
       if (pieces.length === 0) throw foreignReply(json, 'completions');
-      return [...take(pieces), ...end()];
+      return [...take(pieces, state), ...end()];
     },
-    feed,
+    feed: (event) => feed(event, state),
     end,
     get progress() {
-      if (isEnded) return 'ended';
-      return isStopped() ? 'stopped' : 'open';
+      if (state.isEnded) return 'ended';
+      return isStopped(state) ? 'stopped' : 'open';
     },
   };
+}
+
+function isStopped({ choices, open }: State): boolean {
+  return choices.has(0) && open.size === 0;
+}
+
+function feed({ event, data, unterminated }: ServerEvent, state: State): ReplyEvent[] {
+  const text = data.trim();
+  // A comment of the server that a gateway made data of (deviation 29).
+  if (text === '' || text.startsWith(':') || state.isEnded) return [];
+  if (text === '[DONE]') {
+    // It ends a reply that said why it stopped, and means nothing else: gateways send it after a cut one, too.
+    state.isEnded = isStopped(state);
+    return state.isEnded ? [{ type: 'end' }] : [];
+  }
+  // What the end of the body cut says nothing (deviation 33).
+  if (unterminated && isCutData(text)) return [];
+  const parsed = parseEventData(text);
+  const events = take((Array.isArray(parsed) ? parsed : [parsed]).filter(isObject), state, event);
+  limitAnswer(state.held.characters);
+  return events;
+}
+
+/** An error comes after what the pieces say before it and beside it; alone it is thrown. */
+function take(pieces: readonly JsonObject[], state: State, event?: string): ReplyEvent[] {
+  const events: ReplyEvent[] = [];
+  for (const json of pieces) {
+    const error = errorIn(json, event);
+    const failure = error && failureOfError(error, { billed: state.choices.size > 0 ? 'unknown' : undefined });
+    if (isImagesReply(json)) events.push(...readImages(json));
+    if (!failure || listField(json, 'choices')?.length) events.push(...readChunk(json, state));
+    if (failure && events.length === 0) throw failure;
+    if (failure) return [...events, { type: 'broken', error: failure }];
+  }
+  return events;
+}
+
+function readChunk(json: JsonObject, state: State): ReplyEvent[] {
+  const { choices, open, held } = state;
+  const listed = (listField(json, 'choices') ?? []).filter(isObject);
+  const events = startEvents(state, json);
+  const broken: ReplyEvent[] = [];
+  for (const [at, raw] of listed.entries()) {
+    const candidate = numberField(raw, 'index') ?? at;
+    const choice = choices.get(candidate) ?? newChoice(candidate, held);
+    choices.set(candidate, choice);
+    for (const event of readChoice(choice, raw)) (event.type === 'broken' ? broken : events).push(event);
+    if (choice.reason === undefined) open.add(candidate);
+    else open.delete(candidate);
+  }
+  // What is broken comes last: nothing after it is read.
+  return [...events, ...usageEvents(json, listed), ...broken];
 }
 
 /** A reply, as it is or in a `response` (deviation 20). */
@@ -96,20 +106,14 @@ function errorIn(json: JsonObject, event: string | undefined): ErrorBody | undef
   return findErrorInReply(json) ?? (isError ? { message: '' } : undefined);
 }
 
-interface Start {
-  id?: string | undefined;
-  model?: string | undefined;
-  tier?: string | undefined;
-}
-
 /** What chunks repeat. A first one may name nothing, and some gateways give each an id of its own. */
-function startEvents(start: Start, json: JsonObject): ReplyEvent[] {
-  const { id = textField(json, 'id') || undefined, model = textField(json, 'model') || undefined } = start;
-  const tier = textField(json, 'serviceTier') || start.tier;
-  const isNew = id !== start.id || model !== start.model;
+function startEvents(state: State, json: JsonObject): ReplyEvent[] {
+  const { id = textField(json, 'id') || undefined, model = textField(json, 'model') || undefined } = state;
+  const tier = textField(json, 'serviceTier') || state.tier;
+  const isNew = id !== state.id || model !== state.model;
   const events: ReplyEvent[] = isNew ? [{ type: 'start', id, model }] : [];
-  if (tier !== undefined && tier !== start.tier) events.push({ type: 'tier', tier });
-  if (events.length > 0) Object.assign(start, { id, model, tier });
+  if (tier !== undefined && tier !== state.tier) events.push({ type: 'tier', tier });
+  if (events.length > 0) Object.assign(state, { id, model, tier });
   return events;
 }
 

@@ -138,7 +138,7 @@ export function signatureOf(details: readonly JsonObject[], isReasoningContent: 
 }
 
 /** The fields of a message in which the thinking of a block goes back. */
-export function thinkingFields(block: JsonObject): Body {
+function thinkingFields(block: JsonObject): Body {
   const signature = block['type'] === 'thinking' ? textField(block, 'signature') : undefined;
   if (signature === undefined) return {};
   if (signature === reasoningContent) return { [reasoningContent]: textField(block, 'thinking') ?? '' };

@@ -1,3 +1,4 @@
+import { statusOfName } from '../failure.ts';
 import { isObject, type JsonObject, type JsonValue, numberField, objectField, textField } from '../../json.ts';
 import {
   type BatchFormat,
@@ -65,19 +66,10 @@ function readOutcome(result: JsonObject): BatchOutcome | undefined {
   const error = objectField(result, 'error');
   if (type !== 'errored' || error === undefined) return undefined;
   const inner = objectField(error, 'error') ?? error;
-  return { kind: 'errored', status: statuses[textField(inner, 'type') ?? ''], body: { type: 'error', error: inner } };
+  // A result has the type of its error, and not the status that goes with it.
+  return {
+    kind: 'errored',
+    status: statusOfName(textField(inner, 'type') ?? ''),
+    body: { type: 'error', error: inner },
+  };
 }
-
-/** A result has the type of its error, and not the status that goes with it. */
-const statuses: Readonly<Record<string, number>> = {
-  invalid_request_error: 400,
-  authentication_error: 401,
-  billing_error: 402,
-  permission_error: 403,
-  not_found_error: 404,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  api_error: 500,
-  timeout_error: 504,
-  overloaded_error: 529,
-};

@@ -16,7 +16,7 @@ const handlers: Readonly<Record<string, (payload: JsonObject, state: State) => R
   message_start: startMessage,
   content_block_start: startBlock,
   content_block_delta: readDelta,
-  content_block_stop: ({ index }) => [{ type: 'block-stop', index: numberOf(index) }],
+  content_block_stop: (payload) => [{ type: 'block-stop', index: numberField(payload, 'index') }],
   message_delta: changeMessage,
   message_stop: endMessage,
   done: endOfStream,
@@ -66,28 +66,29 @@ function throwError(type: string, payload: JsonObject, state: State): void {
 }
 
 function startMessage(payload: JsonObject, state: State): ReplyEvent[] {
-  const message = isObject(payload['message']) ? payload['message'] : {};
-  const id = stringOf(message['id']);
+  const message = objectField(payload, 'message') ?? {};
+  const id = textField(message, 'id');
   if (state.message) {
     if (id === undefined || id === state.message.id) return [];
     throw badReply(`a second message (${quote(id)}) begins inside the stream`);
   }
   state.message = { id };
-  const start = { type: 'start', id, model: stringOf(message['model']), role: stringOf(message['role']) } as const;
+  const start = { type: 'start', id, model: textField(message, 'model'), role: textField(message, 'role') } as const;
   return [start, ...usage(message, state)];
 }
 
 /** content_block_start; some blocks arrive whole in it (deviation 5). */
 function startBlock(payload: JsonObject): ReplyEvent[] {
-  const raw = isObject(payload['content_block']) ? payload['content_block'] : {};
-  return [{ type: 'block-start', raw, index: numberOf(payload['index']) }];
+  return [
+    { type: 'block-start', raw: objectField(payload, 'contentBlock') ?? {}, index: numberField(payload, 'index') },
+  ];
 }
 
 /** content_block_delta; kinds that are not known mean nothing. */
 function readDelta(payload: JsonObject): ReplyEvent[] {
   const delta = payload['delta'];
   if (!isObject(delta) || typeof delta['type'] !== 'string') throw badReply('a delta of the stream has no type');
-  const index = numberOf(payload['index']);
+  const index = numberField(payload, 'index');
   const { type, signature, citation } = delta;
   if (type === 'text_delta') return [{ type: 'text', text: textIn(delta, 'text'), index }];
   if (type === 'thinking_delta') return [{ type: 'thinking', text: textIn(delta, 'thinking'), index }];
@@ -111,7 +112,7 @@ function changeMessage(payload: JsonObject, state: State): ReplyEvent[] {
   const reason = delta['stop_reason'] ?? '';
   if (typeof reason !== 'string') throw badReply('the stop reason of the stream is not text');
   if (reason !== '' && state.progress === 'open') state.progress = 'stopped';
-  const sequence = stringOf(delta['stop_sequence']);
+  const sequence = textField(delta, 'stopSequence');
   return [
     ...counts,
     { type: 'candidate', reason: reason || undefined, sequence, details: delta['stop_details'] ?? undefined },
@@ -133,14 +134,6 @@ function endMessage(_payload: JsonObject, state: State): ReplyEvent[] {
 /** `[DONE]` and `done` are of other formats: they end a reply that said why it stopped, and mean nothing else (deviation 23). */
 function endOfStream(payload: JsonObject, state: State): ReplyEvent[] {
   return state.progress === 'open' ? [] : endMessage(payload, state);
-}
-
-function stringOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
-}
-
-function numberOf(value: unknown): number | undefined {
-  return typeof value === 'number' ? value : undefined;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { AuthUse, FormatName, Quirks } from './types.ts';
 import { usageError } from '../errors.ts';
 import type { Use } from '../services.ts';
 import type { Ask, Encoded, Turn } from './ask.ts';
-import type { Body } from '../body.ts';
+import type { Body, BodyValue } from '../body.ts';
 import { type ErrorBody, messageIn, readError } from './error-body.ts';
 import type { Decoder, ReplyEvent } from './events.ts';
 import { field, isObject, type JsonObject } from '../json.ts';
@@ -156,6 +156,13 @@ export function sideOf(size: string | undefined): string | undefined {
     `this service takes no size of both sides, such as '${size}'`,
     'it has 512, 1K, 2K, 4K, and an aspect ratio',
   );
+}
+
+/** The turns in a body, which a prompt follows. Throws GatewayError usage for what is not a list. */
+export function turnsIn(body: Body, name: string): BodyValue[] {
+  const turns = body[name] ?? [];
+  if (Array.isArray(turns)) return turns;
+  throw usageError(`'${name}' in the body is not an array, so the prompt cannot follow it`);
 }
 
 /** A request before it is addressed. */

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, objectField, textField } from '../../json.ts';
 import { type Body, type BodyValue, countField, objectAt, setFields, unlessEmpty } from '../../body.ts';
-import { type Format, sideOf } from '../format.ts';
+import { type Format, sideOf, turnsIn } from '../format.ts';
 import { encodeImages } from './images.ts';
 import { createCompletionsDecoder } from './reply.ts';
 import { usageError } from '../../errors.ts';
@@ -62,7 +62,7 @@ function encodeChat(ask: Ask, quirks: Quirks): Encoded {
 function appendTurns(body: Body, turns: readonly Turn[], { service }: Quirks): Body {
   const { tool_choice: choice, ...rest } = body;
   const kept = choice === 'auto' || choice === 'none' ? { tool_choice: choice } : {};
-  const messages = [...listOf(body['messages'] ?? []), ...turns.flatMap((turn) => turnMessages(turn, service))];
+  const messages = [...turnsIn(body, 'messages'), ...turns.flatMap((turn) => turnMessages(turn, service))];
   return { ...rest, ...kept, messages };
 }
 
@@ -71,7 +71,7 @@ function messagesOf(ask: Ask, body: Body, { service }: Quirks): BodyValue | unde
   const given = ownTurns ?? turns?.flatMap((turn) => turnMessages(turn, service));
   const added = [...turnMessages({ role: 'user', content: results }, service), ...promptMessages(ask)];
   if (given === undefined && system === undefined && added.length === 0) return undefined;
-  const earlier = given ?? listOf(body['messages'] ?? []);
+  const earlier = given ?? turnsIn(body, 'messages');
   if (system === undefined) return [...earlier, ...added];
   return [{ role: 'system', content: system }, ...earlier.filter((message) => !isSystem(message)), ...added];
 }
@@ -81,11 +81,6 @@ function promptMessages({ prompt, media = [] }: Ask): Body[] {
   if (media.length === 0) return prompt === undefined ? [] : [{ role: 'user', content: prompt }];
   const text = prompt === undefined ? [] : [{ type: 'text', text: prompt }];
   return [{ role: 'user', content: [...text, ...media.map(mediaPart)] }];
-}
-
-function listOf(messages: BodyValue): BodyValue[] {
-  if (Array.isArray(messages)) return messages;
-  throw usageError("'messages' in the body is not an array, so the prompt cannot follow it");
 }
 
 function isSystem(message: BodyValue): boolean {

@@ -10,7 +10,7 @@ import {
   type PlainTool,
   plainTool,
 } from '../ask.ts';
-import { type Format, sideOf } from '../format.ts';
+import { type Format, sideOf, turnsIn } from '../format.ts';
 import { createContentDecoder, missingReason } from './reply.ts';
 import { usageError } from '../../errors.ts';
 import type { Quirks } from '../types.ts';
@@ -88,13 +88,10 @@ function encodeContentBody(ask: Ask, quirks: Quirks): Body {
 
 function contentsOf(ask: Ask, quirks: Quirks): BodyValue | undefined {
   const { ownTurns, turns, body = {} } = ask;
-  const given: BodyValue | undefined = ownTurns ? [...ownTurns] : turns && contentTurns(turns, quirks.service);
-  const earlier = given ?? body['contents'] ?? [];
+  const given: BodyValue[] | undefined = ownTurns ? [...ownTurns] : turns && contentTurns(turns, quirks.service);
   const parts = promptParts(ask, quirks);
   if (parts.length === 0) return given;
-  if (!Array.isArray(earlier))
-    throw usageError("'contents' in the body is not an array, so the prompt cannot follow it");
-  return [...earlier, { role: 'user', parts }];
+  return [...(given ?? turnsIn(body, 'contents')), { role: 'user', parts }];
 }
 
 function promptParts({ prompt, media = [], results = [], turns = [] }: Ask, { service }: Quirks): BodyValue[] {

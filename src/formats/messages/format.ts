@@ -1,8 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { type Body, type BodyValue, countField, objectAt, setFields } from '../../body.ts';
-import type { Format } from '../format.ts';
+import { type Format, turnsIn } from '../format.ts';
 import { createMessagesDecoder } from './reply.ts';
-import { usageError } from '../../errors.ts';
 import { type Ask, lastTurn, type Turn, isPlainTool, plainTool } from '../ask.ts';
 import type { Quirks } from '../types.ts';
 
@@ -86,14 +85,11 @@ function encodeMessagesBody(ask: Ask, quirks: Quirks): Body {
 
 function messagesOf(ask: Ask, body: Body, { service }: Quirks): BodyValue | undefined {
   const { ownTurns, turns } = ask;
-  const given: BodyValue | undefined = ownTurns ? [...ownTurns] : turns && messagesTurns(turns, service);
+  const given: BodyValue[] | undefined = ownTurns ? [...ownTurns] : turns && messagesTurns(turns, service);
   const last = lastTurn(ask);
   const content: BodyValue | undefined = typeof last === 'string' ? last : last && [...last];
   if (content === undefined) return given;
-  const earlier = given ?? body['messages'] ?? [];
-  if (!Array.isArray(earlier))
-    throw usageError("'messages' in the body is not an array, so the prompt cannot follow it");
-  return [...earlier, { role: 'user', content }];
+  return [...(given ?? turnsIn(body, 'messages')), { role: 'user', content }];
 }
 
 /** Turns as the wire takes them: what another service signed stays out, and so does what one format alone knows. */

@@ -11,7 +11,7 @@ import { type BodyValue, isUpload } from '../body.ts';
 import { type ProcessLock, takeProcessLock } from '../files/lock.ts';
 
 /** The content of a session file. */
-export interface StoredSession {
+interface StoredSession {
   messages: SessionMessage[];
   /** End of these messages in the file; the rest is an incomplete turn after a crash. */
   end: number;

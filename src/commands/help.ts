@@ -25,7 +25,9 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
     if (recipe !== undefined) return void (await io.stdout.write(await readRecipe(name, recipe)));
     const text = await readShipped(`src/help/${name}.md`);
     if (root.json) {
-      report.own = { schema: 'gateway-cli/help@1', text, jsonSchema: await schemaOf(name) };
+      const schema = schemas[name];
+      const jsonSchema: unknown = schema && JSON.parse(await readShipped(`dist/${schema}.schema.json`));
+      report.own = { schema: 'gateway-cli/help@1', text, jsonSchema };
       return;
     }
     const { isTTY, columns: width } = io.stdout;
@@ -36,11 +38,6 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
     const { blocksOf, renderMarkdown } = await import('../terminal/markdown.ts');
     await writePaged(usage + renderMarkdown(blocksOf(text), { width, colored }), io);
   };
-}
-
-async function schemaOf(topic: string): Promise<unknown> {
-  const name = schemas[topic];
-  return name && JSON.parse(await readShipped(`dist/${name}.schema.json`));
 }
 
 /** A recipe of a topic, by its name without the extension. Throws GatewayError usage. */

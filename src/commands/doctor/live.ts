@@ -76,14 +76,18 @@ const schemesOf: { readonly [name in FormatName]?: (own: AuthScheme) => AuthSche
   },
 };
 
-/** A request with one scheme, and its outcome. */
-interface Tried {
-  scheme: AuthScheme;
-  /** Its users, as `auth` of a profile names them. */
-  users: AuthUse[];
+/** The outcome of one request. */
+interface Answered {
   check: Check;
   /** The gateway does not have the path: perhaps it does not have the format. */
   isAbsent: boolean;
+}
+
+/** A request with one scheme. */
+interface Tried extends Answered {
+  scheme: AuthScheme;
+  /** Its users, as `auth` of a profile names them. */
+  users: AuthUse[];
 }
 
 /** The outcome of all requests of one format. */
@@ -234,7 +238,7 @@ async function askWith(
   scheme: AuthScheme,
   probe: Operation,
   { live, use, name }: { live: GatewaySubject; use: Use; name: string },
-): Promise<Pick<Tried, 'check' | 'isAbsent'>> {
+): Promise<Answered> {
   const survey = withKey(live.surveyed.byUse[use], live.key);
   const settings = {
     ...survey,
@@ -259,7 +263,7 @@ async function askWith(
 const endings = new Set<ErrorClass>(['interrupted', 'terminated', 'hangup', 'closed']);
 const absentStatuses = new Set([404, 405, 501]);
 
-function refused(name: string, error: unknown): Pick<Tried, 'check' | 'isAbsent'> {
+function refused(name: string, error: unknown): Answered {
   const { status, reason } = error instanceof GatewayError ? error.details : {};
   const isAbsent = reason === 'no-such-path' || (absentStatuses.has(status ?? 0) && reason !== 'model');
   return { check: failedCheck(name, error), isAbsent };

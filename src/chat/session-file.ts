@@ -147,13 +147,13 @@ async function appendTurn(
 }
 
 /** Only a session without a turn is created: one that is gone would begin anew in the middle. */
-async function openToWrite(path: string, { size }: StoredSession): Promise<FileHandle> {
-  try {
-    return await open(path, constants.O_RDWR | (size === 0 ? constants.O_CREAT : 0), 0o600);
-  } catch (error) {
+function openToWrite(path: string, { size }: StoredSession): Promise<FileHandle> {
+  const create = size === 0 ? constants.O_CREAT : 0;
+  return open(path, constants.O_RDWR | create, 0o600).catch((error: unknown) => {
     if (size === 0 || codeOf(error) !== 'ENOENT') throw error;
-    throw new Error('it was removed by another program meanwhile', { cause: error });
-  }
+    // Without the cause: its code says that the folder is missing.
+    throw new Error('it was removed by another program meanwhile');
+  });
 }
 
 /** Copies an incomplete turn to the aside file before it is overwritten. */

@@ -51,7 +51,7 @@ export function keyPage({ value }: Facts): string | false {
   return page !== undefined && `${title} gives keys at ${page}`;
 }
 
-/** The model does not take or make what is asked of it, or cannot be loaded. */
+/** What to do if the model cannot do what is asked, or cannot be loaded. */
 export function lackingModel({ value, flags = '' }: Facts): string {
   const another = `name another with -m; to see the models: gateway-cli models${flags}`;
   if (value !== 'modalities') return `this model cannot do it: ${another}`;
@@ -77,7 +77,7 @@ export function moreRetries({ value: retries = 0, retryAfterMs = 0 }: Facts): st
   return `${wait}, or allow more: --retries ${more} --retry-max-time ${minutes}m`;
 }
 
-/** How to get rid of a field that the gateway refuses. */
+/** What to do with a field that the gateway refuses. */
 export function withoutField({ value }: Facts): string {
   const flag = flagOfField(String(value));
   return flag === undefined ? 'leave that field out' : `change ${flag}, or leave it out`;

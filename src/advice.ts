@@ -56,9 +56,9 @@ const advice = {
     library: 'what came is kept; name a model that the service has',
   },
   'no-such-path': {
-    cli: (facts) => lines(`check --model and --base-url; to see the names: gateway-cli models${facts.flags ?? ''}`),
-    library: (facts) =>
-      lines(`check the model and the base URL${facts.status === 404 ? '' : ': the gateway does not have this path'}`),
+    cli: ({ flags = '' }) => `check --model and --base-url; to see the names: gateway-cli models${flags}`,
+    library: ({ status }) =>
+      `check the model and the base URL${status === 404 ? '' : ': the gateway does not have this path'}`,
   },
   'no-stream': {
     cli: (facts) => lines(pathFirst(facts), 'this gateway does not stream the content format: leave --stream out'),

@@ -22,7 +22,7 @@ export interface Upload {
   readonly file?: { readonly name: string; readonly mimeType: string } | undefined;
 }
 
-/** What is known of an upload's source beside its bytes. */
+/** What is known of an upload in addition to its bytes. */
 type Origin = Omit<Upload, typeof mark | 'bytes' | 'source'>;
 
 /** A request body before it is written: JSON in which a string may be an Upload. */
@@ -50,14 +50,14 @@ export function base64Length(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }
 
-/** Lays fields over a body; a field that is undefined is not set and leaves the body as it is. */
+/** A copy of a body with fields set; an undefined field changes nothing. */
 export function setFields(body: Body, fields: Record<string, BodyValue | undefined>): Body {
   const set = { ...body };
   for (const key of Object.keys(fields)) if (fields[key] !== undefined) set[key] = fields[key];
   return set;
 }
 
-/** The object at a key of a body, to lay fields over; empty where there is none. */
+/** The object at a key of a body, or an empty one. */
 export function objectAt(body: Body, key: string): Body {
   const value = body[key];
   return isBody(value) ? value : {};
@@ -85,7 +85,7 @@ export interface RequestBody {
   readonly bytes: number;
   /** Replaces the segments: a body that is passed on while it arrives, and so can be sent only once. */
   readonly arriving?: AsyncIterable<Uint8Array> | undefined;
-  /** Where it is not JSON. */
+  /** The Content-Type of a body that is not JSON. */
   readonly contentType?: string | undefined;
 }
 
@@ -101,11 +101,11 @@ export function segmentBody(body: Body): RequestBody {
   let mark = '';
   const uploads: Upload[] = [];
   const json = JSON.stringify(body, (key, value: BodyValue) => {
-    // JSON would have null instead.
+    // JSON.stringify would write null.
     if (typeof value === 'number' && !Number.isFinite(value))
       throw usageError(`the number '${key}' of the request is too large`, 'the largest is about 1.8e308');
     if (!isUpload(value)) return value;
-    // Here, for loading crypto takes 2 ms of a process whose body has no upload.
+    // Loaded only for a body with an upload: crypto takes 2 ms.
     mark ||= getBuiltinModule('node:crypto').randomUUID();
     uploads.push(value);
     return `${value.prefix ?? ''}${mark}`;
@@ -224,7 +224,7 @@ async function* readFile(path: string, { bytes, file: form }: Upload): AsyncGene
       left -= length;
       if (length < Math.min(blockBytes, left + length)) throw changed(path);
       const encoded = form ? block.subarray(0, length) : encode(block.subarray(0, length), out);
-      // What goes out as it is must not be overwritten.
+      // A block that is sent unencoded must not be overwritten.
       if (form) block = Buffer.allocUnsafe(blockBytes);
       if (left > 0) {
         // The next block is read while this one is sent.

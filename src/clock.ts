@@ -1,6 +1,6 @@
 import { hrtime } from 'node:process';
 
-/** The longest that a timer of Node waits, ms; a longer one ends at once. */
+/** The longest time of a Node timer, ms; a longer one fires at once. */
 export const longestTimerMs = 2 ** 31 - 1;
 
 /** A monotonic clock, in ms. Node loads `performance` at its first use, which costs a millisecond. */
@@ -8,24 +8,24 @@ export function monotonic(): number {
   return Number(hrtime.bigint()) / 1e6;
 }
 
-/** A time in ms since 1970 as programs read it, in UTC; undefined where no calendar has it. */
+/** A time (ms since 1970) in ISO 8601, UTC; undefined if it is outside of the calendar. */
 export function isoTime(at: number): string | undefined {
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }
 
-/** The same by the clock on the user's wall: `2026-11-20 15:03`; `unknown` where no calendar has it. */
+/** A time (ms since 1970) in the user's time zone: `2026-11-20 15:03`; `unknown` if it is outside of the calendar. */
 export function localTime(at: number): string {
   return isoTime(at) === undefined ? 'unknown' : new Date(at).toLocaleString('sv').slice(0, 16);
 }
 
-/** Time of a whole call, retries and waits included, by default. */
+/** The default time limit of a whole call, with its retries and waits. */
 export const defaultTimeoutMs = 600_000;
 
-/** The same in the flex lane, where an answer can take 15 minutes. */
+/** The default time limit in the flex lane, where an answer can take 15 minutes. */
 export const flexTimeoutMs = 1_800_000;
 
-/** A span of time for people: `0.5 s`, `34 s`, `2 min 5 s`, `1 h 10 min`. */
+/** A duration for people: `0.5 s`, `34 s`, `2 min 5 s`, `1 h 10 min`. */
 export function timeText(ms: number): string {
   if (ms < 950) return `${Math.max(0.1, Math.round(ms / 100) / 10)} s`;
   const seconds = Math.round(ms / 1000);
@@ -34,7 +34,7 @@ export function timeText(ms: number): string {
   return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** How long ago something was, for people: `34 s`, `5 min`, `3 h`, `12 days`. */
+/** An age for people: `34 s`, `5 min`, `3 h`, `12 days`. */
 export function ageText(ms: number): string {
   const minutes = Math.floor(Math.max(0, ms) / 60_000);
   if (minutes < 1) return `${Math.floor(Math.max(0, ms) / 1000)} s`;
@@ -52,7 +52,7 @@ export const afterOnClock: After = (ms, act) => {
   return () => clearTimeout(timer);
 };
 
-/** The promise, which an abort rejects at once. */
+/** The promise, rejected at once by an abort. */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {

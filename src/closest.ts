@@ -16,7 +16,7 @@ function normalised(word: string): string {
   return word.slice(0, 64).replaceAll('-', '').replaceAll('_', '').toLowerCase();
 }
 
-/** How many letters were added, dropped, replaced or swapped with the next one. */
+/** The number of letters that were added, dropped, replaced or swapped with the next one. */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);

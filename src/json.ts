@@ -1,4 +1,4 @@
-/** Any value that JSON can carry. */
+/** Any value of JSON. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 
 /** A JSON object. Objects made from foreign input have no prototype worth trusting: pick known keys, never merge deeply. */
@@ -15,8 +15,8 @@ export function isObject(value: unknown): value is JsonObject {
 const maxLevels = 200;
 
 /**
- * Parses JSON of a reply. A number too large for one becomes its own text. What is nested deeper than `maxLevels` becomes its own text, so that nothing is lost and nothing
- * that walks the value exhausts the stack. Throws SyntaxError.
+ * Parses JSON of a reply. A number that would be Infinity, and a value nested deeper than `maxLevels`, become their own text:
+ * nothing is lost, and code that walks the value does not exhaust the stack. Throws SyntaxError.
  */
 export function parseFlat(text: string): unknown {
   const value: unknown = JSON.parse(text);
@@ -36,14 +36,14 @@ function isFlat(value: unknown, levels = maxLevels): boolean {
 
 const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** A number that would become Infinity, and null where it is written again, is kept as its own text. */
+/** Makes a string of each number that would become Infinity: JSON.stringify would write null for it. */
 function withHugeAsText(json: string): string {
   return json.replaceAll(stringOrNumber, (found) =>
     found.startsWith('"') || Number.isFinite(Number(found)) ? found : `"${found}"`,
   );
 }
 
-/** What is wrong with JSON that is. */
+/** The words for JSON that is too deep. */
 export const tooDeepWords = `nested deeper than ${maxLevels} levels`;
 
 /** Whether JSON is nested deeper than `maxLevels`. */
@@ -69,14 +69,14 @@ function withDeepAsText(json: string): string {
   return copied === 0 ? json : flat + json.slice(copied);
 }
 
-/** Where the string of a JSON text ends that begins before `start`: the place of its quotation mark. */
+/** The position of the closing quote of a string in a JSON text; its content begins at `start`. */
 export function stringEnd(json: string, start: number): number {
   let at = start;
   while (at < json.length && json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
   return at;
 }
 
-/** The object that a text holds; one without members where it holds none. */
+/** The object of a JSON text; an empty one if the text is anything else. */
 export function parseObject(text: string): JsonObject {
   try {
     const value = parseFlat(text);
@@ -86,12 +86,12 @@ export function parseObject(text: string): JsonObject {
   }
 }
 
-/** What a value of JSON takes in memory, about: a list of empty lists takes ten times its text. */
+/** About as many bytes of memory as a value of JSON takes: a list of empty lists takes ten times its text. */
 export const valueCost = 64;
 
 const quotationMark = 0x22;
 
-/** How many values a JSON text holds at most: its brackets and commas outside of strings. */
+/** The highest possible number of values in a JSON text: its brackets and commas outside of strings. */
 export function countValues(text: string): number {
   let values = 1;
   for (let at = 0; at < text.length; at++) {
@@ -119,19 +119,19 @@ export function numberField(object: JsonObject, name: string): number | undefine
   return typeof value === 'number' ? value : undefined;
 }
 
-/** The same, when it is an object. */
+/** The field, if it is an object. */
 export function objectField(object: JsonObject, name: string): JsonObject | undefined {
   const value = field(object, name);
   return isObject(value) ? value : undefined;
 }
 
-/** The same, when it is an array. */
+/** The field, if it is an array. */
 export function listField(object: JsonObject, name: string): JsonValue[] | undefined {
   const value = field(object, name);
   return Array.isArray(value) ? value : undefined;
 }
 
-/** Names are our own, few, and asked for with every reply. */
+/** The names are few, and every reply is asked for them. */
 const snakeCased = new Map<string, string>();
 
 function snakeCase(name: string): string {

@@ -14,7 +14,7 @@ if (process.versions.v8.startsWith('11.3.')) {
   for (const flag of ['--no-wasm-dynamic-tiering', '--no-wasm-tier-up']) setFlagsFromString(flag);
 }
 
-// An empty one would be taken for the home folder itself, and every path in it be one of the current folder.
+// With an empty HOME, every path in the home folder would be one in the current folder.
 if (process.env['HOME'] === '') delete process.env['HOME'];
 
 const abort = new AbortController();
@@ -24,8 +24,8 @@ const ending: Ending = { signal: abort.signal, gracePeriod: { ms: 2000 } };
 let received: Signal | undefined;
 
 /**
- * The first signal ends the work in order; a second one, of any kind, at once. But a terminal that closes says so several
- * times: by the kernel, by the shell, and by the end of its input.
+ * The first signal ends the work in order, a second one of any kind at once. But SIGHUP comes several times when a terminal is
+ * closed: by the kernel, by the shell, and at the end of its input.
  */
 function onSignal(signal: Signal): void {
   if (received === 'SIGHUP' && signal === 'SIGHUP') return;
@@ -43,7 +43,7 @@ function dieBy(signal: Signal): void {
 
 for (const signal of Object.keys(classes) as Signal[]) process.on(signal, () => onSignal(signal));
 
-// An unhandled rejection: the work ends in order, and the run reports it as any other bug, redacted.
+// An unhandled rejection: the work ends in order, and the run reports it like any other bug, redacted.
 process.on('uncaughtException', (value) => {
   if (ending.bug !== undefined) return;
   ending.bug = { value };

@@ -1,26 +1,26 @@
 import type { FormatName, Quirks } from './formats/types.ts';
 
-/** How the key of a request goes out: `auto` is what the service takes for it (formats 1). */
+/** The form in which the key is sent; `auto` is the one that the service takes (formats 1). */
 export const authForms = ['auto', 'api-key', 'bearer'] as const;
 export type AuthForm = (typeof authForms)[number];
 
-/** What a command asks a model for; it picks the model and the form of authentication. */
+/** What a request is for; it decides the model and the form of authentication. */
 export const useNames = ['text', 'image', 'edit', 'chat'] as const;
 export type Use = (typeof useNames)[number];
 
-/** A kind of gateway that people hold a key of, as `--service` takes it. */
+/** The name of a service, as a value of `--service`. */
 export type ServiceName = 'gateway' | 'gemini' | 'anthropic' | 'openai' | 'openrouter' | 'ollama';
 
-/** One service: where it is, and how it is spoken to. */
+/** One service: its address, and how requests to it differ. */
 export interface Service {
   name: ServiceName;
-  /** What people call it. */
+  /** Its name for people. */
   title: string;
-  /** Absent: the user's own. */
+  /** Undefined if the user has to name it. */
   baseUrl: string | undefined;
-  /** What it can be asked for, and the format in which it is. */
+  /** The uses that it has, and the format of each. */
   formats: Readonly<Partial<Record<Use, FormatName>>>;
-  /** In what it differs from others of its format. */
+  /** Its differences from other services of its format. */
   quirks: Omit<Quirks, 'service'>;
   /** It has no batch API. */
   lacksBatches?: true;
@@ -28,23 +28,23 @@ export interface Service {
   lacksFlex?: true;
   /** It takes requests without a key. */
   isKeyless?: true;
-  /** Anyone gets its list of models, which says nothing of a key. */
+  /** Its list of models needs no key, so the list cannot show whether a key is valid. */
   hasPublicList?: true;
-  /** The query for the models of all its uses: without it, the list has those of text alone. */
+  /** The query that lists the models of all its uses; without it, the list has only those for text. */
   listQuery?: string;
   /** The headers of the key in formats without one of their own, and of the version in the messages format. Lower case. */
   headerNames: { apiKey: string; version: string };
-  /** How the key is carried by default; `auto` is the table of formats/README.md. */
+  /** The default form of the key; `auto` is the table of formats/README.md. */
   auth: AuthForm;
-  /** Variables of the vendor's own tools that hold a key of this service; the first that is set counts. */
+  /** Variables with a key of this service that the vendor's own tools read; the first one that is set is used. */
   keyVariables: readonly string[];
-  /** Where a person makes a key. */
+  /** The page where users make a key. */
   keyPage: string | undefined;
-  /** The model of each use that is asked if none is named: the vendor's own moving alias where there is one. */
+  /** The default model of each use: the vendor's own moving alias if there is one. */
   models: Readonly<Partial<Record<Use, string>>>;
 }
 
-/** The names that the vendors' public services take in place of the placeholders of formats/README.md. */
+/** The names of the vendors' public services for the placeholders of formats/README.md. */
 export const vendorHeaderNames = { apiKey: 'x-goog-api-key', version: 'anthropic-version' };
 
 /** Every service. Help, `config init`, completion, `doctor` and the README are made or checked with this table. */
@@ -142,7 +142,7 @@ export const services: Readonly<Record<ServiceName, Service>> = {
 /** Every name that `--service` takes. */
 export const serviceNames = Object.keys(services) as ServiceName[];
 
-/** The service whose own host a base URL names, if it does. The text may be no URL. */
+/** The service whose host is that of a base URL; undefined for other hosts, and for text that is not a URL. */
 export function serviceOfUrl(baseUrl: string): ServiceName | undefined {
   if (!URL.canParse(baseUrl)) return undefined;
   const { origin } = new URL(baseUrl);
@@ -152,7 +152,7 @@ export function serviceOfUrl(baseUrl: string): ServiceName | undefined {
   });
 }
 
-/** What a service can be asked for. */
+/** The uses that a service has. */
 export function usesOf(name: ServiceName): Use[] {
   return useNames.filter((use) => services[name].formats[use] !== undefined);
 }
@@ -164,7 +164,10 @@ export function vendorsOf(use: Use): ServiceName[] {
   );
 }
 
-/** Nothing, or a date or a number of a version, as vendors add it to the name of a model: `-20250929`, `@20250929`, `-2024-08-06`, `-05-20`, `-001`. */
+/**
+ * Nothing, or the date or number of a version that vendors add to the name of a model: `-20250929`, `@20250929`, `-2024-08-06`,
+ * `-05-20`, `-001`.
+ */
 const modelVersion = /^(?:[-@](?:\d{3}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}(?:-\d{4})?))?$/;
 
 /**
@@ -177,12 +180,15 @@ function isSameModel(requested: string, answered: string): boolean {
   return names.some((name) => found.startsWith(name) && modelVersion.test(found.slice(name.length)));
 }
 
-/** Whether a vendor points the name at another model, from time to time or, as `openrouter/auto`, for each prompt: its name is then no surprise. */
+/**
+ * Whether the name is an alias, for which the name of another model is expected: the vendor changes its model from time to time
+ * or, for `openrouter/auto`, with each prompt.
+ */
 export function isMovingAlias(model: string): boolean {
   return model.endsWith('-latest') || model.startsWith('openrouter/');
 }
 
-/** The name of the model that answered, where it is another than the requested one. */
+/** The name of the model that answered; undefined if it is the requested one or unknown. */
 export function otherModel(requested: string, answered: string | undefined): string | undefined {
   if (answered === undefined || answered === '' || isSameModel(requested, answered)) return undefined;
   return answered;

@@ -1,11 +1,11 @@
 import { dirname } from 'node:path';
 
-/** What a terminal would obey instead of show, or would break the line at. */
+/** Characters that a terminal executes instead of showing them, or at which it breaks the line. */
 const unseen = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u;
 
 /**
- * A text as one word of a shell: as it is, in single quotes where it holds anything but plain characters, and with escapes
- * (`$'…'`) where one of them would not be seen.
+ * A text as one word of a shell: unchanged if all characters are plain, else in single quotes, or with escapes (`$'…'`) if a
+ * character would be invisible.
  */
 export function shellWord(text: string): string {
   if (/^[\w./@%+:,][\w./@%+=:,-]*$/.test(text)) return text;
@@ -19,7 +19,7 @@ function escaped(character: string): string {
   return Array.from(Buffer.from(character), (byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');
 }
 
-/** What to type to see why a file cannot be read: its rights, or, where there is none or it is a folder, what is there. */
+/** The hint for a file that cannot be read: how to see its rights, or what is in the folder if it is missing or a folder itself. */
 export function lookAt(path: string, code: string | undefined): string {
   if (code === 'EISDIR') return `name a file in it: ls ${shellWord(path)}`;
   return code === 'ENOENT'
@@ -27,12 +27,12 @@ export function lookAt(path: string, code: string | undefined): string {
     : `look at it: ls -l ${shellWord(path)}`;
 }
 
-/** A line of a shell, taken apart. */
+/** A shell's line, split into words. */
 export interface ShellLine {
   words: string[];
-  /** The quote that is not closed, or nothing. */
+  /** The quote that is not closed; empty if there is none. */
   quote: string;
-  /** Whether what is typed next begins a further word. */
+  /** Whether the next character begins another word. */
   isComplete: boolean;
 }
 

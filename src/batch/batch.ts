@@ -4,7 +4,7 @@ import { type Batch, type BatchHooks, batchFiles, type Counts } from './types.ts
 import { errorDocument } from '../cli/output/document.ts';
 import { addFlags, setExamples, setNotes } from '../cli/flags/flag.ts';
 import { priceFlags } from '../cli/flags/shared.ts';
-import { batchConnectionFlags, type BatchFlags, batchFlags, requireRate } from './flags.ts';
+import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
 import { newBatchState, readJournal } from './folder/journal.ts';
 import type { Lock } from './folder/lock.ts';
 import { arrangeResults, countMissing, findLostEnds, locateResults, type ResultPlaces } from './folder/results.ts';
@@ -31,7 +31,7 @@ import { type BatchPlan, planBatch } from './run/plan.ts';
 import { adoptReplies } from './run/adopt.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { trackChecking } from './run/progress.ts';
-import { saveMemory, sendJobs } from './run/send.ts';
+import { requireRate, saveMemory, sendJobs } from './run/send.ts';
 import { openJobs, refuseTypo, requireJobs } from './jobs/source.ts';
 import type { Stop } from './run/runner.ts';
 import { join, relative } from 'node:path';

@@ -176,12 +176,6 @@ export function parseRate(word: string): number {
   throw usageError(`--rate takes <n>/<s|m|h>, not '${word.slice(0, 40)}'`, 'for example: --rate 60/m');
 }
 
-/** Throws GatewayError usage for a group without a rate. */
-export function requireRate({ rate, rateGroup }: BatchFlags): void {
-  if (rateGroup !== undefined && rate === undefined)
-    throw usageError('--rate-group shares a rate, and none is given', 'add it: --rate 60/m');
-}
-
 /** Of `--stream`: throws GatewayError usage for flags that need all jobs at once, or a folder. */
 export function requireStream(words: readonly string[], flags: BatchFlags, { root }: Pick<Context, 'root'>): void {
   const example = 'for example: gateway-cli batch - --stream < jobs.jsonl';

@@ -10,6 +10,7 @@ import { openBounds } from '../lane/parts.ts';
 import type { Batch, BatchHooks, RunRecord } from '../types.ts';
 import { addAmounts, createBudget, sumOfHeld } from '../../cost/cost.ts';
 import type { Budget } from '../../cost/types.ts';
+import { usageError } from '../../errors.ts';
 import { bootMark } from '../../files/process-mark.ts';
 import { version } from '../../version.ts';
 import { trackProgress } from './progress.ts';
@@ -57,6 +58,12 @@ export async function openWorkers(
   const throttle = await openThrottle(flags, jobs ?? concurrency, context);
   const sender = createJobSender({ batch, ...options, ...throttle });
   return { ...throttle, sender, concurrency, budget: openBudget(batch) };
+}
+
+/** Throws GatewayError usage for a group without a rate. */
+export function requireRate({ rate, rateGroup }: BatchFlags): void {
+  if (rateGroup !== undefined && rate === undefined)
+    throw usageError('--rate-group shares a rate, and none is given', 'add it: --rate 60/m');
 }
 
 /** Waits for the turn of one request; rejects with the signal's reason. */

@@ -21,8 +21,8 @@ import {
 } from './plan.ts';
 import { countOutcomes } from './progress.ts';
 import { runJobs, type Stop } from './runner.ts';
-import { defaultGraceMs, openFolderRecorder, openWorkers, saveMemory } from './send.ts';
-import { type BatchFlags, requireRate, requireStream } from '../flags.ts';
+import { defaultGraceMs, openFolderRecorder, openWorkers, requireRate, saveMemory } from './send.ts';
+import { type BatchFlags, requireStream } from '../flags.ts';
 import type { Counts, JobOutcome, Batch, JobAttempt } from '../types.ts';
 import { noLock } from '../folder/lock.ts';
 import { untilAborted } from '../../clock.ts';

@@ -3,7 +3,6 @@ import { describeBody } from '../../body.ts';
 import type { Post } from '../../formats/format.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Gate } from '../../transport/gate.ts';
-import { defaultRetryPolicy } from '../../transport/retry.ts';
 import { version } from '../../version.ts';
 import { limitToFiles, type Outcome, sendAll, mergeAnswers } from '../../cli/run/send-all.ts';
 import type { Attached } from '../../cli/input/attachments.ts';
@@ -62,16 +61,16 @@ async function runImage(
 /** Requests in flight with `--count`, by default. */
 const defaultConcurrency = 4;
 
-/** After a 429 all requests wait, unless the gateway asks for more time than `--retry-max-time` gives. */
+/** After a 429 all requests wait. */
 async function openShared(
   jobs: number,
-  { retryMaxTime = defaultRetryPolicy.maxWaitMs, concurrency: wanted = defaultConcurrency }: ImageFlags,
+  { concurrency: wanted = defaultConcurrency }: ImageFlags,
   context: Context,
 ): Promise<{ gate: Gate; concurrency: number }> {
   const { createGate, sleepByTimer } = await import('../../transport/gate.ts');
+  // Without its budget of retries, which is for the many jobs of a batch.
   const { enter, close } = createGate({ elapsed: context.io.elapsed, sleep: sleepByTimer, jobs });
-  const concurrency = await limitToFiles(Math.min(wanted, jobs), context);
-  return { gate: { enter, close: (waitMs) => void (waitMs <= retryMaxTime && close(waitMs)) }, concurrency };
+  return { gate: { enter, close }, concurrency: await limitToFiles(Math.min(wanted, jobs), context) };
 }
 
 /** A failure that ended others before they went out is counted once. */

@@ -170,6 +170,16 @@ describe('--raw', () => {
   });
 });
 
+test('a 429 with a long wait holds back all requests in the flex lane, which waits that long', async ({
+  server,
+  cli,
+}) => {
+  for (const wait of ['61', '0']) server.reply({ status: 429, headers: { 'retry-after': wait }, body: { error: {} } });
+  const ran = await cli(['image', 'gen', 'x', '-n', '2', '--lane', 'flex', '--timeout', '1500ms']);
+  expect(ran.code).toBe(5);
+  expect(server.requests).toHaveLength(2);
+});
+
 describe('a quota', () => {
   const error = { code: 429, message: 'exceeded', details: [{ violations: [{ quotaId: 'RequestsPerDayPerModel' }] }] };
   test.for([

@@ -1,57 +1,6 @@
 import { resolve } from 'node:path';
 import { longestTimerMs } from '../clock.ts';
-import { closest } from '../closest.ts';
 import { usageError } from '../errors.ts';
-import type { Row } from './table.ts';
-
-/** Reads what a flag, a variable or a profile says. Throws usage naming where it is from. */
-export function readValue(row: Row, value: unknown, from: string): unknown {
-  const text = String(value);
-  const name = from.replace(/^(?:flag|environment) /, '');
-  switch (row.kind) {
-    case 'budget':
-      if (text.trim() !== noBudget) parseBudget(text, from);
-      return text.trim();
-    case 'choice':
-      return readChoice(row, text, from);
-    case 'count':
-      if (Number.isSafeInteger(Number(value)) && Number(value) >= 1) return Number(value);
-      throw usageError(`${name} takes a whole number from 1, not '${text}'`, `for example: ${name} 1000`);
-    case 'duration':
-      return parseDuration(text, from);
-    case 'switch': {
-      const word = text.trim().toLowerCase();
-      if (onWords.has(word) || offWords.has(word)) return onWords.has(word);
-      throw usageError(
-        `${from}: ${JSON.stringify(text.slice(0, 40))} is neither on nor off`,
-        `on: ${name}=1; off: ${name}=0`,
-      );
-    }
-    case 'url':
-      // It is not quoted: it may hold a password.
-      if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
-      throw usageError(
-        `${from}: not a URL that begins with https:// or http://`,
-        'for example --base-url https://gateway.example',
-      );
-    default:
-      return value;
-  }
-}
-
-const onWords = new Set(['1', 'true', 'yes', 'on']);
-const offWords = new Set(['', '0', 'false', 'no', 'off']);
-
-function readChoice({ values = [], noun }: Row, text: string, from: string): string {
-  if (values.includes(text)) return text;
-  if (noun === undefined) throw usageError(`${from}: must be one of ${values.join(', ')}`);
-  const near = closest(text, values);
-  const list = `the ${noun}s are ${values.join(', ')}`;
-  throw usageError(
-    `${from}: ${JSON.stringify(text.slice(0, 64))} is not a ${noun}`,
-    near === undefined ? list : `did you mean ${near}? ${list}`,
-  );
-}
 
 const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 

@@ -1,3 +1,4 @@
+import { requireDescriptors } from '../../cli/run/command.ts';
 import type { Answered } from '../../client/send.ts';
 import { GatewayError } from '../../errors.ts';
 import { createGate, sleepByTimer } from '../../transport/gate.ts';
@@ -23,6 +24,7 @@ export async function sendByBatches(
   const { batch, recorder, hooks } = options;
   const { context, state, plan, builder } = batch;
   const { io } = context;
+  requireDescriptors();
   saveMemory();
   const ends = countOutcomes(batch);
   const answers: LaneRun['answers'] = { next: undefined };

@@ -1,4 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
+import { requireDescriptors } from '../../cli/run/command.ts';
 import { limitToFiles } from '../../cli/run/send-all.ts';
 import { createGate, type GateOptions, type SharedGate, sleepByTimer } from '../../transport/gate.ts';
 import { openRecorder, type Recorder } from '../folder/recorder.ts';
@@ -51,6 +52,7 @@ export async function openWorkers(
   batch: SenderOptions['batch'] & Pick<Batch, 'state'>,
   { jobs, ...options }: Pick<SenderOptions, 'check' | 'connectionTo' | 'isFolderless'> & { jobs: number | undefined },
 ) {
+  requireDescriptors();
   const { flags, context } = batch;
   const wanted = Math.min(flags.concurrency ?? defaultConcurrency, jobs ?? Number.POSITIVE_INFINITY);
   const concurrency = await limitToFiles(wanted, context);

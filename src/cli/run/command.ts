@@ -1,4 +1,5 @@
-import { usageError } from '../../errors.ts';
+import { closeSync, openSync } from 'node:fs';
+import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { deadlineOnce } from '../../client/deadline.ts';
 import type { Answer, Result } from '../../client/result.ts';
 import { formatFacts, type Post } from '../../formats/format.ts';
@@ -111,6 +112,7 @@ export async function connect(
     const { openMeter } = await import('./costs.ts');
     context.report.meter = await openMeter(settings, context.ui);
   }
+  requireDescriptors();
   const connection = await openConnection(settings, flags, context, { deadline });
   context.atEnd(() => connection.close());
   if (!flags.raw) return { images, connection };
@@ -245,4 +247,25 @@ function checkRaw(flags: CommonFlags & Pick<ImagePlan, 'count' | 'sidecar' | 'pr
   if (idle === undefined) return;
   const flag = idle === 'output' ? '-o' : `--${idle}`;
   throw usageError(`--raw writes no files, so ${flag} has nothing to do`, `leave one of them out: --raw or ${flag}`);
+}
+
+/** Most that a reply needs at a time: its connection, two images, a recovery file, a session, and code that is loaded late. */
+const descriptorsOfReply = 8;
+
+/** Checks, before anything is paid for, that a reply can be written. Throws GatewayError not-sent. */
+export function requireDescriptors(): void {
+  const opened: number[] = [];
+  try {
+    while (opened.length < descriptorsOfReply) opened.push(openSync('/dev/null', 'r'));
+  } catch (error) {
+    if (codeOf(error) !== 'EMFILE') return;
+    throw new GatewayError('not-sent', 'too many files are open: the reply could not be written', {
+      reason: 'open-files',
+      sent: 'no',
+      retryable: false,
+      cause: error,
+    });
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor);
+  }
 }

@@ -13,7 +13,6 @@ import type { Target } from '../../transport/request.ts';
 import { type Deadline, deadlineOnce, within } from '../../client/deadline.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
-import { requireDescriptors } from '../../files/descriptors.ts';
 import { byAuthUse, type PostOrGet } from '../../formats/format.ts';
 import {
   type Credential,
@@ -98,7 +97,6 @@ export async function openConnectionsTo(
   context: Context,
   deadline = deadlineOnce(gateways[0]?.settings.timeoutMs.value ?? defaultTimeoutMs, context.signal),
 ): Promise<{ connections: Omit<Connection, 'close'>[]; close(): Promise<void> }> {
-  requireDescriptors();
   const surveys = gateways.map(({ settings }) => settings);
   const isPaid = surveys.some(({ budget }) => budget !== undefined);
   const pays = isPaid ? await (await import('./budget.ts')).openBudgets(surveys, flags.tag, context) : [];

@@ -122,9 +122,11 @@ export function createJobSender(options: SenderOptions): JobSender {
 
 /** What a job can cost, recorded even without a limit: a later run may have one. */
 function boundOfJob({ built, settings }: CheckedJob): Bound | undefined {
+  const { prices, lane } = settings;
+  if (Object.keys(prices).length === 0) return undefined;
   const { post, format, model } = built;
-  const price = priceOf(settings.prices, model);
-  return price && boundOf(post.body, price, { ...format.limits(post.body), lane: settings.lane });
+  const price = priceOf(prices, model);
+  return price && boundOf(post.body, price, { ...format.limits(post.body), lane });
 }
 
 async function thrownBy(act: () => Promise<void>): Promise<unknown> {

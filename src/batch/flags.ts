@@ -190,3 +190,15 @@ export function requireStream(words: readonly string[], flags: BatchFlags, { roo
   if ((retryFailed ?? retryIncomplete ?? retryUnknown ?? acceptChanges) && output === undefined)
     throw usageError('without a folder, --stream knows of no earlier run', 'name its folder: -o out');
 }
+
+/** The lane `batch` is that of a whole run. Throws GatewayError usage. */
+export function requireOneLane(lanes: ReadonlySet<string>, flags: BatchFlags): void {
+  if (lanes.has('batch') && lanes.size > 1)
+    throw usageError(`the profiles of the jobs name several lanes: ${[...lanes].join(', ')}`, 'name one: --lane batch');
+  const needsBatch = flags.wait === false ? '--no-wait' : flags.poll === undefined ? undefined : '--poll';
+  if (needsBatch !== undefined && !lanes.has('batch'))
+    throw usageError(`${needsBatch} is for the lane batch`, 'add --lane batch');
+  const recording = flags.record === undefined ? flags.replay && '--replay' : '--record';
+  if (recording !== undefined && lanes.has('batch'))
+    throw usageError(`${recording} cannot be combined with --lane batch`, 'leave one of them out');
+}

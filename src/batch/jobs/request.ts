@@ -1,10 +1,10 @@
 import { type Digest, digestRequest } from './digest.ts';
 import { atLine } from './job-line.ts';
-import { requireBatchable } from '../lane/service.ts';
 import type { Job, JobCommand } from '../types.ts';
 import type { JobSource } from './source.ts';
 import type { Deadline } from '../../client/deadline.ts';
 import { formatFacts } from '../../formats/format.ts';
+import { serviceNames, services } from '../../services.ts';
 import { codeOf, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import type { JsonValue } from '../../json.ts';
@@ -247,4 +247,15 @@ const silent = {
 
 function refuseStdin(by: string): never {
   throw usageError(`${by} - cannot stand in a job`, 'put it into a file beside the jobs');
+}
+
+/** Throws GatewayError usage for a job that no batch of its service can hold. */
+function requireBatchable({ post }: Pick<BuiltRequest, 'post'>, { service }: Pick<Settings, 'service'>): void {
+  const { lacksBatches, title } = services[service.value];
+  if (lacksBatches) {
+    const having = serviceNames.filter((name) => name !== 'gateway' && !services[name].lacksBatches);
+    throw usageError(`${title} has no batch API`, `use --lane live; these have one: ${having.join(', ')}`);
+  }
+  if (post.form)
+    throw usageError('the batch API of the service takes no pictures to edit', 'send this job with --lane live');
 }

@@ -1,4 +1,3 @@
-import { requireOneLane } from '../lane/service.ts';
 import { addIdHash, hashId, hexOf, type IdHash, isInShard } from '../jobs/digest.ts';
 import type { Job, JobState, RunRecord, Batch } from '../types.ts';
 import { addressPost } from '../../transport/request.ts';
@@ -10,7 +9,7 @@ import { Secret } from '../../settings/redact.ts';
 import type { Settings } from '../../settings/types.ts';
 import { type CheckedJob, originOf } from '../jobs/request.ts';
 import { type LineErrors, collectLineErrors, duplicate } from '../jobs/source.ts';
-import type { BatchFlags } from '../flags.ts';
+import { type BatchFlags, requireOneLane } from '../flags.ts';
 import { priceWarning, requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
 import { type AuthForms, readTarget } from '../../cli/run/connection.ts';
 

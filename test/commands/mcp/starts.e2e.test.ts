@@ -17,8 +17,9 @@ test.skipIf(process.platform !== 'linux')(
     const limit = (files: number): Buffer => execFileSync('prlimit', [`--pid=${mcp.pid}`, `--nofile=${files}:`]);
     expect((await mcp.call('ask', { prompt: 'hi' })).isError).toBeUndefined();
     limit(3);
+    const tooManyFiles = 'too many files are open; to raise the limit: ulimit -n 4096';
     const calls = [1, 2, 3].map(() => mcp.call('ask', { prompt: 'hi' }));
-    for (const result of await Promise.all(calls)) expect(result).toMatchObject(refused('too many files are open'));
+    for (const result of await Promise.all(calls)) expect(result).toMatchObject(refused(tooManyFiles));
     limit(1024);
     expect((await mcp.call('ask', { prompt: 'hi' })).isError).toBeUndefined();
     await mcp.client.close();

@@ -115,12 +115,14 @@ test('a program that was removed is an error of the call', async ({ resultOf }) 
 
 test.skipIf(process.platform !== 'linux')(
   'a program without a descriptor left is an error of the call',
-  async ({ server, cli }) => {
+  async ({ server, cli, onTestFinished }) => {
     const limit = 'prlimit --pid=$PPID --nofile';
     const limiter = spawn('sh', [
       '-c',
       `read go; was=$(ulimit -Sn); ${limit}=3: && echo low && read go; ${limit}=$was:`,
     ]);
+    // The worker of the test gets its limit back, whatever fails.
+    onTestFinished(() => void limiter.stdin.end());
     server.reply(async () => {
       limiter.stdin.write('go\n');
       await once(limiter.stdout, 'data');

@@ -5,6 +5,8 @@ import type { Context } from '../cli/context.ts';
 import { resolve } from 'node:path';
 import { unreadable } from '../cli/input/input-files.ts';
 import { spool } from '../images/input.ts';
+import { cannotWrite } from '../files/synced-file.ts';
+import { createTempFile, writeFully } from '../files/temp-file.ts';
 
 /** One line of a file, without its end. */
 export interface Line {
@@ -149,13 +151,13 @@ async function openSpooled(stream: AsyncIterable<Uint8Array>, context: Context):
   return handle;
 }
 
-/** Nothing is replaced behind the user's back. */
+/** The error for text that is not UTF-8: no character is replaced silently. */
 export function notUtf8(place: string, text: string): Error {
   const from = text.includes('\0') ? 'it looks like UTF-16: iconv -f UTF-16 -t UTF-8' : 'iconv -t UTF-8';
   return usageError(`${place}: it is not UTF-8 text`, `convert the file: ${from}`);
 }
 
-/** The text of a file from its beginning on, in pieces. Throws GatewayError usage where it is not UTF-8. */
+/** The text of a file from its beginning on, in pieces. Throws GatewayError usage if it is not UTF-8. */
 export async function* textOf(handle: FileHandle, name: string): AsyncGenerator<string, void> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const decode = (bytes?: Buffer): string => {
@@ -169,6 +171,57 @@ export async function* textOf(handle: FileHandle, name: string): AsyncGenerator<
     const text = decode(bytes);
     if (text !== '') yield text;
   }
-  // Throws where the last character is cut.
+  // Throws if the last character is cut.
   decode();
+}
+
+/** A temporary file in the folder of a batch, to which lines are appended. Its methods throw GatewayError not-written. */
+export interface GatheredFile {
+  path: string;
+  handle: FileHandle;
+  /** Length of all that was appended. */
+  readonly bytes: number;
+  /** Gathers small blocks into large writes. The block must not change after that. */
+  append(block: Buffer): Promise<void>;
+  /** Writes the gathered blocks. */
+  flush(): Promise<void>;
+  /** Begins again: what is appended next replaces everything before it. */
+  restart(): void;
+}
+
+const gatheredBytes = 256 * 1024;
+
+export async function createGatheredFile(folder: string): Promise<GatheredFile> {
+  const refuse = (error: unknown): never => {
+    throw cannotWrite(folder, error);
+  };
+  const { path, handle } = await createTempFile(folder).catch(refuse);
+  const gathered: Buffer[] = [];
+  let [bytes, written] = [0, 0];
+
+  async function flush(): Promise<void> {
+    const [first, ...rest] = gathered.splice(0);
+    if (first === undefined) return;
+    const block = rest.length === 0 ? first : Buffer.concat([first, ...rest]);
+    await writeFully(handle, block, written).catch(refuse);
+    written += block.byteLength;
+  }
+
+  return {
+    path,
+    handle,
+    get bytes() {
+      return bytes;
+    },
+    async append(block) {
+      gathered.push(block);
+      bytes += block.byteLength;
+      if (bytes - written > gatheredBytes) await flush();
+    },
+    flush,
+    restart() {
+      gathered.length = 0;
+      [bytes, written] = [0, 0];
+    },
+  };
 }

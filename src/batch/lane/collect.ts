@@ -12,15 +12,8 @@ import type { Answered } from '../../client/send.ts';
 import { endSignals } from '../folder/results.ts';
 import { countOf } from '../report/summary.ts';
 import { askService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
-import {
-  budgetedMark,
-  createPartFile,
-  keyOf,
-  type Part,
-  type PartFile,
-  type PartPlan,
-  waitingBounds,
-} from './parts.ts';
+import { budgetedMark, keyOf, type Part, type PartPlan, waitingBounds } from './parts.ts';
+import { createGatheredFile, type GatheredFile } from '../lines.ts';
 
 /** A batch that has ended, and its results, each found by the row of its job. */
 interface Collecting {
@@ -29,18 +22,18 @@ interface Collecting {
   format: BatchFormat;
   run: LaneRun;
   /** The results that jobs wait for. */
-  file: PartFile;
+  file: GatheredFile;
   /** Where they are in the file. */
   places: Map<number, { offset: number; bytes: number }>;
   /** Ends of jobs that are being written. */
   pending: Set<Promise<void>>;
 }
 
-/** Downloads the results of a batch that has ended, joins them to its jobs by their keys alone, and records them. */
+/** Downloads the results of a batch that has ended, joins them to its jobs only by their keys, and records them. */
 export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Promise<void> {
   const { signal } = run.batch.context;
   const format = await loadBatchFormat(part.plan.format);
-  const file = await createPartFile(run.batch.outdir);
+  const file = await createGatheredFile(run.batch.outdir);
   const pending = new Set<Promise<void>>();
   const collecting: Collecting = { part, info, format, run, file, places: new Map(), pending };
   try {
@@ -86,7 +79,7 @@ async function download(collecting: Collecting): Promise<GatewayError | undefine
       const strange = await askService(part.plan, run, ({ api }, deadline) =>
         readResults(api.results(info, deadline), { rows, isLast }, collecting),
       );
-      // A body can be cut where nothing shows it.
+      // A body can be cut without a sign of it.
       if (hasAll() || tries > 1) return void (await keepStrange(strange, run));
     } catch (error) {
       if (!(error instanceof GatewayError) || context.signal.aborted) throw error;
@@ -99,15 +92,15 @@ async function download(collecting: Collecting): Promise<GatewayError | undefine
   }
 }
 
-/** Results that no job takes: those of no job, and second ones. */
+/** Results that are not used: those of no job, and a second one of the same job. */
 interface Strange {
   results: Buffer[];
   doubled: number;
 }
 
 /**
- * Throws GatewayError incomplete after the last result if one is not JSON, and where none came. In the last download, what is not JSON
- * is the result of the job whose key is in it, unless it is cut.
+ * Reads the results into the file, and returns those that are not used. Throws GatewayError incomplete if one is not JSON, or none
+ * came. In the last download, a whole result that is not JSON belongs to the job whose key is in it.
  */
 async function readResults(
   results: AsyncGenerator<ResultText, void>,
@@ -135,11 +128,11 @@ async function readResults(
       strange.results.push(bytes);
       continue;
     }
-    // An earlier run has recorded it; a further one is reported as a duplicate.
+    // A result that an earlier run recorded has a place too, so that another one is reported as a duplicate.
     places.set(row, { offset: file.bytes, bytes: bytes.byteLength });
     if (index.has(row, 'atService')) await file.append(bytes);
   }
-  // Each job has one, and what has a key of the part shows that these are its results.
+  // There are as many results as jobs, and at least one has a key of the part.
   const areAll = isLast && !isCut && places.size > 0 && places.size + unreadable === rows.size;
   if ((unreadable === 0 || areAll) && !isEmpty) return strange;
   const what = isEmpty
@@ -162,7 +155,7 @@ async function keepStrange({ results, doubled }: Strange, run: LaneRun): Promise
   if (doubled > 0) await ui.warn(`${countOf(doubled, 'result')} of the service came twice: the first counts; ${kept}`);
 }
 
-/** What no job takes is kept beside the results. */
+/** Appends a result that belongs to no job to the aside file. */
 async function keepAside(bytes: Buffer, { batch }: LaneRun): Promise<void> {
   const path = asideFile(join(batch.outdir, batchFiles.results));
   try {
@@ -225,7 +218,7 @@ function unfinished(kind: 'cancelled' | 'expired', message?: string): GatewayErr
   return new GatewayError('gateway', words, { sent: 'yes', billed: 'no', retryable: true });
 }
 
-/** A result goes the way of a reply: the connection of the job answers with it. */
+/** Reads a result as a reply: the connection of the job answers with it. */
 async function joinJob(
   { job, row, bound }: WaitingJob,
   answer: BatchOutcome | GatewayError,
@@ -248,7 +241,7 @@ async function joinJob(
   pending.add(recorded);
 }
 
-/** Of the job as it was submitted only its model is known. */
+/** Removes what was edited: only the model is known about the job as it was submitted. */
 function leaveEdits(attempt: JobAttempt, { plan }: Part): void {
   const { job, checked } = attempt;
   const built = { ...checked.built, model: plan.model, prompt: undefined };
@@ -266,7 +259,7 @@ function replyOf(outcome: BatchOutcome, { format }: PartPlan): Answered | Gatewa
   }
   const { status = 500, body } = outcome as Extract<BatchOutcome, { kind: 'errored' }>;
   const failure = failureOf({ status, headers: {}, body: JSON.stringify(body), format, sentKey: undefined });
-  // It was refused alone: the others of its batch were not.
+  // Only this job was refused, not the others of its batch.
   return failure.but({ reason: undefined, retryAfterMs: undefined });
 }
 
@@ -274,7 +267,7 @@ async function* oneChunk(bytes: Buffer): AsyncGenerator<Uint8Array, void> {
   yield bytes;
 }
 
-/** Jobs that the job file does not name any more: what came for them is kept aside. */
+/** Ends the jobs that the job file does not name any more, and keeps their results aside. */
 async function loseRest(collecting: Collecting): Promise<void> {
   const { part, run } = collecting;
   const reasonOf = async (row: number): Promise<string> => {

@@ -12,7 +12,7 @@ import { createJobSender } from '../run/sender.ts';
 import type { Batch } from '../types.ts';
 import type { LaneBudgets } from './budgets.ts';
 import type { LaneRun } from './lane-run.ts';
-import { countPaid, openParts, type Part, waitingRows } from './parts.ts';
+import { countPaid, openParts, waitingRows } from './parts.ts';
 import { settlePart } from './settle.ts';
 import { submitJobs } from './submit.ts';
 import { waitForParts } from './waiting.ts';
@@ -59,14 +59,14 @@ export async function sendByBatches(
   });
 }
 
-/** What pays for parts of this run, and of earlier ones. */
+/** The budgets that pay for the parts of this run and of earlier runs; undefined if no part has one. */
 async function openBudgets(batch: Batch): Promise<LaneBudgets | undefined> {
   const isPaid = [...batch.plan.gateways.values()].some(({ settings }) => settings.budget !== undefined);
   const wasPaid = [...batch.state.parts.values()].some(({ plan }) => plan.budget !== undefined);
   return isPaid || wasPaid ? (await import('./budgets.ts')).openLaneBudgets(batch) : undefined;
 }
 
-/** A result is read as the reply that it would have been. */
+/** Answers the request of a job with its result from the batch, so that the result is read as a reply. */
 async function answerWith(answers: LaneRun['answers']): Promise<Answered> {
   const { next } = answers;
   answers.next = undefined;
@@ -103,22 +103,17 @@ async function runLane(run: LaneRun): Promise<Stop | undefined> {
 async function adoptParts(run: LaneRun): Promise<void> {
   const { state, plan } = run.batch;
   const { index } = state;
-  // What was planned alone is not at the service.
+  // A part that was only planned is not at the service.
   for (const part of state.parts.values()) if (part.step === 'planned') await run.budgets?.end(part, false);
   for (const part of openParts(state)) {
     if (part.batch !== undefined) continue;
     const submitted = waitingRows(part, index).map((row) => [row, index.requestOf(row)] as const);
     await settlePart(part, run);
-    if (!wasDropped(part)) continue;
+    if (part.step !== 'dropped') continue;
     for (const [row, request] of submitted.filter(([one]) => index.has(one, 'inFile'))) {
       index.mark(row, 'toSend');
       index.setRequest(row, request);
       plan.toSend++;
     }
   }
-}
-
-/** What became of a part while it was looked for. */
-function wasDropped({ step }: Part): boolean {
-  return step === 'dropped';
 }

@@ -1,8 +1,5 @@
-import type { FileHandle } from 'node:fs/promises';
 import { timeText } from '../../clock.ts';
 import type { Bound, Spending } from '../../cost/types.ts';
-import { cannotWrite } from '../../files/synced-file.ts';
-import { createTempFile, writeFully } from '../../files/temp-file.ts';
 import type { AuthUse, FormatName } from '../../formats/types.ts';
 import { type BatchState, countCost, type JobIndex, mayHaveCost } from '../folder/state.ts';
 import { hashId, hexOf } from '../jobs/digest.ts';
@@ -18,14 +15,14 @@ export interface PartRecord {
   mark: string;
   step: 'planned' | 'creating' | 'created' | 'dropped' | 'lost' | 'ended';
   at: number;
-  /** Of `planned`. */
+  /** Only in `planned`. */
   plan?: PartPlan | undefined;
-  /** Of `created`: its id at the service, and how long it has from its creation on, in ms. */
+  /** Only in `created`: the id of the batch at the service, and how long the service works on it, in ms. */
   batch?: string | undefined;
   lastsMs?: number | undefined;
 }
 
-/** What a part was cut of. */
+/** What the jobs of a part have in common. */
 export interface PartPlan {
   /** The profile of its jobs, and where they go. */
   profile: string;
@@ -41,7 +38,7 @@ export interface PartPlan {
   key?: string | undefined;
 }
 
-/** A part as it is known. */
+/** What is known about a part. */
 export interface Part {
   mark: string;
   step: PartRecord['step'];
@@ -52,7 +49,7 @@ export interface Part {
   requests: string[];
   /** What each of its jobs can cost, where its model has a price. */
   bounds: (Bound | undefined)[];
-  /** What those of its jobs cost that have ended, and how many of them were billed or may have been; counted for its budget alone. */
+  /** The cost of its jobs that have ended, and how many of them were billed or may have been; only its budget needs it. */
   paid: { spending: Spending; requests: number };
   /** Wall clock of its creation, ms since 1970. */
   at: number;
@@ -73,12 +70,12 @@ export function openParts({ parts }: Pick<BatchState, 'parts'>): Part[] {
   return [...parts.values()].filter(({ step }) => step === 'creating' || step === 'created');
 }
 
-/** Jobs of a part that have no end yet. */
+/** The rows of the jobs of a part that have no end yet. */
 export function waitingRows({ rows }: Pick<Part, 'rows'>, index: JobIndex): number[] {
   return rows.filter((row) => index.has(row, 'atService'));
 }
 
-/** The same, with what each of them can cost. */
+/** What each job of a part that has no end yet can cost, by its row. */
 export function waitingBounds({ rows, bounds }: Part, index: JobIndex): Map<number, Bound | undefined> {
   const all = rows.map((row, at) => [row, bounds[at]] as const);
   return new Map(all.filter(([row]) => index.has(row, 'atService')));
@@ -142,7 +139,7 @@ export function applyPart(record: PartRecord, state: BatchState): void {
     part.requests = [];
   }
   if (record.step === 'dropped') {
-    // Its jobs are what they were, with the requests that they had then.
+    // Its jobs get back the requests that they had before.
     swapRequests(part, index);
     for (const row of part.rows) index.mark(row, 'atService', false);
   }
@@ -170,55 +167,4 @@ function swapRequests(part: Part, index: JobIndex): void {
     index.setRequest(row, part.requests[at] ?? '');
     return before;
   });
-}
-
-/** A temporary file in the folder of the batch. Its methods throw GatewayError not-written. */
-export interface PartFile {
-  path: string;
-  handle: FileHandle;
-  /** Length of all that was appended. */
-  readonly bytes: number;
-  /** Small blocks are gathered. The block must not change after that. */
-  append(block: Buffer): Promise<void>;
-  /** Writes what was gathered. */
-  flush(): Promise<void>;
-  /** What is appended next replaces all that was. */
-  restart(): void;
-}
-
-const gatheredBytes = 256 * 1024;
-
-export async function createPartFile(folder: string): Promise<PartFile> {
-  const refuse = (error: unknown): never => {
-    throw cannotWrite(folder, error);
-  };
-  const { path, handle } = await createTempFile(folder).catch(refuse);
-  const gathered: Buffer[] = [];
-  let [bytes, written] = [0, 0];
-
-  async function flush(): Promise<void> {
-    const [first, ...rest] = gathered.splice(0);
-    if (first === undefined) return;
-    const block = rest.length === 0 ? first : Buffer.concat([first, ...rest]);
-    await writeFully(handle, block, written).catch(refuse);
-    written += block.byteLength;
-  }
-
-  return {
-    path,
-    handle,
-    get bytes() {
-      return bytes;
-    },
-    async append(block) {
-      gathered.push(block);
-      bytes += block.byteLength;
-      if (bytes - written > gatheredBytes) await flush();
-    },
-    flush,
-    restart() {
-      gathered.length = 0;
-      [bytes, written] = [0, 0];
-    },
-  };
 }

@@ -6,7 +6,7 @@ import { randomNonce } from '../../files/temp-file.ts';
 import { type BatchFormat, loadBatchFormat } from '../../formats/batch-format.ts';
 import { isSpent } from '../folder/state.ts';
 import { originOf } from '../jobs/request.ts';
-import { maxLineBytes, readFileLines } from '../lines.ts';
+import { createGatheredFile, type GatheredFile, maxLineBytes, readFileLines } from '../lines.ts';
 import { countOf } from '../report/summary.ts';
 import { gatewayKey } from '../run/plan.ts';
 import { jobsToSend } from '../run/queue.ts';
@@ -24,11 +24,11 @@ import {
   recordCreated,
   recordStep,
 } from './lane-run.ts';
-import { createPartFile, keyOf, type Part, type PartFile, type PartPlan } from './parts.ts';
+import { keyOf, type Part, type PartPlan } from './parts.ts';
 import { settlePart } from './settle.ts';
 
 /** A batch that is being filled, and what its jobs have in common. Their entries are in a file. */
-interface Cut {
+interface BatchDraft {
   mark: string;
   plan: Omit<PartPlan, 'after' | 'key'>;
   /** The path of its requests. */
@@ -46,7 +46,7 @@ interface Cut {
 export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
   const { batch, sender } = run;
   const { signal } = batch.context;
-  const cuts = new Map<string, Cut>();
+  const drafts = new Map<string, BatchDraft>();
   // All of a batch is spent once it is created: this limit holds between runs.
   if (batch.plan.toSend > 0 && isSpent(batch.state.usage, batch.flags.maxTokensTotal)) return 'tokens';
   const budget = openBudget(batch);
@@ -65,14 +65,14 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
       const refusal = budget && !reservation ? ('cost' as const) : await run.budgets?.admit(attempt);
       if (refusal !== undefined) {
         await sender.drop(attempt);
-        await submitAll(cuts, run);
+        await submitAll(drafts, run);
         return refusal;
       }
       reservation?.spend(undefined);
       if (!bound.isMost) unbounded++;
-      await addJob(attempt, cuts, run).finally(() => sender.drop(attempt));
+      await addJob(attempt, drafts, run).finally(() => sender.drop(attempt));
     }
-    await submitAll(cuts, run);
+    await submitAll(drafts, run);
     if ((budget || run.budgets) && unbounded > 0)
       await batch.context.ui.warn(`the cost of ${countOf(unbounded, 'job')} has no bound: give it maxTokens`);
     return signal.aborted ? 'signal' : undefined;
@@ -80,20 +80,20 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
     if (error instanceof GatewayError && error.details.reason === 'budget') return error;
     throw error;
   } finally {
-    for (const cut of cuts.values()) await cut.remove();
+    for (const draft of drafts.values()) await draft.remove();
   }
 }
 
-async function submitAll(cuts: Map<string, Cut>, run: LaneRun): Promise<void> {
-  for (const [key, cut] of cuts) {
+async function submitAll(drafts: Map<string, BatchDraft>, run: LaneRun): Promise<void> {
+  for (const [key, draft] of drafts) {
     if (run.batch.context.signal.aborted) return;
-    cuts.delete(key);
-    await submitCut(cut, run).finally(() => cut.remove());
+    drafts.delete(key);
+    await submitDraft(draft, run).finally(() => draft.remove());
   }
 }
 
-/** One model, one operation and one gateway a batch; a batch that is full is created. */
-async function addJob(attempt: JobAttempt, cuts: Map<string, Cut>, run: LaneRun): Promise<void> {
+/** Adds a job to the batch of its model, operation and gateway. A full batch is created first. */
+async function addJob(attempt: JobAttempt, drafts: Map<string, BatchDraft>, run: LaneRun): Promise<void> {
   const { checked, built, job } = attempt;
   const { post, model } = built;
   const format = await loadBatchFormat(post.format);
@@ -108,32 +108,32 @@ async function addJob(attempt: JobAttempt, cuts: Map<string, Cut>, run: LaneRun)
     model,
     budget: run.budgets?.pathOf(profile),
   };
-  const cut = cuts.get(group) ?? (await openCut(format, { plan, path, folder: run.batch.outdir }));
-  cuts.set(group, cut);
+  const draft = drafts.get(group) ?? (await openDraft(format, { plan, path, folder: run.batch.outdir }));
+  drafts.set(group, draft);
   // Throws GatewayError usage for a number that JSON cannot represent.
-  const entry = segmentBody(format.entry(keyOf(cut.mark, job.id), post));
-  if (cut.hasRoom(entry.bytes)) return cut.add(attempt, entry);
-  if (cut.jobs.length === 0) {
+  const entry = segmentBody(format.entry(keyOf(draft.mark, job.id), post));
+  if (draft.hasRoom(entry.bytes)) return draft.add(attempt, entry);
+  if (draft.jobs.length === 0) {
     const size = `its request has ${entry.bytes} bytes, more than a batch of the service takes`;
     throw usageError(`${run.batch.source.name}:${job.line}: ${size}`, 'send this job with --lane live');
   }
-  cuts.delete(group);
-  await submitCut(cut, run).finally(() => cut.remove());
-  return addJob(attempt, cuts, run);
+  drafts.delete(group);
+  await submitDraft(draft, run).finally(() => draft.remove());
+  return addJob(attempt, drafts, run);
 }
 
 /** Opens a batch in a folder. */
-async function openCut(
+async function openDraft(
   format: BatchFormat,
-  { plan, path, folder }: Pick<Cut, 'plan' | 'path'> & { folder: string },
-): Promise<Cut> {
-  // No other part has it: letters and digits, at most 16.
+  { plan, path, folder }: Pick<BatchDraft, 'plan' | 'path'> & { folder: string },
+): Promise<BatchDraft> {
+  // Unique: letters and digits, at most 16.
   const mark = `gw${randomNonce().slice(0, 14)}`;
   const { inline, byFile, bounds } = format;
   const frame = inline?.frame({ mark, model: plan.model, path }) ?? { head: '', separator: '\n', tail: '' };
-  const entries = await createPartFile(folder);
+  const entries = await createGatheredFile(folder);
   const files = [entries.path];
-  const jobs: Cut['jobs'] = [];
+  const jobs: BatchDraft['jobs'] = [];
   await entries.append(Buffer.from(frame.head));
   return {
     mark,
@@ -142,7 +142,7 @@ async function openCut(
     jobs,
     hasRoom: (entryBytes) =>
       jobs.length < bounds.count &&
-      // It is read again as a line.
+      // An entry is read again as one line.
       entryBytes + frame.separator.length <= maxLineBytes &&
       entries.bytes + entryBytes + frame.separator.length + frame.tail.length <= bounds.bytes,
     async add({ job: { id, line }, request, bound }, entry) {
@@ -158,7 +158,7 @@ async function openCut(
       const name = `${mark}.jsonl`;
       if (byFile === undefined || inline === undefined || entries.bytes <= inline.maxBytes)
         return { file: { path: entries.path, bytes: entries.bytes, name }, isInline: inline !== undefined };
-      const lines = await createPartFile(folder);
+      const lines = await createGatheredFile(folder);
       files.push(lines.path);
       await copyEntries(entries.path, lines, byFile.line).finally(() => lines.handle.close());
       return { file: { path: lines.path, bytes: lines.bytes, name }, isInline: false };
@@ -171,7 +171,7 @@ async function openCut(
 }
 
 /** Turns the entries of a framed body into the lines of a file. */
-async function copyEntries(from: string, to: PartFile, lineOf: (entry: string) => string): Promise<void> {
+async function copyEntries(from: string, to: GatheredFile, lineOf: (entry: string) => string): Promise<void> {
   for await (const lines of readFileLines(from))
     for (const { text, whole, number } of lines) {
       // The head is the first line, and the tail the last one.
@@ -182,12 +182,12 @@ async function copyEntries(from: string, to: PartFile, lineOf: (entry: string) =
 }
 
 /** Creates one batch. It is in the journal before; where its creation is not answered, the service is asked for it. */
-async function submitCut(cut: Cut, run: LaneRun): Promise<void> {
-  const { mark, plan, path, jobs } = cut;
+async function submitDraft(draft: BatchDraft, run: LaneRun): Promise<void> {
+  const { mark, plan, path, jobs } = draft;
   const { format, api } = await apiOf(plan, run);
-  const { file, isInline } = await cut.seal();
+  const { file, isInline } = await draft.seal();
   const ready = jobs.map((job) => ({ type: 'ready' as const, ...job, part: mark, at: run.now() }));
-  // The next one is found among those after it.
+  // Without names, the new batch is found among those after this one.
   const after = format.byFile === undefined ? (await pageOf(plan, run))?.batches[0]?.id : undefined;
   const key = await run.connections.get(plan.profile)?.keyDigest?.(mark);
   await record([{ type: 'part', mark, step: 'planned', at: run.now(), plan: { ...plan, after, key } }, ...ready], run);
@@ -218,7 +218,7 @@ async function submitCut(cut: Cut, run: LaneRun): Promise<void> {
   }
 }
 
-/** Nothing is created twice: only the service knows whether it was. Throws the failure where it was not. */
+/** Asks the service whether the batch was created, since it must not be created twice. Throws the failure if it was not. */
 async function afterFailure(error: unknown, part: Part, run: LaneRun): Promise<undefined> {
   const { context, state } = run.batch;
   if (!mayExist(error)) {

@@ -16,13 +16,13 @@ export interface Upload {
   readonly isTemporary?: boolean | undefined;
   /** Where the file was fetched from, or will be: then the bytes are not there yet. */
   readonly url?: string | undefined;
-  /** What the Base64 follows in its string: `data:image/png;base64,`. */
+  /** The text before the Base64 in its string: `data:image/png;base64,`. */
   readonly prefix?: string | undefined;
   /** In a form the bytes are sent as they are, as a file of this name and type. */
   readonly file?: { readonly name: string; readonly mimeType: string } | undefined;
 }
 
-/** What is known of an upload in addition to its bytes. */
+/** What is known about an upload in addition to its bytes. */
 type Origin = Omit<Upload, typeof mark | 'bytes' | 'source'>;
 
 /** A request body before it is written: JSON in which a string may be an Upload. */
@@ -45,7 +45,7 @@ export function isUpload(value: unknown): value is Upload {
   return typeof value === 'object' && value !== null && mark in value;
 }
 
-/** Length of the Base64 text of so many bytes, padding included. */
+/** Length of the Base64 text of `bytes` bytes, padding included. */
 export function base64Length(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }
@@ -138,22 +138,22 @@ export function segmentForm(body: Body): RequestBody {
 }
 
 function formPart(name: string, value: BodyValue): { head: string; content: string | Upload } {
-  const disposition = `content-disposition: form-data; name="${quoted(name)}"`;
+  const disposition = `content-disposition: form-data; name="${escapeFormName(name)}"`;
   if (!isUpload(value)) {
     const content = typeof value === 'object' ? JSON.stringify(value) : String(value);
     return { head: `${disposition}\r\n`, content };
   }
   const file = value.file ?? { name: 'file', mimeType: 'application/octet-stream' };
-  const head = `${disposition}; filename="${quoted(file.name)}"\r\ncontent-type: ${file.mimeType}\r\n`;
+  const head = `${disposition}; filename="${escapeFormName(file.name)}"\r\ncontent-type: ${file.mimeType}\r\n`;
   return { head, content: { ...value, file } };
 }
 
-/** As browsers write a name in a form. */
-function quoted(name: string): string {
+/** Escapes a name in a form as browsers do. */
+function escapeFormName(name: string): string {
   return name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 }
 
-/** The body of segments. */
+/** Adds up the length of a body. */
 export function withLength(segments: RequestBody['segments']): RequestBody {
   return { segments, bytes: segments.reduce((sum, segment) => sum + lengthOf(segment), 0) };
 }
@@ -209,7 +209,7 @@ function* encodeBytes(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < buffer.length; at += blockBytes) yield encode(buffer.subarray(at, at + blockBytes), out);
 }
 
-/** The bytes of a file as Base64, or those of a form as they are. */
+/** The bytes of a file as Base64, or unencoded if they are a file of a form. */
 async function* readFile(path: string, { bytes, file: form }: Upload): AsyncGenerator<Uint8Array> {
   const file = await open(path, 'r').catch((error: unknown) => unreadable(path, error));
   try {

@@ -49,7 +49,7 @@ interface CreateOptions {
 
 /** A larger result is invalid: no model writes so much. */
 const maxResultBytes = 256 * 1024 * 1024;
-/** What a service says of a batch is short, except for results inside it. */
+/** What a service says about a batch is short, except for results inside it. */
 const maxReplyBytes = 16 * 1024 * 1024;
 
 export function openBatchApi(format: BatchFormat, send: Send, use: AuthUse): BatchApi {
@@ -58,13 +58,13 @@ export function openBatchApi(format: BatchFormat, send: Send, use: AuthUse): Bat
   const request = (call: Call, options: Parameters<Send>[1]): Promise<Answered> =>
     send({ format: format.name, use, ...call }, options);
 
-  async function ask(call: Call, options: Parameters<Send>[1]): Promise<Asked> {
+  async function requestJson(call: Call, options: Parameters<Send>[1]): Promise<JsonReply> {
     const { reply } = await request(call, options);
     return { reply, json: await readReply(reply, format.held) };
   }
 
   async function readBatch(call: Call, options: Parameters<Send>[1]): Promise<BatchInfo> {
-    const { reply, json } = await ask(call, options);
+    const { reply, json } = await requestJson(call, options);
     const info = format.readBatch(json);
     if (info === undefined) throw badReply(reply, 'the reply is not a batch');
     return info;
@@ -74,7 +74,7 @@ export function openBatchApi(format: BatchFormat, send: Send, use: AuthUse): Bat
     async upload(lines, deadline) {
       if (byFile === undefined) throw new Error(`${format.name} takes no file`);
       const upload = byFile.upload === 'form' ? uploadForm : uploadResumable;
-      const { json } = await upload(lines, byFile.files, (call, more) => ask(call, { deadline, ...more }));
+      const { json } = await upload(lines, byFile.files, (call, more) => requestJson(call, { deadline, ...more }));
       const name = byFile.fileOf(json);
       if (name !== undefined) return name;
       throw new GatewayError('bad-reply', 'the reply to the upload names no file', { sent: 'yes', billed: 'no' });
@@ -90,10 +90,10 @@ export function openBatchApi(format: BatchFormat, send: Send, use: AuthUse): Bat
     },
     retrieve: (id, deadline) => readBatch(format.retrieve(id), { deadline }),
     async cancel(id, deadline) {
-      await ask(format.cancel(id), { deadline });
+      await requestJson(format.cancel(id), { deadline });
     },
     async page(deadline, page) {
-      const { reply, json } = await ask(format.list(page), { deadline });
+      const { reply, json } = await requestJson(format.list(page), { deadline });
       const found = format.readPage(json);
       if (found === undefined) throw badReply(reply, 'the reply is not a list of batches');
       return found;
@@ -117,7 +117,7 @@ export function openBatchApi(format: BatchFormat, send: Send, use: AuthUse): Bat
 type Call = Omit<PostOrGet, 'format' | 'use'>;
 
 /** A reply, and the JSON in it. */
-interface Asked {
+interface JsonReply {
   reply: HttpReply;
   json: JsonObject;
 }
@@ -137,26 +137,26 @@ export function mayExist(error: unknown): boolean {
 type Upload = (
   lines: SentFile,
   path: string,
-  ask: (call: Call, more?: Partial<PostOptions>) => Promise<Asked>,
-) => Promise<Asked>;
+  requestJson: (call: Call, more?: Partial<PostOptions>) => Promise<JsonReply>,
+) => Promise<JsonReply>;
 
-const uploadForm: Upload = ({ path: source, bytes, name }, path, ask) => {
+const uploadForm: Upload = ({ path: source, bytes, name }, path, requestJson) => {
   const file = createUpload(source, bytes, { file: { name, mimeType: jsonLines } });
-  return ask({ path, form: true, body: { purpose: 'batch', file } });
+  return requestJson({ path, form: true, body: { purpose: 'batch', file } });
 };
 
 /** Google's resumable upload, in one piece: where it goes is in a header of the first reply. */
-const uploadResumable: Upload = async ({ path: source, bytes, name }, path, ask) => {
+const uploadResumable: Upload = async ({ path: source, bytes, name }, path, requestJson) => {
   const head = { 'x-goog-upload-protocol': 'resumable', 'x-goog-upload-command': 'start' };
   const facts = {
     'x-goog-upload-header-content-length': String(bytes),
     'x-goog-upload-header-content-type': jsonLines,
   };
   const body = { file: { displayName: name, mimeType: jsonLines } };
-  const { reply } = await ask({ path, headers: { ...head, ...facts }, body });
+  const { reply } = await requestJson({ path, headers: { ...head, ...facts }, body });
   const file = createUpload(source, bytes, { file: { name, mimeType: jsonLines } });
   const headers = { 'x-goog-upload-offset': '0', 'x-goog-upload-command': 'upload, finalize' };
-  return ask({ ...uploadPlace(reply, path), headers, file }, { policy: { safeOnly: true } });
+  return requestJson({ ...uploadPlace(reply, path), headers, file }, { policy: { safeOnly: true } });
 };
 
 /** The key and the requests go to the service that was named, and to no other. */

@@ -43,7 +43,7 @@ export function createClient(options: ClientOptions): Client {
     if (format === undefined) throw usageError(`${service.title} makes no images`, 'choose another service');
     return format;
   };
-  const asking = (request: AskedRequest, call: CallOptions = {}): Asked => ({
+  const callOf = (request: AnyRequest, call: CallOptions = {}): ClientCall => ({
     sender,
     quirks: { ...service.quirks, service: source },
     use: 'text',
@@ -52,53 +52,53 @@ export function createClient(options: ClientOptions): Client {
     call,
     stream: false,
   });
-  function generateImages(request: AskedRequest, call: FolderOptions): Promise<Reply<FilePicture>>;
-  function generateImages(request: AskedRequest, call?: CallOptions): Promise<Reply>;
+  function generateImages(request: AnyRequest, call: FolderOptions): Promise<Reply<FilePicture>>;
+  function generateImages(request: AnyRequest, call?: CallOptions): Promise<Reply>;
   async function generateImages(
-    request: AskedRequest,
+    request: AnyRequest,
     call: CallOptions & { folder?: string } = {},
   ): Promise<Reply<FilePicture> | Reply> {
     const use = request.media?.length ? 'edit' : 'image';
-    const asked: Asked = { ...asking(request, call), use, format: formatOf(use), stream: undefined };
-    if (call.folder === undefined) return outcomeOf(ask(asked, memorySink()));
-    return outcomeOf(ask(asked, await folderSink(call.folder)));
+    const clientCall: ClientCall = { ...callOf(request, call), use, format: formatOf(use), stream: undefined };
+    if (call.folder === undefined) return outcomeOf(sendCall(clientCall, memorySink()));
+    return outcomeOf(sendCall(clientCall, await folderSink(call.folder)));
   }
   return {
-    generate: async (request, call) => reply(asking(request, call)),
-    stream: (request, call) => stream(asking(request, call)),
-    generateContent: async (request, call) => reply({ ...asking(request, call), format: 'content' }),
-    streamContent: (request, call) => stream({ ...asking(request, call), format: 'content' }),
+    generate: async (request, call) => reply(callOf(request, call)),
+    stream: (request, call) => stream(callOf(request, call)),
+    generateContent: async (request, call) => reply({ ...callOf(request, call), format: 'content' }),
+    streamContent: (request, call) => stream({ ...callOf(request, call), format: 'content' }),
     generateImages,
     messages: async (request, call) =>
-      reply({ ...asking(request, call), use: 'chat', format: 'messages', stream: undefined }),
-    streamMessages: (request, call) => stream({ ...asking(request, call), use: 'chat', format: 'messages' }),
+      reply({ ...callOf(request, call), use: 'chat', format: 'messages', stream: undefined }),
+    streamMessages: (request, call) => stream({ ...callOf(request, call), use: 'chat', format: 'messages' }),
     close: () => sender.close(),
   };
 }
 
-function reply(asked: Asked): Promise<Reply> {
-  return outcomeOf(ask(asked, memorySink()));
+function reply(clientCall: ClientCall): Promise<Reply> {
+  return outcomeOf(sendCall(clientCall, memorySink()));
 }
 
-function stream(asked: Asked): MessageStream {
-  return openStream(ask({ ...asked, stream: true }, memorySink()), asked.call.signal);
+function stream(clientCall: ClientCall): MessageStream {
+  return openStream(sendCall({ ...clientCall, stream: true }, memorySink()), clientCall.call.signal);
 }
 
-type AskedRequest = AskRequest | ContentRequest | MessagesRequest;
+type AnyRequest = AskRequest | ContentRequest | MessagesRequest;
 
-interface Asked {
+interface ClientCall {
   sender: Sender;
   quirks: Parameters<typeof postOf>[2];
   use: Use;
   format: FormatName;
-  request: AskedRequest;
+  request: AnyRequest;
   call: CallOptions;
   stream: boolean | undefined;
 }
 
 /** Sends a request, and returns its reply, or throws the error that the reply means. */
-async function* ask<Image extends Picture>(
-  { sender, quirks, use, format: name, request, call, stream }: Asked,
+async function* sendCall<Image extends Picture>(
+  { sender, quirks, use, format: name, request, call, stream }: ClientCall,
   sink: PictureSink<Image>,
 ): AsyncGenerator<StreamDelta, Reply<Image>> {
   const started = monotonic();
@@ -106,15 +106,15 @@ async function* ask<Image extends Picture>(
   const { media = [], mask }: Pick<AskRequest, 'media' | 'mask'> = request;
   const opened = await openMedia(mask ? [...media, mask] : media);
   try {
-    const asked = askOf(request, { use, stream });
+    const modelAsk = askOf(request, { use, stream });
     const format = await loadFormat(name);
     const inputs = { media: opened.inline.slice(0, media.length), mask: opened.inline[media.length] };
-    const post = postOf({ ...asked, ...inputs }, format, {
+    const post = postOf({ ...modelAsk, ...inputs }, format, {
       ...quirks,
       service: `${quirks.service}/${name}`,
     });
     const options = { deadline, onRetry: call.onRetry, store: sink.store };
-    const deltas = perform({ post, model: asked.model, candidates: asked.candidates }, sender, options);
+    const deltas = perform({ post, model: modelAsk.model, candidates: modelAsk.candidates }, sender, options);
     const { result, error, attempts } = yield* flatten(deltas, call.signal, deadline);
     const kept = await sink.keep(result, deadline.signal);
     call.signal?.throwIfAborted();
@@ -133,15 +133,15 @@ async function* ask<Image extends Picture>(
 }
 
 /** The ask of a request. Throws GatewayError usage. */
-function askOf(request: AskedRequest, { use, stream }: Pick<Ask, 'use' | 'stream'>): Ask {
+function askOf(request: AnyRequest, { use, stream }: Pick<Ask, 'use' | 'stream'>): Ask {
   const { media: _media, contents, messages, turns, ...rest } = { ...request } as Record<string, unknown>;
-  const asked = { ...rest, use, stream } as Ask;
-  if (asked.aspect !== undefined && !isAspect(asked.aspect))
-    throw usageError(`aspect takes width:height, not ${JSON.stringify(asked.aspect)}`, 'for example: 16:9');
-  // In JavaScript what is left out may be null.
+  const ask = { ...rest, use, stream } as Ask;
+  if (ask.aspect !== undefined && !isAspect(ask.aspect))
+    throw usageError(`aspect takes width:height, not ${JSON.stringify(ask.aspect)}`, 'for example: 16:9');
+  // In JavaScript an omitted field may be null.
   const ownTurns = contents ?? messages ?? undefined;
   return {
-    ...asked,
+    ...ask,
     ...((turns ?? undefined) !== undefined && { turns: readTurns(listOf('turns', turns), 'turns') }),
     ...(ownTurns !== undefined && { ownTurns: listOf(contents ? 'contents' : 'messages', ownTurns) }),
   };
@@ -152,7 +152,7 @@ function listOf(name: string, value: unknown): JsonValue[] {
   throw usageError(`${name} is not an array`, 'give a list of turns');
 }
 
-/** Deltas may lie here already: an abort ends them at once, and when time is up the reply is read without them. */
+/** Deltas one by one. Some may have arrived already: an abort drops them at once, and after the time limit the reply is read without them. */
 async function* flatten(
   deltas: AsyncGenerator<StreamDelta[], Performed>,
   signal: CallOptions['signal'],
@@ -172,15 +172,15 @@ async function* flatten(
   }
 }
 
-/** What a generator returns or throws is kept for `reply`; its deltas go to the caller's loop. */
+/** Gives the deltas of a generator to the caller's loop, and keeps what it returns or throws for `reply`. */
 function openStream(
-  asking: AsyncGenerator<StreamDelta, Reply<MemoryPicture>>,
+  deltas: AsyncGenerator<StreamDelta, Reply<MemoryPicture>>,
   signal: AbortSignal | undefined,
 ): MessageStream {
   let outcome: { reply: Reply } | { error: unknown } | undefined;
   async function next(): Promise<IteratorResult<StreamDelta, undefined>> {
     try {
-      const step = await asking.next();
+      const step = await deltas.next();
       if (!step.done) return step;
       outcome ??= step.value === undefined ? undefined : { reply: step.value };
       return { done: true, value: undefined };
@@ -190,7 +190,7 @@ function openStream(
     }
   }
   async function leave(): Promise<IteratorResult<StreamDelta, undefined>> {
-    await asking.return(undefined as never);
+    await deltas.return(undefined as never);
     return { done: true, value: undefined };
   }
   return {
@@ -205,7 +205,7 @@ function openStream(
   };
 }
 
-/** A reply came, but it is cut, blocked, or without what was asked for; what did come is here. */
+/** A reply came, but it is cut, blocked, or lacks what was requested. `reply` has what came. */
 export class ResponseError extends GatewayError {
   readonly reply: Reply<Picture>;
 

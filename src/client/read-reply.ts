@@ -15,33 +15,33 @@ import { isUtf8 } from 'node:buffer';
 import { isObject } from '../json.ts';
 
 /** What was asked for, and where the pictures of the reply go. */
-export interface Reading extends ReplyBounds {
+export interface ReadOptions extends ReplyBounds {
   store: BlobStore;
   model: string;
   /** Candidates that were asked for; 1 by default. */
   candidates?: number | undefined;
   /** Text deltas of one block that arrive together may be one: for readers that join them anyway. */
   joined?: true | undefined;
-  /** How long the body's end is waited for, in ms, instead of what the format says. */
+  /** How long to wait for the end of the body, in ms, instead of the format's own time. */
   patience?: Format['patience'] | undefined;
 }
 
-/** So many candidates are read beside those that were asked for. */
+/** At most this many candidates are read beyond those that were requested. */
 const moreCandidates = 64;
 
 /**
  * Reads a reply of a format, streamed or not, whatever was asked for (deviations 37 and 38). Yields the deltas of one arriving
  * chunk together; text comes without the Base64 of pictures, which go to the store. The answer is what the generator returns,
- * also after a cut or an error event, so that what came is kept. Throws GatewayError where nothing came, and the reason of the
+ * also after a cut or an error event, so that what came is kept. Throws GatewayError if nothing came, and the reason of the
  * caller's abort.
  */
 export async function* readReply(
   reply: HttpReply,
-  reading: Reading,
+  options: ReadOptions,
   format: Format,
 ): AsyncGenerator<StreamDelta[], Answer> {
   try {
-    const { result, error } = yield* readBody(reply, reading, format);
+    const { result, error } = yield* readBody(reply, options, format);
     return { result, error: error && withRequest(error, reply) };
   } catch (error) {
     throw withRequest(error, reply);
@@ -53,21 +53,25 @@ interface Reader {
   decoder: Decoder;
   fold: Fold;
   store: PictureStore;
-  reading: Reading;
+  options: ReadOptions;
 }
 
-async function* readBody(reply: HttpReply, reading: Reading, format: Format): AsyncGenerator<StreamDelta[], Answer> {
-  const store = keepGoodPictures(reading.store, reading);
+async function* readBody(
+  reply: HttpReply,
+  options: ReadOptions,
+  format: Format,
+): AsyncGenerator<StreamDelta[], Answer> {
+  const store = keepGoodPictures(options.store, options);
   // From here on: to parse and decode a large reply takes long, too.
-  const watch = createWatch(reading.endOf);
-  const maxCandidates = (reading.candidates ?? 1) + moreCandidates;
-  const fold = createFold({ model: reading.model, maxCandidates, store });
-  const reader = { format, decoder: format.createDecoder(reply), fold, store, reading };
+  const watch = createWatch(options.endOf);
+  const maxCandidates = (options.candidates ?? 1) + moreCandidates;
+  const fold = createFold({ model: options.model, maxCandidates, store });
+  const reader = { format, decoder: format.createDecoder(reply), fold, store, options };
   const begun = await peek(reply.body).catch((error: unknown) => {
     if (isCut(error)) return { cut: error };
     throw error;
   });
-  if ('cut' in begun) return { result: emptyResult(reading.model), error: begun.cut };
+  if ('cut' in begun) return { result: emptyResult(options.model), error: begun.cut };
   const { head, chunks } = begun;
   const isStream = looksLikeSse(head);
   const cut = isStream
@@ -78,7 +82,7 @@ async function* readBody(reply: HttpReply, reading: Reading, format: Format): As
   result.format = format.name;
   if (!isStream && result.text !== '') yield [{ type: 'text', text: result.text, block: 0 }];
   const error = cut ?? store.failure() ?? late ?? cutCall;
-  // With an error a reply is not complete, whatever it said of itself.
+  // With an error a reply is not complete, whatever it said about itself.
   if (error !== undefined) result.complete = false;
   return { result, error };
 }
@@ -104,15 +108,15 @@ async function readWhole(
   return cut ?? failure ?? broken?.error;
 }
 
-/** The same of a stream. */
+/** Why a stream is not whole. */
 async function* readStream(reply: HttpReply, reader: Reader): AsyncGenerator<StreamDelta[], GatewayError | undefined> {
-  const { decoder, fold, store, format, reading } = reader;
+  const { decoder, fold, store, format, options } = reader;
   const broken: { by?: GatewayError } = {};
-  const waits = { open: undefined, ...(reading.patience ?? format.patience) };
+  const waits = { open: undefined, ...(options.patience ?? format.patience) };
   const patient = readWhilePatient(reply.body, () => waits[decoder.progress]);
   const body = untilCut(divertBase64(patient, store, { mode: 'sse' }), broken);
   const { shortcut } = format;
-  const most = reading.joined ? Infinity : 1;
+  const most = options.joined ? Infinity : 1;
   let failure: GatewayError | undefined;
   try {
     for await (const events of readEvents(body, { shortcut: shortcut && ((text, at) => shortcut(text, at, most)) })) {
@@ -158,7 +162,7 @@ function keepable(thrown: unknown): GatewayError {
   throw thrown;
 }
 
-/** Why a stream is not whole, if it is not. Throws GatewayError where nothing came. */
+/** Why a stream is not whole, if it is not. Throws GatewayError if nothing came. */
 function whyCut(
   { decoder, fold, format }: Reader,
   failure: GatewayError | undefined,
@@ -176,7 +180,7 @@ function whyCut(
   return new GatewayError('incomplete', format.missingEnd, { sent: 'yes', retryable: false });
 }
 
-/** A body that breaks off ends there: the event that it leaves open may hold words. */
+/** A body that breaks off ends there: its last event may be cut and still hold text. */
 async function* untilCut(body: AsyncIterable<Uint8Array>, broken: { by?: GatewayError }): AsyncGenerator<Uint8Array> {
   try {
     yield* body;
@@ -232,7 +236,7 @@ export async function peek(
   return { head, chunks: rest(seen, iterator) };
 }
 
-/** White space before a reply ends somewhere: no more than this is looked at. */
+/** How much of the white space before a reply is searched. */
 const enough = 4096;
 const longestMark = 'event:'.length;
 

@@ -2,7 +2,7 @@ import type { StreamDelta } from '../formats/events.ts';
 import { byAuthUse, loadFormat, type Post, type PostOrGet } from '../formats/format.ts';
 import { addressPost, createTarget, keyHeaders, type Target } from '../transport/request.ts';
 import { type Deadline, endOf, type Phase, startDeadline } from './deadline.ts';
-import { type Reading, readReply } from './read-reply.ts';
+import { type ReadOptions, readReply } from './read-reply.ts';
 import type { Answer } from './result.ts';
 import { GatewayError, type RetryNotice, usageError } from '../errors.ts';
 import { type FailedReply, failureOf } from '../formats/failure.ts';
@@ -15,7 +15,7 @@ import { type AuthForm, services } from '../services.ts';
 import type { CallOptions, ClientOptions } from './client-types.ts';
 import type { AuthUse } from '../formats/types.ts';
 
-/** One request to a model, and what it asks for. */
+/** One request to a model. */
 export interface Operation {
   post: Post;
   model: string;
@@ -23,9 +23,9 @@ export interface Operation {
   candidates?: number | undefined;
 }
 
-/** What came of an operation. */
+/** The outcome of an operation. */
 export interface Performed extends Answer {
-  /** Requests that were sent: none where a cache answered. */
+  /** Requests that were sent: none if a cache answered. */
   attempts: number;
   /** A recording answered. */
   isRecorded: boolean;
@@ -43,7 +43,7 @@ export interface Payment {
   cancel(): Promise<void>;
 }
 
-/** How a request that is paid from a budget ended: answered, or with an error; neither if its reader left. */
+/** How a request that is paid from a budget ended: with an answer or an error; with neither if its reader stopped. */
 export interface PaidEnd {
   answer?: Performed;
   error?: unknown;
@@ -55,19 +55,19 @@ export interface PayingSender extends Pick<Sender, 'send'> {
 }
 
 /** How an operation is sent, and where its pictures go. */
-interface Performing extends PostOptions, Omit<Reading, 'model' | 'candidates'> {
+interface PerformOptions extends PostOptions, Omit<ReadOptions, 'model' | 'candidates'> {
   /** Waited for between the head of the reply and its body. */
   beforeRead?: ((answered: Answered) => Promise<void> | void) | false | undefined;
 }
 
 /**
- * The way of every request: it is sent and paid for, and its reply read. Yields the deltas of one arriving chunk together. What
- * was cut, or came with an error, is returned with that error; throws GatewayError where nothing came.
+ * Sends a request, pays for it and reads its reply: every request goes this way. Yields the deltas of one arriving chunk together.
+ * An answer that was cut, or came with an error, is returned with that error; throws GatewayError if nothing came.
  */
 export async function* perform(
   { post, model, candidates }: Operation,
   sender: PayingSender,
-  options: Performing,
+  options: PerformOptions,
 ): AsyncGenerator<StreamDelta[], Performed> {
   const { deadline, beforeRead, payment = sender.pay?.({ post, model }) } = options;
   let end: PaidEnd = {};
@@ -96,12 +96,12 @@ export async function outcomeOf<Outcome>(deltas: AsyncGenerator<unknown, Outcome
   }
 }
 
-/** What one post has of its own. */
+/** Options of one post. */
 export interface PostOptions {
   deadline: Deadline;
-  /** What it leaves out is as for all. */
+  /** Overrides parts of the sender's policy. */
   policy?: Partial<RetryPolicy> | undefined;
-  /** Instead of that of all. */
+  /** Replaces the sender's own. */
   onRetry?: ((notice: RetryNotice) => void) | undefined;
   onSent?: (() => void) | undefined;
   /** Called with the body of a failed reply, for `--raw`. */
@@ -131,7 +131,7 @@ export interface Exchanges {
 /** A reply whose body is still to be read. The deadline explains errors of reading it, too. */
 export interface Answered {
   reply: HttpReply;
-  /** Requests that were sent: none where a cache answered. */
+  /** Requests that were sent: none if a cache answered. */
   attempts: number;
 }
 
@@ -191,7 +191,7 @@ export async function sendPost(
       gate,
     });
     const { status, headers, recordedAt } = reply;
-    const body = explained(reply.body, (error) => explain(error, 'reading'));
+    const body = withExplainedErrors(reply.body, (error) => explain(error, 'reading'));
     const sent = recordedAt === undefined ? attempts : attempts - 1;
     return { attempts: sent, reply: { status, headers, body, recordedAt, request: name } };
   } catch (error) {
@@ -199,8 +199,8 @@ export async function sendPost(
   }
 }
 
-/** Not a generator, which is slower: every chunk of every reply passes here. */
-function explained(
+/** A body whose errors are explained. Not a generator, which is slower: every chunk of every reply passes here. */
+function withExplainedErrors(
   body: AsyncIterable<Uint8Array>,
   explain: (error: unknown) => unknown,
 ): AsyncIterableIterator<Uint8Array> {
@@ -219,13 +219,13 @@ function explained(
 
 /** Sends posts to one gateway. */
 export interface Sender {
-  /** Starts the time of a call: the whole of it is bounded, not its request alone. */
+  /** Starts the time limit of a call, which holds for all of it and not only for its request. */
   startDeadline(call: Pick<CallOptions, 'timeoutMs' | 'signal'>): Deadline;
   send(post: PostOrGet, options: PostOptions): Promise<Answered>;
   close(): Promise<void>;
 }
 
-/** The gateway of a client, before its key is read. Throws GatewayError usage. What is corrected is a warning. */
+/** The gateway of a client, before its key is read. Throws GatewayError usage. Corrections of its URL are warnings. */
 export function targetOf(options: ClientOptions): ReturnType<typeof createTarget> {
   const service = services[options.service ?? 'gateway'];
   const { baseUrl = service.baseUrl, auth, headerNames, headers = {}, allowHttp = false } = options;
@@ -283,14 +283,14 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
   };
 }
 
-/** How the key goes out: a refusal is judged by it. */
+/** How the key is sent, by which a refusal is explained. */
 function sentKeyOf(target: Target, use: AuthUse, service: ClientOptions['service'] = 'gateway'): SentKey {
   const version = target.headerNames.version.toLowerCase();
   const header = Object.keys(keyHeaders(target, use)).find((name) => name !== version);
   return { service, form: target.auth[use], header, version };
 }
 
-/** `auto` is what the service does of itself. */
+/** `auto` is the form that the service uses. */
 function authOf(auth: ClientOptions['auth'] = 'auto', own: AuthForm): Record<AuthUse, AuthForm> {
   return byAuthUse((use) => {
     const { [use]: form = 'auto' } = typeof auth === 'string' ? { [use]: auth } : auth;

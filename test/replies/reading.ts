@@ -2,7 +2,7 @@ import type { StreamDelta } from '../../src/formats/events.ts';
 import { content } from '../../src/formats/content/format.ts';
 import type { Format } from '../../src/formats/format.ts';
 import { messages } from '../../src/formats/messages/format.ts';
-import { type Reading, readReply } from '../../src/client/read-reply.ts';
+import { type ReadOptions, readReply } from '../../src/client/read-reply.ts';
 import type { Answer } from '../../src/client/result.ts';
 import { createMemoryStore } from '../../src/images/store.ts';
 import type { HttpReply } from '../../src/transport/types.ts';
@@ -17,7 +17,7 @@ export function replyOf(chunks: Iterable<Uint8Array>, end?: Error): HttpReply {
 }
 
 /** How a reply is read. Pictures stay in memory. */
-type Listening = Partial<Omit<Reading, 'store' | 'model'>>;
+type Listening = Partial<Omit<ReadOptions, 'store' | 'model'>>;
 
 /** What a reader of a reply sees: every delta, and the answer at its end. */
 async function heardOf(reply: HttpReply, format: Format, reading: Listening = {}): Promise<Heard> {

@@ -79,8 +79,8 @@ export function newBatchState(): BatchState {
 }
 
 /**
- * The run that is being read. Its lists are short, and arrays: what a million changes leave of a Map is collected late, with all
- * that was in it.
+ * The run that is being read. Its lists are short, and arrays: a Map that changes a million times leaves garbage that V8 frees
+ * late.
  */
 interface OpenRun {
   /** `durationMs` when it began. */
@@ -119,11 +119,11 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
     else addToPart(record, state);
     return;
   }
-  take(
+  removeAt(
     open.ready,
     open.ready.findIndex((ready) => ready.id === id),
   );
-  const was = take(
+  const was = removeAt(
     open.sent,
     open.sent.findLastIndex((sent) => sent.id === id),
   );
@@ -139,7 +139,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
   // Folders of earlier versions lack the line: their order is that in which jobs were sent first.
   index.setPlace(row, record.line ?? (index.placeOf(row) || ++open.jobs));
   const held = state.held.get(id);
-  // An end without a `sent` is that of what an earlier run sent, which was counted among those of unknown cost; not of a part.
+  // An end without a `sent` belongs to a job of an earlier run, which was counted as one of unknown cost. Jobs of a part were not.
   const isLate = was === undefined && type !== 'sent' && !index.has(row, 'atService') && mayHaveCost(record);
   if (isLate && held !== undefined) {
     state.spending = addUnknown(state.spending, held, -1);
@@ -160,7 +160,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
   index.setRequest(row, request);
 }
 
-function take<Item>(list: Item[], at: number): Item | undefined {
+function removeAt<Item>(list: Item[], at: number): Item | undefined {
   return at < 0 ? undefined : list.splice(at, 1)[0];
 }
 

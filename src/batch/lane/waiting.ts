@@ -21,7 +21,7 @@ export async function waitForParts(run: LaneRun): Promise<void> {
     for (let pollMs = Math.min(firstPollMs, most); ; pollMs = Math.min(pollMs * 1.5, most)) {
       for (const part of watched(watch)) {
         signal.throwIfAborted();
-        await lookAfter(part, watch).catch((error: unknown) => putAside(error, part, watch));
+        await pollPart(part, watch).catch((error: unknown) => skipLocked(error, part, watch));
       }
       const isOnce = batch.flags.wait === false;
       if (isOnce || watched(watch).length === 0) {
@@ -40,9 +40,9 @@ export async function waitForParts(run: LaneRun): Promise<void> {
 interface Watch {
   run: LaneRun;
   waiting: ReturnType<typeof showWaiting>;
-  /** Parts that could not be looked after, by their marks: since when the service does not find their batch, or fails. */
+  /** Parts that could not be polled, by their marks: since when the service does not find their batch, or fails. */
   troubles: Map<string, { missing?: number; failing?: number }>;
-  /** Why the first of them could not. */
+  /** The error of the first of them. */
   failure: GatewayError | undefined;
   /** Why parts of another key or service are left to another run, by their marks. */
   locked: Map<string, GatewayError>;
@@ -52,17 +52,17 @@ function watched({ run, locked }: Watch): Part[] {
   return openParts(run.batch.state).filter(({ mark }) => !locked.has(mark));
 }
 
-/** A part of another key or service holds up no other. Throws every other error; that of a lost lock says `sent: 'unknown'`. */
-async function putAside(error: unknown, { mark }: Part, watch: Watch): Promise<void> {
+/** Goes on without a part of another key or service. Throws every other error; that of a lost lock says `sent: 'unknown'`. */
+async function skipLocked(error: unknown, { mark }: Part, watch: Watch): Promise<void> {
   if (!(error instanceof GatewayError) || error.class !== 'batch-locked' || error.details.sent !== 'no') throw error;
   watch.locked.set(mark, error);
   if (watched(watch).length > 0) await watch.run.batch.context.ui.note(`${error.message}; polling goes on`);
 }
 
-/** So many ms of trouble end the wait; a batch that is not found for so long is lost. */
+/** Trouble that lasts longer ends the wait; a batch that is not found for longer is lost. */
 const maxTroubleMs = 3_600_000;
 
-async function lookAfter(part: Part, watch: Watch): Promise<void> {
+async function pollPart(part: Part, watch: Watch): Promise<void> {
   const { run, waiting, troubles } = watch;
   const { context } = run.batch;
   let wasSeen = false;
@@ -79,12 +79,12 @@ async function lookAfter(part: Part, watch: Watch): Promise<void> {
   } catch (error) {
     if (!isPassing(error)) throw error;
     context.signal.throwIfAborted();
-    await bear(error, { part, wasSeen }, watch);
+    await tolerate(error, { part, wasSeen }, watch);
   }
 }
 
-/** Warns once of an error of a part whose batch was seen or not. Throws it, or gives up the part, if it lasts. */
-async function bear(
+/** Warns once of an error that can pass. If it lasts, throws it, or gives up a part whose batch is not found. */
+async function tolerate(
   error: GatewayError,
   { part, wasSeen }: { part: Part; wasSeen: boolean },
   watch: Watch,

@@ -52,7 +52,7 @@ async function runExport(outdir: string, flags: Flags, context: Context): Promis
   const leftOut = named === undefined ? await countMissing(rows, state.run?.jobs ?? 0, context) : 0;
   const facts = { ...rows, name: basename(folder), durationMs: state.durationMs, beganAt: state.beganAt };
   const writer = openReport(format, facts);
-  const text = reportText(writer, noteLong(rows, format, context), context.signal);
+  const text = reportText(writer, noteLongTexts(rows, format, context), context.signal);
   progress.stop();
   if (output === '-') {
     for await (const piece of text) await context.io.stdout.write(piece);
@@ -70,7 +70,7 @@ async function runExport(outdir: string, flags: Flags, context: Context): Promis
 /** Lines that cannot be read now were jobs when they were sent. */
 function ignore(): void {}
 
-/** The jobs of the folder's shard in the file that `--jobs` or `--data` names; none where none is named. */
+/** The jobs of the folder's shard in the file that `--jobs` or `--data` names; none if none is named. */
 async function openJobsOf({ run }: BatchState, flags: Flags, context: Context): Promise<Jobs> {
   const { jobs, data } = flags;
   if (jobs !== undefined && data !== undefined)
@@ -140,10 +140,10 @@ function openReport(format: ExportFormat, facts: ReportFacts): ReportWriter {
   return format === 'junit' ? junitReport(facts) : tableReport(facts, format === 'csv' ? ',' : '\t');
 }
 
-/** Excel takes so many characters of a cell. */
+/** Excel takes at most this many characters in a cell. */
 const longestCell = 32_767;
 
-async function* noteLong(rows: Rows, format: ExportFormat, { ui }: Context): AsyncGenerator<Row, void> {
+async function* noteLongTexts(rows: Rows, format: ExportFormat, { ui }: Context): AsyncGenerator<Row, void> {
   for await (const row of rows.read()) {
     const { length } = row.text ?? '';
     if (length > longestCell && (format === 'csv' || format === 'tsv'))
@@ -171,10 +171,10 @@ async function* reportText(
   yield gathered + foot();
 }
 
-/** The jobs of a folder's job file, as rows of jobs that were not sent; none where it is not known. */
+/** The jobs of a folder's job file, as rows of jobs that were not sent; none if it is not known. */
 type Jobs = () => AsyncGenerator<Row, void>;
 
-/** The rows of a folder, and what is known of all of them. */
+/** The rows of a folder, and what is known about all of them. */
 type Rows = Awaited<ReturnType<typeof findRows>>;
 
 /** Looks through a folder's results and journal, and the jobs of its file. */
@@ -186,7 +186,7 @@ async function findRows(folder: string, state: BatchState, jobs: Jobs) {
   });
   const counts: Record<RowState, number> = { done: 0, failed: 0, unknown: 0, pending: 0 };
   for (let row = 0; row < index.size; row++) counts[rowState(index.stateOf(row))]++;
-  if (counts.unknown + counts.failed > 0) found.see(unansweredRow('', 'unknown', state));
+  if (counts.unknown + counts.failed > 0) found.see(unansweredRow('', 'unknown', state.failures));
   for await (const pending of jobs()) {
     if (index.find(pending.id) >= 0) continue;
     counts.pending++;
@@ -197,19 +197,18 @@ async function findRows(folder: string, state: BatchState, jobs: Jobs) {
   return { columns: found.columns(), counts, unread: places.unreadable, read };
 }
 
-/** In the order of the job file where it is known: what was not sent has its row there, and what it does not name comes last. */
+/** In the order of the job file if it is known, with the jobs that were not sent; jobs that it does not name come last. */
 async function* readRows(
   folder: string,
-  state: BatchState,
+  { index, failures }: BatchState,
   { places, jobs }: { places: ResultPlaces; jobs: Jobs },
 ): AsyncGenerator<Row, void> {
-  const { index } = state;
   const reader = await openResults(folder, index, places);
   const isRead = new Uint8Array(index.size);
   const readRow = async (id: string, row: number): Promise<Row> => {
-    const is = rowState(index.stateOf(row));
+    const state = rowState(index.stateOf(row));
     const document = await reader.read(row);
-    return document ? rowOf(id, is, document) : unansweredRow(id, is, state);
+    return document ? rowOf(id, state, document) : unansweredRow(id, state, failures);
   };
   try {
     for await (const pending of jobs()) {
@@ -225,9 +224,9 @@ async function* readRows(
   }
 }
 
-function unansweredRow(id: string, is: RowState, { failures }: BatchState): Row {
-  const error = failures.get(id) ?? (is === 'unknown' ? unanswered : undefined);
-  return { id, state: is, images: [], error };
+function unansweredRow(id: string, state: RowState, failures: BatchState['failures']): Row {
+  const error = failures.get(id) ?? (state === 'unknown' ? unanswered : undefined);
+  return { id, state, images: [], error };
 }
 
 function rowState(state: JobState): RowState {

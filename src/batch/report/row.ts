@@ -7,13 +7,13 @@ export const rowStates = ['done', 'failed', 'unknown', 'pending'] as const;
 
 export type RowState = (typeof rowStates)[number];
 
-/** One job of a batch as a report has it: what is absent is not known. */
+/** One job of a batch in a report. An absent field is unknown. */
 export interface Row {
   id: string;
   name?: string | undefined;
   command?: string | undefined;
   state: RowState;
-  /** What filled the blanks of its prompt. */
+  /** The values of the blanks in its prompt. */
   vars?: JsonObject | undefined;
   prompt?: string | undefined;
   text?: string | undefined;
@@ -73,11 +73,11 @@ export interface Column {
   cell(row: Row): string | number | undefined;
 }
 
-const before = ['id', 'name', 'command', 'state', 'complete', 'stopReason'] as const;
+const leadingNames = ['id', 'name', 'command', 'state', 'complete', 'stopReason'] as const;
 
-const behind = ['attempts', 'durationMs'] as const;
+const trailingNames = ['attempts', 'durationMs'] as const;
 
-/** Columns of every table, whatever the jobs have. */
+/** Columns that every table has. */
 const always = new Set(['id', 'state']);
 
 /** Finds out, row by row, which columns a table needs: those for which at least one job has a value. */
@@ -89,7 +89,7 @@ export function findColumns() {
     cost: new Set<string>(),
   };
   const filled = new Set(always);
-  /** A variable named id that says something else than the job's id. */
+  /** A variable is named id, and its value is not the id of the job. */
   let hasOtherId = false;
   return {
     see(row: Row): void {
@@ -103,14 +103,14 @@ export function findColumns() {
     columns(): Column[] {
       const plain = new Map(plainColumns.filter(({ name }) => filled.has(name)).map((one) => [one.name, one]));
       const list = (...wanted: string[]): Column[] => wanted.flatMap((name) => plain.get(name) ?? []);
-      const leading = list(...before);
+      const leading = list(...leadingNames);
       const fixed = [
         ...list('text', 'answer'),
         ...inside('answer', names.answer),
         ...list('images'),
         ...inside('usage', names.usage),
         ...inside('cost', names.cost),
-        ...list(...behind, 'error.class', 'error.message'),
+        ...list(...trailingNames, 'error.class', 'error.message'),
       ];
       const taken = new Set([...leading, ...fixed].map(({ name }) => name));
       if (!hasOtherId) names.vars.delete('id');
@@ -123,14 +123,14 @@ export function findColumns() {
   };
 }
 
-/** Those of one value a job. The text of an answer that `--schema` checked is the same JSON again. */
+/** The columns that have one value for each job. Without `text` where `--schema` checked the answer: it is the same JSON. */
 const plainColumns: readonly Column[] = [
-  ...before.map((name) => column(name, (row) => row[name])),
+  ...leadingNames.map((name) => column(name, (row) => row[name])),
   column('prompt', ({ prompt }) => prompt),
   column('text', ({ text, answer }) => (answer === undefined ? text : undefined)),
   column('answer', ({ answer }) => (isObject(answer) ? undefined : answer)),
   column('images', ({ images }) => images.join('; ')),
-  ...behind.map((name) => column(name, (row) => row[name])),
+  ...trailingNames.map((name) => column(name, (row) => row[name])),
   column('error.class', ({ error }) => error?.class),
   column('error.message', ({ error }) => error?.message),
 ];

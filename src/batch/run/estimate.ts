@@ -16,16 +16,16 @@ import { gatewayKey } from './plan.ts';
 import { checkAgain, jobsToSend } from './queue.ts';
 import { defaultConcurrency, openConnections } from './send.ts';
 
-/** What the jobs of one model come to. */
+/** The sums of the jobs of one model. */
 interface ModelEstimate {
   model: string;
   jobs: number;
   inputTokens: number;
   /** The most output tokens; undefined if a job has no limit. */
   outputTokensMost: number | undefined;
-  /** Jobs whose tokens the service did not count: a token is taken to have four bytes. */
+  /** Jobs whose tokens the service did not count: the bytes of their requests were, four for a token. */
   countedByBytes: number;
-  /** Of those, jobs with files, whose tokens are not in the sum. */
+  /** How many of those have files, whose tokens are not in the sum. */
   withoutFiles: number;
   /** Input tokens that the model takes, if the service says so. */
   window: number | undefined;
@@ -39,7 +39,7 @@ interface LaneEstimate {
   most: readonly Cost[] | undefined;
 }
 
-/** A job that its model does not take. */
+/** A job that is too long for its model. */
 interface LongJob {
   id: string;
   line: number;
@@ -57,10 +57,10 @@ interface Estimate {
   tooLongJobs: number;
 }
 
-type Estimated = Pick<Batch, 'source' | 'state' | 'plan' | 'builder' | 'flags' | 'context'>;
+type EstimateBatch = Pick<Batch, 'source' | 'state' | 'plan' | 'builder' | 'flags' | 'context'>;
 
-/** `batch --estimate`: counts what the jobs come to. Nothing that is paid for is sent, and nothing is written. */
-export async function showEstimate(batch: Estimated, progress: Progress): Promise<void> {
+/** `batch --estimate`: counts tokens and costs of all jobs. It sends only free requests and writes no file. */
+export async function showEstimate(batch: EstimateBatch, progress: Progress): Promise<void> {
   const { plan, context } = batch;
   const estimate = await estimateJobs(batch, (done) => progress.update(`${done}/${plan.toSend} counted`));
   progress.stop();
@@ -81,7 +81,7 @@ export async function showEstimate(batch: Estimated, progress: Progress): Promis
   await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));
 }
 
-async function estimateJobs(batch: Estimated, onCounted: (done: number) => void): Promise<Estimate> {
+async function estimateJobs(batch: EstimateBatch, onCounted: (done: number) => void): Promise<Estimate> {
   const { flags, plan } = batch;
   const estimate: Estimate = { models: new Map(), lanes: new Map(), tooLong: [], tooLongJobs: 0 };
   if (plan.toSend === 0) return estimate;
@@ -106,7 +106,7 @@ async function estimateJobs(batch: Estimated, onCounted: (done: number) => void)
   return estimate;
 }
 
-/** What is known of the length of a request. */
+/** What is known about the length of a request. */
 interface Count {
   tokens: number;
   /** How it was counted: `files` by the bytes of its texts, without its files. */
@@ -116,7 +116,7 @@ interface Count {
 
 /** Counts at the service, which is free; by bytes if the service cannot. */
 function createCounter(
-  { context }: Estimated,
+  { context }: EstimateBatch,
   connections: ReadonlyMap<string, Connection>,
 ): (job: Job, checked: CheckedJob) => Promise<Count> {
   const windows = new Map<string, Promise<number | undefined>>();
@@ -150,7 +150,7 @@ function createCounter(
 /** The request is not valid, or too large: its job would fail, and the others would not. */
 const refusals = new Set([400, 413, 422]);
 
-/** Of English text, a token has about so many bytes. */
+/** About as many bytes of English text make a token. */
 const bytesPerToken = 4;
 
 function countBytes(body: Body): Pick<Count, 'tokens' | 'by'> {
@@ -201,7 +201,7 @@ function createSums(estimate: Estimate): (job: Job, checked: CheckedJob, count: 
 
 const noJobs = { jobs: 0, inputTokens: 0, outputTokensMost: 0, countedByBytes: 0, withoutFiles: 0, window: undefined };
 
-/** So many jobs that are too long are kept, and so many are named for people. */
+/** How many jobs that are too long are kept for `--json`, and how many are named for people. */
 const maxKept = 1000;
 const maxNamed = 20;
 

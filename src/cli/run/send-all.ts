@@ -12,14 +12,14 @@ import { adviceForRest } from '../../client/verdict.ts';
 import type { Gate } from '../../transport/gate.ts';
 import type { Usage } from '../../formats/events.ts';
 
-/** What is asked, how often, and where the pictures go. */
-export interface Asking extends Operation {
+/** What is requested, how often, and where the pictures go. */
+export interface SendAllOptions extends Operation {
   connection: Connection;
   deadline: Deadline;
   images: ImageOutput;
   count: number;
   concurrency?: number | undefined;
-  /** After a 429 all wait. */
+  /** Makes all requests wait after a 429. */
   gate?: Gate | undefined;
   lost: Lost;
   /** Called after each answer with the number of answers. */
@@ -32,33 +32,34 @@ export type Outcome =
   | { answer?: undefined; isSent?: undefined; failure: GatewayError };
 
 /** How all requests ended; `thrown` is what ended more than its own request. */
-export interface Asked {
+export interface SendAllOutcome {
   outcomes: Outcome[];
   thrown: { value: unknown } | undefined;
 }
 
 /** A signal, a closed stdout, a full disk and a bug end the command. */
 const endings = new Set<ErrorClass>(['interrupted', 'terminated', 'hangup', 'closed', 'not-written', 'internal']);
-/** What no repetition of the same request could change. */
+/** Failures that the same request would have again. */
 const hopeless = new Set<ErrorClass>(['auth', 'rejected', 'usage']);
 
 /**
- * Makes the requests, so many at a time; pictures are published in the order of the requests, each as soon as it can be.
+ * Makes the requests, a limited number at a time; pictures are published in the order of the requests, each as soon as it can be.
  * After a failure that all requests would share, no further one is sent. Those under way are paid for, so their answers are published.
  */
-export async function sendAll(asking: Asking): Promise<Asked> {
-  const limit = pLimit(asking.concurrency ?? asking.count);
-  const sending: Sending = { ...asking, over: undefined, thrown: undefined, isDiskInDoubt: false, answered: 0 };
+export async function sendAll(options: SendAllOptions): Promise<SendAllOutcome> {
+  const limit = pLimit(options.concurrency ?? options.count);
+  const sending: Sending = { ...options, over: undefined, thrown: undefined, isDiskInDoubt: false, answered: 0 };
   const saved: Promise<Outcome>[] = [];
-  for (let index = 0; index < asking.count; index++) {
+  for (let index = 0; index < options.count; index++) {
     const before = saved[index - 1];
-    const asked = limit(() => ask(index, before, sending));
-    saved.push(saveBehind(before, asked, sending));
+    const outcome = limit(() => sendOne(index, before, sending));
+    saved.push(saveInOrder(before, outcome, sending));
   }
   return { outcomes: await Promise.all(saved), thrown: sending.thrown };
 }
 
-interface Sending extends Asking {
+/** The state of the requests while they are sent. */
+interface Sending extends SendAllOptions {
   /** Why no more requests are made. */
   over: GatewayError | undefined;
   thrown: { value: unknown } | undefined;
@@ -67,7 +68,7 @@ interface Sending extends Asking {
   answered: number;
 }
 
-async function ask(index: number, before: Promise<unknown> | undefined, sending: Sending): Promise<Outcome> {
+async function sendOne(index: number, before: Promise<unknown> | undefined, sending: Sending): Promise<Outcome> {
   const { connection, deadline, images, gate } = sending;
   if (sending.isDiskInDoubt) await before;
   const over = sending.over ?? sending.lost.failure;
@@ -85,13 +86,13 @@ async function ask(index: number, before: Promise<unknown> | undefined, sending:
   }
 }
 
-async function saveBehind(
+async function saveInOrder(
   before: Promise<unknown> | undefined,
-  asked: Promise<Outcome>,
+  sent: Promise<Outcome>,
   sending: Sending,
 ): Promise<Outcome> {
   await before;
-  const outcome = await asked;
+  const outcome = await sent;
   const result = outcome.answer?.result;
   const end = () => endOf(sending.deadline);
   if (result) await sending.images.save(blobsOf(result), result, end).catch((error) => noteEnd(error, sending));
@@ -157,7 +158,7 @@ export function sumUsage(usages: readonly Usage[]): Usage | undefined {
   return sum;
 }
 
-/** Fewer requests at once if there are too few descriptors: one without may be paid for and lost. */
+/** Fewer requests at once if there are too few descriptors: a request without one may be paid for and lost. */
 export async function limitToFiles(wanted: number, { ui }: Context): Promise<number> {
   const files = await countOpenFiles();
   if (files === undefined || requestsWithin(files) >= wanted) return wanted;
@@ -167,7 +168,7 @@ export async function limitToFiles(wanted: number, { ui }: Context): Promise<num
   return most;
 }
 
-/** Descriptors that a process may have, and those that it has. */
+/** How many descriptors a process can have, and how many it has. */
 interface OpenFiles {
   most: number;
   now: number;
@@ -179,12 +180,12 @@ const each = 4;
 /** For files of a batch, look-ups of names, and what Node opens itself. */
 const spare = 32;
 
-/** So many requests can be in flight at once, and at least one. */
+/** How many requests can be in flight at once: at least one. */
 export function requestsWithin({ most, now }: OpenFiles): number {
   return Math.max(1, Math.floor((most - now - spare) / each));
 }
 
-/** The limit under which so many requests can be in flight. */
+/** The limit of open files that this many requests in flight need. */
 export function filesFor(requests: number, { now }: OpenFiles): number {
   return now + spare + requests * each;
 }

@@ -95,23 +95,23 @@ function optionNamed(command: Command, name: string): Option | undefined {
   return command.options.find((option) => option.long === name || option.short === name);
 }
 
-/** What is typed, and where values come from that are known only at run time. */
-interface Typing {
+/** The typed line, and where values come from that are known only at run time. */
+interface LineSource {
   line: readonly string[];
   io: Io;
 }
 
-async function completeWord(at: Cursor, current: string, typing: Typing): Promise<Completion> {
+async function completeWord(at: Cursor, current: string, source: LineSource): Promise<Completion> {
   const command = orDefault(at.command);
-  if (at.flag) return valuesOfFlag(at.flag, typing);
+  if (at.flag) return valuesOfFlag(at.flag, source);
   const [assigned] = at.flagsEnded ? [] : (/^--[^=]*=/.exec(current) ?? []);
   if (assigned !== undefined) {
     const flag = optionNamed(command, assigned.slice(0, -1));
-    const { values, files } = flag?.required ? await valuesOfFlag(flag, typing) : listed([]);
+    const { values, files } = flag?.required ? await valuesOfFlag(flag, source) : listed([]);
     return { values: values.map(([value, text]) => [assigned + value, text]), files };
   }
   if (!at.flagsEnded && current.startsWith('-')) return { values: flagsOf(command, at.used), files: false };
-  const { values, files } = await valuesOfArgument(command, at.words, typing.io);
+  const { values, files } = await valuesOfArgument(command, at.words, source.io);
   return { values: at.words.length > 0 ? values : [...commandRows(at.command), ...values], files };
 }
 
@@ -124,7 +124,7 @@ function flagsOf(command: Command, used: ReadonlySet<string>): Completion['value
   ];
 }
 
-async function valuesOfFlag({ argChoices, long, flags }: Option, { line, io }: Typing): Promise<Completion> {
+async function valuesOfFlag({ argChoices, long, flags }: Option, { line, io }: LineSource): Promise<Completion> {
   if (argChoices) return listed(argChoices);
   if (long === '--model') return listed(await models(line, io));
   if (long === '--profile' || long === '--upstream') return listed(await profiles(io));
@@ -157,7 +157,7 @@ function listed(values: readonly string[], files = false): Completion {
   return { values: values.map((value) => [value, '']), files };
 }
 
-/** The config; undefined if it is wrong, or without a home folder: then its own values are lacking, and no others. */
+/** The config; undefined if it is invalid, or without a home folder: completion then lacks only its values. */
 async function loadConfig({ env, cwd }: Io): Promise<LoadedConfig | undefined> {
   return configPath({ env, cwd })
     .then(readConfig)

@@ -61,7 +61,7 @@ function exampleFor(models: { text?: string; chat?: string }): string {
   return models.chat === undefined ? "gateway-cli image gen 'a lighthouse'" : "gateway-cli chat 'Hello'";
 }
 
-interface Asking {
+interface InitState {
   dialog: Dialog;
   loaded: LoadedConfig;
   profile: string;
@@ -71,7 +71,7 @@ interface Asking {
 /** Which service. Enter takes that of the profile, or of the key that a variable holds. */
 async function askService(
   profile: Profile | undefined,
-  { dialog, context }: Pick<Asking, 'dialog' | 'context'>,
+  { dialog, context }: Pick<InitState, 'dialog' | 'context'>,
 ): Promise<Service> {
   const [withKey] = keysIn(context.io.env);
   const usual = profile === undefined ? (withKey?.name ?? 'gateway') : serviceOfProfile(profile);
@@ -146,11 +146,11 @@ function questionsOf(service: Service, context: Context): Question[] {
   ];
 }
 
-async function askValues(service: Service, asking: Asking): Promise<Answer[]> {
+async function askValues(service: Service, state: InitState): Promise<Answer[]> {
   const answers: Answer[] = service.name === 'gateway' ? [] : [{ key: 'service', word: service.name }];
-  for (const question of questionsOf(service, asking.context)) {
-    const loaded = withAnswers(asking.loaded, asking.profile, answers);
-    const answer = await askUntilRight(question, { ...asking, loaded });
+  for (const question of questionsOf(service, state.context)) {
+    const loaded = withAnswers(state.loaded, state.profile, answers);
+    const answer = await askUntilRight(question, { ...state, loaded });
     if (answer !== undefined) answers.push(answer);
   }
   return answers;
@@ -160,8 +160,8 @@ async function askValues(service: Service, asking: Asking): Promise<Answer[]> {
 const shortestKey = 8;
 
 /** What a person answered; undefined if the setting stays as it is. */
-async function askUntilRight(question: Question, asking: Asking): Promise<Answer | undefined> {
-  const { dialog, loaded, profile, context } = asking;
+async function askUntilRight(question: Question, state: InitState): Promise<Answer | undefined> {
+  const { dialog, loaded, profile, context } = state;
   const { key, text, hidden = false, required = false } = question;
   const before = currentValue(loaded, profile, key);
   const shown = before === undefined ? '' : ` [${hidden ? 'set' : before}]`;

@@ -46,9 +46,9 @@ async function runImage(
   };
   onAnswer(0);
   const { lost } = context.report;
-  const asking = { ...request, ...connected, deadline: deadline(), count, candidates, lost, onAnswer };
+  const options = { ...request, ...connected, deadline: deadline(), count, candidates, lost, onAnswer };
   const shared = count > 1 ? await openShared(count, flags, context) : {};
-  const { outcomes, thrown } = await sendAll({ ...asking, ...shared }).finally(progress.stop);
+  const { outcomes, thrown } = await sendAll({ ...options, ...shared }).finally(progress.stop);
   const { result, error } = mergeAnswers(outcomes);
   context.report.result = result;
   countCosts(outcomes, context);
@@ -61,14 +61,14 @@ async function runImage(
 /** Requests in flight with `--count`, by default. */
 const defaultConcurrency = 4;
 
-/** After a 429 all requests wait. */
+/** What several requests share: after a 429 all of them wait. */
 async function openShared(
   jobs: number,
   { concurrency: wanted = defaultConcurrency }: ImageFlags,
   context: Context,
 ): Promise<{ gate: Gate; concurrency: number }> {
   const { createGate, sleepByTimer } = await import('../../transport/gate.ts');
-  // Without its budget of retries, which is for the many jobs of a batch.
+  // Without the gate's budget of retries, which is for the many jobs of a batch.
   const { enter, close } = createGate({ elapsed: context.io.elapsed, sleep: sleepByTimer, jobs });
   return { gate: { enter, close }, concurrency: await limitToFiles(Math.min(wanted, jobs), context) };
 }
@@ -80,7 +80,7 @@ function countCosts(outcomes: readonly Outcome[], { report: { meter } }: Context
     if (failure !== undefined && failure.billed !== 'no') meter?.lose();
 }
 
-/** What a sidecar says of the request: its body with Base64 shortened, and the hashes of its input images. */
+/** What a sidecar says about the request: its body with Base64 shortened, and the hashes of its input images. */
 function provenanceOf(post: Post, inputs: readonly Attached[]): JsonObject {
   const hashes = inputs.map(({ sha256 = '', mimeType }) => ({ sha256, mimeType }));
   return { tool: `gateway-cli ${version}`, request: describeBody(post.body), inputs: hashes };

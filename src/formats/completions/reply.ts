@@ -7,7 +7,7 @@ import { findErrorInReply } from '../format.ts';
 import { type Choice, endEvents, newChoice, readChoice } from './choice.ts';
 import { isImagesReply, readImages } from './images.ts';
 
-/** What is known of a reply so far. */
+/** What is known about a reply so far. */
 interface State {
   readonly choices: Map<number, Choice>;
   /** Candidates that began and did not say why they ended. */
@@ -27,7 +27,7 @@ export function createCompletionsDecoder(): Decoder {
     whole(json) {
       const pieces = (Array.isArray(json) ? json : [json]).map(unwrap).filter((piece) => piece !== undefined);
       if (pieces.length === 0) throw foreignReply(json, 'completions');
-      return [...take(pieces, state), ...end()];
+      return [...readPieces(pieces, state), ...end()];
     },
     feed: (event) => feed(event, state),
     end,
@@ -47,20 +47,20 @@ function feed({ event, data, unterminated }: ServerEvent, state: State): ReplyEv
   // A comment of the server that a gateway made data of (deviation 29).
   if (text === '' || text.startsWith(':') || state.isEnded) return [];
   if (text === '[DONE]') {
-    // It ends a reply that said why it stopped, and means nothing else: gateways send it after a cut one, too.
+    // It ends only a reply that said why it stopped: gateways send it after a reply that was cut, too.
     state.isEnded = isStopped(state);
     return state.isEnded ? [{ type: 'end' }] : [];
   }
-  // What the end of the body cut says nothing (deviation 33).
+  // Data that the end of the body cut says nothing (deviation 33).
   if (unterminated && isCutData(text)) return [];
   const parsed = parseEventData(text);
-  const events = take((Array.isArray(parsed) ? parsed : [parsed]).filter(isObject), state, event);
+  const events = readPieces((Array.isArray(parsed) ? parsed : [parsed]).filter(isObject), state, event);
   limitAnswer(state.held.characters);
   return events;
 }
 
-/** An error comes after what the pieces say before it and beside it; alone it is thrown. */
-function take(pieces: readonly JsonObject[], state: State, event?: string): ReplyEvent[] {
+/** An error is the last event, after what the pieces said. It is thrown if there is nothing else. */
+function readPieces(pieces: readonly JsonObject[], state: State, event?: string): ReplyEvent[] {
   const events: ReplyEvent[] = [];
   for (const json of pieces) {
     const error = errorIn(json, event);
@@ -86,7 +86,7 @@ function readChunk(json: JsonObject, state: State): ReplyEvent[] {
     if (choice.reason === undefined) open.add(candidate);
     else open.delete(candidate);
   }
-  // What is broken comes last: nothing after it is read.
+  // Broken events come last: nothing after them is read.
   return [...events, ...usageEvents(json, listed), ...broken];
 }
 
@@ -106,7 +106,7 @@ function errorIn(json: JsonObject, event: string | undefined): ErrorBody | undef
   return findErrorInReply(json) ?? (isError ? { message: '' } : undefined);
 }
 
-/** What chunks repeat. A first one may name nothing, and some gateways give each an id of its own. */
+/** Facts that every chunk repeats. The first chunk may lack them, and some gateways give each chunk an id of its own. */
 function startEvents(state: State, json: JsonObject): ReplyEvent[] {
   const { id = textField(json, 'id') || undefined, model = textField(json, 'model') || undefined } = state;
   const tier = textField(json, 'serviceTier') || state.tier;
@@ -124,7 +124,7 @@ function usageEvents(json: JsonObject, choices: readonly JsonObject[]): ReplyEve
   return usages.map((usage) => ({ type: 'usage', usage: readUsage(usage) }));
 }
 
-/** Counts of a completion, or as the images operations name them. `outputTokens` has those of thinking. */
+/** The counts of a completion, or of an image operation, which names them differently. `outputTokens` includes thinking. */
 function readUsage(usage: JsonObject): Usage {
   const input = objectField(usage, 'promptTokensDetails') ?? objectField(usage, 'inputTokensDetails') ?? {};
   const output = objectField(usage, 'completionTokensDetails') ?? objectField(usage, 'outputTokensDetails') ?? {};
@@ -137,7 +137,7 @@ function readUsage(usage: JsonObject): Usage {
   const sum = (outputTokens ?? 0) + (thinkingTokens ?? 0);
   return {
     inputTokens,
-    // xAI counts thinking beside the answer, as its total shows.
+    // The total shows that xAI does not count thinking in the answer.
     outputTokens: totalTokens === (inputTokens ?? 0) + sum ? sum : outputTokens,
     thinkingTokens,
     cachedInputTokens: cachedInputTokens ?? numberField(usage, 'cachedTokens'),

@@ -4,7 +4,7 @@ interface Entry {
   summary: string;
   /** Runs if the words after the group name no command; its flags are always known. */
   isDefault?: true;
-  /** Of a default: a word after the group can only be meant as a command. */
+  /** Set for a default command: a word after the group can only be meant as a command. */
   takesNoWords?: true;
   /** Not in help. */
   hidden?: true;
@@ -113,6 +113,6 @@ export const tree: Tree = {
   doctor: leaf('check the set-up and say how to mend it', doctor, 'doctorCommand'),
   completion: leaf('print a completion script for a shell', completion, 'completionCommand'),
   help: leaf('help on a command or a topic', () => import('../commands/help.ts'), 'helpCommand', { hidden: true }),
-  __complete: leaf('what can stand at the cursor', complete, 'completeCommand', { hidden: true }),
+  __complete: leaf('values for the word at the cursor', complete, 'completeCommand', { hidden: true }),
   __preview: leaf('small copies of images', mcp, 'previewCommand', { hidden: true }),
 };

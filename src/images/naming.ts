@@ -117,7 +117,7 @@ function expandFolder(folder: string, facts: PlanFacts): string {
   for (const placeholder of placeholdersIn(folder)) {
     if (placeholder in knownValues(facts)) continue;
     throw usageError(
-      `{${placeholder}} can stand in the file's name only, not in its folder`,
+      `{${placeholder}} can be used only in the file's name, not in its folder`,
       'a folder may hold {slug}, {model} and {date}',
     );
   }

@@ -70,12 +70,12 @@ describe('a batch', () => {
     });
   });
 
-  test('`run` may stand before the jobs', async ({ folder, batch }) => {
+  test('accepts `run` before the jobs', async ({ folder, batch }) => {
     folder.jobs({ prompt: 'one' });
     expect((await batch(['run', 'jobs.jsonl', '-o', 'out'])).code).toBe(0);
   });
 
-  test('flags may stand before the jobs, whatever their values are', async ({ folder, batch }) => {
+  test('accepts flags before the jobs, with any values', async ({ folder, batch }) => {
     folder.jobs({ prompt: 'one' });
     expect((await batch(['-o', 'status', 'jobs.jsonl'])).code).toBe(0);
     expect(folder.lines('results.jsonl', 'status')).toHaveLength(1);
@@ -89,7 +89,7 @@ describe('a batch', () => {
     folder.jobs(...manyJobs(40));
     expect((await batch(['--concurrency', '4'])).code).toBe(0);
     expect(server.most).toBeLessThanOrEqual(4);
-    // As many again may rest behind a reply.
+    // As many again may be kept open after a reply.
     expect(server.connections).toBeLessThanOrEqual(8);
     expect(server.counts.size).toBe(40);
   });
@@ -140,7 +140,7 @@ describe('a batch', () => {
     expect(folder.lines('results.jsonl').map(({ id }) => id)).toEqual(['p1', 'p2', 'p3', 'p4']);
   });
 
-  test('two pictures of a job, and ids that are no file names', async ({ server, folder, batch }) => {
+  test('two pictures of a job, and ids that are not file names', async ({ server, folder, batch }) => {
     const picture = { mimeType: 'image/png', data: png };
     server.answer = () => ({ body: imageReply(picture, picture) });
     folder.jobs(
@@ -169,7 +169,7 @@ describe('before anything is sent', () => {
     ['no JSON in line 2', ['{"prompt":"x"}', '{"prompt"'], 'jobs.jsonl:2: '],
     ['an unknown key', ['{"prompt":"x"}', '{"promt":"x"}'], 'jobs.jsonl:2: unknown job key "promt"'],
     [
-      'an id that stands twice',
+      'a duplicate id',
       ['{"id":"a","prompt":"x"}', '{"prompt":"y"}', '{"id":"a","prompt":"z"}'],
       'jobs.jsonl:3: the id "a" is already used in line 1',
     ],
@@ -181,7 +181,7 @@ describe('before anything is sent', () => {
     ['a missing picture', ['{"command":"image edit","prompt":"x","image":["no.png"]}'], 'jobs.jsonl:1: '],
     ['an edit without picture', ['{"command":"image edit","prompt":"x"}'], 'jobs.jsonl:1: there is no image to edit'],
     ['no prompt', ['{"prompt":"x"}', '{"temperature":1}'], 'jobs.jsonl:2: there is no prompt'],
-    ['stdin in a job', ['{"promptFile":"-"}'], 'jobs.jsonl:1: --prompt-file - cannot stand in a job'],
+    ['stdin in a job', ['{"promptFile":"-"}'], 'jobs.jsonl:1: --prompt-file - cannot be used in a job'],
     ['a schema that is none', ['{"prompt":"x","schema":{"type":7}}'], 'jobs.jsonl:1: --schema'],
     ['no jobs at all', ['', ''], 'jobs.jsonl contains no jobs'],
   ] as const)('%s is code 2, and leaves no folder', async ([, lines, message], { server, folder, batch }) => {

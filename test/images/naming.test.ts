@@ -106,8 +106,8 @@ test('makes ids of replies safe', () => {
 
 test.each([
   ['{name}.png', 'unknown placeholder {name}', '{slug}'],
-  ['{n}/x.png', '{n} can stand', '{slug}'],
-  ['{id}/', '{id} can stand', '{slug}'],
+  ['{n}/x.png', '{n} can be used only', '{slug}'],
+  ['{id}/', '{id} can be used only', '{slug}'],
 ])('refuses -o %j', (output, message, hint) => {
   expect(() => plan(output)).toThrow(
     expect.objectContaining({

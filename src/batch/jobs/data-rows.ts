@@ -182,5 +182,5 @@ function checkRow(value: unknown, line: number, name: string): ReadRow {
   const names = Object.keys(value).map((key) => key.normalize('NFC'));
   const twice = names.find((key, at) => names.indexOf(key) !== at);
   if (twice === undefined) return { line, columns: value };
-  return { error: usageError(`${name}:${line}: the key ${quote(twice)} stands twice, written in two ways`) };
+  return { error: usageError(`${name}:${line}: the key ${quote(twice)} appears twice, written in two ways`) };
 }

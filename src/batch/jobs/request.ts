@@ -46,7 +46,7 @@ function withJob(flags: ConnectionFlags, { model, profile, places }: JobSettings
   };
 }
 
-/** What a job says of its settings. */
+/** What a job says about its settings. */
 interface JobSettings {
   model?: string;
   profile?: string;
@@ -183,9 +183,9 @@ function readable(error: unknown): unknown {
 
 /** A context for one job: its warnings and files are its own, it prints nothing and reads no stdin. */
 interface JobContext {
-  /** Its paths are read against the folder of the jobs. */
+  /** Resolves paths against the folder of the jobs. */
   input: Context;
-  /** The same, with paths against the folder of the batch. */
+  /** Resolves paths against the folder of the batch. */
   output: Context;
   /** Runs what the job registered for its end. */
   end(): Promise<void>;
@@ -246,7 +246,7 @@ const silent = {
 };
 
 function refuseStdin(by: string): never {
-  throw usageError(`${by} - cannot stand in a job`, 'put it into a file beside the jobs');
+  throw usageError(`${by} - cannot be used in a job`, 'put it into a file beside the jobs');
 }
 
 /** Throws GatewayError usage for a job that no batch of its service can hold. */

@@ -12,7 +12,7 @@ export interface Row {
 /** A row, or why the line is not one. */
 export type ReadRow = Row | { error: Error };
 
-/** CSV, whose cells commas divide, or the semicolons of some spreadsheets; or TSV. Quoted cells hold what they like. */
+/** The rows of TSV, or of CSV with commas or the semicolons of some spreadsheets. A quoted cell can hold any character. */
 export async function* tableRows(
   texts: AsyncGenerator<string, void>,
   delimiter: string | undefined,
@@ -34,7 +34,7 @@ export async function* tableRows(
 
 type Found = { line: number } & ({ record: string[] } | { error: unknown });
 
-/** The records of a table, each with the line that it begins in; an error is the last that comes. */
+/** The records of a table, each with the line in which it begins. An error is the last item. */
 async function* recordsOf(texts: AsyncGenerator<string, void>, delimiter = ','): AsyncGenerator<Found, void> {
   const { parse } = await import('csv-parse');
   const queue: Found[] = [];
@@ -43,7 +43,7 @@ async function* recordsOf(texts: AsyncGenerator<string, void>, delimiter = ','):
   const heading = /^[^\r\n]*/.exec(first)?.[0] ?? '';
   const parser = parse({
     delimiter: delimiter === ',' && countOf(';', heading) > countOf(',', heading) ? ';' : delimiter,
-    // Left to itself, the reader takes the first line ending for that of all rows.
+    // By default the parser expects the first line ending after every row.
     record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
     skip_empty_lines: true,
@@ -51,10 +51,10 @@ async function* recordsOf(texts: AsyncGenerator<string, void>, delimiter = ','):
     on_record(record: string[], { empty_lines: passed }) {
       const line = next + passed - empty;
       queue.push({ line, record });
-      // The reader's own count takes CRLF in a cell for two lines.
+      // The parser's own count takes CRLF in a cell for two lines.
       next = line + 1 + record.reduce((sum, cell) => sum + cell.split('\n').length - 1, 0);
       empty = passed;
-      // What came before an error would be lost in the reader's own queue.
+      // Records before an error would be lost in the parser's own queue.
       return null;
     },
   });
@@ -87,7 +87,7 @@ function headingFaults(headings: readonly string[]): string[] {
     if (heading === '') return `column ${at + 1} has no heading`;
     const isTwice = seen.has(heading);
     seen.add(heading);
-    return isTwice ? `the heading ${quote(heading)} stands twice` : [];
+    return isTwice ? `the heading ${quote(heading)} appears twice` : [];
   });
 }
 
@@ -114,13 +114,13 @@ function tableFault(error: unknown, place: string): unknown {
     return usageError(`${place}: a cell in double quotes does not end`, 'add the closing quote', error);
   if (code === 'INVALID_OPENING_QUOTE')
     return usageError(
-      `${place}: a double quote stands inside a cell`,
+      `${place}: there is a double quote inside a cell`,
       'put the whole cell in double quotes, and write each quote in it twice',
       error,
     );
   if (code === 'CSV_INVALID_CLOSING_QUOTE')
     return usageError(
-      `${place}: something stands behind the closing quote of a cell`,
+      `${place}: there is text after the closing quote of a cell`,
       'write each double quote inside a cell twice',
       error,
     );

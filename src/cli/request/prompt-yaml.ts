@@ -123,7 +123,7 @@ async function parseYaml(text: string, place: string) {
   }
   try {
     const value = document.toJS({ maxAliasCount: maxAliases }) as JsonValue;
-    // Throws for an alias inside of what it names.
+    // Throws for an alias inside the value that it names.
     JSON.stringify(value);
     const lineOf = (path: readonly (string | number)[]): number => {
       const node = document.getIn(path, true) as { range?: [number, number, number] } | undefined;
@@ -143,24 +143,24 @@ async function parseYaml(text: string, place: string) {
 
 const faults: Readonly<Record<string, string>> = {
   BAD_INDENT: 'the indentation is wrong, or a bracket is not closed',
-  DUPLICATE_KEY: 'a key stands twice',
+  DUPLICATE_KEY: 'a key appears twice',
   MISSING_CHAR: 'a quote, a bracket or a sign is missing',
   MULTIPLE_DOCS: 'a second document begins',
   TAB_AS_INDENT: 'a tab indents a line, where spaces must',
-  TAG_RESOLVE_FAILED: 'an unknown tag stands',
+  TAG_RESOLVE_FAILED: 'there is an unknown tag',
 };
 
-/** What a prompt file can say in the place of flags. */
+/** The flags that a prompt file can replace. */
 export type PromptYamlFlags = RequestFlags & { model?: string };
 
-/** How messages name a prompt file, and the command that it is for. */
+/** The name of a prompt file in messages, and the command that it is for. */
 interface FileUse {
   place: string;
   /** `image gen` */
   command: string;
 }
 
-/** The typed flags with what their prompt file says in its place. Throws GatewayError usage. */
+/** The typed flags, and values of the prompt file for those that were not typed. Throws GatewayError usage. */
 export function mergePromptYaml(
   typed: Omit<PromptYamlFlags, 'promptFile'>,
   file: PromptYaml,
@@ -195,7 +195,7 @@ function placesOf(
   };
 }
 
-/** The last turn is the prompt, if it is a person's: inputs and stdin join it. */
+/** The last turn is the prompt if it is the user's: inputs and stdin are added to it. */
 function turnFlags({ turns }: PromptYaml): PromptYamlFlags {
   const last = turns.at(-1);
   const prompt = last?.role === 'user' ? last.content : undefined;

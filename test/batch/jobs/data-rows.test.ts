@@ -51,15 +51,15 @@ test.for(['a\r\n1\n2\r3', 'a\n1\r\n2\n3\r\n', 'a\r1\r\n2\n3'])(
   },
 );
 
-test('finds a heading that stands twice among very many', async () => {
+test('finds a duplicate heading among very many', async () => {
   const headings = Array.from({ length: 200_000 }, (_, at) => `c${at}`);
   expect(await read('wide.csv', `${[...headings, 'c7'].join(',')}\n`)).toEqual([
     [],
-    ["wide.csv:1: the heading 'c7' stands twice"],
+    ["wide.csv:1: the heading 'c7' appears twice"],
   ]);
 });
 
-test('reads JSON and JSON Lines alike, with numbers, null and what stands deeper', async () => {
+test('reads JSON like JSON Lines, with numbers, null and nested values', async () => {
   const rows = [
     { city: 'Ro]me,{"\\', n: 1.5 },
     { city: null, more: { a: [[1], '"'] } },
@@ -91,13 +91,17 @@ test.for([
   [
     'a.csv',
     'a,,a, \n1,2,3,4\n',
-    ['a.csv:1: column 2 has no heading', "a.csv:1: the heading 'a' stands twice", 'a.csv:1: column 4 has no heading'],
+    ['a.csv:1: column 2 has no heading', "a.csv:1: the heading 'a' appears twice", 'a.csv:1: column 4 has no heading'],
   ],
-  ['a.csv', 'caf\u00e9,cafe\u0301\n1,2\n', ["a.csv:1: the heading 'caf\u00e9' stands twice"]],
-  ['a.jsonl', '{"caf\u00e9":1,"cafe\u0301":2}\n', ["a.jsonl:1: the key 'caf\u00e9' stands twice, written in two ways"]],
+  ['a.csv', 'caf\u00e9,cafe\u0301\n1,2\n', ["a.csv:1: the heading 'caf\u00e9' appears twice"]],
+  [
+    'a.jsonl',
+    '{"caf\u00e9":1,"cafe\u0301":2}\n',
+    ["a.jsonl:1: the key 'caf\u00e9' appears twice, written in two ways"],
+  ],
   ['a.csv', 'a,b\n1,"2\n3,4\n', ['a.csv:2: a cell in double quotes does not end']],
-  ['a.csv', 'a,b\n1,2\n3,4 "x"\n', ['a.csv:3: a double quote stands inside a cell']],
-  ['a.csv', 'a,b\n1,"2" x\n', ['a.csv:2: something stands behind the closing quote of a cell']],
+  ['a.csv', 'a,b\n1,2\n3,4 "x"\n', ['a.csv:3: there is a double quote inside a cell']],
+  ['a.csv', 'a,b\n1,"2" x\n', ['a.csv:2: there is text after the closing quote of a cell']],
   [
     'a.jsonl',
     '{"a":1}\n{"a"\n[]\n',
@@ -108,7 +112,7 @@ test.for([
   ['a.json', '{"a":1}', ['a.json:1: a JSON array is needed: it begins with [']],
   ['a.json', '[{"a":1}\n', ["a.json:2: not JSON: ',' or ']' is expected at column 1"]],
   ['a.json', '[] []', ['a.json:1: not JSON: the end of the file is expected at column 4']],
-] as const)('%s %j: tells all that is wrong', async ([name, content, faults]) => {
+] as const)('%s %j: reports every mistake', async ([name, content, faults]) => {
   expect((await read(name, content))[1]).toEqual(faults);
 });
 
@@ -120,7 +124,7 @@ test.for([
   await expect(read(name, content)).rejects.toThrow(message);
 });
 
-test('takes the ids from a column, and names the nearest where there is none of that name', async () => {
+test('takes the ids from a column, and suggests the nearest name for one that does not exist', async () => {
   const [rows] = await read('ids.jsonl', '{"key":"x"}\n{"key":7}\n', 'key');
   expect(rows).toMatchObject([{ id: 'x' }, { id: '7' }]);
   await expect(read('ids.csv', 'key\nx\n', 'kye')).rejects.toMatchObject({

@@ -93,8 +93,8 @@ test.for([
 plain.for([
   ['messages: [{', 'is not valid YAML: the indentation is wrong, or a bracket is not closed at line 1, column 13'],
   ['a: 1\n\tb: 2', 'at line 2, column '],
-  ['model: !run x', 'is not valid YAML: an unknown tag stands at line 1, column 8'],
-  ['model: !!binary aGk=', 'is not valid YAML: an unknown tag stands at line 1, column 8'],
+  ['model: !run x', 'is not valid YAML: there is an unknown tag at line 1, column 8'],
+  ['model: !!binary aGk=', 'is not valid YAML: there is an unknown tag at line 1, column 8'],
   ['model: *x', 'an alias has no anchor, or there are too many'],
   [
     `a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c]`,
@@ -129,7 +129,7 @@ test.for([
   ['chat', 'modelParameters: {seed: 1}', "chat has no model parameter 'seed'"],
   ['chat', 'responseFormat: json_object', 'chat has no responseFormat json_object'],
   ['image gen', 'responseFormat: json_object', 'take it out of the file'],
-] as const)('%s tells that it does not take %j', async ([command, line, message], { cli }) => {
+] as const)('%s says that it does not take %j', async ([command, line, message], { cli }) => {
   writeFileSync(join(folder, 'x.prompt.yml'), `${simple}${line}\n`);
   const ran = await cli([...command.split(' '), '--prompt-file', 'x.prompt.yml'], { cwd: folder });
   expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });

@@ -15,7 +15,7 @@ function filesIn(folders: readonly string[], ending: RegExp): string[] {
 const documents = ['README.md', ...filesIn(['src', 'test', '.github'], /\.md$/)];
 const sources = filesIn(['src', 'test', 'bin', '.scripts'], /\.(ts|js|sh|ya?ml)$/);
 
-/** Comments, and the titles of tests. A `//` behind a colon is an address. */
+/** Comments, and the titles of tests. A `//` after a colon is an address. */
 const prose = /\/\*[\s\S]*?\*\/|(?<!:)\/\/.*|^#.*|\b(?:test|describe)(?:\.\w+)*\(\s*['"`].*/gm;
 
 /** Markdown files that a text cites and that are not in the repository. */

@@ -62,7 +62,7 @@ test('the table of exit codes is the one of the program', () => {
   expect(rows).toEqual(Object.entries(outcomes).map(([name, outcome]) => ({ name, ...outcome })));
 });
 
-test('what to do after an exit code is one advice for all that is billed alike, and the same for agents', () => {
+test('the advice for an exit code is the same for all errors that are billed the same way, and for agents', () => {
   const advised = [topicTexts.get('exit-codes') ?? '', skill].map((text) =>
     tableRows('Exit code', [text]).flatMap(([codes = '']) => (/^[1-9]/.test(codes) ? [codes] : [])),
   );

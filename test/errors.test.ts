@@ -44,7 +44,7 @@ test('a reason with one hint for all is not named beside it', () => {
   expect(hintOf(error)).toBe(error.details.hint);
 });
 
-test('without a hint for callers of the library there is none', () => {
+test('callers of the library get no hint that is only for the command line', () => {
   const error = settingError('it exists', { reason: 'output-exists' });
   expect('hint' in error.details).toBe(false);
   expect(hintOf(error)).toBe('--force replaces it');
@@ -80,7 +80,7 @@ test.each([
   expect(isObject(value)).toBe(expected);
 });
 
-test('a process without a free descriptor is told of its limit, not of a bug', () => {
+test('without a free descriptor the error is about the limit, not a bug', () => {
   const failure = failureOfThrown(
     Object.assign(new Error("EMFILE: too many open files, open '/x'"), { code: 'EMFILE' }),
   );

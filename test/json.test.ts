@@ -8,6 +8,6 @@ test.each([
   ['{"a":1,"b":[2,3]}', 5],
   [String.raw`["a,[{\",[","\\",","]`, 4],
   ['["never ended, [', 2],
-])('%s holds at most so many values: %d', (text, values) => {
+])('%s holds at most this number of values: %d', (text, values) => {
   expect(countValues(text)).toBe(values);
 });

@@ -153,7 +153,7 @@ function literalsOf(file: string): string[] {
   return found;
 }
 
-/** Every flag of the program; a style sheet's `--gap` is none. */
+/** Every flag of the program; a style sheet's `--gap` is not a flag. */
 const flags = new Set(
   files
     .filter((file) => file.startsWith('cli/') || file === 'batch/flags.ts')

@@ -20,7 +20,7 @@ test.each([
   expect(shellWord(text)).toBe(word);
 });
 
-test('a shell reads the same text again, also behind a name and =', () => {
+test('a shell reads the same text again, also after a name and =', () => {
   const texts = fc.array(
     fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', '')),
     { maxLength: 60 },

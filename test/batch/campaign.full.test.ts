@@ -166,7 +166,7 @@ function check({ server, folder, kind, kills }: Round): void {
   expect(folder.lines('summary.json')).toMatchObject([
     { done: ids.size, unknown: jobCount - ids.size, pending: 0, failed: 0 },
   ]);
-  // A reply is known to be paid for by those alone who live to read it.
+  // Only a process that lives to read a reply knows that it was paid for.
   if (kind === 'kills') expect(unknown.length).toBeLessThanOrEqual(concurrency * kills);
   else expect(unknown.filter((id) => !recovered.has(id))).toEqual([]);
   totals.rounds++;

@@ -28,7 +28,7 @@ const changes: [string, (lines: readonly string[]) => string | undefined, (path:
   ['it contains no jobs any more', (lines) => lines.map(() => '{"id":\n').join(''), () => undefined],
 ];
 
-/** Changes the job file in its place when so many requests came. */
+/** Changes the job file in its place after a number of requests. */
 function changeAt(
   requests: number,
   folder: BatchFolder,

@@ -26,7 +26,7 @@ export interface CountingServer {
   /** Requests that are being answered, and the most at once. */
   readonly most: number;
   answer: (prompt: string, count: number, path: string) => CountedReply | undefined;
-  /** Resolves when so many requests came. */
+  /** Resolves after this number of requests. */
   received(total: number): Promise<void>;
   close(): Promise<void>;
 }

@@ -10,7 +10,11 @@ describe('a journal from a crash', () => {
   const lastRequest = (folder: { lines(name: string): Record<string, unknown>[] }) =>
     folder.lines('results.jsonl').at(-1) as Record<string, string>;
 
-  test('sent without an end is maybe billed, and not sent again unasked', async ({ server, folder, batch }) => {
+  test('a job that was sent without an end may have been billed, and is not sent again without a flag', async ({
+    server,
+    folder,
+    batch,
+  }) => {
     folder.jobs(...manyJobs(2));
     await batch();
     const line = lastRequest(folder);
@@ -79,7 +83,7 @@ describe('a journal from a crash', () => {
     expect((await batch()).code).toBe(0);
   });
 
-  test('an answer of an earlier run is no answer to what a later one sent: it is maybe billed', async ({
+  test('the answer to an earlier run does not answer a later one, which may have been billed', async ({
     server,
     folder,
     batch,

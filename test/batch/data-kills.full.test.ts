@@ -10,7 +10,7 @@ const ids = Array.from({ length: 500 }, (_, i) => `r${i}`);
 const recorded = new Set(ids.slice(200, 260));
 const concurrency = 8;
 const dearest = 299;
-/** Tokens of output, which alone cost something: a token is 25 ten-millionths of a dollar. */
+/** Tokens of output; only they cost something: a token is 25 ten-millionths of a dollar. */
 const tokensOf = (id: string): number => 100 + ((Number(id.slice(1)) * 37) % 200);
 const sum = (some: Iterable<string>): bigint => [...some].reduce((all, id) => all + BigInt(tokensOf(id)), 0n);
 const inDollars = (tokens: bigint): string => {

@@ -26,7 +26,7 @@ function unmount(): void {
   execFileSync('umount', ['-l', disk], { stdio: 'ignore' });
 }
 
-/** A PNG's head, and so many bytes behind it. */
+/** A PNG's head, followed by a number of bytes. */
 function picture(bytes: number): { mimeType: string; data: string } {
   const head = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ', 'base64');
   return { mimeType: 'image/png', data: Buffer.concat([head, Buffer.alloc(bytes)]).toString('base64') };
@@ -68,7 +68,7 @@ describe.skipIf(isAway)('the disk of a batch is full (needs a mountable tmpfs)',
       const named = [...stderr.matchAll(/gateway-cli recover (\S+\.json)/g)].map(([, path]) => path as string);
       expect(named).toHaveLength(server.bodies.length - written);
       for (const path of named) expect(existsSync(path)).toBe(true);
-      // What the terminal showed is gone when a script reads the summary.
+      // A script that reads the summary does not see what the terminal showed.
       const failures = summary()['failures'] as { error: { hint?: string; billed: string } }[];
       const kept = failures.filter(({ error }) => error.hint?.includes('gateway-cli recover '));
       expect(kept.map(({ error }) => / recover (\S+\.json)/.exec(error.hint ?? '')?.[1]).toSorted()).toEqual(

@@ -35,7 +35,7 @@ test('an answer that the token limit cut is shown everywhere, and is sent again 
   ]);
   expect((await batch(['export', 'out', '--format', 'junit'])).stdout).toContain('incomplete: MAX_TOKENS');
 
-  // As it is, nothing is sent again; on demand the cut one alone, with the limits of now.
+  // Nothing is sent again without the flag; with it only the job that was cut, with the current limits.
   expect((await batch([])).code).toBe(0);
   expect(server.bodies).toHaveLength(2);
   server.answer = () => undefined;

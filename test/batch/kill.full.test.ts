@@ -97,7 +97,7 @@ describe('kill -9 at random moments', () => {
   }, 900_000);
 });
 
-test('when the time after a signal is over, those under way are ended and maybe billed; the others are as new', async ({
+test('when the time after a signal is over, jobs in flight end and may have been billed; the others count as new', async ({
   server,
   folder,
   batch,

@@ -65,7 +65,7 @@ describe.skipIf(!canUnshare)('a run in another PID namespace (needs unshare and 
     expectPaidOnce(server);
   });
 
-  test('that stood still for longer than its lease sends nothing more, keeps what it paid for and ends with 14', async ({
+  test('that was suspended for longer than its lease sends nothing more, keeps what it paid for and ends with 14', async ({
     server,
     folder,
   }) => {

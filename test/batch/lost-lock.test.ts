@@ -58,7 +58,7 @@ test('a run whose folder is removed sends no further group, and keeps the replie
   expect(stderr).toContain('results.jsonl was removed while it was written; the reply is kept');
   const sent = server.bodies.length;
   expect(sent).toBeLessThan(20);
-  // What was written before is gone with the folder.
+  // What was written before was removed with the folder.
   expect(readdirSync(join(state, 'gateway-cli/recovered')).length).toBeGreaterThan(0);
   vi.unstubAllEnvs();
 });

@@ -7,7 +7,7 @@ import { folder, start } from '../faults/program.ts';
 import { textReply } from '../helpers/with-server.ts';
 import { isFull } from '../helpers/full.ts';
 
-/** So many jobs are sent before the run is ended: more than are kept ready in memory. */
+/** How many jobs are sent before the run is ended: more than are kept ready in memory. */
 const sentJobs = 6000;
 
 /** What the kernel knows of a process: bytes that it has read, and its greatest memory so far. */
@@ -21,7 +21,7 @@ function lookAt(pid: number): Look {
   return { read: of('io', /rchar: (\d+)/), peakKib: of('status', /VmHWM:\s+(\d+)/) };
 }
 
-/** Writes so many jobs a block at a time. Returns the size of the file. */
+/** Writes a number of jobs, a block at a time. Returns the size of the file. */
 function writeJobs(path: string, count: number): number {
   const file = openSync(path, 'w');
   for (let at = 0; at < count; at += 1000)

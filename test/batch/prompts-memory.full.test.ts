@@ -25,7 +25,7 @@ async function peakOf(argv: readonly string[], line: (n: number) => string): Pro
   return Number(readFileSync(join(cwd, 'peak'), 'utf8'));
 }
 
-test('prompts that are kept do not keep the blocks of the file that they stood in', async () => {
+test('prompts in memory do not keep the blocks of their file in memory', async () => {
   const prompt = (n: number) => `number ${n} ${'x'.repeat(1000)}\u{1f431}`;
   const asJobs = await peakOf(['lines'], (n) => JSON.stringify({ id: `${n + 1}`, prompt: prompt(n) }));
   const asPrompts = await peakOf(['--prompts', 'lines'], prompt);

@@ -25,7 +25,7 @@ describe('the same command again', () => {
     expect(folder.lines('results.jsonl')).toEqual([first]);
   });
 
-  test('keeps the results of jobs that were removed, behind those in order', async ({ folder, batch }) => {
+  test('keeps the results of removed jobs, after those in order', async ({ folder, batch }) => {
     folder.jobs(...manyJobs(3));
     await batch();
     folder.jobs(...manyJobs(3).slice(1).toReversed());
@@ -151,7 +151,7 @@ describe('failures', () => {
     expect(counts(server)).toEqual({ p1: 1, p2: 2, p3: 1 });
   });
 
-  test('stand in the results with their error', async ({ server, folder, batch }) => {
+  test('are in the results with their error', async ({ server, folder, batch }) => {
     server.answer = () => ({ body: { promptFeedback: { blockReason: 'SAFETY' } } });
     folder.jobs({ id: 'x', prompt: 'p' });
     await batch();

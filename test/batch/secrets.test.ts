@@ -7,7 +7,7 @@ const named = (...ids: readonly string[]) => ids.map((id) => ({ id, prompt: id }
 const once = (...ids: readonly string[]) => Object.fromEntries(ids.map((id) => [id, 1]));
 
 describe('secrets that are ordinary words leave the books of a batch as they are', () => {
-  test('a header value that stands in ids: three runs send each job once', async ({ server, folder, batch }) => {
+  test('a header value that is in ids: three runs send each job once', async ({ server, folder, batch }) => {
     folder.jobs(...named('cat', 'dog', 'docs', 'docs-2'));
     folder.write('headers', 'X-Team: docs\nX-Api-Key: cat\n');
     for (let run = 0; run < 3; run++)
@@ -21,7 +21,7 @@ describe('secrets that are ordinary words leave the books of a batch as they are
     ).toEqual(['cat', 'docs', 'docs-2', 'dog']);
   });
 
-  test('a short key that stands in ids: three runs send each job once', async ({ server, folder, batch }) => {
+  test('a short key that is in ids: three runs send each job once', async ({ server, folder, batch }) => {
     folder.jobs(...named('unit-test', 'test', 'other'));
     for (let run = 0; run < 3; run++) expect((await batch([], { env: { GATEWAY_API_KEY: 'test' } })).code).toBe(0);
     expect(Object.fromEntries(server.counts)).toEqual(once('unit-test', 'test', 'other'));

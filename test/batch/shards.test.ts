@@ -127,7 +127,7 @@ describe('shards', () => {
 });
 
 describe('batch merge refuses', () => {
-  test('a missing shard, a double one, another batch, an unfinished one, and what is no shard', async ({
+  test('a missing shard, a duplicate, another batch, an unfinished one, and a folder that is not a shard', async ({
     server,
     folder,
     batch,
@@ -200,7 +200,7 @@ describe('batch status', () => {
     expect((await running).code).toBe(0);
   });
 
-  test('of what is no batch is code 2', async ({ folder, batch }) => {
+  test('of a folder that is not a batch is code 2', async ({ folder, batch }) => {
     folder.write('one.png', 'x');
     expect((await batch(['status', 'nowhere'])).stderr).toContain('there is no folder nowhere');
     expect((await batch(['status', '.'])).stderr).toContain('. holds no batch');

@@ -10,7 +10,7 @@ import { environmentFor, manyJobs, test } from './with-batch.ts';
 
 const line = (id: string) => `${JSON.stringify({ id, prompt: id })}\n`;
 
-test('a reply that comes after the reader of stdout has gone is saved for recovery', async ({ server, folder }) => {
+test('a reply that comes after stdout was closed is saved for recovery', async ({ server, folder }) => {
   const { happened, happen } = createEvent();
   server.answer = (prompt) => (prompt === 'p2' ? { after: happened } : undefined);
   const env = { ...environmentFor(server), XDG_STATE_HOME: join(folder.cwd, 'state') };

@@ -103,7 +103,7 @@ test('a line that is not a job has a result with its error, and the others go on
   expect(stderr).toContain('1 done, 3 failed');
 });
 
-test('a failed request is the result of its job alone', async ({ batch, server }) => {
+test('a failed request is the result only of its own job', async ({ batch, server }) => {
   server.answer = (prompt) => (prompt === 'a' ? { status: 400, body: { error: { message: 'no' } } } : undefined);
   const { code, stdout } = await batch(args, { stdin: line('a') + line('b') });
   expect(code).toBe(13);

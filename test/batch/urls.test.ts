@@ -62,7 +62,7 @@ test('a job whose URL is being fetched has not been sent', async ({ host, trust,
   expect(server.bodies).toHaveLength(1);
 });
 
-test('a URL that cannot be fetched fails its job alone, which was not billed', async ({
+test('a URL that cannot be fetched fails only its job, which was not billed', async ({
   host,
   trust,
   server,

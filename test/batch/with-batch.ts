@@ -73,7 +73,7 @@ export function createFolder(): BatchFolder {
   };
 }
 
-/** So many jobs with the ids and prompts `p1` … */
+/** A number of jobs with the ids and prompts `p1` … */
 export function manyJobs(count: number): object[] {
   return Array.from({ length: count }, (_, i) => ({ id: `p${i + 1}`, prompt: `p${i + 1}` }));
 }

@@ -36,7 +36,7 @@ describe('what a batch says', () => {
     ['a job', [Buffer.from('{"prompt":"a"}\n{"prompt":"b\xff"}\n', 'latin1'), 'jobs.jsonl'], 'iconv -t UTF-8'],
     ['a prompt', [Buffer.from('a\nb\xff', 'latin1'), '--prompts', 'jobs.jsonl'], 'iconv -t UTF-8'],
     ['UTF-16', [Buffer.from('a\n\ufeff{}\n', 'utf16le'), '--prompts', 'jobs.jsonl'], 'iconv -f UTF-16 -t UTF-8'],
-  ] as const)('%s with bytes that are no text is not sent', async (_, [content, ...words], hint) => {
+  ] as const)('%s with bytes that are not text is not sent', async (_, [content, ...words], hint) => {
     const server = await startCountingServer();
     onTestFinished(() => server.close());
     const { cwd, write } = createFolder();

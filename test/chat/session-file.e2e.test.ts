@@ -168,7 +168,7 @@ test('does not overwrite lines that another program added meanwhile', async () =
   expect(readFileSync(path, 'utf8')).toBe(lines(1, 2));
 });
 
-test('a session that another program removed meanwhile is not begun anew', async () => {
+test('a session that another program removed meanwhile is not created again', async () => {
   const path = place(lines(1));
   const session = await openSession(path);
   rmSync(path);

@@ -51,7 +51,7 @@ test('a stream that ends at any byte is whole only with its finish reason, and p
   expect(wrong).toEqual([]);
 });
 
-test('does not wait for a body that never ends behind [DONE]', async () => {
+test('does not wait for the end of the body after [DONE]', async () => {
   async function* body(): AsyncGenerator<Uint8Array> {
     yield stream;
     await new Promise(() => {});
@@ -60,7 +60,7 @@ test('does not wait for a body that never ends behind [DONE]', async () => {
   expect(answer).toMatchObject({ error: undefined, result: { complete: true } });
 });
 
-test('a stream of comments alone is a bad reply', async () => {
+test('a stream that has only comments is a bad reply', async () => {
   const reply = replyOf([Buffer.from(': PING\n\n: PING\n\n')]);
   await expect(contentOf(reply)).rejects.toMatchObject({ class: 'bad-reply', message: /held no reply/ });
 });

@@ -34,7 +34,7 @@ test('the list of an OpenAI-like relay is read all the same', () => {
   });
 });
 
-test('an empty list may leave its key out, and any other object is no list', () => {
+test('an empty list may leave its key out, and any other object is not a list', () => {
   expect(readModelPage({})).toEqual({ models: [], next: undefined, goesOn: false });
   expect(readModelPage({ candidates: [] })).toBeUndefined();
   expect(readModelPage('models')).toBeUndefined();

@@ -49,7 +49,7 @@ test('generateImages keeps pictures in memory, or in a folder that it makes', as
   });
 });
 
-test('media come from files too, and what is no image is refused before anything is sent', async ({
+test('media come from files too, and a file that is not an image is refused before anything is sent', async ({
   server,
   client,
 }) => {
@@ -98,7 +98,7 @@ test('messages asks for one reply, streamMessages for deltas as they arrive', as
   expect(server.requests[1]?.json()).toMatchObject({ stream: true });
 });
 
-test('reply() alone reads the stream to its end', async ({ server, client }) => {
+test('reply() without a loop reads the stream to its end', async ({ server, client }) => {
   server.reply({ body: eventStream(...messageEvents('all')) });
   expect(await client().streamMessages({ model: 'm', maxTokens: 5, prompt: 'x' }).reply()).toMatchObject({
     text: 'all',

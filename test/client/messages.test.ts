@@ -15,7 +15,7 @@ test('does not wait for ever where only pings follow the stop reason (wire 6 #24
   expect(answer).toMatchObject({ error: undefined, result: { complete: true, text: 'Hello' } });
 });
 
-test('does not wait for a body that never ends behind message_stop', async () => {
+test('does not wait for the end of the body after message_stop', async () => {
   async function* body(): AsyncGenerator<Uint8Array> {
     yield bytes(eventStream(...messageEvents('Hello')));
     await new Promise(() => {});
@@ -24,7 +24,7 @@ test('does not wait for a body that never ends behind message_stop', async () =>
   expect(answer).toMatchObject({ error: undefined, result: { complete: true } });
 });
 
-test('what stands behind message_stop is no part of the answer', async () => {
+test('what follows message_stop is not part of the answer', async () => {
   const { answer } = await messageOf(
     replyOf([bytes(eventStream(...messageEvents('Hello'))), bytes('event: error\ndata: {"type":"error"}\n\n')]),
   );

@@ -50,11 +50,11 @@ test.each([
     { candidates: [{ content: { parts: [{}] } }] },
   ],
   ['no JSON', '<html>', undefined],
-])('a body that is cut behind %s is cut, not bad', (_, text, value) => {
+])('a body that is cut after %s is cut, not bad', (_, text, value) => {
   expect(parseReply({ text, cut: lost }, replyOf(), 'content')).toEqual({ value, cut: lost });
 });
 
-test('a body that only lacks its end is incomplete, one that is none is bad', () => {
+test('a body that only lacks its end is incomplete, any other text is a bad reply', () => {
   const parse = (text: string): unknown => parseReply({ text, cut: undefined }, replyOf(), 'content');
   expect(parse('{"a":[1,')).toMatchObject({ value: { a: [1] }, cut: { class: 'incomplete' } });
   expect(parse('{"a":1,"b":}')).toMatchObject({ value: { a: 1 }, cut: { class: 'bad-reply' } });
@@ -78,12 +78,12 @@ test.each([
   expect(isBare(value)).toBe(bare);
 });
 
-test.each(['', '{', '{"candi'])('content: a reply that is cut behind %j is incomplete and empty', async (text) => {
+test.each(['', '{', '{"candi'])('content: a reply that is cut after %j is incomplete and empty', async (text) => {
   expect(await content(text, lost)).toMatchObject({ result: emptyResult('m'), error: lost });
 });
 
 test.each(['', ' ', '{"typ', '{"type"', '{"type":"mess'])(
-  'messages: a reply that is cut behind %j is incomplete and empty',
+  'messages: a reply that is cut after %j is incomplete and empty',
   async (text) => {
     expect(await message(text, lost)).toMatchObject({ result: emptyResult('m'), error: lost, deltas: [] });
   },
@@ -178,13 +178,13 @@ test('messages: an event that is broken ends the stream, but for the last that t
 });
 
 test.each([interrupted, new GatewayError('not-written', 'the disk is full'), new TypeError('a bug')])(
-  'messages: what is no failure of the reply is thrown: %s',
+  'messages: an error that is not a failure of the reply is thrown: %s',
   async (error) => {
     await expect(message(stream.slice(0, 400), error)).rejects.toBe(error);
   },
 );
 
-test('one bad picture does not spoil another, and a full disk is no bad picture', async () => {
+test('one bad picture does not spoil another, and a full disk is not a bad picture', async () => {
   const full = new GatewayError('not-written', 'the disk is full');
   const store: BlobStore = { ...createMemoryStore(), resolve: () => Promise.reject(full) };
   await expect(keepGoodPictures(store).resolve('QUJD')).rejects.toBe(full);
@@ -204,7 +204,7 @@ test('one bad picture does not spoil another, and a full disk is no bad picture'
 test.each([
   ['a whole JSON reply', whole.replace('hello', 'h\u0000llo'), 'h\ufffdllo'],
   ['a stream', `data: ${whole}\n\ndata: ${whole.replace('hello', 'h\u0000llo')}\n\n`, 'hello'],
-])('content: bytes that are no UTF-8 in %s are a bad reply, and what came is kept', async (_, text, kept) => {
+])('content: bytes that are not UTF-8 in %s are a bad reply, and what came is kept', async (_, text, kept) => {
   async function* body(): AsyncGenerator<Uint8Array> {
     yield Buffer.from(text).map((byte) => (byte === 0 ? 0xff : byte));
   }

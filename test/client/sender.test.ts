@@ -55,7 +55,7 @@ test('what may have been billed is not sent again with retrySafeOnly', async () 
   expect(server.requests).toHaveLength(1);
 });
 
-test('the option proxy comes before the variables, and a proxy that is none is reported by the call', async () => {
+test('the option proxy comes before the variables, and the call reports an invalid proxy', async () => {
   const server = await serve();
   server.raw('HTTP/1.1 200 Connected\r\n\r\n');
   server.reply({ body: textReply('hello') });

@@ -139,7 +139,7 @@ describe('-o', () => {
     expect(readFileSync(join(cwd, 'answer.txt'), 'utf8')).toBe('half an ans\n');
   });
 
-  test('is the place of images alone if it names one, and the text goes to stdout', async ({ server, cli }) => {
+  test('is only the place of images if it names one, and the text goes to stdout', async ({ server, cli }) => {
     server.reply({ body: cut });
     const { file } = await keepCut(cli);
     const ran = await cli(['recover', file, '-o', 'dot.png']);

@@ -107,7 +107,7 @@ test.each<[FormatName, Body]>([
   expect(boundOf(whole, opus, limits(whole)).isMost).toBe(true);
 });
 
-test('a limit that is no count bounds nothing', () => {
+test('a limit that is not a count bounds nothing', () => {
   expect(completions.limits({ max_tokens: -5, n: -1 })).toEqual({ maxTokens: undefined, candidates: 1 });
   expect(completions.limits({ max_tokens: 1e300, n: 0.5 })).toEqual({ maxTokens: undefined, candidates: 1 });
   const zeros = { maxOutputTokens: 0, candidateCount: 0 };

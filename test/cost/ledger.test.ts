@@ -148,7 +148,7 @@ test('a line that a crash cut is skipped, and so is one that is not known', asyn
   expect(await spent()).toBe('0.6');
 });
 
-test('what could not be written is no part of what is spent', async () => {
+test('a reservation that could not be written does not count as spent', async () => {
   const { open, spent } = place('1');
   const ledger = open();
   const unwritable = {
@@ -190,7 +190,7 @@ test('a batch is reserved until its end, which counts once, and nothing waits fo
   expect(survey?.sums).toMatchObject([{ lane: 'batch', requests: 2, unknown: 1, amount: '0.25' }]);
 });
 
-test('a large ledger is compacted, whoever has it open, to the same sums to the last digit', async () => {
+test('a large ledger is compacted to the same sums to the last digit, also if others have it open', async () => {
   const { path, open, lines, clock } = place('100');
   const [one, other] = [open(4000), open()];
   const still = await reserved(other, request('0.5'));
@@ -204,7 +204,7 @@ test('a large ledger is compacted, whoever has it open, to the same sums to the 
   await other.spend(still, '0.25');
   expect(lines().length).toBeLessThan(40);
   const survey = await surveyLedger(path, clock.now);
-  // 12 of unknown cost; of the others the numbers from 1 to 60 that 5 does not divide, as the digits behind 0.00000.
+  // 12 of unknown cost; of the others the numbers from 1 to 60 that 5 does not divide, as the digits after 0.00000.
   const known = Array.from({ length: 60 }, (_, at) => at + 1).filter((n) => n % 5 !== 0);
   const millionths = known.reduce((sum, n) => sum + (n < 10 ? n * 10 : n), 0);
   const amount = ((12 * 0.1 + 0.25) * 1e7 + millionths).toFixed(0).padStart(8, '0');

@@ -28,7 +28,7 @@ describe('a stdout that is closed', () => {
     expect(server.connections).toBe(0);
   });
 
-  test('an answer that a shell discards is none', async () => {
+  test('an answer that the shell discards is not an error', async () => {
     const server = await serve();
     server.reply({ body: textReply('Hello') });
     server.reply({ headers: { 'content-type': 'text/event-stream' }, body: eventStream(...messageEvents('Hello')) });

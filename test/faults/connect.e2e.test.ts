@@ -89,7 +89,7 @@ test('a proxy that refuses the connection is exit 7, and its password stays hidd
 test.each([
   ['TLS bad cert', {}],
   ['NODE_TLS_REJECT_UNAUTHORIZED=0', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }],
-])('%s: a proxy that nobody vouches for is tried once, and not told its password', async (_name, more) => {
+])('%s: a proxy with an untrusted certificate is tried once, and gets no password', async (_name, more) => {
   const proxy = await serve({ tls: { cert: pem('server.pem'), key: pem('server.key') } });
   const env = { http_proxy: proxy.url.replace('://', '://user:hunter22@'), ...more };
   const ran = await bash('$CLI text x --json --base-url http://gateway.test --allow-http', nowhere, { env });

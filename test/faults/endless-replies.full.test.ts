@@ -8,7 +8,7 @@ import { bash, serve } from './program.ts';
 const mebibyte = 1024 * 1024;
 const sse = { 'content-type': 'text/event-stream' };
 
-/** So many bytes of pieces, more than any cap lets through: a client without a cap ends too. Counts what was really taken. */
+/** A number of bytes in pieces, more than any cap lets through: a client without a cap ends too. Counts what was really taken. */
 function endless(first: string, piece: string, most: number) {
   const taken = { bytes: 0 };
   async function* pieces(): AsyncGenerator<string> {

@@ -25,7 +25,7 @@ const nowhere = { url: 'http://127.0.0.1:1' };
 const asNobody = 'setpriv --reuid=65534 --regid=65534 --clear-groups';
 const canBeNobody = posix && spawnSync('bash', ['-c', `${asNobody} ${process.execPath} ${bin} --version`]).status === 0;
 
-describe.skipIf(!posix)('what stands at the name already', () => {
+describe.skipIf(!posix)('what exists at the name already', () => {
   const places: [string, (path: string) => void, number][] = [
     ['a file', (path) => writeFileSync(path, 'mine'), 2],
     ['a link to a file', (path) => (writeFileSync(`${path}.target`, 'mine'), symlinkSync(`${path}.target`, path)), 2],

@@ -16,7 +16,7 @@ export async function serve(options?: Parameters<typeof startScriptedServer>[0])
   return server;
 }
 
-/** An empty folder that is gone when the test is over. */
+/** An empty folder that is removed after the test. */
 export function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'gateway-cli-faults-'));
   onTestFinished(() => removeFolder(path));
@@ -121,7 +121,7 @@ function unmount(path: string): void {
   execFileSync('umount', ['-l', path], { stdio: 'ignore' });
 }
 
-/** A folder on a disk of so many bytes (`256k`), gone when the test is over. */
+/** A folder on a disk of this size (`256k`), removed after the test. */
 export function smallDisk(size: string): string {
   const path = folder();
   mount(path, size);

@@ -19,7 +19,7 @@ test.each([
   ['padded by one too much', `${base64}=`],
   ['padded twice over', `${base64}====`],
   ['empty', ''],
-])('Base64: %s is no picture, and no file is left', async (_name, data) => {
+])('Base64: %s is not a picture, and no file is left', async (_name, data) => {
   const server = await serve();
   server.reply({ body: imageReply({ mimeType: 'image/png', data }) });
   const ran = await bash('$CLI image gen x', server);
@@ -61,7 +61,7 @@ test.each([
 test.each([
   ['a path, of unknown bytes', 'image/../../x.sh', unknown],
   ['a program, of unknown bytes', 'application/x-sh', unknown],
-])('mime and bytes disagree: %s is no picture, and is kept', async (_name, mimeType, data) => {
+])('mime and bytes disagree: %s is not a picture, and is kept', async (_name, mimeType, data) => {
   const server = await serve();
   server.reply({ body: imageReply({ mimeType, data }) });
   const ran = await bash('$CLI image gen x', server);

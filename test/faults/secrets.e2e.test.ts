@@ -123,7 +123,7 @@ test('does not take a file in the current folder for the key file of a profile',
   expect(server.connections).toBe(0);
 });
 
-test('the key of a profile goes to its own origin alone, also with --base-url', async () => {
+test('the key of a profile goes only to its own origin, also with --base-url', async () => {
   const [mine, other] = [await serve(), await serve()];
   const cwd = folder();
   const config = {

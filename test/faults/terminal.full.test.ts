@@ -144,7 +144,7 @@ describe('stdout closed by its reader', () => {
     const ran = await bash('set -o pipefail; $CLI chat x | head -1', server);
     expect(ran).toMatchObject({ code: 141, stdout: 'first line\n', stderr: '' });
     await server.requests[0]?.closed;
-    // After the reader is gone, the rest of the answer is not paid for.
+    // After the reader has left, the rest of the answer is not paid for.
     expect(sent).toBeLessThan(2000);
   });
 

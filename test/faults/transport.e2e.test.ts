@@ -146,7 +146,7 @@ test('shows what came of an early 413 whose connection breaks while it is read',
   expect(ran.stderr).toContain('the image is too big');
 });
 
-test('what is no HTTP is exit 9', async () => {
+test('a reply that is not HTTP is exit 9', async () => {
   const server = await serve();
   server.raw('SSH-2.0-OpenSSH_9.9\r\n\r\n', cut);
   const ran = await bash('$CLI text x', server);

@@ -58,17 +58,17 @@ test.each([
   ['a word that there is not', '[1,nil', [1]],
   ['a word that goes on', '[1,nulls', [1, null]],
   ['a number with a leading zero', '[1,01', [1, 0]],
-  ['a number without digits behind its point', '[1,2.,', [1, 2]],
+  ['a number without digits after its point', '[1,2.,', [1, 2]],
   ['a plus sign', '[1,+2', [1]],
-  ['text behind a value', '{"a":1<html>', { a: 1 }],
-])('%s is wrong, and what stands in front of it is kept', (_, text, expected) => {
+  ['text after a value', '{"a":1<html>', { a: 1 }],
+])('%s is wrong, and everything before it is kept', (_, text, expected) => {
   const closed = closeCutJson(text);
   expect(closed && { ...closed, json: JSON.parse(closed.json) as unknown }).toEqual(
     expected && { json: expected, isWrong: true },
   );
 });
 
-test('every beginning of JSON is one, and with a wrong character behind it is none', () => {
+test('accepts every beginning of JSON, and none with a wrong character after it', () => {
   const jsons = [
     '{"a":[1,-2.5e+10,0,0.5E-3,true,false,null,"x\\u00e9\\n\\"",{}],"b":{"c":[]}}',
     ' [ { "a" : [ ] , "b" : { } } , 12 , [ [ ] ] ] ',

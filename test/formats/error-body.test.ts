@@ -144,7 +144,7 @@ describe('spent quota', () => {
     ],
     ['a quota for a minute', { details: [{ violations: [{ quotaId: 'RequestsPerMinute' }] }] }, undefined],
     ['a plain rate limit', { type: 'rate_limit_error', message: 'slow down' }, undefined],
-  ])('is told from %s', (_, error, expected) => {
+  ])('is recognised from %s', (_, error, expected) => {
     expect(readErrorBody(json({ error: { message: 'm', ...error } }))?.quotaSpent).toBe(expected);
   });
 });
@@ -179,7 +179,7 @@ describe('findErrorInReply', () => {
     ['an error of the content format', google, 'not found'],
     ['an error of the messages format', vendor, 'Overloaded'],
     ['an error in an array', [google], 'not found'],
-    ['an error behind pieces of a reply', [{ candidates: [] }, google], 'not found'],
+    ['an error after pieces of a reply', [{ candidates: [] }, google], 'not found'],
     ['an error beside candidates', { ...google, candidates: [] }, 'not found'],
     ['an error in a wrapper', { response: google }, 'not found'],
     ['an error that is a text', { error: 'no' }, 'no'],

@@ -57,7 +57,7 @@ describe('failureOf a status (design 4)', () => {
     ],
     ['403 for a spent quota', 403, { code: 'insufficient_user_quota', message: 'm' }, 'quota', 5],
     ['500 for a spent quota', 500, { code: 'insufficient_quota', message: 'm' }, 'gateway', 6],
-  ])('is told by the body too: %s', (_, status, body, errorClass, exitCode) => {
+  ])('is recognised by the body too: %s', (_, status, body, errorClass, exitCode) => {
     expect(fail(status, error(body))).toMatchObject({ class: errorClass, exitCode });
   });
 });

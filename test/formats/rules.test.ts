@@ -66,19 +66,19 @@ test.each([
   'credit_balance_too_low',
   'billing_hard_limit_reached',
   'billing_error',
-])('%s means that waiting is no use', (name) => {
+])('%s means that waiting does not help', (name) => {
   expect(saysSpent([undefined, name.toUpperCase()], '')).toBe(true);
 });
 
-test.each(['{"a":[}', '{"a":[1}', '[}', '{"a":1]', '{"a":tru,', '{a:1,'])('%s is no beginning of JSON', (text) => {
+test.each(['{"a":[}', '{"a":[1}', '[}', '{"a":1]', '{"a":tru,', '{a:1,'])('%s is not a beginning of JSON', (text) => {
   expect(closeCutJson(text)).toMatchObject({ isWrong: true });
 });
 
-test('an upload is no object to lay fields over', () => {
+test('an upload is not an object', () => {
   expect(objectAt({ image: createUpload(Buffer.from('abc')) }, 'image')).toEqual({});
 });
 
-test('a call without an id, or whose input was cut, is no part of a later turn', () => {
+test('a call without an id, or whose input was cut, is not part of a later turn', () => {
   const call = { type: 'tool_use', id: 't1', name: 'f', input: { a: 1 } };
   const content = [call, { ...call, id: undefined }, { ...call, input: '{"a":' }];
   expect(foldWhole(messages, { type: 'message', content }).result.content).toEqual([call]);

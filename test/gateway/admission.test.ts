@@ -96,7 +96,7 @@ describe('the key', () => {
       '--spec-only refuses anthropic-version unless it is named: --header-names ,anthropic-version',
     ],
   ];
-  it.each(refusals)('that --spec-only alone keeps out of %s with %j names the flag', async (path, headers, flag) => {
+  it.each(refusals)('that only --spec-only keeps out of %s with %j names the flag', async (path, headers, flag) => {
     const body = path === '/v1/messages' ? message('hi') : turn('hi');
     const response = await fetch(strict.url + path, {
       method: 'POST',

@@ -79,7 +79,7 @@ describe('what is not JSON object', () => {
     await roomy.close(0);
   });
 
-  it('but brackets inside strings are no levels, behind any number of backslashes', async () => {
+  it('but brackets inside strings are not levels, after any number of backslashes', async () => {
     for (const tail of ['', '\\', '"', '\\"', '\\\\', '"\\"']) {
       const { status } = await gateway.post(
         textPath,

@@ -59,7 +59,7 @@ describe('listen', () => {
     expect(reachableHost('0', '0.0.0.0')).toBe('127.0.0.1');
   });
 
-  it('lets a running exchange finish when it closes, and waits for no request behind it', async () => {
+  it('lets a running exchange finish when it closes, and waits for no request after it', async () => {
     let go: () => void = () => {};
     let begun: () => void = () => {};
     const asked = new Promise<void>((resolve) => (begun = resolve));
@@ -180,7 +180,7 @@ describe('a handler of another kind', () => {
     await passing.close();
   });
 
-  it.each(['cut', 'reset'] as const)('whose reply is %s behind its head still gives the head', async (ending) => {
+  it.each(['cut', 'reset'] as const)('whose reply is %s after its head still gives the head', async (ending) => {
     const handler: Handler = async () => ({ status: 203, headers: { 'x-there': 'yes' }, body: [], ending });
     const gateway = await startGateway({ handler });
     const { bytes, error } = await readSocket(await openPost({ port: gateway.port, key }));

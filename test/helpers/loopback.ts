@@ -39,7 +39,7 @@ export interface Watch {
   look(): void;
 }
 
-/** Leaves no listener behind: a long run waits many times. */
+/** Removes its listener: a long run waits many times. */
 export function createWatch(): Watch {
   const waiting = new Set<() => void>();
   return {

@@ -12,7 +12,7 @@ export function openFilesIn(path: string): string[] {
     .filter((target) => target.startsWith(path));
 }
 
-/** Where a link leads; '' where it has gone meanwhile, as the one of the listing itself has. */
+/** Where a link leads; '' if it was removed meanwhile, as that of the listing itself. */
 function targetOf(link: string): string {
   try {
     return readlinkSync(link);

@@ -11,7 +11,7 @@ export interface ReceivedRequest {
   readonly body: Buffer;
   text(): string;
   json(): unknown;
-  /** Resolves when the client's connection is gone. */
+  /** Resolves when the client's connection is closed. */
   readonly closed: Promise<void>;
 }
 

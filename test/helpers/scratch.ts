@@ -4,12 +4,12 @@ import { join } from 'node:path';
 
 const folders: string[] = [];
 
-/** Removes what a test file made: test/helpers/setup.ts calls it behind each. */
+/** Removes what a test file made: test/helpers/setup.ts calls it after each. */
 export function removeScratchFolders(): void {
   for (const folder of folders.splice(0)) removeFolder(folder);
 }
 
-/** A new folder that is gone when the test file is over. */
+/** A new folder that is removed after the test file. */
 export function scratchFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-cli-test-'));
   folders.push(folder);

@@ -32,7 +32,7 @@ export function lacks(...tools: string[]): boolean {
   return !isFull && !tools.every(hasTool);
 }
 
-/** Opens a terminal of 100 × 30 in a bare environment; it is gone when the test is over. */
+/** Opens a terminal of 100 × 30 in a bare environment; it is closed after the test. */
 export function openScreen(command: string, { env = {}, cwd }: { env?: Record<string, string>; cwd: string }): Screen {
   const home = mkdtempSync(join(tmpdir(), 'gateway-cli-screen-'));
   const socket = join(home, 'tmux');

@@ -172,7 +172,7 @@ async function write(socket: Socket, steps: Steps, encode: (bytes: Buffer) => Bu
   return !socket.destroyed;
 }
 
-/** Leaves no listener behind: a long reply waits many times. */
+/** Removes its listener: a long reply waits many times. */
 async function roomOrEnd(socket: Socket): Promise<void> {
   const over = new AbortController();
   const { signal } = over;

@@ -30,7 +30,7 @@ afterAll(() => {
   rmSync(small, { recursive: true });
 });
 
-test.skipIf(isAway)('ENOSPC while a picture comes in leaves nothing behind (needs a mountable tmpfs)', async () => {
+test.skipIf(isAway)('ENOSPC while a picture comes in leaves no file (needs a mountable tmpfs)', async () => {
   const store = createFileStore({ folder: small });
   const { sink } = await store.open();
   const writing = (async () => {
@@ -70,7 +70,7 @@ test.skipIf(isAway)(
 );
 
 test.skipIf(isAway)(
-  'a fallback that fills up too ends it: nobody is told of a second one (needs a mountable tmpfs)',
+  'a fallback that fills up too ends it, without naming another one (needs a mountable tmpfs)',
   async () => {
     let told = 0;
     const store = createFileStore({

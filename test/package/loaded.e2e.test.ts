@@ -101,7 +101,7 @@ test.each(['--help', '--version'])('%s prints the same where its file is not the
   expect(bare).toMatchObject({ code: 0, stdout: whole.stdout, stderr: '' });
 });
 
-test('what prints at once ends by 141 where the reader has gone', async () => {
+test('a command that prints at once ends with 141 if its stdout is closed', async () => {
   const ran = await shell('mkfifo gone; exec 3<>gone 4>gone 3<&-; $BIN --help >&4');
   expect(ran).toMatchObject({ code: 141, stderr: '' });
 });

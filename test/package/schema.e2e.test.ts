@@ -23,7 +23,7 @@ test.each([
     },
   ],
   [
-    'a name with a pointer behind it',
+    'a name with a pointer after it',
     {
       $id: 'https://example.com/r',
       $defs: { x: { $id: 'd', $defs: { age } } },

@@ -134,7 +134,7 @@ test.skipIf(lacks('jq'))('values fill the prompt: lines, blocks and files', asyn
   });
 });
 
-test.skipIf(lacks('jq')).each(['|', '|-', '|+'])('a block behind %s that begins with @ names no file', async (mark) => {
+test.skipIf(lacks('jq')).each(['|', '|-', '|+'])('a block after %s that begins with @ names no file', async (mark) => {
   const { server, env } = await gateway();
   server.reply({ body: textReply('ok') });
   const input = `notes: ${mark}\n  @${join(root, '.editorconfig')}\n  two\nlast: |x`;
@@ -191,7 +191,7 @@ test.skipIf(lacks('jq'))('if-unavailable: skip does not hide a mistake', async (
 
 const serve = '.github/actions/gateway-cli/serve/action.yml';
 
-test.skipIf(lacks('jq'))('the steps behind serve get recorded answers, and its key is masked', async () => {
+test.skipIf(lacks('jq'))('the steps after serve get recorded answers, and its key is masked', async () => {
   const { server, env } = await gateway();
   server.reply({ body: textReply('recorded') });
   const place = workspace(env);

@@ -9,7 +9,7 @@ const recipe = (name: string) => join(recipes, name);
 const jobs = (count: number) =>
   Array.from({ length: count }, (_, i) => `${JSON.stringify({ id: `job-${i}`, prompt: `number ${i}` })}\n`).join('');
 
-/** A workspace with so many jobs in it. */
+/** A workspace with a number of jobs in it. */
 function place(count: number, env: Record<string, string> = {}) {
   const at = workspace(env);
   writeFileSync(join(at.cwd, 'jobs.jsonl'), jobs(count));

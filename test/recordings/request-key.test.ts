@@ -53,7 +53,7 @@ describe('equal requests have equal hashes', () => {
     ['uploaded from memory or written inline', upload(createUpload(photo)), request(inline(photo))],
     ['also when the upload is short', upload(createUpload(short)), request(inline(short))],
     [
-      'behind the head of a data URL, uploaded or written inline',
+      'after the head of a data URL, uploaded or written inline',
       upload(createUpload(file, photo.length, { prefix: 'data:image/png;base64,' })),
       request(JSON.stringify({ data: `data:image/png;base64,${photo.toString('base64')}` })),
     ],

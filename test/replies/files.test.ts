@@ -15,7 +15,7 @@ const partsReply = (...parts: object[]): object =>
 const inline = (mimeType: string | undefined, data: string): object => ({ inlineData: { mimeType, data } });
 const soundReply = partsReply({ text: 'hear this' }, inline('audio/wav', base64(sound)));
 
-describe('bytes that are no picture', () => {
+describe('bytes that are not a picture', () => {
   test.for([
     ['audio/wav', sound, 'file-1.wav'],
     ['application/pdf', paper, 'file-1.pdf'],
@@ -53,7 +53,7 @@ describe('bytes that are no picture', () => {
     expect(readdirSync(cwd).sort()).toEqual(['cat-2.wav', 'cat.png']);
   });
 
-  test('are no image: image gen fails, and keeps them', async ({ server, cli }) => {
+  test('are not an image: image gen fails, and keeps them', async ({ server, cli }) => {
     server.reply({ body: soundReply });
     const cwd = scratchFolder();
     const ran = await cli(['image', 'gen', 'x'], { cwd });

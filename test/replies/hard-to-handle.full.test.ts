@@ -120,13 +120,13 @@ test.for(Object.entries(texts))('in a conversation that is kept: %s', async ([, 
   const cwd = scratchFolder();
   const { result: ran, ms } = await blockedMs(cli(['chat', 'hi', '--session', './s'], { cwd, tty: { stdout: true } }));
   expect(ms).toBeLessThan(longestMs);
-  // A turn with a picture that is none is not whole: it is printed, and not kept.
+  // A turn with an invalid picture is not whole: it is printed, and not kept.
   expect([0, 11]).toContain(ran.code);
   expect(ran.stdout).toContain(mark);
   if (ran.code === 0) expect(readFileSync(join(cwd, 's'), 'utf8')).toContain(mark);
 });
 
-test('a batch goes on behind each of them', async ({ server, cli }) => {
+test('a batch goes on after each of them', async ({ server, cli }) => {
   const cwd = scratchFolder();
   const bodies = [
     ...Object.values(texts).map(contentReply),

@@ -5,7 +5,7 @@ import { createClient } from '../../src/index.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { canaryKey, eventStream, messageEvents, test, textReply } from '../helpers/with-server.ts';
 
-/** JSON that is nested so many levels deep. */
+/** JSON that is nested this many levels deep. */
 const nested = (levels: number): string => `${'['.repeat(levels)}1${']'.repeat(levels)}`;
 const deep = nested(3000);
 
@@ -66,7 +66,7 @@ describe.for([
   });
 });
 
-test('a batch goes on behind a reply that is hard to handle', async ({ server, cli }) => {
+test('a batch goes on after a reply that is hard to handle', async ({ server, cli }) => {
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'jobs.jsonl'), ['a', 'b', 'c'].map((id) => `{"id":"${id}","prompt":"x"}\n`).join(''));
   server.reply({ body: textReply('one') });
@@ -99,7 +99,7 @@ test.for([
   expect(await cli(['text', 'hi', '--code'], { tty })).toMatchObject({ code: 10 });
 });
 
-test('a bug behind a reply keeps the reply', async ({ server, cli }) => {
+test('a bug after a reply keeps the reply', async ({ server, cli }) => {
   server.reply({ body: textReply('paid words') });
   vi.stubEnv('XDG_STATE_HOME', scratchFolder());
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -160,7 +160,7 @@ test('a number that is too large is kept as it was written', async ({ server, cl
   });
 });
 
-test('the key as the model is refused before it stands in an address', async ({ server, cli }) => {
+test('the key as the model is refused before it is in a URL', async ({ server, cli }) => {
   const ran = await cli(['image', 'gen', 'x', '-o', '{model}.{ext}', '-m', canaryKey]);
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.stderr).toContain('the model (flag --model) is the key');

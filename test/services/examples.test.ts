@@ -13,7 +13,7 @@ const drawing = (text: string): string[] =>
     .filter((line) => line.includes('--aspect') && !line.includes('--offline'));
 
 test.each(['GEMINI_API_KEY', 'OPENAI_API_KEY', 'OPENROUTER_API_KEY'])(
-  'with %s alone, every example of a shape that the README and the help have can be sent',
+  'with only %s, every example of a shape that the README and the help have can be sent',
   async (key) => {
     const help = await Promise.all([['--help'], ['image', 'gen', '--help']].map((argv) => run(argv, { columns: 200 })));
     const examples = [readme, ...help.map(({ stdout }) => stdout)].flatMap(drawing);

@@ -17,7 +17,7 @@ const commands = [
 const picture = '.github/session.svg';
 const file = join(import.meta.dirname, '../..', picture);
 
-/** `vitest -u` draws the picture anew. */
+/** `vitest -u` draws the picture again. */
 test.skipIf(withoutTmux)('the recorded session of the README is what a terminal shows', async () => {
   const cwd = scratchFolder();
   const script = [

@@ -44,7 +44,7 @@ describe('readConfig', () => {
     expect(await readConfig(path)).toEqual({ path, exists: false, config: { profiles: {} }, warnings: [] });
   });
 
-  test('hints at GATEWAY_CONFIG where the home is no folder, such as /dev/null', async () => {
+  test('hints at GATEWAY_CONFIG if the home is not a folder, such as /dev/null', async () => {
     writeFileSync(path, '');
     const details = { hint: expect.stringContaining('name another file: GATEWAY_CONFIG=<file>') as string };
     await expect(readConfig(join(path, 'config.json'))).rejects.toMatchObject({ details });
@@ -87,7 +87,7 @@ describe('readConfig', () => {
     [0o620, 1],
     [0o600, 0],
     [0o400, 0],
-  ])('a file of mode %o gets so many warnings: %d', async (mode, count) => {
+  ])('a file of mode %o gets this number of warnings: %d', async (mode, count) => {
     writeFileSync(path, '{}');
     chmodSync(path, mode);
     const { warnings } = await readConfig(path);

@@ -97,7 +97,7 @@ test.each([
   'trailer',
   'Transfer-Encoding',
   'upgrade',
-])('the header %s is nobody’s to set', (name) => {
+])('the header %s cannot be set', (name) => {
   expect(() => parseHeader(`${name}: x`)).toThrow('is set by the connection itself');
 });
 
@@ -117,7 +117,7 @@ describe('header files', () => {
   });
 });
 
-test('readHeaderFlags keeps secret only what stood in a file', async () => {
+test('readHeaderFlags keeps secret only what came from a file', async () => {
   expect(await readHeaderFlags(['x-list: one', 'X-List: two'], readFile)).toEqual([
     { name: 'x-list', value: 'one, two' },
   ]);

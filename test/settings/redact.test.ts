@@ -4,7 +4,7 @@ import { Secret, createMasker, createRedaction, createRedactor, redactHeaders } 
 
 const key = 'sk-canary/+1234?x';
 
-test('a Secret shows itself to reveal alone', () => {
+test('only reveal shows a Secret', () => {
   const secret = new Secret(key);
   const shown = [
     `${secret}`,
@@ -47,12 +47,12 @@ describe('createRedactor', () => {
     expect(odd('a.c*[x]$^(1)|\\ abc')).toBe('(redacted) abc');
   });
 
-  test('hides the longer one of two secrets that begin alike', () => {
+  test('hides the longer one of two secrets with the same beginning', () => {
     const both = createRedactor([new Secret('secret'), new Secret('secret-two')]);
     expect(both('secret-two secret')).toBe('(redacted) (redacted)');
   });
 
-  test('hides short secrets only where they stand alone, and the shortest never', () => {
+  test('hides short secrets only as whole words, and the shortest never', () => {
     const short = createRedactor([new Secret('abc'), new Secret('1'), new Secret('')]);
     expect(short('abc abcd xabc "abc" 1 HTTP/1.1')).toBe('(redacted) abcd xabc "(redacted)" 1 HTTP/1.1');
   });
@@ -100,12 +100,12 @@ describe('createRedaction', () => {
     expect(clean(value)).toEqual({ text: ['a (redacted)', 1, true, null, { '(redacted)': 'text' }], none: undefined });
   });
 
-  test('hides what stands behind the scheme of a header, too', () => {
+  test('hides what follows the scheme of a header, too', () => {
     const { redact, clean } = createRedaction([new Secret(`Bearer ${key}`)]);
     expect([redact(`no ${key}`), clean([`no ${key}`])]).toEqual(['no (redacted)', ['no (redacted)']]);
   });
 
-  test('a short secret is hidden in messages where it is no part of a longer name', () => {
+  test('a short secret is hidden in messages if it is not part of a longer name', () => {
     const { redact } = createRedaction([new Secret('test')]);
     const text = 'test, "test": Bearer test. unit-test test-2 test.js a/test test_x';
     expect(redact(text)).toBe('(redacted), "(redacted)": Bearer (redacted). unit-test test-2 test.js a/test test_x');

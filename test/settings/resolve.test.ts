@@ -205,7 +205,7 @@ describe('resolveSettings', () => {
     expect(resolve({ config }).warnings).toEqual(['open to other users']);
   });
 
-  test('warns of a short timeout for images alone', () => {
+  test('warns of a short timeout only for images', () => {
     expect(resolve({ env, use: 'image', flags: { timeout: '119s' } }).warnings).toEqual([
       'flag --timeout: images may take longer than 119s; at least 120s are recommended',
     ]);

@@ -62,7 +62,7 @@ describe('the service', () => {
     });
   });
 
-  test('vendors stands for the real names of both headers', () => {
+  test('vendors means the real names of both headers', () => {
     const flags = { baseUrl: 'https://gateway.example', headerNames: 'vendors' };
     expect(resolve({ flags }).headerNames).toMatchObject({
       apiKey: { value: 'x-goog-api-key' },
@@ -70,7 +70,7 @@ describe('the service', () => {
     });
   });
 
-  test('a profile of another service stands back, unless it was asked for by name', () => {
+  test('a profile of another service is not used unless it was named', () => {
     const profiles = { work: { baseUrl: 'https://work.example', models: { text: 'w' }, apiKey: 'w-key' } };
     const flags = { service: 'gemini', model: undefined };
     expect(resolve({ flags, profiles, profile: 'work' }).model).toMatchObject({ from: 'service gemini' });
@@ -108,7 +108,7 @@ describe('the service', () => {
   });
 });
 
-describe('with one key alone', () => {
+describe('with only one key', () => {
   test.each([
     ['GEMINI_API_KEY', 'gemini', 'content'],
     ['ANTHROPIC_API_KEY', 'anthropic', 'messages'],

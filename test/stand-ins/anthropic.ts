@@ -83,7 +83,7 @@ function post({ path, body }: StandInRequest, models: readonly string[]): StandI
   return asked.stream === true ? stream(asked.model, asked) : json(200, message(asked.model, asked));
 }
 
-/** docs.claude.com/en/api/models-list: pages of 20 unless `limit` says so, behind `after_id`. */
+/** docs.claude.com/en/api/models-list: pages of 20 unless `limit` says so, after `after_id`. */
 function listModels(query: URLSearchParams, models: readonly string[]): StandInReply {
   const start = models.indexOf(query.get('after_id') ?? '') + 1;
   const size = Number(query.get('limit') ?? 20);
@@ -149,7 +149,7 @@ function reasonOf({ type }: Block): string {
   return type === 'text' ? 'end_turn' : 'tool_use';
 }
 
-/** The blanks behind some events are the service's own. */
+/** The service itself sends the blanks after some events. */
 function stream(model: string, asked: Asked): StandInReply {
   const block = blockOf(asked);
   const begun = { ...message(model, asked), content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } };

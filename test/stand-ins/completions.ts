@@ -94,7 +94,7 @@ function wordDeltas(text: string): object[] {
   return (text.match(/^\S+\s|.+/g) ?? []).map((content) => ({ content }));
 }
 
-/** The name comes first, and the arguments in pieces behind it. */
+/** The name comes first, and then the arguments in pieces. */
 function callDeltas(call: Call): object[] {
   const { name, arguments: text } = call.function;
   const pieces = ['', text.slice(0, 8), text.slice(8)];

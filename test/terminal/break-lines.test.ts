@@ -6,7 +6,7 @@ describe('Chinese and Japanese break', () => {
   test.each([
     ['between letters', '三つの名前を考えました', 12, ['三つの名前を', '考えました']],
     ['not before what closes', '名前です「灯台の猫」は', 18, ['名前です「灯台の', '猫」は']],
-    ['not behind what opens', '名前です「灯台」', 10, ['名前です', '「灯台」']],
+    ['not after what opens', '名前です「灯台」', 10, ['名前です', '「灯台」']],
     ['not before a full stop', '考えました。次は', 10, ['考えまし', 'た。次は']],
     ['not before a small kana', '少し待って', 6, ['少し', '待って']],
     ['beside words of Latin letters', '使用Node的程序', 8, ['使用Node', '的程序']],

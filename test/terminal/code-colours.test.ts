@@ -8,7 +8,7 @@ const { cyan, dim, green, magenta, yellow } = chalk;
 test.each([
   ['a string and a keyword', 'const a = "b c";', magenta('const') + cyan(' a = ') + green('"b c"') + cyan(';')],
   ['an escaped quote', String.raw`x('it\'s')`, cyan('x(') + green(String.raw`'it\'s'`) + cyan(')')],
-  ['a comment behind code', 'ls -l  # all of "them"', cyan('ls -l  ') + dim('# all of "them"')],
+  ['a comment after code', 'ls -l  # all of "them"', cyan('ls -l  ') + dim('# all of "them"')],
   ['a comment in a line', 'f(/* why */ 2)', cyan('f(') + dim('/* why */') + cyan(' ') + yellow('2') + cyan(')')],
   ['a number', 'x = -1_000.5', cyan('x = -1_000.5')],
   ['a fraction', 'y = 1_000.5', cyan('y = ') + yellow('1_000.5')],

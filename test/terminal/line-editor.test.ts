@@ -48,7 +48,7 @@ test('a question takes nothing that was typed before it', async () => {
   editor.close();
 });
 
-test('answers to questions are no history', async () => {
+test('answers to questions are not in the history', async () => {
   const { editor, stdin } = await place({ history: ['older'] });
   const asked = editor.read('sure? ', { isQuestion: true });
   stdin.write('yes\r');
@@ -74,7 +74,7 @@ test('a recalled entry has its line breaks and indents, shown on one line', asyn
   editor.close();
 });
 
-test('no entry stands twice in a row in the history', async () => {
+test('no entry is in the history twice in a row', async () => {
   const { editor, stdin } = await place({ history: ['older'] });
   for (const typed of ['a\\\r  b', 'a\\\r  b', '  ']) {
     const read = editor.read('> ');
@@ -131,7 +131,7 @@ test('the end of input ends every read', async () => {
   expect(await editor.read('> ')).toEqual({ kind: 'end' });
 });
 
-test('a terminal that has gone is reported once, and nothing is thrown', async () => {
+test('a terminal that was closed is reported once, and nothing is thrown', async () => {
   let hasGone = false;
   const { editor, hangups } = await place({
     rawMode: () => {

@@ -14,7 +14,7 @@ test('shows headings, emphasis and code as type', () => {
   expect(render(text, { colored: true })).toBe(shown);
 });
 
-test('keeps the marks that colour would replace where there is none', () => {
+test('without colour, keeps the marks that colour would replace', () => {
   expect(render('# One\n\n`code` **bold** ~~gone~~')).toBe('# One\n\n`code` bold ~~gone~~\n');
 });
 
@@ -129,7 +129,7 @@ test.each([
   ['a paragraph, when the next line is empty', ['one *two*\n', 'three\n', '\n'], ['', '', 'one two\nthree\n', '']],
   ['a heading at once', ['# Ti', 'tle\n', 'text'], ['', '# Title\n', '', '\ntext\n']],
   ['code line by line', ['```sh\nls', ' -l\n', '```\n'], ['', '  ls -l\n', '', '']],
-  ['code behind a paragraph', ['see:\n```\na\n', '```\nend'], ['see:\n\n  a\n', '', '\nend\n']],
+  ['code after a paragraph', ['see:\n```\na\n', '```\nend'], ['see:\n\n  a\n', '', '\nend\n']],
   [
     'a list, when what follows is no part of it',
     ['- a\n\n', '  more\n\n', 'text\n'],

@@ -126,8 +126,8 @@ const hidden = '\u200b';
 
 test.each([
   ['a command', '::error::x', `${hidden}::error::x`],
-  ['one behind blanks', 'a\n \t::stop-commands::x', `a\n \t${hidden}::stop-commands::x`],
-  ['one behind a lone carriage return', 'a\r::x', `a\r${hidden}::x`],
+  ['one after blanks', 'a\n \t::stop-commands::x', `a\n \t${hidden}::stop-commands::x`],
+  ['one after a lone carriage return', 'a\r::x', `a\r${hidden}::x`],
   ['one of the old form', 'text ##[error]x', `text ##${hidden}[error]x`],
   ['one of the old form with more hashes', '###[x', `###${hidden}[x`],
   ['colons within a line', 'a ::error::x', 'a ::error::x'],
@@ -220,7 +220,7 @@ describe('createStyle', () => {
     ]);
   });
 
-  test('leaves text alone where there is none', async () => {
+  test('does not change text without colour', async () => {
     const style = createStyle({ isTTY: false, env: {} });
     expect(
       await Promise.all([

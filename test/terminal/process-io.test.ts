@@ -27,7 +27,7 @@ function place(
 }
 
 test.each(['EPIPE', 'ECONNRESET', 'EOF', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END'])(
-  'a reader that has gone (%s) closes stdout, and nothing more is tried',
+  'a reader that left (%s) closes stdout, and nothing more is written',
   async (code) => {
     const { tried, place: at } = place([undefined, code]);
     const stdout = createStdout(at);
@@ -74,6 +74,6 @@ test.each([
   [{ isTTY: true, columns: 120 }, 120],
   [{ isTTY: true, columns: 0 }, 80],
   [{ isTTY: false, columns: 120 }, 80],
-])('%j has so many columns: %d', (more, columns) => {
+])('%j has this number of columns: %d', (more, columns) => {
   expect(createStdout(place([], more).place).columns).toBe(columns);
 });

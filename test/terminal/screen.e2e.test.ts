@@ -28,7 +28,7 @@ function lettersOf(terminal: Terminal): string {
   return terminal.lines().join('').replaceAll(/\s/g, '');
 }
 
-/** The text as a terminal of so many columns shows it, each word in one line. */
+/** The text as a terminal of this width shows it, each word in one line. */
 function wrapped(text: string, columns: number): string[] {
   const lines = [''];
   for (const word of text.trim().split(' ')) {
@@ -126,7 +126,7 @@ test('a terminal that is resized while an answer comes keeps all of it', async (
   expect(lettersOf(terminal)).toBe(words.join('').repeat(2));
 });
 
-test('image gen shows the wait, then the path alone', async ({ server }) => {
+test('image gen shows the wait, then only the path', async ({ server }) => {
   const { chunks, next } = steps([JSON.stringify(imageReply(dot))]);
   server.reply({ chunks });
   const terminal = open(server, ['image', 'gen', 'a cat']);

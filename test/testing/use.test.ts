@@ -14,7 +14,7 @@ const ask = (text = body): Promise<Response> =>
 describe('a gateway for a file of tests', () => {
   const gateway = useGateway({ answers: [{ prompt: 'hello', turns: ['one', 'two'] }] }, vitest);
 
-  test.each([1, 2])('sets the variables, and begins anew before test %i', async () => {
+  test.each([1, 2])('sets the variables, and is reset before test %i', async () => {
     expect(process.env['GATEWAY_BASE_URL']).toBe(gateway.url);
     expect(await (await ask()).text()).toContain('"one"');
     expect(gateway.requests()).toHaveLength(1);

@@ -24,7 +24,7 @@ const streams: [string, string, ServerEvent[]][] = [
   ['CRLF (wire 6 #27)', 'event: ping\r\ndata: {"é":"😀"}\r\n\r\ndata: a\r\ndata: b\r\n\r\n', [one, two]],
   ['CR', 'event: ping\rdata: {"é":"😀"}\r\rdata: a\rdata: b\r\r', [one, { ...two, unterminated: true }]],
   ['a BOM (wire 6 #31)', '\ufeffevent: ping\ndata: {"é":"😀"}\n\n', [one]],
-  ['no blank behind the colon (wire 6 #28)', 'event:ping\ndata:{"é":"😀"}\n\n', [one]],
+  ['no blank after the colon (wire 6 #28)', 'event:ping\ndata:{"é":"😀"}\n\n', [one]],
   ['comments (wire 6 #29)', ': PING\n\n:\n\n: OPENROUTER PROCESSING\nevent: ping\ndata: {"é":"😀"}\n\n:\n', [one]],
   ['no event lines (wire 6 #22)', 'data: x\n\ndata: [DONE]\n\n', [{ data: 'x' }, { data: '[DONE]' }]],
   ['empty data (wire 6 #30)', 'event: ping\ndata:\n\n', [{ event: 'ping', data: '' }]],

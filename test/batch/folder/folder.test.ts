@@ -33,7 +33,7 @@ describe("a folder that is not the batch's own", () => {
     expect(server.bodies).toEqual([]);
   });
 
-  test('is left as it is where its journal is none of ours', async ({ server, folder, batch }) => {
+  test('is not changed if another program wrote its journal', async ({ server, folder, batch }) => {
     mkdirSync(join(folder.cwd, 'out'));
     folder.write('out/journal.jsonl', 'my diary\n');
     folder.jobs(...manyJobs(1));

@@ -79,7 +79,7 @@ describe('the journal', () => {
     expect(await stateOf(path, 'a')).toBe('sent');
   });
 
-  test('adds usage up and keeps the failures that stand', async () => {
+  test('adds up usage and keeps the failures that still hold', async () => {
     const error = { class: 'quota', message: 'm' };
     const path = write([
       run,
@@ -107,12 +107,12 @@ describe('the journal', () => {
     ]);
   });
 
-  test('so many of them are kept, and no more', async () => {
+  test('at most the maximum of them is kept', async () => {
     const many = Array.from({ length: maxFailures + 1 }, (_, i) => record('sent', `${i}`));
     expect((await readJournal(write([run, ...many]))).failures.size).toBe(maxFailures);
   });
 
-  test('the time of all runs is added up, and what lies between them is not', async () => {
+  test('adds up the time of all runs without the time between them', async () => {
     const at = (when: number, state: string) => record(state, 'a', { at: when });
     const runAt = (when: number) => ({ ...run, at: when });
     const path = write([runAt(100), at(130, 'sent'), at(150, 'failed'), runAt(9000), at(9007, 'done'), runAt(20_000)]);

@@ -22,7 +22,7 @@ async function openInScratch({ boot, lostAt = Infinity }: { boot?: string | unde
   return { recorder, types: () => lines().map((line) => (JSON.parse(line) as { type: string }).type) };
 }
 
-test('a recorder reads the lock again behind each group that it wrote', async () => {
+test('a recorder reads the lock again after each group that it wrote', async () => {
   const { recorder, types } = await openInScratch({ boot: 'boot', lostAt: 2 });
   await expect(recorder.ready([noted])).rejects.toBe(lost);
   await recorder.close();
@@ -39,14 +39,14 @@ test('a run that lost its lock writes nothing', async () => {
   expect(types()).toEqual(['run']);
 });
 
-test('a run that stood still while it wrote that a job is sent takes it back, and does not send it', async () => {
+test('a run that was suspended while it recorded a job as sent records it as unsent, and does not send it', async () => {
   const { recorder, types } = await openInScratch({ lostAt: 2 });
   await expect(recorder.sent(noted)).rejects.toBe(lost);
   await recorder.close();
   expect(types()).toEqual(['run', 'sent', 'unsent']);
 });
 
-test('a run that stood still while it wrote a result does not say that the job has ended', async () => {
+test('a run that was suspended while it wrote a result does not record the end of the job', async () => {
   const { recorder, types } = await openInScratch({ lostAt: 2 });
   await expect(recorder.ended(noted, done)).rejects.toBe(lost);
   await recorder.close();

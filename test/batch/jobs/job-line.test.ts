@@ -42,7 +42,7 @@ describe('a line becomes a job', () => {
     expect(read(job)).toMatchObject(expected);
   });
 
-  test('an empty line is none', () => {
+  test('an empty line is not a job', () => {
     expect(readJobLine('  \t', 1, rules)).toBeUndefined();
   });
 
@@ -57,7 +57,7 @@ describe('a line becomes a job', () => {
     });
   });
 
-  test('a byte order mark is that of the file of prompts, and stays where it is none', () => {
+  test('removes a byte order mark only at the beginning of the file of prompts', () => {
     const prompts = ['\uFEFF\uFEFFone', '\uFEFFtwo'].map((text, at) => readPromptLine(text, at + 1, rules));
     expect(prompts.map((job) => [job?.id, job?.line, job?.values['prompt']])).toEqual([
       ['1', 1, '\uFEFFone'],

@@ -42,7 +42,7 @@ test.for([
   ['a setting that no job may have', { prompt: 'x', set: ['model=other'] }, '--set cannot change model'],
   ['a model that is none', { prompt: 'x', model: '..' }, "the model may not hold '.' or '..'"],
 ] as const)(
-  'behind jobs that are right, %s is found before anything is sent',
+  '%s is found after valid jobs, before anything is sent',
   async ([, job, message], { server, folder, batch }) => {
     folder.jobs({ prompt: 'a' }, { prompt: 'b' }, { prompt: 'c', set: ['x=1'] }, job);
     const ran = await batch();

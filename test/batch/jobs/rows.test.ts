@@ -92,7 +92,7 @@ test('reports all rows that are wrong at once, sends nothing and makes no folder
 test.for([
   ['{{nmae}}', 'the nearest name with a value is name'],
   ['{{x}}', 'names with a value: name, town'],
-])('tells once that no column fills %s', async ([blank, names], { server, folder, batch }) => {
+])('reports only once that no column fills %s', async ([blank, names], { server, folder, batch }) => {
   folder.write('rows.csv', `name,town\n${'a,b\n'.repeat(12)}`);
   const ran = await batch(['run', '--data', 'rows.csv', '-o', 'out', '--defaults', `{"prompt":"${blank}"}`]);
   expect(ran.stderr).toContain(`12 lines of rows.csv are not valid jobs; nothing was sent

@@ -47,9 +47,7 @@ function budgetOf({ folder, env }: Lane) {
   };
 }
 
-test('a batch has reserved what its jobs can cost until its results are collected, whoever does that', async ({
-  open,
-}) => {
+test('a batch keeps its reservation until its results are collected, also by another run', async ({ open }) => {
   const lane = await open('messages');
   const { batch, folder, server, env } = lane;
   const { lines, costs, report, endProcess, flag } = budgetOf(lane);

@@ -39,17 +39,20 @@ test.for(['messages', 'completions'] as const)(
   },
 );
 
-test.for([1, 2])('results are recorded although the other file of them, number %d, is gone', async (gone, { open }) => {
-  const { batch, folder, server } = await open('completions');
-  server.endingOf = (prompt) => (prompt === 'p1' ? { error: 'bad field' } : { text: 'fine' });
-  server.fault = (kind, count) => (kind === 'results' && (count - gone) % 2 === 0 ? 'not-found' : undefined);
-  folder.jobs(...manyJobs(3));
-  const ran = await batch([], { clock: hurriedClock(2_000_000) });
-  expect([ran.code, ran.stderr]).toEqual([13, expect.stringContaining('the results of batch_1 are not found')]);
-  expect(folder.lines('summary.json')).toMatchObject([
-    gone === 1 ? { done: 0, failed: 1, unknown: 2 } : { done: 2, failed: 0, unknown: 1 },
-  ]);
-});
+test.for([1, 2])(
+  'results are recorded although the other file of them, number %d, does not exist any more',
+  async (gone, { open }) => {
+    const { batch, folder, server } = await open('completions');
+    server.endingOf = (prompt) => (prompt === 'p1' ? { error: 'bad field' } : { text: 'fine' });
+    server.fault = (kind, count) => (kind === 'results' && (count - gone) % 2 === 0 ? 'not-found' : undefined);
+    folder.jobs(...manyJobs(3));
+    const ran = await batch([], { clock: hurriedClock(2_000_000) });
+    expect([ran.code, ran.stderr]).toEqual([13, expect.stringContaining('the results of batch_1 are not found')]);
+    expect(folder.lines('summary.json')).toMatchObject([
+      gone === 1 ? { done: 0, failed: 1, unknown: 2 } : { done: 2, failed: 0, unknown: 1 },
+    ]);
+  },
+);
 
 test('results in lines that begin with a byte order mark and end with CRLF are read', async ({ open }) => {
   const { batch, folder, server } = await open('messages');
@@ -112,7 +115,7 @@ test.for(['messages', 'completions'] as const)(
   },
 );
 
-test('a page behind some results is not taken for the others', async ({ open }) => {
+test('a page after some results is not taken for the others', async ({ open }) => {
   const { batch, folder, server } = await open('completions');
   server.pollsToEnd = 1;
   const page = '<html>\n<body>Log in</body></html>\n';

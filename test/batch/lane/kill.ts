@@ -49,7 +49,7 @@ export const paidOnce = {
   budget: { spent: '0.000138', inFlight: '0' },
 };
 
-/** Kills a run at one moment, and starts another one behind it. */
+/** Kills a run at one moment, and starts another one after it. */
 export async function killAndGoOn(
   api: ApiName,
   [step, nth]: readonly [string, string],

@@ -44,7 +44,7 @@ describe.for(apiNames)('%s', (api) => {
     expect([...server.counts.values()]).toEqual([1, 1, 1]);
   });
 
-  test('failed, expired and cancelled lines are distinguished, and sent again alone', async ({ open }) => {
+  test('failed, expired and cancelled lines are distinguished, and only they are sent again', async ({ open }) => {
     const { batch, folder, server } = await open(api);
     const endings: Record<string, Ending> = {
       p1: { error: 'bad field' },

@@ -11,7 +11,7 @@ function pngOf(width: number, height: number): Buffer {
 }
 
 describe('batch gallery', () => {
-  test('says why it shows no picture: gone, of a strange type, or of too many pixels', async ({
+  test('says why it shows no picture: removed, of an unknown type, or of too many pixels', async ({
     server,
     folder,
     batch,

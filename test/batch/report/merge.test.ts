@@ -41,7 +41,7 @@ describe('the target of a merge', () => {
     expect(folder.ls('all')).toEqual(['images', 'journal.jsonl', 'notes.txt', 'results.jsonl', 'summary.json']);
   });
 
-  test('is gone again where it was made for a merge that failed, unless others use it', async ({ folder }) => {
+  test('is removed if it was made for a merge that failed, unless others use it', async ({ folder }) => {
     const target = await built(folder);
     await target.close();
     expect(existsSync(join(folder.cwd, 'all'))).toBe(false);

@@ -54,7 +54,7 @@ async function keep(
   );
 }
 
-test('a result that an earlier run could keep in a recovery file alone is added, and not paid for again', async ({
+test('a result that an earlier run could only save in a recovery file is added, and not paid for again', async ({
   server,
   folder,
   batch,

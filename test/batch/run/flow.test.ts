@@ -100,7 +100,7 @@ describe('the summary', () => {
   const none = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
   const counts = { ...none, jobs: 5, done: 2, failed: 1, unknown: 1, pending: 1 };
 
-  test('counts jobs by where they stand', () => {
+  test('counts jobs by their state', () => {
     const index = new JobIndex();
     for (const [id, state] of [
       ['a', 'done'],

@@ -74,7 +74,7 @@ test('groups that follow each other soon become larger, up to four times what is
   expect(Math.max(...seen.groups.slice(3))).toBe(16);
 });
 
-test('the first group is small, and those behind it grow to what is wanted whatever time they have', async () => {
+test('the first group is small, and the next ones grow to the wanted size whatever time they have', async () => {
   let now = 0;
   const { queue, seen, next } = queueOf({ ahead: 36, elapsed: () => (now += 50) });
   for (let taken = 0; taken < 200; taken++) await next();

@@ -23,7 +23,7 @@ test('never more than asked for are under way', async () => {
   expect(state.most).toBe(7);
 });
 
-test('a failure is one of its job alone', async () => {
+test('a failure ends only its own job', async () => {
   const { log, ended } = await start({ send: async (id) => (id % 2 === 0 ? failed : done) });
   expect(await ended).toBeUndefined();
   expect([count(log, 'done'), count(log, 'failed')]).toEqual([5, 5]);

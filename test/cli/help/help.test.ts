@@ -35,7 +35,7 @@ test.each(shapes.map((argv) => [argv.join(' '), argv] as const))(
   },
 );
 
-test('flags and their texts stand in two columns, also where there are few columns', async () => {
+test('flags and their texts are in two columns, also in a narrow terminal', async () => {
   const lines = (await helpOf(['chat'], 40)).split('\n');
   const at = lines.findIndex((line) => line.startsWith('  -f, --force'));
   expect(lines.slice(at, at + 2)).toEqual(['  -f, --force     overwrite existing', '                  files']);

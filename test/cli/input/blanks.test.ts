@@ -34,7 +34,7 @@ test.for([
   expect(fillText(text, 'the prompt', blanksOf({}))).toBe(text);
 });
 
-test('names every blank without a value, where the first stands, and the nearest name', () => {
+test('names every blank without a value, the place of the first, and the nearest name', () => {
   const fill = () => fillText('a\n{{ctiy}} {{x}}\n{{ctiy}}', "--prompt-file 'p.md'", blanksOf({ city: 'Rome' }));
   expect(fill).toThrow("{{ctiy}}, {{x}} have no value: --prompt-file 'p.md', line 2");
   try {

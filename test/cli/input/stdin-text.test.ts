@@ -97,7 +97,7 @@ describe('readStdinText', () => {
   test.each([
     ['a lone byte', [[0x61, 0xff, 0x62]], 'invalid byte at offset 1'],
     ['a cut character', ['é', [0xe2, 0x82]], 'invalid byte at offset 2'],
-    ['a bad byte behind a real U+FFFD', ['\uFEFFa\uFFFD', [0xc3, 0x28]], 'invalid byte at offset 7'],
+    ['a bad byte after a real U+FFFD', ['\uFEFFa\uFFFD', [0xc3, 0x28]], 'invalid byte at offset 7'],
     ['a surrogate', [[0xed, 0xa0, 0x80]], 'invalid byte at offset 0'],
   ])('refuses %s and says where', async (_name, parts, message) => {
     const reading = readStdinText(chunksOf(...parts), patient);

@@ -19,7 +19,7 @@ test.each([
   ['white space for a prompt', ['text', ' \n'], '', 'the prompt is empty', '"a lighthouse'],
   ['white space on stdin', ['text'], ' \n', 'the prompt is empty', '"a lighthouse'],
   [
-    'white space behind --prompt-file -',
+    'white space after --prompt-file -',
     ['image', 'gen', '--prompt-file', '-'],
     '\n',
     'the prompt is empty',
@@ -46,7 +46,7 @@ test.each([
   ['--schema', ['text', 'hi', '--schema', '-']],
   ['--messages', ['chat', '--messages', '-']],
   ['no flag', ['text']],
-])('UTF-16 on stdin for %s is told with the command that converts it', async (_, argv) => {
+])('UTF-16 on stdin for %s is reported with the command that converts it', async (_, argv) => {
   const ran = await run([...argv, ...dry], { stdin: Buffer.from('\uFEFF{"a": 1}', 'utf16le') });
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.stderr).toContain('stdin is not UTF-8 text: invalid byte at offset 0\n');
@@ -55,7 +55,7 @@ test.each([
 
 const env = { GATEWAY_BASE_URL: 'https://127.0.0.1:1', GATEWAY_MODEL: 'm' };
 
-test('a key from stdin leaves stdin alone for all else, also where it is not read', async () => {
+test('a key from stdin keeps stdin from every other use, also if it is not read', async () => {
   const argv = ['text', '--api-key-file', '-', '--dry-run'];
   const taken = await run([...argv, '--prompt-file', '-'], { env, stdin: 'sk-canary' });
   expect(taken).toMatchObject({ code: 2, stdout: '' });
@@ -70,12 +70,12 @@ test('a key file - is readable beside words', async () => {
   expect(ran.stderr).toMatch(/^gateway-cli: not-sent: /);
 });
 
-test('a terminal behind - gets a note on how to end it', async () => {
+test('a terminal as stdin for - gets a note on how to end it', async () => {
   const ran = await run(['text', '--prompt-file', '-', ...dry], { stdin: 'hi', kind: 'terminal' });
   expect(ran).toMatchObject({ code: 0, stderr: 'reading stdin; end with Ctrl-D\n' });
 });
 
-test('a silent pipe behind - is reported after 2 s', async () => {
+test('a silent pipe as stdin for - is reported after 2 s', async () => {
   const notes: string[] = [];
   let ring = (): void => {};
   let feed: (result: IteratorResult<Uint8Array>) => void = () => {};

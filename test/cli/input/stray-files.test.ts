@@ -64,7 +64,7 @@ test.for([
   ['a picture for chat', ['chat', 'b.png'], '-i b.png'],
   ['a picture to edit', ['image', 'edit', 'b.png', 'make it red'], "gateway-cli image edit 'make it red' -i b.png"],
   ['a picture to begin with', ['image', 'gen', 'like', 'b.png'], 'gateway-cli image edit like -i b.png'],
-] as const)('%s is no word of the prompt', async ([, argv, hint], { server, cli }) => {
+] as const)('%s is not taken for a word of the prompt', async ([, argv, hint], { server, cli }) => {
   const ran = await cli(argv, { cwd: pictures() });
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.stderr).toContain(hint);

@@ -162,7 +162,7 @@ test('a body that is cut is exit 7, and nothing is sent', async ({ server, host,
   expect(server.requests).toEqual([]);
 });
 
-test('--dry-run fetches, for the type and the size stand in the request', async ({ server, host, trust, cli }) => {
+test('--dry-run fetches, since the type and the size are in the request', async ({ server, host, trust, cli }) => {
   host.reply({ body: dot });
   const ran = await cli(['image', 'edit', 'x', '-i', `${host.url}/cat.png`, '--dry-run', ...trust]);
   expect(ran).toMatchObject({ code: 0, stderr: '' });

@@ -10,10 +10,10 @@ import { scratchFolder } from '../../helpers/scratch.ts';
 import { shell } from '../../helpers/spawn.ts';
 import { png } from '../../replies/deviation.ts';
 
-/** What a shell finds behind `command -v curl`. */
+/** What `command -v curl` finds. */
 const hasCurl = (await shell('command -v curl')).code === 0;
 
-test('a request that fits stands in the command itself, a large one comes through a pipe', async ({ cli }) => {
+test('a request that fits is in the command itself, a large one comes through a pipe', async ({ cli }) => {
   const cwd = scratchFolder();
   const shown = async (bytes: number) => {
     writeFileSync(join(cwd, 'p.txt'), 'x'.repeat(bytes));
@@ -113,7 +113,7 @@ test('a picture through a pipe is refused too', async ({ cli }) => {
   await writing;
 });
 
-test('stdin that stands in the command as text is no such thing', async ({ cli }) => {
+test('text from stdin is put into the command without a note', async ({ cli }) => {
   const ran = await cli(['chat', '--attach', '-', 'sum it up', '--curl'], { stdin: 'a,b' });
   expect(ran).toMatchObject({ code: 0, stderr: '' });
   expect(ran.stdout).toContain('a,b');
@@ -163,7 +163,7 @@ test.skipIf(!hasCurl).for([
   });
 });
 
-test('a header of a file that is no credential is read from the environment, too', async ({ cli }) => {
+test('a header from a file that is not a credential is read from the environment, too', async ({ cli }) => {
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'headers'), "x-0'%corp: hunter2\n");
   const { stdout } = await cli(['text', 'hi', '--header', '@headers', '--curl'], { cwd });

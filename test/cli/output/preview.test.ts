@@ -43,7 +43,7 @@ test.for([
   expect(ran).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('preview: true in the profile is the default, on terminals alone', async ({ server, cli }) => {
+test('preview: true in the profile is the default, on terminals only', async ({ server, cli }) => {
   const cwd = scratchFolder();
   const config = join(cwd, 'config.json');
   writeFileSync(config, JSON.stringify({ profile: 'p', profiles: { p: { preview: true } } }), { mode: 0o600 });

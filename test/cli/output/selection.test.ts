@@ -24,7 +24,7 @@ describe('--field', () => {
     ['usage', '{"inputTokens":3,"outputTokens":2,"totalTokens":5}\n'],
     ['candidates[0].finishReason', 'STOP\n'],
     ['ok', 'true\n'],
-  ] as const)('prints the value at %s alone', async ([path, line], { server, cli }) => {
+  ] as const)('prints only the value at %s', async ([path, line], { server, cli }) => {
     server.reply({ body: textReply('two\nlines') });
     expect(await cli(['text', 'hi', '--field', path])).toMatchObject({ code: 0, stdout: line, stderr: '' });
   });
@@ -98,7 +98,7 @@ const answer = [
 const code = 'echo "a\tb"\n\n```js\nx()\n```\n\nif a:\n\n    b()\n\nlast\n';
 
 describe('--code', () => {
-  test.for(commands)('of %s prints the fenced blocks alone', async ([command, reply], { server, cli }) => {
+  test.for(commands)('of %s prints only the fenced blocks', async ([command, reply], { server, cli }) => {
     server.reply({ body: reply(answer) });
     expect(await cli([command, 'hi', '--code'])).toMatchObject({ code: 0, stdout: code, stderr: '' });
   });

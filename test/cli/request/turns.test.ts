@@ -35,7 +35,7 @@ test.for(wrong)('the messages %s of a job are exit 2 before a request is sent', 
 });
 
 test.for(['content', 'messages', 'completions'])(
-  'a session whose blocks are none is exit 2 in the %s format',
+  'a session with invalid blocks is exit 2 in the %s format',
   async (format, { server, cli }) => {
     const cwd = scratchFolder();
     writeFileSync(join(cwd, 's.jsonl'), '{"role":"user","content":["x"]}\n{"role":"assistant","content":"a"}\n');

@@ -55,7 +55,7 @@ test('serve --upstream goes through --proxy', async ({ server }) => {
   expect(server.requests[0]).toMatchObject({ method: 'CONNECT', path: 'gateway.test:80' });
 });
 
-test('a proxy that is none ends a batch before its first job', async ({ server, cli }) => {
+test('an invalid proxy ends a batch before its first job', async ({ server, cli }) => {
   const stdin = '{"id":"1","command":"text","prompt":"hi"}\n';
   const ran = await cli(['batch', '-', '-o', 'out', '--proxy', 'socks5://127.0.0.1:1'], { stdin });
   expect(ran).toMatchObject({ code: 2, stdout: '' });

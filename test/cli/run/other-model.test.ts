@@ -67,7 +67,7 @@ test.for([
   expect(ran.stderr).toContain(`another model answered: ${answered}, not ${requested}\n`);
 });
 
-test('a moving alias names what it stands for without a warning, and its own price is the last resort', async ({
+test('a moving alias names its model without a warning, and its own price is the last resort', async ({
   server,
   cli,
 }) => {

@@ -44,7 +44,7 @@ describe('what a refusal recommends', () => {
   });
 });
 
-describe('a gateway with the messages format alone, that answers 401 to any other path', () => {
+describe('a gateway with only the messages format, which answers 401 to any other path', () => {
   test('has no list of models; its key is not blamed', async ({ server, cli }) => {
     server.reply(invalidKey);
     server.reply(notFound);

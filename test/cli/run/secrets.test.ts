@@ -35,7 +35,7 @@ test('--json hides the key in every string that the gateway gave back', async ({
   expect(ran.stdout).not.toContain(canaryKey);
 });
 
-test('a header of a file is never shown, and is no word that is searched for', async ({ server, cli }) => {
+test('a header from a file is never shown, and is not searched for in texts', async ({ server, cli }) => {
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'headers'), 'X-Team: docs\nX-Corp: 4f9a83be01c27d5566aa90\n');
   server.reply({ status: 400, body: { error: { message: 'see the docs, not 4f9a83be01c27d5566aa90' } } });

@@ -90,7 +90,7 @@ test('/model and /system hold from the next prompt on, /system - takes it away',
   expect(ran.stderr).toContain('system: none\n');
 });
 
-test('/image goes with the next prompt alone, and a wrong path is reported at once', async ({ server, cli }) => {
+test('/image goes only with the next prompt, and a wrong path is reported at once', async ({ server, cli }) => {
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'a dot.gif'), 'GIF89a\x01\x00\x01\x00');
   server.reply(answer('one'));
@@ -192,7 +192,7 @@ test.for([
   ['--json', ['--json']],
   ['--jsonl', ['--jsonl']],
   ['stdout in a pipe', []],
-] as const)('%s without a prompt is no conversation', async ([name, flags], { cli }) => {
+] as const)('%s without a prompt does not start a conversation', async ([name, flags], { cli }) => {
   const { options } = person(['a']);
   const ran = await cli(['chat', ...flags], name.startsWith('--') ? options : { ...options, tty: { stdout: false } });
   expect(ran.code).toBe(2);
@@ -200,7 +200,7 @@ test.for([
   expect(existsSync(sessions)).toBe(false);
 });
 
-test('/retry before any prompt says that there is none', async ({ cli }) => {
+test('/retry before the first prompt says that there is nothing to repeat', async ({ cli }) => {
   const ran = await cli(['chat'], person(['/retry']).options);
   expect(ran).toMatchObject({ code: 0, stdout: '\n' });
   expect(ran.stderr).toContain('there is no prompt to ask again');

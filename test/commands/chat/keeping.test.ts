@@ -38,7 +38,7 @@ test('--no-save keeps nothing, and says so', async ({ server, cli }) => {
   expect(named).toMatchObject({ code: 2, stdout: '' });
 });
 
-test('/new begins anew, in a session of its own', async ({ server, cli }) => {
+test('/new begins a new conversation, in a session of its own', async ({ server, cli }) => {
   server.reply(answer('one'));
   server.reply(answer('two'));
   const ran = await cli(['chat'], person(['first', '/new', 'second']).options);

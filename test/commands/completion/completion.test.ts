@@ -30,12 +30,12 @@ test.each([
   ['a command or a topic for help', ['help', 's'], ['sessions', 'serve', 'services', 'settings', ':none']],
   ['the command of a group', ['image', ''], ['gen', 'edit', ':none']],
   ['a flag', ['image', 'gen', '--asp'], ['--aspect', ':none']],
-  ['a flag behind the prompt', ['text', 'hi', '--top'], ['--top-p', '--top-k', ':none']],
+  ['a flag after the prompt', ['text', 'hi', '--top'], ['--top-p', '--top-k', ':none']],
   ['a flag that repeats', ['chat', '-i', 'a.png', '--ima'], ['--image', ':none']],
   ['no flag twice', ['image', 'gen', '--aspect', '1:1', '--asp'], [':none']],
   ['a flag of the program', ['--prof'], ['--profile', ':none']],
   ['the value of a flag', ['image', 'gen', '--aspect', '16'], ['16:9', ':none']],
-  ['the value behind =', ['text', '--auth=be'], ['--auth=bearer', ':none']],
+  ['the value after =', ['text', '--auth=be'], ['--auth=bearer', ':none']],
   ['the value of a short flag', ['text', '-m', 'work-'], ['work-text', 'work-image', ':none']],
   ['the models of a named profile', ['text', '--profile', 'home', '-m', ''], ['h', ':none']],
   ['a current model of a service', ['chat', '--service', 'anthropic', '-m', 'claude'], ['claude-sonnet-5-5', ':none']],
@@ -54,9 +54,9 @@ test.each([
   ],
   ['a flag of the default command', ['batch', 'jobs.jsonl', '--conc'], ['--concurrency', ':none']],
   ['a value of the default command', ['batch', '--auth', 'b'], ['bearer', ':none']],
-  ['files behind =', ['text', '--output='], [':files']],
+  ['files after =', ['text', '--output='], [':files']],
   ['nothing for a prompt', ['text', ''], [':none']],
-  ['nothing behind --', ['text', '--', '--asp'], [':none']],
+  ['nothing after --', ['text', '--', '--asp'], [':none']],
   ['nothing for a secret flag', ['text', '--api-key', ''], [':none']],
   ['nothing for a free value', ['text', '--system', ''], [':none']],
 ])('%s', async (_, words, expected) => {
@@ -70,7 +70,7 @@ test('every command that help names is offered, and no hidden one', async () => 
   expect(found.slice(0, -1)).toEqual(named);
 });
 
-test('bash is given what stands behind the last = or : of the word, zsh what stands behind --flag=', async () => {
+test('bash is given what follows the last = or : of the word, zsh what follows --flag=', async () => {
   const line = async (text: string): Promise<string> => (await run(['__complete', 'bash', text])).stdout;
   expect(await line('gateway-cli image gen --aspect 16:')).toBe('9\n:none\n');
   expect(await line('gateway-cli image gen --aspect=16:')).toBe('9\n:none\n');

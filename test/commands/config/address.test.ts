@@ -7,7 +7,7 @@ import { scratchFolder } from '../../helpers/scratch.ts';
 test.each([
   ['plain http to another machine', 'http://example.com', 'the key would go to http://example.com unencrypted'],
   ['a query', 'https://example.com/?a=1', 'the base URL has a query'],
-])('a base URL with %s is kept, and told at once', async (_, url, reason) => {
+])('a base URL with %s is kept, with a warning at once', async (_, url, reason) => {
   const env = { GATEWAY_CONFIG: join(scratchFolder(), 'config.json') };
   const ran = await run(['config', 'set', 'baseUrl', url], { env });
   expect(ran).toMatchObject({ code: 0, stdout: '' });
@@ -20,7 +20,7 @@ test.each([
 test.each([
   ['to this machine', 'http://127.0.0.1:8787', 'models.text', 'm'],
   ['where the profile allows it', 'http://example.com', 'allowHttp', 'true'],
-])('plain http %s is no reason to warn', async (_, url, key, value) => {
+])('plain http %s causes no warning', async (_, url, key, value) => {
   const env = { GATEWAY_CONFIG: join(scratchFolder(), 'config.json') };
   await run(['config', 'set', key, value], { env });
   const ran = await run(['config', 'set', 'baseUrl', url], { env });

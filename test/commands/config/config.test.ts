@@ -142,7 +142,7 @@ test('list shows every setting with its origin and no key; get shows one', async
   });
 });
 
-test.each([['list'], ['get', 'baseUrl']])('%s shows no password that stands in a URL', async (...words) => {
+test.each([['list'], ['get', 'baseUrl']])('%s does not show a password in a URL', async (...words) => {
   const { cli } = place();
   const env = { GATEWAY_BASE_URL: `https://user:${canaryKey}@host.example/p?key=${canaryKey}` };
   const ran = await cli(['config', ...words], { env });

@@ -8,7 +8,7 @@ const example = 'https://gateway.example.com';
 
 const work = { profile: 'work', profiles: { work: { baseUrl: example, apiKey: canaryKey, models: { text: 't' } } } };
 
-test('init asks until an answer is right, keeps what stands there, and puts the profile in use', async () => {
+test('init asks until an answer is valid, keeps existing settings, and puts the profile in use', async () => {
   const { cli, config, file } = place({ profiles: { old: { baseUrl: example, timeout: 5 } } });
   const answers = [
     'nonsense',
@@ -43,7 +43,7 @@ test('init asks until an answer is right, keeps what stands there, and puts the 
   expect(config()).toMatchObject({ profiles: { old: { baseUrl: example } } });
 });
 
-test('init asks a vendor service for what it needs alone, and takes the key of its variable', async () => {
+test('init asks only what a vendor service needs, and takes the key of its variable', async () => {
   const { cli, config } = place();
   const env = { GEMINI_API_KEY: canaryKey };
   const ran = await cli(['config', 'init'], { env, answers: ['', '', 'gemini-2.5-flash', '', '', 'n'] });

@@ -66,7 +66,7 @@ test.skipIf(lacks('tmux'))(
     screen.press('Enter');
     await screen.shows(/^code 130$/m);
     expect(config).toThrow('ENOENT');
-    // The first question must be gone: what is typed before the second one is asked would be echoed.
+    // The first question must be over: what is typed before the second one is asked would be echoed.
     screen.type('clear; echo cleared');
     screen.press('Enter');
     await screen.shows(/^cleared$/m);

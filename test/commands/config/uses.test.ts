@@ -6,7 +6,7 @@ const gemini = { service: 'gemini', apiKey: canaryKey, models: { text: 't', imag
 const claude = { service: 'anthropic', apiKeyFile: '/key', models: { chat: 'c' }, timeout: '3m' } as const;
 const two = { profile: { text: 'gemini', image: 'gemini', chat: 'claude' }, profiles: { gemini, claude } };
 
-test('use --for puts a profile to some uses, and a map whose uses are all alike is a name again', async () => {
+test('use --for puts a profile to some uses, and a map whose uses are all the same becomes a name again', async () => {
   const { cli, config, file } = place({ profiles: { gemini, claude, work: {} } });
   expect((await cli(['config', 'use', 'gemini', '--for', 'text,image'])).stderr).toBe(
     `in use: gemini for text, image and edit (${file})\n`,

@@ -144,7 +144,7 @@ test('--live finds the header names that a gateway takes, and prints what sets t
   ]);
 });
 
-test('--live passes a gateway that has one format alone, and fails where neither answers', async ({ server, cli }) => {
+test('--live passes a gateway that has only one format, and fails if neither answers', async ({ server, cli }) => {
   const notFound = { status: 404, body: { error: { code: 404, message: 'Not Found', status: 'NOT_FOUND' } } };
   server.always(({ method, path }) => {
     if (method !== 'POST') return { status: 404, ...head() };
@@ -286,7 +286,7 @@ test('--live leaves out a format that no model is set for', async ({ server }) =
   expect(states(chat.stdout)).toMatchObject({ content: 'skipped', messages: 'ok' });
 });
 
-test('asks for the models alone that the service has commands for', async ({ server }) => {
+test('asks only for the models that the service has commands for', async ({ server }) => {
   const env = { GATEWAY_BASE_URL: server.url, GATEWAY_API_KEY: canaryKey, GATEWAY_SERVICE: 'anthropic' };
   const examine = async (more: Record<string, string>) => {
     server.reply({ status: 404, ...head() });

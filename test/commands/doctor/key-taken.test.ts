@@ -17,7 +17,7 @@ test.for([
   ['lists that are not there', [noList, noList], 'skipped', 0],
   ['one list that is not there, and a refusal', [{ status: 401 }, noList], 'skipped', 0],
 ] as const)(
-  '%s decides what is said of the key, and what is wrong stands first',
+  '%s decides what is said about the key, with the mistakes first',
   async ([, replies, state, code], { server, cli }) => {
     server.reply(head);
     for (const reply of replies) server.reply(reply);

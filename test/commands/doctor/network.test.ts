@@ -123,7 +123,7 @@ test('a certificate of an unknown authority is a failure with its fix', async ()
   expect(checks.at(-1)?.fix).toMatch(/--cacert|another host/);
 });
 
-test('http:// behind https:// is reported at the handshake', async () => {
+test('an http server at an https:// URL is reported at the handshake', async () => {
   const server = await serve();
   server.always({ raw: ['HTTP/1.1 400 Bad Request\r\n\r\n'], early: true });
   const last = (await examine(`https://127.0.0.1:${server.port}`, { timeoutMs: 300 })).at(-1);

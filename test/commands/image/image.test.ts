@@ -27,7 +27,7 @@ describe('-o', () => {
     expect(paths.map((path) => base64(ran.cwd, path))).toEqual([png, png]);
   });
 
-  test('refuses a name that is none', async ({ server, cli }) => {
+  test('refuses an invalid name', async ({ server, cli }) => {
     expect(await cli(['image', 'gen', 'x', '-o', ''])).toMatchObject({
       code: 2,
       stderr: 'gateway-cli: usage: -o needs a name\n  for example: -o cat.png\n',

@@ -8,13 +8,13 @@ import { scratchFolder } from '../../helpers/scratch.ts';
 import { bareEnv, bin, shell } from '../../helpers/spawn.ts';
 import { eventStream, messageEvents, test, textReply } from '../../helpers/with-server.ts';
 
-/** A picture of its own: a one-pixel PNG with a number behind it. */
+/** A picture of its own: a one-pixel PNG with a number after it. */
 function picture(n: number): string {
   const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
   return Buffer.concat([Buffer.from(dot, 'base64'), Buffer.from(String(n))]).toString('base64');
 }
 
-/** A short text with so many Markdown pictures. */
+/** A short text with a number of Markdown pictures. */
 function illustrated(count: number): string {
   return Array.from({ length: count }, (_, n) => `![${n}](data:image/png;base64,${picture(n)})`).join(' ');
 }
@@ -108,7 +108,7 @@ test('candidates are read as many as were asked for and 64 more', async ({ serve
   expect(stderr).toContain('the reply has 100 candidates; the first 66 are read');
 });
 
-test('a job with too many images fails alone, and the rest of them is kept', async ({ server }) => {
+test('a job with too many images fails without the others, and the rest of its images is kept', async ({ server }) => {
   server.reply({ body: textReply(illustrated(4)) });
   server.reply({ body: textReply('fine') });
   const cwd = scratchFolder();

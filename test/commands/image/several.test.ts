@@ -14,7 +14,7 @@ const failing = { status: 500, body: { error: { code: 500, message: 'boom', stat
 const gen = (...flags: string[]) => ['image', 'gen', 'x', '-o', 'out/', '--retries', '0', ...flags];
 
 describe('-n', () => {
-  test('makes so many requests, four at a time', async ({ server, cli }) => {
+  test('makes the requested number of requests, four at a time', async ({ server, cli }) => {
     const pause = createPause();
     for (let n = 0; n < 6; n++) server.reply({ chunks: [pause.until, JSON.stringify(imageReply(dot))] });
     const running = cli(gen('-n', '6'));

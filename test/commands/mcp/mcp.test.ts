@@ -119,7 +119,7 @@ test('transparent pixels of a preview are white', async () => {
 
 const dusk = join(import.meta.dirname, '../../fixtures/dusk.png');
 
-test('previews are null for what is no image', async () => {
+test('previews are null for files that are not images', async () => {
   const { code, stdout } = await run(['__preview', dusk, '/etc/hostname', 'nowhere.png']);
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toEqual({ previews: [expect.stringMatching(/^[\w+/]{4000,}=*$/), null, null] });

@@ -112,7 +112,7 @@ describe('prune', () => {
     ['old ones', ['--max-age', '36h'], [2]],
     ['failed ones', ['--failed'], [0]],
     ['both', ['--failed', '--max-age', '12h'], [0, 1, 2]],
-  ] as const)('removes %s and tells which', async ([, flags, expected], { server, cli }) => {
+  ] as const)('removes %s and names them', async ([, flags, expected], { server, cli }) => {
     const { cwd, kept, recordings } = await recorded(server, cli);
     const before = readdirSync(kept);
     const ids = expected.map((index) => recordings[index]?.id ?? '');

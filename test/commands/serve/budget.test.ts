@@ -181,7 +181,7 @@ test('GATEWAY_BUDGET=none turns a budget off', async () => {
   expect(lines).toThrow('ENOENT');
 });
 
-test('serve takes --budget with --upstream alone', async () => {
+test('serve takes --budget only with --upstream', async () => {
   const ran = await run(['serve', '--budget', 'team:1']);
   expect(ran).toMatchObject({ code: 2 });
   expect(ran.stderr).toContain('--budget limits what --upstream passes on');

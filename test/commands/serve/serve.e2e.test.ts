@@ -30,7 +30,7 @@ describe('the faults on demand', () => {
   });
   afterAll(() => gateway.close(0));
 
-  test('stand in their topic with the exit codes of the table', () => {
+  test('are in their topic with the exit codes of the table', () => {
     const shown = tableRows('Exit').flatMap(([exit, models = '']) =>
       [...models.matchAll(/`([^`]+)`/g)].map((match) => [match[1], Number(exit)]),
     );
@@ -39,7 +39,7 @@ describe('the faults on demand', () => {
     );
   });
 
-  test('stand in the help with the commands that an exit code holds for', async () => {
+  test('are in the help with the commands that an exit code holds for', async () => {
     const { stdout } = await run(['serve', '--help']);
     const text = stdout.replaceAll(/\s+/g, ' ');
     expect(text).toContain('is not JSON (exit 9 of chat) fault-');
@@ -109,7 +109,7 @@ describe('the header names that are served', () => {
     expect(readFileSync(join(cwd, 'names'), 'utf8')).toBe(told);
   });
 
-  test('stand in the export line', async () => {
+  test('are in the export line', async () => {
     const cwd = scratchFolder();
     const served = await startServe(['--spec-only', '--header-names', 'a-key,a-version'], { cwd, config: config(cwd) });
     const ran = await run(['chat', 'hi', '--profile', 'work'], {

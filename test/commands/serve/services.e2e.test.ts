@@ -27,7 +27,7 @@ describe('serve --service', () => {
     ['gemini', ['GATEWAY_CHAT_MODEL', 'GATEWAY_EDIT_MODEL', 'GATEWAY_IMAGE_MODEL', 'GATEWAY_MODEL']],
     ['anthropic', ['GATEWAY_CHAT_MODEL', 'GATEWAY_MODEL']],
     ['openai', ['GATEWAY_CHAT_MODEL', 'GATEWAY_EDIT_MODEL', 'GATEWAY_IMAGE_MODEL', 'GATEWAY_MODEL']],
-  ])('%s tells commands the models of its own formats alone', async (service, names) => {
+  ])('%s tells commands only the models of its own formats', async (service, names) => {
     const cwd = scratchFolder();
     const served = await startServe(['--service', service], { cwd, config: writeConfig(cwd, {}) });
     expect(

@@ -136,7 +136,7 @@ test('an answer that the token limit cut is reported, and with --require-complet
   expect(await cli(['text', 'hi', '--stream', '--require-complete'])).toMatchObject({ code: 11, stdout: 'Hel\n' });
 });
 
-test('saves pictures of the stream, also those that stand in its text', async ({ server, cli }) => {
+test('saves pictures of the stream, also those inside its text', async ({ server, cli }) => {
   const inline = piece([{ inlineData: { mimeType: 'image/png', data: png } }]);
   const link = `![x](data:image/png;base64,${png})`;
   server.reply({
@@ -214,7 +214,7 @@ test('--raw hands the events on, --dry-run and --curl show the address', async (
     expect((await cli(['text', 'hi', '--stream', flag])).stdout).toContain('/m:streamGenerateContent?alt=sse');
 });
 
-test('a recorded stream is replayed, and is no answer to the request without --stream', async ({ server, cli }) => {
+test('a recorded stream is replayed, and does not answer the request without --stream', async ({ server, cli }) => {
   server.reply({ headers, body: sse(...words('Hel', 'lo'), last) });
   const { cwd } = await cli(['text', 'hi', '--stream', '--record', 'kept']);
   expect(await cli(['text', 'hi', '--stream', '--replay', 'kept'], { cwd })).toMatchObject({
@@ -230,7 +230,7 @@ test('--offline streams', async ({ cli }) => {
   expect(stdout.match(/"type":"text"/g)?.length).toBeGreaterThan(5);
 });
 
-test('stream is no key of a text job', async ({ cli }) => {
+test('stream is not a key of a text job', async ({ cli }) => {
   const ran = await cli(['batch', '-', '-o', 'out'], { stdin: '{"prompt":"hi","stream":true}\n' });
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.stderr).toContain('unknown job key "stream" for text');

@@ -24,7 +24,7 @@ test('adds no second newline, and separates candidates by ---', async ({ server,
 });
 
 test.for([[['text', 'x']], [['text', 'x', '--dry-run']], [['chat', 'x']], [['doctor', '--live']]] as const)(
-  '%j tells once what is odd about the base URL',
+  '%j warns once of what is odd about the base URL',
   async ([words], { server, cli }) => {
     server.always({ status: 400, body: {} });
     const ran = await cli(words, { env: { GATEWAY_BASE_URL: `${server.url}/v1beta` } });
@@ -38,7 +38,7 @@ test('leaves thoughts out', async ({ server, cli }) => {
   expect(await cli(['text', 'x'])).toMatchObject({ code: 0, stdout: 'yes\n', stderr: '' });
 });
 
-test('puts stdin behind the prompt, with a blank line between', async ({ server, cli }) => {
+test('puts stdin after the prompt, with an empty line between', async ({ server, cli }) => {
   server.reply({ body: textReply('ok') });
   const ran = await cli(['text', 'summarise'], { stdin: 'the report\n', tty: { stderr: true }, env: { CI: '1' } });
   expect(ran).toMatchObject({ code: 0, stdout: 'ok\n', stderr: '+ 11 B from stdin\n' });
@@ -165,7 +165,7 @@ test.for([[[]], [['--dry-run']]] as const)(
   },
 );
 
-test('a schema stands in the command itself', async ({ server, cli }) => {
+test('a schema in the command itself', async ({ server, cli }) => {
   server.reply({ body: textReply('{"born":1815}') });
   const ran = await cli(['text', 'x', '--schema', '{"type":"object","required":["born"]}', '--field', 'answer.born']);
   expect(ran).toMatchObject({ code: 0, stdout: '1815\n' });

@@ -13,7 +13,7 @@ test('ids of any printable characters are one segment of a path, as the client o
   expect(joinUrl(base, file?.path ?? '').href).toBe('https://host/prefix/v1/files/bGl0ZWxsbQ%3D%3D/content');
 });
 
-test.for(['..', '.', '', 'a b', 'a\u0000', 'ä'])('an id that a path cannot hold is none: %j', (id) => {
+test.for(['..', '.', '', 'a b', 'a\u0000', 'ä'])('an id that a path cannot hold is not accepted: %j', (id) => {
   expect(read(id, 'f')).toBeUndefined();
 });
 

@@ -21,7 +21,7 @@ describe('an error in the middle', () => {
     expect(thrown).toMatchObject({ ...said, details: { sent: 'yes' } });
   });
 
-  test('with choices comes behind what they say', () => {
+  test('with choices comes after their events', () => {
     const last = `{"id":"x",${error},"choices":[{"index":0,"delta":{"content":"!"},"finish_reason":"error"}],"usage":{"prompt_tokens":1}}`;
     const { events, error: thrown } = feedAll([...hello, last]);
     expect(textOf(events)).toBe('Hello!');
@@ -29,7 +29,7 @@ describe('an error in the middle', () => {
     expect(thrown).toMatchObject(said);
   });
 
-  test('among chunks of one event comes behind them', () => {
+  test('among chunks of one event comes after them', () => {
     const { events, error: thrown } = feedAll([`[${[...hello, `{${error}}`].join(',')}]`]);
     expect([textOf(events), thrown]).toMatchObject(['Hello', said]);
   });

@@ -289,7 +289,7 @@ describe('reads', () => {
     ]);
   });
 
-  test('an error of a candidate behind what it said', () => {
+  test('an error of a candidate after its events', () => {
     const error = { code: 502, message: 'Upstream broke' };
     const events = read(reply({ content: 'Hal' }, { finish_reason: 'error', error }));
     expect(events.map(({ type }) => type)).toStrictEqual(['text', 'candidate', 'broken']);

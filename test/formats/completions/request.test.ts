@@ -29,7 +29,7 @@ const chats: [string, Partial<Ask>, JsonObject][] = [
     { messages: [{ role: 'user', content: 'a', name: 'Ann' }, user('Hi')], model: 'm' },
   ],
   [
-    'pictures and files behind the prompt that speaks of them',
+    'pictures and files after the prompt that speaks of them',
     {
       prompt: 'Hi',
       media: [

@@ -178,7 +178,7 @@ describe('reads calls', () => {
     expect(error).toMatchObject({ class: 'bad-reply', message: 'the answer has more than 1000 calls of tools' });
   });
 
-  test('behind thinking, under numbers of their own', () => {
+  test('after thinking, under numbers of their own', () => {
     const { events } = feedAll([chunk({ reasoning: 'hm' }), piece({ index: 0, id: 'c1', ...fn('f', '{}') }), stop]);
     expect(only(events, 'thinking', 'block-start').map((event) => 'index' in event && event.index)).toStrictEqual([
       0, 1,

@@ -100,7 +100,7 @@ describe('reads', () => {
     ],
     ['of Groq', [...hello, stop, `{"choices":[],"x_groq":{"id":"r",${usage.slice(14)}}`]],
     [
-      'behind the end of a candidate, and null before',
+      'after the end of a candidate, and null before',
       [chunk({ content: 'a' }).replace(/}$/, ',"usage":null}'), stop, usage],
     ],
   ])('counts %s', (_, data) => {

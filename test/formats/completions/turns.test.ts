@@ -147,7 +147,7 @@ describe('earlier turns', () => {
     expect(bodyOf({ turns: given })).toStrictEqual({ model: 'm', messages });
   });
 
-  test('stand behind a system text, with the results of tools and the prompt behind them', () => {
+  test('follow a system text, and the results of tools and the prompt follow them', () => {
     const results = [{ type: 'tool_result', tool_use_id: 'c1', content: 'r' }];
     expect(bodyOf({ turns: [{ role: 'user', content: 'a' }], system: 's', results, prompt: 'b' })).toStrictEqual({
       model: 'm',

@@ -187,7 +187,7 @@ test.each<[string, object[], object[]]>([
     ],
   ],
   [
-    'a text whose signature comes behind it',
+    'a text whose signature comes after it',
     [{ text: 'a' }, { text: '', thoughtSignature: 's' }],
     [{ type: 'text', text: 'a', signature: 's' }],
   ],

@@ -163,7 +163,7 @@ describe('a request of the content format', () => {
     expect(body).toStrictEqual(before);
   });
 
-  test('refuses to add a prompt to contents that are no array', () => {
+  test('refuses to add a prompt to contents that are not an array', () => {
     const input = { prompt: 'Hi', body: { contents: { parts: [] } } };
     expect(() => encode(input)).toThrow(expect.objectContaining({ class: 'usage' }));
   });

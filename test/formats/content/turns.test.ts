@@ -7,7 +7,7 @@ const png = createUpload(new Uint8Array([1, 2, 3]));
 
 const cases: [string, Asked, Body][] = [
   [
-    'plain tools as one list of declarations behind tools of the format',
+    'plain tools as one list of declarations after tools of the format',
     {
       tools: [
         { name: 'f', description: 'd', schema: { type: 'object' } },

@@ -239,7 +239,7 @@ describe('a request of the messages format', () => {
     expect(encode(input)).toStrictEqual(expected);
   });
 
-  test('refuses to add a prompt to messages that are no array', () => {
+  test('refuses to add a prompt to messages that are not an array', () => {
     expect(() => encode({ prompt: 'Hi', body: { messages: 'x' } })).toThrow(
       expect.objectContaining({ class: 'usage' }),
     );

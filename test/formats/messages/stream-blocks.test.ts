@@ -95,7 +95,7 @@ describe('blocks', () => {
     expect(blocksOf(block(raw), blockStop())).toStrictEqual([kept]);
   });
 
-  test('of images arrive whole, and are no part of a later turn (wire 6 #5)', () => {
+  test('of images arrive whole, and are not part of a later turn (wire 6 #5)', () => {
     const raw = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
     const { events, result } = feedAll([start, block(raw), blockStop()]);
     expect(events.slice(2)).toStrictEqual([

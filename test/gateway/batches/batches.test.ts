@@ -146,7 +146,7 @@ describe('requests that are refused', () => {
 describe('large batches', () => {
   const spools = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('gateway-cli-spool-'));
 
-  it('go through files that leave nothing behind, whatever is in a line', async () => {
+  it('go through files that are removed, whatever is in a line', async () => {
     const [, api] = apis[1] ?? [];
     const ids = Array.from({ length: 600 }, (_, index) => `job-${index}-ü\u2028`);
     const created = await api?.create('local-text', ids);

@@ -39,7 +39,7 @@ describe('generated pictures', () => {
     await expect.poll(() => log.at(-1)).toMatchObject({ note: 'gpt-image-1 is answered by local-image' });
   });
 
-  it('need a prompt alone, and are a square of 1024 pixels then', async () => {
+  it('need only a prompt, and are a square of 1024 pixels then', async () => {
     const { json } = await gateway.post('/images/generations', { prompt: 'a boat' });
     expect(pictureAt(json)).toMatchObject({ width: 1024, height: 1024 });
     expect(json).toMatchObject({ size: '1024x1024' });

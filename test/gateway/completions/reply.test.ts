@@ -209,7 +209,7 @@ describe('the list of models', () => {
   const bearer = { authorization: `Bearer ${key}` };
   const model = (id: string): object => ({ id, object: 'model', created: expect.any(Number), owned_by: 'gateway-cli' });
 
-  it.each(['/v1/models', '/models'])('has the shape of the format at %s for a bearer token alone', async (address) => {
+  it.each(['/v1/models', '/models'])('has the shape of the format at %s only for a bearer token', async (address) => {
     const data = ['text', 'chat', 'image', 'edit'].map((use) => model(`local-${use}`));
     expect(await get(address, bearer)).toEqual({ object: 'list', data });
   });

@@ -81,7 +81,7 @@ describe('generationConfig', () => {
     expect(dig(json, 'candidates', 0, 'finishReason')).toBe('STOP');
   });
 
-  it('candidateCount gives so many candidates, each with its index', async () => {
+  it('candidateCount is the number of candidates, each with its index', async () => {
     const json = await ask('hello', { candidateCount: 3 });
     expect(dig(json, 'candidates')).toMatchObject([{ index: 0 }, { index: 1 }, { index: 2 }]);
   });

@@ -80,7 +80,7 @@ describe('pictures', () => {
     expect(dig(json, 'candidates')).toHaveLength(1);
   });
 
-  it('fault-bad-base64 holds characters that are none', async () => {
+  it('fault-bad-base64 holds characters that are not Base64', async () => {
     expect(String(dig(parts((await draw('fault-bad-base64')).json), 1, 'inlineData', 'data'))).toMatch(
       /[A-Za-z0-9+/]{100}!\*!\*/,
     );

@@ -57,7 +57,7 @@ describe('statuses', () => {
     expect([completions.status, completions.json]).toEqual([code, { error }]);
   });
 
-  it('fault-401 speaks of the header of its format alone', async () => {
+  it('fault-401 names only the header of its format', async () => {
     expect((await write('fault-401')).text).not.toContain('x-api-key');
     expect((await chat('fault-401')).text).toContain('invalid x-api-key');
   });

@@ -90,7 +90,7 @@ describe('what local-edit reads', () => {
   });
 });
 
-describe('an image that is none, or a trap, is refused with the field named', () => {
+describe('an invalid image, or a trap, is refused, and the error names the field', () => {
   /** A PNG of these chunks, with the checksums left at zero. */
   const file = (...chunks: [type: string, data: Uint8Array][]): Buffer =>
     Buffer.concat([

@@ -5,7 +5,7 @@ import { encodePng } from '../../../src/images/pixels/codec.ts';
 import { shell } from '../../helpers/spawn.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
-/** The most memory that a gateway held at once, in kB, for so many edits of one picture at the same time. */
+/** The most memory that a gateway held, in kB, for a number of edits of one picture at the same time. */
 async function maxMemory(edits: number, picture: Uint8Array): Promise<number> {
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'big.png'), picture);

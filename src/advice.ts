@@ -219,7 +219,7 @@ const advice = {
   'input-url-encoded': 'save the file, and name that',
   'input-url-private': 'no key or password goes along: save the file, and name that',
 
-  // Files, stdin, sessions and recordings: the command line alone has them.
+  // Files, stdin, sessions and recordings: only the command line has them.
   output: { cli: 'name another place with -o' },
   'output-device': { cli: 'write to it through stdout: -o - > file' },
   'output-exists': { cli: '--force replaces it' },

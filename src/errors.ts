@@ -45,7 +45,7 @@ export const outcomes = {
 /** The kind of a failure, as messages and the JSON document name it. */
 export type ErrorClass = Exclude<keyof typeof outcomes, 'ok'>;
 
-/** What is known of a failure in addition to its class and message. */
+/** What is known about a failure in addition to its class and message. */
 export interface ErrorDetails {
   /** What to type next. */
   hint?: string | undefined;

@@ -102,7 +102,7 @@ export async function runBatch(
   if (flags.estimate) return (await import('./run/estimate.ts')).showEstimate(planned, checking.progress);
   checking.progress.stop();
   if (flags.dryRun) return showPlan(planned);
-  // A mistake in the jobs leaves no empty folder behind.
+  // A mistake in the jobs must not leave an empty folder.
   const batch = { ...planned, lock: early ?? (await enterNew(outdir.path, context, hooks.lease)) };
   await noteResume(batch);
   const stop = await sendJobs(batch, hooks).catch(async (error: unknown) => {
@@ -186,7 +186,7 @@ function be(count: number, one: 'is' | 'was'): string {
   return one === 'is' ? 'are' : 'were';
 }
 
-/** So many failures are listed one by one. */
+/** At most this many failures are listed one by one. */
 const maxShown = 5;
 
 /** Writes the summary, prints where the results are, and throws what the whole means: code 13, or the signal. */

@@ -6,11 +6,11 @@ import type { Context } from '../cli/context.ts';
 import type { ConnectionFlags } from '../cli/run/settings.ts';
 import { parseDuration } from '../settings/values.ts';
 
-/** How rows are written. */
+/** Formats of `--data`. */
 export const dataFormats = ['csv', 'tsv', 'json', 'jsonl'] as const;
 export type DataFormat = (typeof dataFormats)[number];
 
-/** `batch run` alone. */
+/** Flags that only `batch run` has. */
 export const batchFlags = {
   output: { flags: '-o, --output <dir>', text: 'folder for results, images and the journal', parse: notAFlag },
   prompts: {
@@ -120,7 +120,7 @@ export type SourceFlags = Pick<
   'prompts' | 'data' | 'template' | 'dataFormat' | 'idColumn' | 'defaults' | 'model'
 >;
 
-/** Of `batch run`: limits are those of each job. */
+/** Connection flags of `batch run`: the limits hold for each job. */
 export const batchConnectionFlags = {
   ...connectionFlags,
   timeout: { ...connectionFlags.timeout, text: 'time limit of each job (default: 10m)' },
@@ -130,11 +130,11 @@ export const batchConnectionFlags = {
   },
 } satisfies FlagTable;
 
-/** What `batch export` writes. */
+/** Formats of `batch export`. */
 export const exportFormats = ['csv', 'tsv', 'jsonl', 'md', 'junit'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
-/** `batch export` alone. */
+/** Flags that only `batch export` has. */
 export const exportFlags = {
   format: {
     flags: '--format <format>',
@@ -160,7 +160,7 @@ export const exportFlags = {
   idColumn: { ...batchFlags.idColumn, advanced: true },
 } as const satisfies FlagTable;
 
-/** `batch merge` alone. */
+/** Flags that only `batch merge` has. */
 export const mergeFlags = {
   output: { flags: '-o, --output <dir>', text: 'new or empty folder for the merged batch', parse: notAFlag },
 } satisfies FlagTable;
@@ -176,7 +176,7 @@ export function parseRate(word: string): number {
   throw usageError(`--rate takes <n>/<s|m|h>, not '${word.slice(0, 40)}'`, 'for example: --rate 60/m');
 }
 
-/** Of `--stream`: throws GatewayError usage for flags that need all jobs at once, or a folder. */
+/** Throws GatewayError usage for flags that `--stream` does not take: they need all jobs at once, or a folder. */
 export function requireStream(words: readonly string[], flags: BatchFlags, { root }: Pick<Context, 'root'>): void {
   const example = 'for example: gateway-cli batch - --stream < jobs.jsonl';
   if (words.length !== 1 || words[0] !== '-') throw usageError('--stream takes its jobs from stdin', example);
@@ -191,7 +191,7 @@ export function requireStream(words: readonly string[], flags: BatchFlags, { roo
     throw usageError('without a folder, --stream knows of no earlier run', 'name its folder: -o out');
 }
 
-/** The lane `batch` is that of a whole run. Throws GatewayError usage. */
+/** Throws GatewayError usage if only some jobs go in the lane `batch`, or if a flag does not fit the lane. */
 export function requireOneLane(lanes: ReadonlySet<string>, flags: BatchFlags): void {
   if (lanes.has('batch') && lanes.size > 1)
     throw usageError(`the profiles of the jobs name several lanes: ${[...lanes].join(', ')}`, 'name one: --lane batch');

@@ -61,7 +61,7 @@ export interface JobEnd {
   error?: JobError | undefined;
 }
 
-/** How a job ended. `unsent`: nothing was sent, or nothing of it was billed, so it is as new. */
+/** How a job ended. `unsent`: it was not sent or not billed, so it counts as new. */
 export type JobOutcome =
   | { state: 'unsent'; quotaSpent?: GatewayError }
   | (JobEnd & {
@@ -121,9 +121,9 @@ export interface JobRecord extends JobEnd {
   /** The job's line in its file when it was sent, from 1. */
   line?: number | undefined;
   at: number;
-  /** Of `ready`: the mark of the part that it goes out with; `lane/parts.ts` has its records. Of an end: if its part has a budget. */
+  /** In `ready`: the mark of its part, see `lane/parts.ts`. In an end: the mark, if its part has a budget. */
   part?: string | undefined;
-  /** Of `ready`, `sent` and an end of unknown cost: what it can cost, where its model has a price. */
+  /** In `ready`, `sent` and an end of unknown cost: what it can cost, if its model has a price. */
   bound?: Bound | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 
-/** One line of a session: a message of the messages format with further facts. */
+/** One line of a session: a message of the messages format with additional facts. */
 export interface SessionMessage {
   role: 'user' | 'assistant';
   content: string | JsonValue[];

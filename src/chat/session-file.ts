@@ -96,7 +96,7 @@ function noSession(path: string, line: number | undefined): GatewayError {
 
 /** Locks a session and reads it. Throws GatewayError usage: in use, unreadable, or in a missing folder. */
 export async function openSession(named: string): Promise<SessionFile> {
-  // A link is kept: who names it and who names the file have one lock.
+  // A link is resolved: its name and that of its file have one lock.
   const path = await realpath(named).catch(() => named);
   const lock = await lockSession(path);
   try {
@@ -146,7 +146,7 @@ async function appendTurn(
   }
 }
 
-/** Only a session without a turn is created: one that is gone would begin anew in the middle. */
+/** Only a session without a turn is created: one that was removed would start again in the middle. */
 function openToWrite(path: string, { size }: StoredSession): Promise<FileHandle> {
   const create = size === 0 ? constants.O_CREAT : 0;
   return open(path, constants.O_RDWR | create, 0o600).catch((error: unknown) => {

@@ -25,7 +25,7 @@ const silent: Hooks = {
   err: () => undefined,
 };
 
-/** The program for some words, to be examined and not run. */
+/** The program for some words, without running a command: to examine its flags. */
 export const openSilent = (words: readonly string[]): Promise<Command> => buildProgram(words, silent);
 
 /** The program with the names of all commands, and the flags of those that argv names. */
@@ -112,7 +112,7 @@ export function nameOf(command: Command): string {
   return parent === null ? '' : `${nameOf(parent)} ${command.name()}`.trimStart();
 }
 
-/** The words of argv that can name commands: without flags, and without the value of `--profile`. */
+/** The words of argv that can name commands: not flags, and not the value of `--profile`. */
 export function wordsOf(argv: readonly string[]): string[] {
   return wordPlaces(argv).map((at) => argv[at] as string);
 }
@@ -200,7 +200,7 @@ export function isShown({ exitCode }: CommanderError): boolean {
 /** The command in which commander found each mistake, or printed its help. */
 const places = new WeakMap<CommanderError, Command>();
 
-/** Throws what commander found in a command. */
+/** Remembers the command in which commander found a mistake, and throws it. */
 function throwFound(error: CommanderError, command: Command): never {
   places.set(error, command);
   throw error;
@@ -215,7 +215,7 @@ export async function shownDocument(error: CommanderError, text: string): Promis
   return helpDocument(command, text);
 }
 
-/** Throws the error of parsing, with our words for a mistake in argv; nothing if help or the version was printed. */
+/** Throws the error of parsing, explained if argv has a mistake. Returns if help or the version was printed. */
 export async function throwParsed(error: unknown, argv: readonly string[]): Promise<void> {
   if (!(error instanceof CommanderError)) throw error;
   if (isShown(error)) return;

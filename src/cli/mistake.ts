@@ -54,7 +54,7 @@ function isOfDefault({ argv, command }: TypedLine): boolean {
   return command !== undefined && command.name() !== typedNames(wordsOf(argv)).at(-1);
 }
 
-/** A flag of the command whose `-` became another dash in a text editor: `—stream`. What is behind `--` is not a flag. */
+/** A flag of the command whose `-` became another dash in a text editor: `—stream`. A word after `--` is not a flag. */
 export function explainOtherDash({ argv, command }: TypedLine): GatewayError | undefined {
   const end = argv.indexOf('--');
   const words = argv.slice(0, end < 0 ? undefined : end).filter((word) => command?.args.includes(word));

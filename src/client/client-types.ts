@@ -52,7 +52,7 @@ export interface ClientOptions {
   clientKey?: string | undefined;
 }
 
-/** What one call may have beside its request. */
+/** Options of one call. */
 export interface CallOptions {
   /** Ends the call at once; it rejects with the signal's reason. */
   signal?: Signal | undefined;
@@ -87,7 +87,7 @@ export interface AskRequest extends CommonFields, ContentFields {
   turns?: readonly Message[] | undefined;
   /** Pictures, and files with their type. */
   media?: readonly MediaInput[] | undefined;
-  /** Of `generateImages` with media: a PNG as large as the first picture; where it is transparent, that may change. */
+  /** For `generateImages` with media: a PNG as large as the first picture. Only what it makes transparent may change. */
   mask?: MediaInput | undefined;
   /** Tools by name, description and JSON Schema, or in the format's own form. */
   tools?: readonly object[] | undefined;
@@ -136,7 +136,7 @@ export interface MessagesRequest extends CommonFields {
 
 /** A picture of a reply. */
 export interface Picture {
-  /** Of the bytes, whatever the gateway declared. */
+  /** The type that the bytes show, whatever the gateway declared. */
   mimeType: string;
   /** Without the dot. */
   extension: string;
@@ -201,7 +201,7 @@ export interface Client {
   close(): Promise<void>;
 }
 
-/** A value out of these, or any other: gateways get new ones. */
+/** One of these values, or any other: gateways get new ones. */
 type Known<Value extends string> = Value | (string & Record<never, never>);
 
 /** Why an answer ended: the stop reason or finish reason, in the format's own word. */

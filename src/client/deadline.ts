@@ -10,7 +10,7 @@ export type Phase = 'unsent' | 'sent' | 'reading';
 export interface Deadline {
   /** Aborts by the caller's signal or when the time is over. */
   readonly signal: AbortSignal;
-  /** What an abort by the timer means at this phase; any other error comes back as it is. */
+  /** The error of an abort by the timer at this phase; returns any other error unchanged. */
   explain(error: unknown, phase: Phase): unknown;
   /** Ends what it bounds, before its time. */
   abort(reason: unknown): void;
@@ -44,10 +44,10 @@ export function startDeadline(ms: number, caller?: AbortSignal): Deadline {
   };
 }
 
-/** Work that listens to the signal itself, such as a fetch, has so many ms to report a better error. */
+/** How long work that listens to the signal itself, such as a fetch, has to report a better error. */
 const lastWordMs = 50;
 
-/** What is read before anything is sent has the time of the command, too. Throws what ends it, at once. */
+/** Bounds what is read before anything is sent by the time of the command, too. Throws at once what ends it. */
 export async function within<T>({ signal, explain }: Deadline, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   let end: (() => void) | undefined;
@@ -82,16 +82,16 @@ export function createDeadlines(): (ms: number) => Deadline {
   };
 }
 
-/** Asked between the steps of work on a reply that came: what it means that time is over. Throws what else ends the work. */
+/** Called between the steps of work on a reply that came: returns the error if the time is over. Throws for any other end. */
 export type EndOf = () => GatewayError | undefined;
 
-/** Time is over, where it is. */
+/** The error if the time is over. */
 export function timeOf({ signal, explain }: Deadline): GatewayError | undefined {
   const end = signal.aborted ? explain(signal.reason, 'reading') : undefined;
   return end === signal.reason ? undefined : (end as GatewayError);
 }
 
-/** The same; throws the reason of the caller's abort. */
+/** The error if the time is over; throws the reason of the caller's abort. */
 export function endOf(deadline: Deadline): GatewayError | undefined {
   const end = timeOf(deadline);
   if (end === undefined) deadline.signal.throwIfAborted();

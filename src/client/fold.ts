@@ -89,7 +89,7 @@ function isSurplus(index = 0, { candidates, surplus, maxCandidates }: Folded): b
   return true;
 }
 
-/** What a value of JSON takes: its text, and what each value in it takes beside that. */
+/** What a value of JSON takes: its text, and what each value in it takes in addition. */
 function sizeOf(value: JsonValue): number {
   const text = JSON.stringify(value);
   return text.length + valueCost * countValues(text);
@@ -212,7 +212,7 @@ function addInput({ json, index }: EventOf<'tool-input'>, folded: Folded): Strea
   return block.position === undefined ? [] : [{ type: 'tool-input', json, block: block.position }];
 }
 
-/** Without an index, what is said of a block may come when it is over. */
+/** Without an index, what is said about a block may come when it is over. */
 function changeBlock(
   event: EventOf<'signature' | 'citation'>,
   folded: Folded,

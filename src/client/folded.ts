@@ -24,7 +24,7 @@ export interface FoldedCandidate {
 export interface Folded {
   /** The requested model. */
   readonly model: string;
-  /** So many candidates are read. */
+  /** At most this many candidates are read. */
   readonly maxCandidates: number;
   readonly store: PictureStore;
   readonly candidates: Map<number, FoldedCandidate>;
@@ -55,7 +55,7 @@ export function candidateAt(index = 0, { candidates }: Folded): FoldedCandidate 
   return candidate;
 }
 
-/** Readers are shown the first candidate alone. */
+/** Readers are shown only the first candidate. */
 export function firstOf({ candidates }: Folded): FoldedCandidate | undefined {
   return candidates.values().next().value;
 }
@@ -73,7 +73,7 @@ export interface Block {
   readonly isText: boolean;
   /** The block as it began. */
   readonly start: JsonObject;
-  /** Its number for readers; undefined where they are not shown it. */
+  /** Its number for readers; undefined if they are not shown it. */
   readonly position: number | undefined;
   /** Base64 that came in it, or the placeholder for it, and its type. */
   readonly data?: string | undefined;
@@ -195,7 +195,7 @@ function textOf(blocks: readonly Block[], kind: 'text' | 'thinking'): string {
   return blocks.map((block) => (block.kind === kind ? block.text : '')).join('');
 }
 
-/** The text with the code that the service ran, and what that printed; undefined where it ran none. */
+/** The text with the code that the service ran, and what that printed; undefined if it ran none. */
 function markdownOf(blocks: readonly Block[]): string | undefined {
   if (!blocks.some(({ kind }) => kind === 'code')) return undefined;
   const text = blocks.map((block) => (block.kind === 'code' || block.kind === 'text' ? block.text : '')).join('');

@@ -66,7 +66,7 @@ function countIn(reply: JsonValue | undefined, names: readonly string[]): number
 export interface ListedModel {
   /** As `-m` takes it, without `models/`. */
   id: string;
-  /** What people call it. */
+  /** Its name for people. */
   title: string | undefined;
   /** What it can be asked for, where the list says so: `generateContent`. */
   operations: string[] | undefined;
@@ -75,11 +75,11 @@ export interface ListedModel {
 /** The models of a list. */
 export interface ModelList {
   models: ListedModel[];
-  /** Why there are more that were not read. */
+  /** Why the rest of the list was not read. */
   cut?: string | undefined;
 }
 
-/** No service has so many. */
+/** Bounds that the list of no service reaches. */
 const maxPages = 100;
 const maxModels = 10_000;
 
@@ -124,7 +124,7 @@ function cutOf({ goesOn, next }: ModelPage, seen: ReadonlySet<string | undefined
 interface ModelPage {
   models: ListedModel[];
   next: string | undefined;
-  /** Whether there is a next one: a list may not say where. */
+  /** Whether there is a next page; a list may not say where. */
   goesOn: boolean;
 }
 
@@ -141,7 +141,7 @@ export function readModelPage(page: JsonValue | undefined): ModelPage | undefine
 /** An entry without a name is left out: it cannot be requested. */
 function readModel(entry: JsonValue): ListedModel[] {
   if (!isObject(entry)) return [];
-  // Where there is an id beside it, a name is what people call it.
+  // Beside an id, `name` is the name for people.
   const [id = '', name] = [textField(entry, 'id'), textField(entry, 'name')].filter((text) => text !== undefined);
   if (id === '') return [];
   const operations = listField(entry, 'supportedGenerationMethods')?.filter((name) => typeof name === 'string');

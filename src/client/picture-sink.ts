@@ -26,7 +26,7 @@ export function memorySink(): PictureSink<MemoryPicture> {
   });
 }
 
-/** Keeps pictures in a folder. Throws GatewayError usage where it cannot be written, before anything is sent. */
+/** Keeps pictures in a folder. Throws GatewayError usage if it cannot be written, before anything is sent. */
 export async function folderSink(folder: string): Promise<PictureSink<FilePicture>> {
   const path = resolve(folder);
   const isDirectory = await isFolder(path);

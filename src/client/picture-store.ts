@@ -10,11 +10,11 @@ import type { Result, ResultImage } from './result.ts';
 export interface ReplyBounds {
   /** Looked at between pictures and candidates. */
   endOf?: EndOf | undefined;
-  /** So many pictures get files of their own; further ones of a text stay in memory, for they are not written. */
+  /** At most this many pictures get files of their own; further ones of a text are not written, and stay in memory. */
   mostImages?: number | undefined;
 }
 
-/** So many pictures of a reply are written by default. */
+/** At most this many pictures of a reply are written by default. */
 export const mostImages = 256;
 
 /** Takes the pictures of one reply. One that is not Base64 does not spoil the others: they were paid for too. */
@@ -109,7 +109,7 @@ export function isPicture({ declaredType, blob }: Pick<ResultImage, 'declaredTyp
   return declared?.startsWith('image/') === true || sniffType(blob.head) !== undefined;
 }
 
-/** What the bytes say of a picture or another file, and a warning if they differ from its declared type. */
+/** What the bytes say about a picture or another file, and a warning if they differ from its declared type. */
 export async function describePicture({
   blob,
   candidate,

@@ -21,7 +21,7 @@ interface OpenPicture {
 /** Longer than any placeholder. */
 const headLength = 256;
 
-/** Where the work on pictures goes, and the pictures: those that were cut are dropped. */
+/** The bounds of the work on pictures, and the store; pictures that were cut are dropped. */
 interface Found {
   waiting: (() => Promise<void>)[];
   images: ResultImage[];

@@ -6,7 +6,7 @@ import { type Result } from './result.ts';
 
 /** What was asked for, as far as the verdict needs it. */
 export interface Wanted {
-  /** Pictures that were asked for; 0 where none need come. */
+  /** Pictures that were asked for; 0 if none need come. */
   images: number;
   /** Whether an answer that may not be whole is a failure. */
   requireComplete: boolean;
@@ -14,7 +14,7 @@ export interface Wanted {
   requireModel?: boolean | undefined;
 }
 
-/** What an answer comes to: at most one of the two. */
+/** The verdict on an answer: at most one of the two. */
 export interface Verdict {
   /** The answer is a failure. */
   error?: GatewayError | undefined;
@@ -22,7 +22,7 @@ export interface Verdict {
   warning?: GatewayError | undefined;
 }
 
-/** What an answer means; an error that it brings along counts before all else. */
+/** The verdict on an answer. An error that came with it counts first. */
 export function verdictOf(
   { result, error }: { result: Result; error: GatewayError | undefined },
   wanted: Wanted,
@@ -33,8 +33,8 @@ export function verdictOf(
 
 /**
  * Whether a whole reply holds what was asked for (codes 10 and 11). Undefined: it does. A tool call alone is an answer; an
- * image request that got words only is not. Where the service stopped every candidate there is no result, where it stopped
- * some of them the result is incomplete, as with pictures that are missing.
+ * image request that got only words is not. If the service stopped every candidate, there is no result; if it stopped some of
+ * them or pictures are missing, the result is incomplete.
  */
 function judge(result: Result, wanted: Wanted): GatewayError | undefined {
   const stopped = reasonsThat('stopped', result);
@@ -73,7 +73,7 @@ function reasonsThat(ending: Ending, result: Result): string[] {
   return reasonsOf(result).filter((reason) => endingOf(reason) === ending);
 }
 
-/** Of each candidate that has one; the first falls back on the reason of the reply, such as a block. */
+/** The reason of each candidate that has one. The first can have that of the reply, such as a block. */
 function reasonsOf({ candidates, stopReason }: Result): string[] {
   const [first, ...rest] = candidates.map(({ finishReason }) => finishReason);
   return [first ?? stopReason, ...rest].filter(isText);
@@ -90,7 +90,7 @@ function partlyStopped(reasons: readonly string[], { candidates }: Result): Gate
   return incomplete(message, { reason: 'partly-stopped' });
 }
 
-/** Where only a part of the pictures came. */
+/** The advice if only some of the pictures came. */
 export function adviceForRest(missing: number): Advice {
   return { reason: 'images', value: missing };
 }
@@ -121,7 +121,7 @@ function adviceFor(result: Result, wanted: Wanted): Advice {
 /** What Google stops whatever the safety settings are. */
 const notInSettings = /prohibited|recitation|spii|blocklist/i;
 
-/** The address of a hosted picture that is in the text instead of one (deviation 3). */
+/** The URL of a hosted picture, in a text without a picture (deviation 3). */
 function linkedPicture(text: string): string | undefined {
   return /!\[[^\]]{0,200}\]\((https?:\/\/[^\s)']{1,2000})\)/.exec(text)?.[1];
 }
@@ -170,7 +170,7 @@ function text(value: JsonValue): string {
 }
 
 /**
- * What a finish reason or a stop reason says of an answer: it is whole, a limit cut it, the service stopped it, or no one
+ * What a finish reason or a stop reason says about an answer: it is whole, a limit cut it, the service stopped it, or no one
  * knows.
  */
 type Ending = 'complete' | 'cut' | 'stopped' | 'unknown';
@@ -208,12 +208,12 @@ const endings = new Map<string, Ending>([
   ...stopped.map((reason) => [reason, 'stopped'] as const),
 ]);
 
-/** All formats share one table: gateways translate one into another, and keep the case of none. */
+/** All formats share one table: gateways translate one into another, and change upper and lower case. */
 function endingOf(reason: string): Ending {
   return endings.get(reason.toLowerCase()) ?? 'unknown';
 }
 
-/** A warning where another model answered than the requested one. */
+/** A warning if another model answered than the requested one. */
 export function otherModelWarnings({ model, modelVersion }: Pick<Result, 'model' | 'modelVersion'>): string[] {
   const other = otherModel(model, modelVersion);
   if (other === undefined || model === '' || isMovingAlias(model)) return [];

@@ -251,7 +251,7 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
   };
 }
 
-/** The cost of a request by its input tokens alone, and with all the output that it allows; undefined if that has no limit. */
+/** The cost of a request for its input tokens only, and with all the output that it allows; undefined if that has no limit. */
 export function estimateOf(
   inputTokens: number,
   { price, factor }: { price: Price; factor: string | number },

@@ -32,7 +32,7 @@ export interface ReservedLine extends LedgerEntry {
   currency: string;
   /** It cannot cost more. */
   bounded: boolean;
-  /** Of a batch, which goes on at the service when its process has ended: its requests. */
+  /** The number of requests in a batch, which goes on at the service when its process has ended. */
   held?: number | undefined;
   by: ProcessMark;
 }
@@ -52,7 +52,7 @@ export interface SpentLine extends Partial<BatchEnd> {
   lane?: string | undefined;
 }
 
-/** What is known of the requests of a batch that were billed, or may have been. */
+/** What is known about the requests of a batch that were billed, or may have been. */
 export interface BatchEnd {
   requests: number;
   /** The highest cost of one of them. */
@@ -65,7 +65,7 @@ export interface SumLine extends LedgerEntry {
   day: string;
   currency: string;
   requests: number;
-  /** Those of the requests whose cost is not known; they count with what was reserved. */
+  /** How many of the requests have an unknown cost; they count with what was reserved. */
   unknown: number;
   amount: string;
   /** Requests that a recording answered, and what they would have cost. */
@@ -114,7 +114,7 @@ export function dayOf(at: string): string {
   return at.slice(0, 10);
 }
 
-/** So much of the beginning of a ledger tells it from others, in bytes. */
+/** How many of its first bytes distinguish a ledger from others. */
 export const headBytes = 96;
 
 /** What a ledger begins with. A crash can have cut it. */

@@ -112,7 +112,7 @@ export async function append(handle: FileHandle, lines: readonly LedgerLine[], l
 /** Requests of hosts that cannot be seen from here count as under way for this time, ms. */
 const unseenMs = 15 * 60_000;
 
-/** Whether a request has room: if not, what is spent, or that requests under way have taken what they may leave. */
+/** Whether a request has room. `taken`: not now, but requests under way may cost less than they reserved. `spent`: no. */
 export type Room = 'free' | 'taken' | { spent: string };
 
 export function roomFor(amount: string, state: LedgerState, { limit, now }: { limit: LedgerLimit; now: number }): Room {
@@ -138,11 +138,11 @@ export function spentOf(
   const ended = [...days].flatMap(([day, amount]) => (day.startsWith(period) ? [amount] : []));
   const isInFlight = judgeProcesses(now);
   const all = [...open.values()].filter(({ at }) => dayOf(at).startsWith(period));
-  const alone = all.filter(({ held }) => held === undefined);
+  const single = all.filter(({ held }) => held === undefined);
   return {
-    spent: addAmounts(...ended, sumOfLines(alone.filter((line) => !isInFlight(line)))),
+    spent: addAmounts(...ended, sumOfLines(single.filter((line) => !isInFlight(line)))),
     held: sumOfLines(all.filter(({ held }) => held !== undefined)),
-    inFlight: sumOfLines(alone.filter(isInFlight)),
+    inFlight: sumOfLines(single.filter(isInFlight)),
   };
 }
 

@@ -32,7 +32,7 @@ export interface LedgerRequest extends LedgerEntry {
 export interface LedgerBatch extends LedgerEntry {
   /** No other request or batch has it. */
   id: string;
-  /** Of each request. */
+  /** What each request can cost. */
   bounds: readonly Bound[];
   currency: string;
 }

@@ -182,7 +182,7 @@ async function takeBriefLock(path: string, own: string, signal: AbortSignal): Pr
       continue;
     }
     if (seen?.text !== found) seen = { text: found, since: since.monotonic };
-    // Whether the holder is running is looked at where it holds the lock for longer than usual: that costs more than the wait.
+    // Only if the lock is held for longer than usual: to check whether its holder is running costs more than the wait.
     if (since.monotonic - seen.since > usualMs) {
       const isStillDead = (): Promise<boolean> => hasEnded(path, found);
       if ((await isStillDead()) && (await takeOver({ path, dead: found, own, isDead, isStillDead }))) return since;

@@ -117,7 +117,7 @@ export class SyncedFile {
     } catch (error) {
       throw cannotWrite(this.#path, error);
     }
-    // What is written to a file without a name is gone when it is closed.
+    // What is written to a file without a name is lost when it is closed.
     if (this.#hadName && !hasName(this.#handle))
       throw new GatewayError('not-written', `${this.#path} was removed while it was written`, { sent: 'unknown' });
   }

@@ -51,7 +51,7 @@ export interface Encoded {
   body: Body;
   /** In place of the body: a file, whose bytes are sent as they are. */
   file?: Upload | undefined;
-  /** Headers of this request alone, lower-case names. */
+  /** Headers that only this request has, in lower-case names. */
   headers?: Readonly<Record<string, string>> | undefined;
   /** The body is sent as a form: `multipart/form-data`. */
   form?: true | undefined;
@@ -69,7 +69,7 @@ export interface Encoded {
 export interface Turn {
   role: 'user' | 'assistant';
   content: string | readonly BodyValue[];
-  /** The service that wrote it: signatures go back to that one alone. */
+  /** The service that wrote it: signatures go back only to that one. */
   service?: string | undefined;
 }
 
@@ -97,7 +97,7 @@ export function blocksOf({ content }: Pick<Turn, 'content'>): JsonObject[] {
 }
 
 /**
- * The content of the user's last turn, as a session keeps it; undefined where there is nothing in it. Images and documents are
+ * The content of the user's last turn, as a session keeps it; undefined if there is nothing in it. Images and documents are
  * in front of the text that speaks of them, as the documents of the messages format advise.
  */
 export function lastTurn({

@@ -49,7 +49,7 @@ export function readErrorBody(text: string): ErrorBody | undefined {
 /** The title of the page with which Google's hosts answer an unknown path. */
 const googlePage = 'Error 404 (Not Found)!!1';
 
-/** What a JSON value says of an error. Undefined when it says nothing. */
+/** What a JSON value says about an error. Undefined when it says nothing. */
 export function readError(value: unknown): ErrorBody | undefined {
   const error = errorIn(value, 0);
   return error && complete(error);
@@ -109,7 +109,7 @@ export function messageIn(outer: JsonObject, inner: JsonObject): string | undefi
   return found.find((text): text is string => typeof text === 'string' && text.trim() !== '');
 }
 
-/** OpenRouter's own message of an upstream's error says nothing; what the upstream said is beside it (deviation 62). */
+/** OpenRouter's own message about an upstream's error says nothing; the upstream's message is in another field (deviation 62). */
 function upstreamText(inner: JsonObject): string | undefined {
   const raw = objectField(inner, 'metadata')?.['raw'];
   const text = isObject(raw) && readError(raw) ? JSON.stringify(raw) : raw;

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 
 /**
  * What a reply says, one thing after the other, whichever format and whether it is streamed or whole. Decoders make these,
- * `client/fold.ts` makes one result of them. `candidate` is 0 where it is absent. `index` is the number that the wire gives a
+ * `client/fold.ts` makes one result of them. `candidate` is 0 if it is absent. `index` is the number that the wire gives a
  * content block; without one, an event belongs to the newest block of its candidate.
  */
 export type ReplyEvent =
@@ -37,7 +37,7 @@ export type ReplyEvent =
       draft?: boolean | undefined;
       candidate?: number | undefined;
     }
-  /** What is known of a candidate, and why it ended; later values win. */
+  /** What is known about a candidate, and why it ended; later values win. */
   | {
       type: 'candidate';
       candidate?: number | undefined;
@@ -59,7 +59,7 @@ export type ReplyEvent =
   /** The reply says that it is over. */
   | { type: 'end' };
 
-/** What a piece of a streamed answer means to a reader: the first candidate alone, without the Base64 of pictures. */
+/** What a piece of a streamed answer means to a reader: only of the first candidate, without the Base64 of pictures. */
 export type StreamDelta =
   | { type: 'start'; id: string | undefined; model: string | undefined }
   | { type: 'text'; text: string; block: number }
@@ -76,9 +76,9 @@ export interface Usage {
   outputTokens?: number | undefined;
   thinkingTokens?: number | undefined;
   cachedInputTokens?: number | undefined;
-  /** What tools of the service put into the prompt; content format, beside inputTokens. */
+  /** What tools of the service put into the prompt; content format, not in inputTokens. */
   toolInputTokens?: number | undefined;
-  /** What was written to a cache; messages format, beside inputTokens. */
+  /** What was written to a cache; messages format, not in inputTokens. */
   cacheWriteInputTokens?: number | undefined;
   /** Tokens of images, within outputTokens. */
   imageOutputTokens?: number | undefined;

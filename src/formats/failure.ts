@@ -66,7 +66,7 @@ function build(error: ErrorBody, known: Known): GatewayError {
   });
 }
 
-/** What is known of it beside the class: OpenAI looks at a picture before and after it is made. */
+/** What is known about it in addition to the class: OpenAI looks at a picture before and after it is made. */
 function billedOf(errorClass: ErrorClass, status: number | undefined): Certainty | undefined {
   if (errorClass === 'no-result') return 'unknown';
   return errorClass === 'gateway' && (status === 503 || status === 529) ? 'no' : undefined;
@@ -179,7 +179,7 @@ const wantsCertificate = /no required ssl certificate|the ssl certificate error|
 const wantsTls =
   /plain http request was sent to https port|plain http to an ssl-enabled|http request to an https server/i;
 
-/** A 404 in the shape of the other format comes from a gateway that has that one alone. */
+/** A 404 in the shape of another format comes from a gateway that has only that one. */
 function notFoundAdvice({ message, code, shape }: ErrorBody, { format, streamsContent }: Known): Advice {
   if (routing.test(message)) return { reason: 'key-project' };
   if (code === 'model_not_found' || namesModel(message.slice(0, 1000).toLowerCase())) return { reason: 'model' };
@@ -196,7 +196,7 @@ const unable =
 /** What OpenRouter says where the settings of an account leave no provider of the model. */
 const routing = /\bdata policy|\bguardrail restrictions|^no allowed providers/i;
 
-/** What OpenAI, vLLM, LiteLLM and Ollama say of a path that they do not have. */
+/** What OpenAI, vLLM, LiteLLM and Ollama say about a path that they do not have. */
 const otherFormats = /^(?:invalid url \(|not found$|404 page not found)/i;
 
 /** Not the path of a request, which has the word too. */

@@ -32,7 +32,7 @@ export function formatOfAuthUse(use: AuthUse): FormatName {
   return use === 'text' || use === 'image' ? 'content' : use;
 }
 
-/** What is said of a format before any of it is loaded. */
+/** What is said about a format before any of it is loaded. */
 export interface FormatFacts {
   /** Commands load the format that they speak, and no other. */
   load: () => Promise<Format>;
@@ -42,7 +42,7 @@ export interface FormatFacts {
   path: RegExp;
   /** Fields of an ask that it has no place for. */
   lacks: readonly (keyof Ask)[];
-  /** The field of the service tier; absent where no cheaper one can be asked for. */
+  /** The field of the service tier; absent if no cheaper one can be asked for. */
   tierField?: 'serviceTier' | 'service_tier';
   /** The field of earlier turns. */
   turnsField: string;
@@ -138,10 +138,10 @@ export interface Format {
 
 /** What a request allows at most. */
 export interface RequestLimits {
-  /** Of each candidate; undefined where nothing limits them. */
+  /** The limit of each candidate; undefined if there is none. */
   maxTokens: number | undefined;
   candidates: number;
-  /** Pictures; as many as candidates where it is absent. */
+  /** The limit of pictures; absent if it is that of candidates. */
   images?: number | undefined;
 }
 
@@ -149,7 +149,7 @@ export function loadFormat(name: FormatName): Promise<Format> {
   return formatFacts[name].load();
 }
 
-/** The size of a picture in a format that takes its longer side alone. Throws GatewayError usage for `WxH`. */
+/** The size of a picture in a format that takes only its longer side. Throws GatewayError usage for `WxH`. */
 export function sideOf(size: string | undefined): string | undefined {
   if (size === undefined || !/^\d+x\d+$/.test(size)) return size;
   throw usageError(

@@ -3,7 +3,7 @@ import { type ServiceName, services, vendorHeaderNames } from '../services.ts';
 import type { ErrorBody } from './error-body.ts';
 import type { FormatName } from './types.ts';
 
-/** What an error says of the key or the caller (deviation 46). */
+/** What an error says about the key or the caller (deviation 46). */
 export interface Refusal {
   says:
     | 'header'
@@ -14,17 +14,17 @@ export interface Refusal {
     | 'bad-key'
     /** The bearer token is not an access token. */
     | 'no-token'
-    /** API keys are not taken at all, only access tokens. */
+    /** Only access tokens are taken, no API keys. */
     | 'token-only'
-    /** The key is good, and may not use this model. */
+    /** The key is valid but must not use this model. */
     | 'model'
     /** The key is valid, but its project or its restrictions do not allow the request. */
     | 'project'
     /** The address or site that the request comes from is not allowed. */
     | 'origin'
-    /** The path is not there, however it sounds. */
+    /** The path does not exist, although the words are about a key. */
     | 'path';
-  /** The headers that it names; `header` wants the key in one of them. */
+  /** The headers that it names; with `header`, the key must be in one of them. */
   names: readonly string[];
 }
 
@@ -53,7 +53,7 @@ const rows: readonly Row[] = [
       'error code: 1020',
     ],
   },
-  // AWS API Gateway says so of a path that it does not have.
+  // AWS API Gateway says this about a path that it does not have.
   { says: 'path', words: ['missing authentication token', "authorization header requires 'credential' parameter"] },
   {
     says: 'project',
@@ -150,10 +150,10 @@ const keyHeaders = ['x-goog-api-key', 'x-api-key', 'authorization'];
 const demand =
   /\b(?:header|headers)\b.*\b(?:required|missing|not found)\b|\b(?:missing|provide|requires?|expected)\b.*\bheader\b|\bmissing x-/s;
 
-/** Words that count are at the beginning; a body may be long. */
+/** The words are at the beginning of a body, which may be long. */
 const longestRead = 1000;
 
-/** Reads the words and names of an error that came with 400, 401 or 403. Undefined where they say nothing of the key. */
+/** Reads the words and names of an error that came with 400, 401 or 403. Undefined if they say nothing about the key. */
 export function readRefusal(status: number | undefined, error: ErrorBody): Refusal | undefined {
   if (status !== 400 && status !== 401 && status !== 403) return undefined;
   const { message, reason, code, type } = error;

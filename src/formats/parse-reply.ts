@@ -56,7 +56,7 @@ export function parseReply(
   return { value, cut: early };
 }
 
-/** Parses the data of an event. Throws GatewayError bad-reply where it is not JSON, or holds too many values. */
+/** Parses the data of an event. Throws GatewayError bad-reply if it is not JSON, or holds too many values. */
 export function parseEventData(text: string): unknown {
   // A short text cannot hold so many values.
   if (text.length > maxEventValues && countValues(text) > maxEventValues)

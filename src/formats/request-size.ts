@@ -3,7 +3,7 @@ import { isObject } from '../json.ts';
 
 /** How long a request is, as far as it shows. */
 export interface RequestSize {
-  /** Of its JSON, without files. */
+  /** Bytes of its JSON, without files. */
   bytes: number;
   /** It has files, or names some: their tokens do not depend on their bytes. */
   hasFiles: boolean;

@@ -6,7 +6,7 @@ export type AuthUse = 'text' | 'image' | Exclude<FormatName, 'content'>;
 
 /** In what a service differs from others of its format. */
 export interface Quirks {
-  /** Which service it is: what it signed goes back to it alone. */
+  /** Which service it is: what it signed goes back only to it. */
   service: string;
   /** The field that limits the tokens of an answer, where the format has two. */
   maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;

@@ -7,7 +7,7 @@ import { codeOf, GatewayError } from '../errors.ts';
 export interface Listening {
   /** `http://127.0.0.1:port`, without a trailing slash. */
   url: string;
-  /** The same for callers on this machine: where it listens on every address (`0.0.0.0`), the loopback one. */
+  /** The URL for callers on this machine: at the loopback address if it listens on every address (`0.0.0.0`). */
   localUrl: string;
   port: number;
   /** Whether only this machine can reach it. */
@@ -16,7 +16,7 @@ export interface Listening {
   close(drainMs?: number): Promise<void>;
 }
 
-/** What answers requests; `close` ends what goes on between them. */
+/** Answers requests; `close` ends work that goes on between them. */
 export type App = RequestListener & { close?: () => void };
 
 const serverOptions = {
@@ -31,7 +31,7 @@ const serverOptions = {
 };
 const maxConnections = 2048;
 
-/** Starts serving an app; port 0 picks a free one. Throws GatewayError not-sent when the port cannot be had. */
+/** Starts serving an app; port 0 picks a free one. Throws GatewayError not-sent if the port cannot be opened. */
 export async function listen(app: App, { port = 0, host = '127.0.0.1' } = {}): Promise<Listening> {
   const server = createServer(serverOptions, app);
   server.maxConnections = maxConnections;

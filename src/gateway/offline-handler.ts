@@ -11,7 +11,7 @@ import type { BodyHandler, GatewayRequest, Handler, Path, Reply, RequestContext,
 
 /** How the offline models answer. */
 export interface OfflineOptions {
-  /** Accepts the paths, headers, versions and fields of the specification alone, nothing that real clients send beyond it. */
+  /** Accepts only the paths, headers, versions and fields of the specification, nothing that real clients send beyond it. */
   specOnly?: boolean | undefined;
   /** Unknown fields and models are refused, as the services do it: for callers that do not see the log. */
   refuseUnknown?: boolean | undefined;

@@ -95,7 +95,7 @@ function readRequest(
   return operation.read(checked, model, request, context);
 }
 
-/** A fault model knows pictures and text: it draws where it is a fault of pictures alone, or where the request wants one. */
+/** A fault model draws a picture if its fault is one of pictures only, or if the request wants a picture. */
 function draws(fault: Fault | undefined, operation: Operation, read: ModelRequest, request: GatewayRequest): boolean {
   if (!fault) return findLocalModel(read.task.model)?.draws === true;
   if (!operation.wantsPicture) return false;

@@ -3,7 +3,7 @@ import type { JsonObject } from '../json.ts';
 import { Violation } from './fields/rule.ts';
 import type { Format, Reply } from './types.ts';
 
-/** What an error reply says beside status and message. */
+/** What an error reply has in addition to status and message. */
 export interface ProblemDetails {
   /** Names the status of the content format where it is not the usual one of the HTTP status. */
   status?: string;

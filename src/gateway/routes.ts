@@ -20,7 +20,7 @@ const formats: readonly Format[] = [completionsFormat, messagesFormat, contentFo
 interface Row {
   /** A pattern, in which `{model}` and `{id}` match a segment. */
   path: string;
-  /** The path for people, if it is not the pattern with all that is optional; empty where it is like another. */
+  /** The path for people, if it is not the pattern with all that is optional; empty if it is like another. */
   shown?: string;
   /** Answers the body. */
   handle?: BodyHandler;
@@ -41,7 +41,7 @@ export interface Route extends Row {
 }
 
 /**
- * Every path of the gateway: the operations of the specification, and what real clients ask beside them. To add a format, add a
+ * Every path of the gateway: the operations of the specification, and what real clients ask in addition. To add a format, add a
  * folder like content and messages, name its format above, and add its paths here.
  */
 const rows: readonly Row[] = [

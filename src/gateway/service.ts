@@ -200,7 +200,7 @@ export const misleadingVariables = [
 /** Local answers cost nothing: no budget counts them. */
 export const unpaid = { GATEWAY_BUDGET: 'none' };
 
-/** What leads the SDKs of the vendors and of Vercel to this gateway: of the imitated service, else of each. */
+/** The variables that lead SDKs of the vendors and of Vercel to this gateway: for the imitated service, else for each. */
 export function vendorEnvironment(
   service: ImitatedService | undefined,
   { url, key }: { url: string; key: string },

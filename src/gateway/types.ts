@@ -17,7 +17,7 @@ export type KeyForm = 'vendor-key' | 'bearer' | 'x-api-key' | 'query';
 /** What a caller's headers say about the caller. */
 export interface CallerForm {
   keyForm: KeyForm | undefined;
-  /** Of the messages format. */
+  /** The version header of the messages format. */
   version: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface GatewayRequest extends CallerForm {
   route: Route | undefined;
   format: Format;
   method: string;
-  /** The path's model, or the id of its batch or file; undefined where the path names none. */
+  /** The path's model, or the id of its batch or file; undefined if the path names none. */
   model: string | undefined;
   /** As it came. */
   path: string;
@@ -35,7 +35,7 @@ export interface GatewayRequest extends CallerForm {
   headers: IncomingHttpHeaders;
   /** The body as it comes, to be passed on; either this or `readBody` is used. */
   body: Readable;
-  /** Its length in bytes; undefined where the caller does not say. */
+  /** Its length in bytes; undefined if the caller does not say. */
   length: number | undefined;
   /** The whole body, once there is room for it; throws Problem 413 past the limit. */
   readBody(): Promise<Buffer>;
@@ -56,7 +56,7 @@ export interface Reply {
   head?: boolean;
   /** The model that answered, for the log. */
   model?: string | undefined;
-  /** What the log says beside it. */
+  /** What the log adds to it. */
   note?: string | undefined;
 }
 
@@ -105,7 +105,7 @@ export interface ValidationMode {
   leftOut(path: Path): void;
 }
 
-/** What an offline model knows of a request beside its body. */
+/** What an offline model knows about a request in addition to its body. */
 export interface RequestContext {
   mode: ValidationMode;
   /** Whether a local model answers for a vendor's. */
@@ -116,11 +116,11 @@ export interface RequestContext {
   threads: Threads;
   /** Whether it is a request of a batch. */
   inBatch: boolean;
-  /** Adds to what the log says of the request. */
+  /** Adds to what the log says about the request. */
   note(text: string): void;
   /** Wait before each delta of a stream, ms. */
   pace: number;
-  /** Made from the request's bytes alone: equal requests get equal ids. */
+  /** Made only from the request's bytes: equal requests get equal ids. */
   id: string;
   /** How often the same request was answered before, where each of them gets a picture of its own; else 0. */
   variant: number;
@@ -190,7 +190,7 @@ export interface ModelRequest {
   showThinking: boolean;
   /** The service tier, where the reply names it. */
   tier?: string | undefined;
-  /** What it says of the picture that it wants. */
+  /** What it says about the picture that it wants. */
   picture: {
     /** Whether the request names a picture as the answer. */
     isAsked: boolean;
@@ -256,7 +256,7 @@ export interface Operation {
   fallback(asked: string, checked: JsonObject): string;
   /** Reads a checked body for a local model. Throws Problem or Violation. */
   read(checked: JsonObject, model: string, request: GatewayRequest, context: RequestContext): ModelRequest;
-  /** Whether the answer to a request should be a picture; absent where it never is. */
+  /** Whether the answer to a request should be a picture; absent if it never is. */
   wantsPicture?(read: ModelRequest, request: GatewayRequest): boolean;
   /** The body of the reply. */
   reply(answer: Answer, request: ModelRequest): JsonObject;

@@ -9,7 +9,7 @@ interface UpstreamAddress {
   url: URL;
   /** Lower-case names; they win over the caller's. */
   headers: Readonly<Record<string, string>>;
-  /** Those of the headers that the user set. */
+  /** The part of `headers` that the user set. */
   ownHeaders?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -27,7 +27,7 @@ interface UpstreamPayment {
 export interface UpstreamOptions {
   exchange: Exchange;
   address: (request: GatewayRequest) => UpstreamAddress;
-  /** Lower-case names of headers that are meant for this gateway, beside the usual ones: they never go on. */
+  /** Lower-case names of headers that are meant for this gateway, in addition to the usual ones: they are never passed on. */
   localHeaders?: readonly string[] | undefined;
   /** How long the head of a reply is waited for, ms (default 10 min). */
   timeoutMs?: number | undefined;
@@ -51,7 +51,7 @@ const shortBody = 64 * 1024;
 export function createUpstreamHandler(options: UpstreamOptions): Handler {
   return async (asked) => {
     const { body, payment } = await bodyOf(asked, options);
-    // The timeout covers the head alone: a body may take as long as it flows.
+    // The timeout covers only the head: a body may take as long as it flows.
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(new Error('the time is over')), options.timeoutMs ?? defaultTimeoutMs);
     const signal = AbortSignal.any([asked.left.signal, late.signal]);
@@ -161,7 +161,7 @@ const hopHeaders = [
   'upgrade',
 ];
 
-/** Headers meant for this gateway: keys, what a browser says of the page that calls, and another method than the one that is paid for. */
+/** Headers meant for this gateway: keys, what a browser says about the page that calls, and another method than the one that is paid for. */
 const usualHeaders = [
   'authorization',
   'cookie',

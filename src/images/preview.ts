@@ -128,7 +128,7 @@ function distance(a: readonly number[], b: readonly number[]): number {
   return a.reduce((sum, value, i) => sum + (value - (b[i] ?? 0)) ** 2, 0);
 }
 
-/** Undefined where the image is transparent. */
+/** Undefined if the image is transparent. */
 function colorAt({ width, height, data }: Picture, x: number, y: number): Colour | undefined {
   const at = (y * width + x) * 4;
   if (y >= height || (data[at + 3] ?? 0) < 128) return undefined;

@@ -131,7 +131,7 @@ interface RecordingWriter {
   end(ended: Ended): Promise<void>;
 }
 
-/** Lines stay in memory until there are so many characters to write. */
+/** Lines stay in memory until this many characters can be written together. */
 const blockLength = 64 * 1024;
 
 /**

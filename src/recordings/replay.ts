@@ -99,7 +99,7 @@ function createFinder({
   return async (paths, { hash, scope }, sample = 0) => {
     let left = sample;
     for (const path of paths) {
-      // One that cannot be read is not used; the others are.
+      // A recording that cannot be read is skipped.
       const check = checks.get(path) ?? checkRecording(path, isComplete).catch(() => undefined);
       checks.set(path, check);
       const found = await check;
@@ -129,7 +129,7 @@ export async function checkRecording(path: string, isComplete: IsComplete): Prom
 
 /** A lock for each name. Resolves with the function that releases it; rejects with the signal's reason. */
 function createNamedLocks(): (name: string, signal: AbortSignal) => Promise<() => void> {
-  /** Each resolves at its release. */
+  /** Each promise resolves when its lock is released. */
   const held = new Map<string, Promise<void>>();
   return async (name, signal) => {
     signal.throwIfAborted();
@@ -144,7 +144,7 @@ function createNamedLocks(): (name: string, signal: AbortSignal) => Promise<() =
   };
 }
 
-/** The part of a request that errors name. */
+/** How errors name a request. */
 type RequestName = Pick<HttpRequest, 'method' | 'url'>;
 
 /**

@@ -44,7 +44,7 @@ export interface SavedBatch {
 
 const schema = 'gateway-cli/recovery@1';
 
-/** What a list says of a recovery file. */
+/** What a list says about a recovery file. */
 export type RecoveryHead = Pick<SavedReply, 'command' | 'job'>;
 
 /** Bytes per write of Base64. */

@@ -230,7 +230,7 @@ function keptFrom(key: string, home: string, baseUrl: Sourced<string> | undefine
   return `${key} is for ${home} only, and ${other}`;
 }
 
-/** What a key can be recognized by together with a word. Crypto is loaded here alone: it would take each command 2 ms. */
+/** A digest of a key and a word, by which the key is recognized. Crypto is loaded only here: it would take each command 2 ms. */
 export async function digestKey(key: string, word: string): Promise<string> {
   return (await import('node:crypto')).hash('sha256', `${word} ${key}`, 'hex').slice(0, 8);
 }

@@ -56,7 +56,7 @@ function faultOf(definition: v.GenericSchema, value: unknown): Fault | undefined
   return issue && innermost(issue);
 }
 
-/** Of the forms that a value can have, the one that fits as far as some part of it says what is wrong with that part. */
+/** The fault in the smallest part of a value: of the forms that the value can have, the one that it fits best names that part. */
 function innermost({ path, message, issues }: v.BaseIssue<unknown>): Fault {
   const part = issues?.find(({ path: inner, input }) => inner !== undefined && input !== undefined);
   if (part === undefined) return { place: path ?? [], reason: message };

@@ -17,7 +17,7 @@ import type {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a flag says of a setting, else a variable. Throws usage for a value that its kind does not take. */
+/** What a flag says about a setting, else a variable. Throws usage for a value that its kind does not take. */
 export function given<N extends SettingName>(
   name: N,
   { flags, env, use }: Omit<SettingsInput, 'config'>,
@@ -26,7 +26,7 @@ export function given<N extends SettingName>(
   return mapValue(found, (value, from) => readValue(settings[name], value, from) as ValueOf<N>);
 }
 
-/** What a flag says of a setting, as it was typed. Throws usage for an empty value. */
+/** What a flag says about a setting, as it was typed. Throws usage for an empty value. */
 export function fromFlagOf<N extends SettingName>(name: N, flags: SettingsFlags): Sourced<FlagValue<N>> | undefined {
   const flag = flagOf(name);
   const value = (flags as Readonly<Record<string, unknown>>)[attributeOf(flag)] as FlagValue<N> | undefined;
@@ -59,7 +59,7 @@ export function fromEnvironment(env: Environment, name: string): Sourced<string>
   return { value, from: `environment ${name}`, origin: { kind: 'variable', name } };
 }
 
-/** What a profile says of a setting that is one value. */
+/** What a profile says about a setting that is one value. */
 export function inProfile<N extends SettingName>(
   name: N,
   picked: PickedProfile | undefined,

@@ -39,7 +39,7 @@ export type FlagValue<N extends SettingName> = Rows[N]['kind'] extends 'switch' 
   ? ValueOf<N>
   : string;
 
-/** What the flags say, under the names that commander gives them; absent where a flag was not given. */
+/** What the flags say, under the names that commander gives them; absent if a flag was not given. */
 export type SettingsFlags = {
   [N in SettingName as Rows[N] extends { flag: infer F } ? Attribute<F> : never]?: FlagValue<N> | undefined;
 } & {
@@ -123,7 +123,7 @@ export type PlainSettings = {
     | (Rows[N] extends { default: unknown } ? (Rows[N] extends { uses: unknown } ? undefined : never) : undefined);
 };
 
-/** Everything a request needs beside its content, each value with its origin. */
+/** Everything a request needs in addition to its content, each value with its origin. */
 export interface Settings extends PlainSettings {
   use: Use;
   profile: Sourced<string> | undefined;
@@ -141,7 +141,7 @@ export interface Settings extends PlainSettings {
   typedFlags: string;
   /** By the name or the pattern of a model. */
   prices: Readonly<Record<string, Sourced<Prices[string]>>>;
-  /** Those of the config file too. */
+  /** Also the warnings of the config file. */
   warnings: string[];
 }
 
@@ -177,7 +177,7 @@ export type KeySource =
   | { kind: 'none' }
   | { kind: 'missing'; reason: string; hint: string };
 
-/** A header to send beside the client's own. A credential's value is a Secret. */
+/** A header that is sent in addition to the client's own. A credential's value is a Secret. */
 export interface Header {
   /** Lower case. */
   name: string;

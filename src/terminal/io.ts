@@ -47,7 +47,7 @@ export interface Io {
   now(): number;
   /** Monotonic clock in ms, for waits and durations. */
   elapsed(): number;
-  /** Runs a function later, and returns its cancellation. The timer alone does not keep the process alive. */
+  /** Runs a function later, and returns its cancellation. The timer does not keep the process alive. */
   readonly after: After;
   /** 0 ≤ x < 1 */
   random(): number;

@@ -24,7 +24,7 @@ export type {
   Script,
 } from './testing-types.ts';
 
-/** What is filled in while a request is answered. */
+/** A request whose fields are set while it is answered. */
 type Received = { -readonly [K in keyof ReceivedRequest]: ReceivedRequest[K] };
 
 /** The models that answer if a test has no answers of its own. */
@@ -120,10 +120,9 @@ function environment(
 }
 
 /**
- * A gateway for all tests of a file. It starts before the first and sets the variables of its `env`; after each test it
- * begins anew, and the test fails if a request had no answer; after the last it stops and restores the variables. `hooks`
- * are those of the test runner: jest and node:test need none, vitest needs its module (`import * as vitest`) unless its
- * functions are global.
+ * A gateway for all tests of a file. It starts before the first test and sets the variables of its `env`. After each test it is
+ * reset, and the test fails if a request had no answer. After the last test it stops and restores the variables. `hooks` are the
+ * functions of the test runner: only vitest without globals needs them (`import * as vitest`).
  */
 export function useGateway(options: GatewayOptions = {}, hooks: Hooks = runnerHooks()): Gateway {
   let running: Gateway | undefined;

@@ -82,7 +82,7 @@ function connectAdvice(error: unknown, code: string, host: string): Pick<ErrorDe
   return { reason: isClosedHere ? 'nothing-listens' : 'network', retryable: true };
 }
 
-/** Of the system, or of V8: buffers, and the 10 GB of address space that WebAssembly reserves. */
+/** Whether the system or V8 has no memory left: for buffers, or the 10 GB of address space that WebAssembly reserves. */
 function isOutOfMemory(error: unknown, code: string): boolean {
   if (['ENOMEM', 'ENOBUFS', 'ERR_MEMORY_ALLOCATION_FAILED'].includes(code)) return true;
   return error instanceof RangeError && /out of memory|allocation failed/i.test(error.message);

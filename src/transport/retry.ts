@@ -28,7 +28,7 @@ export interface ErrorReply {
   bytes: Uint8Array;
 }
 
-/** What sending with retries needs beside the request. */
+/** What sending with retries needs in addition to the request. */
 export interface RetryOptions {
   exchange: Exchange;
   /** The user's signal together with the total deadline, waits included. */

@@ -117,7 +117,7 @@ function createEventParser<Known extends object>({
   };
 }
 
-/** Memory of a line beside its characters: the parser joins lines one by one. */
+/** Memory of a line in addition to its characters: the parser joins lines one by one. */
 const lineCost = 64;
 const blankLine = /\n\r?\n|\r\r/;
 

@@ -20,7 +20,7 @@ const defaultIdleTimeoutMs = 120_000;
 
 /** Limits which hosts are connected to. */
 export interface HostGuard {
-  /** The error for a host that must not be connected to by its name or address alone. */
+  /** The error for a host to whose name or address no connection is allowed. */
   check(host: string): GatewayError | undefined;
   /** Looks up a name; gives an error for one that must not be connected to. */
   lookup: LookupFunction;

@@ -33,7 +33,7 @@ const certificateFaults: Readonly<Record<string, string>> = {
 };
 
 /**
- * TLS settings beside Node's own: certificates are added to those that Node trusts and never replace them.
+ * TLS settings in addition to Node's own: certificates are added to those that Node trusts and never replace them.
  * Undefined if there are none. Throws GatewayError usage for texts that are not certificates or keys.
  */
 export async function openTrust(options: TransportOptions): Promise<Trust | undefined> {

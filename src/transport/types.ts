@@ -26,7 +26,7 @@ export interface HttpReply {
   readonly recordedAt?: number | undefined;
 }
 
-/** What one exchange needs beside its request. */
+/** What one exchange needs in addition to its request. */
 export interface ExchangeOptions {
   /** Ends the exchange: the user's signal or the total deadline. */
   signal: AbortSignal;

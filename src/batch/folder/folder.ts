@@ -14,7 +14,7 @@ import { findLostEnds } from './results.ts';
 import { type BatchState, hasOpenJobs } from './state.ts';
 import { openIfThere } from '../lines.ts';
 
-/** The absolute path of `-o`. Throws GatewayError usage: none given, no folder, or no place to make one. */
+/** The absolute path of `-o`. Throws GatewayError usage if none is given, it is not a folder, or its parent does not exist. */
 export async function findOutdir(
   output: string | undefined,
   { io }: Context,
@@ -54,7 +54,7 @@ export async function readBatchFolder(
   }
 }
 
-/** So many foreign files are named. */
+/** At most this many foreign files are named. */
 const maxNamed = 3;
 
 /** Throws GatewayError usage if a folder holds files that are not of a batch, batch-locked if its journal was not written by this program. */
@@ -122,10 +122,10 @@ async function folderAt(path: string): Promise<'folder' | 'file' | 'none'> {
   }
 }
 
-/** Files of systems and of git: a folder with these alone is empty. */
+/** Files of systems and of git: a folder that has only these is empty. */
 const harmless = new Set(['.DS_Store', '.gitignore', '.gitkeep', 'lost+found']);
 
-/** A run's own record is shorter. */
+/** The record of a run is shorter. */
 const headBytes = 64 * 1024;
 
 /**
@@ -172,13 +172,13 @@ const { journal, results } = batchFiles;
 
 const cutOrAppended = new Set<string>([journal, results, asideFile(journal), asideFile(results)]);
 
-/** These are cut and appended to. The target of a link must not change, and a pipe or a device never ends. */
+/** Whether a file that a run cuts or appends to is a regular one: the target of a link must not change, and a pipe never ends. */
 async function isSafe(folder: string, name: string): Promise<boolean> {
   if (!cutOrAppended.has(name)) return true;
   return (await lstat(join(folder, name))).isFile();
 }
 
-/** What a run leaves that was killed before it wrote anything down. */
+/** Whether a run that was killed before its first record left this file. */
 async function isLeftOver(folder: string, name: string, head: string): Promise<boolean> {
   const { images, lock } = batchFiles;
   if (harmless.has(name) || isPartName(name) || name === lock || name.startsWith(`${lock}.`)) return true;
@@ -189,13 +189,13 @@ async function isLeftOver(folder: string, name: string, head: string): Promise<b
   return isImages && (await readdir(join(folder, name))).every((inside) => isPartName(inside));
 }
 
-/** The name of a picture that a result places in the batch's own folder for them; undefined for any other place. */
+/** The file name of a picture in the folder `images` of the batch; undefined for any other path. */
 export function imageNameOf(path: unknown): string | undefined {
   const name = typeof path === 'string' ? basename(path) : '';
   return name !== '' && path === `${batchFiles.images}/${name}` ? name : undefined;
 }
 
-/** Removes what runs that were killed did not finish. The caller holds the folder's lock. */
+/** Removes unfinished files of runs that were killed. The caller holds the folder's lock. */
 export async function clearParts(folder: string): Promise<void> {
   for (const place of [folder, join(folder, batchFiles.images)]) {
     const names = await readdir(place).catch(() => []);

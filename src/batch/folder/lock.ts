@@ -21,7 +21,7 @@ export interface Lock {
   release(): Promise<void>;
 }
 
-/** Of a batch without a folder. */
+/** The lock of a batch without a folder. */
 export const noLock: Lock = {
   takenFrom: undefined,
   check: () => undefined,

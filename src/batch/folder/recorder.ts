@@ -35,7 +35,7 @@ export interface Recorder {
 
 const nothing = async (): Promise<void> => undefined;
 
-/** Of a batch without a folder. */
+/** The recorder of a batch without a folder. */
 export const noRecorder: Recorder = {
   ready: nothing,
   sent: nothing,
@@ -58,7 +58,7 @@ interface RecorderOptions {
   step?: Step | undefined;
 }
 
-/** Ends of jobs are synced together, within so many ms: no job waits for its own, and each sync delays all that write. */
+/** Ends of jobs are synced together, after at most this time: no job waits for its own, and each sync delays all writers. */
 const gatherMs = 50;
 
 /** Opens journal and results of a folder, and writes the run's own record. */
@@ -187,7 +187,7 @@ export function resultLine(
   return saveWhole(document, saveReply, maxBytes / 64);
 }
 
-/** Undefined where no string of V8 could hold it. */
+/** Undefined if no string of V8 could hold it. */
 function lineOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);

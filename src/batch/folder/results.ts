@@ -21,14 +21,14 @@ interface ResultLine {
 
 /** Where results.jsonl has the last result of each job, and what else is in it. */
 export interface ResultPlaces {
-  /** In bytes, by the job's row; -1 where it has no result. */
+  /** In bytes, by the job's row; -1 if it has no result. */
   offsets: Float64Array;
   bytes: Uint32Array;
   /** Where the last whole line ends. */
   end: number;
   /** Lines that are not the result of a job of the batch. */
   unassignedRanges: Range[];
-  /** So many of them cannot be read; the others are of unknown jobs. */
+  /** How many of them cannot be read, and how many are results of unknown jobs. */
   unreadable: number;
   unknownJobs: number;
   /** A part of a line follows the last whole one. */
@@ -85,14 +85,14 @@ export function parseResult(text: string): ResultLine | undefined {
 
 /** Reads results in any order; those that are near each other in the file are read together. To be closed. */
 export interface ResultReader {
-  /** The last result of a job; undefined where it has none, or one of another request. */
+  /** The last result of a job; undefined if it has none, or one of another request. */
   read(row: number): Promise<JsonObject | undefined>;
   close(): Promise<void>;
 }
 
 const blockBytes = 512 * 1024;
 
-/** Jobs end in another order than they begin: so many bytes before the one that is asked for are read with it. */
+/** Bytes before the requested result that are read with it: jobs do not end in the order in which they began. */
 const backBytes = 64 * 1024;
 
 export async function openResults(folder: string, index: JobIndex, places: ResultPlaces): Promise<ResultReader> {
@@ -124,15 +124,15 @@ export interface LostEnds {
 }
 
 /**
- * Looks through the results for ends that the journal lacks: a run was killed between the two files, and such jobs are not unknown.
- * The state has them then; they are returned to be written into the journal. `before`: what was found before lines were added.
+ * Finds results of jobs whose end the journal lacks, because a run was killed between the two writes. Applies these ends to the
+ * state, and returns them to be written into the journal. `before`: what was found before lines were added.
  */
 export async function findLostEnds(folder: string, state: BatchState, before?: LostEnds): Promise<LostEnds> {
   const lostEnds = before?.lostEnds ?? [];
   const places = await locateResults(folder, state.index, {
     places: before?.places,
     see(row, result, offset) {
-      // What is before that is the answer to what earlier runs sent. What was added is not: the file may have become shorter.
+      // A result before that offset answers a request of an earlier run. Added lines do not: the file may have become shorter.
       if ((!before && offset < (state.run?.results ?? 0)) || !isOpen(row, state)) return;
       const end = { ...endOf(result, state.lastAt), ...ofPart(row, state) };
       lostEnds.push(end);
@@ -153,12 +153,12 @@ function applyLostEnd(row: number, end: JobRecord, state: BatchState): void {
     return;
   }
   if (end.cost === undefined && mayHaveCost(end)) return;
-  // It was counted among those of unknown cost.
+  // It was counted as one of unknown cost.
   state.spending = addUnknown(state.spending, state.held.get(end.id) ?? '0', -1);
   countCost(end, state);
 }
 
-/** What a job that a batch of the service holds can cost, and its part if that has a budget. */
+/** Of a job in a batch of the service: what it can cost, and its part if that has a budget. */
 function ofPart(row: number, { index, parts }: BatchState): Pick<JobRecord, 'bound' | 'part'> {
   const part = index.has(row, 'atService') && [...parts.values()].find(({ rows }) => rows.includes(row));
   if (!part) return {};
@@ -188,7 +188,7 @@ function endOf({ id, request, document }: ResultLine, at: number): JobRecord {
   };
 }
 
-/** A job that one of these ended has a result only where it was sent: it may have been billed. */
+/** Classes of errors that end a job from outside. Such a job has a result only if it was sent and may have been billed. */
 export const endSignals: ReadonlySet<unknown> = new Set<ErrorClass>(['interrupted', 'terminated', 'hangup', 'closed']);
 
 /**

@@ -16,7 +16,7 @@ type Mark = keyof typeof marks;
 const stateBits = 7;
 
 /**
- * What is known of each job of a folder. A job has a row, in the order in which the ids came, and what is known of it is in columns:
+ * What is known about each job of a folder. A job has a row, in the order in which the ids came, and what is known about it is in columns:
  * for a million jobs, objects would take 85 MiB more.
  */
 export class JobIndex {
@@ -70,7 +70,7 @@ export class JobIndex {
     this.#flags[row] = on ? this.#flagsOf(row) | marks[mark] : this.#flagsOf(row) & ~marks[mark];
   }
 
-  /** The hash of the job's canonical request: 16 hex digits, all zero where it is not known. */
+  /** The hash of the job's canonical request: 16 hex digits, all zero if it is not known. */
   requestOf(row: number): string {
     return (this.#requests[row] ?? 0n).toString(16).padStart(16, '0');
   }
@@ -79,7 +79,7 @@ export class JobIndex {
     this.#requests[row] = /^[0-9a-f]{16}$/.test(request) ? BigInt(`0x${request}`) : 0n;
   }
 
-  /** The place of the job in its file, for the order of results; 0 where it is not known. */
+  /** The place of the job in its file, for the order of results; 0 if it is not known. */
   placeOf(row: number): number {
     return this.#places[row] ?? 0;
   }
@@ -119,14 +119,14 @@ export function isSpent(usage: Usage, limit: number | undefined): boolean {
   return limit !== undefined && totalTokens(usage) >= limit;
 }
 
-/** What is known of a batch: read from its journal, and kept up to date by a run. */
+/** What is known about a batch: read from its journal, and kept up to date by a run. */
 export interface BatchState {
   index: JobIndex;
   /** The record of the last run; undefined for an empty journal. */
   run: RunRecord | undefined;
   /** Wall clock of the first run, ms since 1970; undefined for an empty journal. */
   beganAt: number | undefined;
-  /** Of all runs together. */
+  /** The sum of all runs. */
   usage: Usage;
   spending: Spending;
   /** What jobs without an end count with against a limit of costs, by id. */
@@ -155,7 +155,7 @@ export function hasOpenJobs(state: Pick<BatchState, 'index'>): boolean {
   return false;
 }
 
-/** So many failures are kept; results.jsonl has them all. */
+/** At most this many failures are kept in memory; results.jsonl has them all. */
 export const maxFailures = 1000;
 
 /** The error of a job that was sent and has no end in the journal. */
@@ -165,7 +165,7 @@ export const unanswered: JobError = {
   billed: 'unknown',
 };
 
-/** Applies the end of a job to what is known of it, and to all but the costs. */
+/** Applies the end of a job to what is known about it, and to all but the costs. */
 export function applyEnd(
   row: number,
   state: 'done' | 'failed' | 'unknown',

@@ -84,7 +84,7 @@ function canonical(value: BodyValue, hashes: ReadonlyMap<Upload, string>): strin
   return `{${fields}}`;
 }
 
-/** Whether a job belongs to a shard: by its id alone, so that every machine decides the same. */
+/** Whether a job belongs to a shard: only by its id, so that every machine decides the same. */
 export function isInShard(id: string, shard: Shard | undefined): boolean {
   return shard === undefined || hashId(id).high % shard.total === shard.index - 1;
 }

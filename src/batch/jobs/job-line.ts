@@ -55,7 +55,7 @@ export interface Defaults {
 }
 
 const maxIdBytes = 512;
-/** What a line says of the job itself; its other keys are flags. */
+/** What a line says about the job itself; its other keys are flags. */
 const jobFields = new Set(['id', 'command', 'name']);
 
 /**

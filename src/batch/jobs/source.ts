@@ -175,19 +175,19 @@ async function readDefaultsFlag(
 export interface LineErrors {
   /** Takes the mistake of one line; anything else is thrown. */
   add: (error: unknown) => void;
-  /** So many are known that a further one is only counted. */
+  /** Enough are known: another one is only counted. */
   readonly isFull: boolean;
   countAnother(): void;
-  /** Throws GatewayError usage where there was any. */
+  /** Throws GatewayError usage if a mistake was added. */
   throwIfAny(): void;
 }
 
-/** So many mistakes are reported one by one. */
+/** At most this many mistakes are reported one by one. */
 const maxShown = 10;
 
 /**
- * Collects mistakes whose messages begin with the file's name and a line number. The same one in many rows is reported once: it is
- * that of their template.
+ * Collects mistakes whose messages begin with the file's name and a line number. A mistake of a template is the same in every row
+ * and is reported once.
  */
 export function collectLineErrors({ name: file, adviseBlank }: JobSource): LineErrors {
   const named = new Map<string, { error: GatewayError; times: number }>();

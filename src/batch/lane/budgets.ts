@@ -22,7 +22,7 @@ export interface LaneBudgets {
 
 const noBound: Bound = { amount: '0', isMost: false };
 
-/** What a run can submit: what other runs leave of a budget. `taken` is spent or reserved. */
+/** The rest of a budget that this run can submit. `taken` is what was spent or reserved before. */
 async function openRoom(budget: OpenBudget): Promise<{ budget: Budget; taken: string }> {
   const { left, dearest } = await leftOf(budget);
   const taken = subtractAmounts(budget.setting.amount, left);

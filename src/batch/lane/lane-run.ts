@@ -33,11 +33,11 @@ export interface LaneRun {
   hooks: BatchHooks;
   step: Step | undefined;
   now: () => number;
-  /** What the next request of `collector` is answered with. */
+  /** The answer to the next request of `collector`. */
   answers: { next: Answered | GatewayError | undefined };
   /** Reads results as if they were replies. */
   collector: JobSender;
-  /** What pays for parts; absent where no part has a budget. */
+  /** The budgets that pay for parts; absent if no part has one. */
   budgets: LaneBudgets | undefined;
   /** Records the end of a job, and counts it. */
   recordOutcome(entry: JournalEntry, outcome: JobOutcome): Promise<void>;
@@ -45,7 +45,7 @@ export interface LaneRun {
 
 type Place = Pick<PartPlan, 'profile' | 'origin' | 'format' | 'use'>;
 
-/** The batch API that the jobs of a part go to. Throws GatewayError batch-locked where the command leads elsewhere. */
+/** The batch API that the jobs of a part go to. Throws GatewayError batch-locked if the command leads elsewhere. */
 export async function apiOf(
   plan: Place,
   { batch, connections }: Pick<LaneRun, 'batch' | 'connections'>,
@@ -64,7 +64,7 @@ export async function apiOf(
   return { format, api: openBatchApi(format, (post, options) => connection.send(post, options), plan.use) };
 }
 
-/** Throws GatewayError batch-locked where the settings lead to another service than that of a part. */
+/** Throws GatewayError batch-locked if the settings lead to another service than that of a part. */
 export function requireOrigin(now: string | undefined, origin: string): void {
   if (now === origin) return;
   throw new GatewayError('batch-locked', `the jobs went to ${origin}, not to ${now ?? 'any service that is set'}`, {
@@ -105,7 +105,7 @@ export async function askService<Value>(
     .finally(() => deadline.end());
 }
 
-/** What to do where a service was asked without an answer, or has not created a batch. */
+/** The hint if a service did not answer, or did not create a batch. */
 export const askAgain = 'run the same command again: no batch is created twice';
 
 /** Undefined for the error of a service that refuses to report; other errors are thrown again. */
@@ -114,7 +114,7 @@ export function undefinedIfRejected(error: unknown): undefined {
   throw error;
 }
 
-/** A page of the batches of a service, from the newest on; undefined where it has no such list. */
+/** A page of the batches of a service, from the newest on; undefined if it has no such list. */
 export function pageOf(plan: Place, run: LaneRun, page?: string): Promise<BatchPage | undefined> {
   return askService(plan, run, ({ api }, deadline) => api.page(deadline, page)).catch(undefinedIfRejected);
 }
@@ -161,7 +161,7 @@ export async function recordCreated({ id, createdAt, expiresAt }: BatchInfo, par
   run.step?.('part-created', part.mark);
 }
 
-/** So many ends are written at once: they share syncs. */
+/** How many ends are written at the same time: they share syncs. */
 export const maxPending = 256;
 
 /** Ends the jobs of a part that wait for a result which cannot come; `reasonOf` says why, by their rows. They may have been billed. */
@@ -184,7 +184,7 @@ export async function loseJobs(
   }
   while (waiting.length > 0) {
     const group = [];
-    // One after the other: what has a result is kept in one file.
+    // One after the other: they append to the same aside file.
     for (const job of waiting.splice(0, maxPending)) group.push([job, await reasonOf(job[0])] as const);
     await Promise.all(group.map(([job, reason]) => lose(job, reason)));
   }

@@ -16,18 +16,18 @@ import {
 import { openParts, type Part } from './parts.ts';
 
 /**
- * What the service says of a part whose creation was not answered: the batch, `none`, `later` (a batch that can be it has not ended), or
+ * What the service says about a part whose creation was not answered: the batch, `none`, `later` (a batch that can be it has not ended), or
  * `unknown`: it does not say.
  */
 type Found = BatchInfo | 'none' | 'later' | 'unknown';
 
-/** A list can show a creation late: only after so many ms it counts that a batch is not in it. */
+/** A list can show a new batch late: only after this time does its absence mean that it does not exist. */
 const settleMs = 60_000;
 const lookMs = 5000;
 
 /**
  * Finds out what became of a part whose creation was not answered, and records it: it is created, dropped or lost. It stays as it is
- * while that is not clear. Throws GatewayError where the service cannot be asked, and the reason of a signal.
+ * while that is not clear. Throws GatewayError if the service cannot be asked, and the reason of a signal.
  */
 export async function settlePart(part: Part, run: LaneRun): Promise<void> {
   const { batch, hooks } = run;
@@ -55,10 +55,10 @@ export async function settlePart(part: Part, run: LaneRun): Promise<void> {
   } else await recordCreated(found, part, run);
 }
 
-/** So many pages of batches are looked through. */
+/** At most this many pages of batches are searched. */
 const maxPages = 100;
 
-/** Looks for the batch of a part by its mark. Throws GatewayError where the service cannot be asked now. */
+/** Looks for the batch of a part by its mark. Throws GatewayError if the service cannot be asked now. */
 async function findBatch(part: Part, run: LaneRun): Promise<Found> {
   const candidates: BatchInfo[] = [];
   let isWhole = true;
@@ -79,7 +79,7 @@ async function findBatch(part: Part, run: LaneRun): Promise<Found> {
   return 'unknown';
 }
 
-/** A clock can be off by so many ms. */
+/** How far the clock of the service can be off. */
 const clockMs = 3_600_000;
 
 /**
@@ -106,7 +106,7 @@ async function findNameless(part: Part, candidates: readonly BatchInfo[], run: L
   return isUnsure ? 'unknown' : 'none';
 }
 
-/** Whether the results of a batch have the mark of a part; undefined where they cannot be read. */
+/** Whether the results of a batch have the mark of a part; undefined if they cannot be read. */
 function holdsMark({ mark, plan }: Part, info: BatchInfo, run: LaneRun): Promise<boolean | undefined> {
   return askService(plan, run, async ({ api, format }, deadline) => {
     for await (const { bytes } of api.results(info, deadline)) {

@@ -61,7 +61,7 @@ async function writePage(folder: string, write: (page: FileHandle) => Promise<vo
   }
 }
 
-/** Throws GatewayError usage where the name is that of a page which no gallery is. */
+/** Throws GatewayError usage if the file exists and is not a gallery. */
 async function refuseForeign(path: string): Promise<void> {
   const page = await readFile(path, 'utf8').catch(() => '');
   if (page === '' || page.slice(0, galleryMark.length) === galleryMark) return;
@@ -135,7 +135,7 @@ const maxBytes = 128 * 1024 * 1024;
 
 const shown = new Set(['image/webp', 'image/gif', 'image/avif', 'image/png', 'image/jpeg']);
 
-/** Why the gallery does not show a picture; undefined where it does. */
+/** Why the gallery does not show a picture; undefined if it does. */
 async function whyHidden(picture: CardPicture, folder: string): Promise<string | undefined> {
   const { path, mimeType, width = 0, height = 0 } = picture;
   if (!shown.has(mimeType)) return `browsers show no ${mimeType}`;

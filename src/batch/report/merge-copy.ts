@@ -101,7 +101,7 @@ async function withFile(path: string, act: (from: FileHandle) => Promise<void>):
   await act(from).finally(() => from.close());
 }
 
-/** What a shard's journal says of its jobs without the runs, by whose boots alone `ready` can be read. */
+/** The records of a shard's jobs. The merged journal has no records of its runs, without which `ready` says nothing. */
 async function* recordsOf({ folder, state: { index }, lostEnds }: Shard): AsyncGenerator<JobRecord, void> {
   for await (const record of readJobRecords(folder)) {
     if (record.type !== 'ready') yield record;

@@ -139,7 +139,7 @@ function joinShards(folders: readonly Shard[]): Whole {
   return { index, run: { ...run, shard: undefined, boot: undefined, maxTokens: undefined, jobs: run.total } };
 }
 
-/** The number of a shard. Throws GatewayError usage if it is not of the same batch. */
+/** Returns the number of a shard. Throws GatewayError usage if it belongs to another batch than the first. */
 function requireSameBatch({ name, state }: Shard, first: { name: string; run: RunRecord }): number {
   const { run } = state;
   if (!run?.shard) throw usageError(`${name} was not made with --shard`, 'name shards only');

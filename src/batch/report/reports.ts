@@ -2,9 +2,9 @@ import { type Column, type Row, type RowState, rowStates } from './row.ts';
 import { stringify } from 'csv-stringify/sync';
 import { isoTime } from '../../clock.ts';
 
-/** What a report says of the batch as a whole. */
+/** What a report says about the batch as a whole. */
 export interface ReportFacts {
-  /** Of the batch's folder. */
+  /** The name of the batch's folder. */
   name: string;
   counts: Readonly<Record<RowState, number>>;
   columns: readonly Column[];

@@ -26,7 +26,7 @@ import { readBatchFolder } from '../folder/folder.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
 
-/** So many failures are named. */
+/** At most this many failures are named. */
 const maxShown = 20;
 
 /** `batch status <outdir>`: the state of a batch, while it runs and after. */

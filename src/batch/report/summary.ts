@@ -8,7 +8,7 @@ import { type Counts, type JobError, batchFiles } from '../types.ts';
 import type { Context, OwnDocument } from '../../cli/context.ts';
 import { asideFile } from '../../files/synced-file.ts';
 
-/** What a summary is made of. */
+/** The facts that a summary is made of. */
 export interface SummaryFacts {
   counts: Counts;
   /** Jobs that this run left as an earlier one ended them. */
@@ -18,7 +18,7 @@ export interface SummaryFacts {
   durationMs: number;
   outdir: string;
   failures: ReadonlyMap<string, JobError>;
-  /** The code that the process will end with, where it is not that of the counts. */
+  /** The exit code of the process, if it differs from that of the counts. */
   exitCode?: number | undefined;
   /** Why it ended so. */
   error?: object | undefined;
@@ -67,7 +67,7 @@ export function summaryDocument(facts: SummaryFacts): OwnDocument {
   };
 }
 
-/** Why jobs failed, one line each, so many at most; then how many more there are: not every reason is kept. */
+/** Why jobs failed: at most `most` lines, one for each job, then how many more there are. Not every reason is kept. */
 export function describeFailures(
   failures: SummaryFacts['failures'],
   { counts, most, results }: { counts: Counts; most: number; results: string },
@@ -77,7 +77,7 @@ export function describeFailures(
   return more > 0 ? [...lines, `and ${more} more; see ${results}`] : lines;
 }
 
-/** What is known of the cost, and of how many jobs it is not known. Empty where no cost is known and no job has a price. */
+/** The known cost, and how many jobs have an unknown one. Empty if no cost is known and no job has a price. */
 export function describeSpending({ costs, unknown }: Spending, hasPrices = false): string {
   if (costs.length === 0 && !hasPrices) return '';
   const parts = costs.length === 0 ? [] : [`cost: ${describeCosts(costs)}`];

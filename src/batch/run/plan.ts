@@ -39,7 +39,7 @@ export interface BatchPlan {
 interface BatchGateway {
   settings: Settings;
   forms: AuthForms;
-  /** One of its requests; absent where this shard has none. */
+  /** One of its requests; absent if this shard has none. */
   post?: Post;
 }
 
@@ -63,7 +63,7 @@ interface Planning extends PlanOptions {
   sum: IdHash;
   changed: string[];
   changes: number;
-  /** Of all jobs of the file. */
+  /** The origins of all jobs of the file. */
   origins: Set<string>;
   checkPrice: PriceCheck;
   /** Characters that the next jobs which are kept ready may have. */
@@ -74,7 +74,7 @@ interface Planning extends PlanOptions {
 /** What is kept ready at most: jobs, and characters of their bodies in all. Without it a short batch takes a tenth longer. */
 const maxKept = { jobs: 2048, characters: 4 * 1024 * 1024 };
 
-/** So many ids of edited jobs are listed. */
+/** At most this many ids of edited jobs are listed. */
 const maxNamed = 5;
 
 /**
@@ -190,7 +190,7 @@ export function decideOn(
   if (decision !== 'run') return decision;
   plan.toSend++;
   if (state !== 'new') plan.again++;
-  // What is known of the job as it was says nothing of the job as it is.
+  // The state of the old version says nothing about the edited job.
   if (!same) index.setState(row, 'new');
   index.setRequest(row, request);
   return decision;
@@ -218,7 +218,7 @@ async function checkGateways({ plan, context, builder, source, lineErrors }: Pla
   }
 }
 
-/** Throws GatewayError usage where a key or a secret header of no origin would go to several. */
+/** Throws GatewayError usage if a key or a secret header of no origin would go to several. */
 export function requireOwnKeys(gateways: readonly Settings[]): void {
   const asked = gateways.filter(({ offline }) => !offline.value);
   const origins = new Set(asked.map(originOf));
@@ -240,7 +240,7 @@ export function requireOwnKeys(gateways: readonly Settings[]): void {
     );
 }
 
-/** What is known of a job when a run begins. */
+/** What is known about a job when a run begins. */
 interface Known {
   state: JobState;
   /** It is done, though its answer may not be whole. */
@@ -255,7 +255,7 @@ interface Known {
 export function decide({ state, incomplete, same, atService }: Known, flags: BatchFlags): 'run' | 'skip' | 'changed' {
   if (atService) return same || flags.acceptChanges ? 'skip' : 'changed';
   if (state === 'new') return 'run';
-  // To allow more tokens edits every job; those whose answers are whole stay as they are.
+  // A higher token limit changes every job; jobs with whole answers are not sent again.
   if (state === 'done' && flags.retryIncomplete) return incomplete ? 'run' : 'skip';
   if (!same) return flags.acceptChanges ? 'run' : 'changed';
   if (state === 'failed') return flags.retryFailed ? 'run' : 'skip';

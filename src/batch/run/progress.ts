@@ -109,14 +109,14 @@ export function trackChecking(context: Context) {
 /** Fewer bytes are hashed in no time. */
 const shownBytes = 10_000_000;
 
-/** What is known of a run under way. */
+/** What is known about a run under way. */
 interface ProgressFacts {
   /** Jobs that this run sends, and how many of them have ended. */
   toSend: number;
   ended: number;
   failed: number;
   tokens: number;
-  /** Empty where it is not known. */
+  /** Empty if it is not known. */
   cost?: string;
   elapsedMs: number;
   /** ms until a pause that the gateway asked for is over. */

@@ -37,7 +37,7 @@ interface JobQueueOptions {
  */
 const soonMs = 50;
 const maxTimes = 4;
-/** So many are built in one turn of the event loop. */
+/** How many are built in one turn of the event loop. */
 const atOnce = 16;
 
 /** Nothing is taken before the first `next`. */

@@ -51,7 +51,7 @@ async function groupPath(group: string, cwd: string): Promise<string> {
       `${path} is not the file of a rate group`,
       'name another file, which can be new: --rate-group <path>',
     );
-  // A link is kept: who names it and who names the file, which it need not have yet, are one group.
+  // A link is resolved: its name and that of its file, which need not exist yet, are the same group.
   if (text === '')
     await appendFile(path, '').catch((error: unknown) => {
       throw notWritten(path, error);

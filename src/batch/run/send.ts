@@ -131,7 +131,7 @@ export function openBudget({ flags, state }: Pick<Batch, 'flags' | 'state'>): Bu
   return createBudget({ most, spent, dearest });
 }
 
-/** What the journal says of this run. */
+/** What the journal says about this run. */
 function runRecord({ flags, plan, shard, context }: Pick<Batch, 'flags' | 'plan' | 'shard' | 'context'>): RunRecord {
   return {
     type: 'run',
@@ -150,7 +150,7 @@ function runRecord({ flags, plan, shard, context }: Pick<Batch, 'flags' | 'plan'
   };
 }
 
-/** For a run that lasts for hours or days, maybe beside others: its memory counts more than the last tenth of its speed. */
+/** For a run that lasts for hours or days, perhaps with others: its memory matters more than the last tenth of its speed. */
 export function saveMemory(): void {
   for (const flag of ['--semi-space-growth-factor=1', '--optimize-for-size']) setFlagsFromString(flag);
 }

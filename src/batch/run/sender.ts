@@ -56,7 +56,7 @@ export interface SenderOptions {
 /** Its last member waits if a turn of the event loop becomes long. */
 type Sending = SenderOptions & { yieldToEventLoop: () => Promise<void> | undefined };
 
-/** What is known of an attempt that was not sent. */
+/** What is known about an attempt that was not sent. */
 const unsent = { startedAt: 0, attempts: 1, mayBeBilled: false, inFlight: false };
 
 export function createJobSender(options: SenderOptions): JobSender {

@@ -35,14 +35,14 @@ import type { Settings } from '../../settings/types.ts';
 
 /** A batch whose jobs are not known before they are sent. */
 export interface StreamBatch extends Omit<Batch, 'source'> {
-  /** Those of earlier runs; undefined without a folder. */
+  /** The results of earlier runs; undefined without a folder. */
   results: ResultReader | undefined;
   /** What became of the lines that were printed. */
   printed: Counts;
   checkPrice: (settings: Settings) => Promise<void>;
 }
 
-/** `batch - --stream`: a worker. Jobs come on stdin, for as long as it is open; each result is printed when it is there. */
+/** `batch - --stream`: takes jobs from stdin until it ends, and prints each result when its job has ended. */
 export async function openStream(words: readonly string[], flags: BatchFlags, context: Context): Promise<StreamBatch> {
   requireStream(words, flags, context);
   requireRate(flags);
@@ -158,7 +158,7 @@ export function openStreamQueue(
       await recorder.unsent([attempt]);
     },
     async ended(attempt, outcome) {
-      // What was not sent has no line.
+      // A job that was not sent gets no line.
       if (outcome.state === 'unsent') return;
       await turns.get(attempt)?.came;
       const { job, request } = attempt;
@@ -185,7 +185,7 @@ async function* inTurn(
   }
 }
 
-/** A job to send; for any other line its document. */
+/** The attempt for a job that is sent, or the document that answers any other line. */
 async function takeLine(
   line: StreamedJob,
   sender: JobSender,
@@ -210,7 +210,7 @@ async function takeLine(
   }
 }
 
-/** What an earlier run knows of the job; undefined if it is to be sent. Throws GatewayError if it is not, and has no result. */
+/** The result of the job from an earlier run; undefined if the job must be sent. Throws GatewayError if neither is possible. */
 async function knownResult(
   { job, request }: JobAttempt,
   results: ResultReader,
@@ -238,14 +238,14 @@ async function knownResult(
   throw new GatewayError('no-reply', unanswered.message, { hint, ...maybeBilled });
 }
 
-/** The document of a line that is not sent. */
+/** The document of a line that is refused. */
 function refusal({ id, ...line }: StreamedJob, error: GatewayError, { context }: StreamBatch): { document: object } {
   const command = 'job' in line ? line.job.command : 'text';
   const document = resultDocument(emptyReport(command), { error, durationMs: 0, redaction: context.ui });
   return { document: { id, ...document } };
 }
 
-/** Throws what stdout says: it is closed, or full. */
+/** Prints a line and counts it. Throws the failure of stdout if it is closed or full. */
 async function printLine(document: object, { context: { io }, printed }: StreamBatch): Promise<void> {
   await io.stdout.write(`${JSON.stringify(document)}\n`);
   if (io.stdout.failure !== undefined) throw io.stdout.failure;
@@ -257,7 +257,7 @@ async function printLine(document: object, { context: { io }, printed }: StreamB
   if (ok === true && complete === false) printed.incomplete++;
 }
 
-/** A paid reply that cannot be printed is saved for recovery, unless the folder has it. */
+/** Saves a paid reply that cannot be printed for recovery, unless the folder has it. Returns the error. */
 async function savedUnprinted(
   error: unknown,
   outcome: JobOutcome,

@@ -45,7 +45,7 @@ export function isAdvanced(option: Option): boolean {
   return rows.get(option)?.advanced === true;
 }
 
-/** What the value of a flag is, for programs that read the flags as data. */
+/** The type of a flag's value, for programs that read the flags as data. */
 interface ValueType {
   type: 'integer' | 'number' | 'string';
   minimum?: number;
@@ -54,10 +54,10 @@ interface ValueType {
   isChoice?: true;
 }
 
-/** What each parser reads; one that is not here reads a string. */
+/** The type that each parser reads; a parser that is not here reads a string. */
 const valueTypes = new WeakMap<NonNullable<Flag['parse']>, ValueType>();
 
-/** What the table says of a flag beside what commander knows. */
+/** What the table knows about a flag and commander does not. */
 export function factsOf(option: Option): ValueType & Pick<Flag, 'values'> {
   const { parse, values } = rows.get(option) ?? {};
   const type = parse && valueTypes.get(parse);

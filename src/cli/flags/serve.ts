@@ -6,7 +6,7 @@ import { parseDuration } from '../../settings/values.ts';
 /** The services whose behaviour the local gateway can imitate; `gateway` is its own. */
 const imitated = ['gateway', 'gemini', 'anthropic', 'openai'] as const;
 
-/** Flags of `serve`. Those of other commands mean the same, from the server's side. */
+/** Flags of `serve`. A flag that other commands have too means the same, seen from the server. */
 export const serveFlags = {
   port: { flags: '--port <n>', text: 'TCP port; 0 is any free one (default: 8787, with a command 0)', parse: port },
   host: { flags: '--host <address>', text: 'address to listen on (default: 127.0.0.1)', advanced: true },

@@ -16,7 +16,7 @@ export async function helpDocument(command: Command, text: string): Promise<OwnD
   return { ...help, resultSchema: JSON.parse(await readShipped('dist/result.schema.json')) as unknown };
 }
 
-/** What a program needs to know of a command: its arguments, flags and exit codes. */
+/** What a program needs to know about a command: its arguments, flags and exit codes. */
 export function describeCommand(command: Command) {
   const shown = orDefault(command);
   return {
@@ -27,7 +27,7 @@ export function describeCommand(command: Command) {
     commands: commandRows(command).map(([name, summary]) => ({ name, summary })),
     arguments: shown.registeredArguments.map((argument) => ({
       name: argument.name(),
-      // Commands that say more than commander where it is missing check it themselves.
+      // Some commands check it themselves, to say more than commander if it is missing.
       required: argument.required || usageOf(command).includes(`<${argument.name()}>`),
       repeatable: argument.variadic,
       text: argument.description,
@@ -68,7 +68,7 @@ function describeFlag(option: Option, all: readonly Option[]) {
   };
 }
 
-/** Flags that exclude each other, whatever their values: exit code 2. The commands check it; this is what they say in data. */
+/** Flags that exclude each other, whatever their values: exit code 2. The commands check that; this is the same as data. */
 const conflicts: Readonly<Record<string, readonly string[]>> = {
   '--csv': ['--json'],
   '--curl': ['--field', '--json', '--jsonl', '--raw'],

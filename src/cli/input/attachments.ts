@@ -42,7 +42,7 @@ interface InputReading {
   fetchUrl: FetchUrl;
 }
 
-/** What a request is sent beside its prompt. */
+/** What a request has in addition to its prompt. */
 export interface Inputs {
   /** Pictures. */
   inputs: Attached[];

@@ -171,7 +171,7 @@ export function createStdin(io: Pick<Io, 'stdin'>, notes?: StdinNotes): Stdin {
   };
 }
 
-/** The same bytes; notes a wait for the first of them. */
+/** Passes the bytes on, and notes a wait for the first one. */
 function withNotes(
   input: AsyncIterable<Uint8Array>,
   { note, after = afterOnClock, isTerminal }: StdinNotes & { isTerminal: boolean },

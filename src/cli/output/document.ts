@@ -10,7 +10,7 @@ import type { OwnDocument, Report } from '../context.ts';
 import { fieldPathText } from '../flags/set.ts';
 import type { ResultDocument } from './result-definition.ts';
 
-/** What the document needs beside the report. */
+/** What the document needs in addition to the report. */
 export interface DocumentEnd {
   error: GatewayError | undefined;
   durationMs: number;
@@ -53,7 +53,7 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
   return { ...document, images: report.images, ...(report.files && { files: report.files }) };
 }
 
-/** The document of a command that has its own, with what every document says of the run. */
+/** The document of a command that has its own, with what every document says about the run. */
 export function ownDocument(
   { schema, ...facts }: OwnDocument,
   report: Report,

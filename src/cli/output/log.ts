@@ -124,7 +124,7 @@ export async function logUsage(usage: Usage | undefined, { ui }: Context): Promi
   if (counts.length > 0) await ui.detail(`usage: ${counts.map(([name, count]) => `${name} ${count}`).join(', ')}`);
 }
 
-/** What a reply says of the end of its model or operation (RFC 9745, RFC 8594). */
+/** What a reply says about the end of its model or operation (RFC 9745, RFC 8594). */
 export function announcedEnd({ headers: { deprecation, sunset } }: HttpReply): string | undefined {
   if (deprecation === undefined && sunset === undefined) return undefined;
   const when = sunset === undefined ? '' : `; it ends on ${quote(sunset, 60)}`;

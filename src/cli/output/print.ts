@@ -164,7 +164,7 @@ export async function printRaw(
   }
 }
 
-/** The disk behind a file may be full: a copy goes along, and is thrown away when all was written. */
+/** The disk of a file may be full: a copy is written as well, and removed when everything was written. */
 async function writeAndKeep(
   body: AsyncIterable<Uint8Array>,
   copy: BlockWriter,

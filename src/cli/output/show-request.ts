@@ -33,7 +33,7 @@ export async function showRequest(
   await context.io.stdout.write(`POST ${request.url.href}\n${lines.join('\n')}\n\n${JSON.stringify(body, null, 2)}\n`);
 }
 
-/** The printed command reads the key from a variable alone: without it, it would send no key. */
+/** The printed command reads the key only from a variable: if it is not set, no key is sent. */
 async function warnOfKey(key: KeySource, { ui }: Context): Promise<void> {
   if (key.kind === 'none' || variableOfKey(key) !== undefined) return;
   const here = key.kind === 'missing' ? key.reason : `the key is from ${key.from}`;

@@ -60,18 +60,18 @@ export interface RequestFlags extends VarFlags, PromptFlags {
   places?: TextPlaces;
 }
 
-/** What a request is built with beside its words and flags. */
+/** What a request is built from in addition to its words and flags. */
 interface Building {
   context: Context;
   use: Use;
   fetchUrl: FetchUrl;
   settings: Pick<Settings, 'model' | 'noStdin' | 'maxTokens' | 'service' | 'format' | 'baseUrl'> &
     Partial<Pick<Settings, 'lane'>>;
-  /** Replaced where many requests share a schema. */
+  /** Replaced if many requests share a schema. */
   compile?: ((schema: JsonValue) => Promise<SchemaCheck>) | undefined;
   /** What to type for a blank without a value, where it is not a flag. */
   adviseBlank?: Blanks['advice'] | undefined;
-  /** What was said in a session before. */
+  /** The earlier turns of the session. */
   earlier?: readonly SessionMessage[] | undefined;
 }
 
@@ -131,7 +131,7 @@ export async function buildRequest(
   return { ask, post, format, quirks, model: ask.model, prompt, check, inputs };
 }
 
-/** What an ask has beside its flags. */
+/** What an ask has in addition to its flags. */
 type AskParts = Pick<Ask, 'prompt' | 'media' | 'mask' | 'maxTokens'> & {
   files: Awaited<ReturnType<typeof readFiles>>;
   turns: Awaited<ReturnType<typeof readEarlier>>;

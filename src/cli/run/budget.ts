@@ -18,7 +18,7 @@ import { requirePrice } from './costs.ts';
 /** `--tag`: a name and its value. */
 export type Tag = readonly [string, string];
 
-/** What a request is paid from, and what it is written down with. */
+/** The budget that pays for a request, and the tags that are recorded with it. */
 export interface OpenBudget extends Pick<SettingsSurvey, 'prices' | 'format' | 'lane'> {
   service: string;
   ledger: Ledger;
@@ -46,7 +46,7 @@ export async function openBudget(
   return { ...own, ledger, path, setting, tags: tags && Object.fromEntries(tags), context };
 }
 
-/** How the requests of each gateway are paid for; undefined where it has no budget. */
+/** How the requests of each gateway are paid for; undefined if it has no budget. */
 export async function openBudgets(
   gateways: readonly SettingsSurvey[],
   tags: readonly Tag[] | undefined,
@@ -155,7 +155,7 @@ async function reserve(budget: OpenBudget, { post, model }: PaidOperation, signa
   throw overBudget(budget, model, reserved.spent);
 }
 
-/** What other runs leave of a budget. */
+/** How much of a budget other runs leave. */
 export async function leftOf(budget: OpenBudget): Promise<Awaited<ReturnType<Ledger['left']>>> {
   await makeFolderOf(budget);
   return budget.ledger.left();

@@ -37,7 +37,7 @@ type CommonFlags = ConnectionFlags &
   FlagValues<typeof outputFlags> &
   AnswerFlags & { jsonl?: true; promptFile?: string };
 
-/** What a command begins with: its flags, checked, and the settings that they, the environment and the profile give. */
+/** The checked flags of a command, and the settings from flags, environment and profile. */
 type Begun = Awaited<ReturnType<typeof begin<CommonFlags>>>;
 
 /** The first part of a command that asks a model. Throws GatewayError usage or auth. */
@@ -55,13 +55,13 @@ export async function begin<Flags extends CommonFlags>(
   const print = await prepareAnswerOutput(isText ? flags : { field: flags.field }, context);
   if (flags.tag) context.report.tags = Object.fromEntries(flags.tag);
   const settings = withoutBatchLane(await readSettings(flags, context, use), context.report.command);
-  // The time of the command begins where it is first asked for.
+  // The time of the command begins when the deadline is first used.
   const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
   const fetchUrl = openFetchUrls(flags, context)(settings, deadline);
   return { context, use, flags, settings, deadline, fetchUrl, print };
 }
 
-/** The lane `batch` of a profile is for batches. Throws GatewayError usage where it was typed. */
+/** The lane `batch` of a profile is for batches. Throws GatewayError usage if it was typed. */
 function withoutBatchLane(settings: Settings, command: string): Settings {
   const { lane, format, service } = settings;
   if (lane.value !== 'batch') return settings;
@@ -75,7 +75,7 @@ function withoutBatchLane(settings: Settings, command: string): Settings {
   );
 }
 
-/** Where the pictures go that come beside a text. */
+/** Where pictures go that come with a text. */
 export async function planBesideText(
   flags: AnswerFlags & Pick<ImagePlan, 'maxImages'>,
   { prompt, model }: Pick<BuiltRequest, 'prompt' | 'model'>,
@@ -162,7 +162,7 @@ export async function withPromptYaml<Flags extends PromptYamlFlags>(
   return mergePromptYaml(typed, content, { place, command }) as unknown as Flags;
 }
 
-/** What is wanted of an answer, as the flags say. */
+/** What the flags require of an answer. */
 export function wantedOf(
   { requireComplete, requireModel, code }: Pick<CommonFlags, 'requireComplete' | 'requireModel' | 'code'>,
   images = 0,
@@ -249,7 +249,7 @@ function checkRaw(flags: CommonFlags & Pick<ImagePlan, 'count' | 'sidecar' | 'pr
   throw usageError(`--raw writes no files, so ${flag} has nothing to do`, `leave one of them out: --raw or ${flag}`);
 }
 
-/** Most that a reply needs at a time: its connection, two images, a recovery file, a session, and code that is loaded late. */
+/** How many descriptors a reply needs at most: its connection, two images, a recovery file, a session, and code that is loaded late. */
 const descriptorsOfReply = 8;
 
 /** Checks, before anything is paid for, that a reply can be written. Throws GatewayError not-sent. */

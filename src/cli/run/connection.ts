@@ -33,13 +33,13 @@ import { type ConnectionFlags, originOf, readConfiguredKey, transportOptions } f
 import type { FetchUrl } from '../input/attachments.ts';
 import { announcedEnd, logReply, logRequest, logRetry } from '../output/log.ts';
 
-/** An open way to the gateway, for the length of a command. */
+/** An open connection to the gateway, for one command. */
 export interface Connection {
   /** Sends one post or GET, with retries; the deadline runs from the first on. */
   send(post: PostOrGet, own?: Partial<PostOptions>): Promise<Answered>;
   /** Pays for one request, if there is a budget. */
   pay?: PayingSender['pay'];
-  /** What a key can be recognized by together with a word, although it is not in it. */
+  /** A digest of the key and a word, by which the key is recognized. */
   keyDigest?(word: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export async function readTarget(settings: SettingsSurvey, context: Context, for
   return target;
 }
 
-/** What the settings say of the gateway, in the words of the library. */
+/** What the settings say about the gateway, in the words of the library. */
 function gatewayOf(settings: SettingsSurvey, context: Context, forms?: AuthForms): ClientOptions {
   const { service, auth, headerNames, headers, allowHttp, timeoutMs } = settings;
   const plainHeaders = revealHeaders(headers.map(({ value }) => value));
@@ -252,7 +252,7 @@ export async function openTransports(
   };
 }
 
-/** What is asked over connections; with `--record` it is kept, without the credentials. Throws GatewayError usage. */
+/** Sends requests over connections; with `--record` they are kept, without the credentials. Throws GatewayError usage. */
 export async function openExchanges(
   transport: Transport,
   { record, ...flags }: RecordingFlags,

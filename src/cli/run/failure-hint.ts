@@ -25,7 +25,7 @@ export async function withSettingsHint(
   if (typeof model !== 'string' || model === '') return error;
   const { keptModels } = await import('../../settings/kept-models.ts');
   const kept = await keptModels(settings, io.now());
-  // Ollama has a tag behind each name, and takes a name without it.
+  // Ollama lists each name with a tag, and also accepts the name without it.
   const names = kept.map((name) => name.replace(/:latest$/, ''));
   if ([...kept, ...names].includes(model)) return error;
   const nearest = kept.find((name) => name.endsWith(`/${model}`)) ?? closest(model, names);

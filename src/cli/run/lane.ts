@@ -14,7 +14,7 @@ export function flexPolicy({ retries = 60, retryMaxTime = 900_000 }: ConnectionF
 export function openFallback({ ui }: Pick<Context, 'ui'>) {
   let count = 0;
   return {
-    /** Sends what the flex lane stays too busy for at full price. */
+    /** Sends requests at full price if the flex lane stays too busy for them. */
     wrap(send: Connection['send']): Connection['send'] {
       return async (post, own = {}) => {
         const { onRetry } = own;
@@ -39,14 +39,14 @@ export function openFallback({ ui }: Pick<Context, 'ui'>) {
   };
 }
 
-/** Nothing was done, and nothing was billed; a quota that is spent would refuse the live lane too. */
+/** Whether the lane was too busy: nothing was billed. With a spent quota the live lane would refuse the request, too. */
 function isBusy(error: unknown): error is GatewayError {
   if (!(error instanceof GatewayError)) return false;
   const { reason, status = 0 } = error.details;
   return reason !== 'quota-spent' && [429, 503, 529].includes(status);
 }
 
-/** Undefined where the request asks for no tier. */
+/** Undefined if the request asks for no tier. */
 function withoutTier(post: PostOrGet): PostOrGet | undefined {
   const { tierField } = formatFacts[post.format];
   if (tierField === undefined || post.body?.[tierField] !== 'flex') return undefined;

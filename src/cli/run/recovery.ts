@@ -68,7 +68,7 @@ export async function saveUnprinted(thrown: unknown, { io, report, ui }: Context
   throw await saveForRecovery(thrown as GatewayError, { report, io, redaction: ui });
 }
 
-/** Saves what is known of a paid reply after a bug. Returns the error. */
+/** Saves what is known about a paid reply after a bug. Returns the error. */
 export async function saveAfterBug(thrown: unknown, input: RecoveryInput): Promise<GatewayError> {
   const { lost, result, images, files = [] } = input.report;
   lost.text = (result?.text ?? '') !== '' || (result?.toolCalls.length ?? 0) > 0;
@@ -111,8 +111,8 @@ export function recoverHint(path: string, when = ''): string {
 }
 
 /**
- * The same, with the place that the reply was to go to: not the file of `--code`, which would get the whole answer, nor the folder
- * of a job, which is not the user's.
+ * `recoverHint` with the place that the reply was to go to. The file of `--code` is not named, since it would get the whole answer;
+ * the folder of a job is not either, since the user did not name it.
  */
 function recoverToHint(path: string, { selected, lost, job }: Report, failure?: GatewayError): string {
   const place = selected?.file ?? (job === undefined ? lost.place : undefined);
@@ -177,7 +177,7 @@ async function recoveryFiles(): Promise<{ path: string; savedAt: number }[]> {
   return found;
 }
 
-/** A pipe of such a name would be waited for. */
+/** Only a regular file: reading a pipe would wait for its other end. */
 async function isReadableFile(path: string): Promise<boolean> {
   try {
     await access(path, constants.R_OK);

@@ -35,7 +35,7 @@ import type { TextPlaces } from '../input/prompt.ts';
 /** The flags of `connectionFlags` and `priceFlags`, as they were typed. */
 export type ConnectionFlags = FlagValues<typeof connectionFlags> & FlagValues<typeof priceFlags>;
 
-/** The flags of a command that asks a model, as they were typed; `Own` are those of the command alone. */
+/** The flags of a command that asks a model, as they were typed; `Own` are those that only this command has. */
 export type AskFlags<Own extends FlagTable> = ConnectionFlags &
   RequestFlags &
   Omit<FlagValues<Own & typeof outputFlags>, keyof RequestFlags>;

@@ -74,7 +74,7 @@ async function withoutBlanks(typed: ChatFlags, context: Context): Promise<Pick<T
   return { flags: { ...flags, vars: false }, system };
 }
 
-/** How to go on with what was kept. */
+/** The hint how to continue what was kept. */
 async function noteSession({ session, context, flags }: Talk): Promise<void> {
   if (!session?.file || session.file.messages.length === 0) return;
   const { profile } = context.root;

@@ -19,15 +19,15 @@ export type ChatFlags = Omit<AskFlags<typeof chatFlags>, 'save'> & {
 
 /** Where a conversation is kept. */
 export interface KeptSession {
-  /** Absent where the request is only shown, and where there is no place for it. */
+  /** Absent if the request is only shown, or no folder can be used. */
   file: SessionFile | undefined;
-  /** What to give `--session` to go on. */
+  /** The value of `--session` that continues it. */
   label: string;
   /** Begun by the program itself, under the day's date. */
   isFresh?: true;
 }
 
-/** A conversation that goes on. */
+/** A conversation that is continued. */
 export interface Resumed extends KeptSession {
   earlier: readonly SessionMessage[];
 }
@@ -60,7 +60,7 @@ export async function lockedSession(path: string, context: Context): Promise<Ses
   return file;
 }
 
-/** The turns of a conversation as a session keeps them, without the key; undefined where there is no answer to keep. */
+/** The turns of a conversation as a session keeps them, without the key; undefined if there is no answer to keep. */
 export async function storableTurns(
   { turns, answer }: TurnOutcome,
   { ask, post }: BuiltRequest,

@@ -17,7 +17,7 @@ import type { EditorOptions } from '../../terminal/line-editor.ts';
 interface SlashCommand {
   /** Its line of `/help`. */
   text: string;
-  /** False: leave. Throws GatewayError usage. */
+  /** Returns false to leave. Throws GatewayError usage. */
   run(argument: string, talk: Talk): Promise<boolean | void>;
 }
 
@@ -80,7 +80,7 @@ async function changeSystem(text: string, talk: Talk): Promise<void> {
   await talk.context.ui.note(`system: ${inForce ?? 'none'}`);
 }
 
-/** A file is looked at now, so that a wrong path is an error before the prompt is typed; a URL is fetched with the prompt. */
+/** Checks a file now, so that a wrong path is an error before the prompt is typed; a URL is fetched with the prompt. */
 async function addImage(typed: string, talk: Talk): Promise<void> {
   const { context, images, settings } = talk;
   if (typed !== '') {
@@ -146,7 +146,7 @@ async function saveMarkdown(typed: string, { context, messages }: Talk): Promise
   await context.ui.note(`written: ${path}`);
 }
 
-/** Names with controls in them would be obeyed by the terminal. */
+/** A terminal would obey control characters in a name. */
 const harmless = /^[^\p{Cc}\p{Bidi_Control}]+$/u;
 
 /** Completes a line of the interactive mode: commands, and the file names after `/image` and `/save`. */

@@ -47,7 +47,7 @@ interface Prompt {
   answered: boolean;
 }
 
-/** Asks a prompt; a failure is printed, and the conversation goes on. False: Ctrl-C twice. */
+/** Sends a prompt; a failure is printed, and the conversation goes on. Returns false after Ctrl-C twice. */
 export async function askPrompt(text: string, talk: Talk): Promise<boolean> {
   const { images, attach } = talk;
   talk.images = [];
@@ -55,7 +55,7 @@ export async function askPrompt(text: string, talk: Talk): Promise<boolean> {
   return ask({ text, images, attach, answered: false }, talk);
 }
 
-/** Asks the last prompt again; an answer that it has is replaced. */
+/** Sends the last prompt again, and replaces its answer. */
 export async function askAgain(talk: Talk): Promise<boolean> {
   const { last } = talk;
   if (last) return ask(last, talk);
@@ -84,7 +84,7 @@ async function ask(prompt: Prompt, talk: Talk): Promise<boolean> {
   return !leaving;
 }
 
-/** What came of a turn before it was stopped. */
+/** The part of a turn that came before it was stopped. */
 interface Heard {
   text: string;
   /** The last message of its request. */
@@ -125,7 +125,7 @@ async function askAndKeep(
   if (turn) await keep(turn, prompt, talk);
 }
 
-/** What a person has read of an answer is part of the conversation. */
+/** The part of an answer that was shown belongs to the conversation. */
 async function keepHalf(prompt: Prompt, talk: Talk, { text, question }: Heard): Promise<void> {
   const { io, ui } = talk.context;
   if (text.trim() === '' || question === undefined)
@@ -144,14 +144,14 @@ async function keepHalf(prompt: Prompt, talk: Talk, { text, question }: Heard): 
   await ui.note('stopped; what came of the answer is kept. /retry asks it again');
 }
 
-/** What was said before a prompt: an answer that it has is replaced. */
+/** The messages before a prompt, whose answer is replaced if it has one. */
 function saidBefore({ answered }: Prompt, { messages }: Talk): readonly SessionMessage[] {
   return answered ? messages.slice(0, lastTurnStart(messages)) : messages;
 }
 
 /**
  * Adds a turn to the conversation, and to its session what that lacks. Without a session it gets one of the day's date, so that
- * a crash loses no finished turn; where there is no place for that, a warning.
+ * a crash loses no finished turn; if none can be made, there is a warning.
  */
 async function keep(turn: readonly SessionMessage[], prompt: Prompt, talk: Talk): Promise<void> {
   const before = saidBefore(prompt, talk);
@@ -178,7 +178,7 @@ async function freshSession(context: Context): Promise<KeptSession> {
   }
 }
 
-/** `2026-11-20-1503`, by the clock on the user's wall; a number after it where that is taken. */
+/** `2026-11-20-1503`, in local time, with a number if that name is taken. */
 async function freshName(now: number): Promise<string> {
   const base = localTime(now).replace(' ', '-').replace(':', '');
   const taken = new Set((await listSessions()).map(({ name }) => name));

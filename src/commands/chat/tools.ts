@@ -16,11 +16,11 @@ import { prefixUsageError } from '../../cli/flags/flag.ts';
 import type { ToolCommand } from '../../cli/flags/format.ts';
 import type { ChatFlags } from './session.ts';
 
-/** The commands that may answer calls of the model, and nothing else. */
+/** The commands that can answer tool calls of the model. */
 export interface ToolBelt {
-  /** Requests to make at most. */
+  /** The maximum number of requests. */
   maxTurns: number;
-  /** Whether these are all calls of the answer, whole, and each of a named tool. */
+  /** Whether these are all calls of the answer, each is complete, and each has a command. */
   canRun(result: Result, calls: readonly ToolCall[]): boolean;
   /** Runs the calls, one after the other. */
   run(calls: readonly ToolCall[], signal: AbortSignal): Promise<RunCall[]>;
@@ -200,7 +200,7 @@ async function runCommand(
       resolve(outcome);
     };
     child.on('error', (error) => finish({ content: `the command cannot run: ${runReason(error)}`, isError: true }));
-    // Without a descriptor left it has no pipes.
+    // If no file descriptor was left, the child has no pipes.
     if (child.pid === undefined) return;
     signal.addEventListener('abort', abort, { once: true });
     child.stdout.on('data', (chunk: Buffer) => {

@@ -140,7 +140,7 @@ function addUp(answers: readonly Answer[]): Result {
   };
 }
 
-/** The answer as a turn. Not every model takes back its pictures, so a turn of pictures alone has their names. */
+/** The answer as a turn. Not every model takes back its pictures, so a turn that is only pictures has their names. */
 function answerTurn({ content = [] }: Result, { quirks }: BuiltRequest, { report }: Context): Turn {
   const names = report.images.map(({ path }) => `[${path}]`).join(' ');
   const named = names === '' ? [] : [{ type: 'text', text: names }];

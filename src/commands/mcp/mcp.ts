@@ -108,7 +108,7 @@ async function runMcp(flags: Flags, context: Context): Promise<void> {
   if (io.stdin.kind === 'terminal')
     await ui.note('this server waits for a client on stdin; gateway-cli mcp --print-config <client> prints its entry');
   const { serveTools } = await import('./server.ts');
-  // stdout carries the protocol alone.
+  // stdout carries only the protocol.
   report.printed = true;
   // A variable: the command that lists models has no such flag.
   const env = absolutePaths(budget === undefined ? io.env : { ...io.env, GATEWAY_BUDGET: budget }, io.cwd);
@@ -127,7 +127,7 @@ function absolutePaths(env: Environment, cwd: string): Environment {
 
 /** Longer side of a preview, in pixels. */
 const previewSide = 256;
-/** Of a JPEG, 1 … 100. */
+/** Quality of a JPEG, 1 … 100. */
 const previewQuality = 75;
 /** After this no further image is decoded, ms: the caller waits. */
 const previewsMs = 5000;

@@ -95,7 +95,7 @@ async function runProgram(
   return { out: Buffer.concat(out).toString('utf8'), err };
 }
 
-/** A file that a command wrote, with what its document says of it. */
+/** A file that a command wrote, with what its document says about it. */
 type WrittenFile = JsonObject & { path: string };
 
 function filesOf(document: JsonObject, folder: string): WrittenFile[] {
@@ -119,7 +119,7 @@ function resultOf(
   return { content: [{ type: 'text', text }, ...more], structuredContent: result };
 }
 
-/** For models that see the text alone. */
+/** For models that see only the text. */
 function pathLine({ path, mimeType, width, height }: WrittenFile): string {
   const size = width === undefined ? '' : `, ${String(width)}×${String(height)}`;
   return `${path} (${String(mimeType)}${size})`;

@@ -72,7 +72,7 @@ function payFor(budget: OpenBudget, end: End): UpstreamOptions['pay'] {
   };
 }
 
-/** Throws Problem 402 where the budget says no: clients do not retry that. */
+/** Throws Problem 402 if the budget says no: clients do not retry that. */
 async function reserve(payment: Payment, signal: AbortSignal): Promise<void> {
   await payment.reserve(signal).catch((error: unknown) => {
     if (!(error instanceof GatewayError) || signal.aborted) throw error;

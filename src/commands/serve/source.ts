@@ -28,7 +28,7 @@ export interface Source {
   close(): Promise<void>;
 }
 
-/** What a source needs beside the flags. */
+/** What a source needs in addition to the flags. */
 export interface SourcePlace {
   context: Context;
   /** The key that callers show here: it never goes on, nor into a recording. */

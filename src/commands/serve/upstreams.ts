@@ -92,7 +92,7 @@ async function prepareUpstream({ profile, survey }: SurveyedProfile, context: Co
 
 /**
  * Gives each format to the profile whose service speaks it, to a gateway only where no other service does. A format that none
- * speaks goes to a gateway, else to the first. Throws GatewayError usage where a profile is left without a format.
+ * speaks goes to a gateway, else to the first. Throws GatewayError usage if a profile is left without a format.
  */
 function byFormat<T extends SurveyedProfile>(profiles: readonly T[]): Record<FormatName, T> {
   const [first] = profiles;
@@ -138,7 +138,7 @@ function modelsOf({ text, chat, image, edit }: Survey): ModelsByUse {
   return { text: text.model?.value, chat: chat.model?.value, image: image.model?.value, edit: edit.model?.value };
 }
 
-/** What counts of the environment: the budget, where home is, and keys that go to the host of their vendor alone. */
+/** What counts of the environment: the budget, where home is, and keys that go only to the host of their vendor. */
 const countedVariables = [
   'GATEWAY_BUDGET',
   'HOME',

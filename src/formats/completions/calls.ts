@@ -124,7 +124,7 @@ function callEvent({ id, name, json }: OpenCall, candidate: number): ReplyEvent 
   return { type: 'call', id, name, input: input ?? json, isWhole: input !== undefined, candidate };
 }
 
-/** No arguments at all are an empty object. Undefined where they are not JSON: cut, or wrong. */
+/** No arguments at all are an empty object. Undefined if they are not JSON: cut, or wrong. */
 function inputOf(json: string): JsonValue | undefined {
   if (json.trim() === '') return {};
   try {

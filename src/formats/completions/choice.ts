@@ -20,7 +20,7 @@ export interface Choice {
   readonly candidate: number;
   role?: string;
   reason?: string;
-  /** What the model said instead of an answer. */
+  /** The words with which the model refused. */
   refusal: string;
   /** OpenRouter's `reasoning_details`, their pieces joined. */
   readonly details: JsonObject[];
@@ -28,18 +28,18 @@ export interface Choice {
   isReasoningContent: boolean;
   /** The block of thinking began. */
   isThinking: boolean;
-  /** Something of the answer came. */
+  /** A part of the answer came. */
   hasContent: boolean;
   readonly calls: ReturnType<typeof createCallJoiner>;
   readonly held: Held;
 }
 
-/** Characters of a reply that are kept until its end, about. */
+/** About how many characters of a reply are kept until its end. */
 export interface Held {
   characters: number;
 }
 
-/** The number of the block of thinking; those of calls follow it. */
+/** The index of the thinking block; calls have the next ones. */
 const thinkingBlock = 0;
 
 export function newChoice(candidate: number, held: Held): Choice {
@@ -49,13 +49,13 @@ export function newChoice(candidate: number, held: Held): Choice {
   return { candidate, refusal: '', details: [], ...flags, calls, held };
 }
 
-/** What a choice of a chunk says, or of a whole reply: that has `message` in place of `delta`. */
+/** The events of a choice, of a chunk or of a whole reply, which has `message` in place of `delta`. */
 export function readChoice(choice: Choice, raw: JsonObject): ReplyEvent[] {
   const delta = objectField(raw, 'delta');
   const message = objectField(raw, 'message');
   const events = delta ? readMessage(choice, delta, false) : [];
   choice.hasContent ||= events.some(({ type }) => type !== 'candidate');
-  // Some streams end with a chunk that says the whole message once more.
+  // Some streams end with a chunk that repeats the whole message.
   if (message && !choice.hasContent) events.push(...readMessage(choice, message, true));
   if (!delta && !message) events.push(...textEvents(choice, raw['text']));
   const error = isObject(raw['error']) ? findErrorInReply({ error: raw['error'] }) : undefined;
@@ -130,7 +130,7 @@ function imageEvents({ candidate }: Choice, image: JsonValue): ReplyEvent[] {
   return linkedImage(isObject(held) ? held['url'] : held, candidate);
 }
 
-/** Sources of the web that the answer has. */
+/** Web sources of the answer. */
 function citationEvents(message: JsonObject): ReplyEvent[] {
   const annotations = (listField(message, 'annotations') ?? []).filter(isObject);
   return annotations.map((citation) => ({ type: 'citation', citation }));
@@ -143,8 +143,8 @@ function refuse(choice: Choice, refusal: JsonValue | undefined): void {
 }
 
 /**
- * Why a candidate ended. The words of a refusal are its message, not its text: they do not answer what was asked, so they
- * are in the error that a refusal is, and not in the output that a program reads.
+ * Why a candidate ended. The words of a refusal are its message and not its text: they do not answer the prompt, so they belong in
+ * the error and not in the output.
  */
 function stopEvents(choice: Choice, raw: JsonObject): ReplyEvent[] {
   const { candidate, refusal, reason: before } = choice;
@@ -155,7 +155,7 @@ function stopEvents(choice: Choice, raw: JsonObject): ReplyEvent[] {
   return [...blocks, { type: 'candidate', reason: choice.reason, message: refusal || undefined, candidate }];
 }
 
-/** What is only known when nothing follows. */
+/** Events that are only known at the end of the reply. */
 export function endEvents(choice: Choice): ReplyEvent[] {
   const { candidate, calls, reason, refusal: message } = choice;
   const isOpen = reason === undefined;
@@ -164,7 +164,7 @@ export function endEvents(choice: Choice): ReplyEvent[] {
   return isOpen ? [...refusal, ...thinkingEnd(choice), ...calls.starts()] : [];
 }
 
-/** The end of the block of thinking, with what signs it. Encrypted thinking has no block before. */
+/** The end of the thinking block, with its signature. Encrypted thinking has not begun a block before. */
 function thinkingEnd({ details, isReasoningContent, isThinking }: Choice): ReplyEvent[] {
   const index = thinkingBlock;
   const signature = signatureOf(details, isReasoningContent);

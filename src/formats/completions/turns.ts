@@ -4,7 +4,7 @@ import { type Media, blocksOf, type Turn } from '../ask.ts';
 
 /**
  * A turn as messages of this format: each result of a tool is a message of its own, in front of what the user says with it.
- * What the service of a turn signed goes back to that service alone; other thinking is left out.
+ * What the service of a turn signed goes back only to that service; other thinking is left out.
  */
 export function turnMessages(turn: Turn, service: string): Body[] {
   const blocks = blocksOf(turn);
@@ -47,7 +47,7 @@ function listOf(value: JsonValue): JsonValue[] {
   return Array.isArray(value) ? value : [value];
 }
 
-/** What a block says where there is place for text alone. */
+/** What a block says where only text is allowed. */
 function plainText(block: JsonObject): string {
   const { type } = block;
   if (type === 'text') return textField(block, 'text') ?? '';
@@ -100,7 +100,7 @@ function titled(text: string, title: string | undefined): string {
   return title === undefined ? text : `${title}:\n${text}`;
 }
 
-/** One text alone is sent as a string, which every server takes. */
+/** A single text is sent as a string, which every server takes. */
 function withoutParts(parts: BodyValue[]): BodyValue {
   const [first] = parts;
   return parts.length === 1 && isObject(first) && first['type'] === 'text' ? (first['text'] ?? '') : parts;
@@ -123,7 +123,7 @@ export function addDetail(details: JsonObject[], piece: JsonObject, isWhole: boo
   return valueCost + JSON.stringify(detail).length;
 }
 
-/** The text of details, for a service whose thinking is there alone. */
+/** The text of details, for a service that has its thinking only there. */
 export function detailsText(details: readonly JsonObject[]): string {
   return details.map((detail) => textField(detail, 'text') ?? textField(detail, 'summary') ?? '').join('');
 }

@@ -19,7 +19,7 @@ const replyKeys = ['candidates', 'promptFeedback', 'usageMetadata', 'modelVersio
 /** Names the tier that answered where the body does not. */
 const tierHeader = 'x-gemini-service-tier';
 
-/** Of other formats: nothing follows (deviation 23). */
+/** The end of a stream in other formats: nothing follows it (deviation 23). */
 const done = '[DONE]';
 
 /**

@@ -92,7 +92,7 @@ function messagesOf(ask: Ask, body: Body, { service }: Quirks): BodyValue | unde
   return [...(given ?? turnsIn(body, 'messages')), { role: 'user', content }];
 }
 
-/** Turns as the wire takes them: what another service signed stays out, and so does what one format alone knows. */
+/** Turns as the wire takes them: without what another service signed, and without what only one format knows. */
 function messagesTurns(turns: readonly Turn[], service: string): BodyValue[] {
   return turns.flatMap(({ role, content, service: by = service }): BodyValue[] => {
     if (typeof content === 'string') return [{ role, content }];
@@ -173,7 +173,7 @@ function isPlain(text: string): boolean {
   return true;
 }
 
-/** Undefined where it is not one string. */
+/** Undefined if it is not one string. */
 function parseString(text: string): string | undefined {
   try {
     return JSON.parse(`"${text}"`) as string;

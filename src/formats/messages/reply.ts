@@ -5,7 +5,7 @@ import type { Decoder, Progress, ReplyEvent, ServerEvent, Usage } from '../event
 import { failureOfError } from '../failure.ts';
 import { quote } from '../../errors.ts';
 
-/** What is known of a stream so far. */
+/** What is known about a stream so far. */
 interface State {
   message: { id: string | undefined } | undefined;
   counts: MessageCounts;

@@ -36,7 +36,7 @@ export interface BatchJob {
   model: string;
   /** The number of requests; 0 where `validate` counts them. */
   total: number;
-  /** The path that answers such a request alone, and what answers there. */
+  /** The path that answers such a request outside of a batch, and what answers there. */
   path: string;
   handle: BodyHandler;
   lines(): AsyncIterable<string>;
@@ -69,7 +69,7 @@ export interface Batch extends Pick<BatchJob, 'about' | 'model' | 'total'> {
   isDropped: boolean;
 }
 
-/** Answers one request of a batch as it is answered alone. Throws Problem. */
+/** Answers one request of a batch as it would be answered outside of one. Throws Problem. */
 type AnswerLine = (request: GatewayRequest, handle: BodyHandler, body: JsonObject) => Promise<Reply>;
 
 /** How batches are run. */

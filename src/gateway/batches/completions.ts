@@ -148,7 +148,7 @@ async function firstModel(lines: AsyncIterable<string, undefined>): Promise<stri
   return textAt(objectAt(parseObject(value ?? ''), 'body'), 'model') ?? '';
 }
 
-/** The number of lines. Throws Problem where one of them would not be taken. */
+/** The number of lines. Throws Problem if one of them would not be taken. */
 async function checkLines({ spool, start, end }: StoredFile, endpoint: string): Promise<number> {
   if (end - start > maxBytes) throw lineProblem(0, `The file is larger than ${maxBytes} bytes.`, 'file_too_large');
   const ids = new Set<string>();

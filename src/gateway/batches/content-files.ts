@@ -71,7 +71,7 @@ async function startUpload(request: GatewayRequest, { files }: Batches): Promise
   if (files.find(file.id, 'content')) throw new Problem(409, `The file files/${file.id} exists already.`);
   files.add(file);
   const query = new URLSearchParams({ upload_id: file.id, upload_protocol: 'resumable' });
-  // Clients send the key with the first request alone.
+  // Clients send the key only with the first request.
   const key = ['x-goog-api-key', 'x-vendor-a-api-key'].map((name) => headerText(headers, name)).find(Boolean);
   const shown = key ?? request.query.get('key') ?? bearerToken(headers.authorization);
   if (shown !== undefined) query.set('key', shown);

@@ -69,7 +69,7 @@ function openNameless(): number {
   }
 }
 
-/** The lines of a file that are not empty. Throws Problem where one is too long. */
+/** The lines of a file that are not empty. Throws Problem if one is too long. */
 export async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let rest: Buffer[] = [];
   let length = 0;

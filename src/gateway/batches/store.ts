@@ -98,11 +98,11 @@ interface BatchApi {
   /** Reads a checked body. Throws Problem and Violation. */
   read(body: JsonObject, request: GatewayRequest, batches: Batches): BatchDraft | Promise<BatchDraft>;
   describe(batch: Batch, request: GatewayRequest, batches: Batches): JsonObject;
-  /** The message where there is no such batch. */
+  /** The message if there is no such batch. */
   notFound(id: string): string;
 }
 
-/** What the batch APIs do alike. */
+/** What all batch APIs do in the same way. */
 export function batchActions({ format, newId, body, read, describe, notFound }: BatchApi) {
   /** The batch in the path, as a client sees it: some are not found at first. Throws Problem 404. */
   const find = ({ model: id = '' }: GatewayRequest, batches: Batches): Batch => {
@@ -125,7 +125,7 @@ export function batchActions({ format, newId, body, read, describe, notFound }: 
   };
 }
 
-/** Makes a file of the results of a batch that has ended, unless it is there already. Returns its id. */
+/** Makes a file of the results of a batch that has ended, unless it exists. Returns its id. */
 export function fileOfResults(
   { format, ended = 0 }: Batch,
   spool: Spool,

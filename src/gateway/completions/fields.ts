@@ -21,7 +21,7 @@ import type { Path, ValidationMode } from '../types.ts';
 import { Problem } from '../problem.ts';
 import { badParameter, supported } from './reply.ts';
 
-/** Some servers take the address alone. */
+/** Some servers take only the address. */
 const imageUrl = choose((value) => (typeof value === 'string' ? text : object({ 'url!': text, detail: text })));
 
 const parts = new Map<string, Rule>([
@@ -143,7 +143,7 @@ export const completionsBody = object(
   beyond,
 );
 
-/** Pictures are an answer of other servers alone. */
+/** Only other servers answer with pictures. */
 function modality(value: JsonValue, path: Path, mode: ValidationMode): JsonValue {
   return oneOf('text', 'audio', ...(mode.level === 'spec' ? [] : ['image']))(value, path, mode);
 }

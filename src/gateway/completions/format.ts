@@ -146,7 +146,7 @@ function readTask(body: JsonObject, messages: readonly JsonValue[], last: number
   const kind = textAt(format, 'type');
   const effort = textAt(body, 'reasoning_effort');
   return {
-    // Behind the results of tools the last user message was answered before.
+    // If the last messages are results of tools, the user message before them was already answered.
     prompt: answered ? '' : (texts[last] ?? ''),
     system: textsBy(['system', 'developer']).join('\n') || undefined,
     earlier: textsBy(['user'], answered ? last + 1 : last),

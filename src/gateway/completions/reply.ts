@@ -24,7 +24,7 @@ export function badParameter(param: string, code: string | null, message: string
   return new Problem(400, message, { param, errorCode: code });
 }
 
-/** The 404 reply to a model that is not there. */
+/** The 404 reply to a model that does not exist. */
 export function unknownModel(model: string, more = ''): Problem {
   const message = `The model \`${model}\` does not exist or you do not have access to it.${more}`;
   return new Problem(404, message, { errorCode: 'model_not_found' });

@@ -33,7 +33,7 @@ export const contentFormat: Format = {
     return new Problem(404, `models/${model} ${why}`);
   },
   offers: () => true,
-  /** A page of 50 unless `pageSize` says so; its token is where the next one begins. */
+  /** A page of 50 unless `pageSize` sets another number. The token says where the next page begins. */
   listModels(models, query) {
     const start = numberIn(query, 'pageToken', 0);
     const end = start + numberIn(query, 'pageSize', 50);

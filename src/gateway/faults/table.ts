@@ -38,7 +38,7 @@ export function findFault(model: string): Fault | undefined {
   return faults.get(model);
 }
 
-/** What the help and the README say of a fault model. */
+/** What the help and the README say about a fault model. */
 export interface FaultRow {
   /** The model's name: `fault-…`. */
   name: string;

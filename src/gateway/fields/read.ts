@@ -23,7 +23,7 @@ export function objectAt(from: JsonValue | undefined, name: string): JsonObject 
   return isObject(value) ? value : undefined;
 }
 
-/** The list at a field, empty where there is none. */
+/** The list at a field, empty if there is none. */
 export function listAt(from: JsonValue | undefined, name: string): JsonValue[] {
   const value = valueAt(from, name);
   return Array.isArray(value) ? value : [];

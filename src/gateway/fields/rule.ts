@@ -172,7 +172,7 @@ function plainName(name: string): string {
   return name.replace('!', '');
 }
 
-/** The checked value; none where it, or a field that it requires, has a value that a lenient check leaves out. */
+/** The checked value; none if it, or a field that it requires, has a value that a lenient check leaves out. */
 function unlessUnknown(rule: Rule, value: JsonValue, path: Path, mode: ValidationMode): JsonValue[] {
   try {
     return [rule(value, path, mode)];

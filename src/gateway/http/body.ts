@@ -59,7 +59,7 @@ async function readWhole(request: IncomingMessage, length: number | undefined, l
 /** Limit of nesting: the functions that read a body recurse once for each level. */
 const maxLevels = 200;
 
-/** The body as a JSON object. Throws Problem 400 where it is empty, nested too deeply, not UTF-8, not JSON or not an object. */
+/** The body as a JSON object. Throws Problem 400 if it is empty, nested too deeply, not UTF-8, not JSON or not an object. */
 export function parseBody(bytes: Buffer): JsonObject {
   if (bytes.length === 0) throw new Problem(400, 'the body is empty; a JSON object is required');
   // Before it is parsed: a value of millions of levels takes minutes and all memory.

@@ -4,9 +4,9 @@ import { Problem } from '../problem.ts';
 import type { Format, OptionNames, Reply, KeyForm, ServedHeaderNames } from '../types.ts';
 import { hash, timingSafeEqual } from 'node:crypto';
 
-/** Callers that are allowed beside this machine. */
+/** Callers that are allowed in addition to this machine. */
 export interface Allowed {
-  /** Hosts beside the loopback ones that callers may name, as a URL writes them in lower case, with or without port. */
+  /** Hosts that callers may name in addition to the loopback ones, as a URL writes them in lower case, with or without port. */
   hosts?: readonly string[] | undefined;
   /** Origins of pages that may call from a browser, in lower case. */
   origins?: readonly string[] | undefined;

@@ -125,7 +125,7 @@ function block(value: JsonValue, path: Path, mode: ValidationMode): JsonValue {
   return value;
 }
 
-/** The system prompt is text alone. */
+/** The system prompt is only text. */
 const system: Rule = (value, path, mode) => {
   const checked = textOrBlocks(value, path, mode);
   const other = Array.isArray(checked) ? checked.findIndex((item) => textAt(item, 'type') !== 'text') : -1;

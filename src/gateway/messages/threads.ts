@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
 import { Problem } from '../problem.ts';
 
-/** The state of a thread; a later turn sends its new messages alone. */
+/** The state of a thread; a later turn sends only its new messages. */
 interface Thread {
   messages: JsonValue[];
   /** System prompt and tools of the first turn. */

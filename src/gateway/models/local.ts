@@ -30,7 +30,7 @@ export function namesOfModels(offers: Format['offers']): string {
     .join(', ');
 }
 
-/** Whether a model is one that only a vendor has: the rest of its name is the vendor's to choose. A service has its own alone. */
+/** Whether a model is one that only a vendor has: the vendor chooses the rest of its name. A service has only its own models. */
 export function isVendorModel(model: string, rules: ServiceRules | undefined): boolean {
   return (rules?.models ?? vendorModels).test(model);
 }

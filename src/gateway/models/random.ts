@@ -1,4 +1,4 @@
-/** Numbers 0 ≤ x < 1 that depend on the seed text alone: the offline models answer equal requests equally. */
+/** Numbers 0 ≤ x < 1 that depend only on the seed text: the offline models answer equal requests equally. */
 export type Random = ReturnType<typeof createRandom>;
 
 /** A small generator (mulberry32) seeded by a text. It is for pictures and phrases, never for secrets. */

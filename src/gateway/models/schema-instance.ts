@@ -181,7 +181,7 @@ const classes: Readonly<Record<string, string>> = {
 
 /**
  * A short text that fits a regular expression: the first choice of each group, the first character of each class, the fewest
- * repetitions. Undefined where the pattern has what this does not read: look-arounds, references, negated classes.
+ * repetitions. Undefined if the pattern has what this does not read: look-arounds, references, negated classes.
  */
 function textOfPattern(pattern: string | undefined): string | undefined {
   if (pattern === undefined) return undefined;

@@ -63,7 +63,7 @@ export type AnswerPart = { text: string; picture?: MadePicture } | { text?: unde
 
 /** One answer of a model. */
 export interface Draft {
-  /** Undefined where no thoughts were asked for. */
+  /** Undefined if no thoughts were asked for. */
   thinking?: string | undefined;
   parts: readonly AnswerPart[];
   call?: { name: string; input: JsonValue } | undefined;
@@ -77,7 +77,7 @@ export interface Draft {
 export interface Answer {
   /** The model that answered. */
   model: string;
-  /** Made from the request alone. */
+  /** Made only from the request. */
   id: string;
   drafts: readonly Draft[];
   /** Whether pictures were made. */

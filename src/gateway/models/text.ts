@@ -29,7 +29,7 @@ export function countInput({ prompt, system = '', earlier, media, toolResults, t
   return Math.max(1, tokens + media.length * tokensPerImage);
 }
 
-/** A program may run the call, so it has the required arguments alone. */
+/** A program may run the call, so it has only the required arguments. */
 function callTool(tool: ToolOffer, left: number, seed: string): Written {
   const input = instanceOf(tool.schema ?? {}, { seed, optional: false });
   const tokens = countTokens(tool.name) + countTokens(JSON.stringify(input));

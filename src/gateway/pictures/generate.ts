@@ -13,7 +13,7 @@ const notes = { Software: 'gateway-cli offline model', Comment: 'Drawn on this m
 /** Output tokens of a picture, as the public image models count them. */
 const pictureTokens = 1290;
 
-/** A picture, and what is said of it. */
+/** A picture, and what is said about it. */
 interface Drawn {
   caption: string;
   picture: MadePicture;

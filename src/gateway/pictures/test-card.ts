@@ -7,7 +7,7 @@ export interface Label {
   facts: string;
 }
 
-/** A card of a size: a gradient and discs that follow from prompt and seed alone, and the label below. */
+/** A card of a size: a gradient and discs that depend only on prompt and seed, and the label below. */
 export function drawCard(size: Size, label: Label, seed: string): Picture {
   const random = createRandom(`${label.prompt}\n${seed}`);
   const picture = createPicture(size.width, size.height);

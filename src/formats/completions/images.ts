@@ -7,19 +7,11 @@ import type { ReplyEvent } from '../events.ts';
 /** Shapes that the images operations have for sure; newer models take more sizes. */
 const sizes: Readonly<Record<string, string>> = { '1:1': '1024x1024', '3:2': '1536x1024', '2:3': '1024x1536' };
 
-/** Fields of an ask that these operations have no place for. */
-const unfit: readonly (keyof Ask)[] = [
-  'system',
-  'turns',
-  'schema',
-  'tools',
-  'maxTokens',
-  'temperature',
-  'topP',
-  'stop',
-  'seed',
-  'responseMime',
-];
+/** Fields of an ask that these operations have a place for; every other is refused. */
+const ownFields: ReadonlySet<keyof Ask> = new Set([
+  ...(['use', 'model', 'stream', 'body'] as const),
+  ...(['prompt', 'media', 'mask', 'candidates', 'aspect', 'size'] as const),
+]);
 
 /** A picture by OpenAI's own operations (formats 7): `generations`, or `edits` where there are pictures to change. */
 export function encodeImages(ask: Ask): Encoded {
@@ -38,7 +30,8 @@ function refuseUnfit(ask: Ask): void {
       `the images operation of this service has no ${ask.tier} tier`,
       'text and chat have it; pictures go at full price',
     );
-  const found = unfit.find((field) => [ask[field] ?? []].flat().length > 0);
+  const given = (Object.keys(ask) as (keyof Ask)[]).filter((field) => [ask[field] ?? []].flat().length > 0);
+  const found = given.find((field) => !ownFields.has(field));
   if (found !== undefined)
     throw usageError(`the images operation of this service has no place for '${found}'`, 'leave it out');
 }

@@ -52,6 +52,9 @@ describe("OpenAI's operations for images", () => {
     ['a size that they lack', { size: '4K' }, "no size '4K'", 'it has 1K, or WxH in pixels'],
     ['a seed', { seed: 1 }, "no place for 'seed'", 'leave it out'],
     ['a system text', { system: 'x' }, "no place for 'system'", 'leave it out'],
+    ['metadata', { metadata: { user: 'x' } }, "no place for 'metadata'", 'leave it out'],
+    ['a choice of tools', { toolChoice: 'auto' }, "no place for 'toolChoice'", 'leave it out'],
+    ["turns in a format's own form", { ownTurns: [{ role: 'user' }] }, "no place for 'ownTurns'", 'leave it out'],
     ['earlier turns', { turns: [{ role: 'user', content: 'x' }] }, "no place for 'turns'", 'leave it out'],
     [
       'a document',

@@ -73,15 +73,11 @@ export interface FolderOptions extends CallOptions {
 /** A picture or file to send: its bytes, or a file that is read while it is sent. The type comes from the bytes unless it is given. */
 export type MediaInput = Uint8Array | { path: string } | { data: Uint8Array; mimeType: string };
 
-/** Fields that every format has. */
-type CommonFields = Pick<AskFields, 'prompt' | 'system' | 'maxTokens' | 'temperature' | 'topP' | 'topK' | 'stop'>;
-type ContentFields = Pick<
-  AskFields,
-  'candidates' | 'seed' | 'responseMime' | 'aspect' | 'size' | 'safety' | 'cachedContent'
->;
+/** The plain fields that the messages format has. */
+type MessagesFields = Pick<AskFields, 'prompt' | 'system' | 'maxTokens' | 'temperature' | 'topP' | 'topK' | 'stop'>;
 
 /** A request in the words of no format. A field that the format lacks is refused before anything is sent. */
-export interface AskRequest extends CommonFields, ContentFields {
+export interface AskRequest extends AskFields {
   model: string;
   /** Earlier turns of `user` and `assistant`; their blocks are those of `Message`. What the system says is `system`. */
   turns?: readonly Message[] | undefined;
@@ -101,7 +97,7 @@ export interface AskRequest extends CommonFields, ContentFields {
 }
 
 /** A content-format request; what is absent is not sent. */
-export interface ContentRequest extends CommonFields, ContentFields {
+export interface ContentRequest extends AskFields {
   model: string;
   /** Earlier turns, sent before the prompt as they are. */
   contents?: readonly ContentTurn[] | undefined;
@@ -117,7 +113,7 @@ export interface ContentRequest extends CommonFields, ContentFields {
 }
 
 /** A messages-format request; what is absent is not sent. */
-export interface MessagesRequest extends CommonFields {
+export interface MessagesRequest extends MessagesFields {
   model: string;
   /** max_tokens, which the wire requires. */
   maxTokens: number;

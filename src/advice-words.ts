@@ -84,7 +84,7 @@ export function withoutField({ value }: Facts): string {
 }
 
 /** The flags that set fields. A field is written as its last name, in lower case and without `_`. */
-const flagsOfFields: Readonly<Record<string, string>> = {
+const flagsByWireName: Readonly<Record<string, string>> = {
   aspectratio: '--aspect',
   cachedcontent: '--cached-content',
   candidatecount: '--candidates',
@@ -114,11 +114,11 @@ const flagsOfFields: Readonly<Record<string, string>> = {
 /** The flag for a field (`generation_config.stop_sequences[0]`), in the spelling of any format or of the flag. */
 export function flagOfField(field: string): string | undefined {
   const names = field.split(/[.[\]]/).map((name) => name.replaceAll(/[-_]/g, '').toLowerCase());
-  const flags = Object.values(flagsOfFields);
+  const flags = Object.values(flagsByWireName);
   return names
     .map((name) =>
-      Object.hasOwn(flagsOfFields, name)
-        ? flagsOfFields[name]
+      Object.hasOwn(flagsByWireName, name)
+        ? flagsByWireName[name]
         : flags.find((flag) => flag.replaceAll('-', '') === name),
     )
     .findLast(Boolean);

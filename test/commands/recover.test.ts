@@ -95,6 +95,39 @@ test('the document has the answer that fitted the schema, the calls of tools and
   expect(other).not.toHaveProperty('tags');
 });
 
+test('the document has every key of the reply again', async () => {
+  const reply = {
+    requestedModel: 'm',
+    model: 'm-1',
+    modelVersion: 'm-1',
+    responseId: 'r',
+    role: 'model',
+    text: 'one',
+    answer: 1,
+    candidates: [{ index: 0, text: 'one', finishReason: 'STOP' }],
+    toolCalls: [{ id: 'c', name: 'f', input: {} }],
+    turns: [{ text: 'one', stopReason: 'STOP', toolCalls: [] }],
+    stopReason: 'STOP',
+    stopSequence: 'END',
+    promptFeedback: { blockReason: 'OTHER' },
+    serviceTier: 'flex',
+    usage: { totalTokens: 2 },
+    tags: { team: 'docs' },
+    complete: true,
+  };
+  // What the document says of its own run; pictures and files are written again.
+  const ofTheRun = ['schema', 'command', 'ok', 'exitCode', 'warnings', 'attempts', 'durationMs', 'error', 'cost'];
+  const schema = JSON.parse(readFileSync(join(import.meta.dirname, '../../dist/result.schema.json'), 'utf8')) as {
+    properties: object;
+  };
+  const keys = Object.keys(schema.properties).filter((key) => ![...ofTheRun, 'images', 'files'].includes(key));
+  expect(Object.keys(reply).toSorted()).toEqual(keys.toSorted());
+  const file = join(scratchFolder(), 'kept.json');
+  const saved = { schema: 'gateway-cli/recovery@1', command: 'text', printsText: true, images: [] };
+  writeFileSync(file, JSON.stringify({ ...saved, document: [JSON.stringify(reply)] }));
+  expect(JSON.parse((await run(['recover', file, '--json'])).stdout)).toMatchObject(reply);
+});
+
 describe('-o', () => {
   const cut = textReply('half an ans', {
     candidates: [{ content: { role: 'model', parts: [{ text: 'half an ans' }] }, finishReason: 'MAX_TOKENS' }],

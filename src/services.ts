@@ -175,8 +175,8 @@ const modelVersion = /^(?:[-@](?:\d{3}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}
  * the way to it that OpenRouter takes from `:nitro`.
  */
 function isSameModel(requested: string, answered: string): boolean {
-  const [asked, found] = [withoutPath(requested), withoutPath(answered)];
-  const names = [asked, asked.replace(/:.*/, '')];
+  const [wanted, found] = [withoutPath(requested), withoutPath(answered)];
+  const names = [wanted, wanted.replace(/:.*/, '')];
   return names.some((name) => found.startsWith(name) && modelVersion.test(found.slice(name.length)));
 }
 

@@ -161,11 +161,11 @@ const uploadResumable: Upload = async ({ path: source, bytes, name }, path, requ
 
 /** The key and the requests go to the service that was named, and to no other. */
 function uploadPlace(reply: HttpReply, start: string): Pick<PostOrGet, 'path' | 'query'> {
-  const asked = new URL((reply.request ?? '').replace(/^\w+ /, ''));
-  const prefix = asked.pathname.slice(0, -start.length);
+  const requestUrl = new URL((reply.request ?? '').replace(/^\w+ /, ''));
+  const prefix = requestUrl.pathname.slice(0, -start.length);
   const given = reply.headers['x-goog-upload-url'] ?? '';
   const url = URL.canParse(given) ? new URL(given) : undefined;
-  if (url?.origin !== asked.origin || !url.pathname.startsWith(prefix))
+  if (url?.origin !== requestUrl.origin || !url.pathname.startsWith(prefix))
     throw badReply(reply, 'the upload would go to another host than the service');
   return { path: url.pathname.slice(prefix.length), query: url.search.slice(1) };
 }

@@ -42,8 +42,9 @@ function judge(result: Result, wanted: Wanted): GatewayError | undefined {
   if (stopped.length > 0 && stopped.length >= result.candidates.length)
     return missing(stopWords(result), result, wanted);
   if (isEmpty(result)) return missing('the answer is empty', result, wanted);
-  const [came, asked] = [result.images.length, wanted.images];
-  if (came < asked) return incomplete(`${came} of ${asked} images came`, adviceForRest(asked - came));
+  const [came, wantedImages] = [result.images.length, wanted.images];
+  if (came < wantedImages)
+    return incomplete(`${came} of ${wantedImages} images came`, adviceForRest(wantedImages - came));
   if (stopped.length > 0) return partlyStopped(stopped, result);
   const [warning] = wanted.requireModel ? otherModelWarnings(result) : [];
   if (warning !== undefined) return incomplete(warning, { reason: 'other-model' });

@@ -55,8 +55,8 @@ export function createApp(options: AppOptions = {}): App {
 /** One exchange. It never throws: a failing handler must not stop the server. */
 async function serve(request: IncomingMessage, response: ServerResponse, settings: Settings): Promise<void> {
   const started = settings.elapsed();
-  const [asked = '', ...afterPath] = (request.url ?? '').split('?');
-  const path = settings.specOnly ? asked : withVersion(asked);
+  const [rawPath = '', ...afterPath] = (request.url ?? '').split('?');
+  const path = settings.specOnly ? rawPath : withVersion(rawPath);
   const query = new URLSearchParams(afterPath.join('?'));
   const format = formatOf(path, request.headers, settings);
   const requestId = `req_${randomUUID().replaceAll('-', '')}`;

@@ -120,18 +120,20 @@ function plainStep(step: string | number): string {
 
 /** `GET /v1beta/models` and `GET /v1/models`, or one model of them. Throws Problem 404. */
 function answerModels(
-  { format: pathFormat, keyForm, model: asked, query, path }: GatewayRequest,
+  { format: pathFormat, keyForm, model: requested, query, path }: GatewayRequest,
   rules: ServiceRules | undefined,
 ): Reply {
   // `/v1/models` is a path of all formats: the caller's key says which it speaks.
   const format = keyForm === 'vendor-key' || keyForm === 'query' ? contentFormat : pathFormat;
   const offered = localModels.filter(format.offers);
-  if (asked === undefined) return jsonReply(format.listModels(offered, query));
+  if (requested === undefined) return jsonReply(format.listModels(offered, query));
   // What is answered for a vendor's model is listed too: clients look a model up before they ask it.
-  const vendors = isVendorModel(asked, rules) ? { id: asked, title: asked, draws: drawsByName(asked) } : undefined;
-  const found = offered.find(({ id }) => id === asked) ?? vendors;
+  const vendors = isVendorModel(requested, rules)
+    ? { id: requested, title: requested, draws: drawsByName(requested) }
+    : undefined;
+  const found = offered.find(({ id }) => id === requested) ?? vendors;
   if (found) return jsonReply(format.describeModel(found));
-  const shown = asked.slice(0, 100);
+  const shown = requested.slice(0, 100);
   if (rules) throw rules.unknownModel(shown, path);
   throw format.unknownModel(shown, namesOfModels(format.offers));
 }

@@ -61,7 +61,7 @@ export function count(operation: Operation, { bodyOf, reply }: OperationCount): 
 
 interface FoundModel {
   /** The name in the request, where it has one. */
-  asked: string | undefined;
+  requested: string | undefined;
   fault: Fault | undefined;
   /** Whether it answers by itself; else a local model answers in its place. */
   isOwn: boolean;
@@ -74,24 +74,25 @@ function findModel(
   body: JsonObject,
   { fallback, rules, script }: RequestContext,
 ): FoundModel {
-  const asked = operation.modelOf(request, body);
-  const fault = findFault(asked ?? '');
-  const local = findLocalModel(asked ?? '');
+  const requested = operation.modelOf(request, body);
+  const fault = findFault(requested ?? '');
+  const local = findLocalModel(requested ?? '');
   const isOwn = fault !== undefined || script?.anyModel === true || (local !== undefined && operation.serves(local));
-  if (isOwn || asked === undefined || (fallback && isVendorModel(asked, rules))) return { asked, fault, isOwn };
-  const shown = asked.slice(0, 100);
+  if (isOwn || requested === undefined || (fallback && isVendorModel(requested, rules)))
+    return { requested, fault, isOwn };
+  const shown = requested.slice(0, 100);
   throw rules?.unknownModel(shown, request.path) ?? request.format.unknownModel(shown, namesOfModels(operation.serves));
 }
 
 function readRequest(
   operation: Operation,
   body: JsonObject,
-  { asked = '', isOwn }: FoundModel,
+  { requested = '', isOwn }: FoundModel,
   { request, context }: { request: GatewayRequest; context: RequestContext },
 ): ModelRequest {
   const checked = operation.check(body, context.mode);
-  const model = isOwn ? asked : operation.fallback(asked, checked);
-  if (!isOwn) context.note(`${asked.slice(0, 100)} is answered by ${model}`);
+  const model = isOwn ? requested : operation.fallback(requested, checked);
+  if (!isOwn) context.note(`${requested.slice(0, 100)} is answered by ${model}`);
   return operation.read(checked, model, request, context);
 }
 

@@ -253,7 +253,7 @@ export interface Operation {
   /** Checks a body by itself, whichever model it is for. Throws Violation. */
   check(body: JsonObject, mode: ValidationMode): JsonObject;
   /** The local model that answers for a vendor's. */
-  fallback(asked: string, checked: JsonObject): string;
+  fallback(requested: string, checked: JsonObject): string;
   /** Reads a checked body for a local model. Throws Problem or Violation. */
   read(checked: JsonObject, model: string, request: GatewayRequest, context: RequestContext): ModelRequest;
   /** Whether the answer to a request should be a picture; absent if it never is. */

@@ -34,7 +34,7 @@ export interface UpstreamOptions {
   /** The exchange looks at whole bodies, so they are not passed on while they come. */
   wholeBodies?: boolean | undefined;
   /** What pays for a request; undefined for one that costs nothing. Throws Problem for one that is not passed on. */
-  pay?: ((asked: GatewayRequest, body: Buffer) => Promise<UpstreamPayment | undefined>) | undefined;
+  pay?: ((request: GatewayRequest, body: Buffer) => Promise<UpstreamPayment | undefined>) | undefined;
   /** Status of a failure of class usage: 404 where it means that nothing was recorded (default 502). */
   usageStatus?: number | undefined;
 }
@@ -49,19 +49,19 @@ const shortBody = 64 * 1024;
  * back-pressure, to the ending that they had. A caller that leaves ends the exchange. Throws Problem 502, 503 or 504.
  */
 export function createUpstreamHandler(options: UpstreamOptions): Handler {
-  return async (asked) => {
-    const { body, payment } = await bodyOf(asked, options);
+  return async (request) => {
+    const { body, payment } = await bodyOf(request, options);
     // The timeout covers only the head: a body may take as long as it flows.
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(new Error('the time is over')), options.timeoutMs ?? defaultTimeoutMs);
-    const signal = AbortSignal.any([asked.left.signal, late.signal]);
+    const signal = AbortSignal.any([request.left.signal, late.signal]);
     try {
       const beforeSend = payment && (() => payment.reserve(signal));
-      const reply = await options.exchange(requestTo(asked, body, options), { signal, beforeSend });
-      return passOn(payment?.watch(reply) ?? reply, asked);
+      const reply = await options.exchange(requestTo(request, body, options), { signal, beforeSend });
+      return passOn(payment?.watch(reply) ?? reply, request);
     } catch (error) {
       await payment?.fail(error);
-      if (asked.left.signal.aborted) throw error;
+      if (request.left.signal.aborted) throw error;
       if (late.signal.aborted) throw new Problem(504, 'the upstream gateway did not answer in time', notAgain);
       throw failureProblem(error, options.usageStatus ?? 502);
     } finally {
@@ -83,44 +83,44 @@ export function createReplayHandler(exchangeAt: (base: URL) => Exchange): Handle
 
 /** The body as it arrives, if its length is known and nothing reads it. */
 async function bodyOf(
-  asked: GatewayRequest,
+  request: GatewayRequest,
   { wholeBodies, pay }: UpstreamOptions,
 ): Promise<{ body: HttpRequest['body']; payment?: UpstreamPayment | undefined }> {
-  const { length } = asked;
+  const { length } = request;
   if (!wholeBodies && !pay && length !== undefined && length > shortBody) {
     // If reading stops early, the caller must still get a reply.
-    const arriving = asked.body.iterator({ destroyOnReturn: false });
+    const arriving = request.body.iterator({ destroyOnReturn: false });
     return { body: { segments: [], bytes: length, arriving } };
   }
-  const bytes = await asked.readBody();
-  return { body: { segments: [bytes], bytes: bytes.length }, payment: await pay?.(asked, bytes) };
+  const bytes = await request.readBody();
+  return { body: { segments: [bytes], bytes: bytes.length }, payment: await pay?.(request, bytes) };
 }
 
 function requestTo(
-  asked: GatewayRequest,
+  request: GatewayRequest,
   body: HttpRequest['body'],
   { address, localHeaders = [] }: UpstreamOptions,
 ): HttpRequest {
-  const { url, headers, ownHeaders } = address(asked);
-  const parameters = new URLSearchParams(asked.query);
+  const { url, headers, ownHeaders } = address(request);
+  const parameters = new URLSearchParams(request.query);
   parameters.delete('key');
   return {
-    method: asked.method,
+    method: request.method,
     url: Object.assign(new URL(url), { search: parameters.toString() }),
     ownHeaders,
-    headers: { ...forwardedHeaders(asked.headers, localHeaders), ...headers },
+    headers: { ...forwardedHeaders(request.headers, localHeaders), ...headers },
     body,
   };
 }
 
-function passOn({ status, headers, body, recordedAt }: HttpReply, asked: GatewayRequest): Reply {
+function passOn({ status, headers, body, recordedAt }: HttpReply, request: GatewayRequest): Reply {
   const note = recordedAt === undefined ? undefined : 'from the cache';
-  const reply: Reply = { status, headers: passedHeaders(headers), body: chunks(), model: asked.model, note };
+  const reply: Reply = { status, headers: passedHeaders(headers), body: chunks(), model: request.model, note };
   async function* chunks(): AsyncGenerator<Uint8Array> {
     try {
       yield* body;
     } catch (error) {
-      if (asked.left.signal.aborted) throw error;
+      if (request.left.signal.aborted) throw error;
       // The caller sees what happened upstream: an end before the end, or a reset.
       reply.ending = codeOf(error) === 'ECONNRESET' ? 'reset' : 'cut';
     }

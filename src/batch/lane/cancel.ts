@@ -77,8 +77,8 @@ async function failureOf(cancelling: Promise<void>): Promise<GatewayError | unde
 async function cancelPart({ plan, batch = '' }: Part, flags: ConnectionFlags, context: Context): Promise<void> {
   const { profile, origin, format: name, use } = plan;
   const input = await readSettingsInput(flags, context);
-  const asked = { ...input.flags, ...(profile !== '' && { jobProfile: profile }) };
-  const surveys = surveyUses({ ...input, flags: asked });
+  const ownFlags = { ...input.flags, ...(profile !== '' && { jobProfile: profile }) };
+  const surveys = surveyUses({ ...input, flags: ownFlags });
   const sameKey = Object.values(surveys).find((one) => authUseOf(one.format.value, one.use) === use);
   const settings = sameKey ?? surveys.text;
   const { baseUrl, offline } = settings;

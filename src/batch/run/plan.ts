@@ -220,17 +220,17 @@ async function checkGateways({ plan, context, builder, source, lineErrors }: Pla
 
 /** Throws GatewayError usage if a key or a secret header of no origin would go to several. */
 export function requireOwnKeys(gateways: readonly Settings[]): void {
-  const asked = gateways.filter(({ offline }) => !offline.value);
-  const origins = new Set(asked.map(originOf));
+  const remote = gateways.filter(({ offline }) => !offline.value);
+  const origins = new Set(remote.map(originOf));
   if (origins.size < 2) return;
   const hosts = [...origins].join(' and ');
-  const key = asked.map((settings) => keyForAnyOrigin(settings.key)).find((name) => name !== undefined);
+  const key = remote.map((settings) => keyForAnyOrigin(settings.key)).find((name) => name !== undefined);
   if (key !== undefined)
     throw usageError(
       `the jobs go to ${hosts}, and the key of ${key} would go to all of them`,
       `leave ${key} out; each profile has its own key: gateway-cli config set apiKey - --profile <name>`,
     );
-  const secret = asked
+  const secret = remote
     .flatMap(({ headers }) => headers)
     .find(({ value: { value }, origin }) => origin.kind === 'flag' && value instanceof Secret);
   if (secret !== undefined)

@@ -87,7 +87,7 @@ const conflicts: Readonly<Record<string, readonly string[]>> = {
 
 const result = '';
 const request = 'method url headers.* body';
-const asked = { result, request };
+const modelDocuments = { result, request };
 
 const counts = 'jobs done incomplete failed unknown pending submitted';
 const batch = `${counts} skipped usage cost[].amount cost[].currency costUnknown durationMs outdir failures[].id failures[].error`;
@@ -102,10 +102,10 @@ const recording = ['id', 'file', 'recorded', 'method', 'path', 'model', 'status'
  * an object without paths below it has keys of its own. Every document also has those of `common`.
  */
 const documents: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  text: asked,
-  'image gen': asked,
-  'image edit': asked,
-  chat: asked,
+  text: modelDocuments,
+  'image gen': modelDocuments,
+  'image edit': modelDocuments,
+  chat: modelDocuments,
   models: { models: 'complete models[].id models[].title models[].formats[] models[].operations[]' },
   'sessions list': {
     sessions:

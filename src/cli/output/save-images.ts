@@ -259,8 +259,8 @@ export async function writeToStdout(blob: Pick<StoredBlob, 'content'>, { stdout 
 
 async function warnOfName(path: string, extension: string, { plan, context, toStdout }: SaveState): Promise<void> {
   if (toStdout && path !== '-') await context.ui.warn(`one more image came; it is in ${path}`);
-  const { output, extension: asked } = plan;
-  if (asked !== undefined && !path.toLowerCase().endsWith(`.${asked.toLowerCase()}`)) {
+  const { output, extension: requested } = plan;
+  if (requested !== undefined && !path.toLowerCase().endsWith(`.${requested.toLowerCase()}`)) {
     await context.ui.warn(`${output} would hold ${extension} data, so the file is ${path}`);
   }
 }

@@ -83,7 +83,7 @@ export async function budgetsFolder(): Promise<string> {
 async function budgetPath({ place }: BudgetSetting, { origin }: Sourced<string>, { io }: Context): Promise<string> {
   if (!isBudgetPath(place)) return join(await budgetsFolder(), `${place}.jsonl`);
   const isOfConfig = origin.kind === 'profile' || origin.kind === 'config';
-  return resolve(isOfConfig ? dirname(await configPath({ env: io.env, cwd: io.cwd })) : io.cwd, place);
+  return resolve(isOfConfig ? dirname(await configPath(io)) : io.cwd, place);
 }
 
 /** What decides the cost of a request. */

@@ -170,8 +170,8 @@ async function openKeyed(
   context.ui.hide(credentials.map(({ secret }) => secret));
   if (keyless.size === 0) return { exchanges: await openExchanges(transport, flags, { context, credentials }), keyed };
   const { requireKeys } = await import('./recordings.ts');
-  const asked = requireKeys(transport, keyless, (source) => readConfiguredKey(source, context));
-  return { exchanges: await openExchanges(asked, flags, { context, credentials }), keyed };
+  const checked = requireKeys(transport, keyless, (source) => readConfiguredKey(source, context));
+  return { exchanges: await openExchanges(checked, flags, { context, credentials }), keyed };
 }
 
 /** A key in the place of the model would be in URLs, logs and file names. Throws GatewayError usage or auth. */
@@ -256,11 +256,11 @@ export async function openTransports(
 export async function openExchanges(
   transport: Transport,
   { record, ...flags }: RecordingFlags,
-  asked: { context: Context; credentials: readonly Credential[] },
+  options: { context: Context; credentials: readonly Credential[] },
 ): Promise<Exchanges> {
   if (record === undefined) return { at: () => transport.exchange, close: () => transport.close() };
   const { openRecording } = await import('./recordings.ts');
-  return openRecording(transport, { ...flags, record }, asked);
+  return openRecording(transport, { ...flags, record }, options);
 }
 
 /** An attempt that is not paid for is not sent. */

@@ -61,9 +61,8 @@ export function keyInArgv(): GatewayError {
 export async function readSettingsInput(flags: SettingFlags, context: Context): Promise<Omit<SettingsInput, 'use'>> {
   refuseKeyInArgv(flags);
   checkRecordingFlags(flags);
-  const { env, cwd } = context.io;
-  const config = await readConfig(await configPath({ env, cwd }));
-  return { env, config, flags: await readSettingsFlags(flags, context) };
+  const config = await readConfig(await configPath(context.io));
+  return { env: context.io.env, config, flags: await readSettingsFlags(flags, context) };
 }
 
 /** The flags of settings with the files that they name. Throws GatewayError usage. */

@@ -103,8 +103,8 @@ async function askAndKeep(
   const deadline = deadlineOnce(settings.timeoutMs.value, signal);
   const fetchUrl = talk.openFetchUrl(settings, deadline);
   const building = { context, use: 'chat' as const, settings, fetchUrl, earlier };
-  const asked = { ...flags, prompt: text, image, attach, ...(typeof system === 'string' && { system }) };
-  const request = await buildRequest([], asked, building);
+  const turnFlags = { ...flags, prompt: text, image, attach, ...(typeof system === 'string' && { system }) };
+  const request = await buildRequest([], turnFlags, building);
   const { check } = request;
   heard.question = questionOf(request);
   // Between the lines of an answer; Ctrl-C is a no.
@@ -131,11 +131,11 @@ async function keepHalf(prompt: Prompt, talk: Talk, { text, question }: Heard): 
   if (text.trim() === '' || question === undefined)
     return ui.note('stopped; this turn is not kept. /retry asks it again');
   const at = new Date(io.now()).toISOString();
-  const asked = (await storable(question as unknown as BodyValue)) as unknown as SessionMessage;
+  const message = (await storable(question as unknown as BodyValue)) as unknown as SessionMessage;
   const content = [{ type: 'text', text: ui.clean(text) }];
   await keep(
     [
-      { ...asked, at },
+      { ...message, at },
       { role: 'assistant', content, model: talk.settings.model.value, at },
     ],
     prompt,

@@ -158,8 +158,8 @@ function listed(values: readonly string[], files = false): Completion {
 }
 
 /** The config; undefined if it is invalid, or without a home folder: completion then lacks only its values. */
-async function loadConfig({ env, cwd }: Io): Promise<LoadedConfig | undefined> {
-  return configPath({ env, cwd })
+async function loadConfig(io: Io): Promise<LoadedConfig | undefined> {
+  return configPath(io)
     .then(readConfig)
     .catch(() => undefined);
 }

@@ -166,7 +166,7 @@ export function configPathCommand(command: Command): Action {
   command.usage('[flags]');
   setExamples(command, ['gateway-cli config path', '"$EDITOR" "$(gateway-cli config path)"']);
   return async ({ io, root, report }) => {
-    const path = await configPath({ env: io.env, cwd: io.cwd });
+    const path = await configPath(io);
     if (!root.json) return io.stdout.write(`${path}\n`);
     const { exists, config } = await readConfig(path);
     report.own = { schema: 'gateway-cli/config@1', path, exists, profile: config.profile };

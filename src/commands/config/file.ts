@@ -21,7 +21,7 @@ export interface Opened {
 
 /** Reads the config file. Throws GatewayError usage if it is wrong. */
 export async function openConfig({ io, root, ui }: Context): Promise<Opened> {
-  const loaded = await readConfig(await configPath({ env: io.env, cwd: io.cwd }));
+  const loaded = await readConfig(await configPath(io));
   for (const warning of loaded.warnings) await ui.warn(warning);
   const named = root.profile ?? io.env['GATEWAY_PROFILE'];
   return { loaded, profile: named === undefined || named === '' ? (loaded.config.profile ?? 'default') : named };

@@ -135,11 +135,11 @@ function questionsOf(service: Service, context: Context): Question[] {
   const where = keyPage === undefined ? '' : `, which you make at ${keyPage}`;
   const variable = keysIn(context.io.env).find(({ name }) => name === service.name)?.variable;
   const empty = variable === undefined ? 'none in the file' : `${variable} is used`;
-  const asked = (['text', 'chat', 'image'] as const).filter((use) => usesOf(service.name).includes(use));
+  const offeredUses = (['text', 'chat', 'image'] as const).filter((use) => usesOf(service.name).includes(use));
   return [
     ...(baseUrl === undefined ? [{ key: 'baseUrl', text: 'Base URL (https://…)', required: true }] : []),
     ...(isKeyless ? [] : [{ key: 'apiKey', text: `API key${where} (not shown; empty: ${empty})`, hidden: true }]),
-    ...asked.map((use) => ({
+    ...offeredUses.map((use) => ({
       key: `models.${use}`,
       text: models[use] === undefined ? modelTexts[use] : `${modelTexts[use]} (empty: ${models[use]})`,
     })),

@@ -109,8 +109,7 @@ export const settingsRows: readonly Row<LocalSubject>[] = [
   {
     name: 'config',
     async check(start) {
-      const { env, cwd } = start.context.io;
-      start.config = await readConfig(await configPath({ env, cwd }));
+      start.config = await readConfig(await configPath(start.context.io));
       const { path, exists, config, warnings } = start.config;
       const [warning] = warnings;
       if (warning !== undefined) {

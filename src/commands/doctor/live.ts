@@ -21,9 +21,9 @@ const maxNamed = 5;
 
 async function findList({ surveyed, uses, key, flags, context }: GatewaySubject): Promise<Finding> {
   const failures: GatewayError[] = [];
-  const asked = uses.filter((use) => usesOf(surveyed.byUse[use].service.value).includes(use));
-  for (const format of new Set(asked.map((use) => surveyed.byUse[use].format.value))) {
-    const survey = surveyed.byUse[asked.find((use) => surveyed.byUse[use].format.value === format) ?? 'text'];
+  const offered = uses.filter((use) => usesOf(surveyed.byUse[use].service.value).includes(use));
+  for (const format of new Set(offered.map((use) => surveyed.byUse[use].format.value))) {
+    const survey = surveyed.byUse[offered.find((use) => surveyed.byUse[use].format.value === format) ?? 'text'];
     const connection = await openConnection(withKey(survey, key), flags, context);
     try {
       const { models } = await readModelList((get) => connection.send(get, once), format);
@@ -199,10 +199,10 @@ async function findScheme(
   if (!tried.some(isRefusal)) return undefined;
   const accepted = tried.find(({ check }) => check.state === 'ok');
   if (accepted) return accepted.scheme;
-  const asked = tried.map(({ scheme }) => scheme);
+  const known = tried.map(({ scheme }) => scheme);
   for (const scheme of schemes) {
-    if (asked.some((one) => isSame(one, scheme))) continue;
-    asked.push(scheme);
+    if (known.some((one) => isSame(one, scheme))) continue;
+    known.push(scheme);
     if ((await ask(scheme)).check.state === 'ok') return scheme;
   }
   return undefined;

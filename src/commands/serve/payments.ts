@@ -58,8 +58,8 @@ export async function payForPassed(
 type End = (payment: Payment, ended: Promise<PaidEnd>) => Promise<void>;
 
 function payFor(budget: OpenBudget, end: End): UpstreamOptions['pay'] {
-  return async (asked, bytes) => {
-    const paid = await paidRequest(asked, bytes, budget);
+  return async (request, bytes) => {
+    const paid = await paidRequest(request, bytes, budget);
     if (paid === undefined) return undefined;
     const { format, model, body } = paid;
     const ofFormat = { ...budget, format: { ...budget.format, value: format } };
@@ -67,7 +67,7 @@ function payFor(budget: OpenBudget, end: End): UpstreamOptions['pay'] {
     return {
       reserve: (signal) => reserve(payment, signal),
       fail: (error) => payment.end({ error }),
-      watch: (reply) => watch(reply, asked, paid, (ended) => end(payment, ended)),
+      watch: (reply) => watch(reply, request, paid, (ended) => end(payment, ended)),
     };
   };
 }
@@ -90,17 +90,17 @@ const freePaths =
 
 /** What a request asks for; undefined if it costs nothing. Throws Problem for one whose cost cannot be counted. */
 async function paidRequest(
-  asked: GatewayRequest,
+  request: GatewayRequest,
   bytes: Buffer,
   { setting }: OpenBudget,
 ): Promise<PaidRequest | undefined> {
-  const { method, path } = asked;
+  const { method, path } = request;
   const { pathname } = new URL(path, 'http://localhost');
   if (freeMethods.has(method) || freePaths.test(pathname)) return undefined;
   const uncounted = (why: string): Problem => notPaid(`${why} cannot be counted in the budget ${setting.place}`);
   const format = formatOfPath(pathname);
   if (format === undefined || method !== 'POST') throw uncounted(`the cost of ${method} ${pathname.slice(0, 200)}`);
-  const body = await bodyIn(asked, bytes);
+  const body = await bodyIn(request, bytes);
   const model = modelOf(pathname, body);
   if (model === '') throw uncounted('a request that names no model');
   return { format, model, body };
@@ -118,7 +118,7 @@ async function bodyIn({ headers }: GatewayRequest, bytes: Buffer): Promise<Body>
 /** Passes a reply on, and reads meanwhile what it cost. The end of the reply waits until that is written down. */
 function watch(
   reply: HttpReply,
-  asked: GatewayRequest,
+  request: GatewayRequest,
   paid: PaidRequest,
   end: (ended: Promise<PaidEnd>) => Promise<void>,
 ): HttpReply {
@@ -130,8 +130,8 @@ function watch(
   }
   const copy = new PassThrough();
   const stop = (): void => void copy.end();
-  asked.left.signal.addEventListener('abort', stop, { once: true });
-  if (asked.left.signal.aborted) stop();
+  request.left.signal.addEventListener('abort', stop, { once: true });
+  if (request.left.signal.aborted) stop();
   const written = end(readEnd({ ...reply, body: copy }, paid));
   async function* chunks(): AsyncGenerator<Uint8Array> {
     try {

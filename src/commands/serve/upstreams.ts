@@ -154,7 +154,7 @@ async function surveyProfile(profile: string, flags: ServeFlags, context: Contex
   const { io, ui } = context;
   const { proxy, systemCa, budget, prices } = flags;
   const env = Object.fromEntries(countedVariables.map((name) => [name, io.env[name]]));
-  const config = await readConfig(await configPath({ env: io.env, cwd: io.cwd }));
+  const config = await readConfig(await configPath(io));
   if (!Object.hasOwn(config.config.profiles, profile))
     throw unknownProfile(fromFlag('--upstream', profile) as Sourced<string>, config);
   const read = await readSettingsFlags({ ...(prices !== undefined && { prices }) }, context);

@@ -45,7 +45,7 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   const progress = context.ui.progress('waiting for the gateway');
   context.atEnd(async () => progress.stop());
   const { candidates, stream } = flags;
-  const asked = perform({ ...request, candidates }, connection, {
+  const deltas = perform({ ...request, candidates }, connection, {
     deadline: deadline(),
     store: await images.openStore(),
     mostImages: images.most,
@@ -53,7 +53,7 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   });
   const isMarkdown = settings.markdown.value && request.check === undefined && !isData(flags.responseMime);
   const printing = { flags, isMarkdown, progress, context };
-  const answer = await (stream ? printDeltas(asked, printing) : outcomeOf(asked));
+  const answer = await (stream ? printDeltas(deltas, printing) : outcomeOf(deltas));
   progress.stop();
   context.report.result = answer.result;
   if (!answer.isRecorded) context.report.meter?.count(answer);

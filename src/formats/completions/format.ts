@@ -133,8 +133,8 @@ function pictureFields({ use, aspect, size, mask }: Ask, body: Body): Record<str
 
 function withStream(body: Body, { stream }: Ask, { includeUsage }: Quirks): Encoded {
   const path = '/v1/chat/completions';
-  const { stream: asked, stream_options: options, ...rest } = body;
-  if (!(stream ?? asked === true)) return { path, body: stream === undefined ? body : rest };
+  const { stream: isStreamed, stream_options: options, ...rest } = body;
+  if (!(stream ?? isStreamed === true)) return { path, body: stream === undefined ? body : rest };
   const usage = includeUsage ? { include_usage: true, ...objectAt(body, 'stream_options') } : options;
   return { path, body: setFields(rest, { stream: true, stream_options: usage }), accept: 'text/event-stream' };
 }

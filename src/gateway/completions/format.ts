@@ -64,8 +64,8 @@ export const completionsOperation: Operation = {
     checkForOpenAi(checked);
     return checked;
   },
-  fallback(asked, checked) {
-    if (!drawsByName(asked) && !asksForImage(checked)) return 'local-chat';
+  fallback(requested, checked) {
+    if (!drawsByName(requested) && !asksForImage(checked)) return 'local-chat';
     return holdsImage(checked) ? 'local-edit' : 'local-image';
   },
   read(checked, model, _request, { mode }) {

@@ -62,8 +62,8 @@ export const contentOperation: Operation = {
   serves: () => true,
   modelOf: ({ model }) => (model ?? '').replace(/^models\//, ''),
   check: (body, mode) => contentBody(body, [], mode),
-  fallback(asked, checked) {
-    if (!drawsByName(asked) && !asksForImage(checked)) return 'local-text';
+  fallback(requested, checked) {
+    if (!drawsByName(requested) && !asksForImage(checked)) return 'local-text';
     return holdsImage(checked) ? 'local-edit' : 'local-image';
   },
   read(checked, model, { route }) {

@@ -40,9 +40,9 @@ export function createThreads(capacity = defaultCapacity) {
   return {
     /** The whole request of a body that continues a thread; other bodies as they are. Throws Problem 400 or 404. */
     complete(body: JsonObject): JsonObject {
-      const asked = objectAt(body, 'thread');
-      const id = textAt(asked, 'previous_message_id');
-      if (textAt(asked, 'type') !== 'continue' || id === undefined) return body;
+      const continuation = objectAt(body, 'thread');
+      const id = textAt(continuation, 'previous_message_id');
+      if (textAt(continuation, 'type') !== 'continue' || id === undefined) return body;
       const thread = held.get(id);
       if (!thread) {
         const message = `No thread was found for previous_message_id ${id.slice(0, 100)}.`;

@@ -126,11 +126,8 @@ function fitSize({ width, height }: Size, aspectRatio: string | undefined): Size
 /** A JPEG stays a JPEG, everything else becomes a PNG. */
 async function encode(picture: Picture, mimeType: string): Promise<MadePicture> {
   const { width, height } = picture;
-  const made = (bytes: Buffer, type: string) => ({
-    mimeType: type,
-    data: bytes.toString('base64'),
-    size: { width, height },
-  });
+  const size = { width, height };
+  const made = (bytes: Buffer, type: string) => ({ mimeType: type, data: bytes.toString('base64'), size });
   if (mimeType !== 'image/jpeg') return made(await encodePng(picture, notes), 'image/png');
   const { default: jpeg } = await import('jpeg-js');
   return made(jpeg.encode(picture, jpegQuality).data, mimeType);

@@ -55,7 +55,7 @@ export function keyPage({ value }: Facts): string | false {
 export function lackingModel({ value, flags = '' }: Facts): string {
   const another = `name another with -m; to see the models: gateway-cli models${flags}`;
   if (value !== 'modalities') return `this model cannot do it: ${another}`;
-  return `if the model answers with pictures alone: --set 'modalities=["image"]'\nelse ${another}`;
+  return `if the model answers only with pictures: --set 'modalities=["image"]'\nelse ${another}`;
 }
 
 /** How to reach the host directly. */

@@ -57,7 +57,7 @@ export const batchFlags = {
   retryFailed: { flags: '--retry-failed', text: 'send failed jobs again' },
   retryIncomplete: {
     flags: '--retry-incomplete',
-    text: 'send again the jobs whose answers a limit cut, with the limits of now',
+    text: 'send again the jobs whose answers a limit cut, with the current limits',
   },
   retryUnknown: { flags: '--retry-unknown', text: 'also send again jobs that may already have been billed' },
   acceptChanges: { flags: '--accept-changes', text: 'send jobs again that changed since they were sent' },

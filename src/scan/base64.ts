@@ -78,7 +78,7 @@ export class Base64Decoder {
     }
     const comma = head.subarray(0, longestPrefix).indexOf(0x2c);
     if (comma < 0) {
-      if (head.length >= longestPrefix) throw malformed('it begins like a data URL but is none');
+      if (head.length >= longestPrefix) throw malformed('it begins like a data URL but is not one');
       this.#head = new Uint8Array(head);
       return new Uint8Array();
     }

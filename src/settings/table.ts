@@ -264,7 +264,7 @@ export const settings = {
     advanced: true,
     key: 'lane',
     description:
-      'How requests are sent: live, flex (half price, slower), or batch: the batch API of the service, for batches alone.',
+      'How requests are sent: live, flex (half price, slower), or batch: the batch API of the service, only for batches.',
     examples: ['flex'],
     default: 'live',
     shown: 'if set',

@@ -46,7 +46,7 @@ export function joinUrl(base: URL, path: string): URL {
   if (url.pathname !== pathname) {
     throw usageError(
       'the path of the request is not plain',
-      'a model is one name, without slashes, dots alone, ? or #',
+      'a model is one name: without / ? or #, and not only dots',
     );
   }
   return url;

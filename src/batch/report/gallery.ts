@@ -141,7 +141,7 @@ async function whyHidden(picture: CardPicture, folder: string): Promise<string |
   if (!shown.has(mimeType)) return `browsers show no ${mimeType}`;
   const gone = await stat(join(folder, path)).then(
     ({ size }) => (size > maxBytes ? 'the file is too large to be shown' : undefined),
-    (error: unknown) => (codeOf(error) === 'ENOENT' ? 'the file is gone' : readReason(error)),
+    (error: unknown) => (codeOf(error) === 'ENOENT' ? 'the file does not exist any more' : readReason(error)),
   );
   return gone ?? tooManyPixels({ width, height });
 }

@@ -93,7 +93,7 @@ export function configUnsetCommand(command: Command): Action {
     const opened = await openProfile(context);
     const { loaded, profile } = opened;
     const changed = await changeConfig(opened.loaded.path, (current) => withoutKey(current, profile, key));
-    const done = changed ? 'is gone from' : 'is not in';
+    const done = changed ? 'was removed from' : 'is not in';
     await reportChange(`${key} ${done} profile ${profile} (${loaded.path})`, opened, { key, context });
   };
 }
@@ -106,7 +106,7 @@ export function configUseCommand(command: Command): Action {
     'gateway-cli config use gemini --for text,image',
     'gateway-cli config use claude --for chat',
   ]);
-  const text = `for these alone, with commas: ${useNames.join(', ')} (all)`;
+  const text = `only for these, with commas: ${useNames.join(', ')} (all)`;
   addFlags(command, 'Flags', { for: { flags: '--for <uses>', text, parse: parseUses, values: useNames } });
   return async (context, [name = ''], flags) => {
     const opened = await openConfig(context);

@@ -24,7 +24,7 @@ import { budgetsFolder } from '../../cli/run/budget.ts';
 const showFlags = {
   budget: {
     flags: '--budget <name|path>',
-    text: 'this budget alone (default: all of the state folder)',
+    text: 'only this budget (default: all of the state folder)',
     parse: notAFlag,
     repeat: true,
   },

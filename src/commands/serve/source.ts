@@ -47,7 +47,7 @@ export async function openSource(flags: ServeFlags, place: SourcePlace): Promise
   if (flags.upstream !== undefined && replayed !== undefined) {
     throw usageError(
       '--upstream and --replay exclude each other without --record',
-      `a replay asks nobody: leave --upstream out; for a cache add --record ${shellWord(replayed)}`,
+      `a replay sends nothing: leave --upstream out; for a cache add --record ${shellWord(replayed)}`,
     );
   }
   if (flags.record !== undefined && flags.upstream === undefined) {

@@ -70,7 +70,7 @@ export function sessionsRemoveCommand(command: Command): Action {
     if (path !== undefined)
       throw usageError(
         `sessions rm takes names of the list, not a path: ${JSON.stringify(path)}`,
-        `a file of your own goes by: rm ${shellWord(path)}`,
+        `to remove a file of your own: rm ${shellWord(path)}`,
       );
     const chosen = names.map((name) => findSession(name, entries));
     for (const { path } of chosen) await refuseLocked(path);

@@ -191,7 +191,7 @@ function decodeMedia(inline: JsonObject, path: Path): Media {
   const declared = textAt(inline, 'mimeType') ?? '';
   const mimeType = plainMediaType(declared);
   if (!/^[\w.+-]+\/[\w.+-]+$/.test(mimeType))
-    throw badValue([...path, 'mimeType'], `${JSON.stringify(declared)} is no media type`);
+    throw badValue([...path, 'mimeType'], `${JSON.stringify(declared)} is not a media type`);
   const bytes = decodeBase64(textAt(inline, 'data') ?? '', [...path, 'data']);
   const real = sniffMediaType(bytes);
   if (real !== undefined && real !== mimeType && !(real === 'image/heic' && mimeType === 'image/heif')) {

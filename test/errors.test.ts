@@ -3,7 +3,7 @@ import { hintOf } from '../src/advice.ts';
 import { codeOf, failureOfThrown, GatewayError, messageOf, quote, settingError, usageError } from '../src/errors.ts';
 import { isObject } from '../src/json.ts';
 
-test('what is known of a failure already wins over what is added, and unknown is not known', () => {
+test('known facts of a failure win over added ones, and unknown is not a known fact', () => {
   const cause = new Error('cause');
   const error = new GatewayError('quota', 'limit', { status: 429, requestId: undefined, cause });
   const more = error.with({ status: 500, requestId: 'r-1', sent: 'yes', cause: new Error('other') });

@@ -50,7 +50,7 @@ test('each row has its cost, and the summary their sum, to the last digit', asyn
   expect((await batch(['status', 'out'])).stdout).toBe(`30 jobs: 30 done\ncost: ${summary?.cost[0]?.amount} USD\n`);
 });
 
-test('what was billed although it failed counts, what was not does not, and the rest is reported', async ({
+test('failed requests count only if they were billed; unknown costs are reported', async ({
   server,
   folder,
   batch,
@@ -148,7 +148,11 @@ describe('--max-cost', () => {
     },
   );
 
-  test('what was sent before the run was killed counts with what it could cost', async ({ server, folder, batch }) => {
+  test('requests that were sent before the run was killed count with their highest possible cost', async ({
+    server,
+    folder,
+    batch,
+  }) => {
     server.answer = () => ({ body: reply(0, 100) });
     folder.jobs(...manyJobs(3).map((job) => ({ ...job, maxTokens: 100 })));
     const flags = ['--prices', '{"m":{"input":"0","output":"10000"}}', '--concurrency', '1'];
@@ -176,7 +180,7 @@ describe('--max-cost', () => {
     expect(sumOfSummary(folder)).toBe(costOf(0, 400));
   });
 
-  test('what a cache answers uses nothing of it, and has no cost that is unknown, in the next run either', async ({
+  test('answers from a cache use nothing of it and have no unknown cost, also in the next run', async ({
     server,
     folder,
     batch,

@@ -184,7 +184,7 @@ describe('a signal', () => {
     expect(server.bodies).toHaveLength(2);
   });
 
-  test('while the gateway asks for a pause, what was refused is as new', async ({ server, folder, batch }) => {
+  test('while the gateway asks for a pause, refused jobs count as new', async ({ server, folder, batch }) => {
     const stop = new AbortController();
     server.answer = () => ({ status: 429, headers: { 'retry-after': '200' }, body: {} });
     folder.jobs(...manyJobs(5));

@@ -24,7 +24,7 @@ describe.skipIf(process.platform === 'win32')('Ctrl-C', () => {
     expect(folder.lines('results.jsonl')).toHaveLength(2);
   });
 
-  test('a second one ends it at once, and what was under way may have been billed', async ({
+  test('a second one ends it at once, and requests in flight may have been billed', async ({
     server,
     folder,
     batch,

@@ -138,7 +138,7 @@ describe('what a batch says', () => {
     expect((await batch()).stderr).toContain('3 jobs were edited since an earlier run sent them: p1, p2, p3');
   });
 
-  test('what is sent again was sent before, too', async ({ server, folder, batch }) => {
+  test('a job that is sent again counts as sent before, too', async ({ server, folder, batch }) => {
     server.answer = (prompt) => (prompt === 'p1' ? { status: 400, body: {} } : undefined);
     folder.jobs(...manyJobs(1));
     await batch();
@@ -151,7 +151,7 @@ describe('what a batch says', () => {
     expect(spent.stderr).toContain('3 of 3 jobs were sent before; 0 are sent now\n');
   });
 
-  test('what is unknown is sent again after a look at the replies that were kept since the batch began', async ({
+  test('unknown jobs are sent again after a search of the replies that were kept since the batch began', async ({
     server,
     folder,
     batch,

@@ -39,7 +39,7 @@ test('no error of the library names a flag', async ({ server, client }) => {
   }
 });
 
-test('what is wrong before anything is sent names no flag either', async ({ client }) => {
+test('errors before anything is sent name no flag either', async ({ client }) => {
   const calls = [
     () => client().generateContent({ model: '', prompt: 'x' }),
     () => client().generateImages(request, { folder: join(scratchFolder(), 'a/b') }),

@@ -115,7 +115,7 @@ test('leaving the loop ends the request', async ({ server, client }) => {
   await expect(stream.reply()).rejects.toMatchObject({ class: 'incomplete' });
 });
 
-test('a reply that is not what was asked for is thrown with what came', async ({ server, client }) => {
+test('a reply without the requested content is thrown with what came', async ({ server, client }) => {
   const gateway = client();
   server.reply({ body: textReply('no picture today') });
   const words: unknown = await gateway.generateImages({ model: 'm', prompt: 'x' }).catch((error: unknown) => error);
@@ -167,7 +167,7 @@ test('timeoutMs bounds a call', async ({ server, client }) => {
   await expect(call).rejects.toMatchObject({ name: 'GatewayError' });
 });
 
-test('an answer that the token limit cut is rejected only where that was asked for', async ({ server, client }) => {
+test('an answer that the token limit cut is rejected only on request', async ({ server, client }) => {
   server.always({ body: { candidates: [{ content: { parts: [{ text: 'half' }] }, finishReason: 'MAX_TOKENS' }] } });
   const request = { model: 'm', prompt: 'x' };
   expect(await client().generateContent(request)).toMatchObject({ text: 'half', complete: false });

@@ -21,7 +21,7 @@ function silent() {
   return { state, source };
 }
 
-test('what was looked at is read again, and then the rest', async () => {
+test('the bytes that were inspected are read again, and then the rest', async () => {
   const { source } = silent();
   const { head, chunks } = await peek(source);
   expect(Buffer.from(head).toString()).toBe(' {"a":1}');

@@ -35,7 +35,7 @@ const whole = JSON.stringify(textReply('hello'));
 const failure = new GatewayError('bad-reply', 'nested too deeply', { sent: 'yes' });
 const interrupted = new GatewayError('interrupted', 'ended by INT');
 
-test('what came before a cut is kept with the cut; every other end of a body is thrown', async () => {
+test('the part before a cut is kept with the cut; every other end of a body is thrown', async () => {
   const { open } = createMemoryStore();
   expect(await readDiverted(bodyOf('{"a":', '1', lost), { open })).toEqual({ text: '{"a":1', cut: lost });
   await expect(readDiverted(bodyOf('{', failure), { open })).rejects.toBe(failure);

@@ -39,7 +39,7 @@ test('what the token limit cut is a failure only where completeness is demanded'
   expect(judge(cut, { images: 0, requireComplete: true })).toMatchObject({ class: 'incomplete' });
 });
 
-test('what is said of an empty answer is short, and names what to do', () => {
+test('the message about an empty answer is short, and says what to do', () => {
   const rating = (probability: string, blocked?: boolean): object => ({ category: 'HATE', probability, blocked });
   const hintFor = (more: object): string => hintAt(result(more), 1);
   const blocked = result({

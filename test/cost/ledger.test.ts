@@ -79,7 +79,7 @@ test('a request whose signal comes while it is being written down gives its amou
   expect(await spent()).toBe('0');
 });
 
-test('what a process reserved that was killed counts as spent, and is not waited for', async () => {
+test('the reservation of a killed process counts as spent, and is not waited for', async () => {
   const { path, open, spent } = place('1');
   await reserved(open(), request('0.7'));
   const text = readFileSync(path, 'utf8').replace(JSON.stringify(ownMark()), JSON.stringify(markOf(await deadPid())));
@@ -89,7 +89,7 @@ test('what a process reserved that was killed counts as spent, and is not waited
   expect(await spent()).toBe('0.7');
 });
 
-test('what was not billed comes back, and what may have been billed counts with what it could cost', async () => {
+test('unbilled requests free their reservation, and requests that may have been billed keep it', async () => {
   const { open, spent } = place('1');
   const ledger = open();
   await ledger.free(await reserved(ledger, request('0.9')));
@@ -265,7 +265,7 @@ test('a file whose header a crash cut goes on', async () => {
   expect(await spent()).toBe('0.2');
 });
 
-test('a budget that is a symbolic link is refused as what it is', async () => {
+test('a budget that is a symbolic link is refused as such', async () => {
   const { path, open } = place();
   symlinkSync('elsewhere.jsonl', path);
   await expect(open().reserve(request('0.1'), never)).rejects.toThrow('it is a symbolic link');

@@ -138,7 +138,7 @@ test('shows what the gateway said of an early 413 while 50 MB go up', async () =
   expect(ran.stderr).toContain('the image is too big');
 });
 
-test('shows what came of an early 413 whose connection breaks while it is read', async () => {
+test('shows the part of an early 413 that came before its connection broke', async () => {
   const server = await serve();
   server.reply({ raw: ['HTTP/1.1 413 Too Large\r\ncontent-length: 900\r\n\r\nthe image is too big', cut] });
   const ran = await bash('$CLI text x', server);

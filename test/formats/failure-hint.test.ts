@@ -162,7 +162,7 @@ describe('the hint of a failure', () => {
         status: 404,
         body: error({ message: 'No endpoints found that support the requested output modalities: image, text' }),
       },
-      `if the model answers with pictures alone: --set 'modalities=["image"]'\nelse name another with -m; to see`,
+      `if the model answers only with pictures: --set 'modalities=["image"]'\nelse name another with -m; to see`,
     ],
     [
       'a name that is none of a model, in the words of OpenRouter',

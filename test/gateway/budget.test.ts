@@ -27,7 +27,7 @@ test('room is given in the order of those who came, and a small one does not ove
   expect(started).toEqual(['first', 'second', 'third']);
 });
 
-test('what is given back twice counts once', async () => {
+test('room that is given back twice counts once', async () => {
   const { started, take } = taker(10);
   const first = await take('first', 10);
   first();

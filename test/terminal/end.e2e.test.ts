@@ -30,7 +30,7 @@ test('what the system closes keeps no process: servers, connections and timers',
   expect(await once(child, 'exit')).toEqual([7, null]);
 });
 
-test('what a slow reader has not taken is not cut off', async () => {
+test('output that a slow reader has not taken is not cut off', async () => {
   const child = ending(`
     process.stderr.write('x'.repeat(1e6));
     setImmediate(() => setImmediate(() => process.stdout.write('over')));`);

@@ -25,7 +25,7 @@ async function place({ history = [] as string[], rawMode = () => undefined as vo
 
 const entry = (text: string) => ({ kind: 'entry', text });
 
-test('what was typed without a reader is there at once, and is shown', async () => {
+test('text that was typed without a reader is read at once, and shown', async () => {
   const { editor, stdin, screen } = await place();
   const first = editor.read('> ');
   stdin.write('one\rtwo\r\u001b[200~a\rb\u001b[201~\r');

@@ -202,7 +202,7 @@ describe('wantsColor', () => {
 });
 
 describe('createStyle', () => {
-  test('dresses text where there is colour', async () => {
+  test('adds styles to text with colour', async () => {
     const style = createStyle({ isTTY: true, env: {} });
     const dressed = await Promise.all([
       style.warning('a'),

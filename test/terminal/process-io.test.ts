@@ -53,7 +53,7 @@ test.each([
   });
 });
 
-test('what cannot be written to stderr is given up quietly', async () => {
+test('text that cannot be written to stderr is dropped quietly', async () => {
   const { tried, place: at } = place([undefined, 'EPIPE']);
   const stderr = createStderr(at);
   for (const text of ['a', 'b', 'c']) await stderr.write(text);

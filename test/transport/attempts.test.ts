@@ -118,7 +118,7 @@ test.each<[string, (server: ScriptedServer) => void, string]>([
   expect(server.requests).toHaveLength(1);
 });
 
-test('repeats what was not sent', async () => {
+test('repeats requests that were not sent', async () => {
   const server = await serve();
   server.reply({ body: {} });
   const { exchange } = open();

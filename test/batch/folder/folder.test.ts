@@ -59,7 +59,7 @@ describe('a folder that is taken', () => {
     expect(readFileSync(join(folder.cwd, 'out/notes.txt'), 'utf8')).toBe('mine');
   });
 
-  test('holds only what a run left that was killed before it wrote anything down', async ({ folder, batch }) => {
+  test('holds only the files of a run that was killed before its first record', async ({ folder, batch }) => {
     mkdirSync(join(folder.cwd, 'out/images'), { recursive: true });
     for (const name of ['journal.jsonl', 'results.jsonl']) folder.write(`out/${name}`, '');
     folder.write('out/lock.json', '{"mark":{"host":"');

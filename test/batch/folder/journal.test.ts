@@ -52,7 +52,7 @@ describe('the journal', () => {
   });
 
   test.each(['failed', 'unknown', 'done', 'sent'])(
-    'what was sent again and did not go out is %s as before',
+    'a job that was to be sent again, and was not, is %s as before',
     async (type) => {
       const before = record(type, 'a', type === 'failed' ? { error: { class: 'quota', message: 'm' } } : {});
       const again = { request: '00000000000000bb' };
@@ -93,7 +93,7 @@ describe('the journal', () => {
     expect(state).toMatchObject({ run: { jobs: 3 }, lastAt: 9 });
   });
 
-  test('what a run left without an end is reported as such, whatever it was before, until it has one', async () => {
+  test('a job that a run left without an end is reported as such, whatever it was before, until it has one', async () => {
     const error = { class: 'quota', message: 'm' };
     const killed = [run, record('failed', 'a', { error }), run, record('sent', 'a'), record('sent', 'b')];
     const classes = async (records: readonly object[]) =>

@@ -56,7 +56,7 @@ test('a run that was suspended while it wrote a result does not record the end o
 test.each([
   ['with a mark of the boot', 'boot', ['run', 'ready', 'unsent']],
   ['without one, where ready is not written,', undefined, ['run']],
-])('%s what was only staged is written down as it came', async (_, boot, expected) => {
+])('%s an unsent job is recorded only if ready was', async (_, boot, expected) => {
   const { recorder, types } = await openInScratch({ boot });
   await recorder.ready([noted]);
   await recorder.unsent([noted]);

@@ -139,7 +139,7 @@ describe('--defaults', () => {
     expect(readJobLine('{"promptFile":"p.txt"}', 1, some)?.values).toEqual({ promptFile: 'p.txt' });
   });
 
-  test('refuse what no job may have', () => {
+  test('refuse keys that no job may have', () => {
     expect(() => readDefaults({ baseUrl: 'x' })).toThrow('--defaults: unknown job key "baseUrl"');
     expect(() => readDefaults(JSON.parse('{"__proto__":{"a":1}}') as never)).toThrow('unknown job key');
     expect(() => readDefaults({ temperature: 'hot' })).toThrow('--temperature takes a number');

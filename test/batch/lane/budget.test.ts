@@ -70,7 +70,7 @@ test('a batch keeps its reservation until its results are collected, also by ano
   expect(await report()).toMatchObject([{ lane: 'batch', requests: 3, unknown: 0, amount: '0.0000345' }]);
 });
 
-test('what was refused or not processed costs nothing, and what has no result counts with what it could cost', async ({
+test('refused and unprocessed jobs cost nothing; jobs without a result count with their highest possible cost', async ({
   open,
 }) => {
   const lane = await open('completions');

@@ -27,7 +27,7 @@ describe.for(apiNames)('%s', (api) => {
     expect([(await batch()).code, server.batches.length]).toEqual([0, 1]);
   });
 
-  test('--no-wait ends with 0, status shows what is where, and the same command collects', async ({ open }) => {
+  test('--no-wait ends with 0, status shows where the jobs are, and the same command collects', async ({ open }) => {
     const { batch, folder, server, env } = await open(api);
     server.pollsToEnd = 3;
     folder.jobs(...manyJobs(3));

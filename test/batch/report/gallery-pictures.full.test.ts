@@ -36,7 +36,7 @@ describe('batch gallery', () => {
     expect(hidden).toEqual([
       'it has 8191×8191 pixels, more than 24 megapixels',
       'browsers show no image/bmp',
-      'the file is gone',
+      'the file does not exist any more',
     ]);
   });
 });

@@ -59,7 +59,7 @@ describe('batch merge', () => {
     return ['merge', 'out-1', 'out-2', '-o'];
   }
 
-  test('fills an empty folder, which stays what it was', async ({ folder, batch }) => {
+  test('fills an empty folder, which keeps its mode', async ({ folder, batch }) => {
     const merge = await runShards(folder, batch);
     mkdirSync(join(folder.cwd, 'real'), { mode: 0o750 });
     symlinkSync('real', join(folder.cwd, 'all'));

@@ -44,7 +44,7 @@ function queueOf({
   return { queue, seen, next: () => queue.next(new AbortController().signal) };
 }
 
-test('what is left takes no further job', async () => {
+test('a closed queue takes no further job', async () => {
   let begun = (): void => undefined;
   const third = new Promise<void>((resolve) => (begun = resolve));
   let release = (): void => undefined;

@@ -92,7 +92,7 @@ test('an attempt that may have been billed, and its retry, count as two requests
   expect(kinds.slice(2)).toEqual(['reserved', 'spent unknown', 'reserved', 'spent', 'reserved', 'freed']);
 });
 
-test('what a cache answers costs nothing, even when the budget is used up, and is reported as saved', async ({
+test('an answer from a cache costs nothing, even when the budget is used up, and is reported as saved', async ({
   server,
   cli,
 }) => {

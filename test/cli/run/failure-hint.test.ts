@@ -26,7 +26,7 @@ test.each([
   ['image gen hi -m fault-cut --raw', true],
   ['text hi -m fault-cut', true],
   ['chat hi -m fault-no-end', true],
-])('%s says that what came is kept: %s, and something is', async (line, isKept) => {
+])('%s says whether the part that came is kept: %s', async (line, isKept) => {
   const ran = await run([...line.split(' '), '--offline']);
   expect(ran.code).toBe(11);
   expect(ran.stdout !== '').toBe(isKept);

@@ -68,7 +68,7 @@ test.skipIf(!isLinux)(
 );
 
 test.skipIf(!isLinux)(
-  'where there is room as many jobs run at once as asked for, without a word',
+  'with enough descriptors as many jobs run at once as requested, without a note',
   async ({ server, folder }) => {
     folder.jobs(...manyJobs(60));
     server.answer = () => ({ after: server.received(60) });

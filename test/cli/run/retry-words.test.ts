@@ -27,7 +27,7 @@ test.for([
   },
 );
 
-test('a retry of what was not sent says how many are left', async ({ cli }) => {
+test('a retry of a request that was not sent says how many are left', async ({ cli }) => {
   const closed = createServer().listen(0, '127.0.0.1');
   await once(closed, 'listening');
   const { port } = closed.address() as AddressInfo;

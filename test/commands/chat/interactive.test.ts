@@ -22,12 +22,12 @@ const answer = (...texts: string[]) => ({ body: eventStream(...messageEvents(...
 const kept = (): string[] => readdirSync(sessions).filter((name) => name.endsWith('.jsonl'));
 const linesOf = (path: string): { role: string; content: unknown }[] => jsonLines(readFileSync(path, 'utf8'));
 
-test('what is said at the end goes on offline, where it was so', async ({ cli }) => {
+test('the hint at the end continues offline if the conversation was offline', async ({ cli }) => {
   const ran = await cli(['chat', '--offline'], person(['hi']).options);
   expect(ran.stderr).toContain('continue with: gateway-cli chat --offline --session ');
 });
 
-test('what is odd about the base URL is reported once', async ({ server, cli }) => {
+test('an odd base URL is reported once', async ({ server, cli }) => {
   server.reply(answer('Hello'));
   const ran = await cli(['chat', '--base-url', `${server.url}/v1`], person(['hi']).options);
   expect(ran.stderr.match(/at the end of the base URL is cut/g)).toHaveLength(1);
@@ -216,7 +216,7 @@ test('an answer that does not fit its schema is reported and not kept', async ({
   expect(existsSync(sessions) ? kept() : []).toEqual([]);
 });
 
-test('what is said at the end goes on with the profile', async ({ server, cli }) => {
+test('the hint at the end continues with the profile', async ({ server, cli }) => {
   const cwd = scratchFolder();
   const profiles = { work: { baseUrl: server.url, apiKey: 'k' } };
   writeFileSync(join(cwd, 'c.json'), JSON.stringify({ profiles }), { mode: 0o600 });

@@ -142,7 +142,7 @@ test('a call of a tool that is not named ends it, and nothing is run', async ({ 
   expect(() => readFileSync(join(cwd, 'ran.txt'))).toThrow('ENOENT');
 });
 
-test('--max-turns bounds the requests: exit 11, and what was said is printed', async ({ server, cli }) => {
+test('--max-turns bounds the requests: exit 11, and the text so far is printed', async ({ server, cli }) => {
   server.always(calls(rome));
   const ran = await cli([...withTool, '--max-turns', '3'], { cwd: folder(), env });
   expect(ran).toMatchObject({ code: 11, stdout: 'Let me see.\n'.repeat(3) });

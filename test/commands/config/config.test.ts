@@ -16,7 +16,7 @@ test('set makes file and profile, mode 0600, and unset and use follow', async ()
   const used = await cli(['config', 'use', 'work']);
   expect(used).toMatchObject({ code: 0, stdout: '', stderr: `profile work is in use (${file})\n` });
   const gone = await cli(['config', 'unset', 'models.text', '--profile', 'default']);
-  expect(gone.stderr).toBe(`models.text is gone from profile default (${file})\n`);
+  expect(gone.stderr).toBe(`models.text was removed from profile default (${file})\n`);
   expect(config()).toEqual({ profile: 'work', profiles: { default: {}, work: { baseUrl: example } } });
   expect((await cli(['config', 'unset', 'timeout'])).stderr).toContain('is not in profile work');
 });
@@ -43,7 +43,7 @@ test.each([
   ['prices.gemini-2.5-flash.input', '0.30', { prices: { 'gemini-2.5-flash': { input: '0.30' } } }],
   ['prices.gemini-2.5-*', '{"output": 2.5}', { prices: { 'gemini-2.5-*': { output: 2.5 } } }],
   ['prices', '{"a.b": {"currency": "EUR"}}', { prices: { 'a.b': { currency: 'EUR' } } }],
-])('set %s %s is read as what it is', async (key, value, expected) => {
+])('set %s %s is read by its type', async (key, value, expected) => {
   const { cli, config } = place();
   expect(await cli(['config', 'set', key, value])).toMatchObject({ code: 0 });
   expect(config()).toEqual({ profiles: { default: expected } });

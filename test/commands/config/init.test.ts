@@ -111,7 +111,7 @@ test('init warns of a key that is too short to be one', async () => {
   expect(ran.stderr).toContain('key received, 7 characters\ngateway-cli: warning: that is short for a key');
 });
 
-test('init tests the profile where it is asked to, and reports what came of it', async () => {
+test('init tests the profile on request, and reports the result', async () => {
   const server = await startScriptedServer();
   onTestFinished(() => server.close());
   server.reply({ status: 401, body: { error: { message: 'no such key' } } });

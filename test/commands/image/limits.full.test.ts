@@ -64,7 +64,7 @@ test('--max-images raises the limit, or lowers it, for streams too', async ({ se
   expect(numbersIn(join(lowered.cwd, 'rest'))).toEqual([1, 2]);
 });
 
-test('--timeout bounds the writing of images too: what is not written in time is kept', async ({ server }) => {
+test('--timeout bounds the writing of images too: images that are not written in time are kept', async ({ server }) => {
   const env = settings(server.url);
   server.reply({ body: textReply(illustrated(20_000)) });
   const run = await shell('"$BIN" text hi -o written/ --max-images 20000 --timeout 2s', { env });

@@ -145,7 +145,7 @@ describe('--raw', () => {
     expect(readdirSync(ran.cwd)).toEqual([]);
   });
 
-  test('prints what is not JSON and no UTF-8 as it came, with status 200 and with an error', async ({
+  test('prints bodies that are not JSON or not UTF-8 unchanged, with status 200 and with an error', async ({
     server,
     cli,
   }) => {

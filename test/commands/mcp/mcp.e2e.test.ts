@@ -151,7 +151,7 @@ test.each([{ files: ['a\0b'] }, { model: 'a\0b' }])(
   },
 );
 
-test.skipIf(process.platform !== 'linux')('what a killed command has sent is unknown', async () => {
+test.skipIf(process.platform !== 'linux')('after a command was killed it is unknown what it sent', async () => {
   const count = server.requests.length + 1;
   server.reply({ chunks: ['{"candidates":', new Promise(() => {})] });
   const call = mcp.call('ask', { prompt: 'x' });
@@ -167,7 +167,7 @@ test.skipIf(process.platform !== 'linux')('what a killed command has sent is unk
 test.each([
   [{ system: 'x'.repeat(30_001) }, 'system'],
   [{ schema: { description: 'x'.repeat(30_000) } }, 'the schema has more than 30000 characters'],
-])('what is longer than a word of a command is refused', async (more, message) => {
+])('an argument that is longer than a word of a command is refused', async (more, message) => {
   const result = await mcp.call('ask', { prompt: 'x', ...more });
   expect(result.structuredContent).toMatchObject({ error: { class: 'usage', sent: 'no', billed: 'no' } });
   expect(result.content[0]?.text).toContain(message);
@@ -263,7 +263,7 @@ describe('limits', () => {
     await limited.client.close();
   });
 
-  test('--max-requests counts what is sent: no call that is refused, and no retry', async () => {
+  test('--max-requests counts requests: not refused calls, and not retries', async () => {
     const limited = await connect(['--max-requests', '1'], {
       GATEWAY_BASE_URL: server.url,
       GATEWAY_API_KEY: 'k-123456',

@@ -117,7 +117,7 @@ test('a request that could pass the budget is answered with 402 in its format, a
   expect(JSON.parse(asked[1]?.text ?? '')).toMatchObject({ error: { type: 'billing_error', message: words } });
 });
 
-test('a refused request costs nothing, and one that may have been billed what it could cost', async () => {
+test('a refused request costs nothing, and one that may have been billed its highest possible cost', async () => {
   const { server, kinds, lines: _lines, ...start } = await place();
   const served = await startServe(upstream('1'), start);
   for (const status of [429, 400, 500]) {
@@ -128,7 +128,7 @@ test('a refused request costs nothing, and one that may have been billed what it
   expect(kinds().slice(2)).toEqual(['reserved', 'freed', 'reserved', 'freed', 'reserved', 'unknown']);
 });
 
-test('what costs nothing is passed on, and what cannot be counted is not', async () => {
+test('free requests are passed on, and requests whose cost cannot be counted are refused', async () => {
   const { server, kinds: _kinds, lines: _lines, ...start } = await place();
   const served = await startServe(upstream('1'), start);
   server.reply({ body: { data: [] } });
@@ -187,7 +187,7 @@ test('serve takes --budget only with --upstream', async () => {
   expect(ran.stderr).toContain('--budget limits what --upstream passes on');
 });
 
-test('a caller that leaves in the middle of a stream has spent what it could cost', async () => {
+test('a caller that leaves in the middle of a stream has spent the highest possible cost', async () => {
   const { server, kinds, lines: _lines, ...start } = await place();
   const served = await startServe(upstream('1'), start);
   const pause = createPause();
@@ -207,7 +207,7 @@ test('a caller that leaves in the middle of a stream has spent what it could cos
   expect(kinds().slice(2)).toEqual(['reserved', 'unknown']);
 });
 
-test('what a cache answers costs nothing', async () => {
+test('an answer from a cache costs nothing', async () => {
   const { server, kinds, lines: _lines, ...start } = await place();
   const served = await startServe(upstream('1', '--record', 'kept', '--replay', 'kept'), start);
   server.reply({ body: textReply('a') });

@@ -101,7 +101,7 @@ test('serve --upstream needs no key for a service that has none', async () => {
   await served.stop();
 });
 
-test('what a service without a key repeats of the headers of its profile is masked in recordings', async () => {
+test('secret headers of the profile that a service without a key repeats are masked in recordings', async () => {
   const secret = 'canary-of-the-proxy-6120';
   const server = await startStandIn(({ headers }) => ({ status: 200, headers: {}, body: JSON.stringify(headers) }));
   onTestFinished(() => server.close());

@@ -132,7 +132,7 @@ describe('tools', () => {
     expect(dig(await ask(prompt, { tools: [write, todo] }), 'content', 0, 'type')).toBe(type);
   });
 
-  it('the call says what it must, and nothing that a program should not run', async () => {
+  it('the call has the required arguments, and nothing that a program should not run', async () => {
     const properties = {
       command: { type: 'string' },
       dangerouslyDisableSandbox: { type: 'boolean' },

@@ -141,7 +141,7 @@ describe('instanceOf makes a value that a validator accepts', () => {
     expect(value === 'example value' || new RegExp(pattern, 'u').test(value), value).toBe(true);
   });
 
-  it('makes the properties that are not required only where they are wanted', () => {
+  it('makes optional properties only on request', () => {
     const schema = { type: 'object', properties: { a: { type: 'boolean' }, b: {} }, required: ['a'] };
     expect(instanceOf(schema, { ...source, optional: false })).toEqual({ a: false });
     expect(instanceOf(schema, source)).toEqual({ a: false, b: 'example b' });

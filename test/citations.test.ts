@@ -30,3 +30,13 @@ test('comments and titles cite only documents of this repository', () => {
   );
   expect(wrong).toEqual([]);
 });
+
+test('every source file that a page for contributors names is there', () => {
+  const pages = ['src/README.md', 'src/formats/README.md', 'test/README.md', '.github/CONTRIBUTING.md'];
+  const files = filesIn(['src', 'test', 'bin', '.scripts'], /\.(ts|js)$/).map(
+    (path) => `/${path.replaceAll('\\', '/')}`,
+  );
+  const named = pages.flatMap((page) => readFileSync(join(root, page), 'utf8').match(/`[\w./-]+\.(?:ts|js)`/g) ?? []);
+  expect(named.length).toBeGreaterThan(100);
+  expect(named.filter((name) => !files.some((path) => path.endsWith(`/${name.replaceAll('`', '')}`)))).toEqual([]);
+});

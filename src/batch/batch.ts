@@ -129,7 +129,7 @@ async function runStream(words: readonly string[], flags: BatchFlags, context: C
   await finishStream(batch, stop);
 }
 
-/** What is left to do for a batch, whether its jobs were known before or not. */
+/** The part of a batch that its end needs, whether its jobs were known before or not. */
 type EndedBatch = Omit<Batch, 'source' | 'builder' | 'shard'>;
 
 /** Leaves one line for each job in results.jsonl, if there can be more, or their order is not that of the jobs. */

@@ -40,7 +40,7 @@ export interface JobError {
   class: string;
   message: string;
   billed?: Certainty | undefined;
-  /** What to type next, where a reply could not be written. */
+  /** What to type next, if a reply could not be written. */
   hint?: string | undefined;
 }
 
@@ -142,9 +142,9 @@ export interface JournalEntry {
 export interface JobAttempt extends JournalEntry {
   job: Job;
   checked: CheckedJob;
-  /** The request, with what its URLs name once that is fetched. */
+  /** The request, with the files of its URLs once they are fetched. */
   built: BuiltRequest;
-  /** Why that could not be fetched. */
+  /** Why they could not be fetched. */
   inputFailure?: unknown;
   /** What the budget holds for it. */
   reservation?: Reservation | undefined;
@@ -155,7 +155,7 @@ export interface JobAttempt extends JournalEntry {
   startedAt: number;
   /** Requests that were sent. */
   attempts: number;
-  /** One of its requests went out and may have been billed. */
+  /** One of its requests was sent and may have been billed. */
   mayBeBilled: boolean;
   /** A request is in flight: its reply is paid for, and worth waiting for. */
   inFlight: boolean;

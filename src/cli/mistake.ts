@@ -204,7 +204,7 @@ function helpHint(typed: TypedLine): string {
   return hintFor('help', { value: typedCommand(typed) });
 }
 
-/** The values of the flag in `option '--print-config <client>' argument missing`, where it has a few. */
+/** The values of the flag in `option '--print-config <client>' argument missing`, if it has a few. */
 function valueHint(message: string, typed: TypedLine): string {
   const { argChoices = [] } = typed.command?.options.find(({ flags }) => message.includes(`'${flags}'`)) ?? {};
   return argChoices.length > 0 ? `it takes ${argChoices.join(', ')}\n${helpHint(typed)}` : helpHint(typed);

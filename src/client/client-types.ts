@@ -5,7 +5,7 @@ import type { Result } from './result.ts';
 import type { AuthForm, ServiceName } from '../services.ts';
 import type { JsonObject } from '../json.ts';
 
-/** The AbortSignal of the platform, where its types are loaded (DOM or Node); else what is needed of one. */
+/** The AbortSignal of the platform, if its types are loaded (DOM or Node); else what is needed of one. */
 export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known } }
   ? Known
   : { readonly aborted: boolean; readonly reason: unknown; throwIfAborted(): void };
@@ -177,13 +177,13 @@ export interface MessageStream extends AsyncIterable<StreamDelta> {
 export interface Client {
   /** Text or anything else, in the format of the service. */
   generate(request: AskRequest, options?: CallOptions): Promise<Reply>;
-  /** The same, streamed; nothing is sent before the first delta is asked for. */
+  /** Like `generate`, streamed; nothing is sent before the first delta is requested. */
   stream(request: AskRequest, options?: CallOptions): MessageStream;
   /** Text or anything else in the content format: `POST /v1beta/models/{model}:generateContent`. */
   generateContent(request: ContentRequest, options?: CallOptions): Promise<Reply>;
   /**
-   * The same, streamed, where the gateway can: `:streamGenerateContent?alt=sse`. The deltas are those of the first candidate;
-   * nothing is sent before the first is asked for.
+   * Like `generateContent`, streamed if the gateway can: `:streamGenerateContent?alt=sse`. The deltas are those of the first
+   * candidate; nothing is sent before the first delta is requested.
    */
   streamContent(request: ContentRequest, options?: CallOptions): MessageStream;
   /** Pictures from a prompt, or from `media` and an instruction; at least one, or it rejects with class `no-result`. */
@@ -191,7 +191,7 @@ export interface Client {
   generateImages(request: ContentRequest | AskRequest, options?: CallOptions): Promise<Reply>;
   /** The messages format in one JSON reply: `POST /v1/messages`. */
   messages(request: MessagesRequest, options?: CallOptions): Promise<Reply>;
-  /** The messages format, streamed; nothing is sent before the first delta is asked for. */
+  /** Like `messages`, streamed; nothing is sent before the first delta is requested. */
   streamMessages(request: MessagesRequest, options?: CallOptions): MessageStream;
   /** Ends every connection. */
   close(): Promise<void>;

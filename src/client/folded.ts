@@ -83,7 +83,7 @@ export interface Block {
   citations: JsonValue[];
   /** Begun by its text: the next block without an index ends it. */
   isImplicit?: boolean;
-  /** Whether all input of a call came, where the decoder knows it. */
+  /** Whether all input of a call came, if the decoder knows it. */
   isWhole?: boolean;
 }
 

@@ -68,7 +68,7 @@ export interface ListedModel {
   id: string;
   /** Its name for people. */
   title: string | undefined;
-  /** What it can be asked for, where the list says so: `generateContent`. */
+  /** The operations that it supports, if the list has them: `generateContent`. */
   operations: string[] | undefined;
 }
 

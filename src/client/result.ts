@@ -8,10 +8,10 @@ import type { StopReason } from './client-types.ts';
 /** A candidate as the result document shows it. */
 export interface ResultCandidate {
   index: number;
-  /** Number of its reply, where one of several requests got it. */
+  /** Number of its reply, if one of several requests got it. */
   reply?: number;
   text: string;
-  /** The text with the code that the service ran and what that printed, where it ran some. */
+  /** The text with the code that the service ran and what that printed, if it ran some. */
   markdown?: string;
   finishReason?: string | undefined;
   finishMessage?: string | undefined;
@@ -24,7 +24,7 @@ export interface ResultImage {
   declaredType: string | undefined;
   /** Index of the candidate it came with; 0 in the messages format. */
   candidate: number;
-  /** Number of its reply, where one of several requests got it. */
+  /** Number of its reply, if one of several requests got it. */
   reply?: number;
   /** A draft (`thought: true`), kept only where there is no other picture. */
   draft: boolean;
@@ -52,7 +52,7 @@ export interface Result {
   role?: string | undefined;
   /** Text of candidate 0 without thoughts, data URLs cut out. */
   text: string;
-  /** What the model thought aloud, where it was shown. */
+  /** What the model thought aloud, if it was shown. */
   thinking?: string | undefined;
   candidates: ResultCandidate[];
   images: ResultImage[];

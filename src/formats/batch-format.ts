@@ -67,13 +67,13 @@ export interface BatchFormat {
   name: FormatName;
   /** What one batch holds at most. */
   bounds: { count: number; bytes: number };
-  /** The path of a request in a batch, where a stream has another one. */
+  /** The path of a request in a batch, if a stream has another one. */
   pathOf?(path: string): string;
   /** One request as it is in a batch: `key` comes back with its result. */
   entry(key: string, post: { path: string; body: Body }): Body;
   /** A batch that is created by one request with all of its entries. Undefined: they are uploaded first. */
   inline?: {
-    /** A larger batch is uploaded, where the service takes files. */
+    /** A larger batch is uploaded, if the service takes files. */
     maxBytes: number;
     path(parts: BatchParts): string;
     /** The text around and between its entries. */

@@ -22,7 +22,7 @@ export interface ErrorBody extends ErrorDetailFacts {
   /** error.code, a word or a number. */
   code?: string | number | undefined;
   requestId?: string | undefined;
-  /** The format whose errors have this shape, where it is one of the two. */
+  /** The format whose errors have this shape, if it is one of the two. */
   shape?: FormatName | undefined;
   /** Waiting does not help: the money or the day's quota is spent. */
   quotaSpent?: boolean | undefined;
@@ -116,7 +116,7 @@ function upstreamText(inner: JsonObject): string | undefined {
   return typeof text === 'string' && text.trim() !== '' ? text : undefined;
 }
 
-/** The field of the request that OpenAI's error names, where it is the field that is refused. */
+/** The field of the request that OpenAI's error names, if it is the field that is refused. */
 function refusedParameter({ code, param }: JsonObject): Pick<ErrorBody, 'fields'> {
   const isRefused = typeof code === 'string' && /^(?:unsupported|unknown)_(?:parameter|value)$/.test(code);
   return isRefused && typeof param === 'string' && param !== '' ? { fields: [param] } : {};

@@ -8,7 +8,7 @@ export type AuthUse = 'text' | 'image' | Exclude<FormatName, 'content'>;
 export interface Quirks {
   /** Which service it is: what it signed goes back only to it. */
   service: string;
-  /** The field that limits the tokens of an answer, where the format has two. */
+  /** The field that limits the tokens of an answer, if the format has two. */
   maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
   /** A stream has its usage only if the request asks for it. */
   includeUsage?: boolean | undefined;

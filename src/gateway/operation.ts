@@ -60,7 +60,7 @@ export function count(operation: Operation, { bodyOf, reply }: OperationCount): 
 }
 
 interface FoundModel {
-  /** The name in the request, where it has one. */
+  /** The name in the request, if it has one. */
   requested: string | undefined;
   fault: Fault | undefined;
   /** Whether it answers by itself; else a local model answers in its place. */

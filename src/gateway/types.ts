@@ -184,11 +184,11 @@ export interface ModelRequest {
   /** How many answers are wanted. */
   candidates: number;
   stream: boolean;
-  /** Whether a stream ends with the usage, where the format leaves that to the request. */
+  /** Whether a stream ends with the usage, if the format leaves that to the request. */
   streamUsage?: boolean;
   /** Whether thoughts are shown, or only that there are some. */
   showThinking: boolean;
-  /** The service tier, where the reply names it. */
+  /** The service tier, if the reply names it. */
   tier?: string | undefined;
   /** What it says about the picture that it wants. */
   picture: {
@@ -197,7 +197,7 @@ export interface ModelRequest {
     aspectRatio?: string | undefined;
     /** Its class: `512`, `1K`, `2K`, `4K`. */
     imageSize?: string | undefined;
-    /** Its pixels, where they are named. */
+    /** Its pixels, if they are named. */
     size?: Size | undefined;
     /** Its type; by default PNG, and JPEG for an edit of a JPEG. */
     mimeType?: string | undefined;

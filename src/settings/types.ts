@@ -43,7 +43,7 @@ export type FlagValue<N extends SettingName> = Rows[N]['kind'] extends 'switch' 
 export type SettingsFlags = {
   [N in SettingName as Rows[N] extends { flag: infer F } ? Attribute<F> : never]?: FlagValue<N> | undefined;
 } & {
-  /** What named the model, if it was not the flag. */
+  /** The source of the model, if it is not the flag. */
   modelFrom?: string | undefined;
   /** Recorded replies answer: no base URL is needed. */
   replay?: boolean | undefined;

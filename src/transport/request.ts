@@ -91,7 +91,7 @@ export interface Target {
   key: string | undefined;
   auth: Readonly<Record<AuthUse, AuthForm>>;
   headerNames: {
-    /** The header of the form `api-key`, where the format has none of its own. */
+    /** The header of the form `api-key`, if the format has none of its own. */
     apiKey: string;
     /** The header of the version of the messages format. */
     version: string;

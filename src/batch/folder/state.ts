@@ -179,7 +179,7 @@ export function applyEnd(
   else keepFailure(batch.failures, id, error ?? { class: 'unknown', message: 'no error is known' });
 }
 
-/** Keeps the newest error of a job, where there is room. */
+/** Keeps the newest error of a job, if there is room. */
 export function keepFailure(failures: Map<string, JobError>, id: string, error: JobError): void {
   if (failures.size < maxFailures || failures.has(id)) failures.set(id, error);
 }

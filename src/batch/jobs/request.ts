@@ -24,7 +24,7 @@ export interface CheckedJob extends Digest {
   built: BuiltRequest;
   settings: Settings;
   own: JobContext;
-  /** The same request with what its URLs name, where it has any: it is fetched when the job's turn comes, not when it is checked. */
+  /** Builds the request again with the files of its URLs, if it has any: they are fetched right before the job is sent. */
   fetchInputs: ((deadline: Deadline) => Promise<BuiltRequest>) | undefined;
 }
 

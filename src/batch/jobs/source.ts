@@ -22,7 +22,7 @@ export interface JobSource {
   lineForm: string;
   /** The folder against which the jobs' files are read. */
   folder: string;
-  /** What to type for a blank without a value, where it is not a key of a job. */
+  /** What to type for a blank without a value, if it is not a key of a job. */
   adviseBlank?: (name: string) => string;
   /**
    * The jobs in their order. A line that is not a job goes to `onFault` as GatewayError usage with file and line, and is

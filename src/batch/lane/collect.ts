@@ -16,7 +16,7 @@ import { budgetedMark, keyOf, type Part, type PartPlan, waitingBounds } from './
 import { createGatheredFile, type GatheredFile } from '../lines.ts';
 
 /** A batch that has ended, and its results, each found by the row of its job. */
-interface Collecting {
+interface Collection {
   part: Part;
   info: BatchInfo;
   format: BatchFormat;
@@ -35,23 +35,23 @@ export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Pr
   const format = await loadBatchFormat(part.plan.format);
   const file = await createGatheredFile(run.batch.outdir);
   const pending = new Set<Promise<void>>();
-  const collecting: Collecting = { part, info, format, run, file, places: new Map(), pending };
+  const collection: Collection = { part, info, format, run, file, places: new Map(), pending };
   try {
-    const failure = await download(collecting);
+    const failure = await download(collection);
     await file.flush();
     run.step?.('part-downloaded', part.mark);
     for await (const waiting of jobsOf(part, run)) {
       signal.throwIfAborted();
-      const bytes = await resultOf(waiting.row, collecting);
+      const bytes = await resultOf(waiting.row, collection);
       if (bytes === undefined && failure !== undefined) continue;
       const outcome = bytes && format.readResult(parseObject(bytes.toString()))?.outcome;
       if (bytes && outcome === undefined) await keepAside(bytes, run);
-      await joinJob(waiting, outcome ?? missing(info, bytes !== undefined), collecting);
+      await joinJob(waiting, outcome ?? missing(info, bytes !== undefined), collection);
       if (pending.size >= maxPending) await Promise.all(pending);
     }
     await Promise.all(pending);
     if (failure !== undefined) throw failure;
-    await loseRest(collecting);
+    await loseRest(collection);
     await recordStep(part, { step: 'ended' }, run);
     run.step?.('part-ended', part.mark);
   } finally {
@@ -67,8 +67,8 @@ const maxDownloads = 5;
  * Keeps the results of jobs that wait for one; others are moved to a file aside, with a warning. Returns why results that the
  * service has may be missing.
  */
-async function download(collecting: Collecting): Promise<GatewayError | undefined> {
-  const { part, info, run, file, places } = collecting;
+async function download(collection: Collection): Promise<GatewayError | undefined> {
+  const { part, info, run, file, places } = collection;
   const { state, context } = run.batch;
   const ids = [...state.index.ids()];
   const rows = new Map(part.rows.map((row) => [keyOf(part.mark, ids[row] ?? ''), row]));
@@ -77,7 +77,7 @@ async function download(collecting: Collecting): Promise<GatewayError | undefine
     const isLast = tries === maxDownloads;
     try {
       const strange = await askService(part.plan, run, ({ api }, deadline) =>
-        readResults(api.results(info, deadline), { rows, isLast }, collecting),
+        readResults(api.results(info, deadline), { rows, isLast }, collection),
       );
       // A body can be cut without a sign of it.
       if (hasAll() || tries > 1) return void (await keepStrange(strange, run));
@@ -105,7 +105,7 @@ interface Strange {
 async function readResults(
   results: AsyncGenerator<ResultText, void>,
   { rows, isLast }: { rows: ReadonlyMap<string, number>; isLast: boolean },
-  { part, info, format, run, file, places }: Collecting,
+  { part, info, format, run, file, places }: Collection,
 ): Promise<Strange> {
   const { index } = run.batch.state;
   let [unreadable, isCut] = [0, false];
@@ -186,7 +186,7 @@ async function* jobsOf(part: Part, { batch }: LaneRun): AsyncGenerator<WaitingJo
 }
 
 /** The bytes of the result that came for a job. */
-async function resultOf(row: number, { file, places }: Collecting): Promise<Buffer | undefined> {
+async function resultOf(row: number, { file, places }: Collection): Promise<Buffer | undefined> {
   const place = places.get(row);
   if (place === undefined) return undefined;
   const buffer = Buffer.allocUnsafe(place.bytes);
@@ -222,7 +222,7 @@ function unfinished(kind: 'cancelled' | 'expired', message?: string): GatewayErr
 async function joinJob(
   { job, row, bound }: WaitingJob,
   answer: BatchOutcome | GatewayError,
-  { part, run, pending }: Collecting,
+  { part, run, pending }: Collection,
 ): Promise<void> {
   const { collector, batch, now } = run;
   const attempt = await collector.prepare(job);
@@ -268,10 +268,10 @@ async function* oneChunk(bytes: Buffer): AsyncGenerator<Uint8Array, void> {
 }
 
 /** Ends the jobs that the job file does not name any more, and keeps their results aside. */
-async function loseRest(collecting: Collecting): Promise<void> {
-  const { part, run } = collecting;
+async function loseRest(collection: Collection): Promise<void> {
+  const { part, run } = collection;
   const reasonOf = async (row: number): Promise<string> => {
-    const bytes = await resultOf(row, collecting);
+    const bytes = await resultOf(row, collection);
     if (bytes !== undefined) await keepAside(bytes, run);
     const kept = bytes === undefined ? 'no result came' : `${asideFile(batchFiles.results)} has its result`;
     return `the job file does not name it any more; ${kept}`;

@@ -47,7 +47,7 @@ export interface Part {
   rows: number[];
   /** While it is planned, the hashes of their requests; from `creating` to `created`, those that the jobs had before. */
   requests: string[];
-  /** What each of its jobs can cost, where its model has a price. */
+  /** What each of its jobs can cost, if its model has a price. */
   bounds: (Bound | undefined)[];
   /** The cost of its jobs that have ended, and how many of them were billed or may have been; only its budget needs it. */
   paid: { spending: Spending; requests: number };

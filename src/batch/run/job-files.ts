@@ -36,7 +36,7 @@ function imageName({ id, name }: Pick<Job, 'id' | 'name'>): string {
 interface RecoverySource {
   context: Context;
   own: RecoveryInput['batch'];
-  /** The result of the job, where there is one. */
+  /** The result of the job, if there is one. */
   document?: object;
 }
 

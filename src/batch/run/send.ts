@@ -47,7 +47,7 @@ export async function sendJobs(batch: Batch, hooks: BatchHooks): Promise<Stop | 
   return runJobs({ ...workers, batch, queue, recorder, tally, step, graceMs }).finally(() => tally.stop());
 }
 
-/** What the workers of a run share: their sender, the rate, the gate and the budget. `jobs` is how many come, where that is known. */
+/** What the workers of a run share: their sender, the rate, the gate and the budget. `jobs` is how many come, if that is known. */
 export async function openWorkers(
   batch: SenderOptions['batch'] & Pick<Batch, 'state'>,
   { jobs, ...options }: Pick<SenderOptions, 'check' | 'connectionTo' | 'isFolderless'> & { jobs: number | undefined },

@@ -69,7 +69,7 @@ interface Building {
     Partial<Pick<Settings, 'lane'>>;
   /** Replaced if many requests share a schema. */
   compile?: ((schema: JsonValue) => Promise<SchemaCheck>) | undefined;
-  /** What to type for a blank without a value, where it is not a flag. */
+  /** What to type for a blank without a value, if it is not a flag. */
   adviseBlank?: Blanks['advice'] | undefined;
   /** The earlier turns of the session. */
   earlier?: readonly SessionMessage[] | undefined;

@@ -78,7 +78,7 @@ interface AskedGateway {
 
 /**
  * Opens a connection: reads the key, or starts the local gateway for `--offline`. `readTarget`, or doctor's own check, has warned
- * of the base URL before. `deadline` is the command's time, where it may have begun.
+ * of the base URL before. `deadline` is the command's time, if it may have begun.
  */
 export async function openConnection(
   settings: SettingsSurvey,

@@ -48,18 +48,18 @@ const hopeless = new Set<ErrorClass>(['auth', 'rejected', 'usage']);
  */
 export async function sendAll(options: SendAllOptions): Promise<SendAllOutcome> {
   const limit = pLimit(options.concurrency ?? options.count);
-  const sending: Sending = { ...options, over: undefined, thrown: undefined, isDiskInDoubt: false, answered: 0 };
+  const state: SendState = { ...options, over: undefined, thrown: undefined, isDiskInDoubt: false, answered: 0 };
   const saved: Promise<Outcome>[] = [];
   for (let index = 0; index < options.count; index++) {
     const before = saved[index - 1];
-    const outcome = limit(() => sendOne(index, before, sending));
-    saved.push(saveInOrder(before, outcome, sending));
+    const outcome = limit(() => sendOne(index, before, state));
+    saved.push(saveInOrder(before, outcome, state));
   }
-  return { outcomes: await Promise.all(saved), thrown: sending.thrown };
+  return { outcomes: await Promise.all(saved), thrown: state.thrown };
 }
 
 /** The state of the requests while they are sent. */
-interface Sending extends SendAllOptions {
+interface SendState extends SendAllOptions {
   /** Why no more requests are made. */
   over: GatewayError | undefined;
   thrown: { value: unknown } | undefined;
@@ -68,42 +68,42 @@ interface Sending extends SendAllOptions {
   answered: number;
 }
 
-async function sendOne(index: number, before: Promise<unknown> | undefined, sending: Sending): Promise<Outcome> {
-  const { connection, deadline, images, gate } = sending;
-  if (sending.isDiskInDoubt) await before;
-  const over = sending.over ?? sending.lost.failure;
+async function sendOne(index: number, before: Promise<unknown> | undefined, state: SendState): Promise<Outcome> {
+  const { connection, deadline, images, gate } = state;
+  if (state.isDiskInDoubt) await before;
+  const over = state.over ?? state.lost.failure;
   if (over !== undefined) return { failure: over };
   try {
-    const store = images.openStore(() => (sending.isDiskInDoubt = true));
+    const store = images.openStore(() => (state.isDiskInDoubt = true));
     const options = { deadline, sample: index, gate, store, mostImages: images.most };
-    const answer = await outcomeOf(perform(sending, connection, options));
-    sending.onAnswer?.(++sending.answered);
-    if (sending.count > 1)
+    const answer = await outcomeOf(perform(state, connection, options));
+    state.onAnswer?.(++state.answered);
+    if (state.count > 1)
       for (const part of [...answer.result.candidates, ...blobsOf(answer.result)]) part.reply = index;
     return { answer, isSent: !answer.isRecorded };
   } catch (error) {
-    return { failure: noteEnd(error, sending) };
+    return { failure: noteEnd(error, state) };
   }
 }
 
 async function saveInOrder(
   before: Promise<unknown> | undefined,
   sent: Promise<Outcome>,
-  sending: Sending,
+  state: SendState,
 ): Promise<Outcome> {
   await before;
   const outcome = await sent;
   const result = outcome.answer?.result;
-  const end = () => endOf(sending.deadline);
-  if (result) await sending.images.save(blobsOf(result), result, end).catch((error) => noteEnd(error, sending));
+  const end = () => endOf(state.deadline);
+  if (result) await state.images.save(blobsOf(result), result, end).catch((error) => noteEnd(error, state));
   return outcome;
 }
 
-function noteEnd(error: unknown, sending: Sending): GatewayError {
+function noteEnd(error: unknown, state: SendState): GatewayError {
   const failure =
     error instanceof GatewayError ? error : new GatewayError('internal', messageOf(error), { cause: error });
-  if (endings.has(failure.class)) sending.thrown ??= { value: error };
-  if (endings.has(failure.class) || hopeless.has(failure.class) || isQuotaSpent(failure)) sending.over ??= failure;
+  if (endings.has(failure.class)) state.thrown ??= { value: error };
+  if (endings.has(failure.class) || hopeless.has(failure.class) || isQuotaSpent(failure)) state.over ??= failure;
   return failure;
 }
 

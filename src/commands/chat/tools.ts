@@ -49,7 +49,7 @@ export async function openTools(
     await checkProgram(command, context.io).catch(prefixUsageError('--tool-exec '));
     byName.set(command.name, command);
   }
-  const running = { flags, context, service, ask: confirm && (ask ?? askOnTerminal(context)) };
+  const runner = { flags, context, service, ask: confirm && (ask ?? askOnTerminal(context)) };
   return {
     maxTurns: maxTurns ?? defaultMaxTurns,
     canRun: ({ toolCalls, complete }, calls) =>
@@ -60,7 +60,7 @@ export async function openTools(
     async run(calls, signal) {
       const done: RunCall[] = [];
       for (const call of calls)
-        done.push(await runCall(call, byName.get(call.name) as ToolCommand, { ...running, signal }));
+        done.push(await runCall(call, byName.get(call.name) as ToolCommand, { ...runner, signal }));
       return done;
     },
   };
@@ -136,7 +136,7 @@ export function resultsTurn(calls: readonly RunCall[]): Turn {
   return { role: 'user', content };
 }
 
-interface Running {
+interface ToolRunner {
   flags: ChatFlags;
   context: Context;
   service: ServiceName;
@@ -146,8 +146,8 @@ interface Running {
 }
 
 /** Runs the command for one call, if the user allows it, and shows both. */
-async function runCall(call: ToolCall, command: ToolCommand, running: Running): Promise<RunCall> {
-  const { flags, context, ask } = running;
+async function runCall(call: ToolCall, command: ToolCommand, runner: ToolRunner): Promise<RunCall> {
+  const { flags, context, ask } = runner;
   const { io, ui } = context;
   const { id, name } = call;
   const input = JSON.stringify(call.input);
@@ -159,7 +159,7 @@ async function runCall(call: ToolCall, command: ToolCommand, running: Running): 
   const question = escapeLine(ui.redact(`run ${command.argv.join(' ')} for ${name} ${input}?`));
   const isAllowed = !ask || /^\s*y(es)?\s*$/i.test(await ask(`${question} [y/N] `));
   const outcome = isAllowed
-    ? await runCommand(command, input, running)
+    ? await runCommand(command, input, runner)
     : { content: 'the user did not allow this call', isError: true };
   if (outcome.isError) await ui.note(`tool ${name}: ${outcome.content}`);
   await writeLine({ type: 'tool-result', id, name, ...outcome });
@@ -176,7 +176,7 @@ const maxOutput = 1024 * 1024;
 async function runCommand(
   { argv: [program = '', ...words] }: ToolCommand,
   input: string,
-  { context: { io }, service, signal }: Running,
+  { context: { io }, service, signal }: ToolRunner,
 ): Promise<ToolOutcome> {
   signal.throwIfAborted();
   const keys = new Set(['GATEWAY_API_KEY', ...services[service].keyVariables]);

@@ -232,7 +232,7 @@ function upstreamHandler(
   });
 }
 
-/** The key of a caller says which form of the specification it means, where the path does not. */
+/** The key of a caller says which form of the specification it means, if the path does not. */
 function useOf({ format, route, keyForm }: GatewayRequest): AuthUse {
   if (format.name === 'completions') return 'completions';
   const isMessages = format.name === 'messages' && (!route || route.handle !== undefined || route.batch !== undefined);

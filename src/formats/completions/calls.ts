@@ -14,7 +14,7 @@ import type { ReplyEvent } from '../events.ts';
 interface OpenCall {
   /** The number of its block. */
   readonly block: number;
-  /** The number that the wire gives it, where it does. */
+  /** The number that the wire gives it, if it does. */
   readonly wireIndex: number | undefined;
   id: string | undefined;
   name: string;

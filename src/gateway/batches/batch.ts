@@ -60,7 +60,7 @@ export interface Batch extends Pick<BatchJob, 'about' | 'model' | 'total'> {
   ended?: number;
   failure?: Problem;
   results: Spool;
-  /** The results of failed requests, where they are apart. */
+  /** The results of failed requests, if they are apart. */
   errors: Spool;
   /** How often it is not found after its creation. */
   hidden: number;

@@ -87,7 +87,7 @@ export const contentOperation: Operation = {
       },
     };
   },
-  /** The bearer token of image requests says it too, where there is nothing that only text has. */
+  /** The bearer token of image requests says it too, if there is nothing that only text has. */
   wantsPicture({ picture, task }, { keyForm }) {
     const forText = task.tools.length > 0 || task.json || task.schema !== undefined || task.thinking;
     return picture.isAsked || (keyForm === 'bearer' && !forText);

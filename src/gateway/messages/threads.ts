@@ -54,7 +54,7 @@ export function createThreads(capacity = defaultCapacity) {
       hold(id, thread);
       return { ...body, ...thread.fixed, messages: [...thread.messages, ...listAt(body, 'messages')] };
     },
-    /** Holds a whole request and its reply, where the request asks for it. */
+    /** Holds a whole request and its reply, if the request asks for it. */
     keep(request: JsonObject, { id, content }: JsonObject): void {
       if (!isObject(request['thread']) || typeof id !== 'string') return;
       if (!Array.isArray(content) || content.length === 0) return;

@@ -70,7 +70,7 @@ async function makePictures(images: readonly Media[], request: ModelRequest, var
   return made;
 }
 
-/** A test card; in place of an edit, where the input cannot be decoded, it has the size of that, or the one asked for. */
+/** A test card. In place of an edit whose input cannot be decoded, it has the size of the input, or the requested one. */
 async function drawPicture(
   { task, picture: wanted }: ModelRequest,
   input: Decoded | undefined,

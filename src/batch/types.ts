@@ -203,7 +203,7 @@ export const batchFiles = {
 /** Reachable from tests only. */
 export interface BatchHooks {
   step?: Step | undefined;
-  /** Instead of the ten seconds that jobs under way have after a signal. */
+  /** Instead of the ten seconds that jobs in flight have after a signal. */
   graceMs?: number | undefined;
   /** Instead of the minute after which another machine may take over. */
   lease?: LeaseTimes | undefined;

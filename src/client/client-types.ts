@@ -10,7 +10,7 @@ export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer
   ? Known
   : { readonly aborted: boolean; readonly reason: unknown; throwIfAborted(): void };
 
-/** A gateway and how to speak to it. Nothing is read from the environment or from files unless it is named here. */
+/** A gateway, and how requests to it are made. Nothing is read from the environment or from files unless it is named here. */
 export interface ClientOptions {
   /** A vendor's public service: its base URL, headers and forms of authentication, which the fields below change. */
   service?: ServiceName | undefined;

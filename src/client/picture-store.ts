@@ -17,7 +17,7 @@ export interface ReplyBounds {
 /** At most this many pictures of a reply are written by default. */
 export const mostImages = 256;
 
-/** Takes the pictures of one reply. One that is not Base64 does not spoil the others: they were paid for too. */
+/** Takes the pictures of one reply. If one is not Base64, the others are kept: they were paid for too. */
 export interface PictureStore extends Base64Diversion {
   /** Undefined for a picture that was no Base64, or one too many for the time. Throws GatewayError not-written, or the caller's abort. */
   resolve(data: string): Promise<StoredBlob | undefined>;

@@ -52,7 +52,7 @@ export interface Result {
   role?: string | undefined;
   /** Text of candidate 0 without thoughts, data URLs cut out. */
   text: string;
-  /** What the model thought aloud, if it was shown. */
+  /** The thinking of the model, if it was sent. */
   thinking?: string | undefined;
   candidates: ResultCandidate[];
   images: ResultImage[];

@@ -109,10 +109,10 @@ export async function append(handle: FileHandle, lines: readonly LedgerLine[], l
   ledger.end = size + Buffer.byteLength(text);
 }
 
-/** Requests of hosts that cannot be seen from here count as under way for this time, ms. */
+/** Requests of other hosts, whose processes cannot be checked, count as in flight for this time, ms. */
 const unseenMs = 15 * 60_000;
 
-/** Whether a request has room. `taken`: not now, but requests under way may cost less than they reserved. `spent`: no. */
+/** Whether a request has room. `taken`: not now, but requests in flight may cost less than they reserved. `spent`: no. */
 export type Room = 'free' | 'taken' | { spent: string };
 
 export function roomFor(amount: string, state: LedgerState, { limit, now }: { limit: LedgerLimit; now: number }): Room {
@@ -125,7 +125,7 @@ export function roomFor(amount: string, state: LedgerState, { limit, now }: { li
 }
 
 /**
- * What is spent in the period of a time, what batches hold, and what requests under way have reserved. A request whose process has
+ * What is spent in the period of a time, what batches hold, and what requests in flight have reserved. A request whose process has
  * ended may have been billed: it counts as spent.
  */
 export function spentOf(

@@ -106,7 +106,7 @@ export interface LedgerSurvey {
   /** The limit that the last run named. */
   limit: LedgerLimit | undefined;
   currency: string | undefined;
-  /** What is spent in the period of the limit, and what requests under way and batches have reserved. */
+  /** What is spent in the period of the limit, and what requests in flight and batches have reserved. */
   spent: string;
   inFlight: string;
   sums: SumLine[];

@@ -78,7 +78,7 @@ function classOf(status: number | undefined, error: ErrorBody, refusal: Refusal 
   if (isModerated(error)) return 'no-result';
   if (status === 401 || status === 403 || isBadKey(error)) return 'auth';
   if (status === 400 && refusal !== undefined && keyRefusals.has(refusal.says)) return 'auth';
-  // OpenAI and Groq, of one request with more tokens than a minute has: waiting does not mend it.
+  // OpenAI and Groq, of one request with more tokens than a minute has: waiting does not help.
   if (status === 402 || (status === 429 && !/^request too large for /i.test(error.message))) return 'quota';
   return status < 500 && status !== 408 ? 'rejected' : 'gateway';
 }

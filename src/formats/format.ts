@@ -34,7 +34,7 @@ export function formatOfAuthUse(use: AuthUse): FormatName {
 
 /** What is said about a format before any of it is loaded. */
 export interface FormatFacts {
-  /** Commands load the format that they speak, and no other. */
+  /** Loads a format: a command loads only the one that it uses. */
   load: () => Promise<Format>;
   /** For messages: `the messages format`. */
   title: string;

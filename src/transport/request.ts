@@ -84,7 +84,7 @@ export function requireSafeUrl(url: URL, { allowHttp, hasKey }: { allowHttp: boo
   throw settingError(`the key would go to ${url.origin} unencrypted`, { reason: 'insecure' });
 }
 
-/** A gateway and how to speak to it. */
+/** A gateway, and how requests to it are made. */
 export interface Target {
   baseUrl: URL;
   /** Absent: requests go out without a key. */

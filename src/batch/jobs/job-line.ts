@@ -122,7 +122,7 @@ function readJob(object: JsonObject, line: number, { defaults }: JobRules): Job 
   return { id: readId(id, line), line, command: chosen, name: readName(name), values };
 }
 
-/** A job that has a prompt of its own, from wherever, does not want the default one. */
+/** A job with a prompt of its own, from any source, does not get the default one. */
 function overrides(key: string, values: object): boolean {
   const twins: Record<string, string> = {
     prompt: 'promptFile',

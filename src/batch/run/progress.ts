@@ -109,7 +109,7 @@ export function trackChecking(context: Context) {
 /** Fewer bytes are hashed in no time. */
 const shownBytes = 10_000_000;
 
-/** What is known about a run under way. */
+/** What is known about a run while it goes on. */
 interface ProgressFacts {
   /** Jobs that this run sends, and how many of them have ended. */
   toSend: number;

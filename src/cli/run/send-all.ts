@@ -44,7 +44,7 @@ const hopeless = new Set<ErrorClass>(['auth', 'rejected', 'usage']);
 
 /**
  * Makes the requests, a limited number at a time; pictures are published in the order of the requests, each as soon as it can be.
- * After a failure that all requests would share, no further one is sent. Those under way are paid for, so their answers are published.
+ * After a failure that all requests would share, no further one is sent. Requests in flight are paid for, so their answers are published.
  */
 export async function sendAll(options: SendAllOptions): Promise<SendAllOutcome> {
   const limit = pLimit(options.concurrency ?? options.count);

@@ -181,7 +181,7 @@ export function readConfiguredKey(source: KeySource, context: Context, signal?: 
 
 const keysFromStdin = new WeakMap<Context['stdin'], Promise<string>>();
 
-/** stdin ends once, and several connections may want the key. */
+/** Read once: stdin ends, and several connections may need the key. */
 function readKeyFromStdin(context: Context): Promise<string> {
   const read = keysFromStdin.get(context.stdin) ?? readTextFlag('--api-key-file', '-', context);
   keysFromStdin.set(context.stdin, read);

@@ -23,7 +23,7 @@ const optionNames = {
   origins: '--allow-origin',
 };
 const defaultPort = 8787;
-/** Replies that are under way get so long after Ctrl-C. */
+/** How long replies in flight may take after Ctrl-C. */
 const drainMs = 5000;
 
 /** `serve [-- command…]`: the local gateway, by itself or around a command. */

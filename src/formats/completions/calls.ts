@@ -112,7 +112,7 @@ function piecesIn(message: JsonObject): CallPiece[] {
   return [...listed, ...(old ? [{ function: old }] : [])].map((call) => {
     const called = objectField(call, 'function') ?? {};
     const given = called['arguments'] ?? '';
-    // The wire wants a string; some servers send the object itself.
+    // The format has a string; some servers send the object itself.
     const json = typeof given === 'string' ? given : JSON.stringify(given);
     const name = textField(called, 'name') ?? '';
     return { index: numberField(call, 'index'), id: textField(call, 'id') || undefined, name, json };

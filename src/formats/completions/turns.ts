@@ -85,7 +85,7 @@ function dataPart({ mimeType, data, title }: Omit<Media, 'data'> & { data: Uploa
   return linkedPart(url, type.startsWith('image/'), title);
 }
 
-/** OpenAI wants a name for every file. */
+/** OpenAI requires a name for every file. */
 function linkedPart(url: BodyValue, isImage: boolean, title = 'document.pdf'): BodyValue {
   if (isImage) return { type: 'image_url', image_url: { url } };
   return { type: 'file', file: { filename: title, file_data: url } };

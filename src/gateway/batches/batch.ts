@@ -32,7 +32,7 @@ export interface BatchJob {
   request: GatewayRequest;
   /** What the API shows of it again: metadata, a display name. */
   about: JsonObject;
-  /** The model of its first request; a fault model spoils the whole batch. */
+  /** The model of its first request; the fault of a fault model is that of the whole batch. */
   model: string;
   /** The number of requests; 0 where `validate` counts them. */
   total: number;

@@ -8,7 +8,7 @@ import { longestTimerMs } from '../../clock.ts';
 /** A dripping reply comes in this many pieces. */
 const drips = 20;
 
-/** Connections that break or dawdle, and bodies that are not what the head says. */
+/** Faults of connections that break or are slow, and of bodies that do not match the head. */
 export const connectionFaults: FaultTable = {
   'fault-cut': {
     description: 'the connection is closed in the middle of the body',

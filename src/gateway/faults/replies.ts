@@ -6,7 +6,7 @@ import type { FaultTable } from './table.ts';
 
 const wordsInstead = 'This offline model describes the picture instead of drawing it.';
 
-/** Whole replies that are not what was asked for, and pictures that are missing, spoilt or oddly wrapped. */
+/** Faults of whole replies without what was requested, and of pictures that are missing, damaged or in an unusual place. */
 export const replyFaults: FaultTable = {
   'fault-blocked': {
     description:

@@ -5,7 +5,7 @@ import type { FaultTable } from './table.ts';
 /** Deltas that come before a stream goes wrong. */
 const goodDeltas = 5;
 
-/** Streams that go wrong, or are only odd. */
+/** Faults of streams, and streams that are only unusual. */
 export const streamFaults: FaultTable = {
   'fault-error-event': {
     description: 'the stream breaks off with an error: overloaded_error, UNAVAILABLE or server_error',

@@ -1,10 +1,10 @@
 import { readdir, stat } from 'node:fs/promises';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { codeOf, settingError, usageError } from '../errors.ts';
 import { readReason, writeReason } from '../files/file-reason.ts';
 import { makeFolder } from '../files/temp-file.ts';
 import { shellWord } from '../shell-word.ts';
-import { userFolders } from '../settings/config-file.ts';
+import { stateFolder } from '../settings/config-file.ts';
 
 /** A session of the state folder. */
 export interface SessionEntry {
@@ -18,12 +18,7 @@ const extension = '.jsonl';
 
 /** Absolute path of the folder of named sessions. Throws GatewayError usage without a home folder. */
 async function sessionsFolder(): Promise<string> {
-  const { state } = await userFolders();
-  if (isAbsolute(state)) return join(state, 'sessions');
-  throw usageError(
-    `the state folder is not an absolute path: ${state}`,
-    'set XDG_STATE_HOME to an absolute path, or unset it',
-  );
+  return join(await stateFolder(), 'sessions');
 }
 
 /** The folder of named sessions, which is made at need; only its owner can enter it. Throws GatewayError usage. */

@@ -114,6 +114,16 @@ export async function userFolders(): Promise<UserFolders> {
   }
 }
 
+/** Absolute path of the user's state folder. Throws GatewayError usage for a relative one, which is another in each current folder. */
+export async function stateFolder(): Promise<string> {
+  const { state } = await userFolders();
+  if (isAbsolute(state)) return state;
+  throw usageError(
+    `the state folder is not an absolute path: ${state}`,
+    'set XDG_STATE_HOME to an absolute path, or unset it',
+  );
+}
+
 /**
  * Absolute path of the config file: GATEWAY_CONFIG (relative to `cwd`), else `config.json` in the user's config folder.
  * A relative XDG_CONFIG_HOME is refused (usage): it would read settings from the current folder.

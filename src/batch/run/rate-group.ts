@@ -6,7 +6,7 @@ import { writeReason } from '../../files/file-reason.ts';
 import { makeFolder, notWritten } from '../../files/temp-file.ts';
 import { parseObject } from '../../json.ts';
 import { isBudgetPath } from '../../settings/values.ts';
-import { userFolders } from '../../settings/config-file.ts';
+import { stateFolder } from '../../settings/config-file.ts';
 import type { SharedGate, Sleep } from '../../transport/gate.ts';
 import type { Context } from '../../cli/context.ts';
 import type { Pacer } from './send.ts';
@@ -40,9 +40,10 @@ export async function joinGroup(
 
 /** A name is a file in the state folder, a word with a slash a path. Throws GatewayError usage for a folder that cannot be made. */
 async function groupPath(group: string, cwd: string): Promise<string> {
-  const path = isBudgetPath(group) ? resolve(cwd, group) : join((await userFolders()).state, 'rates', `${group}.json`);
+  const path = isBudgetPath(group) ? resolve(cwd, group) : join(await stateFolder(), 'rates', `${group}.json`);
   await makeFolder(dirname(path), 0o700).catch((error: unknown) => {
-    throw usageError(`--rate-group ${group} cannot be kept: ${writeReason(error)}`, undefined, error);
+    const hint = 'name a file in a folder that can be written: --rate-group ./team.json';
+    throw usageError(`--rate-group ${group} cannot be kept: ${writeReason(error)}`, hint, error);
   });
   // A crash can leave it empty, or full of zeros.
   const text = (await readText(path)).replaceAll('\0', '');

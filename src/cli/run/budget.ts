@@ -10,7 +10,7 @@ import { makeFolder } from '../../files/temp-file.ts';
 import { loadFormat } from '../../formats/format.ts';
 import { otherModel } from '../../services.ts';
 import { type BudgetSetting, isBudgetPath, parseBudget } from '../../settings/values.ts';
-import { configPath, userFolders } from '../../settings/config-file.ts';
+import { configPath, stateFolder } from '../../settings/config-file.ts';
 import type { SettingsSurvey, Sourced } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import { requirePrice } from './costs.ts';
@@ -60,7 +60,8 @@ export async function openBudgets(
 /** Throws GatewayError usage for a folder that cannot be made. */
 async function makeFolderOf({ path, setting }: OpenBudget): Promise<void> {
   await makeFolder(dirname(path), 0o700).catch((error: unknown) => {
-    throw usageError(`the budget ${setting.place} cannot be kept: ${writeReason(error)}`, undefined, error);
+    const hint = 'name a file in a folder that can be written: --budget ./team.jsonl:<amount>';
+    throw usageError(`the budget ${setting.place} cannot be kept: ${writeReason(error)}`, hint, error);
   });
 }
 
@@ -76,7 +77,7 @@ function ledgerAt(path: string, { amount, per }: BudgetSetting, { report, io }: 
 
 /** The folder of the budgets that have a name. Throws GatewayError usage without a home folder. */
 export async function budgetsFolder(): Promise<string> {
-  return join((await userFolders()).state, 'budgets');
+  return join(await stateFolder(), 'budgets');
 }
 
 /** The file of a budget. One of a profile is relative to the folder of the config file. */

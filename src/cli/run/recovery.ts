@@ -14,7 +14,7 @@ import {
   writeRecovery,
 } from '../../recovery/recovery-file.ts';
 import type { Redaction } from '../../settings/redact.ts';
-import { userFolders } from '../../settings/config-file.ts';
+import { stateFolder } from '../../settings/config-file.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Io } from '../../terminal/io.ts';
 import type { Context, Report } from '../context.ts';
@@ -137,8 +137,8 @@ function savedReply({ report, io, redaction, batch, document }: RecoveryInput): 
 
 /** The user's state folder, then the folder for temporary files. */
 async function recoveryFolders(): Promise<string[]> {
-  const state = await userFolders().then(
-    (folders) => [join(folders.state, 'recovered')],
+  const state = await stateFolder().then(
+    (folder) => [join(folder, 'recovered')],
     () => [],
   );
   return [...state, tmpdir()];

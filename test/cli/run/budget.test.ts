@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { imageReply, test, textReply } from '../../helpers/with-server.ts';
 
@@ -167,7 +167,25 @@ test('a folder of the budget that cannot be made is reported before anything is 
   const ran = await cli(['text', 'hi', '--budget', './far/team.jsonl:1', ...prices], { cwd });
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.stderr).toContain('the budget ./far/team.jsonl cannot be kept');
+  expect(ran.stderr).toContain('--budget ./team.jsonl:<amount>');
 });
+
+test.for([
+  ['text', 'hi', '--budget', 'team:1', ...prices],
+  ['costs'],
+  ['batch', '-', '-o', 'out', '--rate', '60/m', '--rate-group', 'team'],
+])(
+  'a relative state folder holds no budget and no rate: it is another one in each folder: %s',
+  async (argv, { cli }) => {
+    const cwd = scratchFolder();
+    vi.stubEnv('XDG_STATE_HOME', 'state');
+    const ran = await cli(argv, { cwd, stdin: '{"prompt":"hi"}' }).finally(() => vi.unstubAllEnvs());
+    expect([ran.code, ran.stderr]).toEqual([
+      2,
+      expect.stringContaining('the state folder is not an absolute path: state'),
+    ]);
+  },
+);
 
 test.for(['costs', 'costs report'])(
   '%s of a file that is not a budget is refused: it said that nothing was paid',

@@ -7,6 +7,7 @@ import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
 import { readBlanks, warnOfUnused } from '../../cli/input/blanks.ts';
 import { readSystem } from '../../cli/request/build-request.ts';
+import { requireDescriptors } from '../../cli/run/command.ts';
 import { openConnection, openFetchUrls, readTarget } from '../../cli/run/connection.ts';
 import { openCostLimit, openMeter } from '../../cli/run/costs.ts';
 import type { Settings } from '../../settings/types.ts';
@@ -23,6 +24,7 @@ export async function runInteractive(
   if (!io.openEditor) throw new GatewayError('internal', 'no line editor');
   const { flags, system } = await withoutBlanks(typed, context);
   await readTarget(settings, context);
+  requireDescriptors();
   const connection = await openConnection(settings, flags, context);
   context.atEnd(() => connection.close());
   context.report.meter = await openMeter(settings, ui);
@@ -75,12 +77,11 @@ async function withoutBlanks(typed: ChatFlags, context: Context): Promise<Pick<T
 }
 
 /** The hint how to continue what was kept. */
-async function noteSession({ session, context, flags }: Talk): Promise<void> {
+async function noteSession({ session, context, flags, settings }: Talk): Promise<void> {
   if (!session?.file || session.file.messages.length === 0) return;
-  const { profile } = context.root;
-  const offline = flags.offline ? '--offline ' : '';
-  const named = profile === undefined ? '' : `--profile ${profile} `;
-  const command = `gateway-cli chat ${offline}${named}--session ${shellWord(session.label)}`;
+  const offline = flags.offline ? ' --offline' : '';
+  const model = flags.model === undefined ? '' : ` -m ${shellWord(settings.model.value)}`;
+  const command = `gateway-cli chat${offline}${settings.typedFlags}${model} --session ${shellWord(session.label)}`;
   await context.ui.note(`saved; continue with: ${command}`);
 }
 

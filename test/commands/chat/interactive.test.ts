@@ -227,6 +227,13 @@ test('the hint at the end continues with the profile', async ({ server, cli }) =
   expect(ran.stderr).toContain('continue with: gateway-cli chat --profile work --session ');
 });
 
+test('what is said at the end goes on at the same service with the same model', async ({ server, cli }) => {
+  server.reply({ body: 'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n' });
+  const argv = ['chat', '--service', 'ollama', '--base-url', server.url, '-m', 'llama3.2'];
+  const ran = await cli(argv, person(['hi']).options);
+  expect(ran.stderr).toContain(`gateway-cli chat --service ollama --base-url ${server.url} -m llama3.2 --session `);
+});
+
 test('a second conversation of the same minute gets a name of its own', async ({ server, cli }) => {
   mkdirSync(sessions, { recursive: true });
   const two = (value: number) => String(value).padStart(2, '0');

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { type FileHandle, link, lstat, mkdir, open, rename, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, link, mkdir, open, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { codeOf, GatewayError } from '../errors.ts';
-import { writeReason } from './file-reason.ts';
+import { requireReplaceable, writeReason } from './file-reason.ts';
 
 /** 90 random bits in hex, from the fastest source that Node has. */
 export function randomNonce(): string {
@@ -87,6 +87,7 @@ async function writeNew(path: string, fill: Fill, mode: number): Promise<void> {
 
 /** Replaces a file atomically: the old content stays until the new is complete. Throws errors of the system and of `fill`. */
 export async function writeAnew(path: string, fill: Fill, options: TempFileOptions = {}): Promise<void> {
+  await requireReplaceable(path);
   const temp = await writeTempFile(dirname(path), fill, options);
   try {
     await rename(temp, path);
@@ -132,10 +133,7 @@ async function linkNew(temp: string, final: string, { bytes, linkFile = link }: 
 }
 
 async function replaceFile(temp: string, final: string, bytes: number): Promise<void> {
-  const old = await lstat(final).catch(() => undefined);
-  // A rename would replace /dev/null, or a FIFO that has a reader.
-  if (old && !old.isFile() && !old.isSymbolicLink())
-    throw new Error(old.isDirectory() ? 'it is a folder' : 'it is a device, a pipe or a socket');
+  await requireReplaceable(final);
   try {
     await rename(temp, final);
   } catch (error) {

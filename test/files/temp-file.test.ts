@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -7,6 +17,7 @@ import {
   freeNumber,
   makeFolder,
   placeFile,
+  writeAnew,
   writeFully,
   writeNewFile,
 } from '../../src/files/temp-file.ts';
@@ -62,6 +73,13 @@ describe('on a file system without links', () => {
     await expect(placeFile(temp, final, { bytes: 4, replace: false, linkFile })).rejects.toThrow('shorter');
     expect([existsSync(final), readFileSync(temp, 'utf8')]).toEqual([false, 'new']);
   });
+});
+
+test.skipIf(process.platform === 'win32')('a pipe is not replaced by a file', async () => {
+  const folder = scratchFolder();
+  spawnSync('mkfifo', [join(folder, 'pipe')]);
+  await expect(writeAnew(join(folder, 'pipe'), async () => undefined)).rejects.toThrow('it is a device, a pipe');
+  expect([lstatSync(join(folder, 'pipe')).isFIFO(), readdirSync(folder)]).toEqual([true, ['pipe']]);
 });
 
 test('a file that was made meanwhile stays as it is, and no part is left', async () => {

@@ -2,7 +2,7 @@ import { appendFile, readFile, realpath, rename, writeFile } from 'node:fs/promi
 import { dirname, join, resolve } from 'node:path';
 import { usageError } from '../../errors.ts';
 import { withBriefLock } from '../../files/lease.ts';
-import { writeReason } from '../../files/file-reason.ts';
+import { requireReplaceable, writeReason } from '../../files/file-reason.ts';
 import { makeFolder, notWritten } from '../../files/temp-file.ts';
 import { parseObject } from '../../json.ts';
 import { isBudgetPath } from '../../settings/values.ts';
@@ -38,13 +38,16 @@ export async function joinGroup(
   return shareRate(gate, { path: await groupPath(rateGroup, io.cwd), spacingMs, now: () => io.now(), sleep });
 }
 
-/** A name is a file in the state folder, a word with a slash a path. Throws GatewayError usage for a folder that cannot be made. */
+/** A name is a file in the state folder, a word with a slash a path. Throws GatewayError usage where no file can be. */
 async function groupPath(group: string, cwd: string): Promise<string> {
   const path = isBudgetPath(group) ? resolve(cwd, group) : join(await stateFolder(), 'rates', `${group}.json`);
-  await makeFolder(dirname(path), 0o700).catch((error: unknown) => {
+  try {
+    await makeFolder(dirname(path), 0o700);
+    await requireReplaceable(await realpath(path).catch(() => path));
+  } catch (error) {
     const hint = 'name a file in a folder that can be written: --rate-group ./team.json';
     throw usageError(`--rate-group ${group} cannot be kept: ${writeReason(error)}`, hint, error);
-  });
+  }
   // A crash can leave it empty, or full of zeros.
   const text = (await readText(path)).replaceAll('\0', '');
   if (text.trim() !== '' && !text.startsWith('{"next":'))

@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Payment, PaidEnd, Operation, PayingSender } from '../../client/send.ts';
 import { boundOf, costOfAnswer } from '../../cost/cost.ts';
@@ -5,7 +6,7 @@ import { type Ledger, type LedgerBatch, openLedger, unknownAmount } from '../../
 import type { LedgerEntry } from '../../cost/ledger-lines.ts';
 import { currencyOf, normaliseTier, unusualTier } from '../../cost/price.ts';
 import { GatewayError, messageOf, usageError } from '../../errors.ts';
-import { writeReason } from '../../files/file-reason.ts';
+import { requireReplaceable, writeReason } from '../../files/file-reason.ts';
 import { makeFolder } from '../../files/temp-file.ts';
 import { loadFormat } from '../../formats/format.ts';
 import { otherModel } from '../../services.ts';
@@ -57,12 +58,15 @@ export async function openBudgets(
   return budgets.map((budget) => budget && ((operation) => payFrom(budget, operation)));
 }
 
-/** Throws GatewayError usage for a folder that cannot be made. */
+/** Throws GatewayError usage where no file can be. */
 async function makeFolderOf({ path, setting }: OpenBudget): Promise<void> {
-  await makeFolder(dirname(path), 0o700).catch((error: unknown) => {
+  try {
+    await makeFolder(dirname(path), 0o700);
+    await requireReplaceable(await realpath(path).catch(() => path));
+  } catch (error) {
     const hint = 'name a file in a folder that can be written: --budget ./team.jsonl:<amount>';
     throw usageError(`the budget ${setting.place} cannot be kept: ${writeReason(error)}`, hint, error);
-  });
+  }
 }
 
 /** The connections of a command share a ledger, and so its locks and syncs. */

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, lstatSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { shareRate } from '../../../src/batch/run/rate-group.ts';
@@ -75,6 +76,20 @@ test('a file that is not of a rate group stays as it is', async () => {
   expect([code, stderr]).toEqual([2, expect.stringContaining('mine.jsonl is not the file of a rate group')]);
   expect(readFileSync(join(cwd, 'mine.jsonl'), 'utf8')).toBe('{"row":1}\n');
 });
+
+test.skipIf(process.platform === 'win32').each(['pipe', 'link'])(
+  'a pipe is refused as a rate group, and stays: it was waited for, and a device was replaced by a file: %s',
+  async (name) => {
+    const cwd = scratchFolder();
+    execFileSync('mkfifo', [join(cwd, 'pipe')]);
+    symlinkSync('pipe', join(cwd, 'link'));
+    const argv = ['batch', '-', '--stream', '--rate', '60/m', '--rate-group', `./${name}`, '--offline'];
+    const ran = await run(argv, { cwd, stdin: '{"prompt":"hi"}' });
+    expect([ran.code, ran.stdout]).toEqual([2, '']);
+    expect(ran.stderr).toContain(`--rate-group ./${name} cannot be kept: it is a device, a pipe or a socket\n`);
+    expect(lstatSync(join(cwd, 'pipe')).isFIFO()).toBe(true);
+  },
+);
 
 test.each([true, false])('a link to the file of a group stays a link; the file is there: %s', async (isThere) => {
   const cwd = scratchFolder();

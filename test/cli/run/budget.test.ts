@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
@@ -168,6 +169,14 @@ test('a folder of the budget that cannot be made is reported before anything is 
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.stderr).toContain('the budget ./far/team.jsonl cannot be kept');
   expect(ran.stderr).toContain('--budget ./team.jsonl:<amount>');
+});
+
+test.skipIf(process.platform === 'win32')('a pipe is refused as the file of a budget', async ({ cli }) => {
+  const cwd = scratchFolder();
+  execFileSync('mkfifo', [join(cwd, 'pipe')]);
+  const ran = await cli(['text', 'hi', '--budget', './pipe:1', ...prices], { cwd });
+  expect([ran.code, ran.stdout]).toEqual([2, '']);
+  expect(ran.stderr).toContain('the budget ./pipe cannot be kept: it is a device, a pipe or a socket\n');
 });
 
 test.for([

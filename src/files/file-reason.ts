@@ -1,4 +1,3 @@
-import { lstat } from 'node:fs/promises';
 import { codeOf, GatewayError, messageOf } from '../errors.ts';
 
 const common: Readonly<Record<string, string>> = {
@@ -56,13 +55,6 @@ const running: Readonly<Record<string, string>> = {
   ERR_CHILD_PROCESS_STDIO_MAXBUFFER: 'it printed too much',
   ETXTBSY: 'it is being written',
 };
-
-/** Throws the reason in words if a rename would replace something else than a file, such as /dev/null or a pipe that has a reader. */
-export async function requireReplaceable(path: string): Promise<void> {
-  const old = await lstat(path).catch(() => undefined);
-  if (old && !old.isFile() && !old.isSymbolicLink())
-    throw new Error(old.isDirectory() ? 'it is a folder' : 'it is a device, a pipe or a socket');
-}
 
 /** Why a program could not be run, in words. */
 export function runReason(error: unknown): string {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { type FileHandle, link, mkdir, open, rename, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, link, lstat, mkdir, open, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { codeOf, GatewayError } from '../errors.ts';
-import { requireReplaceable, writeReason } from './file-reason.ts';
+import { writeReason } from './file-reason.ts';
 
 /** 90 random bits in hex, from the fastest source that Node has. */
 export function randomNonce(): string {
@@ -141,6 +141,13 @@ async function replaceFile(temp: string, final: string, bytes: number): Promise<
     await writeAnew(final, (to) => copyFrom(temp, to, bytes), { mode: 0o666 });
     await removeFile(temp);
   }
+}
+
+/** Throws the reason in words if a rename would replace something else than a file, such as /dev/null or a pipe that has a reader. */
+export async function requireReplaceable(path: string): Promise<void> {
+  const old = await lstat(path).catch(() => undefined);
+  if (old && !old.isFile() && !old.isSymbolicLink())
+    throw new Error(old.isDirectory() ? 'it is a folder' : 'it is a device, a pipe or a socket');
 }
 
 async function copyFrom(path: string, to: FileHandle, bytes: number): Promise<void> {
@@ -287,8 +294,5 @@ async function requireFolder(path: string, error: unknown): Promise<void> {
 
 /** Whether a path is a folder or a link to one; false if that cannot be determined. */
 export async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  );
+  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
 }

@@ -194,10 +194,12 @@ async function resultOf(row: number, { file, places }: Collection): Promise<Buff
   return buffer;
 }
 
+const oddResult = 'the result of the service has another form than it documents';
+
 /** The error of a job without a result that can be read. */
 function missing(info: BatchInfo, hasResult: boolean): GatewayError {
   if (hasResult)
-    return new GatewayError('bad-reply', 'the result of the service has another form than it documents', {
+    return new GatewayError('bad-reply', `${oddResult}; ${asideFile(batchFiles.results)} keeps it`, {
       sent: 'yes',
       retryable: false,
     });

@@ -65,7 +65,9 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   if (!running && exitCodeOf(counts) !== outcomes.ok.code) {
     const kept = await keptHint(counts, state.beganAt);
     const next = [...(kept ? [kept] : []), nextStep(counts, spentLimit(state))];
-    const hint = counts.pending > 0 ? ended?.['hint'] : undefined;
+    const { class: name, message, hint } = (counts.pending > 0 && ended) || {};
+    // The counts are in the first line already.
+    if (typeof message === 'string' && name !== 'batch-failed') lines.push(`the last run ended: ${message}`);
     lines.push(...(typeof hint === 'string' ? hint.split('\n') : next));
   }
   const { stdout } = context.io;

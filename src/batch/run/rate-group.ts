@@ -2,8 +2,8 @@ import { appendFile, readFile, realpath, rename, writeFile } from 'node:fs/promi
 import { dirname, join, resolve } from 'node:path';
 import { usageError } from '../../errors.ts';
 import { withBriefLock } from '../../files/lease.ts';
-import { requireReplaceable, writeReason } from '../../files/file-reason.ts';
-import { makeFolder, notWritten } from '../../files/temp-file.ts';
+import { writeReason } from '../../files/file-reason.ts';
+import { makeFolder, notWritten, requireReplaceable } from '../../files/temp-file.ts';
 import { parseObject } from '../../json.ts';
 import { isBudgetPath } from '../../settings/values.ts';
 import { stateFolder } from '../../settings/config-file.ts';

@@ -6,8 +6,8 @@ import { type Ledger, type LedgerBatch, openLedger, unknownAmount } from '../../
 import type { LedgerEntry } from '../../cost/ledger-lines.ts';
 import { currencyOf, normaliseTier, unusualTier } from '../../cost/price.ts';
 import { GatewayError, messageOf, usageError } from '../../errors.ts';
-import { requireReplaceable, writeReason } from '../../files/file-reason.ts';
-import { makeFolder } from '../../files/temp-file.ts';
+import { writeReason } from '../../files/file-reason.ts';
+import { makeFolder, requireReplaceable } from '../../files/temp-file.ts';
 import { loadFormat } from '../../formats/format.ts';
 import { otherModel } from '../../services.ts';
 import { type BudgetSetting, isBudgetPath, parseBudget } from '../../settings/values.ts';

@@ -248,3 +248,12 @@ test('a batch whose results show no key may be the one that was not answered', a
   expect((await batch([], { clock: hurriedClock() })).code).toBe(13);
   expect([...server.counts.values()]).toEqual([1, 1]);
 });
+
+test('status says why a batch was not created, above what to do', async ({ open }) => {
+  const { batch, folder, env, server } = await open('completions');
+  server.fault = (kind) => (kind === 'create' ? 'refuse' : undefined);
+  folder.jobs(...manyJobs(1));
+  expect((await batch()).code).toBe(4);
+  const { stdout } = await run(['batch', 'status', 'out'], { cwd: folder.cwd, env });
+  expect(stdout).toMatch(/^1 job: 0 done, 1 not sent yet\nthe last run ended: the gateway answered 400 [^\n]*\n./);
+});

@@ -107,7 +107,9 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     ...(source?.models ?? localModels(service === undefined ? useNames : usesOf(service))),
     ...vendors?.variables,
   };
-  const unset = vendors?.unset ?? [];
+  // A named service's own key would win over the one that is served.
+  const rivals = service === undefined ? [] : services[service].keyVariables.filter((name) => context.io.env[name]);
+  const unset = vendors?.unset ?? rivals;
   if (words.length > 0) return runServed(words, { variables, unset, context });
   await announce(gateway, { variables, unset }, { context, name: source?.name ?? service });
   await untilAborted(new Promise(() => {}), context.signal);

@@ -59,6 +59,12 @@ test('serve answers commands whose usual profile is for another service', async 
   expect(ran).toMatchObject({ code: 0, stderr: '' });
 });
 
+test('serve --service answers a command although the environment has a key of that service', async () => {
+  const env = { OPENAI_API_KEY: 'sk-real-0123456789', XDG_CONFIG_HOME: scratchFolder() };
+  const ran = await shell('$BIN serve --service openai -q -- "$BIN" text -q hi', { env });
+  expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining('This is the offline model')]);
+});
+
 describe('serve --vendor-env', () => {
   const rivals = {
     GOOGLE_API_KEY: 'real',

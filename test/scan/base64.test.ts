@@ -45,7 +45,7 @@ test.each([
   ['only padding', '==', 'padding'],
   ['a prefix without Base64', 'data:image/png,aGVs', 'without Base64'],
   ['a prefix without data', 'data:image/png', 'without data'],
-  ['an endless prefix', `data:${'x'.repeat(600)}`, 'is none'],
+  ['an endless prefix', `data:${'x'.repeat(600)}`, 'is not one'],
 ])('refuses %s, cut anywhere', (_name, text, reason) => {
   const error = expect.objectContaining({
     class: 'bad-reply',

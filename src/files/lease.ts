@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonic } from '../clock.ts';
@@ -14,7 +14,7 @@ import {
   takeOver,
 } from './lock.ts';
 import { isRunning } from './process-mark.ts';
-import { ignoreMissing, removeFile, statNewFile } from './temp-file.ts';
+import { ignoreMissing, makeFolder, removeFile, requireReplaceable, statNewFile } from './temp-file.ts';
 
 /** How long a lock holds if its process cannot be checked from here. */
 export interface LeaseTimes {
@@ -152,6 +152,12 @@ const briefLeaseMs = 30_000;
 const maxWaitMs = 20;
 /** A brief lock is held for less, ms, but on a busy disk. */
 const usualMs = 50;
+
+/** Makes the folder of a file that processes write under a brief lock. Throws errors of the system, and if no file can be there. */
+export async function prepareSharedFile(path: string): Promise<void> {
+  await makeFolder(dirname(path), 0o700);
+  await requireReplaceable(await realpath(path).catch(() => path));
+}
 
 /**
  * Does work while no other process holds the lock file at `path`. The lock of a process that ended is taken over at once, that of

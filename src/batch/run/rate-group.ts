@@ -1,9 +1,9 @@
 import { appendFile, readFile, realpath, rename, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { usageError } from '../../errors.ts';
-import { withBriefLock } from '../../files/lease.ts';
+import { prepareSharedFile, withBriefLock } from '../../files/lease.ts';
 import { writeReason } from '../../files/file-reason.ts';
-import { makeFolder, notWritten, requireReplaceable } from '../../files/temp-file.ts';
+import { notWritten } from '../../files/temp-file.ts';
 import { parseObject } from '../../json.ts';
 import { isBudgetPath } from '../../settings/values.ts';
 import { stateFolder } from '../../settings/config-file.ts';
@@ -42,8 +42,7 @@ export async function joinGroup(
 async function groupPath(group: string, cwd: string): Promise<string> {
   const path = isBudgetPath(group) ? resolve(cwd, group) : join(await stateFolder(), 'rates', `${group}.json`);
   try {
-    await makeFolder(dirname(path), 0o700);
-    await requireReplaceable(await realpath(path).catch(() => path));
+    await prepareSharedFile(path);
   } catch (error) {
     const hint = 'name a file in a folder that can be written: --rate-group ./team.json';
     throw usageError(`--rate-group ${group} cannot be kept: ${writeReason(error)}`, hint, error);

@@ -1,4 +1,3 @@
-import { realpath } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Payment, PaidEnd, Operation, PayingSender } from '../../client/send.ts';
 import { boundOf, costOfAnswer } from '../../cost/cost.ts';
@@ -7,7 +6,7 @@ import type { LedgerEntry } from '../../cost/ledger-lines.ts';
 import { currencyOf, normaliseTier, unusualTier } from '../../cost/price.ts';
 import { GatewayError, messageOf, usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
-import { makeFolder, requireReplaceable } from '../../files/temp-file.ts';
+import { prepareSharedFile } from '../../files/lease.ts';
 import { loadFormat } from '../../formats/format.ts';
 import { otherModel } from '../../services.ts';
 import { type BudgetSetting, isBudgetPath, parseBudget } from '../../settings/values.ts';
@@ -59,10 +58,9 @@ export async function openBudgets(
 }
 
 /** Throws GatewayError usage where no file can be. */
-async function makeFolderOf({ path, setting }: OpenBudget): Promise<void> {
+async function prepareFile({ path, setting }: OpenBudget): Promise<void> {
   try {
-    await makeFolder(dirname(path), 0o700);
-    await requireReplaceable(await realpath(path).catch(() => path));
+    await prepareSharedFile(path);
   } catch (error) {
     const hint = 'name a file in a folder that can be written: --budget ./team.jsonl:<amount>';
     throw usageError(`the budget ${setting.place} cannot be kept: ${writeReason(error)}`, hint, error);
@@ -154,7 +152,7 @@ async function reserve(budget: OpenBudget, { post, model }: PaidOperation, signa
   const bound = boundOf(post.body, price, { ...limits(post.body), lane });
   if (!bound.isMost) await warnOfBound(budget, limits(post.body).maxTokens === undefined);
   const currency = currencyOf(price);
-  await makeFolderOf(budget);
+  await prepareFile(budget);
   const reserved = await ledger.reserve({ ...entryOf(budget, model), bound, currency }, signal);
   if ('id' in reserved) return reserved.id;
   throw overBudget(budget, model, reserved.spent);
@@ -162,7 +160,7 @@ async function reserve(budget: OpenBudget, { post, model }: PaidOperation, signa
 
 /** How much of a budget other runs leave. */
 export async function leftOf(budget: OpenBudget): Promise<Awaited<ReturnType<Ledger['left']>>> {
-  await makeFolderOf(budget);
+  await prepareFile(budget);
   return budget.ledger.left();
 }
 
@@ -173,7 +171,7 @@ export async function reserveBatch(
   signal: AbortSignal,
 ): Promise<void> {
   const currency = currencyOf(requirePrice(budget.prices, model, '--budget'));
-  await makeFolderOf(budget);
+  await prepareFile(budget);
   const reserved = await budget.ledger.reserveBatch({ ...entryOf(budget, model), id, bounds, currency }, signal);
   if ('spent' in reserved) throw overBudget(budget, model, reserved.spent);
 }
@@ -208,6 +206,6 @@ async function warnOfBound({ ledger, setting, context }: OpenBudget, isWithoutLi
 async function saveRecorded(budget: OpenBudget, model: string, { answer }: PaidEnd): Promise<void> {
   const cost = answer && costOfAnswer(answer, budget);
   if (cost === undefined) return;
-  await makeFolderOf(budget);
+  await prepareFile(budget);
   await budget.ledger.save(entryOf(budget, model), cost);
 }

@@ -10,35 +10,50 @@ export interface InstanceSource {
   optional: boolean;
 }
 
-interface Walk extends InstanceSource {
+interface Walk {
+  optional: boolean;
   root: JsonValue;
   /** Name of the property the value is for. */
   name: string;
   depth: number;
+  /** The hash of the seed and of all names down to the value. */
+  hash: number;
+  /** What may still be made, in characters and steps; shared by the whole walk. */
+  left: { size: number };
 }
 
-/** Below this depth only what the schema requires is made, so that a schema may refer to itself. */
+/** Below this depth only what the schema requires is made, and that as short as it allows, so that a schema may refer to itself. */
 const generousDepth = 4;
 const deepest = 32;
+/** The largest value; a small schema can ask for any number of items, and of branches that branch again. */
+const maxSize = 300_000;
 
 /**
  * A value that fits a JSON Schema, or the OpenAPI form with types in capitals, as far as plain schemas go: types, properties,
  * const, default, examples, enum, bounds, lengths, usual formats, plain patterns, local references, the first choice of anyOf and
  * oneOf. Conditions are not looked at. Strings say what they are for, and booleans are false, for a program may act on them.
+ * A schema that asks for more than `maxSize` gets nulls in place of the rest.
  */
-export function instanceOf(schema: JsonValue, source: InstanceSource): JsonValue {
-  return build(schema, { ...source, root: schema, name: 'value', depth: 0 });
+export function instanceOf(schema: JsonValue, { seed, optional }: InstanceSource): JsonValue {
+  const left = { size: maxSize };
+  return build(schema, { optional, root: schema, name: 'value', depth: 0, hash: hashText(seed), left });
+}
+
+/** Whether there is room for so much more. */
+function take(size: number, { left }: Walk): boolean {
+  left.size -= size;
+  return left.size >= 0;
 }
 
 function build(raw: JsonValue, walk: Walk): JsonValue {
-  if (walk.depth > deepest) return null;
-  const schema = resolve(raw, walk.root);
+  if (walk.depth > deepest || !take(walk.name.length, walk)) return null;
+  const schema = resolve(raw, walk);
   if (!isObject(schema)) return `example ${walk.name}`;
   // A value that the schema itself writes out.
   const [example] = [...listAt(schema, 'examples'), valueAt(schema, 'example')];
   const given = valueAt(schema, 'const') ?? valueAt(schema, 'default') ?? example ?? listAt(schema, 'enum')[0];
-  if (given !== undefined) return given;
-  switch (typeOf(schema)) {
+  if (given !== undefined) return take(JSON.stringify(given).length, walk) ? given : null;
+  switch (typeOf(schema, isDeep(walk))) {
     case 'object':
       return buildObject(schema, walk);
     case 'array':
@@ -56,25 +71,29 @@ function build(raw: JsonValue, walk: Walk): JsonValue {
   }
 }
 
+function isDeep({ depth }: Walk): boolean {
+  return depth >= generousDepth;
+}
+
 function buildObject(schema: JsonObject, walk: Walk): JsonObject {
   const properties = valueAt(schema, 'properties');
   const required = textsAt(schema, 'required');
   const declared = isObject(properties) ? Object.keys(properties) : [];
-  const names = walk.optional && walk.depth < generousDepth ? [...new Set([...declared, ...required])] : required;
+  const names = walk.optional && !isDeep(walk) ? [...new Set([...declared, ...required])] : required;
   return Object.fromEntries(names.map((name) => [name, build(valueAt(properties, name) ?? {}, inside(walk, name))]));
 }
 
 function buildList(schema: JsonObject, walk: Walk): JsonValue[] {
   const prefix = listAt(schema, 'prefixItems');
   const items = valueAt(schema, 'items') ?? {};
-  const usual = walk.depth < generousDepth && items !== false ? Math.max(prefix.length, 2) : prefix.length;
+  const usual = !isDeep(walk) && items !== false ? Math.max(prefix.length, 2) : prefix.length;
   const { least, most } = lengthsOf(schema, 'Items');
   const length = Math.min(Math.max(usual, least), most, 1000);
   return Array.from({ length }, (_, index) => build(prefix[index] ?? items, inside(walk, walk.name, index)));
 }
 
 function inside(walk: Walk, name: string, index = 0): Walk {
-  return { ...walk, name, depth: walk.depth + 1, seed: `${walk.seed}\n${name}${index}` };
+  return { ...walk, name, depth: walk.depth + 1, hash: hashText(`\n${name}${index}`, walk.hash) };
 }
 
 /** A small number that the seed chooses, or one within the bounds. */
@@ -83,7 +102,7 @@ function buildNumber(schema: JsonObject, walk: Walk, step: number): number {
   const below = numberAt(schema, 'exclusiveMaximum');
   const low = numberAt(schema, 'minimum') ?? (above === undefined ? undefined : above + step);
   const high = numberAt(schema, 'maximum') ?? (below === undefined ? undefined : below - step);
-  if (low === undefined) return Math.min(1 + (hashText(walk.seed) % 9), high ?? Infinity);
+  if (low === undefined) return Math.min(1 + (walk.hash % 9), high ?? Infinity);
   return Math.min(step === 1 ? Math.ceil(low) : low, high ?? Infinity);
 }
 
@@ -97,11 +116,11 @@ const formats: Readonly<Record<string, string>> = {
 };
 
 /** A text of the schema's format, pattern or length. */
-function buildText(schema: JsonObject, { name }: Walk): string {
+function buildText(schema: JsonObject, walk: Walk): string {
   const fitting = formats[textAt(schema, 'format') ?? ''] ?? textOfPattern(textAt(schema, 'pattern'));
-  if (fitting !== undefined) return fitting;
   const { least, most } = lengthsOf(schema, 'Length');
-  return `example ${name}`.slice(0, most).padEnd(Math.min(least, 100_000), ' example');
+  const text = fitting ?? `example ${walk.name}`.slice(0, most).padEnd(Math.min(least, 100_000), ' example');
+  return take(text.length, walk) ? text : '';
 }
 
 /** The OpenAPI form may write its bounds as strings (int64). */
@@ -112,15 +131,40 @@ function lengthsOf(schema: JsonObject, of: 'Items' | 'Length'): { least: number;
   };
 }
 
-/** Follows `$ref`, joins `allOf` and takes the first of `anyOf` and `oneOf` that is not null. */
-function resolve(raw: JsonValue, root: JsonValue, steps = 0): JsonValue {
+/**
+ * Follows `$ref`, joins `allOf` and takes the first of `anyOf` and `oneOf` that is not null; far down the first that can be short,
+ * for the others may refer to what they are in.
+ */
+function resolve(raw: JsonValue, walk: Walk, steps = 0): JsonValue {
   if (!isObject(raw) || steps > deepest) return raw;
   const reference = textAt(raw, '$ref');
-  if (reference !== undefined) return resolve(lookUp(root, reference), root, steps + 1);
-  const choices = [...listAt(raw, 'anyOf'), ...listAt(raw, 'oneOf')].map((part) => resolve(part, root, steps + 1));
-  const chosen = choices.find((part) => isObject(part) && typeOf(part) !== 'null') ?? choices[0] ?? {};
-  const all = listAt(raw, 'allOf').map((part) => resolve(part, root, steps + 1));
-  return [...all, chosen].filter(isObject).reduce(join, raw);
+  if (!take(1 + (reference?.length ?? 0), walk)) return {};
+  if (reference !== undefined) return resolve(lookUp(walk.root, reference), walk, steps + 1);
+  const choices = [...listAt(raw, 'anyOf'), ...listAt(raw, 'oneOf')].map((part) => resolve(part, walk, steps + 1));
+  const all = listAt(raw, 'allOf').map((part) => resolve(part, walk, steps + 1));
+  let joined = raw;
+  for (const part of [...all, chooseOne(choices, isDeep(walk))].filter(isObject)) {
+    joined = join(joined, part);
+    if (!take(countNames(joined), walk)) break;
+  }
+  return joined;
+}
+
+function countNames(schema: JsonObject): number {
+  return [schema, valueAt(schema, 'properties')].filter(isObject).flatMap(Object.keys).length;
+}
+
+/** The order in which the types of a value far down are preferred; what has none of these names is a plain value. */
+const lengthOrder = ['null', 'array', 'object'];
+
+function lengthOf(type: string): number {
+  return lengthOrder.indexOf(type);
+}
+
+function chooseOne(choices: readonly JsonValue[], deep: boolean): JsonValue {
+  const typeAt = (choice: JsonValue): string => (isObject(choice) ? typeOf(choice, deep) : 'null');
+  if (!deep) return choices.find((choice) => typeAt(choice) !== 'null') ?? choices[0] ?? {};
+  return choices.toSorted((one, other) => lengthOf(typeAt(one)) - lengthOf(typeAt(other)))[0] ?? {};
 }
 
 /** Two schemas that both hold: properties and required names add up, the later keywords win. */
@@ -145,12 +189,16 @@ function lookUp(root: JsonValue, reference: string): JsonValue {
   return at;
 }
 
-/** The type a schema asks for, in small letters; guessed from its keywords where it names none. */
-function typeOf(schema: JsonObject): string {
+/**
+ * The type a schema asks for, in small letters: of several the first that is not null, far down the shortest. It is guessed from
+ * the keywords of a schema that names none.
+ */
+function typeOf(schema: JsonObject, deep: boolean): string {
   const named = valueAt(schema, 'type');
-  const types = (Array.isArray(named) ? named : [named]).filter((type) => typeof type === 'string');
-  const type = types.find((candidate) => candidate.toLowerCase() !== 'null') ?? types[0];
-  if (type !== undefined) return type.toLowerCase();
+  const types = [named].flat().flatMap((type) => (typeof type === 'string' ? [type.toLowerCase()] : []));
+  const shortest = types.toSorted((one, other) => lengthOf(one) - lengthOf(other))[0];
+  const type = deep ? shortest : (types.find((candidate) => candidate !== 'null') ?? types[0]);
+  if (type !== undefined) return type;
   if (isObject(schema['properties']) || Array.isArray(schema['required'])) return 'object';
   if (schema['items'] !== undefined || schema['prefixItems'] !== undefined) return 'array';
   if (schema['minimum'] !== undefined || schema['maximum'] !== undefined) return 'number';
@@ -163,7 +211,7 @@ interface Scan {
   at: number;
 }
 
-/** Made texts are no longer, however often a pattern repeats. */
+/** Made texts are no longer, however often a pattern repeats; nor are the patterns that are read. */
 const maxCharacters = 1000;
 
 /** One character for each class. */
@@ -184,7 +232,7 @@ const classes: Readonly<Record<string, string>> = {
  * repetitions. Undefined if the pattern has what this does not read: look-arounds, references, negated classes.
  */
 function textOfPattern(pattern: string | undefined): string | undefined {
-  if (pattern === undefined) return undefined;
+  if (pattern === undefined || pattern.length > maxCharacters) return undefined;
   const scan = { pattern, at: 0 };
   const text = readChoices(scan);
   return scan.at === pattern.length ? text : undefined;

@@ -66,14 +66,20 @@ describe('the reply of local-chat', () => {
     expect(text).toContain('image/png (8 bytes)');
   });
 
-  it('thinks where it is asked to, aloud or not', async () => {
+  it('thinks if the request asks for it, aloud or not, and counts thoughts and words as output', async () => {
     const thinking = { type: 'enabled', budget_tokens: 1024 };
     const json = await ask('hello', { max_tokens: 2000, thinking });
     expect(dig(json, 'content')).toMatchObject([
       { type: 'thinking', thinking: expect.stringContaining('offline'), signature: expect.any(String) },
       { type: 'text' },
     ]);
-    expect(dig(json, 'usage', 'output_tokens_details', 'thinking_tokens')).toBeGreaterThan(0);
+    const [thought, said] = [String(dig(json, 'content', 0, 'thinking')), String(dig(json, 'content', 1, 'text'))];
+    // Four characters are a token, and a rest counts as one.
+    const [thinkingTokens, tokens] = [Math.ceil(thought.length / 4), Math.ceil(said.length / 4)];
+    expect(dig(json, 'usage')).toMatchObject({
+      output_tokens: thinkingTokens + tokens,
+      output_tokens_details: { thinking_tokens: thinkingTokens },
+    });
     const quiet = await ask('hello', { thinking: { type: 'adaptive', display: 'omitted' } });
     expect(dig(quiet, 'content', 0)).toEqual({ type: 'thinking', thinking: '', signature: expect.any(String) });
   });

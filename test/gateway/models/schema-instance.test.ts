@@ -24,6 +24,35 @@ const tree: JsonObject = {
   },
 };
 
+/** The linked list of OpenAI's documents of structured outputs. */
+const linkedList: JsonObject = {
+  type: 'object',
+  properties: { linked_list: { $ref: '#/$defs/linked_list_node' } },
+  $defs: {
+    linked_list_node: {
+      type: 'object',
+      properties: {
+        value: { type: 'number' },
+        next: { anyOf: [{ $ref: '#/$defs/linked_list_node' }, { type: 'null' }] },
+      },
+      additionalProperties: false,
+      required: ['next', 'value'],
+    },
+  },
+  additionalProperties: false,
+  required: ['linked_list'],
+};
+
+/** A tree whose branches are all required, as strict schemas want it. */
+function branching(branch: JsonObject): JsonObject {
+  return {
+    type: 'object',
+    properties: { value: { type: ['null', 'integer'] }, left: branch, right: branch },
+    required: ['value', 'left', 'right'],
+    additionalProperties: false,
+  };
+}
+
 describe('instanceOf makes a value that a validator accepts', () => {
   const rows: [name: string, schema: JsonObject][] = [
     ['anything', {}],
@@ -90,6 +119,20 @@ describe('instanceOf makes a value that a validator accepts', () => {
       },
     ],
     ['references that go round', tree],
+    ['a linked list', linkedList],
+    ['a tree with branches that may be null', branching({ anyOf: [{ $ref: '#' }, { type: 'null' }] })],
+    ['a tree with branches that may be texts', branching({ oneOf: [{ $ref: '#' }, { type: 'string' }] })],
+    ['a tree with lists of branches', branching({ type: 'array', items: { $ref: '#' } })],
+    ['a list of some length in a list', { type: 'array', minItems: 3, items: { type: 'array', minItems: 500 } }],
+    [
+      'references to names with slashes and tildes',
+      {
+        type: 'object',
+        properties: { a: { $ref: '#/$defs/a~1b~1c' }, b: { $ref: '#/$defs/m~0n~0o' }, c: { $ref: '#/$defs/~01' } },
+        required: ['a', 'b', 'c'],
+        $defs: { 'a/b/c': { type: 'integer' }, 'm~n~o': { type: 'boolean' }, '~1': { type: 'null' } },
+      },
+    ],
     [
       'a name like __proto__',
       {
@@ -122,6 +165,23 @@ describe('instanceOf makes a value that a validator accepts', () => {
       'a.a.a',
     );
     expect(instanceOf({ $ref: 'https://example.com/schema' }, source)).toBeDefined();
+  });
+
+  const endless: [name: string, schema: JsonObject][] = [
+    ['branches without an end', branching({ $ref: '#' })],
+    ['choices of choices', { anyOf: [{ $ref: '#' }, { $ref: '#' }] }],
+    ['parts of parts', { allOf: [{ $ref: '#' }, { $ref: '#' }] }],
+    ['a billion items', { type: 'array', minItems: 1e9, items: { type: 'array', minItems: 1e9 } }],
+    ['long texts in long lists', { type: 'array', minItems: 1000, items: { type: 'string', minLength: 1e9 } }],
+    [
+      'a written value in a long list',
+      { type: 'array', minItems: 1000, items: { type: 'array', minItems: 1000, items: { const: 'x'.repeat(1000) } } },
+    ],
+    ['parts with many names', { allOf: Array.from({ length: 20_000 }, (_, n) => ({ properties: { [n]: {} } })) }],
+    ['a pattern of many groups', { type: 'string', pattern: '('.repeat(100_000) }],
+  ];
+  it.each(endless)('keeps the value small for %s', (_, schema) => {
+    expect(JSON.stringify(instanceOf(schema, source)).length).toBeLessThan(1_000_000);
   });
 
   const patterns = [

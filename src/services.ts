@@ -40,7 +40,7 @@ export interface Service {
   keyVariables: readonly string[];
   /** The page where users make a key. */
   keyPage: string | undefined;
-  /** The default model of each use: the vendor's own moving alias if there is one. */
+  /** The default model of each use: one that the vendor recommends, or its alias where the reply names the model behind it. */
   models: Readonly<Partial<Record<Use, string>>>;
 }
 
@@ -72,10 +72,10 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     keyVariables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     keyPage: 'https://aistudio.google.com/apikey',
     models: {
-      text: 'gemini-flash-latest',
-      chat: 'gemini-flash-latest',
-      image: 'gemini-3.1-flash-image',
-      edit: 'gemini-3.1-flash-image',
+      text: 'gemini-3.8-flash',
+      chat: 'gemini-3.8-flash',
+      image: 'gemini-nano-banana-2.1',
+      edit: 'gemini-nano-banana-2.1',
     },
   },
   anthropic: {
@@ -100,7 +100,12 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     auth: 'bearer',
     keyVariables: ['OPENAI_API_KEY'],
     keyPage: 'https://platform.openai.com/api-keys',
-    models: { text: 'gpt-5-mini', chat: 'gpt-5-mini', image: 'gpt-image-1', edit: 'gpt-image-1' },
+    models: {
+      text: 'gpt-6-luna',
+      chat: 'gpt-6-luna',
+      image: 'gpt-image-2.6-flare',
+      edit: 'gpt-image-2.6-flare',
+    },
   },
   openrouter: {
     name: 'openrouter',
@@ -116,10 +121,10 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     keyVariables: ['OPENROUTER_API_KEY'],
     keyPage: 'https://openrouter.ai/settings/keys',
     models: {
-      text: 'openrouter/auto',
-      chat: 'openrouter/auto',
-      image: 'google/gemini-3.1-flash-image',
-      edit: 'google/gemini-3.1-flash-image',
+      text: '~google/gemini-flash-latest',
+      chat: '~google/gemini-flash-latest',
+      image: 'google/gemini-nano-banana-2.1',
+      edit: 'google/gemini-nano-banana-2.1',
     },
   },
   ollama: {

@@ -75,7 +75,7 @@ const litellm = relay(401, 'Authentication Error, No api key passed in.');
 const fastapi: Said = [403, '{"detail":"Not authenticated"}'];
 const azure: Said = [401, '{"statusCode":401,"message":"Access denied due to missing subscription key."}'];
 const mute = relay(401, 'Unauthorized');
-const unverified = relay(403, 'Your organization must be verified to use the model `gpt-image-1`.');
+const unverified = relay(403, 'Your organization must be verified to use the model `gpt-image-2.6-flare`.');
 const missingScopes = relay(
   401,
   'You have insufficient permissions for this operation. Missing scopes: model.request.',

@@ -73,9 +73,18 @@ const seen = await client.chat.completions.create(
     { type: 'text', text: 'what is it?' },
   ]),
 );
-const drawn = await client.images.generate({ model: 'gpt-image-1', prompt: 'a lighthouse', size: '1536x1024', n: 2 });
+const drawn = await client.images.generate({
+  model: 'gpt-image-2.6-flare',
+  prompt: 'a lighthouse',
+  size: '1536x1024',
+  n: 2,
+});
 const files = [0, 1].map((index) => toFile(Buffer.from(png, 'base64'), `${index}.png`, { type: 'image/png' }));
-const edited = await client.images.edit({ model: 'gpt-image-1', prompt: 'invert', image: await Promise.all(files) });
+const edited = await client.images.edit({
+  model: 'gpt-image-2.6-flare',
+  prompt: 'invert',
+  image: await Promise.all(files),
+});
 const retrying = new OpenAI({ baseURL, apiKey, maxRetries: 2 });
 const wrongKey = new OpenAI({ baseURL, apiKey: 'not-the-key', maxRetries: 0 });
 

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { pixel } from '../stand-ins/completions.ts';
 import { type StandIn, type StandInReply, startStandIn } from '../stand-ins/start.ts';
-import { received } from './requests.ts';
+import { received, services } from './requests.ts';
 import { citySchema, runWith, workFolder } from './vendor-run.ts';
 import { startVendors, type VendorName } from './vendors.ts';
 
@@ -44,14 +44,14 @@ function gemini(...parts: readonly object[]): object[] {
   return [
     {
       candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP', index: 0 }],
-      modelVersion: 'gemini-flash-latest',
+      modelVersion: services.gemini.model,
     },
   ];
 }
 
 /** A text of GPT, as it streams. */
 function gpt(text: string): object[] {
-  const chunk = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'gpt-5-mini' };
+  const chunk = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: services.openai.model };
   return [
     { ...chunk, choices: [{ index: 0, delta: { role: 'assistant', content: text }, finish_reason: null }] },
     { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
@@ -228,10 +228,10 @@ function asked(
 ): [string, object] {
   const turns = history.slice(0, count).flat();
   if (name === 'gemini') {
-    return ['POST /v1beta/models/gemini-flash-latest:streamGenerateContent', { contents: turns, tools }];
+    return [`POST /v1beta/models/${services.gemini.model}:streamGenerateContent`, { contents: turns, tools }];
   }
   const body = { messages: turns, tools, stream: true };
   if (name === 'anthropic') return ['POST /v1/messages', { model: 'claude-sonnet-5-5', max_tokens: 4096, ...body }];
   const stream_options = { include_usage: true };
-  return ['POST /v1/chat/completions', { model: 'gpt-5-mini', ...body, stream_options }];
+  return ['POST /v1/chat/completions', { model: services.openai.model, ...body, stream_options }];
 }

@@ -3,16 +3,23 @@ import { keys, type VendorName } from './vendors.ts';
 
 /** What each service is asked in, and what its stand-in says. */
 export const services = {
-  gemini: { format: 'content', words: 'Hello from Gemini.\n', using: 'Google Gemini', model: 'gemini-flash-latest' },
+  gemini: { format: 'content', words: 'Hello from Gemini.\n', using: 'Google Gemini', model: 'gemini-3.8-flash' },
   anthropic: { format: 'messages', words: 'Hello from Claude.\n', using: 'Anthropic', model: 'claude-sonnet-5-5' },
-  openai: { format: 'completions', words: 'Hello from GPT.\n', using: 'OpenAI', model: 'gpt-5-mini' },
+  openai: { format: 'completions', words: 'Hello from GPT.\n', using: 'OpenAI', model: 'gpt-6-luna' },
   openrouter: {
     format: 'completions',
     words: 'Hello from OpenRouter.\n',
     using: 'OpenRouter',
-    model: 'openrouter/auto',
+    model: '~google/gemini-flash-latest',
   },
   ollama: { format: 'completions', words: 'Hello from Llama.\n', using: undefined, model: 'llama3.2' },
+} as const;
+
+/** The default model for pictures of each service that has one. */
+export const imageModels = {
+  gemini: 'gemini-nano-banana-2.1',
+  openai: 'gpt-image-2.6-flare',
+  openrouter: 'google/gemini-nano-banana-2.1',
 } as const;
 
 /** What the program says first: which service it took, because of which variable. */

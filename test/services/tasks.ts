@@ -1,4 +1,5 @@
 import { pixel } from '../stand-ins/completions.ts';
+import { imageModels } from './requests.ts';
 import { citySchema } from './vendor-run.ts';
 
 /** A task, and the requests that it makes. */
@@ -198,25 +199,25 @@ export const tasks: Readonly<Record<string, Task>> = {
 export const pictures: Readonly<Record<'gemini' | 'openai' | 'openrouter', [string, object][]>> = {
   gemini: [
     [
-      'POST /v1beta/models/gemini-3.1-flash-image:generateContent',
+      `POST /v1beta/models/${imageModels.gemini}:generateContent`,
       { contents: [{ role: 'user', parts: [{ text: 'a cat' }] }] },
     ],
     [
-      'POST /v1beta/models/gemini-3.1-flash-image:generateContent',
+      `POST /v1beta/models/${imageModels.gemini}:generateContent`,
       {
         contents: [{ role: 'user', parts: [{ text: 'blue' }, { inlineData: { mimeType: 'image/png', data: png } }] }],
       },
     ],
   ],
   openai: [
-    ['POST /v1/images/generations', { model: 'gpt-image-1', prompt: 'a cat' }],
-    ['POST /v1/images/edits', { model: 'gpt-image-1', prompt: 'blue', 'image[]': 'image.png image/png' }],
+    ['POST /v1/images/generations', { model: imageModels.openai, prompt: 'a cat' }],
+    ['POST /v1/images/edits', { model: imageModels.openai, prompt: 'blue', 'image[]': 'image.png image/png' }],
   ],
   openrouter: [
     [
       'POST /api/v1/chat/completions',
       {
-        model: 'google/gemini-3.1-flash-image',
+        model: imageModels.openrouter,
         messages: [{ role: 'user', content: 'a cat' }],
         modalities: ['image', 'text'],
       },
@@ -224,7 +225,7 @@ export const pictures: Readonly<Record<'gemini' | 'openai' | 'openrouter', [stri
     [
       'POST /api/v1/chat/completions',
       {
-        model: 'google/gemini-3.1-flash-image',
+        model: imageModels.openrouter,
         messages: [
           {
             role: 'user',

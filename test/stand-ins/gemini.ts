@@ -5,7 +5,7 @@ import { startStandIn, type StandIn, type StandInReply, type StandInRequest } fr
 export interface GeminiOptions {
   /** The only key that it takes (default `gemini-key-0123456789`). */
   key?: string;
-  /** Models without `models/`; one with `image` in its name draws. */
+  /** Models without `models/`; one with `image` or `banana` in its name draws. */
   models?: readonly string[];
 }
 
@@ -14,9 +14,9 @@ export const geminiKey = 'gemini-key-0123456789';
 const knownModels = [
   'gemini-2.5-flash',
   'gemini-2.5-pro',
-  'gemini-2.5-flash-image',
+  'gemini-3.8-flash',
   'gemini-flash-latest',
-  'gemini-3.1-flash-image',
+  'gemini-nano-banana-2.1',
   'gemma-3-27b-it',
 ];
 
@@ -168,7 +168,7 @@ const picture = { inlineData: { mimeType: 'image/png', data: pixel } };
 
 /** A tool is called until its result is there. */
 function partOf(model: string, { body }: StandInRequest): object {
-  if (model.includes('image')) return picture;
+  if (/image|banana/.test(model)) return picture;
   const asked = JSON.parse(body) as {
     contents?: readonly object[];
     tools?: readonly { functionDeclarations?: readonly { name: string }[] }[];

@@ -12,7 +12,7 @@ export interface OpenAiOptions {
 export const openAiKey = 'sk-openai-key-0123456789';
 /** The key of an account without credit. */
 export const spentKey = 'sk-openai-key-without-credit';
-const knownModels = ['gpt-4o', 'gpt-5', 'gpt-5-mini', 'gpt-image-1'];
+const knownModels = ['gpt-4o', 'gpt-6-luna', 'gpt-6.2-sol', 'gpt-image-2.6-flare'];
 
 /**
  * A stand-in of api.openai.com: the header that it takes, its paths, and its wordings. Where a wording was reported in public,

@@ -3,7 +3,7 @@ import { startStandIn, type StandIn, type StandInReply, type StandInRequest } fr
 
 /** The only key that the stand-in takes. */
 export const openRouterKey = 'sk-or-v1-0123456789abcdef';
-const models = ['openrouter/auto', 'google/gemini-3.1-flash-image', 'openai/gpt-5-mini'];
+const models = ['~google/gemini-flash-latest', 'google/gemini-nano-banana-2.1', 'openai/gpt-6-luna'];
 
 /** A stand-in of openrouter.ai: its paths below `/api`, and its wordings. Where a wording was reported in public, the report is beside it. */
 export function startOpenRouter(): Promise<StandIn> {
@@ -20,9 +20,9 @@ function answer({ method, path, headers, body }: StandInRequest): StandInReply {
   const model = asked.model ?? '';
   // github.com/maxnowack/anthropic-proxy/issues/4.
   if (!models.includes(model)) return error(400, `${model} is not a valid model ID`);
-  if (model === 'openai/gpt-5-mini' && asked['temperature'] !== undefined) return upstreamError();
-  // The router names the model that it chose.
-  const answered = model === 'openrouter/auto' ? 'google/gemini-3-flash' : model;
+  if (model === 'openai/gpt-6-luna' && asked['temperature'] !== undefined) return upstreamError();
+  // The reply names the model behind an alias.
+  const answered = model.startsWith('~') ? 'google/gemini-3.8-flash' : model;
   const reply = completionBody(
     asked,
     { id, model: answered, text: 'Hello from OpenRouter.', usage, more },

@@ -4,8 +4,16 @@ import { type BodyValue, isUpload, setFields } from '../../body.ts';
 import type { Ask, Encoded, Media } from '../ask.ts';
 import type { ReplyEvent } from '../events.ts';
 
-/** Shapes that the images operations have for sure; newer models take more sizes. */
+/** The sizes that every model of the images operations draws. */
 const sizes: Readonly<Record<string, string>> = { '1:1': '1024x1024', '3:2': '1536x1024', '2:3': '1024x1536' };
+
+/** About how many pixels a picture of each class has; above 2K the service calls them experimental. */
+const pixels: Readonly<Record<string, number>> = { '1K': 1024 * 1024, '2K': 2560 * 1440, '4K': 3840 * 2160 };
+const fewestPixels = 655_360;
+const longestSide = 3840;
+const widestShape = 3;
+/** Both sides are multiples of it. */
+const step = 16;
 
 /** Fields of an ask that these operations have a place for; every other is refused. */
 const ownFields: ReadonlySet<keyof Ask> = new Set([
@@ -44,18 +52,45 @@ function imageFile({ mimeType, data, title }: Media): BodyValue {
   return { ...data, file: { name: title ?? `image.${type.slice('image/'.length)}`, mimeType: type } };
 }
 
-/** `WxH` is sent as it is. Throws usage for a shape or a size that these operations do not have. */
+/** `WxH` is sent unchanged; a shape, and a class of size, become it. Throws usage for what these operations do not have. */
 function sizeOf({ size, aspect }: Ask): string | undefined {
-  const isClass = size !== undefined && /^\d+K?$/i.test(size);
-  if (size !== undefined && !isClass) return size;
-  if (isClass && size !== '1K')
-    throw usageError(`the images operation of this service has no size '${size}'`, 'it has 1K, or WxH in pixels');
-  if (aspect === undefined) return size && sizes['1:1'];
-  if (Object.hasOwn(sizes, aspect)) return sizes[aspect];
+  if (size === undefined && aspect === undefined) return undefined;
+  if (size !== undefined && !/^\d+K?$/i.test(size)) return size;
+  const [shape, target] = [aspect ?? '1:1', pixels[size ?? '1K']];
+  if (target === undefined)
+    throw usageError(
+      `the images operation of this service has no size '${size}'`,
+      `it has ${Object.keys(pixels).join(', ')}, or WxH in pixels`,
+    );
+  if ((size ?? '1K') === '1K' && Object.hasOwn(sizes, shape)) return sizes[shape];
+  return sizeOfShape(shape, target);
+}
+
+/** The size of exactly this shape that is nearest to a number of pixels, or for more than 1K just below it. */
+function sizeOfShape(aspect: string, target: number): string {
+  const [across, down] = inLowestTerms(aspect);
+  const unit = step * step * across * down;
+  const largest = Math.floor(longestSide / (step * Math.max(across, down)));
+  const smallest = Math.ceil(Math.sqrt(fewestPixels / unit));
+  const ideal = Math.sqrt(target / unit);
+  const wanted = target === pixels['1K'] ? Math.round(ideal) : Math.floor(ideal);
+  const times = Math.max(smallest, Math.min(largest, wanted));
+  if (times <= largest && Math.max(across / down, down / across) <= widestShape)
+    return `${step * across * times}x${step * down * times}`;
   throw usageError(
     `the images operation of this service has no aspect ratio '${aspect}'`,
-    `it has ${Object.keys(sizes).join(', ')}; a size in pixels is sent as it is`,
+    'it has those from 1:3 to 3:1 whose sides can be multiples of 16 pixels; a size in pixels is sent unchanged',
   );
+}
+
+function inLowestTerms(aspect: string): [number, number] {
+  const [across = 1, down = 1] = aspect.split(':').map(Number);
+  const divisor = greatestDivisor(across, down);
+  return [across / divisor, down / divisor];
+}
+
+function greatestDivisor(one: number, other: number): number {
+  return other === 0 ? one : greatestDivisor(other, one % other);
 }
 
 /** Whether a reply is one of the images operations. */

@@ -269,7 +269,7 @@ export function checkImagesForOpenAi(body: JsonValue): void {
   }
   const size = textAt(body, 'size') ?? 'auto';
   // Later models take more.
-  if (/^gpt-image-1(?!\d)/.test(model) && !imageSizes.includes(size)) {
+  if (/^gpt-image-(?:1|1\.5|1-mini)\b/.test(model) && !imageSizes.includes(size)) {
     throw badParameter('size', 'invalid_value', `Invalid value: '${size}'. ${supported(imageSizes)}`);
   }
 }

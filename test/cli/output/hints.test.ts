@@ -74,6 +74,6 @@ test.each([
 test('a note is broken between words on a terminal, and stays one line in a pipe', async () => {
   const ask = (tty: { stderr: boolean }) =>
     run(['text', 'hi', '--dry-run'], { env: { OPENAI_API_KEY: 'k' }, tty, columns: 30 });
-  expect((await ask({ stderr: true })).stderr).toBe('using OpenAI, gpt-5-mini\n  (OPENAI_API_KEY)\n');
-  expect((await ask({ stderr: false })).stderr).toBe('using OpenAI, gpt-5-mini (OPENAI_API_KEY)\n');
+  expect((await ask({ stderr: true })).stderr).toBe('using OpenAI, gpt-6-luna\n  (OPENAI_API_KEY)\n');
+  expect((await ask({ stderr: false })).stderr).toBe('using OpenAI, gpt-6-luna (OPENAI_API_KEY)\n');
 });

@@ -68,7 +68,7 @@ test('init leaves a profile of another service as it is', async () => {
 });
 
 test.each([
-  ['gemini', 4, 'gemini-flash-latest'],
+  ['gemini', 4, 'gemini-3.8-flash'],
   ['anthropic', 3, 'claude-sonnet-5-5'],
 ])('init without a model says what is used for %s, and what to try', async (service, empty, model) => {
   const ran = await place().cli(['config', 'init'], { answers: [service, ...Array(empty).fill(''), 'n'] });

@@ -8,7 +8,7 @@ import { describeBody, segmentForm } from '../../../src/body.ts';
 import { base, data, local, openai } from './asking.ts';
 
 describe("OpenAI's operations for images", () => {
-  const image = { ...base, use: 'image', model: 'gpt-image-1', prompt: 'a cat' } as const;
+  const image = { ...base, use: 'image', model: 'gpt-image-2.6-flare', prompt: 'a cat' } as const;
 
   test.each<[string, Partial<Ask>, JsonObject]>([
     ['nothing more than what is asked', {}, {}],
@@ -18,10 +18,20 @@ describe("OpenAI's operations for images", () => {
     ['the size of a shape', { aspect: '3:2' }, { size: '1536x1024' }],
     ['the size of a shape and of 1K', { aspect: '2:3', size: '1K' }, { size: '1024x1536' }],
     ['the size of 1K', { size: '1K' }, { size: '1024x1024' }],
+    ['16:9, in multiples of 16 and of about 1K', { aspect: '16:9' }, { size: '1280x720' }],
+    ['9:16 upright', { aspect: '9:16' }, { size: '720x1280' }],
+    ['21:9', { aspect: '21:9' }, { size: '1568x672' }],
+    ['3:1, the widest', { aspect: '3:1', size: '1K' }, { size: '1776x592' }],
+    ['a square of 2K, which is not experimental', { size: '2K' }, { size: '1920x1920' }],
+    ['16:9 of 2K', { aspect: '16:9', size: '2K' }, { size: '2560x1440' }],
+    ['16:9 of 4K, whose longer side is the longest', { aspect: '16:9', size: '4K' }, { size: '3840x2160' }],
+    ['4:3 of 4K, below the most pixels', { aspect: '4:3', size: '4K' }, { size: '3264x2448' }],
+    ['a shape that is not in its lowest terms', { aspect: '1920:1080' }, { size: '1280x720' }],
+    ['a shape with large numbers, in the size that is large enough', { aspect: '43:24' }, { size: '1376x768' }],
   ])('are asked with %s', (_, ask, more) => {
     expect(completions.encode({ ...image, ...ask }, openai)).toStrictEqual({
       path: '/v1/images/generations',
-      body: { model: 'gpt-image-1', prompt: 'a cat', ...more },
+      body: { model: 'gpt-image-2.6-flare', prompt: 'a cat', ...more },
     });
   });
 
@@ -33,7 +43,7 @@ describe("OpenAI's operations for images", () => {
     const encoded = completions.encode({ ...image, use: 'edit', media, candidates: 2 }, openai);
     expect([encoded.path, encoded.form]).toStrictEqual(['/v1/images/edits', true]);
     expect(describeBody(encoded.body)).toStrictEqual({
-      model: 'gpt-image-1',
+      model: 'gpt-image-2.6-flare',
       prompt: 'a cat',
       n: 2,
       'image[]': ['<3 bytes>', '<3 bytes>'],
@@ -48,8 +58,10 @@ describe("OpenAI's operations for images", () => {
   });
 
   test.each<[string, Partial<Ask>, string, string]>([
-    ['a shape that they lack', { aspect: '16:9' }, "no aspect ratio '16:9'", 'it has 1:1, 3:2, 2:3'],
-    ['a size that they lack', { size: '4K' }, "no size '4K'", 'it has 1K, or WxH in pixels'],
+    ['a shape that is too wide', { aspect: '4:1' }, "no aspect ratio '4:1'", 'it has those from 1:3 to 3:1'],
+    ['a shape without multiples of 16', { aspect: '999:998' }, "no aspect ratio '999:998'", 'multiples of 16'],
+    ['a size that they lack', { size: '8K' }, "no size '8K'", 'it has 1K, 2K, 4K, or WxH in pixels'],
+    ['a longer side in pixels', { size: '1024' }, "no size '1024'", 'it has 1K, 2K, 4K, or WxH in pixels'],
     ['a seed', { seed: 1 }, "no place for 'seed'", 'leave it out'],
     ['a system text', { system: 'x' }, "no place for 'system'", 'leave it out'],
     ['metadata', { metadata: { user: 'x' } }, "no place for 'metadata'", 'leave it out'],

@@ -15,7 +15,7 @@ function pictureAt(json: unknown, index = 0): object {
 
 describe('generated pictures', () => {
   it('come in the asked number and size, with their usage', async () => {
-    const { status, json } = await generate({ model: 'gpt-image-1', n: 2 });
+    const { status, json } = await generate({ model: 'gpt-image-2.6-flare', n: 2 });
     expect([status, json]).toMatchObject([
       200,
       {
@@ -36,7 +36,7 @@ describe('generated pictures', () => {
       { type: 'png', width: 256, height: 128 },
     ]);
     expect(dig(json, 'data', 0)).not.toEqual(dig(json, 'data', 1));
-    await expect.poll(() => log.at(-1)).toMatchObject({ note: 'gpt-image-1 is answered by local-image' });
+    await expect.poll(() => log.at(-1)).toMatchObject({ note: 'gpt-image-2.6-flare is answered by local-image' });
   });
 
   it('need only a prompt, and are a square of 1024 pixels then', async () => {
@@ -85,7 +85,12 @@ describe('edited pictures', () => {
   }
 
   it.each(['image', 'image[]'])('are made from the form field %s', async (name) => {
-    const { status, json } = await edit({ [name]: png(), prompt: 'make it blue', model: 'gpt-image-1', n: '2' });
+    const { status, json } = await edit({
+      [name]: png(),
+      prompt: 'make it blue',
+      model: 'gpt-image-2.6-flare',
+      n: '2',
+    });
     expect(status).toBe(200);
     expect([pictureAt(json), pictureAt(json, 1)]).toMatchObject([{ width: 1 }, { width: 1 }]);
     expect(dig(json, 'usage', 'input_tokens_details', 'image_tokens')).toBe(258);

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { openai } from '@ai-sdk/openai';
 import { generateImage, generateText, jsonSchema, Output, streamText, tool } from 'ai';
 
-const model = openai.chat('gpt-5-mini');
+const model = openai.chat('gpt-6-luna');
 
 const reply = await generateText({ model, prompt: 'Why is the sky blue?' });
 process.stdout.write(`text: ${reply.text}\n`);
@@ -28,7 +28,7 @@ const { output } = await generateText({
 process.stdout.write(`city: ${output.city}\n`);
 
 const { image } = await generateImage({
-  model: openai.image('gpt-image-1'),
+  model: openai.image('gpt-image-2.6-flare'),
   prompt: 'A lighthouse at dusk',
   size: '1024x1024',
 });

@@ -1,5 +1,7 @@
 import { GatewayError, usageError } from '../errors.ts';
 import { Writable } from 'node:stream';
+import type { ReadStream, WriteStream } from 'node:tty';
+import { followStops, type JobControl } from './job-control.ts';
 
 /** Questions to the user on a terminal. */
 export interface Dialog {
@@ -10,20 +12,22 @@ export interface Dialog {
 
 /** The streams of a dialog. */
 export interface DialogPlace {
-  stdin: NodeJS.ReadableStream;
-  stderr: NodeJS.WritableStream;
+  stdin: ReadStream;
+  stderr: WriteStream;
+  jobs: JobControl;
   /** Raises SIGINT for Ctrl-C, which a terminal in raw mode does not do. */
   interrupt(): void;
 }
 
 /** Opens a dialog. Questions go to stderr, because stdout has the payload. Pasted lines answer the next questions. */
-export async function openDialog({ stdin, stderr, interrupt }: DialogPlace): Promise<Dialog> {
+export async function openDialog({ stdin, stderr, jobs, interrupt }: DialogPlace): Promise<Dialog> {
   const { createInterface } = await import('node:readline');
   const output = createMuteStream(stderr);
   const reader = createInterface({ input: stdin, output: output.stream, terminal: true, historySize: 0 });
   const lines: string[] = [];
   let waiting: { resolve(line: string): void; reject(error: unknown): void } | undefined;
   let ended: GatewayError | undefined;
+  let hiddenQuestion: string | undefined;
   const end = (error: GatewayError): void => {
     ended ??= error;
     waiting?.reject(ended);
@@ -41,21 +45,37 @@ export async function openDialog({ stdin, stderr, interrupt }: DialogPlace): Pro
     reader.close();
     interrupt();
   });
+  const endStops = followStops({
+    reader,
+    stdin,
+    jobs,
+    redraw() {
+      if (!waiting) return;
+      if (hiddenQuestion === undefined) reader.prompt(true);
+      else stderr.write(hiddenQuestion);
+    },
+  });
   return {
     async ask(question, { hidden = false } = {}) {
       if (ended) throw ended;
+      hiddenQuestion = hidden ? question : undefined;
       output.isMuted = hidden;
-      stderr.write(question);
       const pasted = lines.shift();
+      if (hidden || pasted !== undefined) stderr.write(question);
       if (pasted !== undefined) {
         stderr.write('\n');
         return pasted;
       }
+      reader.setPrompt(question);
+      reader.prompt(true);
       const answer = await new Promise<string>((resolve, reject) => (waiting = { resolve, reject }));
       if (hidden) stderr.write('\n');
       return answer;
     },
-    close: () => reader.close(),
+    close() {
+      endStops();
+      reader.close();
+    },
   };
 }
 
@@ -65,8 +85,8 @@ export interface MuteStream {
   isMuted: boolean;
 }
 
-/** A stream to the target. It is muted at first. */
-export function createMuteStream(target: NodeJS.WritableStream): MuteStream {
+/** A stream to the target, as wide as that. It is muted at first. */
+export function createMuteStream(target: WriteStream): MuteStream {
   const mute = { isMuted: true, stream: undefined as unknown as Writable };
   mute.stream = new Writable({
     write(chunk: Uint8Array, _encoding, done) {
@@ -74,5 +94,7 @@ export function createMuteStream(target: NodeJS.WritableStream): MuteStream {
       done();
     },
   });
+  Object.defineProperty(mute.stream, 'columns', { get: () => target.columns });
+  target.on('resize', () => mute.stream.emit('resize'));
   return mute;
 }

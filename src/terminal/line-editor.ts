@@ -2,6 +2,7 @@ import type { Interface, Key } from 'node:readline';
 import type { ReadStream, WriteStream } from 'node:tty';
 import { callbackify } from 'node:util';
 import { createMuteStream, type MuteStream } from './dialog.ts';
+import { followStops, type JobControl } from './job-control.ts';
 
 /** The outcome of reading an entry. */
 export type LineRead =
@@ -31,6 +32,7 @@ export interface EditorOptions {
 export interface EditorPlace {
   stdin: ReadStream;
   stdout: WriteStream;
+  jobs: JobControl;
   /** Ends the program as SIGHUP does. */
   hangUp(): void;
 }
@@ -55,7 +57,7 @@ export async function openLineEditor(place: EditorPlace, options: EditorOptions)
     isGone: false,
   };
   noticeHangup(place, state);
-  const echo = createEcho(stdout);
+  const echo = createMuteStream(stdout);
   const earlier = options.history.map(onOneLine).toReversed();
   const reader = createInterface({
     input: stdin,
@@ -77,12 +79,23 @@ export async function openLineEditor(place: EditorPlace, options: EditorOptions)
     state.isOver = true;
     if (!state.isGone) give(state, { kind: 'end' });
   });
+  const endStops = followStops({
+    reader,
+    stdin,
+    jobs: place.jobs,
+    leave: () => stdout.write(pasteOff),
+    redraw() {
+      stdout.write(pasteOn);
+      if (!echo.isMuted) reader.prompt(true);
+    },
+  });
   return {
     read: (prompt, { isQuestion = false } = {}) => readEntry(prompt, isQuestion, { reader, echo, state, stdout }),
     onInterrupt: (listener) => void (state.listener = listener),
     close() {
       stdout.write(pasteOff);
       echo.isMuted = true;
+      endStops();
       reader.close();
     },
   };
@@ -179,14 +192,6 @@ function give(state: State, read: LineRead): void {
   const { waiting } = state;
   state.waiting = undefined;
   waiting?.(read);
-}
-
-/** The output of readline, as wide as the terminal; muted while an answer is printed. */
-function createEcho(stdout: WriteStream): MuteStream {
-  const echo = createMuteStream(stdout);
-  Object.defineProperty(echo.stream, 'columns', { get: () => stdout.columns });
-  stdout.on('resize', () => echo.stream.emit('resize'));
-  return echo;
 }
 
 function onOneLine(entry: string): string {

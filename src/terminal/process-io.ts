@@ -2,6 +2,7 @@ import { createReadStream, fstatSync, type Stats, readSync, statSync, writeSync 
 import type { Readable } from 'node:stream';
 import { afterOnClock, monotonic } from '../clock.ts';
 import type { Dialog } from './dialog.ts';
+import type { JobControl } from './job-control.ts';
 import type { InputKind, Io, Output, Input } from './io.ts';
 import type { EditorOptions, LineEditor } from './line-editor.ts';
 import { runPager } from './pager.ts';
@@ -41,7 +42,8 @@ export function createProcessIo(process: NodeJS.Process): Io {
 async function dialogOf(process: NodeJS.Process): Promise<Dialog> {
   const { openDialog } = await import('./dialog.ts');
   const { stdin, stderr } = process;
-  return openDialog({ stdin, stderr, interrupt: () => void process.kill(process.pid, 'SIGINT') });
+  const interrupt = (): void => void process.kill(process.pid, 'SIGINT');
+  return openDialog({ stdin, stderr, jobs: jobControlOf(process), interrupt });
 }
 
 /** Loads the editor for the interactive mode. */
@@ -49,7 +51,18 @@ async function editorOf(process: NodeJS.Process, options: EditorOptions): Promis
   const { openLineEditor } = await import('./line-editor.ts');
   const { stdin, stdout } = process;
   // Emitted, not sent: without its terminal, the process might end before a signal arrives.
-  return openLineEditor({ stdin, stdout, hangUp: () => void process.emit('SIGHUP', 'SIGHUP') }, options);
+  const hangUp = (): void => void process.emit('SIGHUP', 'SIGHUP');
+  return openLineEditor({ stdin, stdout, jobs: jobControlOf(process), hangUp }, options);
+}
+
+function jobControlOf(process: NodeJS.Process): JobControl {
+  return {
+    stop: () => void process.kill(process.pid, 'SIGTSTP'),
+    onContinue(listener) {
+      process.on('SIGCONT', listener);
+      return () => void process.off('SIGCONT', listener);
+    },
+  };
 }
 
 function statsOf(fd: number): Stats | undefined {

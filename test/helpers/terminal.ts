@@ -15,6 +15,8 @@ export interface Terminal {
   /** The exit code, when all that it wrote is on the screen. */
   readonly ended: Promise<number>;
   readonly cwd: string;
+  /** Each time that the program asked the terminal to mark pastes, or not to. */
+  readonly pastes: readonly boolean[];
 }
 
 interface TerminalOptions {
@@ -24,20 +26,39 @@ interface TerminalOptions {
 }
 
 /** Runs the built program in a pseudo-terminal, in a new folder; what it writes goes to a terminal emulator. */
-export function openTerminal(
+export function openTerminal(argv: readonly string[], options: TerminalOptions = {}): Terminal {
+  return openProgram(process.execPath, [bin, ...argv], options);
+}
+
+/** Runs a bash script with job control in a pseudo-terminal; `$BIN` is the built program. */
+export function openShell(script: string, options: TerminalOptions = {}): Terminal {
+  return openProgram('bash', ['-c', `set -m\n${script}`], options);
+}
+
+function openProgram(
+  program: string,
   argv: readonly string[],
-  { columns = 80, rows = 24, env = {} }: TerminalOptions = {},
+  { columns = 80, rows = 24, env = {} }: TerminalOptions,
 ): Terminal {
   const cwd = scratchFolder();
   const screen = new xterm.Terminal({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true });
   const changes = new EventEmitter();
-  const child = spawn(process.execPath, [bin, ...argv], {
+  const child = spawn(program, [...argv], {
     cols: columns,
     rows,
     cwd,
     env: bareEnv(cwd, { TERM: 'xterm-256color', ...env }),
     name: 'xterm-256color',
   });
+  const pastes: boolean[] = [];
+  for (const [final, isOn] of [
+    ['h', true],
+    ['l', false],
+  ] as const)
+    screen.parser.registerCsiHandler({ prefix: '?', final }, (modes) => {
+      if (modes.includes(2004)) pastes.push(isOn);
+      return false;
+    });
   let isOver = false;
   /** The emulator draws in order. */
   let drawn: Promise<void> = Promise.resolve();
@@ -82,5 +103,6 @@ export function openTerminal(
     },
     ended,
     cwd,
+    pastes,
   };
 }

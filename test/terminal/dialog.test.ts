@@ -1,14 +1,21 @@
 import { PassThrough } from 'node:stream';
+import type { ReadStream, WriteStream } from 'node:tty';
 import { expect, test } from 'vitest';
 import { openDialog } from '../../src/terminal/dialog.ts';
 
 /** A dialog whose keys are pressed by `type`, and everything that was on its screen. */
 async function place() {
-  const [stdin, stderr] = [new PassThrough(), new PassThrough()];
+  const stdin = Object.assign(new PassThrough(), { setRawMode: () => stdin });
+  const stderr = Object.assign(new PassThrough(), { columns: 80 });
   const screen: string[] = [];
   stderr.setEncoding('utf8').on('data', (text: string) => void screen.push(text));
   let interrupts = 0;
-  const dialog = await openDialog({ stdin, stderr, interrupt: () => void interrupts++ });
+  const dialog = await openDialog({
+    stdin: stdin as unknown as ReadStream,
+    stderr: stderr as unknown as WriteStream,
+    jobs: { stop: () => undefined, onContinue: () => () => undefined },
+    interrupt: () => void interrupts++,
+  });
   return { dialog, stdin, screen: () => screen.join(''), interrupts: () => interrupts };
 }
 

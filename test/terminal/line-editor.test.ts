@@ -17,7 +17,12 @@ async function place({ history = [] as string[], rawMode = () => undefined as vo
   stdout.setEncoding('utf8').on('data', (text: string) => void screen.push(text));
   let hangups = 0;
   const editor = await openLineEditor(
-    { stdin: stdin as unknown as ReadStream, stdout: stdout as unknown as WriteStream, hangUp: () => void hangups++ },
+    {
+      stdin: stdin as unknown as ReadStream,
+      stdout: stdout as unknown as WriteStream,
+      jobs: { stop: () => undefined, onContinue: () => () => undefined },
+      hangUp: () => void hangups++,
+    },
     { history, complete: async (line) => ({ hits: line === '/he' ? ['/help '] : [], part: line }) },
   );
   return { editor, stdin, screen: () => screen.join(''), hangups: () => hangups };

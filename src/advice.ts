@@ -101,8 +101,8 @@ const advice = {
     library: (facts) => lines(keyPage(facts), 'check the key'),
   },
   'key-characters': 'copy the key again: it is one word of letters, digits and signs',
-  'key-origin': 'no setting mends this: the service takes no requests from this place, network or account',
-  'key-project': "no setting mends this: enable the API, or lift the key's restrictions, in the vendor's console",
+  'key-origin': 'no setting fixes this: the service takes no requests from this place, network or account',
+  'key-project': "no setting fixes this: enable the API, or lift the key's restrictions, in the vendor's console",
   'quota-spent': { cli: spent, library: spent },
 
   budget: {

@@ -40,7 +40,7 @@ import { shellWord } from '../shell-word.ts';
 /** `batch [run] <jobs.jsonl|-> -o <dir>`: many requests, parallel, each paid for once. */
 export function batchRunCommand(command: Command): Action {
   command
-    .argument('[jobs...]', 'JSON Lines, one job a line; - is stdin; not with --data or --prompts')
+    .argument('[jobs...]', 'JSON Lines, one job per line; - is stdin; not with --data or --prompts')
     .usage('[jobs.jsonl|-] -o <dir> [flags]');
   setExamples(command, [
     'gateway-cli batch jobs.jsonl -o out --concurrency 8',
@@ -51,7 +51,7 @@ export function batchRunCommand(command: Command): Action {
   ]);
   setNotes(command, [
     'A job: {"id": "7", "command": "image edit", "prompt": "…", "image": ["in/7.png"], "aspect": "1:1"}. Keys are the request flags of its command (text, image gen, image edit, chat) in camel case, lists as arrays, and "profile"; files are relative to the job file.',
-    'Ctrl-C takes no further job and waits up to 10 s for those under way; again, it stops at once.',
+    'Ctrl-C takes no further job and waits up to 10 s for those in flight; again, it stops at once.',
   ]);
   addFlags(command, 'Flags', batchFlags);
   addFlags(command, 'Connection', batchConnectionFlags);

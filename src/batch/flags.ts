@@ -20,7 +20,7 @@ export const batchFlags = {
   },
   data: {
     flags: '--data <path|->',
-    text: 'file of rows, one job a row: CSV, TSV, JSON or JSON Lines; - is stdin',
+    text: 'file of rows, one job per row: CSV, TSV, JSON or JSON Lines; - is stdin',
     parse: (word, name) => notAFlag(word, name, 'gateway-cli batch --data rows.csv --template prompt.md -o out'),
   },
   template: {
@@ -63,7 +63,7 @@ export const batchFlags = {
   acceptChanges: { flags: '--accept-changes', text: 'send jobs again that changed since they were sent' },
   wait: {
     flags: '--no-wait',
-    text: 'with --lane batch: end after the jobs were submitted; the same command collects the results later',
+    text: 'with --lane batch: exit once the jobs are submitted; the same command collects the results later',
   },
   poll: {
     flags: '--poll <time>',
@@ -84,7 +84,7 @@ export const batchFlags = {
     parse: whole(1),
     advanced: true,
   },
-  maxCost: { ...maxCost, text: 'send no request with which all runs of this batch together could cost more than this' },
+  maxCost: { ...maxCost, text: 'send no request that could push the cost of all runs of this batch above this' },
   stream: {
     flags: '--stream',
     text: 'take jobs from stdin one by one, and print each result as soon as it is there',

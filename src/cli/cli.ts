@@ -79,6 +79,13 @@ const rootNotes: readonly Note[] = [
   `For more, run gateway-cli help <command> or gateway-cli help <topic>. Topics: ${topics.join(', ')}.`,
 ];
 
+/** The flags of the program, in a command: all scripts need the first two, so its short help has them, too. */
+function addRootFlags(command: Command): void {
+  const { json, quiet, ...others } = rootFlags;
+  addFlags(command, 'Output', { json, quiet });
+  addFlags(command, 'Everywhere', others);
+}
+
 async function addTree(
   parent: Command,
   entries: Tree,
@@ -95,13 +102,14 @@ async function addTree(
     if (name !== word && !entry.isDefault) continue;
     command.exitOverride((error) => throwFound(error, command));
     if (entry.commands) {
-      addFlags(command, 'Everywhere', rootFlags);
+      addRootFlags(command);
       command.usage('<command> [words…] [flags]');
+      setExamples(command, entry.examples ?? []);
       await addTree(command, entry.commands, rest, hooks);
     }
     if (!entry.load) continue;
     const action = (await entry.load())(command, openSilent);
-    addFlags(command, 'Everywhere', rootFlags);
+    addRootFlags(command);
     command.action(() => hooks.act(action, command));
   }
 }

@@ -2,6 +2,8 @@ import type { Configure } from './context.ts';
 
 interface Entry {
   summary: string;
+  /** Of a group. */
+  examples?: readonly string[];
   /** Runs if the words after the group name no command; its flags are always known. */
   isDefault?: true;
   /** Set for a default command: a word after the group can only be meant as a command. */
@@ -40,45 +42,16 @@ export const tree: Tree = {
   text: leaf('text in, text out', () => import('../commands/text/text.ts'), 'textCommand'),
   image: {
     summary: 'make and edit images',
+    examples: [
+      'gateway-cli image gen "a lighthouse at dusk" --aspect 3:2 -o dusk.png',
+      'gateway-cli image edit -i photo.jpg "remove the sign" -o clean.jpg',
+    ],
     commands: {
       gen: leaf('prompt in, image files out', image, 'imageGenCommand'),
       edit: leaf('images and an instruction in, image files out', image, 'imageEditCommand'),
     },
   },
   chat: leaf('messages in, the answer streamed as it comes', () => import('../commands/chat/chat.ts'), 'chatCommand'),
-  models: leaf('list what the service offers', () => import('../commands/models/models.ts'), 'modelsCommand'),
-  sessions: {
-    summary: 'the conversations that chat kept',
-    commands: {
-      list: leaf('name, last change, messages and first prompt of each', sessions, 'sessionsListCommand'),
-      show: leaf('print a conversation to read', sessions, 'sessionsShowCommand'),
-      export: leaf('print a conversation as Markdown', sessions, 'sessionsExportCommand'),
-      rm: leaf('remove conversations', sessions, 'sessionsRemoveCommand'),
-    },
-  },
-  recordings: {
-    summary: 'what --record kept in a folder',
-    commands: {
-      list: leaf('time, status, size, request and model of each', recordings, 'recordingsListCommand'),
-      show: leaf('print a request and its reply', recordings, 'recordingsShowCommand'),
-      prune: leaf('remove old recordings, or failed ones', recordings, 'recordingsPruneCommand'),
-    },
-  },
-  recover: leaf('write out a paid reply that could not be written before', recover, 'recoverCommand'),
-  serve: leaf('the local gateway: all formats on loopback, offline', serve, 'serveCommand'),
-  mcp: leaf('tools for agents: the Model Context Protocol on stdin and stdout', mcp, 'mcpCommand'),
-  config: {
-    summary: 'read and write settings',
-    commands: {
-      init: leaf('ask for a profile and write it', () => import('../commands/config/init.ts'), 'configInitCommand'),
-      path: leaf('print where the config file is', config, 'configPathCommand'),
-      list: leaf('print every setting with its origin, keys redacted', config, 'configListCommand'),
-      get: leaf('print one setting', config, 'configGetCommand'),
-      set: leaf('write one setting; - reads it from stdin or asks', config, 'configSetCommand'),
-      unset: leaf('remove one setting', config, 'configUnsetCommand'),
-      use: leaf('choose the profile in use', config, 'configUseCommand'),
-    },
-  },
   batch: {
     summary: 'many requests from a file: parallel, resumable, each paid for once',
     commands: {
@@ -96,8 +69,28 @@ export const tree: Tree = {
       ),
     },
   },
+  sessions: {
+    summary: 'the conversations that chat kept',
+    examples: ['gateway-cli sessions list', 'gateway-cli sessions show trip'],
+    commands: {
+      list: leaf('name, last change, messages and first prompt of each', sessions, 'sessionsListCommand'),
+      show: leaf('print a conversation to read', sessions, 'sessionsShowCommand'),
+      export: leaf('print a conversation as Markdown', sessions, 'sessionsExportCommand'),
+      rm: leaf('remove conversations', sessions, 'sessionsRemoveCommand'),
+    },
+  },
+  recordings: {
+    summary: 'what --record kept in a folder',
+    examples: ['gateway-cli recordings list recordings', 'gateway-cli recordings show recordings 2f61c0'],
+    commands: {
+      list: leaf('time, status, size, request and model of each', recordings, 'recordingsListCommand'),
+      show: leaf('print a request and its reply', recordings, 'recordingsShowCommand'),
+      prune: leaf('remove old recordings, or failed ones', recordings, 'recordingsPruneCommand'),
+    },
+  },
+  recover: leaf('write out a paid reply that could not be written before', recover, 'recoverCommand'),
   costs: {
-    summary: 'budgets that runs share: what is left, and what was spent on what',
+    summary: 'shared budgets: what is left, and where it went',
     commands: {
       show: leaf('each budget, and what is left of it (the default)', costs, 'costsShowCommand', {
         isDefault: true,
@@ -110,9 +103,37 @@ export const tree: Tree = {
       ),
     },
   },
-  doctor: leaf('check the set-up and say how to mend it', doctor, 'doctorCommand'),
+  config: {
+    summary: 'read and write settings',
+    examples: [
+      'gateway-cli config init',
+      'gateway-cli config set models.text some-model',
+      'pass show gateway | gateway-cli config set apiKey -',
+    ],
+    commands: {
+      init: leaf('ask for a profile and write it', () => import('../commands/config/init.ts'), 'configInitCommand'),
+      path: leaf('print where the config file is', config, 'configPathCommand'),
+      list: leaf('print every setting with its origin, keys redacted', config, 'configListCommand'),
+      get: leaf('print one setting', config, 'configGetCommand'),
+      set: leaf('write one setting; - reads it from stdin or asks', config, 'configSetCommand'),
+      unset: leaf('remove one setting', config, 'configUnsetCommand'),
+      use: leaf('choose the profile in use', config, 'configUseCommand'),
+    },
+  },
+  doctor: leaf('check the setup and say how to fix it', doctor, 'doctorCommand'),
+  models: leaf('list what the service offers', () => import('../commands/models/models.ts'), 'modelsCommand'),
   completion: leaf('print a completion script for a shell', completion, 'completionCommand'),
+  serve: leaf('the local gateway: all formats on loopback, offline', serve, 'serveCommand'),
+  mcp: leaf('tools for agents: the Model Context Protocol on stdin and stdout', mcp, 'mcpCommand'),
   help: leaf('help on a command or a topic', () => import('../commands/help.ts'), 'helpCommand', { hidden: true }),
   __complete: leaf('values for the word at the cursor', complete, 'completeCommand', { hidden: true }),
   __preview: leaf('small copies of images', mcp, 'previewCommand', { hidden: true }),
+};
+
+/** The headings of the program's help, each with its commands. */
+export const commandGroups: Readonly<Record<string, readonly string[]>> = {
+  'Ask a model': ['text', 'image', 'chat', 'batch'],
+  'What was kept': ['sessions', 'recordings', 'recover', 'costs'],
+  'Set up': ['config', 'doctor', 'models', 'completion'],
+  'For other programs': ['serve', 'mcp'],
 };

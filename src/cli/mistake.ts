@@ -63,7 +63,7 @@ export function explainOtherDash({ argv, command }: TypedLine): GatewayError | u
     const flag = `${name.length === 1 ? '-' : '--'}${name}`;
     if (flag === '--api-key') return keyInArgv();
     if (flag === '--help' || command?.options.some(({ long, short }) => long === flag || short === flag))
-      return settingError(`'${dashed}' begins with another dash than '-'`, { reason: 'meant', value: flag });
+      return settingError(`'${dashed}' begins with a dash other than '-'`, { reason: 'meant', value: flag });
   }
   return undefined;
 }

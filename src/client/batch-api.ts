@@ -166,7 +166,7 @@ function uploadPlace(reply: HttpReply, start: string): Pick<PostOrGet, 'path' | 
   const given = reply.headers['x-goog-upload-url'] ?? '';
   const url = URL.canParse(given) ? new URL(given) : undefined;
   if (url?.origin !== requestUrl.origin || !url.pathname.startsWith(prefix))
-    throw badReply(reply, 'the upload would go to another host than the service');
+    throw badReply(reply, "the upload would go to a host other than the service's");
   return { path: url.pathname.slice(prefix.length), query: url.search.slice(1) };
 }
 

@@ -34,7 +34,7 @@ export interface ClientOptions {
   retries?: number | undefined;
   /** ms of waiting between attempts in all; 60000 by default. */
   retryMaxWaitMs?: number | undefined;
-  /** Repeat only what was surely not billed. */
+  /** Repeat only what was certainly not billed. */
   retrySafeOnly?: boolean | undefined;
   /** Called before every wait for another attempt. */
   onRetry?: ((notice: RetryNotice) => void) | undefined;

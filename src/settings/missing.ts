@@ -4,12 +4,20 @@ import { isNamed, keysIn, namesIn, pickProfile, serviceOfProfile } from './confi
 import { fromEnvironment, typedFlags, variablesOf } from './sources.ts';
 import type { Config, SettingsInput, SettingsSurvey, Use } from './types.ts';
 
-/** The command of each use, and one that needs no gateway. */
-const commands: { [use in Use]: { name: string; offline: string } } = {
-  text: { name: 'text', offline: "gateway-cli text --offline 'Hello'" },
-  image: { name: 'image gen', offline: "gateway-cli image gen --offline 'a lighthouse'" },
-  edit: { name: 'image edit', offline: "gateway-cli image edit --offline -i photo.png 'make it gray'" },
-  chat: { name: 'chat', offline: "gateway-cli chat --offline 'Hello'" },
+/** The command of each use, one that needs no gateway, and what a service without the use cannot do. */
+const commands: { [use in Use]: { name: string; offline: string; lacking: string } } = {
+  text: { name: 'text', offline: "gateway-cli text --offline 'Hello'", lacking: 'cannot answer texts' },
+  image: {
+    name: 'image gen',
+    offline: "gateway-cli image gen --offline 'a lighthouse'",
+    lacking: 'cannot make images',
+  },
+  edit: {
+    name: 'image edit',
+    offline: "gateway-cli image edit --offline -i photo.png 'make it gray'",
+    lacking: 'cannot edit images',
+  },
+  chat: { name: 'chat', offline: "gateway-cli chat --offline 'Hello'", lacking: 'cannot chat' },
 };
 
 /** The error for settings that are not set, with the nearest way to them: a service whose key is set, profiles not in use. */
@@ -88,7 +96,7 @@ function profilesLeft(input: SettingsInput): boolean {
 export function useError({ service, baseUrl, profile, use }: SettingsSurvey, { profiles }: Config): GatewayError {
   const { value, from, origin } = service;
   const { title } = services[value];
-  const message = `${title} (service ${value}, ${from}) has nothing for gateway-cli ${commands[use].name}`;
+  const message = `${title} (service ${value}, ${from}) ${commands[use].lacking}`;
   const fitting = Object.entries(profiles).find(([, other]) => usesOf(serviceOfProfile(other)).includes(use));
   // What a flag or a variable says would still win.
   const isOfProfile = origin.kind === 'profile' || (origin.kind === 'host' && baseUrl?.origin.kind === 'profile');

@@ -16,7 +16,7 @@ export function parseDuration(text: string, name: string): number {
   if (match === null) throw usageError(`${name} is not a duration: ${JSON.stringify(text.slice(0, 40))}`, forms);
   const unit = (match[2] ?? 's') as keyof typeof unitMs;
   const exact = Number(match[1]) * unitMs[unit];
-  if (!(exact > 0)) throw usageError(`${name} must be more than 0`, forms);
+  if (!(exact > 0)) throw usageError(`${name} takes a duration above 0`, forms);
   if (exact > longestTimerMs) throw usageError(`${name} is too long: ${text.trim()}`, 'at most 596h');
   return Math.max(1, Math.round(exact));
 }

@@ -14,7 +14,7 @@ export interface Answer {
 export interface PromptAnswer extends Answer {
   /** A part of the prompt, or a pattern; without it every prompt matches. */
   prompt?: string | RegExp;
-  /** What it says to the first such request, the second and so on; the last one stays. */
+  /** What it says to the first such request, the second and so on; the last one repeats. */
   turns?: readonly (Answer | string)[];
 }
 
@@ -56,7 +56,7 @@ export interface Gateway {
   readonly url: string;
   /** Its key, which clients must send. */
   readonly key: string;
-  /** Variables that lead gateway-cli, and the SDKs of Gemini, Anthropic and OpenAI, to it; `undefined` is one to remove. */
+  /** Variables that lead gateway-cli, and the SDKs of Gemini, Anthropic and OpenAI, to it; `undefined` marks a variable to unset. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The requests since the start or the last `reset`. */
   requests(): readonly ReceivedRequest[];

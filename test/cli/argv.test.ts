@@ -87,13 +87,13 @@ test.each([
 });
 
 test.each([
-  [['text', 'hi', '—stream'], "'—stream' begins with another dash than '-'", 'did you mean: --stream'],
-  [['image', 'gen', 'x', '–aspect=1:1'], "'–aspect' begins with another dash than '-'", 'did you mean: --aspect'],
-  [['chat', 'x', '–o', 'a.txt'], "'–o' begins with another dash than '-'", 'did you mean: -o'],
-  [['chat', '—help'], "'—help' begins with another dash than '-'", 'did you mean: --help'],
-  [['doctor', '—live'], "'—live' begins with another dash than '-'", 'did you mean: --live'],
-  [['batch', 'jobs.jsonl', '—quiet'], "'—quiet' begins with another dash than '-'", 'did you mean: --quiet'],
-  [['—version'], "'—version' begins with another dash than '-'", 'did you mean: --version'],
+  [['text', 'hi', '—stream'], "'—stream' begins with a dash other than '-'", 'did you mean: --stream'],
+  [['image', 'gen', 'x', '–aspect=1:1'], "'–aspect' begins with a dash other than '-'", 'did you mean: --aspect'],
+  [['chat', 'x', '–o', 'a.txt'], "'–o' begins with a dash other than '-'", 'did you mean: -o'],
+  [['chat', '—help'], "'—help' begins with a dash other than '-'", 'did you mean: --help'],
+  [['doctor', '—live'], "'—live' begins with a dash other than '-'", 'did you mean: --live'],
+  [['batch', 'jobs.jsonl', '—quiet'], "'—quiet' begins with a dash other than '-'", 'did you mean: --quiet'],
+  [['—version'], "'—version' begins with a dash other than '-'", 'did you mean: --version'],
   [['text', 'x', `—api-key=${canaryKey}`], '--api-key would show the key', 'GATEWAY_API_KEY'],
 ])('%j is exit 2 and says which flag is meant', async (argv, message, hint) => {
   const ran = await run(argv, { env: { GATEWAY_OFFLINE: '1' }, kind: 'terminal' });

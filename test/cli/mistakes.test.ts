@@ -222,7 +222,12 @@ test.each([
     '--retry-max-time is not a duration: "5x"',
     'write 90 (sec',
   ],
-  ['none for it', ['text', 'x', '--stdin-timeout', '0'], '--stdin-timeout must be more than 0', 'write 90 (seconds)'],
+  [
+    'none for it',
+    ['text', 'x', '--stdin-timeout', '0'],
+    '--stdin-timeout takes a duration above 0',
+    'write 90 (seconds)',
+  ],
   ['a proxy password in argv', ['text', 'x', '--proxy', `http://u:${canaryKey}@p:1`], 'would show the', 'HTTPS_PROXY'],
   [
     'a SOCKS proxy',

@@ -104,7 +104,7 @@ describe('image gen, and image edit', () => {
     for (const line of ["image gen 'a cat' -o cat.png", 'image edit blue -i dot.png -o blue.png']) {
       const ran = await runWith(vendors, name, line);
       expect(ran).toMatchObject({ code: 2, stdout: '', requests: [] });
-      expect(ran.stderr).toContain(`has nothing for gateway-cli ${line.split(' ', 2).join(' ')}`);
+      expect(ran.stderr).toContain(`cannot ${line.startsWith('image edit') ? 'edit' : 'make'} images`);
       expect(ran.stderr).toContain('--service gemini, or --service openai, or --service openrouter');
     }
   });

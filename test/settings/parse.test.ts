@@ -56,7 +56,7 @@ describe('parseConfig', () => {
     ['a word', '"x"', 'the document must be an object, not a string'],
     ['null for a profile', inWork('null'), 'profiles.work must be an object, not null'],
     ['a bad timeout', inWork('{"timeout": "soon"}'), 'profiles.work.timeout is not a duration: "soon"'],
-    ['no timeout', inWork('{"timeout": 0}'), 'profiles.work.timeout must be more than 0'],
+    ['no timeout', inWork('{"timeout": 0}'), 'profiles.work.timeout takes a duration above 0'],
     ['a timeout of another kind', inWork('{"timeout": true}'), 'profiles.work.timeout must be seconds'],
     ['an empty key', inWork('{"apiKey": " "}'), 'profiles.work.apiKey must not be empty'],
     ['a number as key', inWork('{"apiKey": 5}'), 'profiles.work.apiKey must be a string, not a number'],

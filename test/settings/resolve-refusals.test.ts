@@ -74,7 +74,7 @@ describe('resolveSettings refuses', () => {
     [
       'images beside the only key, whose service makes none',
       { env: { ANTHROPIC_API_KEY: 'k' }, use: 'image' },
-      'Anthropic (service anthropic, environment ANTHROPIC_API_KEY) has nothing for gateway-cli image gen',
+      'Anthropic (service anthropic, environment ANTHROPIC_API_KEY) cannot make images',
       '--service gemini, or --service openai',
     ],
     [

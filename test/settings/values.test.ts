@@ -40,7 +40,7 @@ describe('parseDuration', () => {
 
   test('says in the message what the duration was for', () => {
     expect(() => parseDuration('x', 'flag --timeout')).toThrow('flag --timeout is not a duration: "x"');
-    expect(() => parseDuration('0', 'flag --timeout')).toThrow('flag --timeout must be more than 0');
+    expect(() => parseDuration('0', 'flag --timeout')).toThrow('flag --timeout takes a duration above 0');
   });
 });
 

@@ -218,7 +218,7 @@ export function parseRecord(text: string): JournalRecord | undefined {
 /** The error for a journal that cannot be read. To go on without a line of it could pay for a job twice. */
 export function notAJournal(path: string, line: number): GatewayError {
   return new GatewayError('batch-locked', `${path}:${line}: no record that this version knows`, {
-    hint: line === 1 ? 'name another folder with -o' : 'mend that line; in another folder every job is paid for again',
+    hint: line === 1 ? 'name another folder with -o' : 'fix that line; in another folder every job is paid for again',
     sent: 'no',
   });
 }

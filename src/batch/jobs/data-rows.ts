@@ -112,7 +112,7 @@ const maxArrayBytes = 64 * 1024 * 1024;
 async function* arrayRows(reading: Reading): AsyncGenerator<ReadRow, void> {
   const { handle, name, onFault } = reading;
   if ((await handle.stat()).size > maxArrayBytes) {
-    const instead = `write one row a line: jq -c '.[]' ${name === 'stdin' ? 'rows.json' : quote(name)} > rows.jsonl`;
+    const instead = `write one row per line: jq -c '.[]' ${name === 'stdin' ? 'rows.json' : quote(name)} > rows.jsonl`;
     return onFault(usageError(`${name}: a JSON array of more than 64 MiB`, instead));
   }
   let text = '';

@@ -39,7 +39,7 @@ export async function openRowJobs(flags: SourceFlags, defaults: Defaults, contex
     : () => defaults;
   return {
     name: data.name,
-    lineForm: 'a line of headings, then one row a line; or a JSON array of objects',
+    lineForm: 'a header line, then one row per line; or a JSON array of objects',
     folder: data.folder,
     adviseBlank,
     async *jobs(onFault) {

@@ -194,7 +194,7 @@ async function resultOf(row: number, { file, places }: Collection): Promise<Buff
   return buffer;
 }
 
-const oddResult = 'the result of the service has another form than it documents';
+const oddResult = 'the result of the service does not have the documented form';
 
 /** The error of a job without a result that can be read. */
 function missing(info: BatchInfo, hasResult: boolean): GatewayError {

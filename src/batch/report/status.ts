@@ -55,7 +55,7 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   };
   if (context.root.json) return;
   const lines = [`${countOf(counts.jobs, 'job')}: ${describeCounts(counts)}`];
-  if (running) lines.push(`process ${running.pid} on ${running.host} works on it; what is unknown may be under way`);
+  if (running) lines.push(`process ${running.pid} on ${running.host} works on it; what is unknown may be in flight`);
   lines.push(...openParts(state).map((part) => describePart(part, state, context.io.now())));
   const cost = describeSpending(spending);
   if (cost !== '') lines.push(cost);

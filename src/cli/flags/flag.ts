@@ -64,11 +64,6 @@ export function factsOf(option: Option): ValueType & Pick<Flag, 'values'> {
   return { type: 'string', ...type, ...(values && { values }) };
 }
 
-/** Marks flags as advanced for one command. */
-export function advanced<T extends FlagTable>(flags: T): T {
-  return Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { ...flag, advanced: true }])) as T;
-}
-
 /** Adds the flags to a command, under one heading of its help. */
 export function addFlags(command: Command, heading: string, flags: FlagTable): void {
   for (const flag of Object.values(flags)) command.addOption(toOption(flag).helpGroup(heading));

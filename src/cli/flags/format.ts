@@ -142,7 +142,7 @@ export const editFlags = {
   image: inputFlags.image,
   mask: {
     flags: '--mask <path|url|->',
-    text: 'PNG whose transparent parts say where the first image may change; at OpenAI',
+    text: 'PNG whose transparent parts say where the first image may change (OpenAI only)',
     parse: notAFlag,
     advanced: true,
   },
@@ -192,7 +192,7 @@ export const chatFlags = {
     advanced: true,
   },
   confirm: { flags: '--confirm', text: 'ask on the terminal before each --tool-exec program runs', advanced: true },
-  stream: { flags: '--no-stream', text: 'print the answer when it is complete' },
+  stream: { flags: '--no-stream', text: 'print the answer when it is complete', advanced: true },
   thinking: { flags: '--thinking', text: "print the model's reasoning on stderr", advanced: true },
   code,
   jsonl,

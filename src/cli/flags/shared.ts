@@ -171,7 +171,7 @@ export const maxCost = { flags: '--max-cost <amount>', parse: amount } as const;
 
 /** What a request says, in every format. */
 export const bodyFlags = {
-  prompt: { flags: '-p, --prompt <text>', text: 'what to ask for, if it is not an argument' },
+  prompt: { flags: '-p, --prompt <text>', text: 'the prompt, if it is not given as an argument' },
   promptFile: {
     flags: '--prompt-file <path|->',
     text: 'read the prompt from a file, such as x.prompt.yml; - is stdin',
@@ -189,7 +189,7 @@ export const bodyFlags = {
     advanced: true,
   },
   noVars: { flags: '--no-vars', text: 'send {{name}} unchanged', advanced: true },
-  system: { flags: '--system <text>', text: 'instructions for the model, beside the prompt' },
+  system: { flags: '--system <text>', text: 'instructions for the model, in addition to the prompt' },
   systemFile: {
     flags: '--system-file <path|->',
     text: 'read the --system text from a file; - is stdin',
@@ -206,7 +206,7 @@ export const bodyFlags = {
   topK: { flags: '--top-k <n>', text: 'sample from this many most likely tokens', parse: whole(0), advanced: true },
   stop: {
     flags: '--stop <text>',
-    text: 'end the answer where this text would come',
+    text: 'stop the answer where this text would appear',
     parse: notEmpty,
     repeat: true,
     advanced: true,
@@ -247,7 +247,7 @@ export const outputFlags = {
   },
   requireModel: {
     flags: '--require-model',
-    text: 'exit code 11 if another model than the requested one answers',
+    text: 'exit code 11 if a model other than the requested one answers',
     advanced: true,
   },
   stdinTimeout: {

@@ -1,5 +1,6 @@
 import { examplesOf, isAdvanced, notesOf } from '../flags/flag.ts';
 import type { Command, Option } from 'commander';
+import { commandGroups } from '../command-tree.ts';
 import { bold } from '../../terminal/output.ts';
 
 /** The topics of `help <topic>`; each is a file of `src/help/`. */
@@ -51,7 +52,7 @@ export function formatHelp(command: Command, shape: Shape): string {
     wrapText(command.description(), width),
     titled('Examples', examples),
     usageLines(command, shape),
-    titled('Commands', twoColumns(commandRows(command), width)),
+    ...commandSections(command).map(({ heading, rows }) => titled(heading, twoColumns(rows, width))),
     ...flagSections(shown, shape).map(({ heading, rows }) => titled(heading, twoColumns(rows, width))),
     notesOf(shown).flatMap((note) => (typeof note === 'string' ? wrapText(note, width) : twoColumns(note, width))),
     wrapText(moreFlags(command, shape), width),
@@ -95,10 +96,21 @@ export function commandRows(command: Command): (readonly [name: string, text: st
     .map((sub) => [sub.name(), sub.summary() || sub.description()] as const);
 }
 
+/** The commands of a group by their headings: those of the program have several. */
+function commandSections(command: Command) {
+  const rows = commandRows(command);
+  if (command.parent !== null) return [{ heading: 'Commands', rows }];
+  return Object.entries(commandGroups).map(([heading, names]) => ({
+    heading,
+    rows: rows.filter(([name]) => names.includes(name)),
+  }));
+}
+
 /** The flags of a command by their headings, advanced ones last and only with `full`. */
 export function flagSections(command: Command, { full }: Pick<Shape, 'full'>) {
   const shown = visible(command);
-  const ordered = [...shown.filter((option) => !isAdvanced(option)), ...(full ? shown.filter(isAdvanced) : [])];
+  const isBrief = (option: Option) => !isLeftOut(option, command);
+  const ordered = [...shown.filter(isBrief), ...(full ? shown.filter((option) => !isBrief(option)) : [])];
   const sections = new Map<string, (readonly [flags: string, text: string])[]>();
   for (const option of ordered) {
     const heading = option.helpGroupHeading ?? 'Flags';
@@ -107,18 +119,21 @@ export function flagSections(command: Command, { full }: Pick<Shape, 'full'>) {
     sections.set(heading, rows);
   }
   if (full || !command.parent) sections.get('Everywhere')?.unshift(['-h, --help', 'print this help']);
-  else sections.delete('Everywhere');
   const order = new Set(shown.map((option) => option.helpGroupHeading ?? 'Flags'));
   return [...order].map((heading) => ({ heading, rows: sections.get(heading) ?? [] }));
 }
 
 /** How to see the flags that are not shown. */
 function moreFlags(command: Command, { full }: Shape): string {
-  const hidden = ({ helpGroupHeading }: Option) => command.parent !== null && helpGroupHeading === 'Everywhere';
-  const left = full ? [] : visible(orDefault(command)).filter((option) => isAdvanced(option) || hidden(option));
-  const example = left.find(({ long }) => long === '--json') ?? left[0];
+  const left = full ? [] : visible(orDefault(command)).filter((option) => isLeftOut(option, command));
+  const [example] = left;
   if (example === undefined) return '';
   return `${left.length} more flags, such as ${example.long}: ${fullName(command)} --help --verbose`;
+}
+
+/** Whether a flag is only in the full help: advanced ones, and in the help of a command those of the whole program. */
+function isLeftOut(option: Option, { parent }: Command): boolean {
+  return isAdvanced(option) || (parent !== null && option.helpGroupHeading === 'Everywhere');
 }
 
 /** The flags that help can show. */

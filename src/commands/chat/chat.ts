@@ -20,7 +20,6 @@ export function chatCommand(command: Command): Action {
     'git diff | gateway-cli chat "write a commit message"',
     'gateway-cli chat -i diagram.png "what is missing here?"',
     'gateway-cli chat --session trip "three days in Rome"',
-    'gateway-cli chat --session trip "and with children?"',
     'gateway-cli chat --tools tools.json --tool-exec \'get_weather=./weather.sh\' "weather in Rome?"',
   ]);
   addFlags(command, 'Flags', chatFlags);

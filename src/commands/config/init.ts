@@ -101,7 +101,7 @@ function profileFor(
   if (!isNamed) return other === undefined && service === 'gateway' ? 'default' : service;
   if (other === undefined) return first;
   throw usageError(
-    `profile ${first} is for service ${other}, and stays as it is`,
+    `profile ${first} is for service ${other}, and stays unchanged`,
     `give another name: gateway-cli config init --profile ${service}`,
   );
 }

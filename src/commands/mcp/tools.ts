@@ -81,7 +81,7 @@ export const tools: readonly Tool[] = [
       type: 'object',
       properties: {
         prompt,
-        system: text('instructions for the model, beside the prompt'),
+        system: text('instructions for the model, in addition to the prompt'),
         files: { type: 'array', items: text(path), maxItems: 16, description: `files to send: ${path}` },
         schema: { type: 'object', description: 'JSON Schema that the answer must fit; the answer is then JSON' },
         max_tokens: { type: 'integer', minimum: 1, description: 'maximum length of the answer in tokens' },

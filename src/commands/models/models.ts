@@ -31,7 +31,7 @@ export function modelsCommand(command: Command): Action {
     'gateway-cli models --json | jq -r .models[].id',
   ]);
   setNotes(command, [
-    'A terminal gets a table, a pipe one name a line.',
+    'A terminal gets a table, a pipe one name per line.',
     'The names are kept for a day: -m completes from them, and an unknown model is answered with the nearest.',
   ]);
   addFlags(command, 'Connection', listFlags);

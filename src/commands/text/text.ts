@@ -10,7 +10,7 @@ import { endOf, within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
 import type { StreamDelta } from '../../formats/events.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { addFlags, advanced, setExamples } from '../../cli/flags/flag.ts';
+import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { answerFileFlags, contentFlags, textFlags } from '../../cli/flags/format.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { buildRequest } from '../../cli/request/build-request.ts';
@@ -27,7 +27,7 @@ export function textCommand(command: Command): Action {
     'gateway-cli text --schema person.schema.json "Ada Lovelace" --field answer',
     'while read -r word; do gateway-cli text --no-stdin "define $word"; done < words.txt',
   ]);
-  addFlags(command, 'Flags', { ...textFlags, ...advanced(answerFileFlags), ...contentFlags });
+  addFlags(command, 'Flags', { ...textFlags, ...answerFileFlags, ...contentFlags });
   addAskFlags(command);
   return (context, words, flags) => runText(words, flags as Flags, context);
 }

@@ -29,7 +29,7 @@ test.each([
   ['image gen', '--output', { short: '-o', value: '<path|->' }],
   ['image edit', '--image', { repeatable: true, group: 'Flags' }],
   ['batch', '--concurrency', { minimum: 1, maximum: 512, default: '4' }],
-  ['config set', '--json', { type: 'boolean', group: 'Everywhere' }],
+  ['config set', '--json', { type: 'boolean', group: 'Output' }],
 ] as const)('%s describes %s as data', async (words, name, facts) => {
   const flag = (await flagsOf(words)).find((one) => one.name === name);
   expect(flag).toMatchObject({ name, ...facts });

@@ -8,7 +8,7 @@ describe('serve --service', () => {
   test.each([
     ['gemini', 'text hi', 'chat hi', ''],
     ['anthropic', 'chat hi', 'text hi', 'image gen a'],
-  ])('%s runs commands that use it, and has nothing for others', async (service, first, second, foreign) => {
+  ])('%s runs the commands that it can answer, and refuses others', async (service, first, second, foreign) => {
     const script = [
       'set -e',
       ...[first, second].map((words) => `node $BIN ${words} -q`),
@@ -19,7 +19,7 @@ describe('serve --service', () => {
     });
     expect(ran.code, ran.stderr).toBe(2);
     if (foreign !== '')
-      expect(ran.stderr).toContain(`(service ${service}, environment GATEWAY_SERVICE) has nothing for`);
+      expect(ran.stderr).toContain(`(service ${service}, environment GATEWAY_SERVICE) cannot make images`);
     expect(ran.stderr).not.toContain('404');
   });
 

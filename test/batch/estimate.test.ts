@@ -45,6 +45,15 @@ flex: 0.0002 USD for the input, at most 0.00055 USD
   expect(folder.ls('.')).toEqual(['jobs.jsonl']);
 });
 
+test('counts all output at the price of thinking if that is the higher one', async ({ batch, server, folder }) => {
+  folder.jobs(job('a', 100, { maxTokens: 50 }));
+  counts(server);
+  const thinking = { m: { input: '1', output: '10', thinking: '30' } };
+  const { code, stdout } = await batch([...args, '--prices', JSON.stringify(thinking)]);
+  expect(code).toBe(0);
+  expect(stdout).toContain('live: 0.0001 USD for the input, at most 0.0016 USD\n');
+});
+
 test('in the messages format it sends the fields that count, and no others', async ({ batch, server, folder }) => {
   folder.jobs({ ...job('a', 12), command: 'chat', system: 's', temperature: 0.5 });
   counts(server, { window: { max_input_tokens: 10 } });

@@ -39,6 +39,17 @@ test('what the token limit cut is a failure only where completeness is demanded'
   expect(judge(cut, { images: 0, requireComplete: true })).toMatchObject({ class: 'incomplete' });
 });
 
+test('a rating that blocked the answer is named even if it is negligible', () => {
+  const safetyRatings = [
+    { category: 'HATE', probability: 'NEGLIGIBLE', blocked: true },
+    { category: 'FRAUD', probability: 'NEGLIGIBLE', blocked: false },
+  ];
+  const blocked = result({ candidates: [{ index: 0, text: '', safetyRatings }] });
+  expect(judge(blocked, { images: 0, requireComplete: false })?.message).toBe(
+    'the answer is empty: HATE NEGLIGIBLE (blocked)',
+  );
+});
+
 test('the message about an empty answer is short, and says what to do', () => {
   const rating = (probability: string, blocked?: boolean): object => ({ category: 'HATE', probability, blocked });
   const hintFor = (more: object): string => hintAt(result(more), 1);

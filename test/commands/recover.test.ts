@@ -128,6 +128,14 @@ test('the document has every key of the reply again', async () => {
   expect(JSON.parse((await run(['recover', file, '--json'])).stdout)).toMatchObject(reply);
 });
 
+test('a recovery file that is not there is not named as the place of a reply', async () => {
+  const ran = await run(['recover', 'gone.json', '--json'], { cwd: scratchFolder() });
+  const { error } = JSON.parse(ran.stdout) as { error: object };
+  expect(ran.code).toBe(2);
+  expect(error).toMatchObject({ class: 'usage', message: expect.stringContaining('gone.json') });
+  expect(error).not.toHaveProperty('recovery');
+});
+
 describe('-o', () => {
   const cut = textReply('half an ans', {
     candidates: [{ content: { role: 'model', parts: [{ text: 'half an ans' }] }, finishReason: 'MAX_TOKENS' }],

@@ -98,6 +98,17 @@ test.each<[string, JsonObject, Price, number, string]>([
     '7 × 0.30 + 10 × 2.50 + 2 images × 0.039',
   ],
   [
+    'images with more tokens than the whole output has',
+    {
+      promptTokenCount: 7,
+      candidatesTokenCount: 10,
+      candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1290 }],
+    },
+    flash,
+    1,
+    '7 × 0.30 + 1 image × 0.039',
+  ],
+  [
     'images whose tokens nobody tells apart',
     { promptTokenCount: 7, candidatesTokenCount: 1290 },
     flash,

@@ -107,6 +107,28 @@ test('a request without a bound counts with the highest cost so far, and has no 
   expect(await open().reserve(request('0', { bound: { amount: '0', isMost: true } }), never)).toEqual({ spent: '1' });
 });
 
+test('the highest cost so far is of answers whose cost is known', async () => {
+  const { open } = place('10');
+  const ledger = open();
+  await ledger.spend(await reserved(ledger, request('0.6')), unknownAmount);
+  expect(await open().left()).toEqual({ left: '9.4', dearest: '0' });
+  await ledger.spend(await reserved(ledger, request('0.6')), '0.1');
+  expect(await open().left()).toEqual({ left: '9.3', dearest: '0.1' });
+});
+
+test.each([
+  ['a minute before the quarter of an hour is over', 14, { spent: '0', inFlight: '0.7' }],
+  ['after it', 16, { spent: '0.7', inFlight: '0' }],
+  ['with a clock that is behind by less', -14, { spent: '0', inFlight: '0.7' }],
+  ['with a clock that is far behind', -16, { spent: '0.7', inFlight: '0' }],
+])('a request of another host is in flight for a quarter of an hour, and then spent: %s', async (_, minutes, sums) => {
+  const { path, open, clock } = place('1');
+  await reserved(open(), request('0.7'));
+  const elsewhere = JSON.stringify({ ...ownMark(), host: 'elsewhere' });
+  writeFileSync(path, readFileSync(path, 'utf8').replace(JSON.stringify(ownMark()), elsewhere));
+  expect(await surveyLedger(path, clock.now + minutes * 60_000)).toMatchObject(sums);
+});
+
 test.each([
   ['day', '2026-11-25T23:59:59Z', '2026-11-26T00:00:00Z'],
   ['month', '2026-11-30T23:59:59Z', '2026-12-01T00:00:00Z'],

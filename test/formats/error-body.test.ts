@@ -25,6 +25,16 @@ describe('readErrorBody', () => {
       json({ type: 'one_hub_error', error: { message: 'bad', code: 'x' } }),
       { message: 'bad', type: 'one_hub_error', code: 'x' },
     ],
+    [
+      'the id of the request inside the error',
+      json({ error: { message: 'bad', request_id: 'req_2' } }),
+      { message: 'bad', requestId: 'req_2' },
+    ],
+    [
+      'the id of the request around the error before one inside it',
+      json({ error: { message: 'bad', request_id: 'req_2' }, request_id: 'req_1' }),
+      { message: 'bad', requestId: 'req_1' },
+    ],
     ['success: false (wire 6 #17)', json({ success: false, message: 'no' }), { message: 'no' }],
     ['detail (wire 6 #17)', json({ detail: 'Not Found' }), { message: 'Not Found' }],
     [

@@ -73,6 +73,11 @@ describe('failureOf a 200', () => {
     ['a code of the chat format', { code: 'model_not_found', type: 'new_api_error', message: 'm' }, 'rejected', 404],
     ['a spent quota', { type: 'insufficient_user_quota', message: 'm' }, 'quota', undefined],
     ['a name nobody knows', { type: 'one_hub_error', message: 'm' }, 'gateway', undefined],
+    ['the lowest status of a failure as its code', { code: 400, message: 'm' }, 'rejected', 400],
+    ['the highest status of a failure as its code', { code: 599, message: 'm' }, 'gateway', 599],
+    ['a code below every status of a failure', { code: 399, message: 'm' }, 'gateway', undefined],
+    ['a code above every status', { code: 600, message: 'm' }, 'gateway', undefined],
+    ['a code that is part of a number', { code: '429.5', message: 'm' }, 'gateway', undefined],
     ['a code that is no status', { code: 1001, message: 'm' }, 'gateway', undefined],
   ])('with an error goes by %s (wire 6 #15)', (_, body, errorClass, status) => {
     const failure = fail(200, error(body));

@@ -1,4 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { guard } from '../../src/gateway/http/guard.ts';
 import { key, startGateway, textPath, turn, type GatewayUnderTest, sharedGateway } from './gateway-under-test.ts';
 
 const gateway = sharedGateway({ hosts: ['devbox', '192.168.1.20', '[fe80::1]', 'mapped.lan:9000'] });
@@ -43,6 +45,18 @@ describe('the Host header', () => {
   it.each(rows)('%s', async (_, hosts, status) => {
     const head = hosts(gateway.port).map((host) => `Host: ${host}\r\n`);
     expect(await statusOf(request(head.join('')))).toBe(status);
+  });
+
+  it.each([
+    ['localhost', true],
+    ['localhost:80', true],
+    ['localhost:81', false],
+  ])('at port 80 may leave the port out, as every client does: %s', (host, isTaken) => {
+    const seen = { socket: { localPort: 80 }, rawHeaders: ['Host', host], url: '/' } as unknown as IncomingMessage;
+    const names = { specOnly: '', headerNames: '', hosts: '', origins: '' };
+    const check = () => guard(seen, {}, names);
+    if (isTaken) expect(check).not.toThrow();
+    else expect(check).toThrow('the Host header must name this gateway');
   });
 
   it('is required of HTTP/1.0 too', async () => {

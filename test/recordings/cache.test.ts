@@ -26,6 +26,14 @@ describe('the second run sends nothing and prints the same', () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  test('and, though prices are set, tells no cost: nothing was billed', async ({ server, cli }) => {
+    server.reply({ body: textReply('once') });
+    const cwd = scratchFolder();
+    const argv = ['text', 'hi', '-v', '--prices', '{"*":{"input":"1","output":"1"}}', ...cache];
+    expect((await cli(argv, { cwd })).stderr).toMatch(/^cost: 0\.\d+ USD$/m);
+    expect((await cli(argv, { cwd })).stderr).not.toContain('cost:');
+  });
+
   test('a streamed chat, without waiting', async ({ server, cli }) => {
     server.reply({ chunks: [stream.slice(0, 300), stream.slice(300)] });
     const cwd = scratchFolder();

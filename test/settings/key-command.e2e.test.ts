@@ -28,6 +28,13 @@ test('reports the exit code and the first line of stderr, without what may be se
   });
 });
 
+test('shows no word of its stdout in its error, where the key can stand among others', async () => {
+  const script = `console.log("logged in\\nsk-printed"); console.error("sk-printed is expired"); process.exitCode = 1`;
+  await expect(runKeyCommand([node, '-e', script], from)).rejects.toMatchObject({
+    message: 'the key command failed (somewhere): exit code 1: (redacted) is expired',
+  });
+});
+
 test.runIf(posix)('reports the signal that ended it', async () => {
   await expect(runKeyCommand([node, '-e', 'process.kill(process.pid, "SIGTERM")'], from)).rejects.toMatchObject({
     class: 'auth',

@@ -52,6 +52,12 @@ describe('createRedactor', () => {
     expect(both('secret-two secret')).toBe('(redacted) (redacted)');
   });
 
+  test('a key of one plain word is hidden inside other words from 16 characters on', () => {
+    const [long, short] = ['abcdefghijklmnop', 'abcdefghijklmno'];
+    expect(createRedactor([new Secret(long)])(`x${long}x`)).toBe('x(redacted)x');
+    expect(createRedactor([new Secret(short)])(`x${short}x ${short}`)).toBe(`x${short}x (redacted)`);
+  });
+
   test('hides short secrets only as whole words, and the shortest never', () => {
     const short = createRedactor([new Secret('abc'), new Secret('1'), new Secret('')]);
     expect(short('abc abcd xabc "abc" 1 HTTP/1.1')).toBe('(redacted) abcd xabc "(redacted)" 1 HTTP/1.1');

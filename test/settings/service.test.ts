@@ -146,6 +146,18 @@ describe('with only one key', () => {
   });
 });
 
+test.each([
+  ['openai', 'http://127.0.0.1:1234/v1', 'none'],
+  ['openai', 'http://localhost:1234/v1', 'none'],
+  ['openai', 'https://relay.example/v1', 'missing'],
+  ['openai', undefined, 'missing'],
+  ['gemini', 'http://127.0.0.1:1234', 'missing'],
+  ['ollama', 'https://relay.example/v1', 'none'],
+])("no key is needed for a server of OpenAI's format on this machine, but on every other: %s at %s", (...row) => {
+  const [service, baseUrl, kind] = row;
+  expect(resolve({ flags: { service, ...(baseUrl && { baseUrl }) } }).key.kind).toBe(kind);
+});
+
 describe("the key in a vendor's variable", () => {
   const env = { GEMINI_API_KEY: 'g-key' };
 

@@ -4,8 +4,14 @@ import { createPacer } from '../../../src/batch/run/send.ts';
 import { paceRetries } from '../../../src/batch/run/sender.ts';
 import type { SharedGate } from '../../../src/transport/gate.ts';
 import { progressText } from '../../../src/batch/run/progress.ts';
-import { countJobs, describeCounts, exitCodeOf, summaryDocument } from '../../../src/batch/report/summary.ts';
-import { JobIndex, addUsage, totalTokens } from '../../../src/batch/folder/state.ts';
+import {
+  countJobs,
+  describeCounts,
+  exitCodeOf,
+  spentLimit,
+  summaryDocument,
+} from '../../../src/batch/report/summary.ts';
+import { type BatchState, JobIndex, addUsage, totalTokens } from '../../../src/batch/folder/state.ts';
 
 /** A clock that only sleeping moves. */
 function clock() {
@@ -113,6 +119,29 @@ describe('the summary', () => {
     expect(countJobs(index, { jobs: 7 })).toEqual({ ...none, jobs: 7, done: 1, failed: 1, unknown: 2, pending: 3 });
     index.mark(index.find('a'), 'inFile');
     expect(countJobs(index, { jobs: 1, inFile: true })).toEqual({ ...none, jobs: 1, done: 1 });
+  });
+
+  test('counts a job as incomplete only while it is done: one that is sent again may not be', () => {
+    const index = new JobIndex();
+    for (const [id, state] of [
+      ['a', 'done'],
+      ['b', 'failed'],
+      ['c', 'sent'],
+    ] as const) {
+      const row = index.add(id);
+      index.setState(row, state);
+      index.mark(row, 'incomplete');
+    }
+    expect(countJobs(index, { jobs: 3 })).toEqual({ ...none, jobs: 3, done: 1, incomplete: 1, failed: 1, unknown: 1 });
+  });
+
+  test.each([
+    ['the cost of what may have been billed is all of it', '2', true],
+    ['some of it is left', '1.9', false],
+  ])('a limit of costs is spent, though no answer had a known cost, where %s', (_, held, isSpent) => {
+    const spending = { costs: [], unknown: 2, dearest: '0', held };
+    const state = { usage: {}, spending, run: { maxCost: '2' } } as unknown as BatchState;
+    expect(spentLimit(state)).toBe(isSpent ? '--max-cost' : undefined);
   });
 
   test.each([

@@ -39,6 +39,16 @@ test('a wait that one is asked for holds back the other', async () => {
   expect([resumedAt, clock.at].map((at) => at - 1_000_000)).toEqual([5000, 5100]);
 });
 
+test('a shorter wait does not shorten a longer one of another process', async () => {
+  const { clock, signal, path, first, second } = twoProcesses();
+  first.gate.close(5000);
+  await expect.poll(() => existsSync(path)).toBe(true);
+  second.gate.close(50);
+  await first.pace(signal);
+  await second.pace(signal);
+  expect(clock.at - 1_000_000).toBeGreaterThanOrEqual(5000);
+});
+
 test('a wait that is asked for after the turn was taken counts, too', async () => {
   const { clock, signal, path, first } = twoProcesses();
   await first.pace(signal);

@@ -13,6 +13,7 @@ test.for([
     { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'slow down' } },
     /^rate limited \(429\): slow down; retry 1 of 2 in /,
   ],
+  [429, { error: { code: 429, message: 'Slow down.' } }, /^rate limited \(429\): Slow down; retry 1 of 2 in /],
   [529, overloaded, /^the gateway is overloaded \(529\): come back later; retry 1 of 2 in /],
   [503, undefined, /^the gateway is not available \(503\); retry 1 of 2 in /],
   [500, undefined, /^the gateway failed \(500\); it may have been billed; retry 1 of 2 in /],

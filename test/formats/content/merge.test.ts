@@ -41,6 +41,15 @@ describe('the pieces of a content-format reply', () => {
     });
   });
 
+  test('keep why a prompt was blocked if later feedback has only ratings', () => {
+    const safetyRatings = [{ category: 'HATE', probability: 'HIGH' }];
+    const { result } = foldWhole(content, [
+      { promptFeedback: { blockReason: 'OTHER' } },
+      { promptFeedback: { safetyRatings } },
+    ]);
+    expect(result.stopReason).toBe('OTHER');
+  });
+
   test('are distinguished from what is not a piece of a reply', () => {
     const pieces = [null, {}, '[DONE]', { candidates: [piece('a')] }, { response: { candidates: [piece('b')] } }];
     expect(textsOf(pieces)).toStrictEqual(['ab']);

@@ -190,6 +190,25 @@ describe('usage of a stream', () => {
     expect([usage?.inputTokens, usage?.outputTokens]).toStrictEqual(expected);
   });
 
+  test.each([
+    ['what the cache gave', 'cache_read_input_tokens', 'cachedInputTokens'],
+    ['what the cache took', 'cache_creation_input_tokens', 'cacheWriteInputTokens'],
+  ] as const)(
+    'keeps %s where the end of the stream is silent about it, and counts it in the total',
+    (_, wire, name) => {
+      const first = start.replace('"input_tokens":5', `"input_tokens":5,"${wire}":7`);
+      const { usage } = feedAll([first, ...hello.slice(1), end, stop]).result;
+      expect(usage).toMatchObject({ inputTokens: 5, outputTokens: 9, [name]: 7, totalTokens: 21 });
+    },
+  );
+
+  test('keeps the count of thinking where a later event is silent about it', () => {
+    const thought = usage('{"output_tokens":9,"output_tokens_details":{"thinking_tokens":4}}');
+    expect(feedAll([...hello, thought, usage('{"output_tokens":9}'), stop]).result.usage).toMatchObject({
+      thinkingTokens: 4,
+    });
+  });
+
   test('is undefined where the gateway gives none (wire 6 #34)', () => {
     expect(feedAll(['{"type":"message_start","message":{}}', textBlock, text('a'), stop]).result.usage).toBeUndefined();
   });

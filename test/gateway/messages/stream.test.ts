@@ -119,6 +119,16 @@ describe('the stream of local-chat', () => {
 });
 
 describe('a paced stream', () => {
+  it('that its reader took to the end is logged without a note', async () => {
+    let write: (entry: LogEntry) => void = () => {};
+    const logged = new Promise<LogEntry>((resolve) => (write = resolve));
+    const open = await startGateway({ log: (entry) => write(entry) });
+    const { status, text } = await open.post('/v1/messages', message('hello', { stream: true }));
+    expect([status, text]).toEqual([200, expect.stringContaining('message_stop')]);
+    expect(await logged).toMatchObject({ status: 200, bytes: Buffer.byteLength(text), note: undefined });
+    await open.close(0);
+  });
+
   it('is there before it is whole, and ends when its reader leaves', async () => {
     const logged: LogEntry[] = [];
     let leave: (entry: LogEntry) => void = () => {};

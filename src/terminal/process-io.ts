@@ -139,8 +139,8 @@ function describe(place: OutputPlace, write: Write): Output {
   return {
     isTTY,
     isFile: isFile(place),
-    get isClosed() {
-      return isOpenedByNode(place);
+    get mayBeClosed() {
+      return isNullForBoth(place);
     },
     get columns() {
       return (isTTY && stream().columns) || 80;
@@ -160,8 +160,11 @@ function isFile({ stats, isTTY }: OutputPlace): boolean {
   return stats !== undefined && (stats.isFile() || (stats.isCharacterDevice() && !isTTY));
 }
 
-/** Node opens /dev/null for reading and writing in place of a closed output; that of a shell's `> /dev/null` cannot be read. */
-function isOpenedByNode({ fd, stats }: OutputPlace): boolean {
+/**
+ * Whether it is /dev/null, open for reading too: Node opens that in place of a closed output, and programs to discard one (Python's
+ * `DEVNULL`, Node's `ignore`). That of a shell's `> /dev/null` cannot be read.
+ */
+function isNullForBoth({ fd, stats }: OutputPlace): boolean {
   if (stats?.isCharacterDevice() !== true || stats.rdev !== nullDevice()) return false;
   try {
     readSync(fd, Buffer.alloc(1));

@@ -5,42 +5,49 @@ import { bash, folder, serve } from './program.ts';
 
 const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
+const warning =
+  'gateway-cli: warning: stdout is closed or discarded, so the answer is kept nowhere; > <file> keeps it\n';
+const stream = { headers: { 'content-type': 'text/event-stream' }, body: eventStream(...messageEvents('Hello')) };
+const text = { body: textReply('Hello') };
+const picture = { body: imageReply({ mimeType: 'image/png', data: dot }) };
+
 describe('a stdout that is closed', () => {
   test.each([
-    ['text x'],
-    ['text x --json'],
-    ['text x --raw'],
-    ['chat x'],
-    ['image gen x -o -'],
-    ['image gen x --json'],
-  ])('%s >&- is an error before anything is sent', async (argv) => {
+    ['text x', text],
+    ['text x --json', text],
+    ['text x --raw', text],
+    ['text x <&-', text],
+    ['chat x', stream],
+    ['image gen x -o -', picture],
+  ])('%s >&- says that nothing keeps the answer', async (argv, reply) => {
     const server = await serve();
-    const ran = await bash(`$CLI ${argv} >&-`, server);
-    expect(ran.stderr).toBe(
-      'gateway-cli: usage: stdout is closed, so the answer would be lost\n  leave >&- out; to discard it: > /dev/null\n',
-    );
-    expect([ran.code, server.connections]).toEqual([2, 0]);
+    server.reply(reply);
+    expect(await bash(`$CLI ${argv} >&-`, server)).toMatchObject({ code: 0, stdout: '', stderr: warning });
   });
 
-  test('stdin and stdout closed are the same', async () => {
+  test('an answer that the shell discards needs no warning', async () => {
     const server = await serve();
-    expect((await bash('$CLI text x <&- >&-', server)).code).toBe(2);
-    expect(server.connections).toBe(0);
-  });
-
-  test('an answer that the shell discards is not an error', async () => {
-    const server = await serve();
-    server.reply({ body: textReply('Hello') });
-    server.reply({ headers: { 'content-type': 'text/event-stream' }, body: eventStream(...messageEvents('Hello')) });
+    server.reply(text);
+    server.reply(stream);
     expect(await bash('$CLI text x > /dev/null && $CLI chat x > /dev/null', server)).toMatchObject({
       code: 0,
       stderr: '',
     });
   });
 
+  test('an answer that goes to a file needs no stdout', async () => {
+    const server = await serve();
+    server.reply(text);
+    expect(await bash('$CLI text x -q -o answer.txt >&- && cat answer.txt', server)).toMatchObject({
+      code: 0,
+      stdout: 'Hello\n',
+      stderr: '',
+    });
+  });
+
   test('an answer that a session keeps needs no stdout', async () => {
     const server = await serve();
-    server.reply({ headers: { 'content-type': 'text/event-stream' }, body: eventStream(...messageEvents('Hello')) });
+    server.reply(stream);
     expect(await bash('$CLI chat x --session ./talk.jsonl >&- && grep -c Hello talk.jsonl', server)).toMatchObject({
       code: 0,
       stdout: '1\n',
@@ -49,9 +56,58 @@ describe('a stdout that is closed', () => {
 
   test('a picture needs no stdout', async () => {
     const server = await serve();
-    server.reply({ body: imageReply({ mimeType: 'image/png', data: dot }) });
+    server.reply(picture);
     const cwd = folder();
     expect(await bash('$CLI image gen x >&-', server, { cwd })).toMatchObject({ code: 0, stderr: '' });
     expect(readdirSync(cwd)).toContain('image-1.png');
+  });
+});
+
+/** Bash that runs `$CLI "$@"` by Python, with these streams. */
+function python(streams: string): string {
+  return `python3 -c 'import os, subprocess, sys
+null = subprocess.DEVNULL
+sys.exit(subprocess.run(os.environ["CLI"].split() + sys.argv[1:], ${streams}).returncode)' "$@"`;
+}
+
+/** Bash that runs `$CLI "$@"` by Node, with these streams. */
+function node(stdio: string): string {
+  return `node -e 'const [program, ...argv] = process.env.CLI.split(" ").concat(process.argv.slice(1));
+process.exit(require("node:child_process").spawnSync(program, argv, { stdio: ${stdio} }).status)' -- "$@"`;
+}
+
+const bare =
+  'env -i HOME="$HOME" GATEWAY_BASE_URL="$GATEWAY_BASE_URL" GATEWAY_API_KEY=k GATEWAY_MODEL=m GATEWAY_IMAGE_MODEL=m';
+
+describe('a program that discards its output can be', () => {
+  test.each([
+    ['Python', python('stdin=null, stdout=null')],
+    ['Node', node('["ignore", "ignore", "inherit"]')],
+    ['a shell that opens /dev/null for reading and writing', '$CLI "$@" 0<>/dev/null 1<>/dev/null'],
+  ])('%s, and is told that nothing keeps the answer', async (_, body) => {
+    const server = await serve();
+    server.reply(text);
+    server.reply(stream);
+    server.reply(text);
+    const script = `run() { ${body}; }; run text hi && run chat hi --no-save && run text hi -q -o x.txt && cat x.txt`;
+    expect(await bash(script, server)).toMatchObject({ code: 0, stdout: 'Hello\n', stderr: warning + warning });
+  });
+
+  test.each([
+    ['Python', python('stdin=null, stdout=null, stderr=null')],
+    ['Node', node('"ignore"')],
+    ['nohup', 'nohup $CLI "$@" > /dev/null 2> /dev/null'],
+    ['cron, with a bare environment', `${bare} $CLI "$@" < /dev/null > /dev/null 2>&1`],
+    ['a service of systemd', '$CLI "$@" 0</dev/null 1<>/dev/null 2<>/dev/null'],
+    ['a shell that closes all three', '$CLI "$@" <&- >&- 2>&-'],
+  ])('%s, for stdin and stderr, too', async (_, body) => {
+    const server = await serve();
+    server.reply(text);
+    server.reply(picture);
+    expect(await bash(`run() { ${body}; }; run text hi && run image gen x -o x.png && ls`, server)).toMatchObject({
+      code: 0,
+      stdout: 'x.png\n',
+      stderr: '',
+    });
   });
 });

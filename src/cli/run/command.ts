@@ -104,9 +104,9 @@ export async function connect(
     await showRequest(post, target, { flags, context, settings });
     return undefined;
   }
-  const needsStdout = (plan.imagesAreExtra && !isKept) || plan.output === '-' || flags.raw || isPrintedAtEnd(context);
-  if (needsStdout && context.io.stdout.isClosed)
-    throw usageError('stdout is closed, so the answer would be lost', 'leave >&- out; to discard it: > /dev/null');
+  const isInFile = plan.imagesAreExtra ? context.report.selected?.file !== undefined : plan.output !== '-';
+  if (context.io.stdout.mayBeClosed && (flags.raw || !(isInFile || isKept)))
+    await context.ui.warn('stdout is closed or discarded, so the answer is kept nowhere; > <file> keeps it');
   const images = await planImages(plan, context);
   if (Object.keys(settings.prices).length > 0) {
     const { openMeter } = await import('./costs.ts');

@@ -3,8 +3,9 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import { codeOf, usageError } from '../errors.ts';
 import type { Context } from '../cli/context.ts';
 import { resolve } from 'node:path';
-import { unreadable } from '../cli/input/input-files.ts';
-import { spool } from '../images/input.ts';
+import { quote } from '../cli/flags/flag.ts';
+import { isStdin, unreadable } from '../cli/input/input-files.ts';
+import { fileOf, spool } from '../images/input.ts';
 import { cannotWrite } from '../files/synced-file.ts';
 import { createTempFile, writeFully } from '../files/temp-file.ts';
 
@@ -26,6 +27,9 @@ export interface Line {
 }
 
 const blockBytes = 256 * 1024;
+
+/** Largest copy of a list that comes through stdin or a pipe: millions of jobs. */
+const maxSpooledMebibytes = 4096;
 
 /** A longer line would not fit into memory beside the others, and its text not into a string of V8. */
 export const maxLineBytes = 256 * 1024 * 1024;
@@ -132,22 +136,16 @@ export async function openLines(
   { label, instead }: { label: string; instead: string },
   context: Context,
 ): Promise<FileHandle> {
-  if (path === '-') return openSpooled(context.stdin.claim(label), context);
-  const handle = await open(resolve(context.io.cwd, path), 'r').catch((error: unknown) => {
+  const { signal, atEnd } = context;
+  const spooling = { label: `${label} ${quote(path)}`, capMebibytes: maxSpooledMebibytes, signal, atEnd };
+  const file = isStdin(path)
+    ? await spool(context.stdin.claim(label), { ...spooling, label: 'stdin' })
+    : await fileOf(resolve(context.io.cwd, path), spooling);
+  const handle = await open(file, 'r').catch((error: unknown) => {
     throw unreadable(label, path, error);
   });
-  context.atEnd(() => handle.close());
-  const stats = await handle.stat();
-  if (stats.isFile()) return handle;
-  if (stats.isDirectory()) throw usageError(`${label} '${path}' is a folder`, instead);
-  return openSpooled(handle.createReadStream({ autoClose: false }), context);
-}
-
-async function openSpooled(stream: AsyncIterable<Uint8Array>, context: Context): Promise<FileHandle> {
-  const spooled = await spool(stream);
-  context.atEnd(spooled.cleanup);
-  const handle = await open(spooled.path, 'r');
-  context.atEnd(() => handle.close());
+  atEnd(() => handle.close());
+  if ((await handle.stat()).isDirectory()) throw usageError(`${label} '${path}' is a folder`, instead);
   return handle;
 }
 

@@ -22,11 +22,11 @@ import type {
   MediaInput,
 } from './client-types.ts';
 import { createSender, outcomeOf, perform, type Performed, type Sender, targetOf } from './send.ts';
-import { type Deadline, endOf } from './deadline.ts';
+import { type Deadline, endOf, within } from './deadline.ts';
 import { folderSink, memorySink, type PictureSink } from './picture-sink.ts';
 import { verdictOf } from './verdict.ts';
 import type { FormatName } from '../formats/types.ts';
-import { readInputImage } from '../images/input.ts';
+import { fileOf, readInputImage, type Spooling } from '../images/input.ts';
 import { sniffType } from '../images/image-type.ts';
 import { createUpload, type Upload } from '../body.ts';
 
@@ -104,7 +104,7 @@ async function* sendCall<Image extends Picture>(
   const started = monotonic();
   const deadline = sender.startDeadline(call);
   const { media = [], mask }: Pick<AskRequest, 'media' | 'mask'> = request;
-  const opened = await openMedia(mask ? [...media, mask] : media);
+  const opened = await within(deadline, openMedia(mask ? [...media, mask] : media, deadline.signal));
   try {
     const modelAsk = askOf(request, { use, stream });
     const format = await loadFormat(name);
@@ -223,14 +223,15 @@ interface OpenedMedia {
 }
 
 /** Finds type and size of each medium. Throws GatewayError usage: unreadable, or of no known image type and none given. */
-async function openMedia(media: readonly MediaInput[] = []): Promise<OpenedMedia> {
+async function openMedia(media: readonly MediaInput[], signal: AbortSignal): Promise<OpenedMedia> {
   const cleanups: (() => Promise<void>)[] = [];
   const cleanup = async (): Promise<void> => {
     for (const remove of cleanups) await remove();
   };
   try {
     const inline: OpenedMedia['inline'] = [];
-    for (const medium of media) inline.push(await openOne(medium, (remove) => void cleanups.push(remove)));
+    for (const medium of media)
+      inline.push(await openOne(medium, { signal, atEnd: (remove) => void cleanups.push(remove) }));
     return { inline, cleanup };
   } catch (error) {
     await cleanup();
@@ -238,14 +239,12 @@ async function openMedia(media: readonly MediaInput[] = []): Promise<OpenedMedia
   }
 }
 
-async function openOne(
-  medium: MediaInput,
-  atEnd: (remove: () => Promise<void>) => void,
-): Promise<OpenedMedia['inline'][number]> {
+async function openOne(medium: MediaInput, spooling: Spooling): Promise<OpenedMedia['inline'][number]> {
   if ('path' in medium) {
-    const image = await readInputImage(medium.path);
-    atEnd(image.cleanup);
-    return { mimeType: image.mimeType, data: createUpload(image.path, image.bytes) };
+    const label = JSON.stringify(medium.path);
+    const path = await fileOf(medium.path, { ...spooling, label });
+    const image = await readInputImage(path, { label });
+    return { mimeType: image.mimeType, data: createUpload(path, image.bytes) };
   }
   const data = medium instanceof Uint8Array ? medium : medium.data;
   const mimeType = medium instanceof Uint8Array ? sniffType(medium) : medium.mimeType;

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { untilAborted } from '../clock.ts';
 import { codeOf, GatewayError, usageError } from '../errors.ts';
 import { readReason, writeReason } from '../files/file-reason.ts';
+import { openOnce } from '../files/open-once.ts';
 import { lookAt } from '../shell-word.ts';
 import { imageFacts } from './image-type.ts';
 import { createTempFile, removeFile, writeFully } from '../files/temp-file.ts';
@@ -14,12 +16,8 @@ export interface InputImage {
   bytes: number;
   /** Lower-case hex; only if requested. */
   sha256: string | undefined;
-  /** The file with the bytes, which can be read repeatedly. */
-  path: string;
   width: number | undefined;
   height: number | undefined;
-  /** Removes the temporary file of a pipe; does nothing for a file of the user. */
-  cleanup(): Promise<void>;
 }
 
 /** How an input is read. */
@@ -35,19 +33,17 @@ export interface InputOptions {
 const headBytes = 256 * 1024;
 const mebibyte = 1024 * 1024;
 
-/**
- * Reads the type and size of an input image by its bytes. A pipe, such as bash's `<(…)`, is written to a temporary file first.
- * Throws GatewayError usage: unreadable, empty, or not an image.
- */
+/** Largest copy of a stream: a device such as /dev/zero never ends. */
+const maxSpooledMebibytes = 512;
+
+/** Reads the type and size of an input image by its bytes. Throws GatewayError usage: unreadable, empty, or not an image. */
 export async function readInputImage(path: string, options: InputOptions = {}): Promise<InputImage> {
   const label = options.label ?? JSON.stringify(path);
   const handle = await open(path, 'r').catch((error: unknown) => {
     throw asUnreadable(label, error, path);
   });
-  const stats = await handle.stat();
-  // With the same handle: a FIFO that is closed and opened again has lost its writer.
-  if (!stats.isFile() && !stats.isDirectory()) return readPipe(handle, { ...options, label });
   try {
+    const { size } = await handle.stat();
     const head = await readHead(handle);
     const { mimeType, width, height } = await imageFacts(head);
     if (head.length === 0) throw usageError(`${label} is empty`, 'name an image file');
@@ -57,7 +53,7 @@ export async function readInputImage(path: string, options: InputOptions = {}): 
         'PNG, JPEG, WebP, GIF, AVIF, HEIC, BMP and TIFF are known',
       );
     const sha256 = options.hash ? await hashFile(handle) : undefined;
-    return { mimeType, bytes: stats.size, sha256, path, width, height, cleanup: () => Promise.resolve() };
+    return { mimeType, bytes: size, sha256, width, height };
   } catch (error) {
     throw asUnreadable(label, error, path);
   } finally {
@@ -71,24 +67,41 @@ function describeOther({ declaredType }: InputOptions): string {
   return declaredType === 'text/html' ? 'a web page (text/html), not an image' : `${declaredType}, not an image`;
 }
 
-async function readPipe(handle: FileHandle, options: InputOptions & { label: string }): Promise<InputImage> {
-  const spooled = await spool(handle.createReadStream(), options);
-  try {
-    return { ...(await readInputImage(spooled.path, options)), cleanup: spooled.cleanup };
-  } catch (error) {
-    await spooled.cleanup();
-    throw error;
-  }
+/** How a stream is copied to a temporary file. */
+export interface Spooling {
+  /** The name in messages. */
+  label?: string | undefined;
+  /** The most that is copied; by default 512. */
+  capMebibytes?: number | undefined;
+  /** Ends the copying; the promise rejects with its reason. Without it, the stream ends by itself. */
+  signal?: AbortSignal | undefined;
+  /** Registers the removal of the file, before it is there. */
+  atEnd: (remove: () => Promise<void>) => void;
+}
+
+/** A file that can be read repeatedly: the path itself, or a copy of the pipe or device that it names. Throws GatewayError usage. */
+export async function fileOf(path: string, spooling: Spooling): Promise<string> {
+  const { label = JSON.stringify(path), signal } = spooling;
+  const stream = await openOnce(path, signal).catch((error: unknown) => {
+    throw asUnreadable(label, error, path);
+  });
+  return stream === undefined ? path : spool(stream, { ...spooling, label });
 }
 
 /**
- * Writes a stream to a temporary file, so that its size is known. Its `cleanup` can be called twice. Throws GatewayError usage:
- * unreadable, larger than `capMebibytes`, disk full.
+ * Writes a stream to a temporary file, so that its size is known; returns its path. Throws GatewayError usage: unreadable, too
+ * large, disk full; no file is left then.
  */
-export async function spool(
+export function spool(stream: AsyncIterable<Uint8Array>, spooling: Spooling): Promise<string> {
+  const copying = copyToTemp(stream, spooling);
+  spooling.atEnd(() => copying.then(removeFile, () => undefined));
+  return copying;
+}
+
+async function copyToTemp(
   stream: AsyncIterable<Uint8Array>,
-  { capMebibytes: cap = Infinity, label = 'stdin' }: { capMebibytes?: number; label?: string | undefined } = {},
-): Promise<{ path: string; cleanup(): Promise<void> }> {
+  { label = 'stdin', capMebibytes: cap = maxSpooledMebibytes, signal }: Spooling,
+): Promise<string> {
   const file = await createTempFile(tmpdir()).catch((error: unknown) => {
     throw usageError(
       `cannot keep ${label} in ${JSON.stringify(tmpdir())}: ${writeReason(error)}`,
@@ -96,20 +109,24 @@ export async function spool(
       error,
     );
   });
-  const cleanup = (): Promise<void> => removeFile(file.path);
+  const source = stream[Symbol.asyncIterator]();
+  const read = () => untilAborted(source.next(), signal);
   let bytes = 0;
   try {
-    for await (const chunk of stream) {
+    for (let next = await read(); !next.done; next = await read()) {
+      const chunk = next.value;
       if (bytes + chunk.byteLength > cap * mebibyte)
-        throw usageError(`${label} holds more than ${cap} MiB`, 'send less');
+        throw usageError(`${label} holds more than ${cap} MiB`, 'send less, or save it to a file and name that');
       await writeFully(file.handle, chunk, bytes);
       bytes += chunk.byteLength;
     }
     await file.handle.close();
-    return { path: file.path, cleanup };
+    return file.path;
   } catch (error) {
+    // Not awaited: a source that is silent may never return.
+    void source.return?.().catch(() => undefined);
     await file.handle.close();
-    await cleanup();
+    await removeFile(file.path);
     throw asUnreadable(label, error);
   }
 }

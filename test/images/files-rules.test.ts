@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { readInputImage } from '../../src/images/input.ts';
+import { fileOf, readInputImage } from '../../src/images/input.ts';
 import { planOutput } from '../../src/images/naming.ts';
 import { checkOutput } from '../../src/images/publish.ts';
 import { placeFile } from '../../src/files/temp-file.ts';
@@ -179,13 +179,15 @@ test.skipIf(!tellsOpenFiles)('no input stays open (needs /proc)', async () => {
   vi.stubEnv('TMPDIR', folder);
   await readInputImage(join(folder, 'cat.png'), { hash: true });
   await expect(readInputImage(join(folder, 'none.png'))).rejects.toMatchObject({ class: 'usage' });
-  const reading = readInputImage(fifo);
+  const removals: (() => Promise<void>)[] = [];
+  const signal = new AbortController().signal;
+  const reading = fileOf(fifo, { signal, atEnd: (remove) => void removals.push(remove) });
   const writer = await open(fifo, 'w');
   await writer.write(png);
   await writer.close();
-  const spooled = await reading;
+  await readInputImage(await reading);
   expect(openFilesIn(folder)).toEqual([]);
-  await spooled.cleanup();
+  for (const remove of removals) await remove();
 });
 
 describe('output dir missing, not writable, name too long', () => {

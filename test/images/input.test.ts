@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { readInputImage, spool } from '../../src/images/input.ts';
+import { fileOf, readInputImage, spool } from '../../src/images/input.ts';
 import { namesIn, pngHead, scratchFolder } from './scratch.ts';
 
 test('reads type, size and hash of an input by its bytes', async () => {
@@ -15,7 +15,6 @@ test('reads type, size and hash of an input by its bytes', async () => {
     bytes: 33,
     width: 640,
     height: 480,
-    path,
     sha256,
   });
   expect(await readInputImage(path)).toMatchObject({ sha256: undefined });
@@ -60,26 +59,53 @@ test.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
   },
 );
 
-test.skipIf(process.platform === 'win32')('reads a pipe into a file first', async () => {
+/** How a stream is copied in a test, and what removes the copies. */
+function spooling(): { signal: AbortSignal; atEnd: (remove: () => Promise<void>) => void; end: () => Promise<void> } {
+  const removals: (() => Promise<void>)[] = [];
+  return {
+    signal: new AbortController().signal,
+    atEnd: (remove) => void removals.push(remove),
+    async end() {
+      for (const remove of removals) await remove();
+    },
+  };
+}
+
+test.skipIf(process.platform === 'win32')('copies a pipe to a file, and removes the copy at the end', async () => {
   const folder = scratchFolder();
   const spoolFolder = temporaryFolder();
   const fifo = join(folder, 'fifo');
   execFileSync('mkfifo', [fifo]);
   writeFileSync(join(folder, 'cat.png'), pngHead(3, 4));
   spawn('sh', ['-c', 'cat "$1" > "$2"', 'sh', join(folder, 'cat.png'), fifo], { stdio: 'ignore' });
-  const input = await readInputImage(fifo);
-  expect(input).toMatchObject({ mimeType: 'image/png', bytes: 33, width: 3, height: 4 });
-  expect(readFileSync(input.path)).toEqual(pngHead(3, 4));
-  expect(statSync(input.path).mode & 0o777).toBe(0o600);
-  await input.cleanup();
-  await input.cleanup();
+  const copies = spooling();
+  const path = await fileOf(fifo, copies);
+  expect(await readInputImage(path)).toMatchObject({ mimeType: 'image/png', bytes: 33, width: 3, height: 4 });
+  expect(readFileSync(path)).toEqual(pngHead(3, 4));
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  await copies.end();
+  await copies.end();
   expect(namesIn(spoolFolder)).toEqual([]);
-  spawn('sh', ['-c', 'echo text > "$1"', 'sh', fifo], { stdio: 'ignore' });
-  await expect(readInputImage(fifo)).rejects.toMatchObject({
-    class: 'usage',
-    message: expect.stringContaining('not an image'),
-  });
-  expect(namesIn(spoolFolder)).toEqual([]);
+});
+
+test('copies no file, and leaves what is not there to its reader', async () => {
+  const path = join(scratchFolder(), 'cat.png');
+  expect(await fileOf(path, spooling())).toBe(path);
+  writeFileSync(path, 'x');
+  expect(await fileOf(path, spooling())).toBe(path);
+});
+
+test.skipIf(process.platform === 'win32')('an abort ends the wait for a pipe that nobody writes to', async () => {
+  const folder = temporaryFolder();
+  execFileSync('mkfifo', [join(folder, 'fifo')]);
+  const abort = new AbortController();
+  const copying = fileOf(join(folder, 'fifo'), { ...spooling(), signal: abort.signal });
+  copying.catch(() => undefined);
+  await vi.waitFor(() => expect(namesIn(folder)).toHaveLength(2));
+  const reason = new DOMException('the time is over', 'TimeoutError');
+  abort.abort(reason);
+  await expect(copying).rejects.toBe(reason);
+  expect(namesIn(folder)).toEqual(['fifo']);
 });
 
 /** Where temporary files are written until the end of the test; Windows has a variable of its own for it. */
@@ -95,16 +121,17 @@ async function* chunks(...texts: string[]): AsyncGenerator<Uint8Array> {
 test('spools a stream, up to a cap', async () => {
   const folder = temporaryFolder();
   const [begin, end] = ['a'.repeat(1024 * 1024 - 3), 'def'];
-  const spooled = await spool(chunks(begin, '', end), { capMebibytes: 1 });
-  expect(readFileSync(spooled.path, 'utf8') === begin + end).toBe(true);
-  await spooled.cleanup();
-  await expect(spool(chunks(begin, 'defg'), { capMebibytes: 1 })).rejects.toMatchObject({
+  const copies = spooling();
+  const path = await spool(chunks(begin, '', end), { ...copies, capMebibytes: 1 });
+  expect(readFileSync(path, 'utf8') === begin + end).toBe(true);
+  await copies.end();
+  await expect(spool(chunks(begin, 'defg'), { ...copies, capMebibytes: 1 })).rejects.toMatchObject({
     class: 'usage',
     message: 'stdin holds more than 1 MiB',
   });
   expect(namesIn(folder)).toEqual([]);
   temporaryFolder(join(folder, 'no'));
-  await expect(spool(chunks('abc'))).rejects.toMatchObject({
+  await expect(spool(chunks('abc'), copies)).rejects.toMatchObject({
     class: 'usage',
     message: expect.stringContaining('cannot keep stdin'),
   });
@@ -117,6 +144,6 @@ test('throws the error of a stream', async () => {
     yield Buffer.from('abc');
     throw reason;
   }
-  await expect(spool(aborted())).rejects.toBe(reason);
+  await expect(spool(aborted(), spooling())).rejects.toBe(reason);
   expect(namesIn(folder)).toEqual([]);
 });

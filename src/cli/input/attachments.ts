@@ -1,14 +1,13 @@
-import { createReadStream } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { basename as lastOfUrl } from 'node:path/posix';
 import { fileURLToPath } from 'node:url';
 import { usageError } from '../../errors.ts';
 import type { Media } from '../../formats/ask.ts';
-import { readInputImage, spool } from '../../images/input.ts';
+import { fileOf, readInputImage, spool, type Spooling } from '../../images/input.ts';
 import { sniffType } from '../../images/image-type.ts';
 import type { FetchedInput } from '../../transport/types.ts';
-import { decodeText, isUrl, shownUrl, unreadable, urlForFile } from './input-files.ts';
+import { decodeText, isStdin, isUrl, shownUrl, unreadable, urlForFile } from './input-files.ts';
 import { createUpload, type Upload } from '../../body.ts';
 import type { Context } from '../context.ts';
 import { quote } from '../flags/flag.ts';
@@ -40,6 +39,8 @@ export type FetchUrl = (url: URL, label: string) => Promise<FetchedInput | undef
 interface InputReading {
   context: Context;
   fetchUrl: FetchUrl;
+  /** The time of the command; without it, only a signal ends the reading. */
+  deadline?: (() => { signal: AbortSignal }) | undefined;
 }
 
 /** What a request has in addition to its prompt. */
@@ -77,7 +78,6 @@ export async function readImages(
       continue;
     }
     const image = await readInputImage(path, { label: `${flag} ${quote(name)}`, hash, declaredType });
-    context.atEnd(image.cleanup);
     await warnOfSize(name, image.bytes, context);
     images.push({
       mimeType: image.mimeType,
@@ -161,26 +161,32 @@ interface OpenedInput {
 async function openInput(flag: string, typed: string, reading: InputReading): Promise<OpenedInput> {
   if (isUrl(typed)) return openUrl(flag, typed, reading);
   const { context } = reading;
+  if (isStdin(typed)) {
+    const path = await spool(context.stdin.claim(flag), spoolingOf(reading));
+    return { path, name: typed, origin: { isTemporary: true } };
+  }
   const path = resolve(context.io.cwd, pathOf(flag, typed));
-  const isStdin = typed === '-';
-  const stream = isStdin ? context.stdin.claim(flag) : await openPipe(path);
-  if (stream === undefined) return { path, name: typed, title: basename(typed), origin: {} };
-  const spooled = await spool(stream, { label: isStdin ? undefined : `${flag} ${quote(typed)}` });
-  context.atEnd(spooled.cleanup);
-  return { path: spooled.path, name: typed, origin: { isTemporary: true } };
+  const file = await fileOf(path, { ...spoolingOf(reading), label: `${flag} ${quote(typed)}` });
+  return file === path
+    ? { path, name: typed, title: basename(typed), origin: {} }
+    : { path: file, name: typed, origin: { isTemporary: true } };
+}
+
+function spoolingOf({ context, deadline }: InputReading): Spooling {
+  return { signal: (deadline?.() ?? context).signal, atEnd: context.atEnd };
 }
 
 /** Fetches a URL. Throws GatewayError usage if it is not https. */
-async function openUrl(flag: string, typed: string, { context, fetchUrl }: InputReading): Promise<OpenedInput> {
+async function openUrl(flag: string, typed: string, reading: InputReading): Promise<OpenedInput> {
   const url = parseInputUrl(flag, typed);
   const name = shownUrl(url);
   const label = `${flag} ${quote(name)}`;
   const input = { name, title: lastOfUrl(url.pathname) || url.host, origin: { isTemporary: true, url: url.href } };
-  const fetched = await fetchUrl(url, label);
+  const fetched = await reading.fetchUrl(url, label);
   if (fetched === undefined) return { ...input, path: undefined };
-  const spooled = await spool(fetched.body, { label, capMebibytes: maxFetchedMebibytes });
-  context.atEnd(spooled.cleanup);
-  return { ...input, path: spooled.path, declaredType: fetched.mimeType };
+  const { atEnd } = reading.context;
+  const path = await spool(fetched.body, { label, capMebibytes: maxFetchedMebibytes, atEnd });
+  return { ...input, path, declaredType: fetched.mimeType };
 }
 
 function parseInputUrl(flag: string, typed: string): URL {
@@ -208,11 +214,6 @@ function pathOf(flag: string, typed: string): string {
       error,
     );
   }
-}
-
-async function openPipe(path: string): Promise<AsyncIterable<Uint8Array> | undefined> {
-  const stats = await stat(path).catch(() => undefined);
-  return stats === undefined || stats.isFile() || stats.isDirectory() ? undefined : createReadStream(path);
 }
 
 async function readHead(path: string): Promise<{ bytes: number; head: Uint8Array }> {

@@ -1,22 +1,28 @@
-import { codeOf, type GatewayError, usageError } from '../../errors.ts';
+import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { isUtf8 } from 'node:buffer';
-import { constants, openSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { readReason } from '../../files/file-reason.ts';
+import { openOnce } from '../../files/open-once.ts';
 import { lookAt, shellWord } from '../../shell-word.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Context } from '../context.ts';
 import { parseJson, quote } from '../flags/flag.ts';
 
-/** Largest text on stdin, in bytes. */
+/** Largest text on stdin or in a pipe, in bytes. */
 const maxBytes = 64 * 1024 * 1024;
+
+/** Whether a path is stdin. The system's names for it count, too: they cannot be opened if stdin is a socket. */
+export function isStdin(path: string): boolean {
+  return path === '-' || path === '/dev/stdin' || path === '/dev/fd/0' || path === '/proc/self/fd/0';
+}
 
 /** The text of a file flag; `-` is stdin. Throws GatewayError usage: unreadable, too large, not UTF-8. */
 export async function readTextFlag(flag: string, path: string, context: Context): Promise<string> {
-  const bytes = path === '-' ? await readStdin(flag, context) : await readUserFile(flag, path, context.io.cwd);
-  return decodeText(bytes, `${flag}: ${path === '-' ? 'stdin' : quote(path)}`);
+  const bytes = isStdin(path)
+    ? await readBounded(context.stdin.claim(flag), `${flag} -: stdin`)
+    : await readUserFile(flag, path, context.io.cwd);
+  return decodeText(bytes, `${flag}: ${isStdin(path) ? 'stdin' : quote(path)}`);
 }
 
 /** The bytes of a file that the user named. */
@@ -28,26 +34,15 @@ export async function readUserFile(flag: string, path: string, cwd: string): Pro
   }
 }
 
-/**
- * The bytes of a file. A pipe, such as `<(command)`, is read by the event loop: otherwise the read would block a thread of Node,
- * and so the end of the process. Throws errors of the system.
- */
+/** The bytes of a file, a pipe or a device. Throws errors of the system, and GatewayError usage for a stream that is too large. */
 export async function readFileOrPipe(path: string): Promise<Uint8Array> {
-  if (!(await stat(path)).isFIFO()) return readFile(path);
-  // The socket owns the descriptor: a file handle would close it a second time.
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  const pipe = new Socket({ fd, readable: true, writable: false });
-  try {
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of pipe) chunks.push(chunk as Uint8Array);
-    return Buffer.concat(chunks);
-  } finally {
-    pipe.destroy();
-  }
+  const stream = await openOnce(path);
+  return stream === undefined ? readFile(path) : readBounded(stream, quote(path));
 }
 
 /** The error for a file that cannot be read, in the same words everywhere. */
 export function unreadable(flag: string, path: string, error: unknown): Error {
+  if (error instanceof GatewayError) return error;
   if (isUrl(path)) return urlForFile(flag, path);
   const code = codeOf(error);
   if (/^\s*[[{]/.test(path) && (code === 'ENOENT' || code === 'ENAMETOOLONG')) {
@@ -75,12 +70,12 @@ export function urlForFile(flag: string, url: string): GatewayError {
   return usageError(`${flag} takes a file, and ${quote(url)} is a URL`, hint);
 }
 
-async function readStdin(flag: string, { stdin }: Context): Promise<Uint8Array> {
+async function readBounded(stream: AsyncIterable<Uint8Array>, label: string): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of stdin.claim(flag)) {
+  for await (const chunk of stream) {
     bytes += chunk.byteLength;
-    if (bytes > maxBytes) throw usageError(`${flag} -: stdin holds more than 64 MiB`, 'send less, or use --attach');
+    if (bytes > maxBytes) throw usageError(`${label} holds more than 64 MiB`, 'send less, or use --attach');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -1,4 +1,5 @@
 import { lastSystem, openCallResults, type SessionMessage } from '../../chat/message.ts';
+import type { Deadline } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
 import { type Ask, readTurns, type Turn } from '../../formats/ask.ts';
 import {
@@ -65,6 +66,8 @@ interface Building {
   context: Context;
   use: Use;
   fetchUrl: FetchUrl;
+  /** The time of the command; of a batch, none. */
+  deadline?: (() => Deadline) | undefined;
   settings: Pick<Settings, 'model' | 'noStdin' | 'maxTokens' | 'service' | 'format' | 'baseUrl'> &
     Partial<Pick<Settings, 'lane'>>;
   /** Replaced if many requests share a schema. */

@@ -3,7 +3,7 @@ import { storable } from '../../chat/session-file.ts';
 import { listSessions, sessionPath } from '../../chat/session-path.ts';
 import type { Turn } from '../../formats/ask.ts';
 import type { BodyValue } from '../../body.ts';
-import { deadlineOnce } from '../../client/deadline.ts';
+import { deadlineOnce, within } from '../../client/deadline.ts';
 import { localTime } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
@@ -102,9 +102,9 @@ async function askAndKeep(
   const earlier = system === null ? before.map((message) => ({ ...message, system: undefined })) : before;
   const deadline = deadlineOnce(settings.timeoutMs.value, signal);
   const fetchUrl = talk.openFetchUrl(settings, deadline);
-  const building = { context, use: 'chat' as const, settings, fetchUrl, earlier };
+  const building = { context, use: 'chat' as const, settings, fetchUrl, deadline, earlier };
   const turnFlags = { ...flags, prompt: text, image, attach, ...(typeof system === 'string' && { system }) };
-  const request = await buildRequest([], turnFlags, building);
+  const request = await within(deadline(), buildRequest([], turnFlags, building));
   const { check } = request;
   heard.question = questionOf(request);
   // Between the lines of an answer; Ctrl-C is a no.

@@ -23,6 +23,8 @@ export interface BatchInfo {
   failure?: string | undefined;
   /** Requests that have ended, and all of them. */
   done?: number | undefined;
+  /** Requests that have an answer, which is billed. */
+  succeeded?: number | undefined;
   total?: number | undefined;
   /** ms since 1970, by the clock of the service. */
   createdAt?: number | undefined;

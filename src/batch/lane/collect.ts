@@ -11,7 +11,7 @@ import type { ResultText } from '../../client/batch-api.ts';
 import type { Answered } from '../../client/send.ts';
 import { endSignals } from '../folder/results.ts';
 import { countOf } from '../report/summary.ts';
-import { askService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
+import { askAgain, askService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
 import { budgetedMark, keyOf, type Part, type PartPlan, waitingBounds } from './parts.ts';
 import { createGatheredFile, type GatheredFile } from '../lines.ts';
 
@@ -25,6 +25,8 @@ interface Collection {
   file: GatheredFile;
   /** Where they are in the file. */
   places: Map<number, { offset: number; bytes: number }>;
+  /** What is wrong with the results as they came: the service has more, or others. */
+  fault: string | undefined;
   /** Ends of jobs that are being written. */
   pending: Set<Promise<void>>;
 }
@@ -35,7 +37,7 @@ export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Pr
   const format = await loadBatchFormat(part.plan.format);
   const file = await createGatheredFile(run.batch.outdir);
   const pending = new Set<Promise<void>>();
-  const collection: Collection = { part, info, format, run, file, places: new Map(), pending };
+  const collection: Collection = { part, info, format, run, file, places: new Map(), fault: undefined, pending };
   try {
     const failure = await download(collection);
     await file.flush();
@@ -46,7 +48,7 @@ export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Pr
       if (bytes === undefined && failure !== undefined) continue;
       const outcome = bytes && format.readResult(parseObject(bytes.toString()))?.outcome;
       if (bytes && outcome === undefined) await keepAside(bytes, run);
-      await joinJob(waiting, outcome ?? missing(info, bytes !== undefined), collection);
+      await joinJob(waiting, outcome ?? missing(collection, bytes !== undefined), collection);
       if (pending.size >= maxPending) await Promise.all(pending);
     }
     await Promise.all(pending);
@@ -69,7 +71,8 @@ const maxDownloads = 5;
  */
 async function download(collection: Collection): Promise<GatewayError | undefined> {
   const { part, info, run, file, places } = collection;
-  const { state, context } = run.batch;
+  const { batch } = run;
+  const { state, context } = batch;
   const ids = [...state.index.ids()];
   const rows = new Map(part.rows.map((row) => [keyOf(part.mark, ids[row] ?? ''), row]));
   const hasAll = (): boolean => places.size === rows.size || unmade(info) !== undefined;
@@ -79,8 +82,10 @@ async function download(collection: Collection): Promise<GatewayError | undefine
       const strange = await askService(part.plan, run, ({ api }, deadline) =>
         readResults(api.results(info, deadline), { rows, isLast }, collection),
       );
+      const { fault } = collection;
+      if (isLast && fault !== undefined && !batch.flags.retryUnknown) return faulty(fault);
       // A body can be cut without a sign of it.
-      if (hasAll() || tries > 1) return void (await keepStrange(strange, run));
+      if (isLast || (fault === undefined && (hasAll() || tries > 1))) return void (await keepStrange(strange, run));
     } catch (error) {
       if (!(error instanceof GatewayError) || context.signal.aborted) throw error;
       const isCut = ['incomplete', 'no-reply', 'gateway'].includes(error.class);
@@ -98,17 +103,28 @@ interface Strange {
   doubled: number;
 }
 
+/** The error of results that the service has, and does not send whole. */
+function faulty(fault: string): GatewayError {
+  return new GatewayError('incomplete', fault, {
+    hint: `${askAgain}; to give up what does not come: --retry-unknown`,
+    sent: 'yes',
+    billed: 'no',
+    retryable: true,
+  });
+}
+
 /**
- * Reads the results into the file, and returns those that are not used. Throws GatewayError incomplete if one is not JSON, or none
- * came. In the last download, a whole result that is not JSON belongs to the job whose key is in it.
+ * Reads the results into the file, and returns those that are not used. Sets the fault of the collection if one is not JSON, if none
+ * came, or fewer than the service counts. In the last download, a whole result that is not JSON belongs to the job whose key is in it.
  */
 async function readResults(
   results: AsyncGenerator<ResultText, void>,
   { rows, isLast }: { rows: ReadonlyMap<string, number>; isLast: boolean },
-  { part, info, format, run, file, places }: Collection,
+  collection: Collection,
 ): Promise<Strange> {
+  const { part, info, format, run, file, places } = collection;
   const { index } = run.batch.state;
-  let [unreadable, isCut] = [0, false];
+  let [unreadable, answers, isCut] = [0, 0, false];
   const isNamed = info.results.length > 0;
   const hasResults = isNamed ? info.results.some(({ items }) => items === undefined) : (info.done ?? 0) > 0;
   let isEmpty = hasResults && unmade(info) === undefined;
@@ -116,7 +132,8 @@ async function readResults(
   for await (const { bytes, isWhole } of results) {
     isEmpty = false;
     const line = parseObject(bytes.toString());
-    let key = format.readResult(line)?.key;
+    const result = format.readResult(line);
+    let key = result?.key;
     if (Object.keys(line).length === 0) {
       if (isLast && isWhole) key = keyIn(bytes, part);
       if (key === undefined) unreadable++;
@@ -130,15 +147,20 @@ async function readResults(
     }
     // A result that an earlier run recorded has a place too, so that another one is reported as a duplicate.
     places.set(row, { offset: file.bytes, bytes: bytes.byteLength });
+    const kind = result?.outcome?.kind;
+    if (kind === undefined || kind === 'succeeded') answers++;
     if (index.has(row, 'atService')) await file.append(bytes);
   }
   // There are as many results as jobs, and at least one has a key of the part.
   const areAll = isLast && !isCut && places.size > 0 && places.size + unreadable === rows.size;
-  if ((unreadable === 0 || areAll) && !isEmpty) return strange;
-  const what = isEmpty
-    ? `the service ${isNamed ? 'sends an empty file of results' : 'names no results'}`
-    : `${countOf(unreadable, 'result')} of the service cannot be read`;
-  throw new GatewayError('incomplete', what, { sent: 'yes', retryable: true });
+  const { succeeded = 0 } = info;
+  // A batch that ended early has fewer results than jobs, but all that it counts.
+  const isShort = unmade(info) !== undefined && places.size < rows.size && answers < succeeded;
+  collection.fault = undefined;
+  if (unreadable > 0 && !areAll) collection.fault = `${countOf(unreadable, 'result')} of the service cannot be read`;
+  if (isShort) collection.fault = `${info.id} has the answers of ${countOf(succeeded, 'job')}, and ${answers} came`;
+  if (isEmpty) collection.fault = `the service ${isNamed ? 'sends an empty file of results' : 'names no results'}`;
+  return strange;
 }
 
 /** The key in a result that cannot be read. */
@@ -197,14 +219,17 @@ async function resultOf(row: number, { file, places }: Collection): Promise<Buff
 const oddResult = 'the result of the service does not have the documented form';
 
 /** The error of a job without a result that can be read. */
-function missing(info: BatchInfo, hasResult: boolean): GatewayError {
+function missing({ info, fault }: Collection, hasResult: boolean): GatewayError {
   if (hasResult)
     return new GatewayError('bad-reply', `${oddResult}; ${asideFile(batchFiles.results)} keeps it`, {
       sent: 'yes',
       retryable: false,
     });
+  // Without a count, a batch that ended early may have answers that it does not send.
+  const isUncounted = info.succeeded === undefined && (info.failure === undefined || info.results.length > 0);
+  const reason = isUncounted || fault !== undefined ? undefined : unmade(info);
   const what = `its batch ended (${info.status}) without a result for it`;
-  return unmade(info) ?? new GatewayError('no-reply', what, { sent: 'yes' });
+  return reason ?? new GatewayError('no-reply', what, { sent: 'yes' });
 }
 
 /** Why a batch made no results for some of its jobs, or for all of them. */

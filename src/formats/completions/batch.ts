@@ -64,6 +64,7 @@ function readBatch(reply: JsonObject): BatchInfo | undefined {
     mark: textField(objectField(reply, 'metadata') ?? {}, markKey),
     failure: status === 'failed' ? failureOf(reply) : undefined,
     done: completed === undefined ? undefined : completed + (failed ?? 0),
+    succeeded: completed,
     total: countOf(counts, 'total'),
     createdAt: timeField(reply, 'createdAt'),
     expiresAt: timeField(reply, 'expiresAt'),
@@ -89,17 +90,16 @@ function readResult(line: JsonValue): BatchResult | undefined {
 }
 
 function readOutcome(line: JsonObject): BatchOutcome | undefined {
+  const response = objectField(line, 'response');
+  const status = response && numberField(response, 'statusCode');
+  const body = response && objectField(response, 'body');
+  // An answer is paid for, whatever else the line says.
+  if (status !== undefined && status >= 200 && status < 300 && body !== undefined) return { kind: 'succeeded', body };
   const error = objectField(line, 'error');
   const message = error && textField(error, 'message');
   const code = error && textField(error, 'code');
   if (code === 'batch_expired') return { kind: 'expired', message };
   if (code === 'batch_cancelled' || code === 'batch_canceled') return { kind: 'cancelled', message };
-  const response = objectField(line, 'response');
-  const status = response && numberField(response, 'statusCode');
-  const body = response && objectField(response, 'body');
-  if (status !== undefined && body !== undefined) {
-    const isSuccess = status >= 200 && status < 300;
-    return isSuccess ? { kind: 'succeeded', body } : { kind: 'errored', status, body };
-  }
+  if (status !== undefined && body !== undefined) return { kind: 'errored', status, body };
   return error && { kind: 'errored', status, body: { error } };
 }

@@ -79,7 +79,8 @@ function readBatch(reply: JsonObject): BatchInfo | undefined {
   const metadata = objectField(reply, 'metadata') ?? reply;
   const status = (textField(metadata, 'state') ?? '').toLowerCase().replace(/^(?:batch|job)_state_/, '');
   const hasEnded = reply['done'] === true || ends.has(status);
-  const stats = objectField(metadata, 'batchStats') ?? {};
+  const told = objectField(metadata, 'batchStats');
+  const stats = told ?? {};
   const [total, pending] = [countOf(stats, 'requestCount'), countOf(stats, 'pendingRequestCount') ?? 0];
   const error = objectField(reply, 'error');
   return {
@@ -89,6 +90,8 @@ function readBatch(reply: JsonObject): BatchInfo | undefined {
     mark: textField(metadata, 'displayName'),
     failure: error && (textField(error, 'message') ?? `error ${numberField(error, 'code') ?? ''}`.trim()),
     done: total === undefined ? undefined : Math.max(0, total - pending),
+    // A count of 0 is left out.
+    succeeded: told && (countOf(told, 'successfulRequestCount') ?? 0),
     total,
     createdAt: timeField(metadata, 'createTime'),
     results: hasEnded ? placesOf(reply, metadata) : [],

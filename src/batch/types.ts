@@ -207,8 +207,8 @@ export interface BatchHooks {
   graceMs?: number | undefined;
   /** Instead of the minute after which another machine may take over. */
   lease?: LeaseTimes | undefined;
-  /** Instead of the minute after which a batch that the service does not list does not exist. */
-  settleMs?: number | undefined;
+  /** Instead of the two minutes for which a run looks for a batch that the service does not list. */
+  unlistedMs?: number | undefined;
 }
 
 /** Everything that a run works with, once its jobs are checked. */

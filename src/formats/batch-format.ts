@@ -52,8 +52,6 @@ export interface BatchResult {
 export interface BatchPage {
   batches: BatchInfo[];
   next: string | undefined;
-  /** Whether all batches of it could be read, and the place of the next page. */
-  isWhole: boolean;
 }
 
 /** What a batch is created of. */
@@ -164,7 +162,7 @@ export function pagedBatches(
       const batches = data.flatMap((item) => (isObject(item) && readBatch(item)) || []);
       const hasMore = reply['has_more'] === true;
       const next = hasMore ? (textField(reply, 'lastId') ?? batches.at(-1)?.id) : undefined;
-      return { batches, next, isWhole: batches.length === data.length && hasMore === (next !== undefined) };
+      return { batches, next };
     },
   };
 }

@@ -29,7 +29,7 @@ let seen = 0;
 const hooks = {
   graceMs: 0,
   lease: leaseMs === undefined ? undefined : { leaseMs: Number(leaseMs), beatMs: Number(leaseMs) / 10 },
-  settleMs: 150,
+  unlistedMs: 150,
   step(name: string) {
     if (name !== step || ++seen !== Number(nth)) return;
     if (flags.includes('full')) throw new GatewayError('not-written', 'cannot write results.jsonl: the disk is full');

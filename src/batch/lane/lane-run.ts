@@ -73,15 +73,12 @@ export function requireOrigin(now: string | undefined, origin: string): void {
   });
 }
 
-/** Whether a part was certainly submitted with another key: what this one does not find may be there. */
-export async function isOfOtherKey({ mark, plan: { profile, key } }: Part, { connections }: LaneRun): Promise<boolean> {
-  return key !== undefined && key !== (await connections.get(profile)?.keyDigest?.(mark));
-}
-
 /** Throws GatewayError batch-locked for a part of another key that this one does not find, unless the user gives it up. */
-export async function requireKey(part: Part, run: LaneRun): Promise<void> {
-  if (run.batch.flags.retryUnknown || !(await isOfOtherKey(part, run))) return;
-  const jobs = countOf(part.rows.length, 'job');
+export async function requireKey({ mark, plan, rows }: Part, { batch, connections }: LaneRun): Promise<void> {
+  const { profile, key } = plan;
+  const isOfOtherKey = key !== undefined && key !== (await connections.get(profile)?.keyDigest?.(mark));
+  if (batch.flags.retryUnknown || !isOfOtherKey) return;
+  const jobs = countOf(rows.length, 'job');
   throw new GatewayError('batch-locked', `${jobs} went with another key: this one does not find their batch`, {
     hint: 'give the key with which they were submitted, or give their batch up: --retry-unknown',
     sent: 'no',

@@ -11,7 +11,7 @@ import { saveMemory } from '../run/send.ts';
 import { createJobSender } from '../run/sender.ts';
 import type { Batch } from '../types.ts';
 import type { LaneBudgets } from './budgets.ts';
-import type { LaneRun } from './lane-run.ts';
+import { type LaneRun, losePart } from './lane-run.ts';
 import { countPaid, openParts, waitingRows } from './parts.ts';
 import { settlePart } from './settle.ts';
 import { submitJobs } from './submit.ts';
@@ -99,21 +99,25 @@ async function runLane(run: LaneRun): Promise<Stop | undefined> {
   }
 }
 
-/** Parts whose creation was not answered: their jobs are sent in this run where nothing was created. */
+/**
+ * Looks for parts whose creation was not answered. Those that the service does not list are given up at the user's word, who may pay
+ * for their jobs again: this run sends them.
+ */
 async function adoptParts(run: LaneRun): Promise<void> {
-  const { state, plan } = run.batch;
+  const { state, plan, flags, context } = run.batch;
   const { index } = state;
   // A part that was only planned is not at the service.
   for (const part of state.parts.values()) if (part.step === 'planned') await run.budgets?.end(part, false);
   for (const part of openParts(state)) {
-    if (part.batch !== undefined) continue;
-    const submitted = waitingRows(part, index).map((row) => [row, index.requestOf(row)] as const);
-    await settlePart(part, run);
-    if (part.step !== 'dropped') continue;
-    for (const [row, request] of submitted.filter(([one]) => index.has(one, 'inFile'))) {
-      index.mark(row, 'toSend');
-      index.setRequest(row, request);
-      plan.toSend++;
-    }
+    if (part.batch !== undefined || (await settlePart(part, run)) !== 'none' || !flags.retryUnknown) continue;
+    const waiting = waitingRows(part, index);
+    await losePart(part, 'the service does not list its batch, whose creation was not answered', run);
+    const again = waiting.filter((row) => index.has(row, 'inFile'));
+    for (const row of again) index.mark(row, 'toSend');
+    plan.toSend += again.length;
+    plan.again += again.length;
+    await context.ui.note(
+      `${countOf(again.length, 'job')} of a batch that the service does not list ${again.length === 1 ? 'is' : 'are'} sent again`,
+    );
   }
 }

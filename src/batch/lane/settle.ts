@@ -1,58 +1,41 @@
-import { sleepByTimer } from '../../transport/gate.ts';
+import { GatewayError } from '../../errors.ts';
 import { type BatchInfo, loadBatchFormat } from '../../formats/batch-format.ts';
 import { countOf } from '../report/summary.ts';
 import { parseObject } from '../../json.ts';
-import {
-  askService,
-  isOfOtherKey,
-  type LaneRun,
-  losePart,
-  pageOf,
-  recordCreated,
-  recordStep,
-  requireKey,
-  undefinedIfRejected,
-} from './lane-run.ts';
+import { askService, type LaneRun, pageOf, recordCreated, requireKey, undefinedIfRejected } from './lane-run.ts';
 import { openParts, type Part } from './parts.ts';
 
-/**
- * What the service says about a part whose creation was not answered: the batch, `none`, `later` (a batch that can be it has not ended), or
- * `unknown`: it does not say.
- */
-type Found = BatchInfo | 'none' | 'later' | 'unknown';
-
-/** A list can show a new batch late: only after this time does its absence mean that it does not exist. */
-const settleMs = 60_000;
-const lookMs = 5000;
+/** What the service says about a part whose creation was not answered: the batch, `later` (one that can be it has not ended), or `none`. */
+type Found = BatchInfo | 'none' | 'later';
 
 /**
- * Finds out what became of a part whose creation was not answered, and records it: it is created, dropped or lost. It stays as it is
- * while that is not clear. Throws GatewayError if the service cannot be asked, and the reason of a signal.
+ * Looks for the batch of a part whose creation was not answered, and records it if it is there. If it is not listed, the part stays
+ * as it is: a service can list a batch late, so it may exist. Throws GatewayError if the service cannot be asked, or was asked with
+ * another key than that of the part.
  */
-export async function settlePart(part: Part, run: LaneRun): Promise<void> {
-  const { batch, hooks } = run;
-  const { io, signal, ui } = batch.context;
-  const began = io.elapsed();
-  const wait = hooks.settleMs ?? settleMs;
-  let found: Found;
-  for (;;) {
-    found = await findBatch(part, run);
-    if ((found !== 'none' && found !== 'unknown') || io.elapsed() - began >= wait) break;
-    await sleepByTimer(Math.min(lookMs, Math.max(1, wait / 4)), signal);
-  }
-  if (found === 'later') return;
-  const jobs = countOf(part.rows.length, 'job');
-  if (found === 'none' && (await isOfOtherKey(part, run))) {
-    await requireKey(part, run);
-    found = 'unknown';
-  }
+export async function settlePart(part: Part, run: LaneRun): Promise<'found' | 'none' | 'later'> {
+  const found = await findBatch(part, run);
+  if (found === 'later') return found;
   if (found === 'none') {
-    await ui.note(`the batch of ${jobs} was not created`);
-    await recordStep(part, { step: 'dropped' }, run);
-  } else if (found === 'unknown') {
-    await ui.warn(`the service does not tell whether a batch of ${jobs} was created; it may have been billed`);
-    await losePart(part, 'the service does not tell whether its batch was created', run);
-  } else await recordCreated(found, part, run);
+    await requireKey(part, run);
+    return found;
+  }
+  await recordCreated(found, part, run);
+  return 'found';
+}
+
+/** The error of batches that may exist, and that the service does not list. */
+export function unlisted(parts: readonly Part[]): GatewayError {
+  const jobs = countOf(
+    parts.reduce((sum, { rows }) => sum + rows.length, 0),
+    'job',
+  );
+  const what = `the creation of a batch of ${jobs} was not answered, and the service does not list it`;
+  return new GatewayError('no-reply', what, {
+    hint: 'run the same command again later: it looks for the batch\nto send its jobs again, which may bill them twice: --retry-unknown',
+    sent: 'yes',
+    retryable: false,
+  });
 }
 
 /** At most this many pages of batches are searched. */
@@ -61,22 +44,18 @@ const maxPages = 100;
 /** Looks for the batch of a part by its mark. Throws GatewayError if the service cannot be asked now. */
 async function findBatch(part: Part, run: LaneRun): Promise<Found> {
   const candidates: BatchInfo[] = [];
-  let isWhole = true;
   let next: string | undefined;
   for (let count = 0; count < maxPages; count++) {
     const page = await pageOf(part.plan, run, next);
-    if (page === undefined) return 'unknown';
-    isWhole &&= page.isWhole;
+    if (page === undefined) return 'none';
     const own = page.batches.find(({ mark }) => mark === part.mark);
     if (own !== undefined) return own;
     const before = page.batches.findIndex(({ id }) => id === part.plan.after);
     candidates.push(...(before < 0 ? page.batches : page.batches.slice(0, before)));
     next = before < 0 ? page.next : undefined;
-    if (next !== undefined) continue;
-    const found = await findNameless(part, candidates, run);
-    return found === 'none' && !isWhole ? 'unknown' : found;
+    if (next === undefined) break;
   }
-  return 'unknown';
+  return findNameless(part, candidates, run);
 }
 
 /** How far the clock of the service can be off. */
@@ -96,23 +75,18 @@ async function findNameless(part: Part, candidates: readonly BatchInfo[], run: L
     ({ id, mark, total = jobs, createdAt = since }) =>
       mark === undefined && !known.has(id) && total === jobs && createdAt >= since,
   );
-  let isUnsure = false;
-  for (const info of possible.filter(({ hasEnded }) => hasEnded)) {
-    const isOwn = await holdsMark(part, info, run);
-    if (isOwn) return info;
-    isUnsure ||= isOwn === undefined;
-  }
-  if (possible.some(({ hasEnded }) => !hasEnded)) return 'later';
-  return isUnsure ? 'unknown' : 'none';
+  for (const info of possible.filter(({ hasEnded }) => hasEnded)) if (await holdsMark(part, info, run)) return info;
+  return possible.some(({ hasEnded }) => !hasEnded) ? 'later' : 'none';
 }
 
-/** Whether the results of a batch have the mark of a part; undefined if they cannot be read. */
-function holdsMark({ mark, plan }: Part, info: BatchInfo, run: LaneRun): Promise<boolean | undefined> {
-  return askService(plan, run, async ({ api, format }, deadline) => {
+/** Whether the results of a batch are seen to have the mark of a part. */
+async function holdsMark({ mark, plan }: Part, info: BatchInfo, run: LaneRun): Promise<boolean> {
+  const holds = await askService(plan, run, async ({ api, format }, deadline) => {
     for await (const { bytes } of api.results(info, deadline)) {
       const key = format.readResult(parseObject(bytes.toString()))?.key;
       if (key !== undefined) return key.startsWith(`${mark}-`);
     }
-    return undefined;
+    return false;
   }).catch(undefinedIfRejected);
+  return holds === true;
 }

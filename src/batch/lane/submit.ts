@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { type RequestBody, segmentBody, streamBody } from '../../body.ts';
 import { mayExist, type SentFile } from '../../client/batch-api.ts';
-import { GatewayError, usageError, withoutCost } from '../../errors.ts';
+import { GatewayError, usageError } from '../../errors.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { type BatchFormat, loadBatchFormat } from '../../formats/batch-format.ts';
 import { isSpent } from '../folder/state.ts';
@@ -15,7 +15,6 @@ import { openBudget } from '../run/send.ts';
 import type { JobAttempt } from '../types.ts';
 import {
   apiOf,
-  askAgain,
   askService,
   type LaneRun,
   longDeadline,
@@ -218,9 +217,9 @@ async function submitDraft(draft: BatchDraft, run: LaneRun): Promise<void> {
   }
 }
 
-/** Asks the service whether the batch was created, since it must not be created twice. Throws the failure if it was not. */
+/** Looks for a batch that may have been created. Its jobs wait for it, and are not sent again. Throws the failure if it was not created. */
 async function afterFailure(error: unknown, part: Part, run: LaneRun): Promise<undefined> {
-  const { context, state } = run.batch;
+  const { context } = run.batch;
   if (!mayExist(error)) {
     await recordStep(part, { step: 'dropped' }, run);
     throw error;
@@ -228,7 +227,4 @@ async function afterFailure(error: unknown, part: Part, run: LaneRun): Promise<u
   context.signal.throwIfAborted();
   await context.ui.note('the creation was not answered: looking for the batch at the service');
   await settlePart(part, run);
-  // It was found, is not known yet, or the service cannot say: its jobs are not sent again.
-  if (state.parts.has(part.mark) || part.step === 'lost') return undefined;
-  throw withoutCost(error, askAgain);
 }

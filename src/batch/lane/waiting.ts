@@ -5,10 +5,12 @@ import { sleepByTimer } from '../../transport/gate.ts';
 import { collectPart } from './collect.ts';
 import { askService, type LaneRun, losePart, requireKey } from './lane-run.ts';
 import { describeTimes, openParts, type Part } from './parts.ts';
-import { settlePart } from './settle.ts';
+import { settlePart, unlisted } from './settle.ts';
 
 const usualPollMs = 60_000;
 const firstPollMs = 5000;
+/** How long a run looks for a batch that a service can list late. The next run looks again. */
+const unlistedMs = 120_000;
 
 /** Polls the parts that are at the service, slowly, and collects their results. */
 export async function waitForParts(run: LaneRun): Promise<void> {
@@ -16,7 +18,16 @@ export async function waitForParts(run: LaneRun): Promise<void> {
   const { signal } = batch.context;
   const most = batch.flags.poll ?? usualPollMs;
   const waiting = showWaiting(run);
-  const watch: Watch = { run, waiting, troubles: new Map(), failure: undefined, locked: new Map() };
+  const watch: Watch = {
+    run,
+    waiting,
+    troubles: new Map(),
+    failure: undefined,
+    locked: new Map(),
+    unlisted: new Set(),
+  };
+  const { elapsed } = batch.context.io;
+  const began = elapsed();
   try {
     for (let pollMs = Math.min(firstPollMs, most); ; pollMs = Math.min(pollMs * 1.5, most)) {
       for (const part of watched(watch)) {
@@ -24,9 +35,12 @@ export async function waitForParts(run: LaneRun): Promise<void> {
         await pollPart(part, watch).catch((error: unknown) => skipLocked(error, part, watch));
       }
       const isOnce = batch.flags.wait === false;
-      if (isOnce || watched(watch).length === 0) {
+      const isListed = watched(watch).some((part) => !watch.unlisted.has(part));
+      const isOver = elapsed() - began >= (run.hooks.unlistedMs ?? unlistedMs);
+      if (isOnce || (!isListed && (isOver || watched(watch).length === 0))) {
         const [failure = isOnce ? watch.failure : undefined] = watch.locked.values();
         if (failure !== undefined) throw failure;
+        if (watch.unlisted.size > 0) throw unlisted([...watch.unlisted]);
         return;
       }
       await waiting.show();
@@ -44,6 +58,8 @@ interface Watch {
   troubles: Map<string, { missing?: number; failing?: number }>;
   /** The error of the first of them. */
   failure: GatewayError | undefined;
+  /** Parts whose creation was not answered, and whose batch the service does not list. */
+  unlisted: Set<Part>;
   /** Why parts of another key or service are left to another run, by their marks. */
   locked: Map<string, GatewayError>;
 }
@@ -67,7 +83,8 @@ async function pollPart(part: Part, watch: Watch): Promise<void> {
   const { context } = run.batch;
   let wasSeen = false;
   try {
-    if (part.batch === undefined) await settlePart(part, run);
+    if (part.batch === undefined && (await settlePart(part, run)) === 'none') watch.unlisted.add(part);
+    else watch.unlisted.delete(part);
     const id = part.batch;
     if (id === undefined) return;
     const info = await askService(part.plan, run, ({ api }, deadline) => api.retrieve(id, deadline));

@@ -68,7 +68,7 @@ function readPage(reply: JsonObject): BatchPage | undefined {
   const items = found ?? [];
   const batches = items.flatMap((item) => (isObject(item) && readBatch(item)) || []);
   const next = textField(reply, 'nextPageToken') || undefined;
-  return { batches, next, isWhole: batches.length === items.length };
+  return { batches, next };
 }
 
 const ends = new Set(['succeeded', 'failed', 'cancelled', 'canceled', 'expired', 'partially_succeeded']);

@@ -150,26 +150,35 @@ test.for<[string, (lane: Lane, flag: string[]) => Promise<void>]>([
       expect((await batch()).code).toBe(0);
     },
   ],
-  [
-    'the service does not have it',
-    async ({ batch, folder, server }, flag) => {
-      expect((await batch([...flag, '--no-wait'])).code).toBe(0);
-      const journal = folder.lines('journal.jsonl');
-      const kept = journal.slice(
-        0,
-        journal.findIndex(({ step }) => step === 'created'),
-      );
-      folder.writeLines('out/journal.jsonl', kept);
-      server.batches.length = 0;
-      expect((await batch([], { clock: hurriedClock() })).code).toBe(0);
-    },
-  ],
 ])('a batch that was not created gives back what it reserved: %s', async ([, prevent], { open }) => {
   const lane = await open('messages');
   const { lines, flag } = budgetOf(lane);
   lane.folder.jobs(...jobs(2));
   await prevent(lane, flag('1'));
   expect(lines().map(({ type }) => type)).toEqual(['budget', 'limit', 'reserved', 'freed']);
+});
+
+test('a batch that the service does not list keeps what it reserved, and counts as spent once it is given up', async ({
+  open,
+}) => {
+  const lane = await open('messages');
+  const { batch, folder, server } = lane;
+  const { lines, flag } = budgetOf(lane);
+  folder.jobs(...jobs(2));
+  expect((await batch([...flag('1'), '--no-wait'])).code).toBe(0);
+  const journal = folder.lines('journal.jsonl');
+  folder.writeLines(
+    'out/journal.jsonl',
+    journal.slice(
+      0,
+      journal.findIndex(({ step }) => step === 'created'),
+    ),
+  );
+  server.batches.length = 0;
+  expect((await batch([], { clock: hurriedClock() })).code).toBe(8);
+  expect(lines().at(-1)?.type).toBe('reserved');
+  expect((await batch(['--retry-unknown'])).code).toBe(0);
+  expect(lines().at(-1)).toMatchObject({ type: 'spent', amount: lines().at(-2)?.['amount'], unknown: 2 });
 });
 
 test('a run that was killed while it collected has its results counted once', async ({ open }) => {

@@ -25,12 +25,14 @@ function keep({ folder }: Lane, isKept: (record: Record<string, unknown>, at: nu
 test.for<[string, (lane: Lane) => Promise<void>]>([
   ['no result came', loseJobs],
   [
-    'the service does not tell of the batch',
+    'its batch was given up',
     async ({ batch, folder, server }) => {
       server.fault = (kind) => (kind === 'create' ? 'drop' : kind === 'list' ? 'not-found' : undefined);
       folder.jobs(...jobs(3));
-      expect((await batch([], { clock: hurriedClock() })).code).toBe(13);
+      expect((await batch([], { clock: hurriedClock() })).code).toBe(8);
       server.fault = () => undefined;
+      server.batches.length = 0;
+      expect((await batch(['--retry-unknown', '--max-cost', '0.002'])).stderr).toContain(stopped);
     },
   ],
   [
@@ -78,7 +80,7 @@ test('jobs at the service count with what they can cost against --max-cost in an
   expect(server.requests).not.toContain('unknown /v1/messages');
 });
 
-test('jobs of a batch that was not created count once against --max-cost', async ({ open }) => {
+test('jobs of a batch that was given up count twice against --max-cost: it may have been billed', async ({ open }) => {
   const lane = await open('messages');
   const { batch, folder, server } = lane;
   folder.jobs(...jobs(3));
@@ -86,7 +88,8 @@ test('jobs of a batch that was not created count once against --max-cost', async
   const creating = folder.lines('journal.jsonl').findIndex(({ step }) => step === 'creating');
   keep(lane, (_, at) => at <= creating);
   server.batches.length = 0;
-  expect((await batch(['--max-cost', '0.002'], { clock: hurriedClock() })).code).toBe(0);
+  expect((await batch(['--retry-unknown', '--max-cost', '0.002'])).stderr).toContain(stopped);
+  expect((await batch(['--retry-unknown', '--max-cost', '0.0035'])).code).toBe(0);
 });
 
 test('--max-tokens-total is checked before jobs are submitted', async ({ open }) => {

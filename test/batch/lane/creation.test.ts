@@ -68,7 +68,7 @@ test('an edited job whose batch was refused is sent by the next run', async ({ o
   expect(folder.lines('summary.json')).toMatchObject([{ done: 2, failed: 0 }]);
 });
 
-test('an edited job whose batch was not created after all is sent by the run that finds that out', async ({ open }) => {
+test('an edited job whose batch is given up is sent by the run that gives it up', async ({ open }) => {
   const { batch, folder, server } = await open('messages');
   server.endingOf = () => ({ error: 'bad field' });
   folder.jobs(...manyJobs(2));
@@ -81,8 +81,10 @@ test('an edited job whose batch was not created after all is sent by the run tha
   folder.writeLines('out/journal.jsonl', journal.slice(0, creating + 1));
   folder.write('out/results.jsonl', '');
   server.batches.length = 0;
-  const ran = await batch([], { clock: hurriedClock() });
-  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('the batch of 2 jobs was not created')]);
+  expect((await batch([], { clock: hurriedClock() })).code).toBe(8);
+  const ran = await batch(['--retry-unknown']);
+  const note = '2 jobs of a batch that the service does not list are sent again';
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining(note)]);
   expect(folder.lines('summary.json')).toMatchObject([{ done: 2, failed: 0 }]);
 });
 
@@ -126,8 +128,10 @@ test.for(['a key', 'the key of a command'])(
     const ran = await batch([], other);
     expect([ran.code, ran.stderr]).toEqual([14, expect.stringContaining('went with another key')]);
     expect(folder.read('out/journal.jsonl')).not.toContain(canaryKey);
-    expect((await batch(['--retry-unknown'], other)).stderr).toContain('2 unknown (may have been billed)');
     expect(server.batches).toHaveLength(1);
+    expect((await batch(['--retry-unknown'], other)).stderr).toContain(
+      '2 jobs of a batch that the service does not list',
+    );
   },
 );
 
@@ -232,8 +236,8 @@ test.for(apiNames)('%s: a batch whose form is not known is not created again', a
   server.reshape = (kind, text) => (kind === 'create' || kind === 'list' ? strange(text) : undefined);
   folder.jobs(...manyJobs(2));
   const ran = await batch([], { clock: hurriedClock() });
-  expect([ran.code, ran.stderr]).toEqual([13, expect.stringContaining('2 unknown (may have been billed)')]);
-  expect((await batch([], { clock: hurriedClock() })).code).toBe(13);
+  expect([ran.code, ran.stderr]).toEqual([8, expect.stringContaining('2 jobs may be at the service, and be billed')]);
+  expect((await batch([], { clock: hurriedClock() })).code).toBe(8);
   expect([...server.counts.values()]).toEqual([1, 1]);
 });
 
@@ -244,8 +248,8 @@ test('a batch whose results show no key may be the one that was not answered', a
   server.reshape = (kind) => (kind === 'results' ? '<html>\n' : undefined);
   folder.jobs(...manyJobs(2));
   const ran = await batch([], { clock: hurriedClock() });
-  expect([ran.code, ran.stderr]).toEqual([13, expect.stringContaining('2 unknown (may have been billed)')]);
-  expect((await batch([], { clock: hurriedClock() })).code).toBe(13);
+  expect([ran.code, ran.stderr]).toEqual([8, expect.stringContaining('2 jobs may be at the service, and be billed')]);
+  expect((await batch([], { clock: hurriedClock() })).code).toBe(8);
   expect([...server.counts.values()]).toEqual([1, 1]);
 });
 
@@ -257,3 +261,22 @@ test('status says why a batch was not created, above what to do', async ({ open 
   const { stdout } = await run(['batch', 'status', 'out'], { cwd: folder.cwd, env });
   expect(stdout).toMatch(/^1 job: 0 done, 1 not sent yet\nthe last run ended: the gateway answered 400 [^\n]*\n./);
 });
+
+test.for(apiNames)(
+  '%s: a batch that the service lists only after minutes is not created twice',
+  async (api, { open }) => {
+    const { batch, folder, server } = await open(api);
+    server.fault = (kind) => (kind === 'create' ? 'drop' : undefined);
+    server.reshape = (kind) =>
+      kind === 'list' ? (api === 'content' ? '{}' : '{"data":[],"has_more":false}') : undefined;
+    folder.jobs(...manyJobs(2));
+    const ran = await batch([], { clock: hurriedClock() });
+    expect([ran.code, ran.stderr]).toEqual([8, expect.stringContaining('run the same command again later')]);
+    expect(ran.stderr).toContain('which may bill them twice: --retry-unknown');
+    expect((await batch(['--no-wait'])).code).toBe(8);
+    server.fault = () => undefined;
+    server.reshape = () => undefined;
+    expect((await batch()).code).toBe(0);
+    expect([...server.counts.values()]).toEqual([1, 1]);
+  },
+);

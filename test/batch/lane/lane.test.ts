@@ -139,15 +139,17 @@ describe.for(apiNames)('%s', (api) => {
     expect((await batch()).code).toBe(0);
   });
 
-  test('where the service does not report, the jobs are unknown and not sent again', async ({ open }) => {
+  test('where the service does not list its batches, the jobs wait until it does, and are not sent again', async ({
+    open,
+  }) => {
     const { batch, folder, server } = await open(api);
     server.fault = (kind) => (kind === 'create' ? 'drop' : kind === 'list' ? 'not-found' : undefined);
     folder.jobs(...manyJobs(2));
     const ran = await batch([], { clock: hurriedClock() });
-    expect(ran.code).toBe(13);
-    expect(ran.stderr).toContain('0 done, 2 unknown (may have been billed)');
+    expect([ran.code, ran.stderr]).toEqual([8, expect.stringContaining('the service does not list it')]);
+    expect(ran.stderr).toContain('2 jobs may be at the service, and be billed');
     server.fault = () => undefined;
-    expect((await batch()).code).toBe(13);
+    expect((await batch()).code).toBe(0);
     expect([...server.counts.values()]).toEqual([1, 1]);
   });
 

@@ -1,6 +1,7 @@
 import {
   checkKey,
   costOfTimeout,
+  flagOfField,
   headersIn,
   headersNamed,
   keyPage,
@@ -125,6 +126,15 @@ const advice = {
   field: {
     cli: ({ value }) => `the gateway refuses the field '${value}': ${withoutField({ value })}`,
     library: ({ value }) => `the gateway refuses the field '${value}': leave it out`,
+  },
+  'other-field': {
+    cli: ({ value }) =>
+      `the model takes '${value}': add --set ${value}=<n>, and leave ${flagOfField(String(value)) ?? 'the other'} out`,
+    library: ({ value }) => `the model takes '${value}': set it in the body, and leave the other out`,
+  },
+  'effort-none': {
+    cli: 'this model takes tools here only without thinking: --set reasoning_effort=none',
+    library: "this model takes tools here only without thinking: set reasoning_effort to 'none' in the body",
   },
   refused: { cli: 'add --dry-run to see the request that it refuses' },
   'too-large': 'send smaller or fewer images and files',

@@ -5,7 +5,7 @@ import type { StreamDelta } from '../formats/events.ts';
 import { loadFormat, postOf } from '../formats/format.ts';
 import type { JsonValue } from '../json.ts';
 import { isAspect } from '../images/aspect.ts';
-import { services, type Use } from '../services.ts';
+import { quirksOf, services, type Use } from '../services.ts';
 import type {
   AskRequest,
   CallOptions,
@@ -37,7 +37,7 @@ import { createUpload, type Upload } from '../body.ts';
 export function createClient(options: ClientOptions): Client {
   const sender = createSender(options);
   const service = services[options.service ?? 'gateway'];
-  const source = `${service.baseUrl === undefined ? targetOf(options).target.baseUrl.host : service.name}`;
+  const { href } = targetOf(options).target.baseUrl;
   const formatOf = (use: Use): FormatName => {
     const format = options.format ?? service.formats[use];
     if (format === undefined) throw usageError(`${service.title} makes no images`, 'choose another service');
@@ -45,7 +45,7 @@ export function createClient(options: ClientOptions): Client {
   };
   const callOf = (request: AnyRequest, call: CallOptions = {}): ClientCall => ({
     sender,
-    quirks: { ...service.quirks, service: source },
+    quirksIn: (format) => quirksOf(service.name, format, href),
     use: 'text',
     format: formatOf('text'),
     request,
@@ -88,7 +88,7 @@ type AnyRequest = AskRequest | ContentRequest | MessagesRequest;
 
 interface ClientCall {
   sender: Sender;
-  quirks: Parameters<typeof postOf>[2];
+  quirksIn: (format: FormatName) => Parameters<typeof postOf>[2];
   use: Use;
   format: FormatName;
   request: AnyRequest;
@@ -98,7 +98,7 @@ interface ClientCall {
 
 /** Sends a request, and returns its reply, or throws the error that the reply means. */
 async function* sendCall<Image extends Picture>(
-  { sender, quirks, use, format: name, request, call, stream }: ClientCall,
+  { sender, quirksIn, use, format: name, request, call, stream }: ClientCall,
   sink: PictureSink<Image>,
 ): AsyncGenerator<StreamDelta, Reply<Image>> {
   const started = monotonic();
@@ -109,10 +109,7 @@ async function* sendCall<Image extends Picture>(
     const modelAsk = askOf(request, { use, stream });
     const format = await loadFormat(name);
     const inputs = { media: opened.inline.slice(0, media.length), mask: opened.inline[media.length] };
-    const post = postOf({ ...modelAsk, ...inputs }, format, {
-      ...quirks,
-      service: `${quirks.service}/${name}`,
-    });
+    const post = postOf({ ...modelAsk, ...inputs }, format, quirksIn(name));
     const options = { deadline, onRetry: call.onRetry, store: sink.store };
     const deltas = perform({ post, model: modelAsk.model, candidates: modelAsk.candidates }, sender, options);
     const { result, error, attempts } = yield* flatten(deltas, call.signal, deadline);

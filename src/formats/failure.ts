@@ -215,9 +215,20 @@ function saysNoModel(status: number | undefined, { code, type, message }: ErrorB
 }
 
 function fieldAdvice(error: ErrorBody): Advice | undefined {
+  const other = otherField.exec(error.message)?.[1];
+  if (other !== undefined) return { reason: 'other-field', value: other };
+  if (limitReached.test(error.message)) return { reason: 'max-tokens' };
+  if (effortNone.test(error.message)) return { reason: 'effort-none' };
   const field = unknownField(error) ?? unsupportedField(error.message);
   return field === undefined ? undefined : { reason: 'field', value: quote(field, 60) };
 }
+
+/** OpenAI's words for a field that older models take, and the one that this model takes. */
+const otherField = /'\w+' is not supported with this model\. Use '(\w+)' instead/;
+/** OpenAI's words where thinking alone used up the limit of tokens: it is a 400, not a reply that is cut. */
+const limitReached = /^Could not finish the message because max_tokens or model output limit was reached/;
+/** OpenAI's words for tools beside thinking, also where the request says nothing of thinking. */
+const effortNone = /\bset reasoning_effort to 'none'/;
 
 /** `Unknown name "x" at 'y': Cannot find field.`, `x: Extra inputs are not permitted`, or a field violation (formats 1). */
 function unknownField({ message, fields }: ErrorBody): string | undefined {

@@ -5,7 +5,7 @@ import { openConnection } from '../../cli/run/connection.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { authUseOf, formatNames, keyFacts, loadFormat, postOf } from '../../formats/format.ts';
 import { createMemoryStore } from '../../images/store.ts';
-import { services, useNames, usesOf, vendorHeaderNames } from '../../services.ts';
+import { quirksOf, services, useNames, usesOf, vendorHeaderNames } from '../../services.ts';
 import type { Secret } from '../../settings/redact.ts';
 import { byDefault } from '../../settings/sources.ts';
 import type { KeySource, SettingsSurvey, Use } from '../../settings/types.ts';
@@ -106,14 +106,15 @@ export async function examineLive(live: GatewaySubject): Promise<Check[]> {
   const outcomes: Outcome[] = [];
   for (const name of formatNames) outcomes.push(await examineFormat(name, usesIn(name, live), live));
   const isServed = outcomes.some(({ answers }) => answers);
+  const other = !isServed && outcomes.some(({ isAbsent }) => isAbsent) ? await findFormat(live) : [];
   const checks = outcomes.flatMap((outcome) =>
     outcome.checks.map((check): Check => {
-      if (!isServed || !outcome.isAbsent) return check;
+      if (!outcome.isAbsent || !(isServed || other.length > 0)) return check;
       const text = `${check.text}; perhaps the gateway does not have this format`;
       return { name: check.name, state: 'warning', text, fix: check.fix };
     }),
   );
-  return isServed || !outcomes.some(({ isAbsent }) => isAbsent) ? checks : [...checks, ...(await findFormat(live))];
+  return [...checks, ...other];
 }
 
 /** The uses that are asked in a format: those that the service has. */
@@ -130,7 +131,8 @@ async function findFormat(live: GatewaySubject): Promise<Check[]> {
     if (use === undefined || inUse.has(name)) continue;
     const { answers } = await examineFormat(name, [use], live);
     const fix = `gateway-cli config set format ${name}${profileFlag(live.context)}`;
-    if (answers) return [{ name: 'format', state: 'failed', text: `the gateway speaks the ${name} format`, fix }];
+    const text = `the gateway speaks the ${name} format`;
+    if (answers) return [{ name: 'format', state: 'failed', class: 'usage', text, fix }];
   }
   return [];
 }
@@ -146,8 +148,8 @@ async function examineFormat(name: FormatName, uses: readonly Use[], live: Gatew
     const fix = `gateway-cli config set models.${use} <model>${profileFlag(live.context)}`;
     return { ...unasked, checks: [{ name, state: 'skipped', text: 'no model to ask', fix }] };
   }
-  const smallest = { use: 'text', model, prompt: 'hi', maxTokens: 1, stream: undefined } as const;
-  const post = postOf(smallest, await loadFormat(name), { ...services[survey.service.value].quirks, service: '' });
+  const smallest = { use: 'text', model, prompt: 'hi', maxTokens: leastTokens, stream: undefined } as const;
+  const post = postOf(smallest, await loadFormat(name), quirksOf(survey.service.value, name, survey.baseUrl?.value));
   const ask: Ask = async (scheme, ...users) => {
     const shown = name === 'content' ? `content, ${scheme.form}` : name;
     return { scheme, users, ...(await askWith(scheme, { post, model }, { live, use, name: shown })) };
@@ -171,6 +173,9 @@ async function examineFormat(name: FormatName, uses: readonly Use[], live: Gatew
     isAbsent: works === undefined && tried.every(({ isAbsent, check }) => isAbsent || check.class === 'auth'),
   };
 }
+
+/** The least limit of tokens that every service takes. */
+const leastTokens = 16;
 
 type Ask = (scheme: AuthScheme, ...users: AuthUse[]) => Promise<Tried>;
 
@@ -251,7 +256,7 @@ async function askWith(
   try {
     const options = { ...once, deadline: deadline(), store: createMemoryStore() };
     const { error } = await outcomeOf(perform(probe, connection, options));
-    return error ? refused(name, error) : { check: { name, state: 'ok', text: 'accepted' }, isAbsent: false };
+    return error ? refused(name, error) : accepted(name, 'accepted');
   } catch (error) {
     if (error instanceof GatewayError && endings.has(error.class)) throw error;
     return refused(name, error);
@@ -260,11 +265,18 @@ async function askWith(
   }
 }
 
+function accepted(name: string, text: string): Answered {
+  return { check: { name, state: 'ok', text }, isAbsent: false };
+}
+
 const endings = new Set<ErrorClass>(['interrupted', 'terminated', 'hangup', 'closed']);
 const absentStatuses = new Set([404, 405, 501]);
 
 function refused(name: string, error: unknown): Answered {
-  const { status, reason } = error instanceof GatewayError ? error.details : {};
+  const { status, reason, value } = error instanceof GatewayError ? error.details : {};
+  // Key, path and model were accepted: only the limit of this request was not.
+  if (reason === 'max-tokens') return accepted(name, `accepted; ${leastTokens} tokens were not enough for an answer`);
+  if (reason === 'other-field') return accepted(name, `accepted; the model takes ${value} in place of max_tokens`);
   const isAbsent = reason === 'no-such-path' || (absentStatuses.has(status ?? 0) && reason !== 'model');
   return { check: failedCheck(name, error), isAbsent };
 }

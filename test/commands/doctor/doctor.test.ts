@@ -104,10 +104,10 @@ test('--live says which form of authentication the gateway takes, and how to use
   const [, byKey, byBearer, byMessages] = server.requests;
   expect(byKey?.headers['x-vendor-a-api-key']).toBe(canaryKey);
   expect(byBearer?.headers['authorization']).toBe(`Bearer ${canaryKey}`);
-  expect(byMessages?.json()).toEqual({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] });
+  expect(byMessages?.json()).toEqual({ model: 'm', max_tokens: 16, messages: [{ role: 'user', content: 'hi' }] });
   expect(byKey?.json()).toEqual({
     contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
-    generationConfig: { maxOutputTokens: 1 },
+    generationConfig: { maxOutputTokens: 16 },
   });
   expect(ran.stdout + ran.stderr).not.toContain(canaryKey);
 });
@@ -157,6 +157,38 @@ test('--live passes a gateway that has only one format, and fails if neither ans
   const none = await cli(['doctor', '--live']);
   expect(none.code).toBe(4);
   expect(none.stderr).toContain('content, api-key; content, bearer; messages\n');
+});
+
+/** As at Azure, another path is 404, and the model has a newer name for the limit of tokens. */
+const renamed = {
+  message: "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+  type: 'invalid_request_error',
+  param: 'max_tokens',
+  code: 'unsupported_parameter',
+};
+const thinking =
+  'Could not finish the message because max_tokens or model output limit was reached. Please try again with higher max_tokens.';
+test('--live finds the completions format of an address whose models refuse max_tokens', async ({ server, cli }) => {
+  server.always(({ method, path }) => {
+    if (path.endsWith('/chat/completions')) return { status: 400, body: { error: renamed } };
+    if (method === 'HEAD') return { status: 404, ...head() };
+    return { status: 404, body: { error: { code: '404', message: 'Resource not found' } } };
+  });
+  const ran = await cli(['doctor', '--live', '--json']);
+  expect(ran.code).toBe(2);
+  expect(states(ran.stdout)).toMatchObject({ 'content, api-key': 'warning', messages: 'warning', format: 'failed' });
+  expect(ran.stderr).toMatch(/one check failed: format\n {2}gateway-cli config set format completions\n/);
+});
+
+test.for([
+  ['the limit has another name', 'max_completion_tokens in place of max_tokens', { error: renamed }],
+  ['thinking alone used up the limit', '16 tokens were not enough', { error: { message: thinking } }],
+] as const)('--live counts a 400 as reached where %s', async ([, text, body], { server, cli }) => {
+  server.always(({ method }) => (method === 'HEAD' ? { status: 404, ...head() } : { status: 400, body }));
+  const ran = await cli(['doctor', '--live', '--json', '--format', 'completions']);
+  expect(ran.code).toBe(0);
+  const { checks } = JSON.parse(ran.stdout) as Document;
+  expect(checks.at(-1)).toMatchObject({ name: 'completions', state: 'ok', text: expect.stringContaining(text) });
 });
 
 test('the last line of a failure is what to type', async ({ server, cli }) => {

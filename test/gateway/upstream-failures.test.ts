@@ -7,7 +7,7 @@ import { createApp } from '../../src/gateway/app.ts';
 import { listen } from '../../src/gateway/listen.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { openTransport } from '../../src/transport/transport.ts';
-import { reset } from '../helpers/scripted-server.ts';
+import { createPause, reset } from '../helpers/scripted-server.ts';
 import { key } from './gateway-under-test.ts';
 import { path, post, test, upstreamKey } from './upstream-under-test.ts';
 
@@ -72,8 +72,14 @@ describe('an upstream that gives no reply is reported in the shape of the format
     });
 
     test('but a body may take longer', async ({ server, gateway }) => {
-      server.reply({ chunks: ['a', new Promise((resolve) => setTimeout(resolve, 1700)), 'b'] });
-      expect(await (await post(gateway)).text()).toBe('ab');
+      const pause = createPause();
+      server.reply({ chunks: ['a', pause.until, 'b'] });
+      server.raw(new Promise(() => {}));
+      const reply = await post(gateway);
+      // Its time is as long and begins later: that of the first is over, too, when it fails.
+      expect((await post(gateway)).status).toBe(504);
+      pause.release();
+      expect(await reply.text()).toBe('ab');
     });
   });
 });

@@ -1,6 +1,6 @@
 import { getEventListeners, once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { createPause } from '../helpers/scripted-server.ts';
@@ -107,9 +107,10 @@ test('the connect timeout ends with the connection, however long the reply takes
   server.reply({ raw: [pause.until, 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi'] });
   const ending = post(server.url, { connectTimeoutMs: 500 });
   await server.received(1);
-  // Set later than the other timer, and as long: that one has fired when this one has.
-  await setTimeout(500);
-  await turns();
+  // Its time is as long and began later: that of the first is over, too, when it fails.
+  const silent = await listen(() => {});
+  const later = failureOf(await post(`https://127.0.0.1:${silent}/`, { connectTimeoutMs: 500 }));
+  expect(later.message).toContain('no connection within 0.5 s');
   pause.release();
   expect(await ending).toMatchObject({ text: 'hi' });
 });

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
 import { createServer as createTlsServer, rootCertificates } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { proxyFor } from '../../src/transport/proxy.ts';
@@ -107,8 +106,11 @@ test('the connect timeout ends when the tunnel is open', async () => {
   server.raw(pause.until, 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi');
   const ending = post('http://gateway.test/', { env: { HTTP_PROXY: server.url }, connectTimeoutMs: 500 });
   await server.received(2);
-  // Set later than the other timer, and as long: that one has fired when this one has.
-  await setTimeout(500);
+  // Its time is as long and began later: that of the first is over, too, when it fails.
+  const silent = await serve();
+  silent.raw(createPause().until);
+  const env = { HTTP_PROXY: silent.url };
+  expect(failureOf(await post('http://gateway.test/', { env, connectTimeoutMs: 500 })).class).toBe('not-sent');
   pause.release();
   expect(await ending).toMatchObject({ text: 'hi' });
 });

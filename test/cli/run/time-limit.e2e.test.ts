@@ -32,10 +32,10 @@ test.for([
   expect(server.requests).toEqual([]);
 });
 
-test('a pipe is read to its end', async () => {
+test('a pipe is read to its end, however many reads that takes', async () => {
   const server = await serve();
   server.reply({ body: { candidates: [{ content: { parts: [{ text: 'ok' }] }, finishReason: 'STOP' }] } });
-  const ran = await bash('$CLI text --prompt-file <(printf one; sleep 0.2; printf two)', server);
+  const ran = await bash('$CLI text --prompt-file <(head -c 300000 /dev/zero | tr "\\0" a; printf end)', server);
   expect(ran).toMatchObject({ code: 0, stdout: 'ok\n' });
-  expect(String(server.requests[0]?.body)).toContain('onetwo');
+  expect(String(server.requests[0]?.body)).toContain(`${'a'.repeat(300_000)}end`);
 });

@@ -1,5 +1,5 @@
 import { request as requestHttp, type RequestOptions } from 'node:http';
-import { BlockList, isIP, isIPv6, type Socket } from 'node:net';
+import { isIP, isIPv6, type Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import type { Reason } from '../advice.ts';
 import { type Advice, codeOf, GatewayError, usageError } from '../errors.ts';
@@ -18,8 +18,7 @@ export interface Proxy {
  * an empty variable means no proxy. As in curl, NO_PROXY applies wherever the proxy is set. A loopback address never
  * uses a proxy: a key can go there over plain http, and a proxy could read it.
  * Throws GatewayError usage for an invalid proxy URL, without repeating it.
- * undici's `EnvHttpProxyAgent` ignores ALL_PROXY and address blocks in NO_PROXY, uses a proxy for loopback, and uses HTTP_PROXY
- * for https too.
+ * undici's `EnvHttpProxyAgent` ignores ALL_PROXY, uses a proxy for loopback, and uses HTTP_PROXY for https too.
  */
 export function proxyFor(target: URL, options: Pick<TransportOptions, 'env' | 'proxy'>): Proxy | undefined {
   const setting = namedProxy(target, options);
@@ -50,12 +49,12 @@ function isDecodable(url: URL): boolean {
   }
 }
 
-/** Entries: `*`, a host with its subdomains (a leading dot or `*.` makes no difference), an address, a CIDR block; a host or address can have `:port`. */
+/** Entries: `*`, a host with its subdomains (a leading dot or `*.` makes no difference), an address; a host or address can have `:port`. */
 function isExempt(target: URL, list: string): boolean {
   const host = withoutBrackets(target.hostname.toLowerCase());
   const port = portOf(target);
   const entries = list.toLowerCase().split(/[\s,]/).filter(Boolean);
-  return entries.some((entry) => entry === '*' || matchesHost(entry, host, port) || isInside(entry, host));
+  return entries.some((entry) => entry === '*' || matchesHost(entry, host, port));
 }
 
 function matchesHost(entry: string, host: string, port: string): boolean {
@@ -64,17 +63,6 @@ function matchesHost(entry: string, host: string, port: string): boolean {
   if (hasPort && entry.slice(colon + 1) !== port) return false;
   const name = withoutBrackets(hasPort ? entry.slice(0, colon) : entry).replace(/^\*?\./, '');
   return name !== '' && (host === name || (isIP(host) === 0 && host.endsWith(`.${name}`)));
-}
-
-function isInside(entry: string, host: string): boolean {
-  const [network = '', bits = ''] = entry.split('/');
-  const version = isIP(network);
-  const prefix = Number(bits);
-  if (version === 0 || !/^\d+$/.test(bits) || prefix > (version === 4 ? 32 : 128)) return false;
-  const family = version === 4 ? 'ipv4' : 'ipv6';
-  const block = new BlockList();
-  block.addSubnet(network, prefix, family);
-  return block.check(host, family);
 }
 
 function withoutBrackets(host: string): string {

@@ -17,12 +17,6 @@ test.each([
   ['https://host/', '*.', 'p:1'],
   ['https://host./', '.', 'p:1'],
   ['https://[fd00::1]/', '[fd00::1]', undefined],
-  ['https://[fd00::1]/', '0.0.0.0/0', 'p:1'],
-  ['https://10.1.2.3/', '::/0', 'p:1'],
-  ['https://gateway.test/', '10.0.0.0/8', 'p:1'],
-  ['https://10.1.2.3/', '10.0.0.0/', 'p:1'],
-  ['https://10.1.2.3/', '10.0.0.0/8x', 'p:1'],
-  ['https://[fd00::1]/', 'fd00::/129', 'p:1'],
 ])('%s with NO_PROXY=%s goes through %s', (target, exempt, expected) => {
   expect(proxyFor(new URL(target), { env: { HTTPS_PROXY: 'http://p:1', NO_PROXY: exempt } })?.url.host).toBe(expected);
 });

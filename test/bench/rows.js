@@ -47,13 +47,7 @@ function ratio({ from, metric = 'wallMs', atMost, ...row }) {
     read: (medians) => {
       const product = pick(medians, experiment, 'product', metric);
       const rival = pick(medians, experiment, 'rival', metric);
-      const floor = pick(medians, experiment, 'floor', metric);
-      return {
-        value: product / rival,
-        product,
-        rival,
-        ...(floor > 0 && { also: `floor ${(floor / rival).toFixed(2)}x` }),
-      };
+      return { value: product / rival, product, rival };
     },
   };
 }
@@ -71,8 +65,7 @@ function delay(perSecond) {
     needs: [id],
     read: (medians) => {
       const product = pick(medians, id, 'product', 'p99Ms');
-      const also = `floor ${pick(medians, id, 'floor', 'p99Ms').toFixed(2)} ms`;
-      return { value: product, product, rival: pick(medians, id, 'rival', 'p99Ms'), also };
+      return { value: product, product, rival: pick(medians, id, 'rival', 'p99Ms') };
     },
   };
 }
@@ -94,11 +87,7 @@ function peak({ id, what, from, atMost }) {
     read: (medians) => {
       const product = pick(medians, from, 'product', 'peakMiB');
       const rival = pick(medians, from, 'bare', 'peakMiB');
-      const [sdk, shell] = [pick(medians, from, 'sdk', 'peakMiB'), pick(medians, from, 'rival', 'peakMiB')];
-      const also = [sdk > 0 ? `SDK ${sdk.toFixed(0)}` : '', shell > 0 ? `shell ${shell.toFixed(0)} MiB` : '']
-        .filter(Boolean)
-        .join(', ');
-      return { value: product - rival, product, rival, also };
+      return { value: product - rival, product, rival };
     },
   };
 }
@@ -138,7 +127,7 @@ const batch = {
   read: (medians) => {
     const start = pick(medians, 'batch-2000', 'start', 'wallMs') - 20;
     const product = pick(medians, 'batch-2000', 'product', 'wallMs');
-    const rival = pick(medians, 'batch-2000', 'floor', 'wallMs');
+    const rival = pick(medians, 'batch-2000', 'rival', 'wallMs');
     const sdk = pick(medians, 'batch-2000', 'sdk', 'wallMs');
     const also = `start ${start.toFixed(0)}, ideal ${(2000 / 32) * 20}, SDK ${sdk.toFixed(0)} ms`;
     return { value: (product - start) / rival, product, rival, also };

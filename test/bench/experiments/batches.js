@@ -27,7 +27,7 @@ export function batchOf(jobs, rounds) {
       product: (lab) => productOf(lab, jobs),
       ...(jobs === idealJobs && {
         start: /** @type {Side} */ (lab) => productOf(lab, 1),
-        floor: script('floors/http-batch.js', jobs),
+        rival: script('rivals/http-batch.js', jobs),
       }),
       sdk: script('rivals/sdk-batch.js', jobs),
     },

@@ -15,33 +15,34 @@ function shell(lab, pipe) {
 
 /** @param {number} count of 20 MiB each @param {number} rounds @returns {Experiment} */
 export function pictures(count, rounds) {
-  const scene = `images-${count}`;
-  const bytes = count * 20 * mebibyte;
+  const extras = { scene: `images-${count}`, memory: true };
   return {
     rounds,
     memory: true,
     sides: {
-      product: (lab) =>
-        intoFolder(lab, bytes, (to) => lab.product(['image', 'gen', prompt, '-o', `${to}/`], { scene, memory: true })),
+      product: (lab) => draw(lab, count),
       sdk: (lab) =>
-        intoFolder(lab, bytes, (to) => lab.script('rivals/sdk-images.js', [prompt, to], { scene, memory: true })),
+        intoFolder(lab, count * 20 * mebibyte, (to) => lab.script('rivals/sdk-images.js', [prompt, to], extras)),
     },
   };
 }
 
+/** @param {Lab} lab @param {number} count of 20 MiB each */
+function draw(lab, count) {
+  const extras = { scene: `images-${count}`, memory: true };
+  return intoFolder(lab, count * 20 * mebibyte, (to) => lab.product(['image', 'gen', prompt, '-o', `${to}/`], extras));
+}
+
 /** Four pictures, beside the shell pipe that people write: one pass, all pictures into one file. @type {Experiment} */
 export const fourPictures = {
-  ...pictures(4, 5),
+  rounds: 5,
+  memory: true,
   tools,
   sides: {
-    ...pictures(4, 5).sides,
+    product: (lab) => draw(lab, 4),
     rival: (lab) =>
       intoFolder(lab, 80 * mebibyte, (to) =>
         shell(lab, `curl -sSf -d '{}' ${contentUrl(lab, 'images-4')} | ${pick} > ${to}/all`),
-      ),
-    floor: (lab) =>
-      intoFolder(lab, 80 * mebibyte, (to) =>
-        lab.script('floors/http-images.js', [prompt, to], { scene: 'images-4', memory: true }),
       ),
     bare: (lab) => bareNode(lab, true),
   },
@@ -63,10 +64,6 @@ export const bigEdit = {
         const send = `curl -sSf -H 'Content-Type: application/json' --data-binary @- ${contentUrl(lab, 'edit')}`;
         return shell(lab, `base64 -w0 ${lab.bigPicture()} | jq -cRs '${body}' | ${send} | ${pick} > ${to}/all`);
       }),
-    floor: (lab) =>
-      intoFolder(lab, 4096, (to) =>
-        lab.script('floors/http-edit.js', [prompt, lab.bigPicture(), to], { scene: 'edit', memory: true }),
-      ),
     bare: (lab) => bareNode(lab, true),
   },
 };

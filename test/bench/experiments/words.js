@@ -15,7 +15,6 @@ export function startOf(flag) {
         return sampleOf(run);
       },
       rival: (lab) => bareNode(lab),
-      floor: async (lab) => sampleOf(await lab.script('floors/one-line.js', [])),
     },
   };
 }
@@ -26,7 +25,6 @@ export const oneText = {
   sides: {
     product: async (lab) => mustSay(await lab.product(['text', prompt]), smallText),
     rival: async (lab) => mustSay(await lab.script('rivals/fetch-text.js', [prompt]), smallText),
-    floor: async (lab) => mustSay(await lab.script('floors/http-text.js', [prompt]), smallText),
   },
 };
 
@@ -43,7 +41,6 @@ function streamed({ scene, rounds, expected }) {
     sides: {
       product: async (lab) => mustSay(await lab.product(['chat', prompt], { scene }), expected),
       rival: async (lab) => mustSay(await lab.script('rivals/sdk-chat.js', [prompt], { scene }), expected),
-      floor: async (lab) => mustSay(await lab.script('floors/http-chat.js', [prompt], { scene }), expected),
     },
   };
 }
@@ -55,7 +52,6 @@ export function delayAt(perSecond) {
     sides: {
       product: (lab) => measureDelay((extras) => lab.product(['chat', prompt], extras), perSecond),
       rival: (lab) => measureDelay((extras) => lab.script('rivals/sdk-chat.js', [prompt], extras), perSecond),
-      floor: (lab) => measureDelay((extras) => lab.script('floors/http-chat.js', [prompt], extras), perSecond),
     },
   };
 }

@@ -1,2 +1,0 @@
-// The least an ES module can cost.
-process.stdout.write('0.0.0\n');

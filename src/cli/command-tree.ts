@@ -129,11 +129,3 @@ export const tree: Tree = {
   __complete: leaf('values for the word at the cursor', complete, 'completeCommand', { hidden: true }),
   __preview: leaf('small copies of images', mcp, 'previewCommand', { hidden: true }),
 };
-
-/** The headings of the program's help, each with its commands. */
-export const commandGroups: Readonly<Record<string, readonly string[]>> = {
-  'Ask a model': ['text', 'image', 'chat', 'batch'],
-  'What was kept': ['sessions', 'recordings', 'recover', 'costs'],
-  'Set up': ['config', 'doctor', 'models', 'completion'],
-  'For other programs': ['serve', 'mcp'],
-};

@@ -1,6 +1,5 @@
 import { examplesOf, isAdvanced, notesOf } from '../flags/flag.ts';
 import type { Command, Option } from 'commander';
-import { commandGroups } from '../command-tree.ts';
 import { bold } from '../../terminal/output.ts';
 
 /** The topics of `help <topic>`; each is a file of `src/help/`. */
@@ -95,6 +94,14 @@ export function commandRows(command: Command): (readonly [name: string, text: st
     .filter((sub) => sub.name() !== 'help')
     .map((sub) => [sub.name(), sub.summary() || sub.description()] as const);
 }
+
+/** The headings of the program's help, each with its commands. */
+const commandGroups: Readonly<Record<string, readonly string[]>> = {
+  'Ask a model': ['text', 'image', 'chat', 'batch'],
+  'What was kept': ['sessions', 'recordings', 'recover', 'costs'],
+  'Set up': ['config', 'doctor', 'models', 'completion'],
+  'For other programs': ['serve', 'mcp'],
+};
 
 /** The commands of a group by their headings: those of the program have several. */
 function commandSections(command: Command) {

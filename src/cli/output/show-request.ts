@@ -8,7 +8,7 @@ import type { HttpRequest } from '../../transport/types.ts';
 import { describeBody, isUpload } from '../../body.ts';
 
 /** Prints the request for `--dry-run` or `--curl`. Reads no key and sends nothing. */
-export async function showRequest(
+export async function printRequest(
   post: Post,
   target: Target,
   { flags, context, settings }: { flags: { curl?: true }; context: Context; settings: Settings },

@@ -10,14 +10,7 @@ import type { ImageOutput, ImageOutputFlags, ImagePlan } from '../output/save-im
 import { createLateStore, mostImages } from '../../client/picture-store.ts';
 import type { FlagValues } from '../flags/flag.ts';
 import type { outputFlags } from '../flags/shared.ts';
-import {
-  type AnswerFlags,
-  endLine,
-  imagesOfText,
-  isPrintedAtEnd,
-  prepareAnswerOutput,
-  printRaw,
-} from '../output/print.ts';
+import { type AnswerFlags, endLine, imagesOfText, isPrintedAtEnd, prepareAnswerOutput } from '../output/print.ts';
 import type { BuiltRequest } from '../request/build-request.ts';
 import { type Connection, openConnection, openFetchUrls, readTarget } from './connection.ts';
 import { type ConnectionFlags, readSettings } from './settings.ts';
@@ -85,25 +78,28 @@ export async function planBesideText(
   return { ...(await imagesOfText(flags, context)), force, dryRun, maxImages, prompt, model, imagesAreExtra: true };
 }
 
+/** Whether the request is shown in place of being sent. */
+export function isShown({ dryRun, curl }: Pick<CommonFlags, 'dryRun' | 'curl'>): boolean {
+  return dryRun === true || curl === true;
+}
+
+/** Shows the request of a command. It refuses what a real run refuses, makes no folder, and reads no key. */
+export async function showRequest(post: Post, plan: ImagePlan, { flags, context, settings }: Begun): Promise<void> {
+  const target = await readTarget(settings, context);
+  if (flags.dryRun && plan.output !== undefined) await planImages(plan, context);
+  const { printRequest } = await import('../output/show-request.ts');
+  await printRequest(post, target, { flags, context, settings });
+}
+
 /**
- * Between a command's request and its sending: the output is checked, then the key read and the connections opened. Returns what
- * sends the request and what publishes the pictures of the reply.
- * Undefined where nothing is left to do: the request was shown (`--dry-run`, `--curl`), or its reply handed on (`--raw`).
- * `isKept`: a session keeps the answer, even if stdout is closed.
+ * Between a command's request and its sending: the output is checked, then the key read and the connection opened. Returns what
+ * sends the request and what publishes the pictures of the reply. `isKept`: a session keeps the answer, even if stdout is closed.
  */
 export async function connect(
-  post: Post,
   plan: ImagePlan,
   { flags, context, settings, deadline, isKept = false }: Begun & { isKept?: boolean },
-): Promise<{ images: ImageOutput; connection: Connection } | undefined> {
-  const target = await readTarget(settings, context);
-  if (flags.curl || flags.dryRun) {
-    // It refuses what a real run refuses, and makes no folder.
-    if (flags.dryRun && plan.output !== undefined) await planImages(plan, context);
-    const { showRequest } = await import('../output/show-request.ts');
-    await showRequest(post, target, { flags, context, settings });
-    return undefined;
-  }
+): Promise<{ images: ImageOutput; connection: Connection }> {
+  await readTarget(settings, context);
   const isInFile = plan.imagesAreExtra ? context.report.selected?.file !== undefined : plan.output !== '-';
   if (context.io.stdout.mayBeClosed && (flags.raw || !(isInFile || isKept)))
     await context.ui.warn('stdout is closed or discarded, so the answer is kept nowhere; > <file> keeps it');
@@ -115,9 +111,7 @@ export async function connect(
   requireDescriptors();
   const connection = await openConnection(settings, flags, context, { deadline });
   context.atEnd(() => connection.close());
-  if (!flags.raw) return { images, connection };
-  await printRaw(connection, { post, model: plan.model }, deadline(), context);
-  return undefined;
+  return { images, connection };
 }
 
 /**

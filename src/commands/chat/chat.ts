@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import { within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
-import { begin, connect, finishText, planBesideText } from '../../cli/run/command.ts';
+import { begin, connect, finishText, isShown, planBesideText, showRequest } from '../../cli/run/command.ts';
+import { printRaw } from '../../cli/output/print.ts';
 import type { ChatFlags } from './session.ts';
 import { buildRequest } from '../../cli/request/build-request.ts';
 import { openTools } from './tools.ts';
@@ -44,8 +45,9 @@ async function runChat(words: readonly string[], typed: ChatFlags, context: Cont
   const { post, check } = request;
   const tools = await openTools(flags, request, { context, service: settings.service.value });
   const plan = await planBesideText(flags, request, context);
-  const connected = await connect(post, plan, { ...begun, isKept: resumed?.file !== undefined });
-  if (!connected) return;
+  if (isShown(flags)) return showRequest(post, plan, begun);
+  const connected = await connect(plan, { ...begun, isKept: resumed?.file !== undefined });
+  if (flags.raw) return printRaw(connected.connection, request, deadline(), context);
 
   const isMarkdown = settings.markdown.value && check === undefined;
   const limit = flags.maxCost === undefined ? undefined : await openCostLimit(flags.maxCost, settings);

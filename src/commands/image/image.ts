@@ -8,7 +8,8 @@ import { limitToFiles, type Outcome, sendAll, mergeAnswers } from '../../cli/run
 import type { Attached } from '../../cli/input/attachments.ts';
 import type { Context, Action } from '../../cli/context.ts';
 import { buildRequest } from '../../cli/request/build-request.ts';
-import { begin, checkAnswer, connect, wantedOf } from '../../cli/run/command.ts';
+import { begin, checkAnswer, connect, isShown, showRequest, wantedOf } from '../../cli/run/command.ts';
+import { printRaw } from '../../cli/output/print.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import type { Command } from 'commander';
@@ -32,14 +33,16 @@ async function runImage(
   const { count = 1, candidates } = flags;
   const preview = settings.preview.value;
   const plan = { ...flags, ...request, preview, count, provenance: provenanceOf(post, inputs) };
-  const connected = await connect(post, plan, begun);
-  if (!connected) {
+  if (isShown(flags)) {
+    await showRequest(post, plan, begun);
     if (count > 1)
       await context.ui.note(`without --${flags.curl ? 'curl' : 'dry-run'} ${count} such requests would be sent`);
     return;
   }
+  const connected = await connect(plan, begun);
+  const { images, connection } = connected;
+  if (flags.raw) return printRaw(connection, request, deadline(), context);
 
-  const { images } = connected;
   const progress = context.ui.progress('waiting for the gateway');
   const onAnswer = (answered: number): void => {
     if (count > 1) progress.update(`${answered}/${count}`);

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { begin, connect, finishText, planBesideText } from '../../cli/run/command.ts';
+import { begin, connect, finishText, isShown, planBesideText, showRequest } from '../../cli/run/command.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
-import { answerTexts, isPrintedAtEnd, printStream, startPayload, stopPlain } from '../../cli/output/print.ts';
+import { answerTexts, isPrintedAtEnd, printRaw, printStream, startPayload, stopPlain } from '../../cli/output/print.ts';
 import { type Answer } from '../../client/result.ts';
 import { blobsOf } from '../../client/picture-store.ts';
 import { outcomeOf, perform, type Performed } from '../../client/send.ts';
@@ -38,10 +38,10 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   const { flags, settings, deadline } = begun;
   const request = await within(deadline(), buildRequest(words, flags, begun));
   const plan = await planBesideText(flags, request, context);
-  const connected = await connect(request.post, plan, begun);
-  if (!connected) return;
+  if (isShown(flags)) return showRequest(request.post, plan, begun);
+  const { images, connection } = await connect(plan, begun);
+  if (flags.raw) return printRaw(connection, request, deadline(), context);
 
-  const { images, connection } = connected;
   const progress = context.ui.progress('waiting for the gateway');
   context.atEnd(async () => progress.stop());
   const { candidates, stream } = flags;

@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([gemini, anthropic, relay].map((server) => server.close())));
 
 const toGemini: Aim = { server: () => gemini, key: geminiKey, model: 'gemini-2.5-flash' };
-const toPictures: Aim = { ...toGemini, model: 'gemini-2.5-flash-image' };
+const toPictures: Aim = { ...toGemini, model: 'gemini-nano-banana-2.1' };
 const toClaude: Aim = { server: () => anthropic, key: anthropicKey, model: 'claude-haiku-4-5' };
 const toRelay: Aim = { server: () => relay, key: 'relay-key', model: 'm' };
 

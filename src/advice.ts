@@ -260,12 +260,9 @@ const advice = {
   // What was typed.
   example: ({ value }) => `for example: ${value}`,
   help: ({ value }) => `see: ${value} --help`,
-  'help-not-flag': ({ value }) => `for the help: ${value} --help`,
   meant: ({ value }) => `did you mean: ${value}`,
-  'other-command': ({ value }) => `a flag of another command: ${value}`,
   'ask-model': ({ value }) => `to send it as a prompt: ${value}`,
   'no-command': 'choose one from the list above',
-  'command-first': ({ value }) => `a command comes first: ${value}`,
   'flag-first': ({ value }) => `put it after the command: ${value}`,
   'switch-value': ({ value }) => `write ${value}, or leave it out`,
   'dash-alone': ({ value }) => `put -- in front of it: ${value} -- '- item one'`,

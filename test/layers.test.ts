@@ -62,7 +62,7 @@ const allowed: Record<string, readonly string[]> = {
   ],
   'cli/input': ['cli/flags', 'files', 'images', 'settings', 'terminal', 'formats'],
   'cli/flags': ['chat', 'images', 'settings'],
-  'cli/help': ['cli/shipped.ts', 'cli/flags', 'terminal'],
+  'cli/help': ['cli/command-tree.ts', 'cli/shipped.ts', 'cli/flags', 'terminal'],
   recordings: ['files'],
   chat: ['files', 'settings'],
   client: ['formats', 'transport', 'images', 'files', 'scan'],

@@ -53,7 +53,9 @@ export async function buildProgram(argv: readonly string[], hooks: Hooks): Promi
   setExamples(program, rootExamples);
   setNotes(program, rootNotes);
   addFlags(program, 'Everywhere', rootFlags);
-  await addTree(program, tree, wordsOf(argv), hooks);
+  const words = wordsOf(argv);
+  // Commander has a command help in each group: `image help gen`.
+  await addTree(program, tree, words[0] === 'help' ? words : words.filter((word) => word !== 'help'), hooks);
   return program;
 }
 
@@ -144,46 +146,27 @@ export function typedNames([word = '', ...rest]: readonly string[], entries = tr
   return found ? [word, ...typedNames(rest, found.commands ?? {})] : [];
 }
 
-/** The commands of a group. */
-export function commandsOf(group: readonly string[]): Tree {
-  return group.reduce((entries, word) => entryOf(entries, word)?.commands ?? {}, tree);
-}
-
 /**
- * Turns `help image gen` and `image help gen` into `image gen --help`, and no words into `--help`. A topic stays a word of `help`.
- * After an unknown command, the flag is removed, so that the command is reported.
+ * Turns `help image gen` into `image gen --help`, and no words into `--help`. A topic stays a word of `help`. After an unknown
+ * command, the flag is removed, so that the command is reported.
  */
 export function helpAsFlag(argv: readonly string[]): string[] {
   if (argv.length === 0) return ['--help'];
   const [first = -1, second = -1, third] = wordPlaces(argv);
-  const isTopic = argv[first] === 'help' && topics.includes(argv[second] ?? '');
-  if (isTopic && (third === undefined || argv.includes('--recipe'))) return [...argv];
-  const group = entryOf(tree, argv[first] ?? '')?.commands !== undefined;
-  const at = argv[first] === 'help' ? first : group && argv[second] === 'help' ? second : -1;
-  const rest = at < 0 ? [...argv] : [...argv.slice(0, at), ...argv.slice(at + 1)];
-  if (namesUnknown(rest)) return rest.filter((word) => word !== '--help' && word !== '-h');
-  return at < 0 ? rest : [...rest, '--help'];
+  const [word = '', next = ''] = [argv[first], argv[second]];
+  if (word !== 'help')
+    return namesUnknown(argv) ? argv.filter((flag) => flag !== '--help' && flag !== '-h') : [...argv];
+  const isTopic = topics.includes(next) && (third === undefined || argv.includes('--recipe'));
+  if (isTopic || (second >= 0 && entryOf(tree, next) === undefined)) return [...argv];
+  return [...argv.slice(0, first), ...argv.slice(first + 1), '--help'];
 }
 
-/** Whether a word is in the place of a command's name, and is not one. What follows a flag can be its value. */
+/** Whether a word is in the place of a command's name, and is not one. */
 function namesUnknown(argv: readonly string[]): boolean {
-  const group = typedNames(wordsOf(argv));
-  if (group.length === 0) return wordsOf(argv).length > 0 && commandOf(argv) === '';
-  const inside = Object.values(commandsOf(group));
-  const { takesNoWords = false } = inside.find(({ isDefault }) => isDefault) ?? { takesNoWords: true };
-  const [before = 0, after] = wordPlaces(argv).slice(group.length - 1);
-  return inside.length > 0 && takesNoWords && after === before + 1;
-}
-
-/** The command after a flag that belongs to it: `text` of `--offline text hi`. */
-export function commandAfter(flag: string, argv: readonly string[]): string | undefined {
-  const at = argv.findIndex((word) => word === flag || word.startsWith(`${flag}=`));
-  const before = argv.slice(0, at).findLast((word) => entryOf(tree, word)?.commands);
-  const inside = before === undefined ? tree : commandsOf([before]);
-  const rest = argv.slice(at + 1);
-  const next = rest.findIndex((word) => entryOf(inside, word) !== undefined);
-  if (at < 0 || next < 0) return undefined;
-  return [...(before === undefined ? [] : [before]), ...commandPath(wordsOf(rest.slice(next)), inside)].join(' ');
+  const words = wordsOf(argv).filter((word) => word !== 'help');
+  const group = typedNames(words);
+  const inside = Object.values(group.reduce((entries, word) => entryOf(entries, word)?.commands ?? {}, tree));
+  return words.length > group.length && inside.length > 0 && !inside.some(({ isDefault }) => isDefault);
 }
 
 function wordPlaces(argv: readonly string[]): number[] {
@@ -228,19 +211,7 @@ export async function throwParsed(error: unknown, argv: readonly string[]): Prom
   if (!(error instanceof CommanderError)) throw error;
   if (isShown(error)) return;
   const { explainMistake } = await import('./mistake.ts');
-  const isFlag = error.code === 'commander.unknownOption';
-  throw explainMistake(error, { argv, command: places.get(error), asking: isFlag ? await askingCommands() : [] });
-}
-
-/** The commands that ask a model, whose flags are looked for where another command lacks them. */
-async function askingCommands(): Promise<Command[]> {
-  const found: Command[] = [];
-  for (const words of [['text'], ['chat'], ['image', 'gen'], ['image', 'edit']]) {
-    let command = await openSilent(words);
-    for (const word of words) command = command.commands.find((one) => one.name() === word) as Command;
-    found.push(command);
-  }
-  return found;
+  throw explainMistake(error, { argv, command: places.get(error) });
 }
 
 /** Throws GatewayError usage for a flag with a dash that a text editor made. */

@@ -6,8 +6,6 @@ interface Entry {
   examples?: readonly string[];
   /** Runs if the words after the group name no command; its flags are always known. */
   isDefault?: true;
-  /** Set for a default command: a word after the group can only be meant as a command. */
-  takesNoWords?: true;
   /** Not in help. */
   hidden?: true;
   load?: () => Promise<Configure>;
@@ -21,7 +19,7 @@ const leaf = <Name extends string>(
   summary: string,
   module: () => Promise<Record<NoInfer<Name>, Configure>>,
   name: Name,
-  more: Pick<Entry, 'isDefault' | 'takesNoWords' | 'hidden'> = {},
+  more: Pick<Entry, 'isDefault' | 'hidden'> = {},
 ): Entry => ({ summary, load: async () => (await module())[name], ...more });
 
 const recover = () => import('../commands/recover.ts');
@@ -94,7 +92,6 @@ export const tree: Tree = {
     commands: {
       show: leaf('each budget, and what is left of it (the default)', costs, 'costsShowCommand', {
         isDefault: true,
-        takesNoWords: true,
       }),
       report: leaf(
         'what the requests of budgets cost, by day, model, tag, service or lane',

@@ -4,8 +4,7 @@ import { closest } from '../closest.ts';
 import { flagOfField } from '../advice-words.ts';
 import { type GatewayError, settingError, usageError } from '../errors.ts';
 import { settingFor } from './flags/set.ts';
-import { commandAfter, commandsOf, nameOf, typedNames, wordsOf } from './cli.ts';
-import { bodyFlags, connectionFlags, outputFlags } from './flags/shared.ts';
+import { nameOf, typedNames, wordsOf } from './cli.ts';
 import { firstExample, topics } from './help/help.ts';
 import { keyInArgv } from './run/settings.ts';
 import { shellWord } from '../shell-word.ts';
@@ -14,8 +13,6 @@ import { shellWord } from '../shell-word.ts';
 interface TypedLine {
   argv: readonly string[];
   command: Command | undefined;
-  /** The commands that ask a model, for a flag that is not one of this command. */
-  asking?: readonly Command[];
 }
 
 /**
@@ -69,29 +66,24 @@ export function explainOtherDash({ argv, command }: TypedLine): GatewayError | u
 }
 
 function explainFlag(word: string, suggestion: string | undefined, typed: TypedLine): GatewayError {
-  const { argv } = typed;
+  const { argv, command } = typed;
   const flag = word.startsWith('--') ? (word.split(/[= ]/)[0] ?? '') : word.slice(0, 2);
   if (flag === '--api-key') return keyInArgv();
-  const command = isRequestFlag(flag) ? commandAfter(flag, argv) : undefined;
-  if (command !== undefined)
+  if (typedNames(wordsOf(argv)).length === 0 && argv[0]?.startsWith('-') === false)
+    return explainUnknownCommand(typed, undefined);
+  if (word.includes(' ') && !word.startsWith('--'))
+    return settingError(`an argument that begins with '-' is read as a flag`, {
+      reason: 'dash-alone',
+      value: typedCommand(typed),
+    });
+  const wrong = explainSwitch(word, typed);
+  if (wrong !== undefined) return wrong;
+  if (command !== undefined && command.commands.length > 0)
     return settingError(`unknown flag ${flag} before the command`, {
       reason: 'flag-first',
-      value: `gateway-cli ${command} ${flag}`,
+      value: ['gateway-cli', nameOf(command), '<command>', flag].filter(Boolean).join(' '),
     });
-  if (typedNames(wordsOf(argv)).length === 0) {
-    if (argv[0]?.startsWith('-') === false) return explainUnknownCommand(typed, undefined);
-    if (isRequestFlag(flag))
-      return settingError(`unknown flag ${flag} before the command`, {
-        reason: 'command-first',
-        value: `gateway-cli text ${flag}`,
-      });
-  }
-  return explainSwitch(word, typed) ?? explainDashes(word, typed) ?? explainUnknownFlag(flag, suggestion, typed);
-}
-
-function isRequestFlag(flag: string): boolean {
-  const tables = [connectionFlags, bodyFlags, outputFlags];
-  return tables.some((table) => Object.values(table).some(({ flags }) => flags.split(/[ ,]+/).includes(flag)));
+  return explainUnknownFlag(flag, suggestion, typed);
 }
 
 /** `--json=1` */
@@ -100,16 +92,6 @@ function explainSwitch(word: string, { command }: TypedLine): GatewayError | und
   const known = command?.options.find(({ long }) => long === name);
   const isSwitch = name === '--help' || (known && !known.required && !known.optional);
   return isSwitch ? settingError(`${name} takes no value`, { reason: 'switch-value', value: name }) : undefined;
-}
-
-/** A prompt that begins with a dash: `- item one`, or `-hello`, in which commander reads the flag `-h`. */
-function explainDashes(word: string, typed: TypedLine): GatewayError | undefined {
-  const taken = `an argument that begins with '-' is read as a flag`;
-  if (word.startsWith('--')) return undefined;
-  if (word.includes(' ')) return settingError(taken, { reason: 'dash-alone', value: typedCommand(typed) });
-  if (!word.startsWith('-h') || word.length < 3) return undefined;
-  const help = hintFor('help-not-flag', { value: typedCommand(typed) });
-  return usageError(taken, takesPrompt(typed) ? `${dashHint(word, typed)}\n${help}` : help);
 }
 
 function explainUnknownFlag(flag: string, suggestion: string | undefined, typed: TypedLine): GatewayError {
@@ -124,26 +106,14 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
   if (field !== undefined && typed.command && /^batch(?: run)?$/.test(nameOf(typed.command)))
     return settingError(message, { reason: 'batch-field', value: new Option(field).attributeName() });
   if (/key|token|secret/i.test(flag) && !tokenLimit.test(flag)) return settingError(message, { reason: 'key-flag' });
-  const name = typed.command?.parent ? nameOf(typed.command) : commandAfter(flag, typed.argv);
-  const setting = name === undefined ? undefined : settingFor(flag, name);
+  const setting = typed.command && settingFor(flag, nameOf(typed.command));
   if (setting !== undefined) return settingError(message, { reason: 'field-without-flag', value: setting });
   const isOpposite = flag.startsWith('--no-') && !suggestion?.startsWith('--no-');
-  const others = isOpposite || !takesPrompt(typed) ? '' : otherCommands([flag, ...meant], typed);
-  if (others !== '') return settingError(message, { reason: 'other-command', value: others });
   // Commander takes --stop for near to --steps: a suggestion must be near without its dashes.
   const nearest = suggestion?.split(', ').map((name) => name.replace(/^-+/, '')) ?? [];
   if (suggestion !== undefined && !isOpposite && closest(flag.replace(/^-+/, ''), nearest) !== undefined)
     return settingError(message, { reason: 'meant', value: suggestion });
   return usageError(message, isCluster ? `${dashHint(flag, typed)}\n${helpHint(typed)}` : helpHint(typed));
-}
-
-/** `gateway-cli text --stream` */
-function otherCommands(flags: readonly string[], { asking = [] }: TypedLine): string {
-  const found = asking.flatMap((command) => {
-    const option = command.options.find(({ long = '', hidden }) => !hidden && flags.includes(long));
-    return option ? `gateway-cli ${nameOf(command)} ${option.long}` : [];
-  });
-  return found.join(', ');
 }
 
 /** Why a command lacks a flag that others have. */
@@ -166,29 +136,8 @@ function meantFlags(flag: string): string[] {
   if (tokenLimit.test(flag)) return [/total/i.test(flag) ? '--max-tokens-total' : '--max-tokens'];
   const field = flagOfField(flag);
   if (field !== undefined) return [field];
-  const word = flag.replaceAll(/[-_]/g, '').toLowerCase();
-  return Object.keys(flagSynonyms).filter((name) => flagSynonyms[name]?.includes(word));
+  return meantBy(flag.replaceAll(/[-_]/g, '')).filter((name) => name.startsWith('--'));
 }
-
-/** Names that other programs have for a flag, without `-` and `_`. */
-const flagSynonyms: Readonly<Record<string, readonly string[]>> = {
-  '--output': ['dest', 'file', 'filename', 'out', 'outdir', 'outfile', 'outputdir', 'outputfile', 'save'],
-  '--aspect': ['ratio'],
-  '--size': ['dimensions', 'height', 'resolution', 'width'],
-  '--count': ['images', 'n', 'num', 'number', 'samples'],
-  '--candidates': ['n'],
-  '--image': ['input', 'inputimage'],
-  '--attach': ['file', 'i', 'image', 'input'],
-  '--data': ['csv', 'file', 'input', 'rows'],
-  '--concurrency': ['parallel', 'workers'],
-  '--system': ['instructions', 's', 'systemprompt'],
-  '--temperature': ['t', 'temp'],
-  '--schema': ['jsonschema'],
-  '--tools': ['search', 'web', 'websearch'],
-  '--session': ['conversation', 'history', 'save'],
-  '--model': ['modelname'],
-  '--base-url': ['endpoint', 'url'],
-};
 
 function takesPrompt({ command }: TypedLine): boolean {
   return command?.options.some(({ long }) => long === '--prompt') === true;
@@ -215,12 +164,29 @@ function typedCommand({ argv }: TypedLine): string {
   return ['gateway-cli', ...typedNames(wordsOf(argv))].join(' ');
 }
 
-/** Names that other programs have for a command. */
+/** Other names that people type for a flag, without `-` and `_`, and for a command. */
 const synonyms: Readonly<Record<string, readonly string[]>> = {
-  text: ['complete', 'completions', 'generate', 'prompt', 'run'],
+  '--output': ['dest', 'file', 'filename', 'out', 'outdir', 'outfile', 'outputdir', 'outputfile', 'save'],
+  '--aspect': ['ratio'],
+  '--size': ['dimensions', 'height', 'resolution', 'width'],
+  '--count': ['images', 'n', 'num', 'number', 'samples'],
+  '--candidates': ['n'],
+  '--image': ['input', 'inputimage'],
+  '--attach': ['file', 'i', 'image', 'input'],
+  '--data': ['csv', 'file', 'input', 'rows'],
+  '--concurrency': ['parallel', 'workers'],
+  '--system': ['instructions', 's', 'systemprompt'],
+  '--temperature': ['t', 'temp'],
+  '--schema': ['jsonschema'],
+  '--tools': ['search', 'web', 'websearch'],
+  '--session': ['conversation', 'history', 'save'],
+  '--model': ['modelname'],
+  '--base-url': ['endpoint', 'url'],
+  text: ['complete', 'completions', 'generate', 'prompt', 'run', 'txt'],
   chat: ['ask', 'message', 'messages'],
-  'image gen': ['create', 'draw', 'generate', 'make', 'new', 'picture'],
-  'image edit': ['change', 'modify', 'variation'],
+  image: ['img', 'images', 'picture'],
+  'image gen': ['create', 'draw', 'gen', 'generate', 'image-gen', 'make', 'new', 'picture'],
+  'image edit': ['change', 'edit', 'image-edit', 'modify', 'variation'],
   'sessions list': ['ls'],
   'sessions show': ['cat', 'print', 'view'],
   'sessions rm': ['delete', 'del', 'remove'],
@@ -232,6 +198,10 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
   doctor: ['check', 'ping', 'test'],
   serve: ['proxy', 'server', 'start'],
 };
+
+function meantBy(word: string): string[] {
+  return Object.keys(synonyms).filter((name) => synonyms[name]?.includes(word.toLowerCase()));
+}
 
 /** The command that takes a prompt, by the group after which it was typed. */
 const promptCommands: Readonly<Record<string, string>> = { '': 'text', image: 'image gen' };
@@ -246,8 +216,12 @@ function explainUnknownCommand({ argv }: TypedLine, nearest: string | undefined)
   const message = `unknown command '${word}'`;
   if (word === 'version') return settingError(message, { reason: 'meant', value: 'gateway-cli --version' });
   const place = ['gateway-cli', ...group].join(' ');
-  const meant = meantBy(word, group) ?? nearest?.split(', ').map((name) => [...group, name].join(' '));
-  if (meant !== undefined)
+  const inside = meantBy(word).filter(
+    (name) => `${name} `.startsWith([...group, ''].join(' ')) && !name.startsWith('--'),
+  );
+  const near = nearest?.split(', ').map((name) => [...group, name].join(' ')) ?? [];
+  const meant = inside.length > 0 ? inside : near;
+  if (meant.length > 0)
     return settingError(message, { reason: 'meant', value: meant.map((name) => `gateway-cli ${name}`).join(', or ') });
   const topic = group.length === 0 && rest.length === 0 ? closest(word, topics) : undefined;
   if (topic !== undefined) return settingError(message, { reason: 'meant', value: `gateway-cli help ${topic}` });
@@ -259,20 +233,4 @@ function explainUnknownCommand({ argv }: TypedLine, nearest: string | undefined)
     value: `gateway-cli ${prompt} ${typed.length > longestPrompt ? '"…"' : typed}`,
   });
   return usageError(message, `${ask}\n${help}`);
-}
-
-function meantBy(word: string, group: readonly string[]): string[] | undefined {
-  const before = group.length === 0 ? '' : `${group.join(' ')} `;
-  const path = typedNames(word.split(/[-_:/. ]/), commandsOf(group));
-  if (path.length > 1) return [before + path.join(' ')];
-  const inside = Object.keys(commandsOf(group)).filter((name) => !name.startsWith('_'));
-  const longer = inside.filter((name) => word.length > 2 && (name.startsWith(word) || word.startsWith(name)));
-  if (longer.length > 0 && /^[a-z]+$/i.test(word)) return longer.map((name) => before + name);
-  const same = Object.keys(synonyms).filter(
-    (name) => name.startsWith(before) && synonyms[name]?.includes(word.toLowerCase()),
-  );
-  // `gen` means `image gen`.
-  const groups = inside.map((name) => before + name).filter((name) => Object.hasOwn(commandsOf(name.split(' ')), word));
-  const found = [...same, ...groups.map((name) => `${name} ${word}`)];
-  return found.length === 0 ? undefined : found;
 }

@@ -1,18 +1,18 @@
 import { readdir } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { usageError } from '../errors.ts';
+import { type GatewayError, usageError } from '../errors.ts';
 import { closest } from '../closest.ts';
 import { writePaged } from '../terminal/pager.ts';
 import { wantsColor } from '../terminal/output.ts';
 import type { Action } from '../cli/context.ts';
 import { addFlags, quote, setExamples, setNotes } from '../cli/flags/flag.ts';
-import { formatHelp, topicSummaries } from '../cli/help/help.ts';
+import { formatHelp, topics, topicSummaries } from '../cli/help/help.ts';
 import { readShipped, shippedFile } from '../cli/shipped.ts';
 
 /** The JSON Schemas of topics, which `--json` includes. */
 const schemas: Readonly<Record<string, string>> = { output: 'result', settings: 'config' };
 
-/** `help <topic>`. All other words were turned into the help of a command: `help text` is `text --help`. */
+/** `help <topic>`. The name of a command was turned into its flag: `help text` is `text --help`. */
 export function helpCommand(command: Command, openProgram: (words: readonly string[]) => Promise<Command>): Action {
   command.argument('<topic>', 'one of those below').usage('<command or topic>');
   setExamples(command, ['gateway-cli help exit-codes', 'gateway-cli help image gen']);
@@ -22,6 +22,10 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
   });
   return async ({ io, root, report }, [name = ''], flags) => {
     const { recipe } = flags as { recipe?: string };
+    if (!topics.includes(name)) {
+      const commands = (await openProgram([])).commands.map((found) => found.name());
+      throw unknownTopic(name, [...topics, ...commands]);
+    }
     if (recipe !== undefined) return void (await io.stdout.write(await readRecipe(name, recipe)));
     const text = await readShipped(`src/help/${name}.md`);
     if (root.json) {
@@ -38,6 +42,12 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
     const { blocksOf, renderMarkdown } = await import('../terminal/markdown.ts');
     await writePaged(usage + renderMarkdown(blocksOf(text), { width, colored }), io);
   };
+}
+
+function unknownTopic(name: string, known: readonly string[]): GatewayError {
+  const near = closest(name, known);
+  const hint = near === undefined ? 'to see them: gateway-cli help' : `did you mean: gateway-cli help ${near}`;
+  return usageError(`there is no command or topic ${quote(name)}`, hint);
 }
 
 /** A recipe of a topic, by its name without the extension. Throws GatewayError usage. */

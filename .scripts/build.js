@@ -47,13 +47,15 @@ const { output } = await build({
     main: 'src/main.ts',
     index: 'src/index.ts',
     testing: 'src/testing/index.ts',
+    'schema-worker': 'src/cli/input/schema-worker.ts',
   },
   platform: 'node',
   plugins: [withoutHttp2],
   checks: { ineffectiveDynamicImport: false },
-  // No module of ours but the program does anything by being loaded, and none of zod, which comes with every language.
+  // No module of ours but the program and its thread does anything by being loaded, and none of zod, which comes with every language.
   treeshake: {
-    moduleSideEffects: (id) => !/[\\/]src[\\/](?!main\.ts)|[\\/]node_modules[\\/]zod[\\/]/.test(id),
+    moduleSideEffects: (id) =>
+      !/[\\/]src[\\/](?!main\.ts|cli[\\/]input[\\/]schema-worker\.ts)|[\\/]node_modules[\\/]zod[\\/]/.test(id),
   },
   output: {
     dir: dist,

@@ -167,29 +167,30 @@ function timeoutError(ms: number, phase: Phase): GatewayError {
   });
 }
 
-/** How long the rest of a body is waited for; undefined: as long as it takes. Asked before each chunk. */
-export type Patience = () => number | undefined;
+/** How many ms the rest of a body is waited for, counted from what was last heard; undefined: as long as it takes. Asked before each chunk. */
+export type Patience = () => { ms: number | undefined; heard?: number };
 
 /**
- * Reads a body that may not end though its reply has (deviation 24: only pings follow). The time runs from the moment
- * the patience changes; when it is over, so is the body.
+ * Reads a body that may not end though its reply has (deviation 24: only pings and comments follow). When the time is over, so
+ * is the body.
  */
 export async function* readWhilePatient(
   chunks: AsyncIterable<Uint8Array>,
   patience: Patience,
 ): AsyncGenerator<Uint8Array> {
   const iterator = chunks[Symbol.asyncIterator]();
-  let limit: number | undefined;
+  let before: ReturnType<Patience> = { ms: undefined };
   let timer: NodeJS.Timeout | undefined;
   let over: Promise<undefined> | undefined;
   try {
     for (;;) {
-      const ms = patience();
-      if (ms !== undefined && ms !== limit) {
+      const now = patience();
+      const { ms } = now;
+      if (ms !== undefined && (ms !== before.ms || now.heard !== before.heard)) {
         clearTimeout(timer);
         over = new Promise((resolve) => (timer = setTimeout(() => resolve(undefined), ms)));
-        limit = ms;
       }
+      before = now;
       const next = await (over ? Promise.race([iterator.next(), over]) : iterator.next());
       if (next === undefined || next.done) return;
       yield next.value;

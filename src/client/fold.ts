@@ -32,6 +32,10 @@ export function createFold(options: Pick<Folded, 'model' | 'maxCandidates' | 'st
     get isEmpty() {
       return folded.isEmpty;
     },
+    /** Candidates that began. */
+    get candidates() {
+      return folded.candidates.size;
+    },
     /** Takes events as they come. Throws GatewayError bad-reply for more than any answer holds; what came before is kept. */
     add(events: readonly ReplyEvent[]): StreamDelta[] {
       const deltas: StreamDelta[] = [];

@@ -77,7 +77,9 @@ async function* readBody(
   const cut = isStream
     ? yield* readStream({ ...reply, body: chunks }, reader)
     : await readWhole({ ...reply, body: chunks }, reader);
-  const late = await watch();
+  const over = await watch();
+  // A stream that said why it ends is whole: the time ran out while its connection was left open.
+  const late = isStream && reader.decoder.progress !== 'open' ? undefined : over;
   const { result, error: cutCall } = fold.result();
   result.format = format.name;
   if (!isStream && result.text !== '') yield [{ type: 'text', text: result.text, block: 0 }];
@@ -113,7 +115,10 @@ async function* readStream(reply: HttpReply, reader: Reader): AsyncGenerator<Str
   const { decoder, fold, store, format, options } = reader;
   const broken: { by?: GatewayError } = {};
   const waits = { open: undefined, ...(options.patience ?? format.patience) };
-  const patient = readWhilePatient(reply.body, () => waits[decoder.progress]);
+  const heard = { events: 0 };
+  // A candidate that was asked for may begin when another one has ended.
+  const patience = () => (fold.candidates < (options.candidates ?? 1) ? undefined : waits[decoder.progress]);
+  const patient = readWhilePatient(reply.body, () => ({ ms: patience(), heard: heard.events }));
   const body = untilCut(divertBase64(patient, store, { mode: 'sse' }), broken);
   const { shortcut } = format;
   const most = options.joined ? Infinity : 1;
@@ -123,7 +128,7 @@ async function* readStream(reply: HttpReply, reader: Reader): AsyncGenerator<Str
       if (decoder.progress === 'ended') continue;
       const deltas: StreamDelta[] = [];
       try {
-        for (const event of events) feed(event, { decoder, fold, deltas });
+        for (const event of events) heard.events += feed(event, { decoder, fold, deltas });
       } finally {
         if (deltas.length > 0) yield deltas;
       }
@@ -145,14 +150,16 @@ async function* readStream(reply: HttpReply, reader: Reader): AsyncGenerator<Str
   return whyCut(reader, failure, broken.by);
 }
 
+/** Returns how many things the event says: none if it only keeps the connection open. */
 function feed(
   event: ServerEvent | ReplyEvent,
   { decoder, fold, deltas }: Pick<Reader, 'decoder' | 'fold'> & { deltas: StreamDelta[] },
-): void {
+): number {
   const events = 'type' in event ? [event] : decoder.feed(event);
   for (const delta of fold.add(events)) deltas.push(delta);
   const last = events.at(-1);
   if (last?.type === 'broken') throw last.error;
+  return events.length;
 }
 
 /** Failures of the reply itself leave what came; our own (disk full, abort by the user) are thrown on. */

@@ -19,7 +19,7 @@ import { writeNewFile } from '../files/temp-file.ts';
 import { imagesOfText, prepareAnswerOutput } from '../cli/output/print.ts';
 import { chunksOf, writeToStdout } from '../cli/output/save-images.ts';
 import { unreadable } from '../cli/input/input-files.ts';
-import { printText } from './text/text.ts';
+import { printText } from '../cli/output/print.ts';
 
 const { output, force } = answerFileFlags;
 const recoverFlags = {
@@ -83,7 +83,7 @@ async function runRecover([file]: readonly string[], flags: Flags, context: Cont
   if (saved.body) return writeBody(saved.body, { force, context });
   if (isImages) return;
   if (output !== '-') await warnOfNoImage(place, context);
-  await printText({ result: report.result }, { isMarkdown: false, context });
+  await printText(report.result, { isMarkdown: false, json: undefined, context });
   await writeText(report.result);
 }
 

@@ -117,8 +117,8 @@ export interface Format {
   createDecoder(head: ReplyHead): Decoder;
   /** Reads text deltas of one block, as many as `most`, in their usual spelling where they are in the stream, without parsing each. */
   shortcut?: (text: string, at: number, most: number) => { value: ReplyEvent; events: number; end: number } | undefined;
-  /** ms that the end of a body is waited for when the decoder's progress is `stopped` or `ended`; undefined: as long as it takes. */
-  patience: { stopped: number | undefined; ended: number };
+  /** ms of silence in which the end of a body is waited for when the decoder's progress is `stopped` or `ended`. */
+  patience: { stopped: number; ended: number };
   /** What a stream lacks that ends while it is open. */
   missingEnd: string;
   /** Path and query of a page of the list of models. */

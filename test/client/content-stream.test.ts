@@ -60,6 +60,64 @@ test('does not wait for the end of the body after [DONE]', async () => {
   expect(answer).toMatchObject({ error: undefined, result: { complete: true } });
 });
 
+const stopped = (index = 0, text = 'Hello') =>
+  Buffer.from(
+    `data: {"candidates":[{"content":{"parts":[{"text":"${text}"}]},"finishReason":"STOP","index":${index}}]}\n\n`,
+  );
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+async function* bodyThen(more: () => AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield stopped();
+  yield* more();
+}
+
+/** Yields pieces for a time that is longer than the patience of the tests. */
+async function* during(ms: number, piece: Buffer): AsyncGenerator<Uint8Array> {
+  for (const from = performance.now(); performance.now() - from < ms; await turn()) yield piece;
+}
+
+test.each([
+  ['is silent', () => new Promise<never>(() => {})],
+  [
+    'has comments alone',
+    async function* comments() {
+      for (;;) {
+        await turn();
+        yield Buffer.from(': keep-alive\n\n');
+      }
+    },
+  ],
+] as const)('a stream whose candidates have ended and that %s is complete', async (_, more) => {
+  async function* rest(): AsyncGenerator<Uint8Array> {
+    const following = more();
+    if (Symbol.asyncIterator in following) yield* following;
+    else await following;
+  }
+  const reply = { status: 200, headers: {}, body: bodyThen(rest) };
+  const { answer } = await contentOf(reply, { patience: { stopped: 20, ended: 1 } });
+  expect(answer).toMatchObject({ error: undefined, result: { complete: true, text: 'Hello' } });
+});
+
+test('what a stream says after its finish reason is read as long as more of it comes', async () => {
+  async function* rest(): AsyncGenerator<Uint8Array> {
+    yield* during(900, Buffer.from('data: {"usageMetadata":{"totalTokenCount":5}}\n\n'));
+    yield stopped(0, ' Zoë');
+  }
+  const reply = { status: 200, headers: {}, body: bodyThen(rest) };
+  const { answer } = await contentOf(reply, { patience: { stopped: 400, ended: 1 } });
+  expect(answer.result.text).toBe('Hello Zoë');
+});
+
+test('a stream waits for the candidates that were asked for', async () => {
+  async function* rest(): AsyncGenerator<Uint8Array> {
+    yield* during(200, Buffer.from(': keep-alive\n\n'));
+    yield stopped(1, 'Zoë');
+  }
+  const reply = { status: 200, headers: {}, body: bodyThen(rest) };
+  const { answer } = await contentOf(reply, { candidates: 2, patience: { stopped: 20, ended: 1 } });
+  expect(answer.result.candidates.map(({ text: said }) => said)).toEqual(['Hello', 'Zoë']);
+});
+
 test('a stream that has only comments is a bad reply', async () => {
   const reply = replyOf([Buffer.from(': PING\n\n: PING\n\n')]);
   await expect(contentOf(reply)).rejects.toMatchObject({ class: 'bad-reply', message: /held no reply/ });

@@ -238,7 +238,7 @@ async function readAnswer(attempt: JobAttempt, deadline: Deadline, sending: Send
   // An image that could not be written is saved for recovery, and ends the batch.
   if (context.report.lost.failure !== undefined) throw context.report.lost.failure;
   await checkAnswer(answer, wantedOf(batch.flags, isImage ? candidates : 0), context);
-  if (built.check) context.report.answer = answerOfSchema(built.check, answer);
+  if (built.check) context.report.answer = (await answerOfSchema(built.check, answer, deadline.signal)).value;
   if (output?.mismatch) throw output.mismatch;
 }
 

@@ -1,98 +1,131 @@
-import type { ErrorObject, ValidateFunction } from 'ajv';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { GatewayError, messageOf, usageError } from '../../errors.ts';
 import { isObject, type JsonValue, parseFlat } from '../../json.ts';
 import { jsonFaultWords } from '../../json-position.ts';
+import { shippedFile } from '../shipped.ts';
+import { findJson } from './find-json.ts';
+import type { SchemaQuestion, SchemaReport } from './schema-worker.ts';
 
-/** Checks an answer against a JSON Schema; returns its JSON. */
-export type SchemaCheck = (answer: string) => JsonValue;
-
-/** Number of faults to report: often the first causes the rest. */
-const maxFaults = 5;
-
-/** Compiles a JSON Schema of the user. Throws GatewayError usage if it is not valid. ajv is loaded only here. */
-export async function compileSchema(schema: JsonValue): Promise<SchemaCheck> {
-  if (!isObject(schema)) throw usageError('--schema: a JSON Schema is an object', 'it begins with { and ends with }');
-  // A bundled CommonJS package has only the default export.
-  const { default: ajv } = await import('ajv/dist/2020.js');
-  const checker = new ajv.Ajv2020({ strict: false, allErrors: true, validateFormats: false, logger: false });
-  try {
-    // ajv fails on unknown dialects; only the keywords matter.
-    const { $schema: _, ...keywords } = schema;
-    const check = checker.compile(keywords);
-    // Throws a RangeError for a schema that refers to itself without end: any value does, and no answer is paid for yet.
-    check({});
-    return (answer) => checkAnswer(check, answer);
-  } catch (error) {
-    const reason = compileFault(error, checker.errors?.[0]);
-    throw usageError(`--schema: ${reason}`, 'check it against https://json-schema.org', error);
-  }
+/** The JSON of an answer that fits a schema. */
+export interface CheckedAnswer {
+  /** As it stands in the answer. */
+  json: string;
+  value: JsonValue;
 }
 
-function checkAnswer(check: ValidateFunction, answer: string): JsonValue {
-  const value = parseAnswer(answer);
-  if (check(value)) return value;
-  const errors = check.errors ?? [];
-  const faults = errors.slice(0, maxFaults).map(describeFault);
-  if (errors.length > maxFaults) faults.push(`and ${errors.length - maxFaults} more`);
-  throw new GatewayError('incomplete', `the answer does not fit the schema: ${faults.join('; ')}`, {
-    hint: 'say the shape in the prompt too, or try another --model',
+/** Checks an answer against a JSON Schema. Throws GatewayError incomplete, or the reason of the signal. */
+export type SchemaCheck = (answer: string, signal: AbortSignal) => Promise<CheckedAnswer>;
+
+/**
+ * How long one check may take, in ms. A pattern such as `^(a+)+$`, a choice between branches that hold themselves and the
+ * comparison of all items can each take years.
+ */
+const longestCheckMs = 10_000;
+
+/** How long it goes on when the command's time is over: in a batch it may have waited behind one that does not end. */
+const lateCheckMs = 3000;
+
+/** Longer for what is not paid for yet: the thread starts with it, and a machine can be busy. */
+const longestCompileMs = 30_000;
+
+/** Compiles a JSON Schema of the user. Throws GatewayError usage if it is not valid, or takes too long. */
+export async function compileSchema(schema: JsonValue, limitMs = longestCheckMs): Promise<SchemaCheck> {
+  if (!isObject(schema)) throw usageError('--schema: a JSON Schema is an object', 'it begins with { and ends with }');
+  const text = JSON.stringify(schema);
+  const { invalid, late } = await askThread({ schema: text }, { limitMs: longestCompileMs });
+  const hint = 'check it against https://json-schema.org';
+  if (invalid !== undefined) throw usageError(`--schema: ${invalid}`, hint);
+  if (late) throw usageError(`--schema: it could not be compiled: ${late}`, 'give a simpler one');
+  return (answer, signal) => checkAnswer(answer, text, { limitMs, signal });
+}
+
+async function checkAnswer(answer: string, schema: string, limits: Limits): Promise<CheckedAnswer> {
+  const found = findJson(answer);
+  if (found.length === 0) throw failure(`the answer is not JSON: ${jsonFaultWords(answer)}`);
+  const fitting: CheckedAnswer[] = [];
+  let faults: string[] = [];
+  for (const json of found) {
+    const report = await askThread({ schema, json }, limits);
+    if (report.late) throw notChecked(report.late);
+    faults = report.faults ?? [];
+    if (faults.length === 0) fitting.push({ json, value: parseFlat(json) as JsonValue });
+  }
+  const [first, second] = fitting;
+  if (second) throw failure(`the answer holds ${fitting.length} documents that fit the schema`);
+  if (first) return first;
+  throw failure(
+    `the answer does not fit the schema: ${faults.join('; ')}`,
+    'say the shape in the prompt too, or try another --model',
+  );
+}
+
+function failure(message: string, hint?: string): GatewayError {
+  return new GatewayError('incomplete', message, { hint, sent: 'yes', retryable: true });
+}
+
+/** The same answer would take as long again. */
+function notChecked(why: string): GatewayError {
+  return new GatewayError('incomplete', `the answer was not checked against the schema: ${why}`, {
+    hint: 'give a simpler schema: without patterns that repeat themselves, branches that hold themselves, uniqueItems',
     sent: 'yes',
-    retryable: true,
+    retryable: false,
   });
 }
 
-/** Why ajv cannot compile a schema. */
-function compileFault(error: unknown, fault: ErrorObject | undefined): string {
-  const [, reference] = /^can't resolve reference (\S+)/.exec(messageOf(error)) ?? [];
-  if (reference !== undefined) return `the reference "${reference}" leads to nothing in the schema`;
-  const [, pattern] = /^Invalid regular expression: (\/[\s\S]*\/u?):/.exec(messageOf(error)) ?? [];
-  if (pattern !== undefined) return `the pattern ${pattern} is not a valid regular expression`;
-  if (error instanceof RangeError) return 'it refers to itself without end, or is too deep';
-  return fault === undefined ? 'it is not a valid JSON Schema' : `it is not valid: ${describeFault(fault)}`;
+interface Limits {
+  limitMs: number;
+  /** Ends a check; what it says about time ends only the check. */
+  signal?: AbortSignal | undefined;
 }
 
-type Params = Readonly<Record<string, unknown>>;
+/** The report of the thread. `late`: why there is none. */
+type Report = SchemaReport & { late?: string };
 
-/** What a value must be, by the keyword of the schema. */
-const rules: Readonly<Record<string, (params: Params) => string>> = {
-  additionalProperties: ({ additionalProperty }) => `must not have the property ${JSON.stringify(additionalProperty)}`,
-  const: ({ allowedValue }) => `must be ${JSON.stringify(allowedValue)}`,
-  enum: ({ allowedValues }) =>
-    `must be one of: ${(allowedValues as unknown[]).map((one) => JSON.stringify(one)).join(', ')}`,
-  exclusiveMaximum: ({ limit }) => `must be less than ${String(limit)}`,
-  exclusiveMinimum: ({ limit }) => `must be more than ${String(limit)}`,
-  maxItems: ({ limit }) => `must have ${String(limit)} items or fewer`,
-  maxLength: ({ limit }) => `must have ${String(limit)} characters or fewer`,
-  maximum: ({ limit }) => `must be ${String(limit)} or less`,
-  minItems: ({ limit }) => `must have ${String(limit)} items or more`,
-  minLength: ({ limit }) => `must have ${String(limit)} characters or more`,
-  minimum: ({ limit }) => `must be ${String(limit)} or more`,
-  multipleOf: ({ multipleOf }) => `must be a multiple of ${String(multipleOf)}`,
-  pattern: ({ pattern }) => `must match the pattern ${String(pattern)}`,
-  required: ({ missingProperty }) => `must have the property ${JSON.stringify(missingProperty)}`,
-  type: ({ type }) => `must be ${[type].flat().join(' or ')}`,
-  uniqueItems: () => 'must not have the same item twice',
-};
+/** One thread checks for the whole process, one answer after the other. */
+let thread: Worker | undefined;
+let last: Promise<unknown> = Promise.resolve();
 
-/** `/born must be integer` */
-function describeFault({ instancePath, keyword, params }: ErrorObject): string {
-  const rule = rules[keyword];
-  return `${instancePath || 'the document'} ${rule?.(params as Params) ?? `does not fit the keyword "${keyword}"`}`;
+function askThread(question: SchemaQuestion, limits: Limits): Promise<Report> {
+  const report = last.then(() => askNow(question, limits));
+  last = report.catch(() => undefined);
+  return report;
 }
 
-function parseAnswer(answer: string): JsonValue {
+/** Asks the thread, and ends it if it does not answer in time: nothing else stops a regular expression. */
+async function askNow(question: SchemaQuestion, { limitMs, signal }: Limits): Promise<Report> {
+  const end = new AbortController();
+  const stop = (): void => end.abort();
+  let timer = setTimeout(stop, limitMs);
+  const endSoon = (): void => {
+    clearTimeout(timer);
+    if (signal && isTimeout(signal)) timer = setTimeout(stop, Math.min(limitMs, lateCheckMs));
+    else stop();
+  };
+  if (signal?.aborted) endSoon();
+  else signal?.addEventListener('abort', endSoon, { once: true });
+  const worker = (thread ??= new Worker(shippedFile('dist/schema-worker.js')));
+  // It holds the process only while it is waited for.
+  worker.ref();
   try {
-    return parseFlat(withoutFence(answer)) as JsonValue;
+    const answered = once(worker, 'message', { signal: end.signal }) as Promise<[SchemaReport]>;
+    worker.postMessage(question);
+    const [report] = await answered;
+    worker.unref();
+    return report;
   } catch (error) {
-    throw new GatewayError('incomplete', `the answer is not JSON: ${jsonFaultWords(answer)}`, {
-      sent: 'yes',
-      retryable: true,
-      cause: error,
-    });
+    thread = undefined;
+    void worker.terminate();
+    if (signal?.aborted && !isTimeout(signal)) throw signal.reason;
+    if (end.signal.aborted && signal?.aborted) return { late: 'the time of the command was over' };
+    if (end.signal.aborted) return { late: `it took longer than ${limitMs / 1000} s` };
+    return { late: error instanceof RangeError ? 'it is too deep' : messageOf(error) };
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', endSoon);
   }
 }
 
-/** Many models put JSON into a code block. */
-function withoutFence(answer: string): string {
-  return /^\s*(`{3,})[a-z]*[ \t]*\r?\n([\s\S]*)\r?\n\1\s*$/i.exec(answer)?.[2] ?? answer;
+function isTimeout({ reason }: AbortSignal): boolean {
+  return reason instanceof DOMException && reason.name === 'TimeoutError';
 }

@@ -65,6 +65,8 @@ interface StreamOptions {
   isMarkdown: boolean;
   /** Runs until the first output. The caller stops it at the end. */
   progress: Progress;
+  /** The text is printed when it has been checked, or where the stream fails before. */
+  isHeld?: boolean | undefined;
   /** Receives the text of the answer as it arrives. */
   onText?: ((text: string) => void) | undefined;
 }
@@ -82,13 +84,16 @@ export async function printStream<Outcome>(
 ): Promise<Outcome> {
   const isMarkdown = options.isMarkdown && !options.jsonl;
   const payload = await startPayload(context, { isMarkdown, onOutput: () => options.progress.stop() });
-  const printing: PrintState = { payload, options, context, isInThinking: false };
+  const printing: PrintState = { payload, options, context, isInThinking: false, held: '' };
   try {
     for (;;) {
       const next = await deltas.next();
       if (next.done) return next.value;
       await printDeltas(next.value, printing);
     }
+  } catch (error) {
+    await payload.write(printing.held);
+    throw error;
   } finally {
     await payload.end();
     await deltas.return(undefined as never);
@@ -101,6 +106,8 @@ interface PrintState {
   context: Context;
   /** The cursor is in an unfinished line of `--thinking`. */
   isInThinking: boolean;
+  /** Text that waits for its check. */
+  held: string;
 }
 
 async function printDeltas(deltas: readonly StreamDelta[], printing: PrintState): Promise<void> {
@@ -115,6 +122,7 @@ async function printDeltas(deltas: readonly StreamDelta[], printing: PrintState)
   const text = deltas.map((delta) => (delta.type === 'text' ? delta.text : '')).join('');
   options.onText?.(text);
   if (text === '' || isPrintedAtEnd(context)) return;
+  if (options.isHeld) return void (printing.held += text);
   if (printing.isInThinking) await context.io.stderr.write('\n');
   printing.isInThinking = false;
   await printing.payload.write(text);
@@ -210,7 +218,7 @@ export interface AnswerFlags {
 export async function prepareAnswerOutput(
   flags: AnswerFlags,
   context: Context,
-): Promise<(result: Result) => Promise<void>> {
+): Promise<(result: Result, json?: string) => Promise<void>> {
   const { field, code, force = false, dryRun } = flags;
   const { cwd } = context.io;
   const output = await answerFile(flags, cwd);
@@ -220,8 +228,8 @@ export async function prepareAnswerOutput(
     await checkFile(output, { cwd, force, dryRun }).catch(prefixUsageError('-o: '));
   }
   if (!code && output === undefined) return async () => undefined;
-  return async (result) => {
-    const texts = answerTexts(result).map((text) => (text.endsWith('\n') ? text : `${text}\n`));
+  return async (result, json) => {
+    const texts = answerTexts(result, json).map((text) => (text.endsWith('\n') ? text : `${text}\n`));
     const text = code ? await codeOf(result) : texts.join('---\n');
     if (output === undefined) return plainPayload(context.io.stdout).write(text);
     const { writeNewFile } = await import('../../files/temp-file.ts');
@@ -234,9 +242,27 @@ export async function prepareAnswerOutput(
   };
 }
 
-/** The text of each candidate as it is printed: with the code that the service ran. */
-export function answerTexts({ candidates }: Pick<Result, 'candidates'>): string[] {
-  return candidates.map(({ text, markdown = text }) => markdown).filter((text) => text !== '');
+/** The text of each candidate as it is printed: with the code that the service ran, or its JSON that fits the schema alone. */
+function answerTexts({ candidates }: Pick<Result, 'candidates'>, json?: string): string[] {
+  const texts = candidates.map(({ text, markdown = text }, at) => (at === 0 ? (json ?? markdown) : markdown));
+  return texts.filter((text) => text !== '');
+}
+
+/** Prints an answer that did not stream: the text of each candidate, with a line `---` between them. */
+export async function printText(
+  result: Pick<Result, 'candidates'>,
+  { isMarkdown, json, context }: { isMarkdown: boolean; json: string | undefined; context: Context },
+): Promise<void> {
+  if (isPrintedAtEnd(context)) return;
+  const payload = await startPayload(context, { isMarkdown });
+  for (const [index, text] of answerTexts(result, json).entries()) {
+    if (index > 0) {
+      await payload.end();
+      await context.io.stdout.write('---\n');
+    }
+    await payload.write(text);
+  }
+  await payload.end();
 }
 
 /** The place of the images of a text: `-o` if it is a folder, a template or an image file; else beside the file of the text. */

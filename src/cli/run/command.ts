@@ -18,9 +18,8 @@ import { refuseTwoPrompts } from '../input/prompt.ts';
 import type { PromptYamlFlags } from '../request/prompt-yaml.ts';
 import { hintOf } from '../../advice.ts';
 import { verdictOf, type Wanted } from '../../client/verdict.ts';
-import type { JsonValue } from '../../json.ts';
 import { jsonLine } from '../../terminal/escape.ts';
-import type { SchemaCheck } from '../input/schema.ts';
+import type { CheckedAnswer, SchemaCheck } from '../input/schema.ts';
 import { services } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
 import { logCost, logUsage } from '../output/log.ts';
@@ -167,15 +166,16 @@ export function wantedOf(
 /** The last part of a command that asks for a text. Throws GatewayError for what the answer lacks; what came is in the report. */
 export async function finishText(
   answer: Answer,
-  { plan, check }: { plan: ImagePlan; check: SchemaCheck | undefined },
+  { plan, held }: { plan: ImagePlan; held: HeldAnswer | undefined },
   { flags, context, print }: Begun,
 ): Promise<void> {
   const wanted = wantedOf(flags);
   if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(answer, wanted, context)));
   await checkAnswer(answer, wanted, context);
   await warnOfNoImage(plan, context);
-  if (check) context.report.answer = answerOfSchema(check, answer);
-  await print(answer.result);
+  if (held && 'error' in held) throw held.error;
+  context.report.answer = held?.value;
+  await print(answer.result, held?.json);
 }
 
 /** Warns if `-o` was given and the reply has only text. */
@@ -199,11 +199,38 @@ export async function checkAnswer(answer: Answer, wanted: Wanted, context: Conte
   await noteToolCalls(result, context);
 }
 
-/** The answer as JSON that fits the schema. Throws GatewayError; where a limit cut the answer, it names the limit. */
-export function answerOfSchema(check: SchemaCheck, answer: Answer): JsonValue {
+/** The JSON that fits the schema of `--schema`, or why there is none. */
+export type HeldAnswer = CheckedAnswer | { error: unknown };
+
+/**
+ * Checks an answer that is printed when it has been held against its schema: its JSON alone, or what came in place of it.
+ * Never throws, so that it is printed also where a signal ends the check.
+ */
+export async function holdToSchema(
+  check: SchemaCheck,
+  answer: Answer,
+  { flags, deadline }: Pick<Begun, 'flags' | 'deadline'>,
+): Promise<HeldAnswer> {
+  const { error } = verdictOf(answer, wantedOf(flags));
+  if (error) return { error };
   try {
-    return check(answer.result.text);
+    return await answerOfSchema(check, answer, deadline().signal);
+  } catch (thrown) {
+    return { error: thrown };
+  }
+}
+
+/** The JSON that is printed in place of the answer, if it fits. */
+export function jsonOf(held: HeldAnswer | undefined): string | undefined {
+  return held && 'json' in held ? held.json : undefined;
+}
+
+/** The JSON of an answer that fits the schema. Throws GatewayError; where a limit cut the answer, it names the limit. */
+export async function answerOfSchema(check: SchemaCheck, answer: Answer, signal: AbortSignal): Promise<CheckedAnswer> {
+  try {
+    return await check(answer.result.text, signal);
   } catch (error) {
+    if (signal.aborted && error === signal.reason) throw error;
     throw verdictOf(answer, { images: 0, requireComplete: true }).error ?? error;
   }
 }

@@ -61,11 +61,13 @@ export async function saveUnwritten(
   if (report.kept !== undefined) await ui.warn(recoverToHint(report.kept, report));
 }
 
-/** Saves a paid answer whose code was not printed, because it was cut or has none, and throws that error. */
+/** Saves a paid answer whose code was not printed, because it was cut or has none, and throws that error; that of a signal is left to the caller. */
 export async function saveUnprinted(thrown: unknown, { io, report, ui }: Context): Promise<void> {
-  if (takesPrecedence(thrown) || (report.result?.text ?? '') === '') return;
+  if (!(thrown instanceof GatewayError) || thrown.class === 'closed' || (report.result?.text ?? '') === '') return;
   report.lost.text = true;
-  throw await saveForRecovery(thrown as GatewayError, { report, io, redaction: ui });
+  const error = await saveForRecovery(thrown, { report, io, redaction: ui });
+  if (!takesPrecedence(thrown)) throw error;
+  if (report.kept !== undefined) await ui.warn(recoverToHint(report.kept, report));
 }
 
 /** Saves what is known about a paid reply after a bug. Returns the error. */

@@ -2,8 +2,17 @@ import type { Command } from 'commander';
 import { within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
-import { begin, connect, finishText, isShown, planBesideText, showRequest } from '../../cli/run/command.ts';
-import { printRaw } from '../../cli/output/print.ts';
+import {
+  begin,
+  connect,
+  finishText,
+  holdToSchema,
+  isShown,
+  jsonOf,
+  planBesideText,
+  showRequest,
+} from '../../cli/run/command.ts';
+import { printRaw, printText } from '../../cli/output/print.ts';
 import type { ChatFlags } from './session.ts';
 import { buildRequest } from '../../cli/request/build-request.ts';
 import { openTools } from './tools.ts';
@@ -51,9 +60,20 @@ async function runChat(words: readonly string[], typed: ChatFlags, context: Cont
 
   const isMarkdown = settings.markdown.value && check === undefined;
   const limit = flags.maxCost === undefined ? undefined : await openCostLimit(flags.maxCost, settings);
-  const asking = { context, ...connected, flags, isMarkdown, tools, limit, deadline: deadline() };
+  const asking = {
+    context,
+    ...connected,
+    flags,
+    isMarkdown,
+    isHeld: check !== undefined,
+    tools,
+    limit,
+    deadline: deadline(),
+  };
   const turned = await askTurn(request, asking);
-  await finishText(turned.answer, { plan, check }, begun);
+  const held = check && (await holdToSchema(check, turned.answer, begun));
+  if (held && !flags.jsonl) await printText(turned.answer.result, { isMarkdown, json: jsonOf(held), context });
+  await finishText(turned.answer, { plan, held }, begun);
   if (!session || !resumed?.file) return;
   const turn = await session.storableTurns(turned, request, context);
   if (turn) await resumed.file.append(turn);

@@ -15,7 +15,8 @@ import { buildRequest } from '../../cli/request/build-request.ts';
 import { openTools } from './tools.ts';
 import { askTurn, questionOf } from './turn.ts';
 import type { Context } from '../../cli/context.ts';
-import { answerOfSchema, checkAnswer, planBesideText, planImages, wantedOf } from '../../cli/run/command.ts';
+import { printText } from '../../cli/output/print.ts';
+import { checkAnswer, holdToSchema, jsonOf, planBesideText, planImages, wantedOf } from '../../cli/run/command.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
 import type { Connection, OpenFetchUrl } from '../../cli/run/connection.ts';
 
@@ -117,10 +118,14 @@ async function askAndKeep(
   context.report.images = [];
   const isMarkdown = settings.markdown.value && check === undefined;
   const onText = (part: string): void => void (heard.text += part);
-  const setup = { context, connection, flags, images, isMarkdown, tools, limit, deadline: deadline(), onText };
+  const isHeld = check !== undefined;
+  const setup = { context, connection, flags, images, isMarkdown, isHeld, tools, limit, deadline: deadline(), onText };
   const turned = await askTurn(request, setup);
-  await checkAnswer(turned.answer, wantedOf({ ...flags, code: undefined }), context);
-  if (check) answerOfSchema(check, turned.answer);
+  const textFlags = { ...flags, code: undefined };
+  const held = check && (await holdToSchema(check, turned.answer, { flags: textFlags, deadline }));
+  if (held) await printText(turned.answer.result, { isMarkdown, json: jsonOf(held), context });
+  await checkAnswer(turned.answer, wantedOf(textFlags), context);
+  if (held && 'error' in held) throw held.error;
   const turn = await storableTurns(turned, request, context);
   if (turn) await keep(turn, prompt, talk);
 }

@@ -9,7 +9,7 @@ import type { ChatFlags } from './session.ts';
 import { callsOf, resultsTurn, type ToolBelt } from './tools.ts';
 import type { Context, Report } from '../../cli/context.ts';
 import type { ImageOutput } from '../../cli/output/save-images.ts';
-import { printStream, stopPlain } from '../../cli/output/print.ts';
+import { printStream, printText, stopPlain } from '../../cli/output/print.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
@@ -25,6 +25,8 @@ interface TurnSetup {
   isMarkdown: boolean;
   tools: ToolBelt | undefined;
   limit: CostLimit | undefined;
+  /** The text of the last answer is printed by the caller, when it has been held against `--schema`. */
+  isHeld: boolean;
   /** The time of the turn, tools included. */
   deadline: Deadline;
   /** Receives the text of the answers as it arrives. */
@@ -67,6 +69,8 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
     const hasOutputFailed = context.io.stdout.failure !== undefined || report.lost.failure !== undefined;
     if (answer.error || hasOutputFailed || !tools?.canRun(answer.result, calls)) return endWith(answer.error);
     if (answers.length >= tools.maxTurns) return endWith(tooManyTurns(answers.length));
+    // stdout gets the JSON of the last answer alone.
+    if (setup.isHeld) await context.ui.think(text === '' ? '' : `${text}\n`);
     const run = await tools.run(calls, deadline.signal).catch((error: unknown) => {
       throw deadline.explain(error, 'reading');
     });
@@ -110,7 +114,7 @@ async function withCostCounted(
 
 async function askOnce(
   request: Pick<BuiltRequest, 'post' | 'model'>,
-  { context, connection, images, isMarkdown, flags, deadline, onText }: TurnSetup,
+  { context, connection, images, isMarkdown, isHeld, flags, deadline, onText }: TurnSetup,
 ): Promise<Answer> {
   const store = images.openStore();
   const progress = context.ui.progress('waiting for the gateway');
@@ -121,10 +125,15 @@ async function askOnce(
     mostImages: images.most,
     beforeRead: () => stopPlain(progress, context),
   });
-  const shown = { ...flags, isMarkdown, progress, onText };
+  const shown = { ...flags, isMarkdown, isHeld, progress, onText };
   const answer = await printStream(deltas, shown, context).finally(() => progress.stop());
   context.report.result ??= answer.result;
-  await images.save(blobsOf(answer.result), answer.result, () => endOf(deadline));
+  await images
+    .save(blobsOf(answer.result), answer.result, () => endOf(deadline))
+    .catch(async (error: unknown) => {
+      if (isHeld) await printText(answer.result, { isMarkdown, json: undefined, context });
+      throw error;
+    });
   return answer;
 }
 

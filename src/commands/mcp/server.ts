@@ -10,9 +10,10 @@ import {
   type Tool as ListedTool,
 } from '@modelcontextprotocol/sdk/types.js';
 import { untilAborted } from '../../clock.ts';
+import type { JsonValue } from '../../json.ts';
 import { usageError } from '../../errors.ts';
 import type { Context } from '../../cli/context.ts';
-import { compileSchema, type SchemaCheck } from '../../cli/input/schema.ts';
+import { compileSchema, type FindFaults } from '../../cli/input/schema-rules.ts';
 import type { Output } from '../../terminal/io.ts';
 import { version } from '../../version.ts';
 import { refusedResult, runTool, type ToolPlace } from './run-tool.ts';
@@ -103,14 +104,14 @@ function listed({ name, title, description, inputSchema, writes }: Tool): Listed
 /** Checks and makes calls, within the limit of requests. */
 function caller(options: ServerOptions): (tool: Tool, given: object, signal: AbortSignal) => Promise<CallToolResult> {
   const { maxRequests = Infinity } = options;
-  const checks = new Map<Tool, Promise<SchemaCheck>>();
+  const checks = new Map<Tool, FindFaults>();
   let sent = 0;
   return async (tool, given, signal) => {
     try {
       // Compiled once: each compilation leaves code behind that V8 frees late.
       const check = checks.get(tool) ?? compileSchema(JSON.parse(JSON.stringify(tool.inputSchema)));
       checks.set(tool, check);
-      const typed = checkArguments(tool, given, await check);
+      const typed = checkArguments(tool, given, check);
       if (wordsOf(tool, typed, []).some((word) => word.includes('\0')))
         throw usageError('an argument has a NUL character');
       const placed = await withPaths(typed, options.root);
@@ -131,14 +132,14 @@ function caller(options: ServerOptions): (tool: Tool, given: object, signal: Abo
 }
 
 /** Throws GatewayError usage for arguments that do not fit the tool's schema. */
-function checkArguments(tool: Tool, given: object, check: SchemaCheck): ToolArguments {
-  let typed: ToolArguments;
-  try {
-    typed = check(JSON.stringify(withTexts(tool, given))) as ToolArguments;
-  } catch (error) {
-    const why = error instanceof Error ? error.message.replace('the answer does not fit the schema: ', '') : '';
-    throw usageError(`the arguments of ${tool.name} do not fit: ${why}`, 'list the tools for their schemas', error);
-  }
+function checkArguments(tool: Tool, given: object, findFaults: FindFaults): ToolArguments {
+  const typed = JSON.parse(JSON.stringify(withTexts(tool, given))) as ToolArguments & JsonValue;
+  const faults = findFaults(typed);
+  if (faults.length > 0)
+    throw usageError(
+      `the arguments of ${tool.name} do not fit: ${faults.join('; ')}`,
+      'list the tools for their schemas',
+    );
   if (typed.schema === undefined || JSON.stringify(typed.schema).length <= longestWord) return typed;
   throw usageError(`the schema has more than ${longestWord} characters`, 'leave out its descriptions');
 }

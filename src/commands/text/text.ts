@@ -1,9 +1,17 @@
 import type { Command } from 'commander';
-import { begin, connect, finishText, isShown, planBesideText, showRequest } from '../../cli/run/command.ts';
+import {
+  begin,
+  connect,
+  finishText,
+  holdToSchema,
+  isShown,
+  jsonOf,
+  planBesideText,
+  showRequest,
+} from '../../cli/run/command.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
-import { answerTexts, isPrintedAtEnd, printRaw, printStream, startPayload, stopPlain } from '../../cli/output/print.ts';
-import { type Answer } from '../../client/result.ts';
+import { printRaw, printStream, printText, stopPlain } from '../../cli/output/print.ts';
 import { blobsOf } from '../../client/picture-store.ts';
 import { outcomeOf, perform, type Performed } from '../../client/send.ts';
 import { endOf, within } from '../../client/deadline.ts';
@@ -51,16 +59,18 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
     mostImages: images.most,
     beforeRead: stream && (() => stopPlain(progress, context)),
   });
-  const isMarkdown = settings.markdown.value && request.check === undefined && !isData(flags.responseMime);
-  const printing = { flags, isMarkdown, progress, context };
+  const { check } = request;
+  const isMarkdown = settings.markdown.value && check === undefined && !isData(flags.responseMime);
+  const printing = { flags, isMarkdown, isHeld: check !== undefined, progress, context };
   const answer = await (stream ? printDeltas(deltas, printing) : outcomeOf(deltas));
-  progress.stop();
   context.report.result = answer.result;
   if (!answer.isRecorded) context.report.meter?.count(answer);
-  if (!stream) await printText(answer, printing);
+  const held = check && (await holdToSchema(check, answer, begun));
+  progress.stop();
+  if (!stream || (held && !flags.jsonl)) await printText(answer.result, { isMarkdown, json: jsonOf(held), context });
   await images.save(blobsOf(answer.result), answer.result, () => endOf(deadline()));
 
-  await finishText(answer, { plan, check: request.check }, begun);
+  await finishText(answer, { plan, held }, begun);
 }
 
 /** JSON and the like is printed as it is. */
@@ -68,31 +78,21 @@ function isData(mimeType: string | undefined): boolean {
   return mimeType !== undefined && !mimeType.startsWith('text/');
 }
 
+interface Printing {
+  flags: Flags;
+  isMarkdown: boolean;
+  isHeld: boolean;
+  progress: Progress;
+  context: Context;
+}
+
 /** Prints the first candidate while it comes. */
 async function printDeltas(
   deltas: AsyncGenerator<StreamDelta[], Performed>,
-  { flags, isMarkdown, progress, context }: { flags: Flags; isMarkdown: boolean; progress: Progress; context: Context },
+  { flags, context, ...shown }: Printing,
 ): Promise<Performed> {
-  const answer = await printStream(deltas, { ...flags, isMarkdown, progress }, context);
+  const answer = await printStream(deltas, { ...flags, ...shown }, context);
   const { candidates, warnings } = answer.result;
   if (candidates.length > 1) warnings.push(`${candidates.length} candidates came, and --stream prints the first`);
   return answer;
-}
-
-/** Candidate 0's text; several candidates are separated by a line `---`. */
-export async function printText(
-  { result }: Pick<Answer, 'result'>,
-  { isMarkdown, context }: { isMarkdown: boolean; context: Context },
-): Promise<void> {
-  if (isPrintedAtEnd(context)) return;
-  const payload = await startPayload(context, { isMarkdown });
-  const texts = answerTexts(result);
-  for (const [index, text] of texts.entries()) {
-    if (index > 0) {
-      await payload.end();
-      await context.io.stdout.write('---\n');
-    }
-    await payload.write(text);
-  }
-  await payload.end();
 }

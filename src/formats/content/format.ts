@@ -36,7 +36,7 @@ export const content: Format = {
   },
   createDecoder: createContentDecoder,
   // Behind `[DONE]` the end of the body is only good for using the connection again (deviation 24).
-  patience: { stopped: undefined, ended: 200 },
+  patience: { stopped: 5000, ended: 200 },
   missingEnd: missingReason,
   models(token) {
     const query = new URLSearchParams({ pageSize: '1000', ...(token !== undefined && { pageToken: token }) });

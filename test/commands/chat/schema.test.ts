@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { cut } from '../../helpers/scripted-server.ts';
 import { eventStream, messageEvents, test, textReply } from '../../helpers/with-server.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
@@ -68,6 +69,39 @@ for (const [command, replyWith] of commands) {
     });
   });
 
+  const fenced = '```json\n{"name":"Ada","born":1815}\n```';
+
+  test.for([
+    ['in a code block', fenced],
+    ['between words', 'Here it is:\n\n{"name":"Ada","born":1815}\n\nIs there {anything} else?'],
+    ['in a code block between words', `Sure!\n${fenced}\nThe end.`],
+    ['behind its thinking', '<think>an object with [name, born]</think>\n{"name":"Ada","born":1815}'],
+  ] as const)(
+    `${command} --schema prints the JSON alone of an answer that has it %s`,
+    async ([, text], { server, cli }) => {
+      const cwd = folder();
+      for (const argv of [run, [...run, '-o', 'out.json'], [...run, '--json']]) {
+        server.reply({ body: replyWith(text) });
+        const ran = await cli(argv, { cwd });
+        expect(ran.code).toBe(0);
+        const json = argv.includes('-o') ? readFileSync(join(cwd, 'out.json'), 'utf8') : ran.stdout;
+        if (argv.includes('--json'))
+          expect(JSON.parse(json)).toMatchObject({ answer: { name: 'Ada', born: 1815 }, text });
+        else expect(JSON.parse(json)).toEqual({ name: 'Ada', born: 1815 });
+      }
+    },
+  );
+
+  test.for([
+    ['two documents that fit', '{"name":"Ada","born":1815} or {"name":"Bob","born":1816}', 'holds 2 documents'],
+    ['a document that was cut', 'Here: [{"name":"Ada","born":1815},', 'is not JSON'],
+  ] as const)(`${command} --schema does not choose from %s`, async ([, text, told], { server, cli }) => {
+    server.reply({ body: replyWith(text) });
+    const ran = await cli(run, { cwd: folder() });
+    expect(ran).toMatchObject({ code: 11, stdout: `${text}\n` });
+    expect(ran.stderr).toContain(told);
+  });
+
   test.for([
     ['an array', '[]', 'a JSON Schema is an object'],
     ['no JSON', '{', 's.json'],
@@ -84,6 +118,14 @@ for (const [command, replyWith] of commands) {
     expect(ran.stderr).toContain(told);
   });
 }
+
+test('a stream that breaks off leaves the beginning of the JSON that it held', async ({ server, cli }) => {
+  server.reply({
+    chunks: [eventStream(...messageEvents('{"name":')).split('event: content_block_stop')[0] ?? '', cut],
+  });
+  const ran = await cli(['chat', 'Ada', '--schema', 's.json'], { cwd: folder() });
+  expect(ran).toMatchObject({ code: 11, stdout: '{"name":\n' });
+});
 
 test('more than five faults are counted', async ({ server, cli }) => {
   const many = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`x${i}`, i]));

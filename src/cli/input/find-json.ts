@@ -1,0 +1,61 @@
+import { parseFlat } from '../../json.ts';
+
+/**
+ * The documents of JSON in an answer, as they stand there: the whole of it, what is in its one code block, or the objects and
+ * lists between its words. Services that do not know the field that asks for JSON answer as they like.
+ */
+export function findJson(answer: string): string[] {
+  const whole = answer.trim();
+  if (isJson(whole)) return [whole];
+  const fenced = /^(`{3,})[a-z]*[ \t]*\r?\n([\s\S]*)\r?\n[ \t]*\1$/i.exec(whole)?.[2]?.trim();
+  if (fenced !== undefined && isJson(fenced)) return [fenced];
+  return betweenWords(whole);
+}
+
+/** An answer holds few documents, and each bracket may have to be followed to its end. */
+const maxTries = 64;
+
+/** An object or a list that does not end was cut: what is inside it is not the answer. */
+function betweenWords(text: string): string[] {
+  const found: string[] = [];
+  const opening = /[{[]/g;
+  for (let tries = 0; ; tries++) {
+    const start = opening.exec(text)?.index;
+    if (start === undefined) return found;
+    const end = endOfValue(text, start);
+    if (end === undefined || tries >= maxTries) return [];
+    const piece = text.slice(start, end);
+    if (!isJson(piece)) continue;
+    found.push(piece);
+    opening.lastIndex = end;
+  }
+}
+
+/** The end of the brackets that open at a position; strings are passed over. */
+function endOfValue(text: string, start: number): number | undefined {
+  let depth = 0;
+  for (let at = start; at < text.length; at++) {
+    const character = text[at];
+    if (character === '"') at = endOfString(text, at);
+    else if (character === '{' || character === '[') depth++;
+    else if ((character === '}' || character === ']') && --depth === 0) return at + 1;
+  }
+  return undefined;
+}
+
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    if (text[at] === '\\') at++;
+    else if (text[at] === '"') return at;
+  }
+  return text.length;
+}
+
+function isJson(text: string): boolean {
+  try {
+    parseFlat(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,34 @@
+import { parentPort } from 'node:worker_threads';
+import { type JsonValue, parseFlat } from '../../json.ts';
+import { compileSchema, type FindFaults, SchemaFault } from './schema-rules.ts';
+
+/** What the thread is asked: whether a schema can be used, or what is wrong with a text of JSON. */
+export interface SchemaQuestion {
+  /** The JSON of the schema. */
+  schema: string;
+  json?: string | undefined;
+}
+
+/** What the thread answers: `invalid` is about the schema, `faults` about the text. */
+export interface SchemaReport {
+  invalid?: string;
+  faults?: string[];
+}
+
+/** Schemas that are kept compiled. */
+const maxSchemas = 100;
+const compiled = new Map<string, FindFaults>();
+
+parentPort?.on('message', (question: SchemaQuestion) => parentPort?.postMessage(answer(question)));
+
+function answer({ schema, json }: SchemaQuestion): SchemaReport {
+  try {
+    const findFaults = compiled.get(schema) ?? compileSchema(JSON.parse(schema) as JsonValue);
+    if (compiled.size >= maxSchemas) compiled.clear();
+    compiled.set(schema, findFaults);
+    return { faults: json === undefined ? [] : findFaults(parseFlat(json) as JsonValue) };
+  } catch (error) {
+    if (error instanceof SchemaFault) return { invalid: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,51 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { compileSchema } from '../../../src/cli/input/schema.ts';
+import type { JsonValue } from '../../../src/json.ts';
+import { scratchFolder } from '../../helpers/scratch.ts';
+import { eventStream, messageEvents, test, textReply } from '../../helpers/with-server.ts';
+
+const endless = { pattern: '^(a+)+$' };
+const endlessAnswer = `"${'a'.repeat(60)}b"`;
+const branch = { type: 'array', items: { $ref: '#' }, minItems: 1 };
+
+test.for([['text'], ['chat']] as const)(
+  '%s prints an answer that cannot be checked in time, and is exit 11',
+  async ([command], { server, cli }) => {
+    const cwd = scratchFolder();
+    writeFileSync(join(cwd, 's.json'), JSON.stringify(endless));
+    // To start the thread is no part of the time.
+    await compileSchema(endless);
+    const body = command === 'text' ? textReply(endlessAnswer) : eventStream(...messageEvents(endlessAnswer));
+    server.reply({ body });
+    const ran = await cli([command, 'x', '--schema', 's.json', '--timeout', '8'], { cwd });
+    expect(ran).toMatchObject({ code: 11, stdout: `${endlessAnswer}\n` });
+    expect(ran.stderr).toContain('incomplete: the answer was not checked against the schema');
+  },
+);
+
+test.for([
+  ['a pattern', endless, endlessAnswer],
+  ['branches that hold themselves', { anyOf: [branch, branch, { type: 'integer' }] }, '['.repeat(40) + ']'.repeat(40)],
+  [
+    'the comparison of all items',
+    { uniqueItems: true },
+    JSON.stringify(Array.from({ length: 60_000 }, (_, at) => ({ at: [at] }))),
+  ],
+] as [string, JsonValue, string][])('a check of %s ends at its limit', async ([, schema, answer]) => {
+  await compileSchema(schema);
+  const check = await compileSchema(schema, 1500);
+  const checking = check(answer, new AbortController().signal);
+  await expect(checking).rejects.toThrow('not checked against the schema: it took longer than 1.5 s');
+});
+
+test('a signal ends a check, and the next answer is checked', async () => {
+  const endless = await compileSchema({ pattern: '^(a+)+$' });
+  const ending = new AbortController();
+  const checking = endless(`"${'a'.repeat(60)}b"`, ending.signal);
+  const next = endless('"aa"', new AbortController().signal);
+  ending.abort(new Error('SIGINT'));
+  await expect(checking).rejects.toThrow('SIGINT');
+  expect(await next).toEqual({ json: '"aa"', value: 'aa' });
+});

@@ -34,7 +34,7 @@ export interface ExchangeOptions {
   beforeSend?: (() => Promise<void> | undefined) | undefined;
   /** Called just before the first bytes are sent: from then on the request may be billed. */
   onSent?: (() => void) | undefined;
-  /** The caller checks redirects and encodings itself; by default they end the exchange. */
+  /** The caller checks redirects and encodings itself; by default a redirect ends the exchange, and a body is decompressed. */
   acceptsAnyHead?: boolean | undefined;
 }
 

@@ -61,7 +61,6 @@ test('a giant SSE line is exit 9, in bounded memory', async () => {
 test.each([
   ['gzip of 200 MB', { 'content-encoding': 'gzip' }, gzipSync(Buffer.alloc(200 * mebibyte))],
   ['a thousand encodings', { 'content-encoding': Array(1000).fill('gzip').join(', ') }, 'x'],
-  ['truncated gzip', { 'content-encoding': 'gzip' }, gzipSync('{"candidates":[]}').subarray(0, 20)],
 ])('decompression bomb: %s is refused, in bounded memory', async (_name, headers, body) => {
   const server = await serve();
   server.reply({ headers, body });

@@ -20,7 +20,7 @@ export function isPrintedAtEnd({ root, report }: Pick<Context, 'root' | 'report'
 }
 
 /** Model text for stdout: escaped on a terminal, byte for byte in a pipe. */
-export interface Payload {
+interface Payload {
   readonly isFormatted: boolean;
   write(text: string): Promise<void>;
   /** Adds a newline if the text does not end with one, and nothing if nothing was written. */
@@ -31,7 +31,7 @@ export interface Payload {
  * Starts the payload of one answer. Markdown is formatted if stdout is a terminal that can show it (GitHub's runner reads lines,
  * even if it provides one). `onOutput` is called before each output.
  */
-export async function startPayload(
+async function startPayload(
   context: Context,
   { isMarkdown, onOutput }: { isMarkdown: boolean; onOutput?: () => void },
 ): Promise<Payload> {

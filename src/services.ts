@@ -38,6 +38,8 @@ export interface Service {
   auth: AuthForm;
   /** Variables with a key of this service that the vendor's own tools read; the first one that is set is used. */
   keyVariables: readonly string[];
+  /** Variables with an address in place of `baseUrl`, which the vendor's own tools read too. */
+  addressVariables: readonly string[];
   /** The page where users make a key. */
   keyPage: string | undefined;
   /** The default model of each use: one that the vendor recommends, or its alias where the reply names the model behind it. */
@@ -58,6 +60,7 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     headerNames: { apiKey: 'x-vendor-a-api-key', version: 'vendor-b-version' },
     auth: 'auto',
     keyVariables: [],
+    addressVariables: [],
     keyPage: undefined,
     models: {},
   },
@@ -70,6 +73,7 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     headerNames: vendorHeaderNames,
     auth: 'api-key',
     keyVariables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+    addressVariables: ['GOOGLE_GEMINI_BASE_URL'],
     keyPage: 'https://aistudio.google.com/apikey',
     models: {
       text: 'gemini-3.8-flash',
@@ -87,6 +91,7 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     headerNames: vendorHeaderNames,
     auth: 'api-key',
     keyVariables: ['ANTHROPIC_API_KEY'],
+    addressVariables: ['ANTHROPIC_BASE_URL'],
     keyPage: 'https://console.anthropic.com/settings/keys',
     models: { text: 'claude-sonnet-5-5', chat: 'claude-sonnet-5-5' },
   },
@@ -99,6 +104,7 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     headerNames: vendorHeaderNames,
     auth: 'bearer',
     keyVariables: ['OPENAI_API_KEY'],
+    addressVariables: ['OPENAI_BASE_URL'],
     keyPage: 'https://platform.openai.com/api-keys',
     models: {
       text: 'gpt-6-luna',
@@ -119,6 +125,7 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     headerNames: vendorHeaderNames,
     auth: 'bearer',
     keyVariables: ['OPENROUTER_API_KEY'],
+    addressVariables: [],
     keyPage: 'https://openrouter.ai/settings/keys',
     models: {
       text: '~google/gemini-flash-latest',
@@ -139,6 +146,7 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     headerNames: vendorHeaderNames,
     auth: 'bearer',
     keyVariables: [],
+    addressVariables: ['OLLAMA_HOST'],
     keyPage: undefined,
     models: {},
   },

@@ -287,7 +287,9 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
 function sentKeyOf(target: Target, use: AuthUse, service: ClientOptions['service'] = 'gateway'): SentKey {
   const version = target.headerNames.version.toLowerCase();
   const header = Object.keys(keyHeaders(target, use)).find((name) => name !== version);
-  return { service, form: target.auth[use], header, version };
+  const { baseUrl } = services[service];
+  const isElsewhere = baseUrl !== undefined && new URL(baseUrl).origin !== target.baseUrl.origin;
+  return { service, form: target.auth[use], header, version, ...(isElsewhere && { isElsewhere }) };
 }
 
 /** `auto` is the form that the service uses. */

@@ -170,6 +170,8 @@ export function readRefusal(status: number | undefined, error: ErrorBody): Refus
 /** How the key of a refused request went out. */
 export interface SentKey {
   service: ServiceName;
+  /** The host is not that of the service, which therefore did not make the key. */
+  isElsewhere?: true;
   /** The setting `auth`. */
   form: 'auto' | 'api-key' | 'bearer';
   /** The header that carried the key, lower case; absent without a key. */
@@ -201,7 +203,7 @@ export function keyAdvice(refusal: Refusal | undefined, { format, sentKey: sent 
       return { reason: 'model' };
     case 'bad-key':
       // A gateway can also say this of a good key in the wrong header.
-      return sent?.service === 'gateway' ? unknownCause : { reason: 'key', value: sent?.service };
+      return sent?.service === 'gateway' ? unknownCause : otherKey(sent);
   }
   if (sent?.header === undefined) return refusal?.says === 'version' ? { reason: 'refused' } : unknownCause;
   if (sent.service !== 'gateway') return adviceForService(sent, format);
@@ -226,14 +228,19 @@ const asBearer: Advice = { reason: 'auth', value: 'bearer' };
 const asApiKey: Advice = { reason: 'auth', value: 'api-key' };
 const vendorNames: Advice = { reason: 'header-names', value: 'vendors' };
 
+/** The key is wrong: the page of the service has others, if the host is its own. */
+function otherKey(sent: SentKey | undefined): Advice {
+  return { reason: 'key', ...(!sent?.isElsewhere && { value: sent?.service }) };
+}
+
 /** The headers of the service are known: if the user changed them, that is wrong; otherwise the key is. */
 function adviceForService(sent: SentKey, format: RefusedRequest['format']): Advice {
   const { auth, headerNames } = services[sent.service];
   const { apiKey, version } = headerNames;
-  if (auth === 'bearer') return isBearer(sent) ? { reason: 'key', value: sent.service } : asBearer;
+  if (auth === 'bearer') return isBearer(sent) ? otherKey(sent) : asBearer;
   if (isBearer(sent)) return asApiKey;
   const isOwn = format === 'messages' ? sent.version === version : sent.header === apiKey;
-  return isOwn ? { reason: 'key', value: sent.service } : vendorNames;
+  return isOwn ? otherKey(sent) : vendorNames;
 }
 
 /** The gateway expects the key in one of these headers. */

@@ -5,7 +5,7 @@ import system from 'node:process';
 import { codeOf, GatewayError, usageError } from '../errors.ts';
 import { readReason } from '../files/file-reason.ts';
 import { shellWord } from '../shell-word.ts';
-import { byDefault, type Environment, fromEnvironment, fromProfile, given, sourced } from './sources.ts';
+import { byDefault, type Environment, fromProfile, given, sourced } from './sources.ts';
 import {
   type Config,
   type LoadedConfig,
@@ -16,8 +16,9 @@ import {
   type Use,
   useNames,
 } from './types.ts';
-import { type ServiceName, serviceNames, serviceOfUrl, services } from '../services.ts';
+import { type ServiceName, serviceOfUrl, services } from '../services.ts';
 import { closest } from '../closest.ts';
+import { keysIn } from './vendor-variables.ts';
 
 const maxBytes = 1024 * 1024;
 
@@ -222,14 +223,6 @@ export function pickService(
     `the base URL (${baseUrl?.from}) is the host of ${host}, and the service is ${named.value} (${named.from})`,
     `leave one of them out; ${named.value} alone goes to ${services[named.value].baseUrl}`,
   );
-}
-
-/** The services whose key a variable holds. */
-export function keysIn(env: Environment): { name: ServiceName; variable: string }[] {
-  return serviceNames.flatMap((name) => {
-    const variable = services[name].keyVariables.find((one) => fromEnvironment(env, one) !== undefined);
-    return variable === undefined ? [] : [{ name, variable }];
-  });
 }
 
 /** The service that is used if nothing names one: the only one whose key a variable holds. */

@@ -7,7 +7,8 @@ import { formatDuration } from './values.ts';
 import { vendorWay } from './missing.ts';
 import { baseUrlOfProfile } from './config-file.ts';
 import { Secret, createRedactor } from './redact.ts';
-import { type Environment, flagOf, fromEnvironment, fromFlagOf, fromVariables, variablesOf } from './sources.ts';
+import { type Environment, flagOf, fromFlagOf, fromVariables, variablesOf } from './sources.ts';
+import { vendorKey } from './vendor-variables.ts';
 import type { KeySource, PickedProfile, SettingsInput, Sourced } from './types.ts';
 
 /** What reading a key does outside the program, given by the caller. */
@@ -121,7 +122,7 @@ export function pickKey(input: SettingsInput, place: KeyPlace): KeySource {
   if (place.offline) return missing('no key is read offline', 'leave --offline out');
   const flag = fromFlagOf('apiKeyFile', input.flags);
   if (flag !== undefined) return inFile(flag);
-  const vendor = vendorKey(input, place);
+  const vendor = ownVariable(input, place);
   if (!place.isNamed || vendor === undefined || vendor.kind === 'missing') {
     const value = fromVariables('apiKey', input);
     if (value !== undefined) return asValue(value);
@@ -159,19 +160,34 @@ function inFile({ value, from, origin }: Sourced<string>): KeySource {
   return { kind: 'file', path: value, from, origin };
 }
 
-/** The key in a variable of the service's own tools. It goes only to the service's own host or to this machine. */
-function vendorKey({ env }: SettingsInput, { service, baseUrl }: KeyPlace): KeySource | undefined {
-  const { keyVariables, baseUrl: ownUrl } = services[service.value];
-  const keys = keyVariables.map((name) => fromEnvironment(env, name));
-  const found = keys.find((key) => key !== undefined);
+/**
+ * The key in a variable of the service's own tools. It goes only to the service's own host, to the address in the service's own
+ * variable, which the user set beside it, or to this machine.
+ */
+function ownVariable({ env }: SettingsInput, { service, baseUrl }: KeyPlace): KeySource | undefined {
+  const { baseUrl: ownUrl, addressVariables } = services[service.value];
+  const found = vendorKey(env, service.value);
   if (found === undefined || ownUrl === undefined || baseUrl === undefined) return undefined;
-  if (originOf(baseUrl.value) === originOf(ownUrl) || isLoopback(new URL(baseUrl.value))) return asValue(found);
+  const { origin } = baseUrl;
+  const isPair = origin.kind === 'variable' && addressVariables.includes(origin.name);
+  if (isPair || isAt(ownUrl, baseUrl.value) || isLoopback(new URL(baseUrl.value)))
+    return found.from.endsWith('_FILE') ? inFile(found) : asValue(found);
   return missing(keptFrom(`the key in ${found.from.replace('environment ', '')}`, ownUrl, baseUrl), ownKey);
 }
 
-function profileKey({ env, config }: SettingsInput, { picked, baseUrl }: KeyPlace): KeySource | undefined {
+function isAt(ownUrl: string, baseUrl: string): boolean {
+  return originOf(ownUrl) === originOf(baseUrl);
+}
+
+/** Whether a profile has a key of its own. */
+export function hasKey(picked: PickedProfile | undefined): picked is PickedProfile {
   const { apiKey, apiKeyFile, apiKeyCommand } = picked?.profile ?? {};
-  if (picked === undefined || (apiKey ?? apiKeyFile ?? apiKeyCommand) === undefined) return undefined;
+  return (apiKey ?? apiKeyFile ?? apiKeyCommand) !== undefined;
+}
+
+function profileKey({ env, config }: SettingsInput, { picked, baseUrl }: KeyPlace): KeySource | undefined {
+  if (!hasKey(picked)) return undefined;
+  const { apiKey, apiKeyFile, apiKeyCommand } = picked.profile;
   if (!ownsOrigin(picked, baseUrl)) return withheld(picked, baseUrl);
   const place = { from: picked.label, origin: { kind: 'profile' } } as const;
   if (apiKey !== undefined) return asValue({ value: apiKey, ...place });
@@ -202,8 +218,11 @@ function noKey(input: SettingsInput, { service, baseUrl }: KeyPlace): KeySource 
   const isLocal = baseUrl !== undefined && isLoopback(new URL(baseUrl.value));
   // A local server with a vendor's format seldom needs a key.
   if (services[service.value].isKeyless || (service.value === 'openai' && isLocal)) return { kind: 'none' };
-  const { keyVariables, keyPage } = services[service.value];
+  const { keyVariables, keyPage, baseUrl: ownUrl } = services[service.value];
   const [variable] = keyVariables;
+  // The vendor's key would not go there.
+  if (ownUrl !== undefined && baseUrl !== undefined && !isLocal && !isAt(ownUrl, baseUrl.value))
+    return missing(`no API key for ${originOf(baseUrl.value)} is set (${baseUrl.from})`, ownKey);
   if (variable !== undefined)
     return missing(`no API key of ${service.value} is set`, `set ${variable}; you make a key at ${keyPage}`);
   const hint = `${ownKey}, or type: gateway-cli config set apiKey -`;

@@ -1,7 +1,8 @@
 import { type GatewayError, usageError } from '../errors.ts';
 import { type ServiceName, services, usesOf, vendorsOf } from '../services.ts';
-import { isNamed, keysIn, namesIn, pickProfile, serviceOfProfile } from './config-file.ts';
+import { isNamed, namesIn, pickProfile, serviceOfProfile } from './config-file.ts';
 import { fromEnvironment, typedFlags, variablesOf } from './sources.ts';
+import { keysIn } from './vendor-variables.ts';
 import type { Config, SettingsInput, SettingsSurvey, Use } from './types.ts';
 
 /** The command of each use, one that needs no gateway, and what a service without the use cannot do. */

@@ -16,7 +16,8 @@ import { usageError } from '../errors.ts';
 import { authUseOf } from '../formats/format.ts';
 import { type ServiceName, services, usesOf } from '../services.ts';
 import { type HeaderNames, parseHeaderNames } from './headers.ts';
-import { ownsOrigin, pickKey } from './key.ts';
+import { hasKey, ownsOrigin, pickKey } from './key.ts';
+import { vendorAddress } from './vendor-variables.ts';
 import { missingError, useError } from './missing.ts';
 import { isForAnotherService, pickProfile, pickService, serviceOfKey } from './config-file.ts';
 import {
@@ -65,8 +66,7 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
   const byKey = offline || named || givenUrl || chosen?.profile.service ? undefined : serviceOfKey(input);
   const service = byKey ?? pickService(named, givenUrl, offline ? undefined : picked);
   const format = pickFormat(input, picked, service);
-  const ownUrl = offline ? undefined : services[service.value].baseUrl;
-  const baseUrl = givenUrl ?? sourced(ownUrl, `service ${service.value}`, 'service');
+  const baseUrl = givenUrl ?? (offline ? undefined : addressOf(input, service.value, picked));
   const owned = ownsOrigin(picked, baseUrl) ? picked : undefined;
   const { model, warnings } = pickModel(input, picked, { offline, service: service.value });
   const plain = pickPlain(input, { any: chosen, service: picked, origin: owned });
@@ -87,6 +87,19 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
     typedFlags: typedFlags(flags),
     warnings: [...config.warnings, ...warnings, ...timeoutWarnings(use, plain.timeoutMs)],
   };
+}
+
+/**
+ * The address of a service: in a variable of its own, else its host. The variable belongs to the service's key in the environment,
+ * so that a profile with a key of its own asks the service's host.
+ */
+function addressOf(
+  { env }: SettingsInput,
+  service: ServiceName,
+  picked: PickedProfile | undefined,
+): Sourced<string> | undefined {
+  const byVariable = hasKey(picked) ? undefined : vendorAddress(env, service);
+  return byVariable ?? sourced(services[service].baseUrl, `service ${service}`, 'service');
 }
 
 /** Per use: the local gateway's model, and the use whose model of a profile it takes if it has none of its own. */

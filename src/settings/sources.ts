@@ -134,7 +134,7 @@ export function typedFlags(flags: SettingsFlags): string {
 }
 
 /** Reads what a flag, a variable or a profile says. Throws usage naming where it is from. */
-function readValue(row: Row, value: unknown, from: string): unknown {
+export function readValue(row: Row, value: unknown, from: string): unknown {
   const text = String(value);
   const name = from.replace(/^(?:flag|environment) /, '');
   switch (row.kind) {

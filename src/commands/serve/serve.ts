@@ -6,6 +6,7 @@ import { inUrl, listen, type Listening } from '../../gateway/listen.ts';
 import { type ImitatedService, serviceRules, unpaid, vendorEnvironment } from '../../gateway/service.ts';
 import type { LogEntry, ServedHeaderNames } from '../../gateway/types.ts';
 import { services, useNames, usesOf, vendorHeaderNames } from '../../services.ts';
+import { keyNames } from '../../settings/vendor-variables.ts';
 import { shellWord } from '../../shell-word.ts';
 import { jsonLine } from '../../terminal/escape.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
@@ -108,7 +109,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     ...vendors?.variables,
   };
   // A named service's own key would win over the one that is served.
-  const rivals = service === undefined ? [] : services[service].keyVariables.filter((name) => context.io.env[name]);
+  const rivals = service === undefined ? [] : keyNames(service).filter((name) => context.io.env[name]);
   const unset = vendors?.unset ?? rivals;
   if (words.length > 0) return runServed(words, { variables, unset, context });
   await announce(gateway, { variables, unset }, { context, name: source?.name ?? service });

@@ -5,10 +5,11 @@ import { byAuthUse, formatNames, formatOfAuthUse } from '../../formats/format.ts
 import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/types.ts';
 import type { ModelsByUse } from '../../recordings/models.ts';
 import { createUpstreamHandler } from '../../gateway/upstream.ts';
-import { services, useNames, vendorHeaderNames } from '../../services.ts';
+import { serviceNames, services, useNames, vendorHeaderNames } from '../../services.ts';
 import { configPath, readConfig, unknownProfile } from '../../settings/config-file.ts';
 import { fromFlag } from '../../settings/sources.ts';
 import { type Credential, credentialsOf, revealHeaders, Secret } from '../../settings/redact.ts';
+import { keyNames } from '../../settings/vendor-variables.ts';
 import { surveyUses } from '../../settings/resolve.ts';
 import type { SettingsSurvey, Sourced, Use } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
@@ -139,12 +140,7 @@ function modelsOf({ text, chat, image, edit }: Survey): ModelsByUse {
 }
 
 /** What counts of the environment: the budget, where home is, and keys that go only to the host of their vendor. */
-const countedVariables = [
-  'GATEWAY_BUDGET',
-  'HOME',
-  'USERPROFILE',
-  ...Object.values(services).flatMap(({ keyVariables }) => keyVariables),
-];
+const countedVariables = ['GATEWAY_BUDGET', 'HOME', 'USERPROFILE', ...serviceNames.flatMap(keyNames)];
 
 /**
  * The settings of the named profile, and of the flags of the connection: the environment may already point here. Throws

@@ -1,0 +1,48 @@
+import { type ServiceName, serviceNames, services } from '../services.ts';
+import { type Environment, fromEnvironment, mapValue, readValue } from './sources.ts';
+import { settings } from './table.ts';
+import type { Sourced } from './types.ts';
+
+// Variables that the tools of the vendors read too. Each belongs to its service.
+
+/** The variables of a service's key. With `_FILE` after its name, one holds the path of a file with the key. */
+export function keyNames(service: ServiceName): string[] {
+  return services[service].keyVariables.flatMap((name) => [name, `${name}_FILE`]);
+}
+
+/** The first variable of a service's key that is set: the key, or the path of its file. */
+export function vendorKey(env: Environment, service: ServiceName): Sourced<string> | undefined {
+  return firstOf(env, keyNames(service));
+}
+
+/** The services whose key a variable holds or names. */
+export function keysIn(env: Environment): { name: ServiceName; variable: string }[] {
+  return serviceNames.flatMap((name) => {
+    const found = vendorKey(env, name);
+    return found !== undefined && 'name' in found.origin ? [{ name, variable: found.origin.name }] : [];
+  });
+}
+
+/** The address that a variable of the service names, as a base URL. Throws usage for what is not a URL. */
+export function vendorAddress(env: Environment, service: ServiceName): Sourced<string> | undefined {
+  const found = firstOf(env, services[service].addressVariables);
+  const read = service === 'ollama' ? withDefaults : withoutVersion;
+  return mapValue(found, (text, from) => String(readValue(settings.baseUrl, read(text.trim()), from)));
+}
+
+function firstOf(env: Environment, names: readonly string[]): Sourced<string> | undefined {
+  return names.map((name) => fromEnvironment(env, name)).find((found) => found !== undefined);
+}
+
+/** OpenAI's clients expect the version in the variable, the others do not. */
+function withoutVersion(text: string): string {
+  return text.replace(/\/v1\/*$/, '');
+}
+
+/** Ollama's variable can lack the scheme, the host and the port. The address on which a server listens for all is this machine's. */
+function withDefaults(text: string): string {
+  if (text.includes('://')) return withoutVersion(text);
+  const [, host = '', port = ':11434', path = ''] = /^(\[[^\]]*\]|[^:/]*)(:\d+)?(\/.*)?$/.exec(text) ?? ['', text];
+  const isAny = host === '' || host === '0.0.0.0' || host === '[::]';
+  return withoutVersion(`http://${isAny ? '127.0.0.1' : host}${port}${path}`);
+}

@@ -50,6 +50,7 @@ export async function openLineEditor(place: EditorPlace, options: EditorOptions)
   const state: State = {
     queue: [],
     lines: [],
+    linesToCome: 0,
     isPasting: false,
     isQuestion: false,
     isTouched: true,
@@ -58,6 +59,8 @@ export async function openLineEditor(place: EditorPlace, options: EditorOptions)
   };
   noticeHangup(place, state);
   const echo = createMuteStream(stdout);
+  // Before readline reads the same bytes.
+  stdin.on('data', (bytes: Buffer | string) => (state.linesToCome = countLines(String(bytes))));
   const earlier = options.history.map(onOneLine).toReversed();
   const reader = createInterface({
     input: stdin,
@@ -102,10 +105,12 @@ export async function openLineEditor(place: EditorPlace, options: EditorOptions)
 }
 
 interface State {
-  /** Entries that were typed while none was read. */
-  queue: string[];
+  /** What was typed while no entry was read. */
+  queue: LineRead[];
   /** Lines of an unfinished entry. */
   lines: string[];
+  /** Lines still to come of the bytes that were read at once. */
+  linesToCome: number;
   isPasting: boolean;
   /** Answers to questions are not added to the history. */
   isQuestion: boolean;
@@ -125,10 +130,8 @@ async function readEntry(
   { reader, echo, state, stdout }: { reader: Interface; echo: MuteStream; state: State; stdout: WriteStream },
 ): Promise<LineRead> {
   const early = isQuestion ? undefined : state.queue.shift();
-  if (early !== undefined) {
-    stdout.write(`${prompt}${early.replaceAll('\n', `\n${continuation}`)}\n`);
-    return { kind: 'entry', text: early };
-  }
+  if (early?.kind === 'entry') stdout.write(`${prompt}${early.text.replaceAll('\n', `\n${continuation}`)}\n`);
+  if (early) return early;
   if (state.isOver) return { kind: 'end' };
   state.isQuestion = isQuestion;
   if (isQuestion) clearLine(reader, state);
@@ -140,20 +143,27 @@ async function readEntry(
   return read;
 }
 
+/** A terminal that does not mark a paste sends it in one piece, while a person types one line at a time. */
+function countLines(bytes: string): number {
+  const breaks = bytes.match(/\r\n?|\n/g)?.length ?? 0;
+  return breaks > 0 && /[\r\n]\P{Cc}[^\r\n]*$/u.test(bytes) ? breaks + 1 : breaks;
+}
+
 function followKeys(stdin: NodeJS.ReadableStream, reader: Interface, state: State): void {
   stdin.on('keypress', (_text: string | undefined, key: Key | undefined) => {
     if (!(key?.ctrl && key.name === 'c')) state.isTouched = true;
-    if (key?.name !== 'paste-start' && key?.name !== 'paste-end') return;
-    state.isPasting = key.name === 'paste-start';
+    if (key?.name === 'paste-start' || key?.name === 'paste-end') state.isPasting = key.name === 'paste-start';
     // A pasted tab does not complete.
-    (reader as { isCompletionEnabled?: boolean }).isCompletionEnabled = !state.isPasting;
+    (reader as { isCompletionEnabled?: boolean }).isCompletionEnabled = !state.isPasting && state.linesToCome < 2;
   });
 }
 
 function takeLine(line: string, reader: Interface, state: State): void {
-  const goesOn = !state.isPasting && line.endsWith('\\');
+  state.linesToCome--;
+  const isPasting = state.isPasting || state.linesToCome > 0;
+  const goesOn = !isPasting && line.endsWith('\\');
   state.lines.push((goesOn ? line.slice(0, -1) : line).replaceAll(breakSign, '\n'));
-  if (state.isPasting) return;
+  if (isPasting) return;
   if (goesOn) {
     reader.setPrompt(continuation);
     reader.prompt();
@@ -162,24 +172,22 @@ function takeLine(line: string, reader: Interface, state: State): void {
   const text = state.lines.join('\n');
   state.lines = [];
   if (!state.isQuestion) state.remember?.(text);
-  if (state.waiting) give(state, { kind: 'entry', text });
-  else state.queue.push(text);
+  give(state, { kind: 'entry', text });
 }
 
 function interrupt(reader: Interface, echo: MuteStream, state: State): void {
   const again = !state.isTouched;
   state.isTouched = false;
   state.isPasting = false;
+  state.linesToCome = 0;
   state.queue = [];
   const wasMuted = echo.isMuted;
   if (!wasMuted) echo.stream.write('^C\n');
   echo.isMuted = true;
   clearLine(reader, state);
-  if (state.waiting) give(state, { kind: 'interrupt', again });
-  else {
-    echo.isMuted = wasMuted;
-    state.listener?.(again);
-  }
+  if (state.waiting || !state.listener) return give(state, { kind: 'interrupt', again });
+  echo.isMuted = wasMuted;
+  state.listener(again);
 }
 
 function clearLine(reader: Interface, state: State): void {
@@ -190,8 +198,9 @@ function clearLine(reader: Interface, state: State): void {
 
 function give(state: State, read: LineRead): void {
   const { waiting } = state;
+  if (!waiting) return void state.queue.push(read);
   state.waiting = undefined;
-  waiting?.(read);
+  waiting(read);
 }
 
 function onOneLine(entry: string): string {

@@ -33,7 +33,7 @@ const entry = (text: string) => ({ kind: 'entry', text });
 test('text that was typed without a reader is read at once, and shown', async () => {
   const { editor, stdin, screen } = await place();
   const first = editor.read('> ');
-  stdin.write('one\rtwo\r\u001b[200~a\rb\u001b[201~\r');
+  for (const typed of ['one\r', 'two\r', '\u001b[200~a\rb\u001b[201~\r']) stdin.write(typed);
   expect(await first).toEqual(entry('one'));
   expect(await editor.read('> ')).toEqual(entry('two'));
   expect(await editor.read('> ')).toEqual(entry('a\nb'));
@@ -44,7 +44,7 @@ test('text that was typed without a reader is read at once, and shown', async ()
 test('a question takes nothing that was typed before it', async () => {
   const { editor, stdin } = await place();
   const first = editor.read('> ');
-  stdin.write('one\ry\rhalf');
+  for (const typed of ['one\r', 'y\r', 'half']) stdin.write(typed);
   expect(await first).toEqual(entry('one'));
   const asked = editor.read('sure? ', { isQuestion: true });
   stdin.write('no\r');
@@ -104,6 +104,39 @@ test('Ctrl-C drops what was typed; pressed twice without another key it says so'
   stdin.write('whole\r');
   expect(await third).toEqual(entry('whole'));
   editor.close();
+});
+
+test('two Ctrl-C that are read at once count as two', async () => {
+  const { editor, stdin } = await place();
+  const first = editor.read('> ');
+  stdin.write('half\u0003\u0003');
+  expect(await first).toEqual({ kind: 'interrupt', again: false });
+  expect(await editor.read('> ')).toEqual({ kind: 'interrupt', again: true });
+  editor.close();
+});
+
+test.each([
+  ['with a line break at its end', 'one\r\ttwo \\\rthree\r'],
+  ['with CRLF', 'one\r\n\ttwo \\\r\nthree\r\n'],
+  ['without one, when Enter is pressed', 'one\r\ttwo \\\rthree'],
+])('a paste that the terminal does not mark is one entry: %s', async (_case, paste) => {
+  const { editor, stdin } = await place();
+  const read = editor.read('> ');
+  stdin.write(paste);
+  if (paste.endsWith('e')) stdin.write('\r');
+  expect(await read).toEqual(entry('one\n\ttwo \\\nthree'));
+  const next = editor.read('> ');
+  stdin.write('next\r');
+  expect(await next).toEqual(entry('next'));
+  editor.close();
+});
+
+test('Enter and Ctrl-D that are read at once are an entry and the end', async () => {
+  const { editor, stdin } = await place();
+  const first = editor.read('> ');
+  stdin.write('last\r\u0004');
+  expect(await first).toEqual(entry('last'));
+  expect(await editor.read('> ')).toEqual({ kind: 'end' });
 });
 
 test('Ctrl-C without a reader goes to the listener, and takes away what was typed', async () => {

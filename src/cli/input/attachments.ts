@@ -106,17 +106,21 @@ async function readMask(typed: string, covered: Attached | undefined, reading: I
 }
 
 /** Opens the files of `--attach`, of any type. Throws GatewayError usage if the type is unknown. */
-async function readAttachments(words: readonly string[], reading: InputReading): Promise<Attached[]> {
+export async function readAttachments(
+  words: readonly string[],
+  reading: InputReading,
+  { flag = '--attach' } = {},
+): Promise<Attached[]> {
   const files: Attached[] = [];
   for (const typed of words) {
-    const opened = await openInput('--attach', typed, reading);
+    const opened = await openInput(flag, typed, reading);
     const { path, name, title, origin } = opened;
     if (path === undefined) {
       files.push({ mimeType: 'application/octet-stream', data: createUpload(noBytes, 0, origin), title });
       continue;
     }
     const { bytes, head } = await readHead(path).catch((error: unknown) => {
-      throw unreadable('--attach', name, error);
+      throw unreadable(flag, name, error);
     });
     await warnOfSize(name, bytes, reading.context);
     const mimeType = sniffType(head) ?? (await typeOf(opened, head));

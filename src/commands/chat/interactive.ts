@@ -1,5 +1,6 @@
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { lastTurnStart } from '../../chat/message.ts';
 import { makeSessionsFolder } from '../../chat/session-path.ts';
 import { untilAborted } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
@@ -7,6 +8,7 @@ import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
 import { readBlanks, warnOfUnused } from '../../cli/input/blanks.ts';
 import { readSystem } from '../../cli/request/build-request.ts';
+import { formatConversation } from '../sessions/conversation.ts';
 import { requireDescriptors } from '../../cli/run/command.ts';
 import { openConnection, openFetchUrls, readTarget } from '../../cli/run/connection.ts';
 import { openCostLimit, openMeter } from '../../cli/run/costs.ts';
@@ -50,6 +52,8 @@ export async function runInteractive(
   const before = turns > 0 ? ` · ${turns} answer${turns === 1 ? '' : 's'} before` : '';
   const kept = flags.save === false ? 'not kept' : 'kept as a session';
   await ui.note(`${settings.model.value}${before} · ${kept} · /help · /exit or Ctrl-D leaves`);
+  const last = talk.messages.slice(lastTurnStart(talk.messages));
+  if (last.length > 0) await io.stdout.write(Buffer.from(`${await formatConversation(last, context)}\n`));
   for (;;) {
     const read = await untilAborted(editor.read('> '), signal);
     if (read.kind === 'end') await io.stdout.write('\n');

@@ -1,4 +1,4 @@
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { exportMarkdown, lastSystem } from '../../chat/message.ts';
@@ -6,11 +6,12 @@ import { usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { removeFile } from '../../files/temp-file.ts';
 import { twoColumns, wrapText } from '../../cli/help/help.ts';
-import { readImages } from '../../cli/input/attachments.ts';
+import { readAttachments, readImages } from '../../cli/input/attachments.ts';
 import { isUrl, shownUrl } from '../../cli/input/input-files.ts';
 import { sessionPath } from '../../chat/session-path.ts';
 import { lockedSession } from './session.ts';
 import { askAgain, askPrompt, type Talk } from './talk.ts';
+import type { Context } from '../../cli/context.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { EditorOptions } from '../../terminal/line-editor.ts';
 
@@ -29,7 +30,14 @@ const slashCommands: Readonly<Record<string, SlashCommand>> = {
     text: '<text>: the system instruction from now on; - removes it; without a text: the present one',
     run: changeSystem,
   },
-  image: { text: '<path|url>: send a picture along with the next prompt', run: addImage },
+  image: {
+    text: '<path|url>: send a picture along with the next prompt',
+    run: (typed, talk) => addFiles('image', typed, talk),
+  },
+  attach: {
+    text: '<path|url>: send a file along with the next prompt',
+    run: (typed, talk) => addFiles('attach', typed, talk),
+  },
   new: { text: 'begin a new conversation; this one stays where it is kept', run: beginAnew },
   save: { text: '<name>: keep it as a session of that name, or in <file.jsonl>; <file.md>: write Markdown', run: save },
   retry: {
@@ -80,24 +88,55 @@ async function changeSystem(text: string, talk: Talk): Promise<void> {
   await talk.context.ui.note(`system: ${inForce ?? 'none'}`);
 }
 
-/** Checks a file now, so that a wrong path is an error before the prompt is typed; a URL is fetched with the prompt. */
-async function addImage(typed: string, talk: Talk): Promise<void> {
-  const { context, images, settings } = talk;
-  if (typed !== '') {
-    const word = unquoted(typed);
-    const image = isUrl(word) ? word : expandPath(word, context.io.cwd);
-    await readImages([image], { context, fetchUrl: talk.openFetchUrl(settings) }, { flag: '/image' });
-    images.push(image);
+/** Checks files now, so that a wrong path is an error before the prompt is typed; a URL is fetched with the prompt. */
+async function addFiles(kind: 'image' | 'attach', typed: string, talk: Talk): Promise<void> {
+  const { context, images, attach, settings } = talk;
+  const reading = { context, fetchUrl: talk.openFetchUrl(settings) };
+  for (const file of await droppedFiles(typed, context.io)) {
+    const read = kind === 'image' ? readImages : readAttachments;
+    await read([file], reading, { flag: `/${kind}` });
+    (kind === 'image' ? images : attach).push(file);
   }
-  const names = images.map((image) => (isUrl(image) ? shownUrl(new URL(image)) : image));
+  const names = [...images, ...attach].map((file) => (isUrl(file) ? shownUrl(new URL(file)) : file));
   await context.ui.note(
-    names.length === 0 ? 'no image yet: /image photo.jpg' : `with the next prompt: ${names.join(', ')}`,
+    names.length === 0
+      ? 'nothing yet: /image photo.jpg, or /attach report.pdf'
+      : `with the next prompt: ${names.join(', ')}`,
   );
 }
 
-/** A path that was dragged into the terminal often comes in quotes. */
-function unquoted(typed: string): string {
-  return /^(['"])(.+)\1$/.exec(typed)?.[2] ?? typed.replaceAll('\\ ', ' ');
+/**
+ * The files that were typed, or dropped onto the terminal, which types them as words of a shell: `'a (1).png' b\ c.png`. A name
+ * that is there as it was typed comes first.
+ */
+async function droppedFiles(typed: string, { cwd, platform }: Context['io']): Promise<string[]> {
+  if (typed === '') return [];
+  const isAddress = (word: string): boolean => isUrl(word) || /^file:\/\//i.test(word);
+  const place = (word: string): string => (isAddress(word) ? word : expandPath(word, cwd));
+  const isThere = (path: string): Promise<boolean> =>
+    stat(path).then(
+      () => true,
+      () => false,
+    );
+  const whole = place(typed);
+  if (await isThere(whole)) return [whole];
+  const words = splitWords(typed, platform === 'win32').map(place);
+  const found = await Promise.all(words.map(async (word) => isAddress(word) || isThere(word)));
+  return words.length === 1 || (words.length > 1 && found.every(Boolean)) ? words : [whole];
+}
+
+/** The words of a line as a shell reads them: quotes, and a backslash before a character, which Windows has in paths. */
+function splitWords(line: string, isWindows: boolean): string[] {
+  const word = isWindows ? /(?:'[^']*'|"[^"]*"|[^\s'"])+/g : /(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+/g;
+  const part = isWindows ? /'([^']*)'|"([^"]*)"/g : /'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)/g;
+  const unescaped = (quoted: string): string => (isWindows ? quoted : quoted.replaceAll(/\\(["\\$`])/g, '$1'));
+  return [...line.matchAll(word)].map(([found]) =>
+    found.replaceAll(
+      part,
+      (_all, single?: string, double?: string, escaped?: string) =>
+        single ?? (double === undefined ? (escaped ?? '') : unescaped(double)),
+    ),
+  );
 }
 
 /** The model, the system instruction and the flags stay as they are. */
@@ -149,9 +188,9 @@ async function saveMarkdown(typed: string, { context, messages }: Talk): Promise
 /** A terminal would obey control characters in a name. */
 const harmless = /^[^\p{Cc}\p{Bidi_Control}]+$/u;
 
-/** Completes a line of the interactive mode: commands, and the file names after `/image` and `/save`. */
+/** Completes a line of the interactive mode: commands, and the file names after `/image`, `/attach` and `/save`. */
 export async function completeLine(line: string, cwd: string): ReturnType<EditorOptions['complete']> {
-  const file = /^\/(?:image|save)\s+(.*)$/.exec(line);
+  const file = /^\/(?:image|attach|save)\s+(.*)$/.exec(line);
   if (file) return completePath(file[1] ?? '', cwd);
   if (!/^\/\S*$/.test(line)) return { hits: [], part: line };
   const names = Object.keys(slashCommands).map((name) => `/${name}`);

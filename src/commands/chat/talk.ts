@@ -77,8 +77,10 @@ async function ask(prompt: Prompt, talk: Talk): Promise<boolean> {
   try {
     await askAndKeep(prompt, talk, { signal: AbortSignal.any([context.signal, stop.signal]), heard });
   } catch (error) {
-    if (!stop.signal.aborted || context.signal.aborted) await logFailure(error, context);
+    const isEnding = context.signal.aborted;
+    if (!stop.signal.aborted && !isEnding) await logFailure(error, context);
     else await keepHalf(prompt, talk, heard);
+    if (isEnding) throw error;
   } finally {
     editor.onInterrupt(undefined);
   }

@@ -10,6 +10,8 @@ import { asColumn, cutToColumns } from '../../terminal/break-lines.ts';
 import { escapeLine, escapeForTerminal } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
+import { formatConversation } from './conversation.ts';
+import { writePaged } from '../../terminal/pager.ts';
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { JsonObject } from '../../json.ts';
@@ -104,11 +106,9 @@ export function sessionsShowCommand(command: Command): Action {
       context.report.own = { schema: 'gateway-cli/session@1', name, path, messages: shown };
       return;
     }
-    const parts = messages.map((message) => {
-      const author = message.role === 'user' ? 'you' : (message.model ?? 'model');
-      return `${author}:\n${blocksOf(message).map(lineOf).join('\n')}\n`;
-    });
-    await print(parts.join('\n'), context);
+    const text = await formatConversation(messages, context);
+    if (context.io.stdout.isTTY) await writePaged(text, context.io);
+    else await context.io.stdout.write(text);
   };
 }
 
@@ -142,14 +142,6 @@ async function load(
 
 async function print(text: string, { io }: Context): Promise<void> {
   await io.stdout.write(io.stdout.isTTY ? escapeForTerminal(text) : text);
-}
-
-function lineOf(block: JsonObject): string {
-  const { type } = block;
-  if (type === 'text') return String(block['text']).trimEnd();
-  if (type === 'tool_use') return `[calls ${String(block['name'])} ${JSON.stringify(block['input'])}]`;
-  if (type === 'tool_result') return `[result ${JSON.stringify(block['content'] ?? '')}]`;
-  return type === 'image' || type === 'document' ? `[${describeFile(block)}]` : `[${String(type)}]`;
 }
 
 /** Replaces the Base64 of an image or file by its size. */

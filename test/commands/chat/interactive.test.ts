@@ -33,6 +33,14 @@ test('an odd base URL is reported once', async ({ server, cli }) => {
   expect(ran.stderr.match(/at the end of the base URL is cut/g)).toHaveLength(1);
 });
 
+test('a continued conversation begins with its last exchange', async ({ server, cli }) => {
+  for (const text of ['first', 'sec**ond**']) server.reply(answer(text));
+  await cli(['chat', '--session', 'trip'], person(['a', 'b']).options);
+  const env = { CI: '1', NO_COLOR: '1' };
+  const ran = await cli(['chat', '--session', 'trip'], { ...person([]).options, env });
+  expect(ran).toMatchObject({ code: 0, stdout: 'you:\nb\n\nm-001:\nsecond\n\n\n' });
+});
+
 test('a prompt that is only a dash is a prompt', async ({ server, cli }) => {
   server.reply(answer('Hello'));
   await cli(['chat'], person(['-']).options);
@@ -88,6 +96,41 @@ test('/model and /system hold from the next prompt on, /system - takes it away',
   expect(server.requests[2]?.json()).not.toHaveProperty('system');
   expect(ran.stderr).toContain('system: be kind\n');
   expect(ran.stderr).toContain('system: none\n');
+});
+
+test.for([
+  ['escaped as by a shell', String.raw`/image shot\ \(1\)\ \&\ it\'s.gif`],
+  ['in quotes', String.raw`/image 'shot (1) & it'\''s.gif'`],
+  ['in double quotes', `/image "shot (1) & it's.gif"`],
+  ['as it stands', "/image shot (1) & it's.gif"],
+  ['as a URL', "/image file://$PWD/shot%20(1)%20%26%20it's.gif"],
+  ['two of them', String.raw`/image shot\ \(1\)\ \&\ it\'s.gif 'b.gif'`],
+])('/image takes a path that was dropped onto the terminal: %s', async ([, typed = ''], { server, cli }) => {
+  server.reply(answer('seen'));
+  const cwd = scratchFolder();
+  for (const name of ["shot (1) & it's.gif", 'b.gif']) writeFileSync(join(cwd, name), 'GIF89a\x01\x00\x01\x00');
+  const ran = await cli(['chat'], { cwd, ...person([typed.replace('$PWD', cwd), 'what?']).options });
+  expect(ran.stderr).toContain('with the next prompt:');
+  const images = typed.includes('b.gif') ? [{ type: 'image' }, { type: 'image' }] : [{ type: 'image' }];
+  expect(server.requests[0]?.json()).toMatchObject({ messages: [{ content: [...images, { type: 'text' }] }] });
+});
+
+test('/attach sends a file along with the next prompt, and a wrong path is reported at once', async ({
+  server,
+  cli,
+}) => {
+  server.reply(answer('read'));
+  server.reply(answer('still there'));
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'notes (1).txt'), 'buy milk');
+  const typed = ['/attach none.txt', String.raw`/attach notes\ \(1\).txt`, 'what?', 'and?'];
+  const ran = await cli(['chat'], { cwd, ...person(typed).options });
+  expect(ran.stderr).toContain(`/attach '${join(cwd, 'none.txt')}': there is no`);
+  expect(ran.stderr).toContain('with the next prompt: ');
+  expect(server.requests[0]?.json()).toMatchObject({
+    messages: [{ content: [{ type: 'document', title: 'notes (1).txt' }, { text: 'what?' }] }],
+  });
+  expect(server.requests[1]?.json()).toMatchObject({ messages: [{}, {}, { content: 'and?' }] });
 });
 
 test('/image goes only with the next prompt, and a wrong path is reported at once', async ({ server, cli }) => {

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, vi } from 'vitest';
+import { GatewayError } from '../../../src/errors.ts';
 import { jsonLines } from '../../helpers/json-lines.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { createPause } from '../../helpers/scripted-server.ts';
@@ -76,4 +77,27 @@ test('Ctrl-C keeps what came of the answer', async ({ server, cli }) => {
     ],
   });
   expect(kept().map(rolesIn)).toEqual([['user', 'assistant', 'user', 'assistant']]);
+});
+
+test.for([
+  ['SIGHUP', 'hangup', 129],
+  ['SIGTERM', 'terminated', 143],
+] as const)('%s keeps what came of the answer, as Ctrl-C does', async ([name, ended, code], { server, cli }) => {
+  const pause = createPause();
+  server.reply({
+    headers: { 'content-type': 'text/event-stream' },
+    chunks: [eventStream(...messageEvents('half of ').slice(0, 3)), pause.until],
+  });
+  const ending = new AbortController();
+  const ran = await cli(['chat', '--no-markdown'], {
+    ...person(['hi', 'never asked']).options,
+    signal: ending.signal,
+    onStdout: (text) => {
+      if (text.includes('half of')) ending.abort(new GatewayError(ended, `ended by ${name}`));
+    },
+  });
+  pause.release();
+  expect(ran.code).toBe(code);
+  expect(ran.stderr).toContain('what came of the answer is kept');
+  expect(kept().map(rolesIn)).toEqual([['user', 'assistant']]);
 });

@@ -24,7 +24,7 @@ for (const folder of ['photos', '~photos']) mkdirSync(join(cwd, folder));
 for (const name of ['photo.jpg', 'photos/a b.png', '~photos/b.png', '.hidden', 'bad\u001b[31m.png'])
   writeFileSync(join(cwd, name), '');
 
-const commands = ['help', 'model', 'system', 'image', 'new', 'save', 'retry', 'exit'];
+const commands = ['help', 'model', 'system', 'image', 'attach', 'new', 'save', 'retry', 'exit'];
 
 test.for<[line: string, hits: string[], part: string]>([
   ['/m', ['/model '], '/m'],
@@ -33,6 +33,7 @@ test.for<[line: string, hits: string[], part: string]>([
   ['/image photos/', ['photos/a b.png'], 'photos/'],
   ['/image ~photos/', ['~photos/b.png'], '~photos/'],
   ['/image ', ['photo.jpg', 'photos/', '~photos/'], ''],
+  ['/attach ph', ['photo.jpg', 'photos/'], 'ph'],
   ['/image .h', ['.hidden'], '.h'],
   ['/image none/', [], 'none/'],
   ['hello /im', [], 'hello /im'],

@@ -75,7 +75,32 @@ test('show prints the conversation with the sizes of pictures, escaped on a term
   const text = 'you:\n[image image/png, 3 bytes]\nwhat \u001b[31mis it?\n\nm-001:\na dot\n';
   expect(await run(['sessions', 'show', 'trip'])).toMatchObject({ code: 0, stdout: text, stderr: '' });
   const shown = await run(['sessions', 'show', 'trip'], { tty: { stdout: true } });
-  expect(shown.stdout).toBe(text.replace('\u001b', '^['));
+  expect(shown.stdout.replaceAll(/\u001b\[(?:1|22)m/g, '')).toBe(text.replace('\u001b', '^['));
+});
+
+test('show formats the Markdown of answers on a terminal, and pages a long conversation', async () => {
+  const messages = [
+    { role: 'user', content: 'a **list**?' },
+    { role: 'assistant', content: `# Names\n\n${'- **Fog**\n'.repeat(40)}`, model: 'm-001' },
+  ];
+  writeFileSync(join(folder, 'long.jsonl'), messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
+  const paged: string[] = [];
+  const ran = await run(['sessions', 'show', 'long'], {
+    tty: { stdout: true },
+    env: { PAGER: 'less', NO_COLOR: '1' },
+    runPager: async (_pager, text) => paged.push(text) > 0,
+  });
+  expect(ran).toMatchObject({ code: 0, stdout: '', stderr: '' });
+  expect(paged.join('').split('\n').slice(0, 7)).toEqual([
+    'you:',
+    'a **list**?',
+    '',
+    'm-001:',
+    '# Names',
+    '',
+    expect.stringMatching(/^\s*[•*-] Fog$/),
+  ]);
+  expect((await run(['sessions', 'show', 'long'])).stdout).toContain('- **Fog**\n');
 });
 
 test('show --json shortens pictures, export --json does not', async () => {

@@ -1,0 +1,46 @@
+import { blocksOf, describeFile, type SessionMessage } from '../../chat/message.ts';
+import type { JsonObject } from '../../json.ts';
+import { escapeForTerminal } from '../../terminal/escape.ts';
+import { bold, isReadByCi, wantsColor } from '../../terminal/output.ts';
+import type { Context } from '../../cli/context.ts';
+
+/** A conversation to read: who said it, the text, and files by name and size. On a terminal, the Markdown of answers is formatted. */
+export async function formatConversation(
+  messages: readonly SessionMessage[],
+  { io: { stdout, env }, root }: Pick<Context, 'io' | 'root'>,
+): Promise<string> {
+  const isFormatted = stdout.isTTY && env['TERM'] !== 'dumb' && !isReadByCi(env, stdout);
+  const colored = isFormatted && wantsColor({ env, isTTY: true, color: root.color });
+  const format = isFormatted ? await loadFormatter({ width: stdout.columns, colored, breaks: true }) : undefined;
+  const escape = stdout.isTTY ? escapeForTerminal : (text: string): string => text;
+  const shown = messages.map((message) => {
+    const author = bold(`${escape(message.role === 'user' ? 'you' : (message.model ?? 'model'))}:`, colored);
+    const text = blocksOf(message).map(lineOf).join('\n');
+    return `${author}\n${format && message.role === 'assistant' ? format(text) : `${escape(text)}\n`}`;
+  });
+  return shown.join('\n');
+}
+
+async function loadFormatter(place: {
+  width: number;
+  colored: boolean;
+  breaks: boolean;
+}): Promise<(text: string) => string> {
+  const { blocksOf: parse, renderMarkdown } = await import('../../terminal/markdown.ts');
+  return (text) => {
+    try {
+      return renderMarkdown(parse(text), place);
+    } catch {
+      // The nesting is deeper than the stack.
+      return `${escapeForTerminal(text)}\n`;
+    }
+  };
+}
+
+function lineOf(block: JsonObject): string {
+  const { type } = block;
+  if (type === 'text') return String(block['text']).trimEnd();
+  if (type === 'tool_use') return `[calls ${String(block['name'])} ${JSON.stringify(block['input'])}]`;
+  if (type === 'tool_result') return `[result ${JSON.stringify(block['content'] ?? '')}]`;
+  return type === 'image' || type === 'document' ? `[${describeFile(block)}]` : `[${String(type)}]`;
+}

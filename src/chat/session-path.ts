@@ -16,8 +16,11 @@ export interface SessionEntry {
 
 const extension = '.jsonl';
 
+/** The file of typed lines, beside the sessions. */
+export const historyFile = 'chat-history';
+
 /** Absolute path of the folder of named sessions. Throws GatewayError usage without a home folder. */
-async function sessionsFolder(): Promise<string> {
+export async function sessionsFolder(): Promise<string> {
   return join(await stateFolder(), 'sessions');
 }
 

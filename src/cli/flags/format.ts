@@ -172,6 +172,11 @@ export const chatFlags = {
   },
   session: { flags: '--session <name|file>', text: 'continue or begin a saved conversation', parse: notAFlag },
   save: { flags: '--no-save', text: 'keep no session of this conversation', advanced: true },
+  allowRemote: {
+    flags: '--allow-remote',
+    text: 'send a conversation with a model on this machine to another host',
+    advanced: true,
+  },
   continue: { flags: '--continue', text: 'continue the conversation that was saved last' },
   toolExec: {
     flags: '--tool-exec <name=command>',

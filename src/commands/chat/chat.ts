@@ -43,6 +43,7 @@ async function runChat(words: readonly string[], typed: ChatFlags, context: Cont
   const isSession = flags.session !== undefined || flags.continue;
   const session = isSession ? await import('./session.ts') : undefined;
   const resumed = await session?.resumeSession(flags, context);
+  if (session && resumed) await session.confirmLeaving(resumed.earlier, flags, settings, context);
   if (isInteractive(words, flags, context)) {
     if (context.report.selected?.file)
       throw usageError('-o writes one answer, and a conversation has many', 'keep it all: --session <name>');
@@ -52,7 +53,7 @@ async function runChat(words: readonly string[], typed: ChatFlags, context: Cont
   const building = { ...begun, earlier: resumed?.earlier };
   const request = await within(deadline(), buildRequest(words, flags, building));
   const { post, check } = request;
-  const tools = await openTools(flags, request, { context, service: settings.service.value });
+  const tools = await openTools(flags, request, { context });
   const plan = await planBesideText(flags, request, context);
   if (isShown(flags)) return showRequest(post, plan, begun);
   const connected = await connect(plan, { ...begun, isKept: resumed?.file !== undefined });

@@ -1,7 +1,7 @@
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lastTurnStart } from '../../chat/message.ts';
-import { makeSessionsFolder } from '../../chat/session-path.ts';
+import { historyFile, makeSessionsFolder } from '../../chat/session-path.ts';
 import { untilAborted } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -30,7 +30,7 @@ export async function runInteractive(
   const connection = await openConnection(settings, flags, context);
   context.atEnd(() => connection.close());
   context.report.meter = await openMeter(settings, ui);
-  const history = await openHistory();
+  const history = await openHistory(flags.save !== false);
   const editor = await io.openEditor({ history: history.entries, complete: (line) => completeLine(line, io.cwd) });
   context.atEnd(async () => editor.close());
   const talk: Talk = {
@@ -93,14 +93,19 @@ async function noteSession({ session, context, flags, settings }: Talk): Promise
 const maxEntries = 1000;
 const longestEntry = 4000;
 
+const noHistory = { entries: [], add: async () => undefined };
+
 /**
  * The inputs of the interactive mode, the oldest first, and what saves a further one for the next start: a JSON string on each
  * line (mode 0600). A convenience: what cannot be read or written is ignored.
  */
-async function openHistory(): Promise<{ entries: readonly string[]; add(entry: string): Promise<void> }> {
+async function openHistory(
+  isKept: boolean,
+): Promise<{ entries: readonly string[]; add(entry: string): Promise<void> }> {
+  if (!isKept) return noHistory;
   const folder = await makeSessionsFolder().catch(() => undefined);
-  if (folder === undefined) return { entries: [], add: async () => undefined };
-  const path = join(folder, 'chat-history');
+  if (folder === undefined) return noHistory;
+  const path = join(folder, historyFile);
   const text = await readFile(path, 'utf8').catch(() => '');
   const lines = text.split('\n');
   const entries = lines.flatMap(parseEntry).slice(-maxEntries);

@@ -1,12 +1,18 @@
-import type { SessionMessage } from '../../chat/message.ts';
+import { lastTurnStart, type SessionMessage, textOf } from '../../chat/message.ts';
 import { asideFile, cutTurn, openSession, readSession, type SessionFile, storable } from '../../chat/session-file.ts';
-import { newestSession, sessionPath } from '../../chat/session-path.ts';
+import { newestSession, type SessionEntry, sessionPath } from '../../chat/session-path.ts';
+import { localTime } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
+import { cutToColumns } from '../../terminal/break-lines.ts';
+import { escapeLine } from '../../terminal/escape.ts';
 import type { Context } from '../../cli/context.ts';
 import type { chatFlags } from '../../cli/flags/format.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import type { TurnOutcome } from './turn.ts';
 import { isObject, type JsonValue } from '../../json.ts';
+import { type ServiceName, services } from '../../services.ts';
+import { isLoopback } from '../../transport/request.ts';
+import type { Settings } from '../../settings/types.ts';
 import type { Redaction } from '../../settings/redact.ts';
 import type { BodyValue } from '../../body.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
@@ -45,11 +51,20 @@ export async function resumeSession(flags: ChatFlags, context: Context): Promise
       '--raw does not read the answer, so no session can keep it',
       `leave one of them out: --raw or ${named}`,
     );
-  const label = flags.session ?? (await newestSession()).name;
+  const newest = flags.session === undefined ? await newestSession() : undefined;
+  const label = flags.session ?? newest?.name ?? '';
   const path = await sessionPath(label, context.io.cwd);
   if (flags.dryRun || flags.curl) return { earlier: (await readSession(path)).messages, file: undefined, label };
   const file = await lockedSession(path, context);
+  if (newest) await context.ui.note(describeContinued(newest, file.messages));
   return { earlier: file.messages, file, label };
+}
+
+/** An answer outside of a session is not kept, so the conversation that was saved last need not be the one that was last. */
+function describeContinued({ name, changed }: SessionEntry, messages: readonly SessionMessage[]): string {
+  const asked = messages[lastTurnStart(messages)];
+  const words = cutToColumns(escapeLine(asked ? textOf(asked) : ''), 60);
+  return `continues ${name}, saved ${localTime(changed)}: ${JSON.stringify(words)}`;
 }
 
 /** Locks a session for the rest of the run. */
@@ -58,6 +73,38 @@ export async function lockedSession(path: string, context: Context): Promise<Ses
   context.atEnd(() => file.close());
   if (file.torn) await context.ui.warn(`${cutTurn(path)}; the next turn moves it to ${asideFile(path)}`);
   return file;
+}
+
+/** Whether a session's service is on this machine: at a loopback address, Ollama, or the local gateway of `--offline`. */
+function isOnThisMachine(service: string): boolean {
+  const name = service.slice(0, service.lastIndexOf('/'));
+  const { baseUrl = 'http://127.0.0.1' } = Object.hasOwn(services, name)
+    ? services[name as ServiceName]
+    : { baseUrl: `http://${name}` };
+  return URL.canParse(baseUrl) && isLoopback(new URL(baseUrl));
+}
+
+/**
+ * Asks before a conversation with a model on this machine is sent to another one. Throws GatewayError usage if it is not to be,
+ * or nobody can be asked.
+ */
+export async function confirmLeaving(
+  earlier: readonly SessionMessage[],
+  flags: Pick<ChatFlags, 'allowRemote' | 'dryRun' | 'curl' | 'replay'>,
+  { baseUrl }: Pick<Settings, 'baseUrl'>,
+  { io }: Context,
+): Promise<void> {
+  const { service = '' } = earlier.findLast((message) => message.service !== undefined) ?? {};
+  const isSent = !flags.dryRun && !flags.curl && flags.replay === undefined;
+  if (service === '' || !isOnThisMachine(service) || !baseUrl || flags.allowRemote || !isSent) return;
+  const target = new URL(baseUrl.value);
+  if (isLoopback(target)) return;
+  const { host } = target;
+  const happened = `this conversation was with a model on this machine, and all of it would go to ${host}`;
+  if (!io.openDialog) throw usageError(happened, 'to send it: --allow-remote');
+  const dialog = await io.openDialog();
+  const answer = await dialog.ask(`${happened}. Send it? [y/N] `).finally(() => dialog.close());
+  if (!/^\s*y(es)?\s*$/i.test(answer)) throw usageError(`nothing was sent to ${host}`, 'to send it: --allow-remote');
 }
 
 /** The turns of a conversation as a session keeps them, without the key; undefined if there is no answer to keep. */

@@ -111,18 +111,23 @@ async function addFiles(kind: 'image' | 'attach', typed: string, talk: Talk): Pr
  */
 async function droppedFiles(typed: string, { cwd, platform }: Context['io']): Promise<string[]> {
   if (typed === '') return [];
-  const isAddress = (word: string): boolean => isUrl(word) || /^file:\/\//i.test(word);
   const place = (word: string): string => (isAddress(word) ? word : expandPath(word, cwd));
-  const isThere = (path: string): Promise<boolean> =>
-    stat(path).then(
-      () => true,
-      () => false,
-    );
   const whole = place(typed);
   if (await isThere(whole)) return [whole];
   const words = splitWords(typed, platform === 'win32').map(place);
   const found = await Promise.all(words.map(async (word) => isAddress(word) || isThere(word)));
   return words.length === 1 || (words.length > 1 && found.every(Boolean)) ? words : [whole];
+}
+
+function isAddress(word: string): boolean {
+  return isUrl(word) || /^file:\/\//i.test(word);
+}
+
+function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** The words of a line as a shell reads them: quotes, and a backslash before a character, which Windows has in paths. */

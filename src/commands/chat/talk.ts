@@ -68,7 +68,7 @@ async function ask(prompt: Prompt, talk: Talk): Promise<boolean> {
   const { context, editor } = talk;
   const stop = new AbortController();
   let leaving = false;
-  const heard: Heard = { text: '', question: undefined };
+  const heard: Heard = { text: '', question: undefined, service: undefined };
   talk.last = prompt;
   editor.onInterrupt((again) => {
     leaving ||= again;
@@ -92,6 +92,8 @@ interface Heard {
   text: string;
   /** The last message of its request. */
   question: Turn | undefined;
+  /** Of whom it was asked, as a session remembers it. */
+  service: string | undefined;
 }
 
 async function askAndKeep(
@@ -110,12 +112,13 @@ async function askAndKeep(
   const request = await within(deadline(), buildRequest([], turnFlags, building));
   const { check } = request;
   heard.question = questionOf(request);
+  heard.service = request.quirks.service;
   // Between the lines of an answer; Ctrl-C is a no.
   const ask = async (question: string): Promise<string> => {
     const read = await editor.read(question, { isQuestion: true });
     return read.kind === 'entry' ? read.text : '';
   };
-  const tools = await openTools(flags, request, { context, service: settings.service.value, ask });
+  const tools = await openTools(flags, request, { context, ask });
   const images = await planImages(await planBesideText(flags, request, context), context);
   context.report.images = [];
   const isMarkdown = settings.markdown.value && check === undefined;
@@ -133,7 +136,7 @@ async function askAndKeep(
 }
 
 /** The part of an answer that was shown belongs to the conversation. */
-async function keepHalf(prompt: Prompt, talk: Talk, { text, question }: Heard): Promise<void> {
+async function keepHalf(prompt: Prompt, talk: Talk, { text, question, service }: Heard): Promise<void> {
   const { io, ui } = talk.context;
   if (text.trim() === '' || question === undefined)
     return ui.note('stopped; this turn is not kept. /retry asks it again');
@@ -143,7 +146,13 @@ async function keepHalf(prompt: Prompt, talk: Talk, { text, question }: Heard): 
   await keep(
     [
       { ...message, at },
-      { role: 'assistant', content, model: talk.settings.model.value, at },
+      {
+        role: 'assistant',
+        content,
+        model: talk.settings.model.value,
+        service,
+        at,
+      },
     ],
     prompt,
     talk,

@@ -7,7 +7,7 @@ import { usageError } from '../../errors.ts';
 import { runReason } from '../../files/file-reason.ts';
 import { blocksOf, type Turn } from '../../formats/ask.ts';
 import { isObject } from '../../json.ts';
-import { type ServiceName, services } from '../../services.ts';
+import { services } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
 import { escapeLine, jsonLine } from '../../terminal/escape.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
@@ -32,7 +32,7 @@ const defaultMaxTurns = 10;
 export async function openTools(
   flags: ChatFlags,
   { format, post }: Pick<BuiltRequest, 'format' | 'post'>,
-  { context, service, ask }: { context: Context; service: ServiceName; ask?: Ask },
+  { context, ask }: { context: Context; ask?: Ask },
 ): Promise<ToolBelt | undefined> {
   const { toolExec, confirm, maxTurns, maxCost } = flags;
   if (!toolExec) {
@@ -49,7 +49,7 @@ export async function openTools(
     await checkProgram(command, context.io).catch(prefixUsageError('--tool-exec '));
     byName.set(command.name, command);
   }
-  const runner = { flags, context, service, ask: confirm && (ask ?? askOnTerminal(context)) };
+  const runner = { flags, context, ask: confirm && (ask ?? askOnTerminal(context)) };
   return {
     maxTurns: maxTurns ?? defaultMaxTurns,
     canRun: ({ toolCalls, complete }, calls) =>
@@ -139,7 +139,6 @@ export function resultsTurn(calls: readonly RunCall[]): Turn {
 interface ToolRunner {
   flags: ChatFlags;
   context: Context;
-  service: ServiceName;
   /** For `--confirm`. */
   ask: Ask | undefined;
   signal: AbortSignal;
@@ -171,16 +170,15 @@ const maxOutput = 1024 * 1024;
 
 /**
  * Runs a command: the input is JSON on stdin, the result is its stdout. An exit status other than 0 is an error, with its
- * stderr. The key of the service is not in its environment. Rejects only with the signal's reason.
+ * stderr. No key of a service is in its environment. Rejects only with the signal's reason.
  */
 async function runCommand(
   { argv: [program = '', ...words] }: ToolCommand,
   input: string,
-  { context: { io }, service, signal }: ToolRunner,
+  { context: { io }, signal }: ToolRunner,
 ): Promise<ToolOutcome> {
   signal.throwIfAborted();
-  const keys = new Set(['GATEWAY_API_KEY', ...services[service].keyVariables]);
-  const env = Object.fromEntries(Object.entries(io.env).filter(([name]) => !keys.has(name)));
+  const env = Object.fromEntries(Object.entries(io.env).filter(([name]) => !isKeyVariable(name)));
   return new Promise((resolve, reject) => {
     const child = spawn(program, words, { cwd: io.cwd, env: env as NodeJS.ProcessEnv, windowsHide: true });
     const out = createCollector();
@@ -214,6 +212,14 @@ async function runCommand(
     child.stdin.on('error', () => {});
     child.stdin.end(input);
   });
+}
+
+const keyVariables = new Set(Object.values(services).flatMap(({ keyVariables }) => keyVariables));
+
+/** The variables of keys, also of services that the conversation is not with, and of files with keys. */
+function isKeyVariable(name: string): boolean {
+  const upper = name.toUpperCase();
+  return keyVariables.has(upper) || upper.startsWith('GATEWAY_API_KEY');
 }
 
 function outcomeOf(end: { code: number | null; endedBy: string | null; out: string; err: string }): ToolOutcome {

@@ -1,6 +1,13 @@
 import type { Command } from 'commander';
 import { asideFile, readSession, refuseLocked, cutTurn } from '../../chat/session-file.ts';
-import { checkSessionName, isSessionPath, listSessions, type SessionEntry } from '../../chat/session-path.ts';
+import {
+  checkSessionName,
+  historyFile,
+  isSessionPath,
+  listSessions,
+  type SessionEntry,
+  sessionsFolder,
+} from '../../chat/session-path.ts';
 import { blocksOf, describeFile, exportMarkdown, type SessionMessage, textOf } from '../../chat/message.ts';
 import { isoTime, localTime } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
@@ -9,11 +16,11 @@ import { shellWord } from '../../shell-word.ts';
 import { asColumn, cutToColumns } from '../../terminal/break-lines.ts';
 import { escapeLine, escapeForTerminal } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { setExamples } from '../../cli/flags/flag.ts';
+import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { formatConversation } from './conversation.ts';
 import { writePaged } from '../../terminal/pager.ts';
 import { stat } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import type { JsonObject } from '../../json.ts';
 
 /** `sessions list`: name, last change, messages and first prompt of each, the newest first. */
@@ -62,11 +69,18 @@ async function describe({ name, path, changed }: SessionEntry): Promise<Listed> 
   }
 }
 
-/** `sessions rm <name…>`. Only names are accepted: a path could be any file. All are checked before the first is removed. */
+/** `sessions rm <name…>`, or `--all` with the lines that were typed into conversations. Only names are accepted: a path could be any file. All are checked before the first is removed. */
 export function sessionsRemoveCommand(command: Command): Action {
-  command.argument('<name...>', 'sessions of the list').usage('<name…> [flags]');
-  setExamples(command, ['gateway-cli sessions rm trip']);
-  return async ({ io, root, report }, names) => {
+  command.argument('[name...]', 'sessions of the list').usage('<name…> [flags]');
+  setExamples(command, ['gateway-cli sessions rm trip', 'gateway-cli sessions rm --all']);
+  addFlags(command, 'Flags', {
+    all: { flags: '--all', text: 'remove all sessions, and the history of what was typed into conversations' },
+  });
+  return async ({ io, root, report }, names, flags) => {
+    const { all = false } = flags as { all?: true };
+    if (all && names.length > 0) throw usageError('--all removes every session, and one is named', 'keep one of them');
+    if (!all && names.length === 0)
+      throw usageError('no session is named', 'name one of gateway-cli sessions list, or remove all: --all');
     const entries = await listSessions();
     const path = names.find(isSessionPath);
     if (path !== undefined)
@@ -74,9 +88,10 @@ export function sessionsRemoveCommand(command: Command): Action {
         `sessions rm takes names of the list, not a path: ${JSON.stringify(path)}`,
         `to remove a file of your own: rm ${shellWord(path)}`,
       );
-    const chosen = names.map((name) => findSession(name, entries));
+    const chosen = all ? entries : names.map((name) => findSession(name, entries));
     for (const { path } of chosen) await refuseLocked(path);
     for (const { path } of chosen) for (const file of [asideFile(path), path]) await removeFile(file);
+    if (all) await removeFile(join(await sessionsFolder(), historyFile));
     const removed = chosen.map(({ name }) => name);
     if (root.json) report.own = { schema: 'gateway-cli/sessions@1', removed };
     else await io.stdout.write(removed.map((name) => `${name}\n`).join(''));

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, vi } from 'vitest';
 import { GatewayError } from '../../../src/errors.ts';
@@ -34,7 +34,7 @@ test('--no-save keeps nothing, and says so', async ({ server, cli }) => {
   const ran = await cli(['chat', '--no-save'], person(['hi']).options);
   expect(ran).toMatchObject({ code: 0, stdout: 'Hello\n\n' });
   expect(ran.stderr).toContain('not kept');
-  expect(kept()).toEqual([]);
+  expect(existsSync(sessions)).toBe(false);
   const named = await cli(['chat', 'hi', '--no-save', '--session', 'trip']);
   expect(named).toMatchObject({ code: 2, stdout: '' });
 });
@@ -101,3 +101,67 @@ test.for([
   expect(ran.stderr).toContain('what came of the answer is kept');
   expect(kept().map(rolesIn)).toEqual([['user', 'assistant']]);
 });
+
+test('--continue says which conversation it continues, as a single answer is not kept', async ({ server, cli }) => {
+  for (const text of ['older', 'single', 'shorter']) server.reply(answer(text));
+  await cli(['chat', 'about\nRome', '--session', 'trip']);
+  await cli(['chat', 'about Oslo']);
+  const ran = await cli(['chat', '--continue', 'shorter']);
+  expect(ran).toMatchObject({ code: 0, stdout: 'shorter\n' });
+  expect(ran.stderr).toMatch(/^continues trip, saved \d{4}-\d\d-\d\d \d\d:\d\d: "about Rome"\n$/);
+});
+
+/** The session `trip` of a model on this machine, and where it would go. */
+const elsewhere = ['--session', 'trip', '--base-url', 'https://gateway.invalid', '--retries', '0'];
+const trip = (): string => readFileSync(join(sessions, 'trip.jsonl'), 'utf8');
+
+test('a conversation with a model on this machine goes to another host only with --allow-remote', async ({
+  server,
+  cli,
+}) => {
+  server.reply(answer('here'));
+  await cli(['chat', 'private', '--session', 'trip']);
+  const before = trip();
+  const refused = await cli(['chat', 'go on', ...elsewhere]);
+  expect(refused).toMatchObject({ code: 2, stdout: '' });
+  expect(refused.stderr).toContain('would go to gateway.invalid');
+  expect(refused.stderr).toContain('--allow-remote');
+  const continued = await cli(['chat', 'go on', '--continue', ...elsewhere.slice(2)]);
+  expect(continued.code).toBe(2);
+  expect((await cli(['chat', 'go on', ...elsewhere, '--dry-run'])).code).toBe(0);
+  expect((await cli(['chat', 'go on', ...elsewhere, '--allow-remote'])).code).toBe(7);
+  expect(trip()).toBe(before);
+});
+
+test('on a terminal, a conversation with a model on this machine goes to another host only after a yes', async ({
+  server,
+  cli,
+}) => {
+  server.reply(answer('here'));
+  await cli(['chat', '--session', 'trip'], person(['private']).options);
+  const denied = await cli(['chat', 'go on', ...elsewhere], { answers: [''] });
+  expect(denied.code).toBe(2);
+  expect(denied.stderr).toContain('nothing was sent to gateway.invalid');
+  const allowed = await cli(['chat', 'go on', ...elsewhere], { answers: ['y'] });
+  expect(allowed.code).toBe(7);
+  const interactive = await cli(['chat', ...elsewhere], { ...person(['go on']).options, answers: ['n'] });
+  expect(interactive.code).toBe(2);
+});
+
+test.for([
+  ['gateway.example/messages', 7],
+  ['ollama/completions', 2],
+  ['[::1]:8080/completions', 2],
+  ['gateway/messages', 2],
+] as const)(
+  'a conversation with %s, continued at another host, ends with exit code %i',
+  async ([service, code], { cli }) => {
+    mkdirSync(sessions, { recursive: true });
+    const messages = [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: 'hello', service },
+    ];
+    writeFileSync(join(sessions, 'trip.jsonl'), messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
+    expect((await cli(['chat', 'go on', ...elsewhere])).code).toBe(code);
+  },
+);

@@ -74,8 +74,8 @@ test('show prints the conversation with the sizes of pictures, escaped on a term
   twoSessions();
   const text = 'you:\n[image image/png, 3 bytes]\nwhat \u001b[31mis it?\n\nm-001:\na dot\n';
   expect(await run(['sessions', 'show', 'trip'])).toMatchObject({ code: 0, stdout: text, stderr: '' });
-  const shown = await run(['sessions', 'show', 'trip'], { tty: { stdout: true } });
-  expect(shown.stdout.replaceAll(/\u001b\[(?:1|22)m/g, '')).toBe(text.replace('\u001b', '^['));
+  const shown = await run(['sessions', 'show', 'trip'], { tty: { stdout: true }, env: { NO_COLOR: '1' } });
+  expect(shown.stdout).toBe(text.replace('\u001b', '^['));
 });
 
 test('show formats the Markdown of answers on a terminal, and pages a long conversation', async () => {
@@ -171,6 +171,18 @@ test('sessions with the same time are sorted by name', async () => {
   }
   const { stdout } = await run(['sessions', 'list']);
   expect(stdout.split('\n').map((line) => line[0])).toEqual(['a', 'b', 'c', undefined]);
+});
+
+test('rm --all removes every session, and the history of what was typed', async () => {
+  twoSessions();
+  writeFileSync(join(folder, 'trip.jsonl.aside'), '{');
+  writeFileSync(join(folder, 'chat-history'), '"private"\n');
+  expect(await run(['sessions', 'rm', '--all', 'trip'])).toMatchObject({ code: 2, stdout: '' });
+  expect(await run(['sessions', 'rm'])).toMatchObject({ code: 2, stdout: '' });
+  expect(readdirSync(folder)).toHaveLength(4);
+  expect(await run(['sessions', 'rm', '--all'])).toMatchObject({ code: 0, stdout: 'trip\nold\n', stderr: '' });
+  expect(readdirSync(folder)).toEqual([]);
+  expect(await run(['sessions', 'rm', '--all'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
 });
 
 test('list shows the start of a long prompt', async () => {

@@ -27,7 +27,7 @@ import { isSpent, totalTokens } from './folder/state.ts';
 import { failureOfThrown, GatewayError, outcomes } from '../errors.ts';
 import type { LeaseTimes } from '../files/lease.ts';
 import { enterOutdir, findOutdir, requireOwn, writeSummary } from './folder/folder.ts';
-import { type BatchPlan, planBatch } from './run/plan.ts';
+import { type BatchPlan, type JobKind, planBatch } from './run/plan.ts';
 import { adoptReplies } from './run/adopt.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { trackChecking } from './run/progress.ts';
@@ -36,6 +36,8 @@ import { openJobs, refuseTypo, requireJobs } from './jobs/source.ts';
 import type { Stop } from './run/runner.ts';
 import { join, relative } from 'node:path';
 import { shellWord } from '../shell-word.ts';
+import { describeCosts } from '../cost/price.ts';
+import { services } from '../services.ts';
 
 /** `batch [run] <jobs.jsonl|-> -o <dir>`: many requests, parallel, each paid for once. */
 export function batchRunCommand(command: Command): Action {
@@ -46,7 +48,9 @@ export function batchRunCommand(command: Command): Action {
     'gateway-cli batch jobs.jsonl -o out --concurrency 8',
     'gateway-cli batch jobs.jsonl -o out                 # again: continues where it stopped',
     `gateway-cli batch --prompts prompts.txt --defaults '{"command":"image gen","aspect":"1:1"}' -o out`,
-    'gateway-cli batch --data rows.csv --template prompt.md -o out',
+    'gateway-cli batch --data rows.csv -o out "A slogan for {{city}}"',
+    'gateway-cli batch jobs.jsonl -o out --limit 20      # a sample; without --limit it goes on',
+    'gateway-cli batch jobs.jsonl -o out --redo 7,9      # these two again',
     'gateway-cli batch jobs.jsonl -o out-1 --shard 1/4   # on the first of four machines',
   ]);
   setNotes(command, [
@@ -79,7 +83,7 @@ export async function runBatch(
   if (flags.lane === 'batch') saveMemory();
   const startedAt = context.io.elapsed();
   const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
-  await refuseTypo(words, context);
+  if (flags.data === undefined) await refuseTypo(words, context);
   requireJobs(words, flags);
   requireRate(flags);
   const needsNoFolder = flags.estimate === true && flags.output === undefined;
@@ -95,12 +99,13 @@ export async function runBatch(
   // A folder without a run has no results.
   let ends = state.run && (await findLostEnds(outdir.path, state));
   if (ends && early) ends = await adoptReplies(outdir.path, state, { ends, lock: early, ui: context.ui });
-  const { lostEnds = [], places } = ends ?? {};
+  const { lostEnds = [], places, gone } = ends ?? {};
   await warnUnread({ unread: places ? places.unreadable + (places.torn ? 1 : 0) : 0, torn: state.torn }, context);
   const plan = await planBatch({ source, builder, state, shard, flags, context, onChecked: checking.addJob });
   const planned = { flags, context, source, builder, outdir: outdir.path, shard, state, lostEnds, plan, startedAt };
   if (flags.estimate) return (await import('./run/estimate.ts')).showEstimate(planned, checking.progress);
   checking.progress.stop();
+  await noteGone(gone ?? new Set(), state, context);
   if (flags.dryRun) return showPlan(planned);
   // A mistake in the jobs must not leave an empty folder.
   const batch = { ...planned, lock: early ?? (await enterNew(outdir.path, context, hooks.lease)) };
@@ -162,15 +167,39 @@ async function enterNew(path: string, context: Context, lease: LeaseTimes | unde
 }
 
 async function noteResume({ plan, context, source, flags, state }: Batch): Promise<void> {
-  const before = plan.jobs - plan.toSend + plan.again;
+  const before = plan.jobs - plan.toSend - plan.left + plan.again;
   if (before > 0) {
     const next = describeNext(plan, isSpent(state.usage, flags.maxTokensTotal));
     await context.ui.note(`${before} of ${countOf(plan.jobs, 'job')} ${be(before, 'was')} sent before; ${next}`);
   }
+  const edited = describeEdited(plan);
+  if (edited !== undefined) await context.ui.note(edited);
   if (plan.removed > 0) {
     const what = `${countOf(plan.removed, 'job')} of the journal ${be(plan.removed, 'is')}`;
     await context.ui.warn(`${what} no longer in ${source.name}`);
   }
+}
+
+/** At most this many jobs without their pictures are named. */
+const maxGone = 50;
+
+/** Jobs that are done, and whose pictures were removed since. */
+async function noteGone(gone: ReadonlySet<number>, { index }: Batch['state'], { ui }: Context): Promise<void> {
+  const isDone = (row: number): boolean =>
+    index.stateOf(row) === 'done' && index.has(row, 'inFile') && !index.has(row, 'toSend');
+  const ids = [...index.ids()].filter((_, row) => gone.has(row) && isDone(row));
+  if (ids.length === 0) return;
+  const what = `a picture of ${countOf(ids.length, 'job')} is not in ${batchFiles.images} any more`;
+  const some = ids.length > maxGone ? `, the first ${maxGone}` : '';
+  await ui.warn(`${what}; to make them again${some}: --redo ${shellWord(ids.slice(0, maxGone).join(','))}`);
+}
+
+/** The jobs that are paid for again because they were edited, and the most that they can cost. */
+function describeEdited({ edited: { ids, jobs, most } }: BatchPlan): string | undefined {
+  if (jobs === 0) return undefined;
+  const names = `${ids.join(', ')}${jobs > ids.length ? ` and ${jobs - ids.length} more` : ''}`;
+  const cost = most === undefined || most.length === 0 ? '' : `, for at most ${describeCosts(most)}`;
+  return `${countOf(jobs, 'job')} ${be(jobs, 'was')} edited and ${be(jobs, 'is')} paid for again${cost}: ${names}`;
 }
 
 /** How many jobs are sent, and how many of them a second time: those may be paid for twice. */
@@ -201,7 +230,7 @@ async function finishBatch(
   const error = thrown === undefined ? undefined : failureOfThrown(thrown);
   const summary = summaryDocument({
     counts,
-    skipped: plan.jobs - plan.toSend,
+    skipped: plan.jobs - plan.toSend - plan.left,
     usage: state.usage,
     spending: state.spending,
     durationMs: context.io.elapsed() - batch.startedAt,
@@ -222,6 +251,8 @@ async function finishBatch(
   if (ending !== undefined) throw ending;
   const cut = incompleteStep(counts);
   if (cut) await context.ui.note(cut);
+  if (plan.left > 0)
+    await context.ui.note(`--limit left ${countOf(plan.left, 'job')} unsent: the same command sends the next ones`);
   await noteFailures(batch, counts);
   if (error !== undefined) throw error;
 }
@@ -243,9 +274,12 @@ async function noteFailures({ state, context, outdir }: EndedBatch, counts: Coun
 async function failureOfCounts(
   counts: Counts,
   stop: Stop | undefined,
-  { flags, state, outdir, context }: EndedBatch,
+  { flags, state, outdir, context, plan }: EndedBatch,
 ): Promise<GatewayError | undefined> {
-  if (exitCodeOf(flags.wait === false ? { ...counts, submitted: 0 } : counts) === outcomes.ok.code) return undefined;
+  // What `--limit` leaves is no failure.
+  const pending = stop === undefined ? counts.pending - plan.left : counts.pending;
+  const submitted = flags.wait === false ? 0 : counts.submitted;
+  if (exitCodeOf({ ...counts, pending, submitted: submitted ?? 0 }) === outcomes.ok.code) return undefined;
   const early = {
     cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,
     tokens: `stopped after ${totalTokens(state.usage)} of ${flags.maxTokensTotal} tokens: `,
@@ -262,8 +296,8 @@ async function failureOfCounts(
   const summary = shellWord(shownPath(join(outdir, batchFiles.summary), context.io.cwd));
   const nextHint = counts.pending > 0 ? next : `details are in ${summary}; ${next}`;
   const hints = [await keptHint(counts, state.beganAt), nextHint, budget && 'to see what is spent: gateway-cli costs'];
-  const { done, failed, unknown, submitted = 0 } = counts;
-  const isOpen = failed + unknown + submitted > 0;
+  const { done, failed, unknown } = counts;
+  const isOpen = failed + unknown + (counts.submitted ?? 0) > 0;
   return new GatewayError('batch-failed', `${why ?? ''}${describeCounts(counts)}`, {
     hint: hints.filter((line) => line !== undefined).join('\n'),
     ...(done > 0 || isOpen ? { sent: 'yes' } : { sent: 'no', billed: 'no' }),
@@ -276,11 +310,32 @@ async function failureOfCounts(
 async function showPlan(batch: Omit<Batch, 'lock'>): Promise<void> {
   const { plan, context } = batch;
   const { jobs, total, toSend } = plan;
-  const facts = { jobs, total, due: toSend, skipped: jobs - toSend, origin: plan.origin };
+  const kinds = [...plan.kinds.values()];
+  const facts = {
+    jobs,
+    total,
+    due: toSend,
+    skipped: jobs - toSend - plan.left,
+    left: plan.left,
+    origin: plan.origin,
+    kinds,
+  };
   context.report.own = { schema: 'gateway-cli/batch-plan@1', ...facts };
   await noteEmptyShard(batch);
   if (context.root.json) return;
-  await context.io.stdout.write(`${countOf(jobs, 'job')} checked, ${toSend} to send, ${jobs - toSend} sent before\n`);
+  const before = jobs - toSend - plan.left;
+  const left = plan.left > 0 ? [`${plan.left} left unsent by --limit`] : [];
+  const counts = [`${countOf(jobs, 'job')} checked`, `${toSend} to send`, ...left, `${before} sent before`].join(', ');
+  const edited = describeEdited(plan);
+  const lines = [counts, ...kinds.map(describeKind), ...(edited === undefined ? [] : [edited])];
+  await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));
+}
+
+/** `text with m at OpenAI (https://api.openai.com): 12 jobs` */
+function describeKind({ command, model, service, origin, jobs }: JobKind): string {
+  const { title } = services[service];
+  const where = service === 'gateway' || origin === 'offline' ? origin : `${title} (${origin})`;
+  return `${command} with ${model} ${origin === 'offline' ? 'offline' : `at ${where}`}: ${countOf(jobs, 'job')}`;
 }
 
 function shownPath(path: string, cwd: string): string {

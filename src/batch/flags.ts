@@ -60,6 +60,17 @@ export const batchFlags = {
     text: 'send again the jobs whose answers a limit cut, with the current limits',
   },
   retryUnknown: { flags: '--retry-unknown', text: 'also send again jobs that may already have been billed' },
+  redo: {
+    flags: '--redo <id,…>',
+    text: 'send these jobs again, also those that are done; pictures of before stay',
+    parse: notAFlag,
+    repeat: true,
+  },
+  limit: {
+    flags: '--limit <n>',
+    text: 'send at most this many jobs in this run; the others stay unsent',
+    parse: whole(1),
+  },
   acceptChanges: { flags: '--accept-changes', text: 'send jobs again that changed since they were sent' },
   wait: {
     flags: '--no-wait',
@@ -180,8 +191,8 @@ export function parseRate(word: string): number {
 export function requireStream(words: readonly string[], flags: BatchFlags, { root }: Pick<Context, 'root'>): void {
   const example = 'for example: gateway-cli batch - --stream < jobs.jsonl';
   if (words.length !== 1 || words[0] !== '-') throw usageError('--stream takes its jobs from stdin', example);
-  const { prompts, data, template, shard, dryRun, estimate, output } = flags;
-  const wholes = { prompts, data, template, shard, estimate, 'dry-run': dryRun };
+  const { prompts, data, template, shard, dryRun, estimate, redo, limit, output } = flags;
+  const wholes = { prompts, data, template, shard, estimate, redo, limit, 'dry-run': dryRun };
   const [whole] = Object.entries(wholes).find(([, value]) => value !== undefined) ?? [];
   if (whole !== undefined)
     throw usageError(`--stream cannot be combined with --${whole}`, 'it sends jobs before the last one is known');

@@ -141,6 +141,11 @@ export function subtractAmounts(from: string, amount: string): string {
   return new Big(from).minus(amount).toFixed();
 }
 
+/** A part or a multiple of an amount, to four digits. */
+export function scaleAmount(amount: string, times: number, by: number): string {
+  return new Big(new Big(amount).times(times).div(by).toPrecision(4)).toFixed();
+}
+
 function sumOf(amounts: readonly string[]): Big {
   return amounts.reduce((sum, amount) => sum.plus(amount), new Big(0));
 }

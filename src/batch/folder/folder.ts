@@ -1,5 +1,5 @@
 import { stat, readdir, lstat, rm } from 'node:fs/promises';
-import { dirname, join, resolve, basename } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { type Lock, takeLock } from './lock.ts';
 import { cannotWrite, asideFile } from '../../files/synced-file.ts';
 import { batchFiles, type JobRecord } from '../types.ts';
@@ -187,12 +187,6 @@ async function isLeftOver(folder: string, name: string, head: string): Promise<b
   if (name === results) return stats.isFile() && stats.size === 0;
   const isImages = name === images && stats.isDirectory();
   return isImages && (await readdir(join(folder, name))).every((inside) => isPartName(inside));
-}
-
-/** The file name of a picture in the folder `images` of the batch; undefined for any other path. */
-export function imageNameOf(path: unknown): string | undefined {
-  const name = typeof path === 'string' ? basename(path) : '';
-  return name !== '' && path === `${batchFiles.images}/${name}` ? name : undefined;
 }
 
 /** Removes unfinished files of runs that were killed. The caller holds the folder's lock. */

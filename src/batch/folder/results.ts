@@ -1,5 +1,5 @@
-import type { FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
+import { type FileHandle, readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { addUnknown } from '../../cost/cost.ts';
 import type { Cost } from '../../cost/types.ts';
 import type { Certainty, ErrorClass } from '../../errors.ts';
@@ -121,6 +121,8 @@ export async function openResults(folder: string, index: JobIndex, places: Resul
 export interface LostEnds {
   lostEnds: JobRecord[];
   places: ResultPlaces;
+  /** Rows of jobs whose result names a picture that is not in the folder. */
+  gone: Set<number>;
 }
 
 /**
@@ -129,9 +131,13 @@ export interface LostEnds {
  */
 export async function findLostEnds(folder: string, state: BatchState, before?: LostEnds): Promise<LostEnds> {
   const lostEnds = before?.lostEnds ?? [];
+  const gone = before?.gone ?? new Set<number>();
+  const pictures = new Set(await readdir(join(folder, batchFiles.images)).catch(() => []));
   const places = await locateResults(folder, state.index, {
     places: before?.places,
     see(row, result, offset) {
+      if (lacksPicture(result.document, pictures)) gone.add(row);
+      else gone.delete(row);
       // A result before that offset answers a request of an earlier run. Added lines do not: the file may have become shorter.
       if ((!before && offset < (state.run?.results ?? 0)) || !isOpen(row, state)) return;
       const end = { ...endOf(result, state.lastAt), ...ofPart(row, state) };
@@ -139,7 +145,21 @@ export async function findLostEnds(folder: string, state: BatchState, before?: L
       applyLostEnd(row, end, state);
     },
   });
-  return { lostEnds, places };
+  return { lostEnds, places, gone };
+}
+
+/** The file name of a picture in the folder `images` of the batch; undefined for any other path. */
+export function imageNameOf(path: unknown): string | undefined {
+  const name = typeof path === 'string' ? basename(path) : '';
+  return name !== '' && path === `${batchFiles.images}/${name}` ? name : undefined;
+}
+
+function lacksPicture({ images }: JsonObject, pictures: ReadonlySet<string>): boolean {
+  if (!Array.isArray(images)) return false;
+  return images.some((image) => {
+    const name = isObject(image) ? imageNameOf(image['path']) : undefined;
+    return name !== undefined && !pictures.has(name);
+  });
 }
 
 function applyLostEnd(row: number, end: JobRecord, state: BatchState): void {

@@ -3,6 +3,9 @@ import { atLine } from './job-line.ts';
 import type { Job, JobCommand } from '../types.ts';
 import type { JobSource } from './source.ts';
 import type { Deadline } from '../../client/deadline.ts';
+import { boundOf } from '../../cost/cost.ts';
+import { priceOf } from '../../cost/price.ts';
+import type { Bound } from '../../cost/types.ts';
 import { formatFacts } from '../../formats/format.ts';
 import { serviceNames, services } from '../../services.ts';
 import { codeOf, usageError } from '../../errors.ts';
@@ -142,6 +145,15 @@ export function originOf(settings: Settings): string {
   const origin = offline.value ? 'offline' : new URL(baseUrl?.value ?? 'http://127.0.0.1').origin;
   origins.set(settings, origin);
   return origin;
+}
+
+/** What a job can cost, recorded even without a limit: a later run may have one. */
+export function boundOfJob({ built, settings }: CheckedJob): Bound | undefined {
+  const { prices, lane } = settings;
+  if (Object.keys(prices).length === 0) return undefined;
+  const { post, format, model } = built;
+  const price = priceOf(prices, model);
+  return price && boundOf(post.body, price, { ...format.limits(post.body), lane });
 }
 
 function compileOnce(): (schema: JsonValue) => Promise<SchemaCheck> {

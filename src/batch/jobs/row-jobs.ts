@@ -27,8 +27,13 @@ export async function openRows(flags: SourceFlags, context: Context): Promise<Da
 }
 
 /** One job a row: its columns fill the template and the default values. Throws GatewayError usage. */
-export async function openRowJobs(flags: SourceFlags, defaults: Defaults, context: Context): Promise<JobSource> {
-  const template = flags.template === undefined ? undefined : await readTemplate(flags.template, context);
+export async function openRowJobs(
+  { prompt, ...flags }: SourceFlags & { prompt: string | undefined },
+  defaults: Defaults,
+  context: Context,
+): Promise<JobSource> {
+  const named = flags.template === undefined ? undefined : await readTemplate(flags.template, context);
+  const template = prompt === undefined ? named : { place: 'the prompt after batch', content: prompt };
   requirePrompt(template, defaults);
   const data =
     flags.data === undefined && template !== undefined
@@ -86,12 +91,12 @@ function testData(
 function requirePrompt(template: Template | undefined, { values }: Defaults): void {
   const given = ['prompt', 'promptFile'].find((key) => Object.hasOwn(values, key));
   if (template !== undefined && given !== undefined)
-    throw usageError(`the prompt is given twice: --template and "${given}" of --defaults`, 'keep one of them');
+    throw usageError(`the prompt is given twice: ${template.place} and "${given}" of --defaults`, 'keep one of them');
   const others = ['contents', 'messages', 'body'];
   if (template !== undefined || given !== undefined || others.some((key) => Object.hasOwn(values, key))) return;
   throw usageError(
     '--data needs a prompt to put its rows into',
-    `for example: --template prompt.md, or --defaults '{"prompt":"a slogan for {{name}}"}'`,
+    `for example: gateway-cli batch --data rows.csv -o out 'a slogan for {{name}}', or --template prompt.md`,
   );
 }
 

@@ -36,7 +36,7 @@ export async function openJobs(words: readonly string[], flags: SourceFlags, con
   const path = requireJobs(words, flags);
   const isRows = takesRows(flags);
   const defaults = await readDefaultsFlag(flags.defaults, { context, isRows });
-  if (isRows) return openRowJobs(flags, defaults, context);
+  if (isRows) return openRowJobs({ ...flags, prompt: promptIn(words, flags) }, defaults, context);
   const label = flags.prompts === undefined ? 'jobs' : '--prompts';
   const instead = flags.prompts === undefined ? 'name a file of JSON Lines' : 'name a file with one prompt per line';
   const handle = await openLines(path, { label, instead }, context);
@@ -127,13 +127,10 @@ export async function refuseTypo([word, ...rest]: readonly string[], { io }: Con
 
 /** Exactly one file of jobs, of prompts or of rows; its path as it was typed. Throws GatewayError usage. */
 export function requireJobs(words: readonly string[], flags: SourceFlags): string {
-  const [jobs, ...rest] = words;
-  const prompt = words.join(' ');
-  if (flags.data !== undefined && flags.template === undefined && /\s|\{\{/.test(prompt))
-    throw usageError(
-      '--data takes its prompt from a file',
-      `write it into one: --template prompt.md; or: --defaults ${shellWord(JSON.stringify({ prompt }))}`,
-    );
+  const prompt = promptIn(words, flags);
+  const [jobs, ...rest] = prompt === undefined ? words : [];
+  if (prompt !== undefined && flags.template !== undefined)
+    throw usageError('the prompt is given twice: after batch and in --template', 'keep one of them');
   if (rest.length > 0)
     throw usageError(
       `a batch takes one job file, not ${rest.length + 1}`,
@@ -155,6 +152,12 @@ export function requireJobs(words: readonly string[], flags: SourceFlags): strin
   const path = named[0]?.[1];
   if (path !== undefined && path !== '') return path;
   throw usageError('there are no jobs', 'for example: gateway-cli batch jobs.jsonl -o out');
+}
+
+/** With `--data`, words that are no path of a job file are the template. */
+function promptIn(words: readonly string[], { data }: SourceFlags): string | undefined {
+  const prompt = words.join(' ');
+  return data !== undefined && /\s|\{\{/.test(prompt) ? prompt : undefined;
 }
 
 function takesRows({ data, template }: SourceFlags): boolean {

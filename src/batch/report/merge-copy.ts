@@ -3,7 +3,7 @@ import { copyFile, type FileHandle, link, lstat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { readJobRecords } from '../folder/journal.ts';
 import type { BatchState, JobIndex } from '../folder/state.ts';
-import { imageNameOf } from '../folder/folder.ts';
+import { imageNameOf } from '../folder/results.ts';
 import { openIfThere, readLines } from '../lines.ts';
 import { arrangeResults, locateResults, parseResult, type ResultPlaces } from '../folder/results.ts';
 import { asideFile, copyAside, SyncedFile } from '../../files/synced-file.ts';

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { imageNameOf } from '../folder/folder.ts';
+import { imageNameOf } from '../folder/results.ts';
 import { batchFiles, type JobError } from '../types.ts';
 
 /** The state of a job in a report. */

@@ -46,7 +46,7 @@ export async function adoptReplies(
     join(folder, batchFiles.results),
     Array.from(kept.values(), ({ line }) => line),
   );
-  const { lostEnds, places } = await findLostEnds(folder, state, ends);
+  const { lostEnds, places, gone } = await findLostEnds(folder, state, ends);
   // A run that ends before its own record, or is killed, leaves nothing that only the removed files had.
   await append(
     join(folder, batchFiles.journal),
@@ -54,7 +54,7 @@ export async function adoptReplies(
   );
   for (const { path } of kept.values()) await unlink(path).catch(() => undefined);
   await ui.note(`${countOf(kept.size, 'kept result')} of an earlier run added to ${batchFiles.results}`);
-  return { lostEnds: [], places: { ...places, torn: ends.places.torn } };
+  return { lostEnds: [], places: { ...places, torn: ends.places.torn }, gone };
 }
 
 async function append(path: string, lines: readonly string[]): Promise<void> {

@@ -3,13 +3,14 @@ import { startDeadline } from '../../client/deadline.ts';
 import type { PostOrGet } from '../../formats/format.ts';
 import type { Body } from '../../body.ts';
 import { measureRequest } from '../../formats/request-size.ts';
-import { addCost, estimateOf } from '../../cost/cost.ts';
+import { addCost, estimateOf, scaleAmount } from '../../cost/cost.ts';
 import { currencyOf, describeCosts, pricedTiers, priceOf, priceOfTier } from '../../cost/price.ts';
 import type { Cost } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import type { Connection } from '../../cli/run/connection.ts';
-import { countOf } from '../report/summary.ts';
+import type { BatchState } from '../folder/state.ts';
+import { countJobs, countOf } from '../report/summary.ts';
 import type { CheckedJob } from '../jobs/request.ts';
 import type { Job, Batch } from '../types.ts';
 import { gatewayKey } from './plan.ts';
@@ -65,20 +66,52 @@ export async function showEstimate(batch: EstimateBatch, progress: Progress): Pr
   const estimate = await estimateJobs(batch, (done) => progress.update(`${done}/${plan.toSend} counted`));
   progress.stop();
   const { jobs, total, toSend } = plan;
+  const expected = expectedOf(batch.state, toSend);
   context.report.own = {
     schema: 'gateway-cli/batch-estimate@1',
     jobs,
     total,
     due: toSend,
-    skipped: jobs - toSend,
+    skipped: jobs - toSend - plan.left,
+    left: plan.left,
     models: [...estimate.models.values()],
     lanes: Object.fromEntries(estimate.lanes),
     tooLong: estimate.tooLong,
     tooLongJobs: estimate.tooLongJobs,
+    expected,
   };
   if (context.root.json) return;
-  const lines = [`${countOf(toSend, 'job')} to send, ${jobs - toSend} sent before`, ...describe(estimate)];
+  const left = plan.left > 0 ? `, ${plan.left} left unsent by --limit` : '';
+  const lines = [
+    `${countOf(toSend, 'job')} to send${left}, ${jobs - toSend - plan.left} sent before`,
+    ...describe(estimate),
+    ...(expected === undefined ? [] : [describeExpected(expected)]),
+  ];
   await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));
+}
+
+/** What the jobs would cost if their answers were like those that are there. */
+interface Expected {
+  answers: number;
+  outputTokens: number | undefined;
+  cost: readonly Cost[];
+}
+
+/** Undefined without an answer, or if nothing is to be sent. */
+function expectedOf({ index, usage, spending }: BatchState, jobs: number): Expected | undefined {
+  const { done: answers } = countJobs(index, { jobs: index.size });
+  if (answers === 0 || jobs === 0) return undefined;
+  const { outputTokens: output, thinkingTokens: thinking = 0 } = usage;
+  const outputTokens = output === undefined ? undefined : Math.round(((output + thinking) * jobs) / answers);
+  const priced = Math.max(1, answers - spending.unknown);
+  const cost = spending.costs.map(({ amount, currency }) => ({ amount: scaleAmount(amount, jobs, priced), currency }));
+  return { answers, outputTokens, cost };
+}
+
+function describeExpected({ answers, outputTokens, cost }: Expected): string {
+  const tokens = outputTokens === undefined ? [] : [`${outputTokens} output tokens`];
+  const facts = [...tokens, ...(cost.length === 0 ? [] : [describeCosts(cost)])];
+  return `if the answers are like the ${answers} that are there: about ${facts.join(', ') || 'nothing is known'}`;
 }
 
 async function estimateJobs(batch: EstimateBatch, onCounted: (done: number) => void): Promise<Estimate> {

@@ -1,13 +1,18 @@
 import { addIdHash, hashId, hexOf, type IdHash, isInShard } from '../jobs/digest.ts';
-import type { Job, JobState, RunRecord, Batch } from '../types.ts';
+import type { ServiceName } from '../../services.ts';
+import type { Job, JobCommand, JobState, RunRecord, Batch } from '../types.ts';
 import { addressPost } from '../../transport/request.ts';
 import type { Post } from '../../formats/format.ts';
 import { usageError, GatewayError } from '../../errors.ts';
-import { currencyOf } from '../../cost/price.ts';
+import { addCost } from '../../cost/cost.ts';
+import { currencyOf, priceOf } from '../../cost/price.ts';
+import type { Cost } from '../../cost/types.ts';
+import { closest } from '../../closest.ts';
+import { shellWord } from '../../shell-word.ts';
 import { keyForAnyOrigin } from '../../settings/key.ts';
 import { Secret } from '../../settings/redact.ts';
 import type { Settings } from '../../settings/types.ts';
-import { type CheckedJob, originOf } from '../jobs/request.ts';
+import { boundOfJob, type CheckedJob, originOf } from '../jobs/request.ts';
 import { type LineErrors, collectLineErrors, duplicate } from '../jobs/source.ts';
 import { type BatchFlags, requireOneLane } from '../flags.ts';
 import { priceWarning, requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
@@ -21,6 +26,12 @@ export interface BatchPlan {
   toSend: number;
   /** Jobs that an earlier run sent, and this one sends again. */
   again: number;
+  /** Jobs that were never sent, and that `--limit` leaves for another run. */
+  left: number;
+  /** Jobs that are sent again because they were edited: the first of their ids, how many, and the most that they can cost, if that is known. */
+  edited: { ids: string[]; jobs: number; most: readonly Cost[] | undefined };
+  /** What is sent, by command, model and service. */
+  kinds: Map<string, JobKind>;
   /** Jobs of the journal that the file does not name any more. */
   removed: number;
   /** A sum over all ids of the file. */
@@ -35,6 +46,15 @@ export interface BatchPlan {
   hasPrices: boolean;
 }
 
+/** Jobs that are sent of one command, with one model, to one place. */
+export interface JobKind {
+  command: JobCommand;
+  model: string;
+  service: ServiceName;
+  origin: string;
+  jobs: number;
+}
+
 /** A gateway that jobs are sent to, and their forms of authentication. */
 interface BatchGateway {
   settings: Settings;
@@ -44,8 +64,18 @@ interface BatchGateway {
 }
 
 export function emptyPlan(origin: string): BatchPlan {
-  const counts = { jobs: 0, total: 0, toSend: 0, again: 0, removed: 0 };
-  return { ...counts, list: '', origin, hasPrices: false, gateways: new Map(), ready: new Map() };
+  const counts = { jobs: 0, total: 0, toSend: 0, again: 0, left: 0, removed: 0 };
+  const edited = { ids: [], jobs: 0, most: [] };
+  return {
+    ...counts,
+    list: '',
+    origin,
+    hasPrices: false,
+    edited,
+    kinds: new Map(),
+    gateways: new Map(),
+    ready: new Map(),
+  };
 }
 
 /** What jobs of one gateway have in common: all of the connection follows from the profile. */
@@ -63,9 +93,13 @@ interface Planning extends PlanOptions {
   sum: IdHash;
   changed: string[];
   changes: number;
+  /** All of them failed before. */
+  areFailed: boolean;
   /** The origins of all jobs of the file. */
   origins: Set<string>;
   checkPrice: PriceCheck;
+  /** Ids that `--redo` can mean. */
+  redo: ReadonlySet<string>;
   /** Characters that the next jobs which are kept ready may have. */
   room: number;
   lineErrors: LineErrors;
@@ -92,8 +126,10 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     sum: { high: 0, low: 0 },
     changed: [],
     changes: 0,
+    areFailed: true,
     origins: new Set(),
     checkPrice: createPriceCheck({ ...options, plan }),
+    redo: new Set(flags.redo?.flatMap(idsIn)),
     room: maxKept.characters,
     lineErrors,
   };
@@ -105,6 +141,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   lineErrors.throwIfAny();
   if (plan.total === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
   plan.list = hexOf(planning.sum);
+  requireRedo(flags.redo ?? [], planning);
   await checkGateways(planning);
   const lanes = new Set([...plan.gateways.values()].map(({ settings }) => settings.lane.value));
   if (lanes.has('batch') || flags.wait === false || flags.poll !== undefined) requireOneLane(lanes, flags);
@@ -116,7 +153,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
       hint: 'name another folder with -o',
       sent: 'no',
     });
-  if (planning.changes > 0) throw changedError(planning.changed, planning.changes);
+  if (planning.changes > 0) throw changedError(planning.changed, planning.changes, planning.areFailed);
   return plan;
 }
 
@@ -134,8 +171,13 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   await planning.checkPrice(settings);
   const checked = await builder.check(job, plan.origin);
   addGateway(checked, plan);
-  const decision = decideOn(row, checked.request, planning);
-  if (decision === 'changed' && planning.changes++ < maxNamed) planning.changed.push(job.id);
+  const isEdited = isEditedSince(row, checked.request, planning);
+  const decision = decideOn(row, checked.request, { ...planning, isRedone: planning.redo.has(job.id) });
+  if (decision === 'run') countDue(job, checked, { plan, isEdited });
+  if (decision === 'changed') {
+    if (planning.changes++ < maxNamed) planning.changed.push(job.id);
+    planning.areFailed &&= planning.state.index.stateOf(row) === 'failed';
+  }
   const isSent = decision === 'run';
   if (isSent) planning.state.index.mark(row, 'toSend');
   // From the first job on that is not kept ready, none is: later ones would be sent before it.
@@ -166,6 +208,64 @@ export function createPriceCheck(batch: Pick<Batch, 'plan' | 'flags' | 'state' |
   };
 }
 
+/** Whether a job was sent with another request. */
+function isEditedSince(row: number, request: string, { state: { index } }: Planning): boolean {
+  return index.stateOf(row) !== 'new' && index.requestOf(row) !== request;
+}
+
+/** Counts a job that is sent. */
+function countDue(
+  { id, command }: Job,
+  checked: CheckedJob,
+  { plan, isEdited }: { plan: BatchPlan; isEdited: boolean },
+): void {
+  const { built, settings } = checked;
+  const service = settings.service.value;
+  const origin = originOf(settings);
+  const key = JSON.stringify([command, built.model, service, origin]);
+  const kind = plan.kinds.get(key) ?? { command, model: built.model, service, origin, jobs: 0 };
+  kind.jobs++;
+  plan.kinds.set(key, kind);
+  if (!isEdited) return;
+  const { edited } = plan;
+  if (edited.jobs++ < maxNamed) edited.ids.push(id);
+  const bound = boundOfJob(checked);
+  const currency = currencyOf(priceOf(settings.prices, built.model) ?? {});
+  edited.most = bound?.isMost && edited.most ? addCost(edited.most, { amount: bound.amount, currency }) : undefined;
+}
+
+/** The ids that a value of `--redo` can mean: all of it, as an id can hold a comma, or its parts. */
+function idsIn(word: string): string[] {
+  return [word, ...word.split(',')];
+}
+
+/** Throws GatewayError usage if `--redo` names a job that the file does not have, batch-locked if a batch of the service holds one. */
+function requireRedo(words: readonly string[], { state: { index }, source }: Planning): void {
+  const rowOf = (id: string): number => {
+    const row = index.find(id);
+    return row >= 0 && index.has(row, 'inFile') ? row : -1;
+  };
+  for (const word of words)
+    for (const id of rowOf(word) >= 0 ? [word] : word.split(',')) {
+      const row = rowOf(id);
+      if (row < 0) {
+        const near = closest(id, [...index.ids()].slice(0, 1000));
+        const hint =
+          near === undefined ? 'name the ids of jobs: --redo 7,9' : `did you mean: --redo ${shellWord(near)}`;
+        throw usageError(`--redo: ${source.name} has no job ${JSON.stringify(id)}`, hint);
+      }
+      if (index.has(row, 'atService'))
+        throw new GatewayError(
+          'batch-locked',
+          `--redo: ${JSON.stringify(id)} is at the service, without a result yet`,
+          {
+            hint: 'collect it first: the same command with --lane batch, without --redo',
+            sent: 'no',
+          },
+        );
+    }
+}
+
 /** Its row in the index; undefined when the file has its id already. */
 function enter({ id }: Job, planning: Planning): number | undefined {
   const { index } = planning.state;
@@ -181,13 +281,17 @@ function enter({ id }: Job, planning: Planning): number | undefined {
 export function decideOn(
   row: number,
   request: string,
-  { plan, flags, state: { index } }: Pick<Batch, 'plan' | 'flags' | 'state'>,
+  { plan, flags, state: { index }, isRedone = false }: Pick<Batch, 'plan' | 'flags' | 'state'> & { isRedone?: boolean },
 ): ReturnType<typeof decide> {
   const state = index.stateOf(row);
   const same = index.requestOf(row) === request;
   const marks = { incomplete: index.has(row, 'incomplete'), atService: index.has(row, 'atService') };
-  const decision = decide({ state, same, ...marks }, flags);
+  const decision = decide({ state, same, isRedone, ...marks }, flags);
   if (decision !== 'run') return decision;
+  if (flags.limit !== undefined && plan.toSend >= flags.limit) {
+    if (state === 'new') plan.left++;
+    return 'skip';
+  }
   plan.toSend++;
   if (state !== 'new') plan.again++;
   // The state of the old version says nothing about the edited job.
@@ -249,29 +353,36 @@ interface Known {
   same: boolean;
   /** A batch of the service holds it. */
   atService: boolean;
+  /** `--redo` names it. */
+  isRedone: boolean;
 }
 
 /** The one place that decides whether a job is paid for again: it is sent or left, or the run stops because it was edited. */
-export function decide({ state, incomplete, same, atService }: Known, flags: BatchFlags): 'run' | 'skip' | 'changed' {
+export function decide(
+  { state, incomplete, same, atService, isRedone }: Known,
+  flags: BatchFlags,
+): 'run' | 'skip' | 'changed' {
   if (atService) return same || flags.acceptChanges ? 'skip' : 'changed';
-  if (state === 'new') return 'run';
+  if (state === 'new' || isRedone) return 'run';
   // A higher token limit changes every job; jobs with whole answers are not sent again.
   if (state === 'done' && flags.retryIncomplete) return incomplete ? 'run' : 'skip';
+  // A failed job is edited to be sent again.
+  if (state === 'failed' && flags.retryFailed) return 'run';
   if (!same) return flags.acceptChanges ? 'run' : 'changed';
-  if (state === 'failed') return flags.retryFailed ? 'run' : 'skip';
   if (state === 'sent' || state === 'unknown') return flags.retryUnknown ? 'run' : 'skip';
   return 'skip';
 }
 
 /** The error for jobs that were edited since they were sent. */
-export function changedError(ids: readonly string[], count: number): GatewayError {
+export function changedError(ids: readonly string[], count: number, areFailed = false): GatewayError {
+  const flag = areFailed ? '--retry-failed' : '--accept-changes';
   const more = count > ids.length ? ` and ${count - ids.length} more` : '';
   const what = count === 1 ? '1 job was' : `${count} jobs were`;
   return new GatewayError(
     'batch-locked',
     `${what} edited since an earlier run sent ${count === 1 ? 'it' : 'them'}: ${ids.join(', ')}${more}`,
     {
-      hint: 'to send just those again: --accept-changes; to keep both: another folder with -o',
+      hint: `to send just those again: ${flag}; to keep both: another folder with -o`,
       sent: 'no',
     },
   );

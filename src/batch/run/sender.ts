@@ -9,13 +9,12 @@ import type { SharedGate } from '../../transport/gate.ts';
 import { blobsOf, createLateStore, mostImages } from '../../client/picture-store.ts';
 import { createDeadlines, type Deadline, timeOf } from '../../client/deadline.ts';
 import { outcomeOf, perform } from '../../client/send.ts';
-import { boundOf, createMeter } from '../../cost/cost.ts';
-import { priceOf, unusualTier } from '../../cost/price.ts';
-import type { Bound } from '../../cost/types.ts';
+import { createMeter } from '../../cost/cost.ts';
+import { unusualTier } from '../../cost/price.ts';
 import { type GatewayError, isQuotaSpent } from '../../errors.ts';
 import { otherModel } from '../../services.ts';
 import { planJobImages, savedFailure, savedIfUnwritten } from './job-files.ts';
-import type { CheckedJob } from '../jobs/request.ts';
+import { boundOfJob, type CheckedJob } from '../jobs/request.ts';
 import { resultDocument } from '../../cli/output/document.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import { answerOfSchema, checkAnswer, wantedOf } from '../../cli/run/command.ts';
@@ -118,15 +117,6 @@ export function createJobSender(options: SenderOptions): JobSender {
       return [...started].filter(({ inFlight }) => inFlight).length;
     },
   };
-}
-
-/** What a job can cost, recorded even without a limit: a later run may have one. */
-function boundOfJob({ built, settings }: CheckedJob): Bound | undefined {
-  const { prices, lane } = settings;
-  if (Object.keys(prices).length === 0) return undefined;
-  const { post, format, model } = built;
-  const price = priceOf(prices, model);
-  return price && boundOf(post.body, price, { ...format.limits(post.body), lane });
 }
 
 async function thrownBy(act: () => Promise<void>): Promise<unknown> {

@@ -120,9 +120,9 @@ test.for([
     'keep one',
   ],
   [
-    ['--data', 'rows.csv', 'see {{city}}'],
-    '--data takes its prompt from a file',
-    `--defaults '{"prompt":"see {{city}}"}'`,
+    ['--data', 'rows.csv', 'see {{city}}', '--defaults', '{"prompt":"x"}'],
+    'the prompt is given twice: the prompt after batch',
+    'keep one',
   ],
   [
     ['--data', 'keys.csv', '--id-column', 'key', '--defaults', '{"prompt":"x"}'],
@@ -132,7 +132,7 @@ test.for([
   [['--template', 'p.md'], "--template 'p.md' has no testData", '--data rows.csv'],
   [['--data', 'rows.csv', '--prompts', 'p.md'], '--prompts and --data are both given', 'keep one'],
   [['--prompts', 'p.md', '--id-column', 'key'], '--id-column is for rows', '--data rows.csv'],
-  [['--data', 'empty.csv', '--template', 'p.md'], 'empty.csv contains no jobs', 'a line of headings'],
+  [['--data', 'empty.csv', '--template', 'p.md'], 'empty.csv contains no jobs', 'a header line'],
   [['--data', 'none.csv', '--template', 'p.md'], "--data 'none.csv'", 'none.csv'],
 ] as const)('%j is a mistake that says what to type', async ([flags, message, hint], { folder, batch }) => {
   folder.write('rows.csv', 'city\nRome\n');

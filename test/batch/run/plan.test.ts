@@ -15,13 +15,17 @@ describe('what a run does with a job', () => {
     ['one that got no answer', 'unknown', true, {}, 'skip'],
     ['one that got no answer, on demand', 'unknown', true, { retryUnknown: true }, 'run'],
     ['an edited one stops the run', 'done', false, {}, 'changed'],
-    ['an edited one that failed stops it too', 'failed', false, { retryFailed: true }, 'changed'],
+    ['an edited one that failed stops it too', 'failed', false, {}, 'changed'],
+    ['an edited one that failed, on demand', 'failed', false, { retryFailed: true }, 'run'],
     ['an edited one that may have been billed', 'sent', false, { retryUnknown: true }, 'changed'],
     ['an edited one on demand', 'done', false, { acceptChanges: true }, 'run'],
   ])('%s', (_, state, same, flags, expected) => {
-    expect(decide({ atService: false, state: state as JobState, same, incomplete: false }, flags as BatchFlags)).toBe(
-      expected,
-    );
+    expect(
+      decide(
+        { atService: false, isRedone: false, state: state as JobState, same, incomplete: false },
+        flags as BatchFlags,
+      ),
+    ).toBe(expected);
   });
 
   test.each([
@@ -30,7 +34,9 @@ describe('what a run does with a job', () => {
     ['is sent again with other limits', true, false, { retryIncomplete: true }, 'run'],
     ['that is whole stays as it is, whatever was edited', false, false, { retryIncomplete: true }, 'skip'],
   ])('a done one that was cut %s', (_, incomplete, same, flags, expected) => {
-    expect(decide({ atService: false, state: 'done', incomplete, same }, flags as BatchFlags)).toBe(expected);
+    expect(decide({ atService: false, isRedone: false, state: 'done', incomplete, same }, flags as BatchFlags)).toBe(
+      expected,
+    );
   });
 });
 

@@ -1,0 +1,129 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+
+import { imageReply } from '../helpers/with-server.ts';
+import { manyJobs, test } from './with-batch.ts';
+
+const priced = ['--prices', '{"m":{"input":"1","output":"10"}}'];
+
+test('--limit sends a sample, says what is left, and the same command sends the next ones', async ({
+  batch,
+  folder,
+  server,
+}) => {
+  folder.jobs(...manyJobs(5));
+  const sample = await batch(['--limit', '2']);
+  expect([sample.code, sample.stderr]).toEqual([0, expect.stringContaining('2 done, 3 not sent yet')]);
+  expect(sample.stderr).toContain('--limit left 3 jobs unsent');
+  expect(folder.lines('summary.json')).toMatchObject([{ ok: true, done: 2, pending: 3, skipped: 0 }]);
+  const next = await batch(['--limit', '2']);
+  expect([next.code, next.stderr]).toEqual([
+    0,
+    expect.stringContaining('2 of 5 jobs were sent before; 2 are sent now'),
+  ]);
+  expect((await batch()).code).toBe(0);
+  expect([...server.counts.values()]).toEqual([1, 1, 1, 1, 1]);
+});
+
+test('--estimate tells the cost of what is left from the answers that are there', async ({ batch, folder }) => {
+  folder.jobs(...manyJobs(10).map((job) => ({ ...job, maxTokens: 1000 })));
+  expect((await batch(['--limit', '2', ...priced])).code).toBe(0);
+  const [summary] = folder.lines('summary.json') as [{ cost: { amount: string }[]; usage: { outputTokens: number } }];
+  const ran = await batch(['--estimate', '--json', ...priced]);
+  const { expected } = JSON.parse(ran.stdout) as { expected: { cost: { amount: string }[] } };
+  expect(expected).toMatchObject({ answers: 2, outputTokens: summary.usage.outputTokens * 4 });
+  expect(Number(expected.cost[0]?.amount)).toBeCloseTo(Number(summary.cost[0]?.amount) * 4, 9);
+  expect((await batch(['--estimate', ...priced])).stdout).toContain(
+    'if the answers are like the 2 that are there: about ',
+  );
+});
+
+test('--dry-run names command, model and service of what would be sent', async ({ batch, folder, server }) => {
+  folder.jobs(...manyJobs(2), { id: 'i', command: 'image gen', prompt: 'a cat', model: 'painter' });
+  const { stdout } = await batch(['--dry-run', '--limit', '3']);
+  expect(stdout).toBe(
+    `3 jobs checked, 3 to send, 0 sent before\ntext with m at ${server.url}: 2 jobs\nimage gen with painter at ${server.url}: 1 job\n`,
+  );
+  const kinds = [{ command: 'text', model: 'm', service: 'gateway', jobs: 2 }, { command: 'image gen' }];
+  expect(JSON.parse((await batch(['--dry-run', '--json'])).stdout)).toMatchObject({ kinds });
+});
+
+test('--redo sends the named jobs again, and no other', async ({ batch, folder, server }) => {
+  folder.jobs(...manyJobs(4), { id: 'a,b', prompt: 'p5' });
+  expect((await batch()).code).toBe(0);
+  const again = await batch(['--redo', 'p2,p4', '--redo', 'a,b']);
+  expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('3 are sent again')]);
+  expect(Object.fromEntries(server.counts)).toEqual({ p1: 1, p2: 2, p3: 1, p4: 2, p5: 2 });
+  expect(folder.lines('results.jsonl')).toHaveLength(5);
+});
+
+test('--redo of a job that is not there is refused before anything is sent', async ({ batch, folder, server }) => {
+  folder.jobs(...manyJobs(12));
+  expect((await batch(['--limit', '1'])).code).toBe(0);
+  const ran = await batch(['--redo', 'p1,p13']);
+  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('jobs.jsonl has no job "p13"')]);
+  expect(server.counts.size).toBe(1);
+});
+
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+test('a picture that was removed is told, and --redo makes it again beside the others', async ({
+  batch,
+  folder,
+  server,
+}) => {
+  server.answer = () => ({ body: imageReply({ mimeType: 'image/png', data: png }) });
+  folder.jobs(...['c1', 'c2', 'c3'].map((id) => ({ id, command: 'image gen', prompt: id })));
+  expect((await batch()).code).toBe(0);
+  for (const id of ['c1', 'c3']) rmSync(join(folder.cwd, 'out/images', `${id}.png`));
+  const told = await batch();
+  expect([told.code, told.stderr]).toEqual([
+    0,
+    expect.stringContaining('a picture of 2 jobs is not in images any more'),
+  ]);
+  expect(told.stderr).toContain('--redo c1,c3');
+  expect((await batch(['--redo', 'c1,c3', '--redo', 'c2'])).code).toBe(0);
+  expect(folder.ls('out/images')).toEqual(['c1.png', 'c2-2.png', 'c2.png', 'c3.png']);
+  expect((await batch()).stderr).not.toContain('any more');
+  expect([...server.counts.values()]).toEqual([2, 2, 2]);
+});
+
+test('--accept-changes says which jobs it pays for again, and at most how much', async ({ batch, folder, server }) => {
+  folder.write('rows.csv', 'city\nRome\nOslo\nBonn\n');
+  const rows = [
+    'run',
+    '--data',
+    'rows.csv',
+    '-o',
+    'out',
+    '--defaults',
+    '{"prompt":"to {{city}}","maxTokens":100}',
+    ...priced,
+  ];
+  expect((await batch(rows)).code).toBe(0);
+  folder.write('rows.csv', 'city,other\nRome,1\nLima,2\nBonn,3\n');
+  expect((await batch(rows)).stderr).toContain('1 job was edited since');
+  const words = /1 job was edited and is paid for again, for at most 0\.001\d+ USD: row-000002\n/;
+  expect((await batch([...rows, '--accept-changes', '--dry-run'])).stdout).toMatch(words);
+  const ran = await batch([...rows, '--accept-changes']);
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringMatching(words)]);
+  expect(Object.fromEntries(server.counts)).toEqual({ 'to Rome': 1, 'to Oslo': 1, 'to Lima': 1, 'to Bonn': 1 });
+});
+
+test('words after --data are the template of its rows', async ({ batch, folder, server }) => {
+  folder.write('rows.csv', 'city\nRome\nOslo\n');
+  expect((await batch(['run', '--data', 'rows.csv', '-o', 'out', 'a slogan', 'for {{city}}'])).code).toBe(0);
+  expect([...server.counts.keys()].toSorted()).toEqual(['a slogan for Oslo', 'a slogan for Rome']);
+});
+
+test('a failed job that was edited goes with --retry-failed alone', async ({ batch, folder, server }) => {
+  folder.jobs({ id: '1', prompt: 'p1' }, { id: '2', prompt: 'p2', model: 'refused' });
+  server.answer = (prompt) => (prompt === 'p2' ? { status: 400, body: { error: { message: 'no' } } } : undefined);
+  expect((await batch()).code).toBe(13);
+  folder.jobs({ id: '1', prompt: 'p1' }, { id: '2', prompt: 'p2 better' });
+  const refused = await batch();
+  expect([refused.code, refused.stderr]).toEqual([14, expect.stringContaining('--retry-failed')]);
+  expect((await batch(['--retry-failed'])).code).toBe(0);
+  expect(Object.fromEntries(server.counts)).toEqual({ p1: 1, p2: 1, 'p2 better': 1 });
+});

@@ -154,6 +154,7 @@ export const exportFlags = {
     values: exportFormats,
   },
   output: { flags: '-o, --output <path|->', text: 'file for the report; - is stdout (default: -)', parse: notAFlag },
+  bom: { flags: '--bom', text: 'begin CSV or TSV with a byte order mark, so that Excel reads it as UTF-8' },
   force: { flags: '-f, --force', text: 'overwrite an existing file' },
   jobs: {
     flags: '--jobs <path|->',

@@ -2,7 +2,8 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { isAscii, isUtf8 } from 'node:buffer';
 import { codeOf, usageError } from '../errors.ts';
 import type { Context } from '../cli/context.ts';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
+import { shellWord } from '../shell-word.ts';
 import { quote } from '../cli/flags/flag.ts';
 import { isStdin, unreadable } from '../cli/input/input-files.ts';
 import { fileOf, spool } from '../images/input.ts';
@@ -151,8 +152,15 @@ export async function openLines(
 
 /** The error for text that is not UTF-8: no character is replaced silently. */
 export function notUtf8(place: string, text: string): Error {
-  const from = text.includes('\0') ? 'it looks like UTF-16: iconv -f UTF-16 -t UTF-8' : 'iconv -t UTF-8';
-  return usageError(`${place}: it is not UTF-8 text`, `convert the file: ${from}`);
+  if (text.startsWith('PK\u0003\u0004'))
+    return usageError(`${place}: it is a workbook or an archive, not text`, 'save it as CSV in your spreadsheet');
+  const [, file = place] = /^(.*?)(?::\d+)?$/.exec(place) ?? [];
+  const charset = text.includes('\0') ? 'UTF-16' : 'WINDOWS-1252';
+  const paths = file === 'stdin' ? '' : ` ${shellWord(file)} > ${shellWord(`utf8-${basename(file)}`)}`;
+  return usageError(
+    `${place}: it is not UTF-8 text; it looks like ${charset}`,
+    `convert the file: iconv -f ${charset} -t UTF-8${paths}`,
+  );
 }
 
 /** The text of a file from its beginning on, in pieces. Throws GatewayError usage if it is not UTF-8. */

@@ -33,7 +33,7 @@ export interface Performed extends Answer {
 
 /** One request that is paid from a budget. */
 export interface Payment {
-  /** Reserves what it can cost, once; awaited right before the request is sent. Throws GatewayError batch-failed if that is too much. */
+  /** Reserves what it can cost, once; awaited right before the request is sent. Throws GatewayError over-budget if that is too much. */
   reserve(signal: AbortSignal): Promise<void>;
   /** An attempt failed, and another one follows. */
   retry(error: GatewayError): void;

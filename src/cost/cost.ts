@@ -30,7 +30,7 @@ function billedOf(
   const { thinkingTokens: thinking = 0, toolInputTokens = 0, imageOutputTokens: imageTokens } = usage;
   if (inputTokens === undefined) return undefined;
   const prompt = inputTokens + toolInputTokens;
-  const input = inputHasCached ? Math.max(0, prompt - cached) : prompt;
+  const input = inputHasCached ? Math.max(0, prompt - cached - cacheWrite) : prompt;
   if (outputHasThinking) {
     if (usage.outputTokens === undefined) return undefined;
     const output = Math.max(0, usage.outputTokens - thinking);

@@ -95,7 +95,11 @@ const needed: Readonly<Record<string, readonly string[]>> = {
 };
 
 const amounts = ['amount', 'saved', 'dearest'];
-const isAmount = (value: JsonValue): boolean => typeof value === 'string' && /^\d+(\.\d+)?(e[-+]?\d+)?$/.test(value);
+// A sum of amounts has all their digits: one of 1e999999999 would never be added up.
+const isAmount = (value: JsonValue): boolean =>
+  typeof value === 'string' && /^\d{1,30}(\.\d{1,60})?(e[-+]?\d{1,2})?$/.test(value);
+const counts = ['requests', 'savedRequests', 'held', 'compactedBytes'];
+const isCount = (value: JsonValue): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
 /** Reads a line; undefined if it is of another version, was cut, or cannot be counted: what it would end stays reserved. */
 function parseLine(text: string): LedgerLine | undefined {
@@ -105,6 +109,7 @@ function parseLine(text: string): LedgerLine | undefined {
   const isWhole =
     fields?.every((field) => typeof line[field] === 'string') &&
     amounts.every((field) => line[field] === undefined || isAmount(line[field])) &&
+    counts.every((field) => line[field] === undefined || isCount(line[field])) &&
     (type !== 'reserved' || isObject(line['by']));
   return isWhole ? (line as unknown as LedgerLine) : undefined;
 }

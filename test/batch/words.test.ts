@@ -33,8 +33,16 @@ describe('what a batch says', () => {
   });
 
   test.each([
-    ['a job', [Buffer.from('{"prompt":"a"}\n{"prompt":"b\xff"}\n', 'latin1'), 'jobs.jsonl'], 'iconv -t UTF-8'],
-    ['a prompt', [Buffer.from('a\nb\xff', 'latin1'), '--prompts', 'jobs.jsonl'], 'iconv -t UTF-8'],
+    [
+      'a job',
+      [Buffer.from('{"prompt":"a"}\n{"prompt":"b\xff"}\n', 'latin1'), 'jobs.jsonl'],
+      'iconv -f WINDOWS-1252 -t UTF-8 jobs.jsonl > utf8-jobs.jsonl',
+    ],
+    [
+      'a prompt',
+      [Buffer.from('a\nb\xff', 'latin1'), '--prompts', 'jobs.jsonl'],
+      'iconv -f WINDOWS-1252 -t UTF-8 jobs.jsonl > utf8-jobs.jsonl',
+    ],
     ['UTF-16', [Buffer.from('a\n\ufeff{}\n', 'utf16le'), '--prompts', 'jobs.jsonl'], 'iconv -f UTF-16 -t UTF-8'],
   ] as const)('%s with bytes that are not text is not sent', async (_, [content, ...words], hint) => {
     const server = await startCountingServer();
@@ -126,7 +134,9 @@ describe('what a batch says', () => {
 
   test('one is one, and many are many', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(1));
-    expect((await batch(['--dry-run'])).stdout).toBe('1 job checked, 1 to send, 0 sent before\n');
+    expect((await batch(['--dry-run'])).stdout).toBe(
+      `1 job checked, 1 to send, 0 sent before\ntext with m at ${server.url}: 1 job\n`,
+    );
     await batch();
     expect((await batch(['status', 'out'])).stdout).toBe('1 job: 1 done\n');
     server.answer = () => ({ status: 400, body: {} });
@@ -180,3 +190,24 @@ describe('what a batch says', () => {
     expect(folder.lines('summary.json', 'all')[0]).toMatchObject({ ok: false, exitCode: 13 });
   });
 });
+
+test.for([
+  [['--data', 'rows.xlsx'], "--data 'rows.xlsx': rows of a workbook cannot be read", '--data rows.csv'],
+  [['rows.xlsx'], '"rows.xlsx" is a workbook, not a file of jobs', '--data rows.csv'],
+  [['--data', 'zip.csv'], 'zip.csv: it is a workbook or an archive, not text', 'save it as CSV'],
+  [
+    ['--data', 'old.csv'],
+    'old.csv: it is not UTF-8 text; it looks like WINDOWS-1252',
+    'iconv -f WINDOWS-1252 -t UTF-8 old.csv > utf8-old.csv',
+  ],
+] as const)(
+  'a table that cannot be read says how to save it as text: %s',
+  async ([argv, message, hint], { batch, folder }) => {
+    folder.write('rows.xlsx', 'PK\u0003\u0004');
+    folder.write('zip.csv', Buffer.from('PK\u0003\u0004\u0000\xff', 'latin1'));
+    folder.write('old.csv', Buffer.from('city\nK\xf6ln\n', 'latin1'));
+    const ran = await batch(['run', ...argv, '-o', 'out', '--defaults', '{"prompt":"to {{city}}"}']);
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(message)]);
+    expect(ran.stderr).toContain(hint);
+  },
+);

@@ -231,3 +231,13 @@ test('the cost of a stream that was cut before its last usage is unknown', () =>
   const pricing = { prices: table({ m: opus }), format: byDefault('messages' as const) };
   expect(costOfAnswer({ result, error: new Error('cut') }, pricing)).toBeUndefined();
 });
+
+test('what a completion wrote to the cache is a part of its input, and has a price of its own', () => {
+  const usage = {
+    prompt_tokens: 1_000_000,
+    completion_tokens: 0,
+    prompt_tokens_details: { cached_tokens: 200_000, cache_write_tokens: 600_000 },
+  };
+  const price: Price = { input: '2', cached: '0.1', cacheWrite: '2.5', output: '10' };
+  expect(completion(usage, price)).toMatchObject({ amount: '1.92' });
+});

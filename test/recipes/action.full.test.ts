@@ -153,7 +153,7 @@ test.skipIf(lacks('jq'))('a budget that is used up fails the step, or skips it',
   ] as const) {
     const ran = await runAction(ask, { ...inputs, budget: './spent.jsonl:0.001', 'if-unavailable': choice }, env);
     expect(ran.ended.code).toBe(code);
-    expect(ran.outputs).toMatchObject({ response: '', 'error-class': 'batch-failed' });
+    expect(ran.outputs).toMatchObject({ response: '', 'error-class': 'over-budget' });
   }
   expect(server.requests).toEqual([]);
 });

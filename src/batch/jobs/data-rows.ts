@@ -33,7 +33,7 @@ export async function openData(
   flags: Pick<SourceFlags, 'dataFormat' | 'idColumn'>,
   context: Context,
 ): Promise<DataFile> {
-  const format = flags.dataFormat ?? formatOf(path);
+  const format = (isWorkbook(path) ? undefined : flags.dataFormat) ?? formatOf(path);
   const instead = 'name a file of CSV, TSV, JSON or JSON Lines';
   const handle = await openLines(path, { label: '--data', instead }, context);
   const { cwd } = context.io;
@@ -82,10 +82,20 @@ const formatsByName: Readonly<Record<string, DataFormat>> = {
   '.ndjson': 'jsonl',
 };
 
+/** Whether a name is that of a spreadsheet's own format. */
+export function isWorkbook(path: string): boolean {
+  return /\.(?:xlsx?|xlsm|xlsb|ods|numbers)$/i.test(path);
+}
+
 /** By the end of the file's name. */
 function formatOf(path: string): DataFormat {
   const format = formatsByName[extname(path).toLowerCase()];
   if (format !== undefined) return format;
+  if (isWorkbook(path))
+    throw usageError(
+      `--data ${quote(path)}: rows of a workbook cannot be read`,
+      'save it as CSV (UTF-8) in your spreadsheet: --data rows.csv',
+    );
   throw usageError(
     `--data ${quote(path)}: the name does not tell the format`,
     `say it: --data-format ${dataFormats.join(', ')}`,

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { atLine, type Defaults, type JobRules, readDefaults, readJobLine, readPromptLine } from './job-line.ts';
 import { arrivingLines, type Line, notUtf8, openLines, readLines } from '../lines.ts';
+import { isWorkbook } from './data-rows.ts';
 import { openRowJobs } from './row-jobs.ts';
 import type { SourceFlags } from '../flags.ts';
 import type { Job } from '../types.ts';
@@ -135,6 +136,11 @@ export function requireJobs(words: readonly string[], flags: SourceFlags): strin
     throw usageError(
       `a batch takes one job file, not ${rest.length + 1}`,
       'join them: cat *.jsonl | gateway-cli batch -',
+    );
+  if (jobs !== undefined && flags.data === undefined && isWorkbook(jobs))
+    throw usageError(
+      `${JSON.stringify(jobs)} is a workbook, not a file of jobs`,
+      `save it as CSV in your spreadsheet: gateway-cli batch --data rows.csv -o out 'a slogan for {{column}}'`,
     );
   if (jobs !== undefined && flags.data === undefined && /\.(?:csv|tsv)$/i.test(jobs))
     throw usageError(

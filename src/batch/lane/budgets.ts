@@ -14,7 +14,7 @@ export interface LaneBudgets {
   pathOf(profile: string): string | undefined;
   /** Whether what is left pays for another job, before it is in a batch. Returns the error if not. */
   admit(attempt: JobAttempt): Promise<GatewayError | undefined>;
-  /** Reserves what the jobs of a part can cost. Throws GatewayError batch-failed if that is too much. */
+  /** Reserves what the jobs of a part can cost. Throws GatewayError over-budget if that is too much. */
   reserve(part: Part, signal: AbortSignal): Promise<void>;
   /** Writes down what a part cost, or gives it back. A failure is a warning. */
   end(part: Part, isCreated: boolean): Promise<void>;

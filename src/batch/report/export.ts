@@ -15,6 +15,7 @@ import { jsonLine } from '../../terminal/escape.ts';
 import { addFlags, type FlagValues, prefixUsageError, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { exportFlags, type ExportFormat, exportFormats } from '../flags.ts';
 import { writeNewFile } from '../../files/temp-file.ts';
+import { isWorkbook } from '../jobs/data-rows.ts';
 import { openRows } from '../jobs/row-jobs.ts';
 import { openJobs } from '../jobs/source.ts';
 import { isInShard } from '../jobs/digest.ts';
@@ -27,6 +28,7 @@ export function batchExportCommand(command: Command): Action {
   command.argument('<outdir>', 'folder of a batch').usage('<outdir> [flags]');
   setExamples(command, [
     'gateway-cli batch export out -o results.csv',
+    'gateway-cli batch export out -o results.csv --bom         # for Excel',
     'gateway-cli batch export out --format md >> "$GITHUB_STEP_SUMMARY"',
     'gateway-cli batch export out --format junit -o junit.xml',
   ]);
@@ -41,7 +43,14 @@ async function runExport(outdir: string, flags: Flags, context: Context): Promis
   const { output = '-', force = false } = flags;
   if (output === '-' && context.root.json)
     throw usageError('the report and --json both write to stdout', 'name a file: -o results.csv');
+  if (isWorkbook(output))
+    throw usageError(
+      `-o ${output}: a workbook cannot be written`,
+      'write CSV, which spreadsheets open; --bom tells Excel that it is UTF-8: -o results.csv --bom',
+    );
   const format = flags.format ?? formatOf(output);
+  if (flags.bom && format !== 'csv' && format !== 'tsv')
+    throw usageError(`--bom is for CSV and TSV, not ${format}`, 'leave it out, or name the format: --format csv');
   const { folder, state } = await readBatchFolder(outdir, context);
   if (output !== '-') await checkTarget(output, folder, { force, context });
   const progress = context.ui.progress('reading the results');
@@ -52,7 +61,8 @@ async function runExport(outdir: string, flags: Flags, context: Context): Promis
   const leftOut = named === undefined ? await countMissing(rows, state.run?.jobs ?? 0, context) : 0;
   const facts = { ...rows, name: basename(folder), durationMs: state.durationMs, beganAt: state.beganAt };
   const writer = openReport(format, facts);
-  const text = reportText(writer, noteLongTexts(rows, format, context), context.signal);
+  const head = flags.bom ? `\uFEFF${writer.head}` : writer.head;
+  const text = reportText({ ...writer, head }, noteLongTexts(rows, format, context), context.signal);
   progress.stop();
   if (output === '-') {
     for await (const piece of text) await context.io.stdout.write(piece);

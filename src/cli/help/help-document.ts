@@ -131,9 +131,10 @@ const documents: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'config use': { config },
   'batch run': {
     batch,
-    'batch-plan': 'jobs total due skipped origin',
+    'batch-plan':
+      'jobs total due skipped left origin kinds[].command kinds[].model kinds[].service kinds[].origin kinds[].jobs',
     'batch-estimate': [
-      'jobs total due skipped tooLongJobs tooLong[].id tooLong[].line tooLong[].model tooLong[].tokens tooLong[].window',
+      'jobs total due skipped left expected.answers expected.outputTokens expected.cost[].amount expected.cost[].currency tooLongJobs tooLong[].id tooLong[].line tooLong[].model tooLong[].tokens tooLong[].window',
       'models[].model models[].jobs models[].inputTokens models[].outputTokensMost models[].countedByBytes',
       'lanes.*.input[].amount lanes.*.input[].currency lanes.*.most[].amount lanes.*.most[].currency',
       'models[].withoutFiles models[].window models[].hasPrice',

@@ -164,7 +164,7 @@ export async function leftOf(budget: OpenBudget): Promise<Awaited<ReturnType<Led
   return budget.ledger.left();
 }
 
-/** Reserves what the requests of a batch can cost, all or none. Throws GatewayError batch-failed if that is too much. */
+/** Reserves what the requests of a batch can cost, all or none. Throws GatewayError over-budget if that is too much. */
 export async function reserveBatch(
   budget: OpenBudget,
   { id, model, bounds }: Pick<LedgerBatch, 'id' | 'model' | 'bounds'>,
@@ -181,7 +181,7 @@ export function overBudget({ setting, prices }: OpenBudget, model: string, spent
   const { place, amount, per } = setting;
   const period = per === undefined ? '' : ` of this ${per}`;
   const words = `${spent} of ${amount} ${currencyOf(requirePrice(prices, model, '--budget'))}${period} are spent`;
-  return new GatewayError('batch-failed', `the next request could pass the budget ${place}: ${words}`, {
+  return new GatewayError('over-budget', `the next request could pass the budget ${place}: ${words}`, {
     reason: 'budget',
     value: `${place}:<amount>${per === undefined ? '' : `/${per}`}`,
     sent: 'no',

@@ -49,7 +49,7 @@ export async function openCostLimit(most: string, pricing: Pricing): Promise<Cos
       const reservation = await budget.reserve(boundOf(body, price, format.limits(body)));
       if (reservation !== undefined) return reservation;
       const spent = `${budget.spent} ${currency} are spent`;
-      return new GatewayError('batch-failed', `the next request could pass --max-cost ${most}: ${spent}`, {
+      return new GatewayError('over-budget', `the next request could pass --max-cost ${most}: ${spent}`, {
         hint: 'allow more with --max-cost <amount>',
         sent: 'no',
         billed: budget.spent === '0' ? 'no' : 'yes',

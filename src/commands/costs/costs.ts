@@ -16,7 +16,7 @@ import { readReason } from '../../files/file-reason.ts';
 import { budgetForm, isBudgetPath, parseAge } from '../../settings/values.ts';
 import { shellWord } from '../../shell-word.ts';
 import { tableLines } from '../../terminal/break-lines.ts';
-import { escapeLine } from '../../terminal/escape.ts';
+import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, notAFlag, oneOf, setExamples } from '../../cli/flags/flag.ts';
 import { budgetsFolder } from '../../cli/run/budget.ts';
@@ -115,7 +115,7 @@ async function runShow({ budget }: FlagValues<typeof showFlags>, context: Contex
     const per = limit?.per === undefined ? '' : ` a ${limit.per}`;
     const reserved = inFlight === '0' ? '' : `, ${inFlight} reserved`;
     const left = `${leftOf(survey) ?? '?'} left of ${limit?.amount ?? '?'} ${currency}${per}`;
-    return [escapeLine(name), left, `${spent} spent${reserved}`];
+    return [name, left, `${spent} spent${reserved}`];
   });
   await writeRows(rows, context);
 }
@@ -149,7 +149,10 @@ async function runReport(flags: FlagValues<typeof reportFlags>, context: Context
     };
     return;
   }
-  if (csv) return void (await io.stdout.write(csvOf(rows, by)));
+  if (csv) {
+    const table = csvOf(rows, by);
+    return void (await io.stdout.write(io.stdout.isTTY ? escapeForTerminal(table) : table));
+  }
   if (rows.length === 0) return ui.note('no request was paid from a budget in this time');
   await writeRows([...rows, ...totals].map(textOf), context);
 }
@@ -161,12 +164,7 @@ function textOf({ name, currency, requests, unknown, amount, savedRequests, save
     savedRequests > 0 && `${savedRequests} from recordings saved ${saved}`,
   ].filter((note) => note !== false);
   const count = requests === 1 ? '1 request' : `${requests} requests`;
-  return [
-    escapeLine(name) || '(none)',
-    count,
-    `${amount} ${currency}`,
-    notes.length > 0 ? `(${notes.join('; ')})` : '',
-  ];
+  return [name || '(none)', count, `${amount} ${currency}`, notes.length > 0 ? `(${notes.join('; ')})` : ''];
 }
 
 function csvOf(rows: readonly CostRow[], by: Grouping): string {
@@ -176,5 +174,6 @@ function csvOf(rows: readonly CostRow[], by: Grouping): string {
 }
 
 async function writeRows(rows: readonly string[][], { io }: Context): Promise<void> {
-  for (const line of tableLines(rows)) await io.stdout.write(`${line}\n`);
+  const safe = rows.map((row) => row.map((cell) => escapeLine(cell)));
+  for (const line of tableLines(safe)) await io.stdout.write(`${line}\n`);
 }

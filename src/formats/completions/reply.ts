@@ -133,6 +133,9 @@ function readUsage(usage: JsonObject): Usage {
   const thinkingTokens = numberField(output, 'reasoningTokens');
   const totalTokens = numberField(usage, 'totalTokens');
   const cachedInputTokens = numberField(input, 'cachedTokens') ?? numberField(usage, 'promptCacheHitTokens');
+  // OpenAI and OpenRouter, LiteLLM, and relays of Anthropic: a part of the input, with a price of its own.
+  const written = numberField(input, 'cacheWriteTokens') ?? numberField(input, 'cacheCreationTokens');
+  const cacheWriteInputTokens = written ?? numberField(usage, 'cacheCreationInputTokens');
   const imageOutputTokens = numberField(output, 'imageTokens');
   const sum = (outputTokens ?? 0) + (thinkingTokens ?? 0);
   return {
@@ -141,6 +144,7 @@ function readUsage(usage: JsonObject): Usage {
     outputTokens: totalTokens === (inputTokens ?? 0) + sum ? sum : outputTokens,
     thinkingTokens,
     cachedInputTokens: cachedInputTokens ?? numberField(usage, 'cachedTokens'),
+    ...(cacheWriteInputTokens !== undefined && { cacheWriteInputTokens }),
     ...(imageOutputTokens !== undefined && { imageOutputTokens }),
     totalTokens,
   };

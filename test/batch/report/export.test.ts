@@ -266,3 +266,24 @@ plain('--format json is exit 2, with the format that comes next to it', async ()
   const ran = await run(['batch', 'export', 'out', '--format', 'json']);
   expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/not 'json'\n.*: --format jsonl\n/) });
 });
+
+test.for([
+  ['-o', 'out.xlsx'],
+  ['-o', 'out.ods', '--format', 'csv'],
+])('a report is not written under the name of a workbook: %s', async (flags, { batch, folder }) => {
+  folder.jobs(...manyJobs(1));
+  await batch(['--offline']);
+  const ran = await run(['batch', 'export', 'out', ...flags], { cwd: folder.cwd });
+  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('a workbook cannot be written')]);
+  expect(ran.stderr).toContain('-o results.csv --bom');
+  expect(existsSync(join(folder.cwd, flags[1] as string))).toBe(false);
+});
+
+test('--bom begins a table with a byte order mark, and is refused for other reports', async ({ batch, folder }) => {
+  folder.jobs(...manyJobs(1));
+  await batch(['--offline']);
+  expect((await run(['batch', 'export', 'out', '--bom', '-o', 'a.csv'], { cwd: folder.cwd })).code).toBe(0);
+  expect(folder.read('a.csv')).toMatch(/^\uFEFFid,/);
+  const ran = await run(['batch', 'export', 'out', '--bom', '--format', 'md'], { cwd: folder.cwd });
+  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('--bom is for CSV and TSV, not md')]);
+});

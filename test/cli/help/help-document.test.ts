@@ -138,6 +138,7 @@ test('help --json names the keys of every document that a command prints, and no
   const lines = (...jobs: object[]) => jobs.map((job) => `${JSON.stringify(job)}\n`).join('');
   writeFileSync(join(cwd, 'jobs.jsonl'), lines({ prompt: 'a', maxTokens: 5 }, { prompt: 'b', model: 'fault-500' }));
   writeFileSync(join(cwd, 'one.jsonl'), lines({ prompt: 'a', maxTokens: 5 }));
+  writeFileSync(join(cwd, 'two.jsonl'), lines({ prompt: 'a', maxTokens: 5 }, { prompt: 'b', maxTokens: 5 }));
   const lane = await open('messages');
   lane.folder.jobs({ id: 'a', prompt: 'a', maxTokens: 5 });
   await lane.batch(['--no-wait']);
@@ -165,6 +166,8 @@ test('help --json names the keys of every document that a command prints, and no
     ['batch run', [...batch, '-o', 'out', ...shard]],
     ['batch run', [...batch, '-o', 'plan', '--dry-run']],
     ['batch run', ['one.jsonl', '--offline', ...price, '--estimate']],
+    ['batch run', ['two.jsonl', '--offline', ...price, '-o', 'sample', '--limit', '1']],
+    ['batch run', ['two.jsonl', '--offline', ...price, '-o', 'sample', '--estimate']],
     ['batch status', ['out']],
     ['batch merge', ['out', '-o', 'merged']],
     ['batch export', ['out', '-o', 'table.csv']],

@@ -62,7 +62,7 @@ test('a request that could pass the budget is not sent, and the error names it',
   expect(ran).toMatchObject({ code: 13, stdout: '' });
   expect(ran.stderr).toContain('could pass the budget ./team.jsonl: 0 of 0.0001 USD are spent\n');
   const { stdout } = await cli(['text', 'hi', ...limit, ...flags, '--json'], { cwd });
-  const error = { class: 'batch-failed', retryable: false, sent: 'no', billed: 'no' };
+  const error = { class: 'over-budget', retryable: false, sent: 'no', billed: 'no' };
   expect(JSON.parse(stdout)).toMatchObject({ ok: false, exitCode: 13, attempts: 0, error });
   const costs = await cli(['costs', '--budget', './team.jsonl', '--json'], { cwd });
   expect(JSON.parse(costs.stdout)).toMatchObject({ budgets: [{ spent: '0', limit: '0.0001', left: '0.0001' }] });
@@ -223,4 +223,27 @@ test.for([
   const ran = await cli(['text', 'hi', ...flags], { cwd: scratchFolder() });
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.stderr).toContain(message);
+});
+
+test('a ledger made by hand neither hangs a command nor colours a terminal', async ({ cli }) => {
+  const { cwd, flags } = place('1.00');
+  const kind = { command: 'text', service: 'gateway', model: '\u001b[31mred', lane: 'live', currency: '\u001b[31mEUR' };
+  const counts = { type: 'sum', day: '2026-01-01', requests: 1, unknown: 0, savedRequests: 0, saved: '0' };
+  writeFileSync(
+    join(cwd, 'team.jsonl'),
+    [
+      { type: 'budget', schema: 'gateway-cli/budget@1', id: 'b' },
+      { ...counts, ...kind, amount: '1e999999999' },
+      { ...counts, ...kind, requests: 'many', amount: '1' },
+      { ...counts, ...kind, amount: '0.5' },
+    ]
+      .map((line) => `${JSON.stringify(line)}\n`)
+      .join(''),
+  );
+  for (const argv of [['costs'], ['costs', 'report', '--by', 'model'], ['costs', 'report', '--csv']]) {
+    const { code, stdout } = await cli([...argv, '--budget', './team.jsonl'], { cwd, tty: { stdout: true } });
+    expect([code, stdout]).toEqual([0, expect.stringContaining('0.5')]);
+    expect(stdout).not.toContain('\u001b[31m');
+  }
+  expect((await cli(['text', 'hi', ...limit, ...flags], { cwd })).code).toBe(2);
 });

@@ -14,6 +14,26 @@ test.each<[string, object, object]>([
     { inputTokens: 10, outputTokens: 5, cachedInputTokens: 8, totalTokens: 15 },
   ],
   [
+    'of OpenAI and OpenRouter, with what was written to the cache',
+    {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 15,
+      prompt_tokens_details: { cached_tokens: 2, cache_write_tokens: 6 },
+    },
+    { inputTokens: 10, outputTokens: 5, cachedInputTokens: 2, cacheWriteInputTokens: 6, totalTokens: 15 },
+  ],
+  [
+    'of an image operation, with what was written to the cache',
+    { input_tokens: 10, output_tokens: 5, input_tokens_details: { cache_write_tokens: 6 } },
+    { inputTokens: 10, outputTokens: 5, cacheWriteInputTokens: 6 },
+  ],
+  [
+    'of LiteLLM, with what was written to the cache',
+    { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cache_creation_tokens: 6 } },
+    { inputTokens: 10, outputTokens: 5, cacheWriteInputTokens: 6 },
+  ],
+  [
     'of Moonshot',
     { prompt_tokens: 10, completion_tokens: 5, cached_tokens: 4 },
     { inputTokens: 10, outputTokens: 5, cachedInputTokens: 4 },

@@ -4,7 +4,6 @@ import { createBatches } from './batches/store.ts';
 import { contentFormat } from './content/format.ts';
 import { parseBody, parseForm } from './http/body.ts';
 import { jsonReply } from './http/reply.ts';
-import { createThreads } from './messages/threads.ts';
 import { drawsByName, isVendorModel, localModels, namesOfModels } from './models/local.ts';
 import type { ServiceRules } from './service.ts';
 import type { BodyHandler, GatewayRequest, Handler, Path, Reply, RequestContext, Script } from './types.ts';
@@ -40,7 +39,6 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
   const { pace = 0, varied = false, faultDelay = defaultFaultDelay, rules, script } = options;
   const level = options.specOnly ? 'spec' : (rules?.level ?? (options.refuseUnknown ? 'strict' : 'lenient'));
   const countAttempt = createCounter();
-  const threads = createThreads();
   const respond = async (
     request: GatewayRequest,
     handle: BodyHandler,
@@ -57,7 +55,6 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
       fallback: level === 'lenient' || rules !== undefined,
       rules,
       script,
-      threads,
       note: (text) => void notes.push(text),
       pace,
       variant: varied ? countAttempt(`picture ${id}`) : 0,

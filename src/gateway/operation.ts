@@ -21,7 +21,7 @@ import type {
 export function answer(operation: Operation): BodyHandler {
   return async (request, body, context) => {
     const found = findModel(operation, request, body, context);
-    const whole = operation.complete?.(body, context) ?? body;
+    const whole = operation.prepare?.(body) ?? body;
     const plain = readRequest(operation, whole, found, { request, context });
     const scripted = context.script?.answer(plain, request);
     const fault = scripted?.fault ?? found.fault;
@@ -32,7 +32,6 @@ export function answer(operation: Operation): BodyHandler {
     const changed = fault?.answer?.(made) ?? made;
     const written = changed.failure ? request.format.error(changed.failure) : operation.reply(changed, read);
     const json = fault?.body?.(written, request.format.name) ?? written;
-    operation.keep?.(whole, json, context);
     const { stream } = operation;
     const reply =
       read.stream && stream

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Route } from './routes.ts';
-import type { Threads } from './messages/threads.ts';
 import type { ServiceRules } from './service.ts';
 import type { Size } from '../images/pixels/picture.ts';
 import type { JsonObject } from '../json.ts';
@@ -113,7 +112,6 @@ export interface RequestContext {
   /** The service whose behaviour is imitated. */
   rules: ServiceRules | undefined;
   script: Script | undefined;
-  threads: Threads;
   /** Whether it is a request of a batch. */
   inBatch: boolean;
   /** Adds to what the log says about the request. */
@@ -248,8 +246,8 @@ export interface Operation {
   serves(model: LocalModel): boolean;
   /** The name of the model that a request asks for. */
   modelOf(request: GatewayRequest, body: JsonObject): string | undefined;
-  /** The whole request of a body, before it is checked. */
-  complete?(body: JsonObject, context: RequestContext): JsonObject;
+  /** Reads a body before it is checked. */
+  prepare?(body: JsonObject): JsonObject;
   /** Checks a body by itself, whichever model it is for. Throws Violation. */
   check(body: JsonObject, mode: ValidationMode): JsonObject;
   /** The local model that answers for a vendor's. */
@@ -260,8 +258,6 @@ export interface Operation {
   wantsPicture?(read: ModelRequest, request: GatewayRequest): boolean;
   /** The body of the reply. */
   reply(answer: Answer, request: ModelRequest): JsonObject;
-  /** Keeps what a later request may refer to. */
-  keep?(body: JsonObject, reply: JsonObject, context: RequestContext): void;
   contentType: string;
   stream?: OperationStream;
 }

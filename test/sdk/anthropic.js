@@ -62,16 +62,7 @@ const retrying = new Anthropic({ baseURL, apiKey, maxRetries: 2 });
 const listed = [];
 for await (const { id } of client.models.list()) listed.push(id);
 
-/** The second turn sends its own message alone; clients before 1.0 have no threads. */
-async function countSecondTurn() {
-  const thread = client.beta.messages.thread?.({ model, max_tokens: 200 });
-  if (!thread) return 'no threads';
-  await thread.send({ role: 'user', content: 'hello' });
-  return (await thread.send({ role: 'user', content: 'hello' })).usage.input_tokens;
-}
-
 const results = {
-  thread: await countSecondTurn(),
   listed,
   one: (await client.models.retrieve('local-chat')).id,
   counted: (await client.messages.countTokens({ model, messages: [{ role: 'user', content: 'hello' }] })).input_tokens,

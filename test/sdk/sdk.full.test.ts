@@ -47,7 +47,6 @@ describe("the vendors' clients (test/sdk, installed by the full run)", { timeout
     test.each(['anthropic-0', 'anthropic-1'])('%s completes text, streams, tools, images and errors', async (name) => {
       const got = await runScript('anthropic.js', [name], place());
       expect(got).toMatchObject({
-        thread: name === 'anthropic-0' ? 'no threads' : 4,
         listed: ['local-text', 'local-chat'],
         one: 'local-chat',
         counted: 2,

@@ -14,7 +14,7 @@ function imagesBy(usual: 'local-image' | 'local-edit'): Operation {
   return {
     serves: ({ draws }) => draws,
     modelOf: (_request, body) => textAt(body, 'model') ?? usual,
-    complete: (body) => ({ ...body, ...typedFields(body) }),
+    prepare: (body) => ({ ...body, ...typedFields(body) }),
     check(body, mode) {
       const checked = imagesBody(body, [], mode);
       if (mode.level === 'spec') checkImagesForOpenAi(checked);

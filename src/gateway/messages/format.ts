@@ -55,7 +55,6 @@ function describeModel({ id, title }: LocalModel): JsonObject {
 export const messagesOperation: Operation = {
   serves: writes,
   modelOf: (_request, body) => textAt(body, 'model'),
-  complete: (body, { mode, threads }) => (mode.level === 'spec' ? body : threads.complete(body)),
   check: (body, mode) => messagesBody(body, [], mode),
   fallback: () => 'local-chat',
   read(checked, model, { version }, { inBatch }) {
@@ -63,6 +62,7 @@ export const messagesOperation: Operation = {
     const media = messages.map((message, index) =>
       readMedia(valueAt(message, 'content'), ['messages', index, 'content']),
     );
+    checkThread(checked);
     checkMessages(messages);
     checkSettings(checked);
     checkVersionRules(checked, version);
@@ -76,7 +76,6 @@ export const messagesOperation: Operation = {
     };
   },
   reply: messagesReply,
-  keep: (body, reply, { threads }) => threads.keep(body, reply),
   contentType: 'application/json',
   stream: messagesStream,
 };
@@ -86,6 +85,13 @@ export const messagesCount: OperationCount = {
   bodyOf: (body) => ({ ...body, max_tokens: Number.MAX_SAFE_INTEGER }),
   reply: (tokens) => ({ input_tokens: tokens }),
 };
+
+/** No thread is kept: this error makes a client send the whole conversation. Throws Problem 404. */
+function checkThread(body: JsonValue): void {
+  if (textAt(objectAt(body, 'thread'), 'type') !== 'continue') return;
+  const message = 'The local gateway keeps no threads: send all messages, without thread.';
+  throw new Problem(404, message, { errorCode: 'thread_not_found' });
+}
 
 /** Rules between messages: the user begins, content is not empty, every tool call is answered in the next message. */
 function checkMessages(messages: readonly JsonValue[]): void {

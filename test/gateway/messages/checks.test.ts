@@ -158,6 +158,15 @@ it('takes no field beyond them with --spec-only', async () => {
   expect([status, text]).toEqual([400, expect.stringContaining('thinking: Extra inputs are not permitted')]);
 });
 
+it('keeps no threads, and answers a request that continues one with the code that makes clients send everything', async () => {
+  expect((await gateway.post('/v1/messages', message('hi', { thread: { type: 'create' } }))).status).toBe(200);
+  const continued = message('hi', { thread: { type: 'continue', previous_message_id: 'msg_1' } });
+  expect(await gateway.post('/v1/messages', continued)).toMatchObject({
+    status: 404,
+    json: { error: { type: 'not_found_error', details: { error_code: 'thread_not_found' } } },
+  });
+});
+
 it('takes a last assistant turn, which is a prefill', async () => {
   expect((await gateway.post('/v1/messages', turns(user, { role: 'assistant', content: 'So' }))).status).toBe(200);
 });

@@ -15,7 +15,7 @@ import { type App, listen } from './listen.ts';
 export interface AppOptions extends OfflineOptions, Allowed {
   /** The key that callers must send; without one, every caller on this machine is answered. */
   key?: string | undefined;
-  /** Real names of the two vendor headers, accepted beside (with `specOnly`: instead of) the neutral ones. */
+  /** Real names of the two vendor headers, accepted beside the neutral ones. */
   headerNames?: ServedHeaderNames | undefined;
   /** Every path leads to the handler, and every method. */
   everyPath?: boolean | undefined;
@@ -40,7 +40,7 @@ interface Settings extends AppOptions {
   elapsed: () => number;
 }
 
-const ownNames: OptionNames = { specOnly: 'specOnly', headerNames: 'headerNames', hosts: 'hosts', origins: 'origins' };
+const ownNames: OptionNames = { hosts: 'hosts', origins: 'origins' };
 
 /** The local gateway as a `node:http` request listener, not listening yet: all formats, and GET /healthz. */
 export function createApp(options: AppOptions = {}): App {
@@ -56,7 +56,7 @@ export function createApp(options: AppOptions = {}): App {
 async function serve(request: IncomingMessage, response: ServerResponse, settings: Settings): Promise<void> {
   const started = settings.elapsed();
   const [rawPath = '', ...afterPath] = (request.url ?? '').split('?');
-  const path = settings.specOnly ? rawPath : withVersion(rawPath);
+  const path = withVersion(rawPath);
   const query = new URLSearchParams(afterPath.join('?'));
   const format = formatOf(path, request.headers, settings);
   const requestId = `req_${randomUUID().replaceAll('-', '')}`;

@@ -10,8 +10,6 @@ import type { BodyHandler, GatewayRequest, Handler, Path, Reply, RequestContext,
 
 /** How the offline models answer. */
 export interface OfflineOptions {
-  /** Accepts only the paths, headers, versions and fields of the specification, nothing that real clients send beyond it. */
-  specOnly?: boolean | undefined;
   /** Unknown fields and models are refused, as the services do it: for callers that do not see the log. */
   refuseUnknown?: boolean | undefined;
   /** Wait before each delta of a stream, ms. */
@@ -37,7 +35,7 @@ const countedRequests = 10_000;
 /** Answers by the offline models: local-text, local-chat, local-image, local-edit and the fault models. */
 export function createOfflineHandler(options: OfflineOptions): Handler {
   const { pace = 0, varied = false, faultDelay = defaultFaultDelay, rules, script } = options;
-  const level = options.specOnly ? 'spec' : (rules?.level ?? (options.refuseUnknown ? 'strict' : 'lenient'));
+  const level = rules?.level ?? (options.refuseUnknown ? 'strict' : 'lenient');
   const countAttempt = createCounter();
   const respond = async (
     request: GatewayRequest,

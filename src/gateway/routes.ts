@@ -30,7 +30,6 @@ interface Row {
   form?: true;
   /** Whether the reply is a stream, whatever the body says. */
   streams?: true;
-  specified?: true;
 }
 
 /** A path of the gateway, ready to be compared. */
@@ -40,16 +39,13 @@ export interface Route extends Row {
   pattern: RegExp;
 }
 
-/**
- * Every path of the gateway: the operations of the specification, and what real clients ask in addition. To add a format, add a
- * folder like content and messages, name its format above, and add its paths here.
- */
+/** Every path of the gateway. To add a format, add a folder like content and messages, name its format above, and add its paths here. */
 const rows: readonly Row[] = [
-  { path: '/v1beta/models/{model}:generateContent', handle: answer(contentOperation), specified: true },
+  { path: '/v1beta/models/{model}:generateContent', handle: answer(contentOperation) },
   { path: '/v1/models/{model}:generateContent', shown: '', handle: answer(contentOperation) },
   { path: '/v1(?:beta)?/models/{model}:streamGenerateContent', handle: answer(contentOperation), streams: true },
   { path: '/v1(?:beta)?/models/{model}:countTokens', handle: count(contentOperation, contentCount) },
-  { path: '/v1/messages', handle: answer(messagesOperation), specified: true },
+  { path: '/v1/messages', handle: answer(messagesOperation) },
   { path: '/v1/messages/count_tokens', handle: count(messagesOperation, messagesCount) },
   { path: '/v1/chat/completions', handle: answer(completionsOperation) },
   { path: '/v1/images/generations', handle: answer(imagesOperation) },
@@ -75,7 +71,7 @@ const routes = rows.map((row): Route => {
 export type Destination = { route: Route | undefined; model: string | undefined } | 'health';
 
 /** What decides which paths are served. */
-type RouteRules = Pick<AppOptions, 'specOnly' | 'everyPath' | 'rules'>;
+type RouteRules = Pick<AppOptions, 'everyPath' | 'rules'>;
 
 /** The format whose error shape a path gets, also where it is not found: that of the service, if one is imitated. */
 export function formatOf(path: string, headers: IncomingHttpHeaders, { rules }: RouteRules): Format {
@@ -93,18 +89,18 @@ export function withVersion(path: string): string {
 
 /** Finds the route of a request. Throws Problem 404 or 405. */
 export function findRoute(method: string, path: string, routing: RouteRules): Destination {
-  const { specOnly, everyPath, rules } = routing;
+  const { everyPath, rules } = routing;
   if (path === '/healthz') {
     allow(method, ['GET', 'HEAD'], path);
     return 'health';
   }
-  const route = routes.find((candidate) => candidate.pattern.test(path) && (candidate.specified || !specOnly));
+  const route = routes.find(({ pattern }) => pattern.test(path));
   const fits = route?.methods.includes(method) === true;
   const isServed = route !== undefined && rules?.paths.test(path) !== false;
   if (rules && (!isServed || (rules.methodsArePaths && !fits))) {
     throw !isServed && rules.vendorPaths.test(path) ? notFound(path, routing) : rules.notFound(path, method);
   }
-  if (everyPath && !specOnly && !fits) return { route: undefined, model: undefined };
+  if (everyPath && !fits) return { route: undefined, model: undefined };
   if (!route) throw notFound(path, routing);
   allow(method, route.methods, path);
   const [, segment] = route.pattern.exec(path) ?? [];
@@ -121,9 +117,9 @@ function allow(method: string, methods: readonly string[], path: string): void {
   });
 }
 
-function notFound(path: string, { specOnly, rules }: RouteRules): Problem {
-  const served = routes.flatMap(({ shown, methods, specified }) => {
-    const isServed = shown !== '' && (specified || !specOnly) && (rules?.paths.test(shown) ?? true);
+function notFound(path: string, { rules }: RouteRules): Problem {
+  const served = routes.flatMap(({ shown, methods }) => {
+    const isServed = shown !== '' && (rules?.paths.test(shown) ?? true);
     return isServed ? `${methods.join(' or ')} ${shown}` : [];
   });
   const paths = [...served, 'GET /healthz'].join(', ');

@@ -10,7 +10,7 @@ export type ImitatedService = 'gemini' | 'anthropic' | 'openai';
 /** How a service checks requests, and its wordings of errors. */
 export interface ServiceRules {
   format: FormatName;
-  /** How strict it is with fields; at `spec`, what other servers of its format take is refused too. */
+  /** How strict it is with fields. */
   level: Level;
   /** Everything else is not found. */
   paths: RegExp;
@@ -119,7 +119,7 @@ export const serviceRules: Readonly<Record<ImitatedService, ServiceRules>> = {
   },
   openai: {
     format: 'completions',
-    level: 'spec',
+    level: 'vendor',
     paths: /^\/v1\/(?:chat\/completions|images\/(?:generations|edits)|(?:models|files|batches)(?:\/[^:]*)?)$/,
     vendorPaths:
       /^\/v1\/(?:responses|embeddings|completions|audio|images|moderations|uploads|fine_tuning|assistants|threads|vector_stores|conversations|containers|evals|realtime|videos)(?:\/|$)/,

@@ -93,9 +93,9 @@ export type Path = readonly (string | number)[];
 
 /**
  * What happens to fields, values and block types that are not known. `lenient` leaves them out, `strict` refuses them as the
- * services do, `spec` also refuses what clients send beyond the specification.
+ * services do, `vendor` also refuses what only other servers of the format take.
  */
-export type Level = 'lenient' | 'strict' | 'spec';
+export type Level = 'lenient' | 'strict' | 'vendor';
 
 /** How a body is checked. */
 export interface ValidationMode {
@@ -141,8 +141,6 @@ export interface Attempt {
 
 /** How the program that starts the gateway calls these options; replies name them. */
 export interface OptionNames {
-  specOnly: string;
-  headerNames: string;
   hosts: string;
   origins: string;
 }

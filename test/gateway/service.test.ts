@@ -209,8 +209,5 @@ function listed(json: unknown): object {
 test("Vercel's client finds the messages without the version in the path", async () => {
   const gateway = await startGateway();
   expect((await gateway.post('/messages', message('hi'))).status).toBe(200);
-  const strict = await startGateway({ specOnly: true });
-  expect((await strict.post('/messages', message('hi'))).status).toBe(404);
   await gateway.close();
-  await strict.close();
 });

@@ -81,7 +81,7 @@ describe.skipIf(lacks('jq', 'tar'))('the recipes of serve', { timeout: 300_000 }
 
 /** A gateway whose `some-model` is the offline one. */
 function startUpstream(): Promise<Listening> {
-  const answerOffline = createOfflineHandler({ specOnly: false });
+  const answerOffline = createOfflineHandler({});
   return listen(createApp({ key, handler: (request) => answerOffline({ ...request, model: 'local-text' }) }));
 }
 

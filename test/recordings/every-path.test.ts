@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { startScriptedServer } from '../helpers/scripted-server.ts';
-import { type Served, startServe, startWork, upstreamKey, writeConfig } from './served.ts';
+import { type Served, startServe, upstreamKey, writeConfig } from './served.ts';
 
 test('passes every path and method to --upstream, with the key in the form of its caller, and replays it', async () => {
   const server = await startScriptedServer();
@@ -67,11 +67,4 @@ test('passes every path and method to --upstream, with the key in the form of it
   await recording.stop();
   const replaying = await startServe(['--replay', 'kept'], { cwd, config });
   expect(await askAll(replaying)).toEqual(live);
-});
-
-test('--upstream --spec-only passes on only the operations of the specification', async () => {
-  const work = await startWork();
-  const served = await startServe(['--upstream', 'work', '--spec-only'], work);
-  const { status } = await fetch(`${served.url}/v1/models`, { headers: { 'x-api-key': served.key } });
-  expect(status).toBe(404);
 });

@@ -39,11 +39,6 @@ export const serveFlags = {
     flags: '--vendor-env',
     text: 'also set the variables that the SDKs of Gemini, Anthropic and OpenAI read',
   },
-  specOnly: {
-    flags: '--spec-only',
-    text: 'reject every request field that the specification does not name',
-    advanced: true,
-  },
   pace: {
     flags: '--pace <ms>',
     text: 'wait between two events of a stream, 0 to 60000 ms',

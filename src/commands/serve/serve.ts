@@ -17,12 +17,7 @@ import { readTextFlag } from '../../cli/input/input-files.ts';
 import { localModels, runServed } from './served-command.ts';
 import { openSource, type ServeFlags } from './source.ts';
 
-const optionNames = {
-  specOnly: '--spec-only',
-  headerNames: '--header-names',
-  hosts: '--allow-host',
-  origins: '--allow-origin',
-};
+const optionNames = { hosts: '--allow-host', origins: '--allow-origin' };
 const defaultPort = 8787;
 /** How long replies in flight may take after Ctrl-C. */
 const drainMs = 5000;
@@ -79,7 +74,6 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
   const app = createApp({
     key,
     headerNames,
-    specOnly: flags.specOnly,
     rules: service && serviceRules[service],
     optionNames,
     everyPath: source !== undefined,
@@ -104,7 +98,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     // Also where it is a gateway: a profile may be for another service.
     GATEWAY_SERVICE: service ?? 'gateway',
     ...((source?.isPaid ?? true) && unpaid),
-    ...(service === undefined && nameVariable(headerNames, flags)),
+    ...(service === undefined && nameVariable(headerNames)),
     ...(source?.models ?? localModels(service === undefined ? useNames : usesOf(service))),
     ...vendors?.variables,
   };
@@ -137,8 +131,8 @@ async function warnOfNetwork(url: string, { allowHost = [] }: ServeFlags, { ui }
 }
 
 /** The names that are accepted here, for the served commands: their profile may have others, which are refused. */
-function nameVariable({ apiKey, version }: ServedHeaderNames, { specOnly }: ServeFlags): Record<string, string> {
-  if (apiKey === undefined && version === undefined && !specOnly) return {};
+function nameVariable({ apiKey, version }: ServedHeaderNames): Record<string, string> {
+  if (apiKey === undefined && version === undefined) return {};
   const own = services.gateway.headerNames;
   return { GATEWAY_HEADER_NAMES: `${apiKey ?? own.apiKey},${version ?? own.version}` };
 }
@@ -153,13 +147,12 @@ function checkOfflineFlags({ upstream, replay, pace, faultDelay, batchDelay, ser
 }
 
 /** The service to imitate, whose headers are its own. Throws GatewayError usage. */
-function imitatedService({ service, specOnly, headerNames }: ServeFlags): ImitatedService | undefined {
+function imitatedService({ service, headerNames }: ServeFlags): ImitatedService | undefined {
   if (service === undefined || service === 'gateway') return undefined;
-  const flag = specOnly ? '--spec-only' : headerNames !== undefined && '--header-names';
-  if (!flag) return service;
+  if (headerNames === undefined) return service;
   throw usageError(
-    `--service ${service} cannot be combined with ${flag}: the headers are those of ${services[service].title}`,
-    `leave ${flag} out; without --service every form of the vendors is taken`,
+    `--service ${service} cannot be combined with --header-names: the headers are those of ${services[service].title}`,
+    'leave --header-names out; without --service every form of the vendors is taken',
   );
 }
 

@@ -145,7 +145,7 @@ export const completionsBody = object(
 
 /** Only other servers answer with pictures. */
 function modality(value: JsonValue, path: Path, mode: ValidationMode): JsonValue {
-  return oneOf('text', 'audio', ...(mode.level === 'spec' ? [] : ['image']))(value, path, mode);
+  return oneOf('text', 'audio', ...(mode.level === 'vendor' ? [] : ['image']))(value, path, mode);
 }
 
 /** The rule for the fields of an image request; those of an edit came as a form, its files as data URLs. */

@@ -59,7 +59,7 @@ export const completionsOperation: Operation = {
   serves: () => true,
   modelOf: (_request, body) => textAt(body, 'model'),
   check(body, mode) {
-    if (mode.level !== 'spec') return completionsBody(body, [], mode);
+    if (mode.level !== 'vendor') return completionsBody(body, [], mode);
     const checked = inWordsOfOpenAi(body, () => completionsBody(body, [], mode));
     checkForOpenAi(checked);
     return checked;
@@ -81,7 +81,7 @@ export const completionsOperation: Operation = {
       stream: flagAt(checked, 'stream'),
       streamUsage: flagAt(objectAt(checked, 'stream_options'), 'include_usage'),
       // OpenAI counts the thoughts of its models, and does not show them.
-      showThinking: mode.level !== 'spec',
+      showThinking: mode.level !== 'vendor',
       tier: textAt(checked, 'service_tier')?.replace('auto', 'default'),
       picture: {
         isAsked: asksForImage(checked),

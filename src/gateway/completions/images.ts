@@ -17,7 +17,7 @@ function imagesBy(usual: 'local-image' | 'local-edit'): Operation {
     prepare: (body) => ({ ...body, ...typedFields(body) }),
     check(body, mode) {
       const checked = imagesBody(body, [], mode);
-      if (mode.level === 'spec') checkImagesForOpenAi(checked);
+      if (mode.level === 'vendor') checkImagesForOpenAi(checked);
       return checked;
     },
     fallback: () => usual,

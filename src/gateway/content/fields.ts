@@ -91,8 +91,7 @@ const toolList = list(
 );
 
 /** Some clients send a single tool instead of a list. */
-const tools: Rule = (value, path, mode) =>
-  toolList(mode.level !== 'spec' && !Array.isArray(value) ? [value] : value, path, mode);
+const tools: Rule = (value, path, mode) => toolList(Array.isArray(value) ? value : [value], path, mode);
 
 const toolConfig = object({
   functionCallingConfig: object({
@@ -138,15 +137,17 @@ const generationConfig = object({
 });
 
 /** The rule for a whole request body of the content format. */
-export const contentBody = object(
-  {
-    'contents!': list(content, { min: 1 }),
-    systemInstruction: content,
-    generationConfig,
-    safetySettings: list(object({ 'category!': text, 'threshold!': text, method: text })),
-    tools,
-    toolConfig,
-    cachedContent: text,
-  },
-  { serviceTier: text, store: flag, labels: freeObject, model: text, continuationToken: text },
-);
+export const contentBody = object({
+  'contents!': list(content, { min: 1 }),
+  systemInstruction: content,
+  generationConfig,
+  safetySettings: list(object({ 'category!': text, 'threshold!': text, method: text })),
+  tools,
+  toolConfig,
+  cachedContent: text,
+  serviceTier: text,
+  store: flag,
+  labels: freeObject,
+  model: text,
+  continuationToken: text,
+});

@@ -42,8 +42,7 @@ function wordsOf(path: Path, breach: Breach): string {
   switch (breach.kind) {
     case 'unknown': {
       const where = at === '' ? '' : ` at '${at}'`;
-      const hint = breach.hint === undefined ? '' : ` ${breach.hint}`;
-      return `Invalid JSON payload received. Unknown name "${breach.name}"${where}: Cannot find field.${hint}`;
+      return `Invalid JSON payload received. Unknown name "${breach.name}"${where}: Cannot find field.`;
     }
     case 'missing':
       return `* GenerateContentRequest.${at}: ${String(path.at(-1))} is not specified`;

@@ -3,7 +3,7 @@ import type { Path, ValidationMode } from '../types.ts';
 
 /** What is wrong with a value. */
 export type Breach =
-  | { kind: 'unknown'; name: string; hint?: string | undefined }
+  | { kind: 'unknown'; name: string }
   | { kind: 'missing' }
   | { kind: 'type'; expected: string; value: JsonValue }
   /** A number outside of its bounds. */
@@ -134,9 +134,8 @@ export function choose(pick: (value: JsonValue) => Rule): Rule {
 }
 
 /**
- * An object of known fields; others are refused or left out, as the mode says. A null counts as absent. Only the level
- * `spec` does not know the fields of `beyond`, nor snake_case names of camelCase fields: its message says how the field is
- * spelled.
+ * An object of known fields, in camelCase also by their snake_case names; others are refused or left out, as the mode says. A
+ * null counts as absent. The level `vendor` does not know the fields of `beyond`.
  */
 export function object(spec: Fields, beyond: Fields = {}): ObjectRule {
   const strict = Object.fromEntries(Object.entries(spec).map(([name, rule]) => [plainName(name), rule]));
@@ -144,16 +143,11 @@ export function object(spec: Fields, beyond: Fields = {}): ObjectRule {
   const all = { ...strict, ...beyond };
   return (value, path, mode) => {
     freeObject(value, path, mode);
-    const fields = mode.level === 'spec' ? strict : all;
+    const fields = mode.level === 'vendor' ? strict : all;
     const result: JsonObject = {};
     for (const [name, inner] of Object.entries(value ?? {})) {
-      const camel = camelCase(name);
-      const names = mode.level === 'spec' ? [name] : [name, camel];
-      const field = names.find((candidate) => Object.hasOwn(fields, candidate));
-      if (field === undefined && mode.level !== 'lenient') {
-        const hint = Object.hasOwn(fields, camel) ? `Field names are camelCase: "${camel}".` : undefined;
-        throw new Violation(path, { kind: 'unknown', name, hint });
-      }
+      const field = [name, camelCase(name)].find((candidate) => Object.hasOwn(fields, candidate));
+      if (field === undefined && mode.level !== 'lenient') throw new Violation(path, { kind: 'unknown', name });
       if (field === undefined) mode.leftOut([...path, name]);
       if (field === undefined || inner === null) continue;
       const rule = fields[field] ?? anything;

@@ -86,92 +86,56 @@ export interface KeyRules {
   /** Undefined: every caller is allowed, with or without a key. */
   key?: string | undefined;
   headerNames: ServedHeaderNames;
-  specOnly?: boolean | undefined;
-  optionNames: OptionNames;
 }
 
 const { apiKey: vendorKeyHeader, version: vendorVersionHeader } = services.gateway.headerNames;
-/** What the vendors' own clients send; taken unless `specOnly`. */
+/** What the vendors' own clients send. */
 const { apiKey: publicKeyHeader, version: publicVersionHeader } = vendorHeaderNames;
-const specVersion = '2023-06-01';
+const firstVersion = '2023-06-01';
 
-/**
- * Checks the key in any form that the format allows: all of them by default, those of the vendors' clients
- * too; with `specOnly` only those of the table. Returns the form that held the key. Throws Problem 401.
- */
+/** Checks the key in every form that a client may send. Returns the form that held the key. Throws Problem 401. */
 export function checkKey(
   { format, headers, query }: { format: Format; headers: IncomingHttpHeaders; query: URLSearchParams },
-  rules: KeyRules,
+  { key, headerNames }: KeyRules,
 ): KeyForm | undefined {
-  const shown = shownKeys(headers, query, rules).filter(
-    ({ form }) => !rules.specOnly || format.keyForms.includes(form),
-  );
-  const { key } = rules;
+  const shown = shownKeys(headers, query, headerNames);
   if (key === undefined) return shown[0]?.form;
   const right = shown.find((candidate) => sameSecret(candidate.key, key));
   if (right) return right.form;
   if (shown.length > 0) throw new Problem(401, format.wrongKey);
-  throw new Problem(401, `no API key: send ${formsFor(format, rules)}${passedOver(headers, query, rules)}`);
+  throw new Problem(401, `no API key: send ${formsFor(format, headerNames)}`);
 }
 
 /** The messages format requires its version header. Returns the newest version that it names. Throws Problem 400. */
-export function checkVersion(
-  headers: IncomingHttpHeaders,
-  { headerNames, specOnly, optionNames }: KeyRules,
-): string | undefined {
-  const neutral = specOnly && headerNames.version !== undefined ? [] : [vendorVersionHeader];
-  const names = [headerNames.version, ...neutral, ...(specOnly ? [] : [publicVersionHeader])];
+export function checkVersion(headers: IncomingHttpHeaders, { headerNames }: KeyRules): string | undefined {
+  const names = [headerNames.version, vendorVersionHeader, publicVersionHeader];
   const values = [...new Set(names)].flatMap((name) => headerText(headers, name) ?? []);
   const wanted = headerNames.version ?? vendorVersionHeader;
-  if (values.length === 0) {
-    const other = headerText(headers, publicVersionHeader) !== undefined;
-    throw new Problem(
-      400,
-      `${wanted}: header is required${other ? asOwnName(publicVersionHeader, 'version', optionNames) : ''}`,
-    );
-  }
-  const fits = values.every((value) => (specOnly ? value === specVersion : /^\d{4}-\d{2}-\d{2}$/.test(value)));
-  if (!fits) throw new Problem(400, `${wanted}: "${specVersion}" is the version of this format`);
-  return values.toSorted().at(-1);
-}
-
-/** Says if the caller sent a key in a form that only `specOnly` refuses. */
-function passedOver(headers: IncomingHttpHeaders, query: URLSearchParams, { specOnly, optionNames }: KeyRules): string {
-  if (!specOnly) return '';
-  if (headerText(headers, publicKeyHeader) !== undefined) return asOwnName(publicKeyHeader, 'key', optionNames);
-  if (query.has('key')) return `; ${optionNames.specOnly} refuses ?key=`;
-  return bearerToken(headers.authorization) === undefined
-    ? ''
-    : `; ${optionNames.specOnly} refuses Authorization: Bearer here`;
-}
-
-function asOwnName(name: string, of: 'key' | 'version', { specOnly, headerNames }: OptionNames): string {
-  const value = of === 'key' ? `${name},` : `,${name}`;
-  return `; ${specOnly} refuses ${name} unless it is named: ${headerNames} ${value}`;
+  if (values.length === 0) throw new Problem(400, `${wanted}: header is required`);
+  if (values.every((value) => /^\d{4}-\d{2}-\d{2}$/.test(value))) return values.toSorted().at(-1);
+  throw new Problem(400, `${wanted}: "${firstVersion}" is the version of this format`);
 }
 
 function shownKeys(
   headers: IncomingHttpHeaders,
   query: URLSearchParams,
-  { headerNames, specOnly }: KeyRules,
+  { apiKey }: ServedHeaderNames,
 ): { form: KeyForm; key: string }[] {
-  const shown: { form: KeyForm; key: string }[] = [];
-  const add = (form: KeyForm, key: string | null | undefined): void => {
-    if (key) shown.push({ form, key });
-  };
-  if (!specOnly || headerNames.apiKey === undefined) add('vendor-key', headerText(headers, vendorKeyHeader));
-  add('vendor-key', headerText(headers, headerNames.apiKey));
-  if (!specOnly) add('vendor-key', headerText(headers, publicKeyHeader));
-  add('bearer', bearerToken(headers.authorization));
-  add('x-api-key', headerText(headers, 'x-api-key'));
-  if (!specOnly) add('query', query.get('key'));
-  return shown;
+  const shown: [form: KeyForm, key: string | null | undefined][] = [
+    ['vendor-key', headerText(headers, vendorKeyHeader)],
+    ['vendor-key', headerText(headers, apiKey)],
+    ['vendor-key', headerText(headers, publicKeyHeader)],
+    ['bearer', bearerToken(headers.authorization)],
+    ['x-api-key', headerText(headers, 'x-api-key')],
+    ['query', query.get('key')],
+  ];
+  return shown.flatMap(([form, key]) => (key ? [{ form, key }] : []));
 }
 
 /** The headers of the key that the specification names for a format. */
-function formsFor({ keyForms }: Format, { headerNames }: KeyRules): string {
+function formsFor({ keyForms }: Format, { apiKey }: ServedHeaderNames): string {
   const names: Partial<Record<KeyForm, string>> = {
-    'vendor-key': headerNames.apiKey ?? vendorKeyHeader,
+    'vendor-key': apiKey ?? vendorKeyHeader,
     bearer: 'Authorization: Bearer',
   };
   return keyForms.map((form) => names[form] ?? form).join(' or ');

@@ -19,8 +19,8 @@ import type { Path, ValidationMode } from '../types.ts';
 
 const outputFormat = object({ 'type!': oneOf('json_schema'), 'schema!': freeObject });
 
-/** What public clients send beyond the fields that every gateway takes. */
-const publicFields: Fields = {
+/** What newer models take, and what only some accounts have. */
+const newerFields: Fields = {
   thinking: object({
     'type!': oneOf('enabled', 'adaptive', 'disabled', 'between_tools'),
     budget_tokens: integer({ min: 1024 }),
@@ -169,24 +169,22 @@ const customTool = object({
 const tool = choose((value) => ((textAt(value, 'type') ?? 'custom') === 'custom' ? customTool : freeObject));
 
 /** The rule for a request body of the messages format. */
-export const messagesBody = object(
-  {
-    'model!': text,
-    'messages!': messages,
-    'max_tokens!': integer({ min: 1 }),
-    system,
-    stream: flag,
-    temperature: number({ min: 0, max: 1 }),
-    top_p: number({ min: 0, max: 1 }),
-    top_k: integer({ min: 0 }),
-    stop_sequences: list(text),
-    tools: list(tool),
-    tool_choice: object({
-      'type!': oneOf('auto', 'any', 'tool', 'none'),
-      name: text,
-      disable_parallel_tool_use: flag,
-    }),
-    metadata: object({ user_id: text }),
-  },
-  publicFields,
-);
+export const messagesBody = object({
+  'model!': text,
+  'messages!': messages,
+  'max_tokens!': integer({ min: 1 }),
+  system,
+  stream: flag,
+  temperature: number({ min: 0, max: 1 }),
+  top_p: number({ min: 0, max: 1 }),
+  top_k: integer({ min: 0 }),
+  stop_sequences: list(text),
+  tools: list(tool),
+  tool_choice: object({
+    'type!': oneOf('auto', 'any', 'tool', 'none'),
+    name: text,
+    disable_parallel_tool_use: flag,
+  }),
+  metadata: object({ user_id: text }),
+  ...newerFields,
+});

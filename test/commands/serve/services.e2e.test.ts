@@ -39,11 +39,10 @@ describe('serve --service', () => {
   });
 
   test.each([
-    [['--service', 'gemini', '--spec-only'], '--service gemini cannot be combined with --spec-only'],
     [['--service', 'anthropic', '--header-names', 'a,b'], '--service anthropic cannot be combined with --header-names'],
     [['--service', 'gemini', '--upstream', 'work'], '--service is for the offline models'],
     [['--service', 'gemini', '--replay', 'folder'], '--service is for the offline models'],
-    [['--service', 'openai', '--spec-only'], 'the headers are those of OpenAI'],
+    [['--service', 'openai', '--header-names', 'a,b'], 'the headers are those of OpenAI'],
     [['--service', 'gemni'], '--service takes gateway, gemini, anthropic, openai'],
   ])('%j is refused', async (flags, words) => {
     const ran = await run(['serve', ...flags]);

@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { serviceRules } from '../../../src/gateway/service.ts';
 import type { LogEntry } from '../../../src/gateway/types.ts';
-import {
-  completion,
-  key,
-  startGateway,
-  type Answered,
-  type GatewayUnderTest,
-  sharedGateway,
-} from '../gateway-under-test.ts';
+import { completion, type Answered, type GatewayUnderTest, sharedGateway } from '../gateway-under-test.ts';
 
 const log: LogEntry[] = [];
 const gateway = sharedGateway({ log: (entry) => void log.push(entry) });
@@ -234,12 +227,4 @@ describe('as OpenAI', () => {
   ])('answers %s of the size %s with %i', async (model, size, status) => {
     expect((await openai.post('/v1/images/generations', { model, prompt: 'x', size })).status).toBe(status);
   });
-});
-
-it('is not part of the specification', async () => {
-  const strict = await startGateway({ specOnly: true });
-  for (const path of ['/v1/chat/completions', '/v1/images/generations', '/chat/completions']) {
-    expect((await strict.post(path, hi({}), { 'x-api-key': key })).status).toBe(404);
-  }
-  await strict.close(0);
 });

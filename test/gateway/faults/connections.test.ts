@@ -50,7 +50,7 @@ describe('connections', () => {
 
   it.each(['fault-hang', 'fault-stall'])('%s waits until the caller leaves', async (model) => {
     const events = new EventEmitter();
-    const offline = createOfflineHandler({ specOnly: false });
+    const offline = createOfflineHandler({});
     const handler: Handler = (request) => {
       events.emit('asked');
       return offline(request);

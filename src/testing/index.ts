@@ -69,9 +69,10 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     key,
     env: environment({ url, key }, models ?? {}),
     requests: () => [...received],
-    async reset(script = options) {
+    async reset(script) {
       const before = answering;
-      answering = await open(script);
+      // Other faults leave the answers as they are.
+      answering = await open(script === undefined ? options : { answers: options.answers, ...script });
       before.close?.();
       received = [];
     },

@@ -60,7 +60,7 @@ export interface Gateway {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The requests since the start or the last `reset`. */
   requests(): readonly ReceivedRequest[];
-  /** Forgets the requests, and begins again with the answers of the start, or with others. */
+  /** Forgets the requests, and begins again: with the answers and faults of the start, or with others. Faults alone keep the answers. */
   reset(script?: Script): Promise<void>;
   stop(): Promise<void>;
 }

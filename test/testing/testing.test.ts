@@ -98,6 +98,19 @@ test('faults come first, one a request, then the answer; a reset begins again', 
   expect(await statuses()).toEqual([401, 401, 401]);
 });
 
+test('a reset to other faults keeps the answers, which begin again', async () => {
+  const gateway = await start({ answers: [{ prompt: 'hello', turns: ['first', 'second'] }], faults: ['fault-400'] });
+  const ask = async (): Promise<string> => {
+    const { status, text } = await post(gateway, '/v1/messages', said('hello'));
+    return `${status} ${/first|second/.exec(text)?.[0] ?? ''}`;
+  };
+  expect([await ask(), await ask(), await ask()]).toEqual(['400 ', '200 first', '200 second']);
+  await gateway.reset({ faults: ['fault-503'] });
+  expect([await ask(), await ask()]).toEqual(['503 ', '200 first']);
+  await gateway.reset({ answers: undefined });
+  expect((await post(gateway, '/v1/messages', { ...said('hello'), model: 'local-chat' })).text).toContain('offline');
+});
+
 test('a prompt that no answer matches is refused with its words, and known', async () => {
   const gateway = await start({ answers: { hello: 'Hi' } });
   const { status, text } = await post(gateway, '/v1/messages', said('something else'));

@@ -55,6 +55,8 @@ export function parseHead(text: string): RecordingHead | undefined {
   if (recording !== 1 || typeof hash !== 'string' || !isObject(request)) return undefined;
   const { method, path, body } = request;
   if (typeof method !== 'string' || typeof path !== 'string' || body === undefined) return undefined;
+  // No request that was sent has these there.
+  if (/\p{Cc}/u.test(method + path)) return undefined;
   return {
     hash,
     scope: typeof scope === 'string' ? scope : undefined,

@@ -112,11 +112,22 @@ async function* contentOf({ source }: Upload): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** The model that a request names, or ''. */
+/**
+ * The model that a request names, or ''. A name with control characters is none: a recording can come from a stranger, and the
+ * name goes into variables, lists and commands to paste.
+ */
 export function modelOf(path: string, body: unknown): string {
   const [, model] = modelPath.exec(path) ?? [];
-  if (model !== undefined) return decodeURIComponent(model);
-  return nameIn(body);
+  const name = model === undefined ? nameIn(body) : decoded(model);
+  return /\p{Cc}/u.test(name) ? '' : name;
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return '';
+  }
 }
 
 const modelPath = /\/models\/([^/?]+):([A-Za-z]+)/;

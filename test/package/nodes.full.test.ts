@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { faultFlags } from '../../src/commands/serve/serve.ts';
+import { faultFlags } from '../helpers/fault-flags.ts';
 import { faultRows } from '../../src/gateway/faults/table.ts';
 import { shellWord } from '../../src/shell-word.ts';
 import { installFromRegistry } from '../helpers/registry.ts';

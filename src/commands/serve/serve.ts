@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { untilAborted } from '../../clock.ts';
 import { createApp, createKey } from '../../gateway/app.ts';
-import { everyCommand, faultRows } from '../../gateway/faults/table.ts';
 import { inUrl, listen, type Listening } from '../../gateway/listen.ts';
 import { type ImitatedService, serviceRules, unpaid, vendorEnvironment } from '../../gateway/service.ts';
 import type { LogEntry, ServedHeaderNames } from '../../gateway/types.ts';
@@ -14,7 +13,7 @@ import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { serveFlags } from '../../cli/flags/serve.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
-import { localModels, runServed } from './served-command.ts';
+import { localModels, notRedirected, runServed } from './served-command.ts';
 import { openSource, type ServeFlags } from './source.ts';
 
 const optionNames = { hosts: '--allow-host', origins: '--allow-origin' };
@@ -35,28 +34,10 @@ export function serveCommand(command: Command): Action {
     'gateway-cli text -m fault-503-twice "hi"           # against it: how does my script take two 503?',
   ]);
   setNotes(command, [
-    'Models: local-text, local-chat, local-image, local-edit, and these faults on demand:',
-    faultTable(),
+    'Models: local-text, local-chat, local-image, local-edit, and models that fail on demand: gateway-cli help faults',
   ]);
   addFlags(command, 'Flags', serveFlags);
   return (context, words, flags) => runServe(words, flags as ServeFlags, context);
-}
-
-/** Flags that the exit code of a fault holds with. */
-export const faultFlags: Readonly<Record<string, string>> = {
-  'fault-hang': '--timeout 2',
-  'fault-stall': '--timeout 2',
-  'fault-max-tokens': '--require-complete',
-  'fault-fewer-images': '--candidates 2',
-};
-
-function faultTable(): [string, string][] {
-  return faultRows.map(({ name, description, commands, exitCode }) => {
-    const whose = commands.length === everyCommand.length ? '' : ` of ${commands.join(', ')}`;
-    const flags = faultFlags[name];
-    const how = flags === undefined ? '' : ` with ${flags}`;
-    return [name, `${description} (exit ${exitCode}${whose}${how})`];
-  });
 }
 
 async function runServe(words: readonly string[], flags: ServeFlags, context: Context): Promise<void> {
@@ -105,6 +86,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
   // A named service's own key would win over the one that is served.
   const rivals = service === undefined ? [] : keyNames(service).filter((name) => context.io.env[name]);
   const unset = vendors?.unset ?? rivals;
+  if (flags.vendorEnv) for (const warning of notRedirected(words)) await context.ui.warn(warning);
   if (words.length > 0) return runServed(words, { variables, unset, context });
   await announce(gateway, { variables, unset }, { context, name: source?.name ?? service });
   await untilAborted(new Promise(() => {}), context.signal);

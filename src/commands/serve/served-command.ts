@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { kill } from 'node:process';
 import {
   saveVariables,
@@ -70,6 +70,17 @@ function modelsIn(env: Context['io']['env']): Variables {
 
 function present(variables: Record<string, string | undefined>): Variables {
   return Object.fromEntries(Object.entries(variables).filter((entry): entry is [string, string] => !!entry[1]));
+}
+
+/** Programs that go to a host of their own, whatever the variables of the SDKs name. */
+const ownHosts: Readonly<Record<string, string>> = {
+  codex: 'codex does not read OPENAI_BASE_URL: it calls the provider in its own config.toml, by default OpenAI',
+};
+
+/** What is said before a command starts that does not come here. It can be started by another: `npx @openai/codex`. */
+export function notRedirected(words: readonly string[]): string[] {
+  const programs = words.slice(0, 3).map((word) => basename(word).replace(/(?:@.*|\.\w+)$/, ''));
+  return programs.flatMap((name) => (Object.hasOwn(ownHosts, name) ? [ownHosts[name] as string] : [])).slice(0, 1);
 }
 
 /** Runs a command against the gateway; its exit code becomes ours (128 + n where a signal ended it). */

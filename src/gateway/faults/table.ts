@@ -30,7 +30,7 @@ const faults = new Map<string, Fault>(
     .map(([name, fault]) => [name, { name, commands: everyCommand, ...fault }]),
 );
 
-/** Every fault model with what it does and the exit code it leads to, for the help and the README. */
+/** Every fault model with what it does and the exit code it leads to. */
 export const faultRows: readonly FaultRow[] = [...faults.values()];
 
 /** The fault of a model name. */
@@ -38,7 +38,7 @@ export function findFault(model: string): Fault | undefined {
   return faults.get(model);
 }
 
-/** What the help and the README say about a fault model. */
+/** What the topic `faults` says about a fault model. */
 export interface FaultRow {
   /** The model's name: `fault-…`. */
   name: string;

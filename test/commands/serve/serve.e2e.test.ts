@@ -4,11 +4,10 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { faultFlags } from '../../../src/commands/serve/serve.ts';
+import { faultFlags } from '../../helpers/fault-flags.ts';
 import { createApp } from '../../../src/gateway/app.ts';
-import { faultRows } from '../../../src/gateway/faults/table.ts';
+import { everyCommand, faultRows } from '../../../src/gateway/faults/table.ts';
 import { listen, type Listening } from '../../../src/gateway/listen.ts';
-import { tableRows } from '../../helpers/readme.ts';
 import { startServe, writeConfig } from '../../recordings/served.ts';
 import { png } from '../../replies/deviation.ts';
 import { type Ran, run, type RunOptions } from '../../helpers/run.ts';
@@ -30,22 +29,26 @@ describe('the faults on demand', () => {
   });
   afterAll(() => gateway.close(0));
 
-  test('are in their topic with the exit codes of the table', () => {
-    const shown = tableRows('Exit').flatMap(([exit, models = '']) =>
-      [...models.matchAll(/`([^`]+)`/g)].map((match) => [match[1], Number(exit)]),
-    );
-    expect(Object.fromEntries(shown)).toEqual(
-      Object.fromEntries(faultRows.map(({ name, exitCode }) => [name, exitCode])),
-    );
+  test('are in their topic, each with what it does, its exit code and the commands and flags that show it', () => {
+    const topic = readFileSync(join(import.meta.dirname, '../../../src/help/faults.md'), 'utf8');
+    const code = (text: string): string => `\`${text}\``;
+    for (const { name, description, commands, exitCode } of faultRows) {
+      if (name.startsWith('fault-batch-')) {
+        expect(topic).toContain(`| ${code(name)} | `);
+        continue;
+      }
+      const only = commands.length < everyCommand.length ? [commands.map(code).join(', ')] : [];
+      const flags = faultFlags[name] === undefined ? [] : [`with ${code(faultFlags[name])}`];
+      const how = [...only, ...flags].join(' ');
+      expect(topic).toContain(`| ${code(name)} | ${description} | ${exitCode}${how && `: ${how}`} |\n`);
+    }
   });
 
-  test('are in the help with the commands that an exit code holds for', async () => {
-    const { stdout } = await run(['serve', '--help']);
-    const text = stdout.replaceAll(/\s+/g, ' ');
-    expect(text).toContain('is not JSON (exit 9 of chat) fault-');
-    expect(text).toContain('not Base64 (exit 9 of image gen, image edit) fault-');
-    expect(text).toContain('(exit 11 of image gen with --candidates 2) fault-');
-    expect(text).toContain('always 400 (exit 4) fault-');
+  test('are not listed in the help of serve, which names their topic', async () => {
+    const { stdout } = await run(['serve', '--help', '--verbose']);
+    expect(stdout).toContain('gateway-cli help faults');
+    expect(stdout).not.toContain('fault-400');
+    expect(stdout.split('\n').length).toBeLessThan(90);
   });
 
   const cases = faultRows.flatMap((row) => row.commands.map((command) => ({ ...row, command })));

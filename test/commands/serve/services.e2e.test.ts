@@ -68,12 +68,13 @@ describe('serve --vendor-env', () => {
   const rivals = {
     GOOGLE_API_KEY: 'real',
     GOOGLE_GENAI_USE_VERTEXAI: 'true',
+    CLAUDE_CODE_USE_BEDROCK: '1',
     ANTHROPIC_AUTH_TOKEN: 'real',
     OPENAI_API_BASE: 'https://example.invalid',
   };
 
   test('leads what the SDKs read to this gateway, and takes away what they would prefer', async () => {
-    const script = 'env | grep -E "^(ANTHROPIC|GEMINI|GOOGLE|OPENAI|GATEWAY_(BASE|API))"';
+    const script = 'env | grep -E "^(ANTHROPIC|CLAUDE|GEMINI|GOOGLE|OPENAI|GATEWAY_(BASE|API))"';
     const ran = await shell(`$BIN serve --vendor-env -q -- bash -c '${script}'`, { env: rivals });
     const told = Object.fromEntries(ran.stdout.split('\n').map((line) => line.split('=')));
     const { GATEWAY_BASE_URL: url, GATEWAY_API_KEY: key } = told;
@@ -104,6 +105,15 @@ describe('serve --vendor-env', () => {
       'GOOGLE_GEMINI_BASE_URL=url',
       'GOOGLE_GENERATIVE_AI_API_KEY=local',
     ]);
+  });
+
+  test('says before codex starts that it goes elsewhere, and nothing of another program', async () => {
+    const script = `printf '#!/bin/sh\necho started >&2\n' > codex; chmod +x codex; cp codex other`;
+    const ran = await shell(
+      `${script}; $BIN serve --vendor-env -- ./codex exec hi; $BIN serve --vendor-env -- ./other`,
+    );
+    const lines = ran.stderr.trimEnd().split('\n');
+    expect(lines).toEqual([expect.stringContaining('codex does not read OPENAI_BASE_URL'), 'started', 'started']);
   });
 
   test('prints lines to paste that do the same', async () => {

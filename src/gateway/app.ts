@@ -120,14 +120,14 @@ async function respond({ request, response, ...known }: Incoming, settings: Sett
   const { key, maxBody, budget, rules } = settings;
   guard(request, settings, settings.optionNames);
   if (settings.origins !== undefined && isPreflight(request)) return preflightReply(request);
-  const destination = findRoute(method, path, settings);
+  const destination = findRoute(method, path, format.name, settings);
   if (destination === 'health')
     return { status: 200, headers: { 'content-type': 'application/json' }, body: '{"status":"ok"}' };
   const { route, model } = destination;
   const caller = rules
     ? checkCaller({ headers, query }, key, rules)
     : checkOwnCaller({ format, headers, query }, route, settings);
-  if (route?.handle) checkContentType(request, route.form ? 'multipart/form-data' : 'application/json');
+  if (route?.handle) checkContentType(request, ...(route.form ? ['multipart/form-data'] : []), 'application/json');
   const length = declaredLength(request);
   // A file goes to the disk, or to the upstream: the receiver limits its size.
   if (!route?.batch) checkLength(length, maxBody);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { JsonObject } from '../json.ts';
 import { createBatches } from './batches/store.ts';
 import { contentFormat } from './content/format.ts';
-import { parseBody, parseForm } from './http/body.ts';
+import { isForm, parseBody, parseForm } from './http/body.ts';
 import { jsonReply } from './http/reply.ts';
 import { drawsByName, isVendorModel, localModels, namesOfModels } from './models/local.ts';
 import type { ServiceRules } from './service.ts';
@@ -72,9 +72,10 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
     if (act) return act(request, batches);
     if (!route?.handle) return answerModels(request, rules);
     const bytes = await request.readBody();
-    const body = route.form ? await parseForm(bytes, request.headers['content-type'] ?? '') : parseBody(bytes);
+    const form = isForm(request.headers);
+    const body = form ? await parseForm(bytes, request.headers['content-type'] ?? '') : parseBody(bytes);
     // Equal forms differ in the boundary between their fields.
-    const id = idOf(request, route.form ? JSON.stringify(body) : bytes);
+    const id = idOf(request, form ? JSON.stringify(body) : bytes);
     return respond(request, route.handle, body, { id, inBatch: false });
   };
   return Object.assign(handler, { close: () => batches.close() });

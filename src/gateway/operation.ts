@@ -92,7 +92,7 @@ function readRequest(
   const checked = operation.check(body, context.mode);
   const model = isOwn ? requested : operation.fallback(requested, checked);
   if (!isOwn) context.note(`${requested.slice(0, 100)} is answered by ${model}`);
-  return operation.read(checked, model, request, context);
+  return { ...operation.read(checked, model, request, context), asked: requested };
 }
 
 /** A fault model draws a picture if its fault is one of pictures only, or if the request wants a picture. */

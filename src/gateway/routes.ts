@@ -1,13 +1,13 @@
 import { contentCount, contentFormat, contentOperation } from './content/format.ts';
 import { completionsFormat, completionsOperation } from './completions/format.ts';
 import { editsOperation, imagesOperation } from './completions/images.ts';
-import type { BodyHandler, Format } from './types.ts';
+import type { BodyHandler, Format, FormatName } from './types.ts';
 import { messagesCount, messagesFormat, messagesOperation } from './messages/format.ts';
 import { completionsBatchPaths } from './batches/completions.ts';
 import { contentBatchPaths } from './batches/content.ts';
 import { contentFilePaths } from './batches/content-files.ts';
 import { messagesBatchPaths } from './batches/messages.ts';
-import type { BatchActions } from './batches/store.ts';
+import type { BatchActions, BatchPaths } from './batches/store.ts';
 import { answer, count } from './operation.ts';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Problem } from './problem.ts';
@@ -20,13 +20,13 @@ const formats: readonly Format[] = [completionsFormat, messagesFormat, contentFo
 interface Row {
   /** A pattern, in which `{model}` and `{id}` match a segment. */
   path: string;
-  /** The path for people, if it is not the pattern with all that is optional; empty if it is like another. */
-  shown?: string;
   /** Answers the body. */
   handle?: BodyHandler;
   /** Acts on batches and files. */
   batch?: BatchActions;
-  /** Whether the body is a form. */
+  /** The only format that has it: vendors have files and batches at the same paths. */
+  format?: FormatName;
+  /** Whether the body can be a form in place of JSON. */
   form?: true;
   /** Whether the reply is a stream, whatever the body says. */
   streams?: true;
@@ -34,37 +34,37 @@ interface Row {
 
 /** A path of the gateway, ready to be compared. */
 export interface Route extends Row {
-  shown: string;
   methods: readonly string[];
   pattern: RegExp;
 }
 
+const contentModel = '/v1(?:alpha|beta)?/models/{model}';
+
 /** Every path of the gateway. To add a format, add a folder like content and messages, name its format above, and add its paths here. */
 const rows: readonly Row[] = [
-  { path: '/v1beta/models/{model}:generateContent', handle: answer(contentOperation) },
-  { path: '/v1/models/{model}:generateContent', shown: '', handle: answer(contentOperation) },
-  { path: '/v1(?:beta)?/models/{model}:streamGenerateContent', handle: answer(contentOperation), streams: true },
-  { path: '/v1(?:beta)?/models/{model}:countTokens', handle: count(contentOperation, contentCount) },
+  { path: `${contentModel}:generateContent`, handle: answer(contentOperation) },
+  { path: `${contentModel}:streamGenerateContent`, handle: answer(contentOperation), streams: true },
+  { path: `${contentModel}:countTokens`, handle: count(contentOperation, contentCount) },
   { path: '/v1/messages', handle: answer(messagesOperation) },
   { path: '/v1/messages/count_tokens', handle: count(messagesOperation, messagesCount) },
   { path: '/v1/chat/completions', handle: answer(completionsOperation) },
   { path: '/v1/images/generations', handle: answer(imagesOperation) },
   { path: '/v1/images/edits', handle: answer(editsOperation), form: true },
-  { path: '/v1beta/models(?:/{id})?', shown: '/v1beta/models' },
-  { path: '/v1/models(?:/{id})?', shown: '/v1/models' },
-  ...Object.entries({
-    ...messagesBatchPaths,
-    ...completionsBatchPaths,
-    ...contentBatchPaths,
-    ...contentFilePaths,
-  }).map(([path, batch]) => ({ path, batch })),
+  { path: '/v1(?:alpha|beta)?/models(?:/{id})?' },
+  ...rowsOf('messages', messagesBatchPaths),
+  ...rowsOf('completions', completionsBatchPaths),
+  ...rowsOf('content', { ...contentBatchPaths, ...contentFilePaths }),
 ];
 
+function rowsOf(format: FormatName, paths: BatchPaths): Row[] {
+  return Object.entries(paths).map(([path, batch]) => ({ path, batch, format }));
+}
+
 const routes = rows.map((row): Route => {
-  const { path, batch, handle, shown = path.replaceAll(/\(\?:([^)]*)\)\?/g, '$1') } = row;
+  const { path, batch, handle } = row;
   const methods = batch ? Object.keys(batch) : [handle ? 'POST' : 'GET'];
   const pattern = new RegExp(`^${path.replace('{model}', '([^/]+)').replace('{id}', '([^/:]+)')}$`);
-  return { ...row, shown, methods, pattern };
+  return { ...row, methods, pattern };
 });
 
 /** Where a request leads; without a route: to a path that only an upstream gateway may know. */
@@ -88,24 +88,24 @@ export function withVersion(path: string): string {
 }
 
 /** Finds the route of a request. Throws Problem 404 or 405. */
-export function findRoute(method: string, path: string, routing: RouteRules): Destination {
+export function findRoute(method: string, path: string, format: FormatName, routing: RouteRules): Destination {
   const { everyPath, rules } = routing;
   if (path === '/healthz') {
     allow(method, ['GET', 'HEAD'], path);
     return 'health';
   }
-  const route = routes.find(({ pattern }) => pattern.test(path));
+  const route = routes.find((row) => row.pattern.test(path) && (row.format ?? format) === format);
   const fits = route?.methods.includes(method) === true;
   const isServed = route !== undefined && rules?.paths.test(path) !== false;
   if (rules && (!isServed || (rules.methodsArePaths && !fits))) {
-    throw !isServed && rules.vendorPaths.test(path) ? notFound(path, routing) : rules.notFound(path, method);
+    throw !isServed && rules.vendorPaths.test(path) ? notFound(path) : rules.notFound(path, method);
   }
   if (everyPath && !fits) return { route: undefined, model: undefined };
-  if (!route) throw notFound(path, routing);
+  if (!route) throw notFound(path);
   allow(method, route.methods, path);
   const [, segment] = route.pattern.exec(path) ?? [];
   const model = segment === undefined ? undefined : decodeSegment(segment);
-  if (segment !== undefined && model === undefined) throw notFound(path, routing);
+  if (segment !== undefined && model === undefined) throw notFound(path);
   return { route, model };
 }
 
@@ -117,13 +117,22 @@ function allow(method: string, methods: readonly string[], path: string): void {
   });
 }
 
-function notFound(path: string, { rules }: RouteRules): Problem {
-  const served = routes.flatMap(({ shown, methods }) => {
-    const isServed = shown !== '' && (rules?.paths.test(shown) ?? true);
-    return isServed ? `${methods.join(' or ')} ${shown}` : [];
-  });
-  const paths = [...served, 'GET /healthz'].join(', ');
-  return new Problem(404, `the local gateway does not have ${path.slice(0, 200)}; it has ${paths}`);
+/** What to use in place of a vendor's path that this gateway does not have. */
+const instead: readonly [path: RegExp, words: string][] = [
+  [
+    /^\/v1\/(?:responses|completions|assistants|threads|conversations)(?:\/|$)/,
+    'use chat completions: POST /v1/chat/completions',
+  ],
+  [/^\/v1\/images\//, 'use POST /v1/images/generations or POST /v1/images/edits'],
+  [/^\/v1\/complete(?:\/|$)/, 'use POST /v1/messages'],
+  // Of the other formats it has files.
+  [/^\/v1\/files(?:\/|$)/, 'send files inside the messages, as Base64'],
+  [/^\/v1(?:alpha|beta)?\/interactions(?:\/|$)/, 'use POST /v1beta/models/<model>:generateContent'],
+];
+
+function notFound(path: string): Problem {
+  const [, words = 'its paths are in: gateway-cli help serve'] = instead.find(([pattern]) => pattern.test(path)) ?? [];
+  return new Problem(404, `the local gateway does not have ${path.slice(0, 200)}; ${words}`);
 }
 
 function decodeSegment(segment: string): string | undefined {

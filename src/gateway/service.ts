@@ -49,11 +49,12 @@ export const serviceRules: Readonly<Record<ImitatedService, ServiceRules>> = {
   gemini: {
     format: 'content',
     level: 'strict',
-    paths: /^\/v1(?:beta)?\/models(?:\/|$)|^\/(?:(?:upload|download)\/)?v1beta\/(?:files|batches)(?:\/|$)/,
+    paths:
+      /^\/v1(?:alpha|beta)?\/models(?:\/|$)|^\/(?:(?:upload|download)\/)?v1(?:alpha|beta)?\/(?:files|batches)(?:\/|$)/,
     vendorPaths:
-      /^\/v1alpha\/|^\/(?:(?:upload|download)\/)?v1(?:beta)?\/(?:cachedContents|fileSearchStores|tunedModels|corpora|interactions|operations|authTokens|models\/[^/:]+(?::\w+|\/operations))/,
+      /^\/(?:(?:upload|download)\/)?v1(?:alpha|beta)?\/(?:cachedContents|fileSearchStores|tunedModels|corpora|interactions|operations|authTokens|models\/[^/:]+(?::\w+|\/operations))/,
     methodsArePaths: true,
-    models: /^(?:gemini|gemma|imagen)-./,
+    models: /^(?:gemini|gemma|imagen|nano-banana)(?:-.|$)/,
     key: { header: 'x-goog-api-key', form: 'vendor-key', inQuery: true },
     refusesBearer: true,
     noKey: () =>
@@ -89,7 +90,8 @@ export const serviceRules: Readonly<Record<ImitatedService, ServiceRules>> = {
       ),
     notFound: (path) => new Problem(404, `nothing is served at ${path.slice(0, 200)}`, { page: googlePage }),
     unknownModel(model, path) {
-      const [, version = 'v1beta', method = 'generateContent'] = /^\/(v1(?:beta)?)\/[^:]*:?(\w+)?/.exec(path) ?? [];
+      const [, version = 'v1beta', method = 'generateContent'] =
+        /^\/(v1(?:alpha|beta)?)\/[^:]*:?(\w+)?/.exec(path) ?? [];
       return new Problem(
         404,
         `models/${model} is not found for API version ${version}, or is not supported for ${method}. Call ListModels to see the list of available models and their supported methods.`,
@@ -115,7 +117,11 @@ export const serviceRules: Readonly<Record<ImitatedService, ServiceRules>> = {
     wrongToken: () => new Problem(401, 'Invalid bearer token'),
     notFound: () => new Problem(404, 'Not found'),
     unknownModel: (model) => new Problem(404, `model: ${model}`),
-    variables: { baseUrl: 'ANTHROPIC_BASE_URL', key: ['ANTHROPIC_API_KEY'], rivals: ['ANTHROPIC_AUTH_TOKEN'] },
+    variables: {
+      baseUrl: 'ANTHROPIC_BASE_URL',
+      key: ['ANTHROPIC_API_KEY'],
+      rivals: ['ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'CLAUDE_CODE_USE_FOUNDRY'],
+    },
   },
   openai: {
     format: 'completions',

@@ -177,11 +177,15 @@ export interface Format {
 /** What a request asks of a model, whatever its format. */
 export interface ModelRequest {
   task: TextTask;
+  /** The model that the request names, if another answers for it. */
+  asked?: string;
   /** How many answers are wanted. */
   candidates: number;
   stream: boolean;
   /** Whether a stream ends with the usage, if the format leaves that to the request. */
   streamUsage?: boolean;
+  /** Whether a call is written in the older form, `function_call`. */
+  functionCalls?: boolean;
   /** Whether thoughts are shown, or only that there are some. */
   showThinking: boolean;
   /** The service tier, if the reply names it. */

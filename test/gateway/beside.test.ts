@@ -121,6 +121,62 @@ describe("a vendor's model", () => {
     await expect.poll(() => log.slice(count)).toMatchObject([{ model, note: `${asked} is answered by ${model}` }]);
   });
 
+  it.each([
+    'nano-banana',
+    'nano-banana-2',
+    'gemini-nano-banana-2.1',
+    'google/gemini-nano-banana-2.1',
+    'gemini-3-pro-image',
+    'gemini-3.1-flash-image-preview',
+    'gpt-image-1',
+    'gpt-image-2.6-flare',
+    'openai/gpt-image-2',
+    'chatgpt-image-latest',
+    'imagen-4.0-generate-001',
+    'imagen4',
+    'dall-e-3',
+    'flux',
+    'flux-1.1-pro',
+    'flux.2-max',
+    'black-forest-labs/flux.2-pro',
+    'bytedance-seed/seedream-4.5',
+    'grok-2-image-1212',
+    'qwen-image',
+    'stable-diffusion-3.5',
+  ])('%s draws, for it is the name of a model of pictures', async (model) => {
+    const size = { imageConfig: { imageSize: '512' } };
+    const drawn = await gateway.post(path(encodeURIComponent(model)), turn('a boat', { generationConfig: size }));
+    expect(imageOf(drawn.json).bytes.length).toBeGreaterThan(100);
+    const asked = { model, messages: [{ role: 'user', content: 'a boat' }], image_config: { image_size: '512' } };
+    const chat = await gateway.post('/v1/chat/completions', asked);
+    expect(dig(chat.json, 'choices', 0, 'message', 'images', 0, 'image_url', 'url')).toMatch(/^data:image/);
+    const made = await gateway.post('/v1/images/generations', { model, prompt: 'a boat', size: '64x64' });
+    expect([made.status, dig(made.json, 'data', 0, 'b64_json')]).toEqual([200, expect.any(String)]);
+  });
+
+  it.each(['gpt-5', 'gemini-3-pro', 'claude-opus-5'])('%s writes', async (model) => {
+    const asked = { model, messages: [{ role: 'user', content: 'a boat' }] };
+    const { json } = await gateway.post('/v1/chat/completions', asked);
+    expect(dig(json, 'choices', 0, 'message', 'content')).toContain('“a boat”');
+  });
+
+  it.each([
+    ['gemini-3-pro-preview', true],
+    ['gemini-3.1-flash', true],
+    ['gemini-4-flash', true],
+    ['gemini-flash-latest', true],
+    ['gemini-2.5-pro', false],
+  ])('%s signs its calls: %s', async (model, signs) => {
+    const body = turn('get the weather', { tools: [{ functionDeclarations: [{ name: 'get_weather' }] }] });
+    for (const action of ['generateContent', 'streamGenerateContent']) {
+      const { json } = await gateway.post(path(model, action), body);
+      const reply = Array.isArray(json) ? json[0] : json;
+      const part = dig(reply, 'candidates', 0, 'content', 'parts', 0);
+      expect(dig(part, 'functionCall', 'name')).toBe('get_weather');
+      expect(dig(part, 'thoughtSignature')).toEqual(signs ? expect.stringMatching(/^[\w+/]+=*$/) : undefined);
+    }
+  });
+
   it('streams and is counted too', async () => {
     const streamed = await gateway.post(path('gemini-2.5-pro', 'streamGenerateContent?alt=sse'), turn('hi'));
     expect(streamed.text).toMatch(/^data: .*local-text/);

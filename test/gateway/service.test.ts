@@ -4,7 +4,7 @@ import { anthropicKey, startAnthropic } from '../stand-ins/anthropic.ts';
 import { geminiKey, startGemini } from '../stand-ins/gemini.ts';
 import { openAiKey, startOpenAi } from '../stand-ins/openai.ts';
 import type { StandIn } from '../stand-ins/start.ts';
-import { completion, dig, message, sharedGateway, startGateway, turn } from './gateway-under-test.ts';
+import { completion, dig, key, message, sharedGateway, startGateway, turn } from './gateway-under-test.ts';
 
 const names = ['gemini', 'anthropic', 'openai'] as const;
 const localNames = ['local-text', 'local-chat', 'local-image', 'local-edit'];
@@ -174,25 +174,49 @@ describe('as one service', () => {
   });
 });
 
-const missing: [ImitatedService, path: string, others: RegExp][] = [
-  ['gemini', '/v1beta/tunedModels', /streamGenerateContent, .*countTokens, .*GET \/v1beta\/models/],
-  ['gemini', '/v1beta/interactions', /generateContent/],
-  ['gemini', '/v1beta/corpora/c1', /generateContent/],
-  ['gemini', '/v1beta/cachedContents', /generateContent/],
-  ['gemini', '/v1beta/models/gemini-x:embedContent', /generateContent/],
-  ['gemini', '/v1alpha/models/local-text:generateContent', /v1beta/],
-  ['anthropic', '/v1/skills', /\/v1\/messages, .*count_tokens, GET \/v1\/models/],
-  ['anthropic', '/v1/files', /count_tokens/],
-  ['openai', '/v1/responses', /\/v1\/chat\/completions, .*images\/edits, GET \/v1\/models/],
-  ['openai', '/v1/embeddings', /chat\/completions/],
-  ['openai', '/v1/images/variations', /chat\/completions/],
+const help = 'its paths are in: gateway-cli help serve';
+const missing: [ImitatedService, path: string, instead: string][] = [
+  ['gemini', '/v1beta/tunedModels', help],
+  ['gemini', '/v1beta/interactions', 'use POST /v1beta/models/<model>:generateContent'],
+  ['gemini', '/v1beta/corpora/c1', help],
+  ['gemini', '/v1beta/cachedContents', help],
+  ['gemini', '/v1beta/models/gemini-x:embedContent', help],
+  ['gemini', '/v1alpha/authTokens', help],
+  ['anthropic', '/v1/skills', help],
+  ['anthropic', '/v1/files', 'send files inside the messages, as Base64'],
+  ['openai', '/v1/responses', 'use chat completions: POST /v1/chat/completions'],
+  ['openai', '/v1/embeddings', help],
+  ['openai', '/v1/images/variations', 'use POST /v1/images/generations or POST /v1/images/edits'],
 ];
-test.each(missing)('as %s it says in JSON that it does not have %s', async (name, path, others) => {
+test.each(missing)('as %s it says in JSON that it does not have %s, and what to use', async (name, path, instead) => {
   const { status, json } = await ask(played[name], { path });
-  const told = String(dig(json, 'error', 'message'));
-  expect([status, told]).toEqual([404, expect.stringContaining(`the local gateway does not have ${path};`)]);
-  expect(told).toMatch(others);
-  expect(told.includes('generateContent')).toBe(name === 'gemini');
+  const told = dig(json, 'error', 'message');
+  expect([status, told]).toEqual([404, `the local gateway does not have ${path}; ${instead}`]);
+});
+
+describe('at a path that several vendors have', () => {
+  const gateway = sharedGateway();
+  const get = async (path: string, headers: Record<string, string>) => {
+    const response = await fetch(gateway.url + path, { headers });
+    return { status: response.status, json: (await response.json()) as unknown };
+  };
+
+  test.each(['/v1/files', '/v1/batches'])('the key says whose %s is meant', async (path) => {
+    const list = path.endsWith('files') ? 'files' : 'operations';
+    expect(await get(path, { 'x-goog-api-key': key })).toEqual({ status: 200, json: { [list]: [] } });
+    expect(await get(`${path}?key=${key}`, {})).toEqual({ status: 200, json: { [list]: [] } });
+    expect(await get(path, { authorization: `Bearer ${key}` })).toMatchObject({ json: { object: 'list', data: [] } });
+  });
+
+  test("Anthropic's files are not found, in the words of Anthropic", async () => {
+    expect(await get('/v1/files', { 'x-api-key': key, ...version })).toMatchObject({
+      status: 404,
+      json: {
+        type: 'error',
+        error: { type: 'not_found_error', message: expect.stringContaining('send files inside the messages') },
+      },
+    });
+  });
 });
 
 interface List {

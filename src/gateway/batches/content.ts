@@ -39,16 +39,16 @@ const { find, create } = batchActions({
 
 /** Batches of the Gemini API: https://ai.google.dev/gemini-api/docs/batch-api. */
 export const contentBatchPaths: BatchPaths = {
-  '/v1beta/models/{model}:batchGenerateContent': { POST: create },
-  '/v1beta/batches': { GET: listBatches },
-  '/v1beta/batches/{id}': {
+  '/v1(?:alpha|beta)?/models/{model}:batchGenerateContent': { POST: create },
+  '/v1(?:alpha|beta)?/batches': { GET: listBatches },
+  '/v1(?:alpha|beta)?/batches/{id}': {
     GET: showOperation,
     DELETE(request, batches) {
       batches.all.remove(find(request, batches).id);
       return jsonReply({});
     },
   },
-  '/v1beta/batches/{id}:cancel': {
+  '/v1(?:alpha|beta)?/batches/{id}:cancel': {
     POST(request, batches) {
       cancelBatch(find(request, batches));
       return jsonReply({});

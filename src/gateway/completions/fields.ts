@@ -24,12 +24,17 @@ import { badParameter, supported } from './reply.ts';
 /** Some servers take only the address. */
 const imageUrl = choose((value) => (typeof value === 'string' ? text : object({ 'url!': text, detail: text })));
 
+/** A part of a content, with what every kind of part can have. */
+function partRule(fields: Fields): Rule {
+  return object({ type: text, prompt_cache_breakpoint: freeObject, ...fields });
+}
+
 const parts = new Map<string, Rule>([
-  ['text', object({ type: text, 'text!': text, cache_control: freeObject })],
-  ['image_url', object({ type: text, 'image_url!': imageUrl })],
-  ['file', object({ type: text, 'file!': object({ filename: text, file_data: text, file_id: text }) })],
-  ['input_audio', object({ type: text, 'input_audio!': freeObject })],
-  ['refusal', object({ type: text, 'refusal!': text })],
+  ['text', partRule({ 'text!': text, cache_control: freeObject })],
+  ['image_url', partRule({ 'image_url!': imageUrl })],
+  ['file', partRule({ 'file!': object({ filename: text, file_data: text, file_id: text }) })],
+  ['input_audio', partRule({ 'input_audio!': freeObject })],
+  ['refusal', partRule({ 'refusal!': text })],
 ]);
 
 function part(value: JsonValue, path: Path, mode: ValidationMode): JsonValue {
@@ -47,12 +52,8 @@ const content: Rule = (value, path, mode) => {
   throw new Violation(path, { kind: 'type', expected: 'one of a string or array of objects', value });
 };
 
-const toolCall = object({
-  id: text,
-  type: text,
-  index: integer(),
-  'function!': object({ 'name!': text, 'arguments!': text }),
-});
+const calledFunction = object({ 'name!': text, 'arguments!': text });
+const toolCall = object({ id: text, type: text, name: text, index: integer(), 'function!': calledFunction });
 
 const message = object(
   {
@@ -61,6 +62,7 @@ const message = object(
     name: text,
     tool_calls: list(toolCall),
     tool_call_id: text,
+    function_call: calledFunction,
     refusal: text,
     audio: freeObject,
     annotations: anything,
@@ -69,19 +71,15 @@ const message = object(
   { reasoning_content: text, reasoning: text, reasoning_details: anything, images: anything },
 );
 
-const tool = choose((value) =>
-  (textAt(value, 'type') ?? 'function') === 'function'
-    ? object({
-        type: text,
-        'function!': object({ 'name!': text, description: text, parameters: freeObject, strict: flag }),
-      })
-    : freeObject,
-);
+const offeredFunction = { 'name!': text, description: text, parameters: freeObject };
+// The service takes a name beside the function, which older clients send.
+const functionTool = object({ type: text, name: text, 'function!': object({ ...offeredFunction, strict: flag }) });
+const tool = choose((value) => ((textAt(value, 'type') ?? 'function') === 'function' ? functionTool : freeObject));
 
 const toolChoice = choose((value) => {
   if (typeof value === 'string') return oneOf('none', 'auto', 'required');
   if (textAt(value, 'type') === 'allowed_tools') return freeObject;
-  return object({ type: text, 'function!': object({ 'name!': text }) });
+  return object({ type: text, name: text, 'function!': object({ 'name!': text }) });
 });
 
 /** What other servers of this format take beyond OpenAI. */
@@ -120,6 +118,9 @@ export const completionsBody = object(
     tools: list(tool, { max: 128 }),
     tool_choice: toolChoice,
     parallel_tool_calls: flag,
+    // The older form of tools.
+    functions: list(object(offeredFunction), { min: 1, max: 128 }),
+    function_call: choose((value) => (typeof value === 'string' ? oneOf('none', 'auto') : object({ 'name!': text }))),
     response_format: object({
       'type!': oneOf('json_object', 'json_schema', 'text'),
       json_schema: object({ 'name!': text, description: text, schema: freeObject, strict: flag }),
@@ -148,14 +149,18 @@ function modality(value: JsonValue, path: Path, mode: ValidationMode): JsonValue
   return oneOf('text', 'audio', ...(mode.level === 'vendor' ? [] : ['image']))(value, path, mode);
 }
 
-/** The rule for the fields of an image request; those of an edit came as a form, its files as data URLs. */
+/** A picture that an edit in JSON names. */
+const imageReference = object({ image_url: text, file_id: text });
+
+/** The rule for the fields of an image request. An edit comes as a form, whose files are data URLs here, or as JSON. */
 export const imagesBody = object({
   model: text,
   'prompt!': text,
   n: integer({ min: 1, max: 10 }),
   size: text,
   image: list(text, { min: 1, max: 16 }),
-  mask: text,
+  images: list(imageReference, { min: 1, max: 16 }),
+  mask: choose((value) => (typeof value === 'string' ? text : imageReference)),
   quality: text,
   background: text,
   output_format: oneOf('png', 'jpeg', 'webp'),
@@ -216,13 +221,17 @@ export function checkForOpenAi(body: JsonObject): void {
   }
 }
 
-const never = ['stop', 'max_tokens', 'logit_bias', 'prediction'];
-const notWhileReasoning = ['frequency_penalty', 'presence_penalty', 'logprobs'];
+const never = ['max_tokens', 'logit_bias', 'prediction'];
+const notWhileReasoning = ['frequency_penalty', 'presence_penalty'];
 const fixedWhileReasoning = ['temperature', 'top_p'];
 
 function checkReasoningModel(body: JsonObject): void {
   const isThinking = textAt(body, 'reasoning_effort') !== 'none';
-  const unsupported = [...never, ...(isThinking ? notWhileReasoning : [])].find((name) => body[name] !== undefined);
+  // The first ones stop where they are told to.
+  const stops = /^o1|^o3-mini/.test(textAt(body, 'model') ?? '');
+  const unsupported = [...(stops ? [] : ['stop']), ...never, ...(isThinking ? notWhileReasoning : [])].find(
+    (name) => body[name] !== undefined,
+  );
   if (unsupported !== undefined) {
     const instead = unsupported === 'max_tokens' ? " Use 'max_completion_tokens' instead." : '';
     const message = `Unsupported parameter: '${unsupported}' is not supported with this model.${instead}`;

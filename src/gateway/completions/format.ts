@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import {
   decodeBase64,
   flagAt,
@@ -31,8 +31,8 @@ import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
 export const completionsFormat: Format = {
   name: 'completions',
   claims: (path, headers) =>
-    /^\/v1\/(?:chat|images|responses|embeddings|audio|moderations|batches)(?:\/|$)/.test(path) ||
-    (/^\/v1\/(?:models(?:\/[^:]*)?|files(?:\/.*)?)$/.test(path) && hasBearerAlone(headers)),
+    /^\/v1\/(?:chat|images|responses|embeddings|audio|moderations)(?:\/|$)/.test(path) ||
+    (/^\/v1\/(?:models(?:\/[^:]*)?|(?:files|batches)(?:\/.*)?)$/.test(path) && hasBearerAlone(headers)),
   idHeader: 'x-request-id',
   keyForms: ['bearer'],
   wrongKey: 'Incorrect API key provided.',
@@ -79,6 +79,7 @@ export const completionsOperation: Operation = {
       task: { ...readTask(checked, messages, last), model },
       candidates: numberAt(checked, 'n') ?? 1,
       stream: flagAt(checked, 'stream'),
+      functionCalls: checked['functions'] !== undefined,
       streamUsage: flagAt(objectAt(checked, 'stream_options'), 'include_usage'),
       // OpenAI counts the thoughts of its models, and does not show them.
       showThinking: mode.level !== 'vendor',
@@ -139,7 +140,7 @@ function checkCalls(messages: readonly JsonValue[]): void {
 
 function readTask(body: JsonObject, messages: readonly JsonValue[], last: number): Omit<TextTask, 'model'> {
   const texts = messages.map((message) => textOf(valueAt(message, 'content')));
-  const answered = textAt(messages.at(-1), 'role') === 'tool';
+  const answered = isResult(messages.at(-1));
   const textsBy = (roles: readonly string[], end = messages.length): string[] =>
     texts.filter((text, index) => text !== '' && index < end && roles.includes(textAt(messages[index], 'role') ?? ''));
   const format = objectAt(body, 'response_format');
@@ -152,8 +153,10 @@ function readTask(body: JsonObject, messages: readonly JsonValue[], last: number
     earlier: textsBy(['user'], answered ? last + 1 : last),
     media: readMedia(valueAt(messages[last], 'content'), ['messages', last, 'content']),
     toolResults: answered ? toolResults(messages) : [],
-    tools: listAt(body, 'tools').flatMap(toolOffer),
-    choice: readChoice(valueAt(body, 'tool_choice')),
+    tools: [...listAt(body, 'tools').map((tool) => valueAt(tool, 'function')), ...listAt(body, 'functions')].flatMap(
+      toolOffer,
+    ),
+    choice: readChoice(valueAt(body, 'tool_choice') ?? choiceOfFunction(valueAt(body, 'function_call'))),
     schema: kind === 'json_schema' ? valueAt(objectAt(format, 'json_schema'), 'schema') : undefined,
     json: kind === 'json_schema' || kind === 'json_object',
     thinking: (effort ?? 'none') !== 'none' || objectAt(body, 'reasoning') !== undefined,
@@ -169,18 +172,27 @@ function textOf(content: JsonValue | undefined): string {
   return content.flatMap((part) => textAt(part, 'text') ?? []).join('\n');
 }
 
-/** The tool messages at the end. */
+/** Whether a message says what a tool returned; that of a function is the older form. */
+function isResult(message: JsonValue | undefined): boolean {
+  return ['tool', 'function'].includes(textAt(message, 'role') ?? '');
+}
+
+/** The results at the end. */
 function toolResults(messages: readonly JsonValue[]): { name: string; text: string }[] {
-  const begin = messages.findLastIndex((message) => textAt(message, 'role') !== 'tool') + 1;
+  const begin = messages.findLastIndex((message) => !isResult(message)) + 1;
   const calls = listAt(messages[begin - 1], 'tool_calls');
   return messages.slice(begin).map((message) => {
     const call = calls.find((each) => textAt(each, 'id') === textAt(message, 'tool_call_id'));
-    return { name: textAt(objectAt(call, 'function'), 'name') ?? '', text: textOf(valueAt(message, 'content')) };
+    const name = textAt(objectAt(call, 'function'), 'name') ?? textAt(message, 'name') ?? '';
+    return { name, text: textOf(valueAt(message, 'content')) };
   });
 }
 
-function toolOffer(tool: JsonValue): ToolOffer[] {
-  const offer = objectAt(tool, 'function');
+function choiceOfFunction(choice: JsonValue | undefined): JsonValue | undefined {
+  return isObject(choice) ? { type: 'function', function: choice } : choice;
+}
+
+function toolOffer(offer: JsonValue | undefined): ToolOffer[] {
   const name = textAt(offer, 'name');
   return name === undefined ? [] : [{ name, schema: valueAt(offer, 'parameters') }];
 }

@@ -1,6 +1,6 @@
 import type { Size } from '../../images/pixels/picture.ts';
 import type { JsonObject } from '../../json.ts';
-import { numberAt, textAt, textsAt } from '../fields/read.ts';
+import { listAt, numberAt, textAt, textsAt } from '../fields/read.ts';
 import { badValue } from '../fields/rule.ts';
 import type { ModelRequest, Operation } from '../types.ts';
 import { tokensPerImage, type Answer, type TextTask } from '../models/task.ts';
@@ -53,7 +53,13 @@ function readImagesRequest(checked: JsonObject, model: string): ModelRequest {
   const [missing] = notMade.find(([field, value]) => checked[field] === value) ?? [];
   if (missing) throw badParameter(missing, null, `The local gateway does not make '${missing}': ${checked[missing]}.`);
   const format = textAt(checked, 'output_format');
-  const media = textsAt(checked, 'image').flatMap((url, index) => readDataUrl(url, ['image', index]));
+  const media = [
+    ...textsAt(checked, 'image').flatMap((url, index) => readDataUrl(url, ['image', index])),
+    ...listAt(checked, 'images').flatMap((image, index) => {
+      const url = textAt(image, 'image_url');
+      return url === undefined ? [] : readDataUrl(url, ['images', index, 'image_url']);
+    }),
+  ];
   return {
     task: { ...plainTask, model, prompt: textAt(checked, 'prompt') ?? '', media },
     candidates: numberAt(checked, 'n') ?? 1,

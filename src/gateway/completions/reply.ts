@@ -114,7 +114,7 @@ export function completionsReply(answer: Answer, request: ModelRequest): JsonObj
       ? { role: 'assistant', content: null, refusal, annotations: [] }
       : messageOf(draft, request, index === 0 ? id : `${id}${index}`),
     logprobs: null,
-    finish_reason: blocked ? 'stop' : finishReasons[draft.ended],
+    finish_reason: blocked ? 'stop' : finishReasonOf(draft, request),
   }));
   if (bare) return { object: 'chat.completion', created, choices };
   return {
@@ -127,6 +127,10 @@ export function completionsReply(answer: Answer, request: ModelRequest): JsonObj
     service_tier: request.tier ?? 'default',
     system_fingerprint: null,
   };
+}
+
+function finishReasonOf({ ended }: Draft, { functionCalls }: ModelRequest): string {
+  return ended === 'call' && functionCalls === true ? 'function_call' : finishReasons[ended];
 }
 
 function usageOf({ tokens: { input, thinking, answer } }: Answer): JsonObject {
@@ -144,7 +148,7 @@ function usageOf({ tokens: { input, thinking, answer } }: Answer): JsonObject {
   };
 }
 
-function messageOf(draft: Draft, { showThinking }: ModelRequest, id: string): JsonObject {
+function messageOf(draft: Draft, { showThinking, functionCalls }: ModelRequest, id: string): JsonObject {
   const { thinking, call } = draft;
   const text = draftText(draft);
   // The format does not know drafts of pictures, and a picture with a text is in that.
@@ -156,7 +160,7 @@ function messageOf(draft: Draft, { showThinking }: ModelRequest, id: string): Js
     image_url: { url: `data:${mimeType};base64,${data}` },
     index,
   }));
-  const name = call && { name: call.name, arguments: JSON.stringify(call.input) };
+  const called = call && { name: call.name, arguments: JSON.stringify(call.input) };
   const isEmpty = text === '' && (call !== undefined || draft.parts.length === 0);
   return {
     role: 'assistant',
@@ -164,7 +168,8 @@ function messageOf(draft: Draft, { showThinking }: ModelRequest, id: string): Js
     refusal: null,
     annotations: [],
     ...(showThinking && thinking && { reasoning_content: thinking }),
-    ...(name && { tool_calls: [{ id: `call_${id}`, type: 'function', function: name }] }),
+    ...(called && functionCalls && { function_call: called }),
+    ...(called && !functionCalls && { tool_calls: [{ id: `call_${id}`, type: 'function', function: called }] }),
     ...(images.length > 0 && { images }),
   };
 }
@@ -221,17 +226,20 @@ function deltasOf(message: JsonObject[string] | undefined, request: ModelRequest
     ...words('reasoning_content'),
     ...words('content'),
     ...words('refusal'),
+    ...functionDeltas(objectAt(message, 'function_call')).map((call) => ({ function_call: call })),
     ...calls.map((call) => ({ tool_calls: [call] })),
     ...(images === undefined ? [] : [{ images }]),
   ];
 }
 
-/** The call with empty arguments, then its arguments in pieces. */
 function callDeltas({ id = '', type = '', ...call }: JsonObject, index: number): JsonObject[] {
-  const called = objectAt(call, 'function') ?? {};
+  const [first = {}, ...others] = functionDeltas(objectAt(call, 'function'));
+  return [{ index, id, type, function: first }, ...others.map((delta) => ({ index, function: delta }))];
+}
+
+/** A call with empty arguments, then its arguments in pieces. */
+function functionDeltas(called: JsonObject | undefined): JsonObject[] {
+  if (called === undefined) return [];
   const pieces = splitJson(textAt(called, 'arguments') ?? '');
-  return [
-    { index, id, type, function: { ...called, arguments: '' } },
-    ...pieces.map((piece) => ({ index, function: { arguments: piece } })),
-  ];
+  return [{ ...called, arguments: '' }, ...pieces.map((piece) => ({ arguments: piece }))];
 }

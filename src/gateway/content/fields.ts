@@ -1,4 +1,5 @@
 import { isObject, type JsonValue } from '../../json.ts';
+import { textAt } from '../fields/read.ts';
 import {
   anything,
   flag,
@@ -52,7 +53,9 @@ const part: Rule = (value, path, mode) => {
   // A part of a kind that is not known is empty once that was left out.
   if (mode.level === 'lenient' && isEmpty(read) && !isEmpty(value)) return read;
   const kinds = Object.keys(partKinds).filter((kind) => Object.hasOwn(Object(read), kind));
-  if (kinds.length === 1) return read;
+  // A signature can come back by itself, as it came at the end of a stream.
+  const isSignature = kinds.length === 0 && textAt(read, 'thoughtSignature') !== undefined;
+  if (kinds.length === 1 || isSignature) return read;
   const fault =
     kinds.length === 0
       ? "required oneof field 'data' must have one initialized field"
@@ -93,9 +96,14 @@ const toolList = list(
 /** Some clients send a single tool instead of a list. */
 const tools: Rule = (value, path, mode) => toolList(Array.isArray(value) ? value : [value], path, mode);
 
+/** A name of an enum, which the service also takes in small letters. */
+function nameOf(...allowed: readonly string[]): Rule {
+  return (value, path, mode) => oneOf(...allowed)(typeof value === 'string' ? value.toUpperCase() : value, path, mode);
+}
+
 const toolConfig = object({
   functionCallingConfig: object({
-    mode: oneOf('AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED'),
+    mode: nameOf('AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED'),
     allowedFunctionNames: list(text),
   }),
   retrievalConfig: freeObject,
@@ -117,7 +125,7 @@ const generationConfig = object({
   frequencyPenalty: number(),
   responseLogprobs: flag,
   logprobs: integer({ min: 0, max: 20 }),
-  responseModalities: list(oneOf('TEXT', 'IMAGE', 'AUDIO', 'VIDEO', 'MODALITY_UNSPECIFIED')),
+  responseModalities: list(nameOf('TEXT', 'IMAGE', 'AUDIO', 'VIDEO', 'MODALITY_UNSPECIFIED')),
   mediaResolution: text,
   speechConfig: freeObject,
   responseFormat: anything,

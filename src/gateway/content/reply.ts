@@ -64,14 +64,18 @@ function fieldOf(path: Path): string {
 /** A reply of the content format: one candidate for each answer. */
 export function contentReply(
   { model, id, drafts, blocked, bare, ...answer }: Answer,
-  { tier }: ModelRequest,
+  { tier, asked = '' }: ModelRequest,
 ): JsonObject {
+  const signature = signs.test(asked) ? Buffer.from(`offline ${id}`).toString('base64') : undefined;
   const said: JsonObject = blocked
     ? { promptFeedback: { blockReason: 'SAFETY', safetyRatings: [danger] } }
-    : { candidates: drafts.map(candidate) };
+    : { candidates: drafts.map((draft, index) => candidate(draft, index, signature)) };
   const usageMetadata = { ...usage(answer), ...(tier !== undefined && { serviceTier: tier }) };
   return bare ? said : { ...said, usageMetadata, modelVersion: model, responseId: id };
 }
+
+/** Models whose calls carry a signature, which they want back. */
+const signs = /^gemini-(?:[3-9]|\d\d|.*-latest$)/;
 
 const danger: JsonObject = { category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probability: 'HIGH', blocked: true };
 const harms = ['HARASSMENT', 'HATE_SPEECH', 'SEXUALLY_EXPLICIT', 'DANGEROUS_CONTENT'];
@@ -98,12 +102,20 @@ const finishReasons: Readonly<Record<Draft['ended'], string>> = {
 };
 
 /** A token limit that leaves nothing to say gives a candidate without parts, as the public service does. */
-function candidate({ thinking, call, parts: said, ended }: Draft, index: number): JsonObject {
+function candidate(draft: Draft, index: number, signature: string | undefined): JsonObject {
+  const { thinking, call, parts: said, ended } = draft;
   const finishReason = finishReasons[ended];
   if (ended === 'refused') return { index, finishReason, safetyRatings: [danger] };
   const parts: JsonObject[] = [
     ...(thinking ? [{ text: thinking, thought: true }] : []),
-    ...(call ? [{ functionCall: { name: call.name, args: call.input } }] : []),
+    ...(call
+      ? [
+          {
+            functionCall: { name: call.name, args: call.input },
+            ...(signature !== undefined && { thoughtSignature: signature }),
+          },
+        ]
+      : []),
     ...said.map(partOf),
   ];
   const content: JsonObject = parts.length > 0 ? { parts, role: 'model' } : { role: 'model' };

@@ -1,17 +1,21 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { isObject, type JsonObject } from '../../json.ts';
 import { jsonFaultWords } from '../../json-position.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayRequest } from '../types.ts';
 
 /** Requires a Content-Type (JSON, or a form with a file), UTF-8, and no compression. Throws Problem 415. */
-export function checkContentType({ headers }: Pick<IncomingMessage, 'headers'>, wanted: string): void {
+export function checkContentType({ headers }: Pick<IncomingMessage, 'headers'>, ...wanted: string[]): void {
   const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
-  if (type.trim() !== wanted) throw new Problem(415, `the Content-Type must be ${wanted}`);
+  if (!wanted.includes(type.trim())) throw new Problem(415, `the Content-Type must be ${wanted.join(' or ')}`);
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
   if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) throw new Problem(415, 'the body must be UTF-8');
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') throw new Problem(415, 'a compressed body is not accepted');
+}
+
+export function isForm({ 'content-type': type = '' }: IncomingHttpHeaders): boolean {
+  return /^multipart\/form-data(?:;|$)/i.test(type);
 }
 
 /** The declared length of a body in bytes, 0 without a body; undefined if the body is sent in chunks. */

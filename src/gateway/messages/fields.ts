@@ -112,7 +112,7 @@ const blocks = new Map([
 
 /** Blocks that only server tools make come back in later turns; their inside is not looked at. */
 const serverToolBlock =
-  /^(?:search_result|server_tool_use|container_upload|mcp_tool_use|mcp_tool_listing|tool_addition|tool_removal|compaction|fallback|[a-z_]+_tool_result)$/;
+  /^(?:search_result|server_tool_use|container_upload|tool_reference|mcp_tool_use|mcp_tool_listing|tool_addition|tool_removal|compaction|fallback|[a-z_]+_tool_result)$/;
 
 function block(value: JsonValue, path: Path, mode: ValidationMode): JsonValue {
   const type = textAt(freeObject(value, path, mode), 'type') ?? '';
@@ -133,21 +133,10 @@ const system: Rule = (value, path, mode) => {
   return checked;
 };
 
-const messageList = list(object({ 'role!': oneOf('user', 'assistant'), 'content!': textOrBlocks }), {
+const messages = list(object({ 'role!': oneOf('user', 'assistant', 'system'), 'content!': textOrBlocks }), {
   min: 1,
   max: 100_000,
 });
-
-/** Some clients put the system prompt into a message; it is left out where the mode ignores what it does not know. */
-const messages: Rule = (value, path, mode) => {
-  if (!Array.isArray(value) || mode.level !== 'lenient') return messageList(value, path, mode);
-  const kept = value.filter((message, index) => {
-    const isSystem = textAt(message, 'role') === 'system';
-    if (isSystem) mode.leftOut([...path, index, 'system']);
-    return !isSystem;
-  });
-  return messageList(kept, path, mode);
-};
 
 const objectSchema: Rule = (value, path, mode) => {
   if (textAt(freeObject(value, path, mode), 'type') === 'object') return value;

@@ -24,7 +24,10 @@ const writes = ({ draws }: LocalModel): boolean => !draws;
 /** The messages format. */
 export const messagesFormat: Format = {
   name: 'messages',
-  claims: (path) => /^\/v1\/(?:messages(?:\/|$)|models(?:\/[^:]*)?$)/.test(path),
+  claims: (path, headers) =>
+    /^\/v1\/(?:messages(?:\/|$)|models(?:\/[^:]*)?$)/.test(path) ||
+    (/^\/v1\/(?:files|skills|complete|agents|environments|sessions|organizations)(?:\/|$)/.test(path) &&
+      ['anthropic-version', 'vendor-b-version', 'x-api-key'].some((name) => headers[name] !== undefined)),
   hasVersion: true,
   idHeader: 'request-id',
   keyForms: ['x-api-key'],
@@ -63,11 +66,13 @@ export const messagesOperation: Operation = {
       readMedia(valueAt(message, 'content'), ['messages', index, 'content']),
     );
     checkThread(checked);
-    checkMessages(messages);
+    checkContents(messages);
+    const turns = joinTurns(messages);
+    checkCalls(turns);
     checkSettings(checked);
     checkVersionRules(checked, version);
     return {
-      task: { ...readTask(checked, messages, media), model },
+      task: { ...readTask(checked, turns, media), model },
       candidates: 1,
       stream: flagAt(checked, 'stream'),
       showThinking: textAt(objectAt(checked, 'thinking'), 'display') !== 'omitted',
@@ -93,35 +98,63 @@ function checkThread(body: JsonValue): void {
   throw new Problem(404, message, { errorCode: 'thread_not_found' });
 }
 
-/** Rules between messages: the user begins, content is not empty, every tool call is answered in the next message. */
-function checkMessages(messages: readonly JsonValue[]): void {
-  if (textAt(messages[0], 'role') !== 'user') throw badValue(['messages'], 'first message must use the "user" role');
+/** What the user or the assistant says until the other begins. */
+interface Turn {
+  role: string;
+  content: JsonValue[];
+  /** Its messages, by their place in the body. */
+  places: number[];
+}
+
+/** Turns as the model sees them: messages of one role in a row are one turn. What `system` says between them is no turn. */
+function joinTurns(messages: readonly JsonValue[]): Turn[] {
+  const turns: Turn[] = [];
+  for (const [place, message] of messages.entries()) {
+    const role = textAt(message, 'role') ?? '';
+    if (role === 'system') continue;
+    if (turns.at(-1)?.role !== role) turns.push({ role, content: [], places: [] });
+    turns.at(-1)?.places.push(place);
+    for (const block of blocksOf(valueAt(message, 'content'))) turns.at(-1)?.content.push(block);
+  }
+  return turns;
+}
+
+function blocksOf(content: JsonValue | undefined): JsonValue[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
+  return Array.isArray(content) ? content : [];
+}
+
+/** Every message says something, except an answer that is begun at the end. Throws Violation. */
+function checkContents(messages: readonly JsonValue[]): void {
   for (const [index, message] of messages.entries()) {
-    const at = ['messages', index];
-    const [before, next] = [messages[index - 1], messages[index + 1]];
-    const content = valueAt(message, 'content');
-    const isEmpty = content === '' || (Array.isArray(content) && content.length === 0);
-    if (isEmpty && !(next === undefined && textAt(message, 'role') === 'assistant')) {
-      throw badValue(at, 'all messages must have non-empty content except for the optional final assistant message');
-    }
-    const answered = idsOf(next, 'tool_result', 'tool_use_id');
-    const unanswered = idsOf(message, 'tool_use', 'id').filter((id) => !answered.includes(id));
-    if (unanswered.length > 0) {
-      const found = '`tool_use` ids were found without `tool_result` blocks immediately after';
-      throw badValue(at, `${found}: ${unanswered.join(', ')}`);
-    }
-    const called = idsOf(before, 'tool_use', 'id');
-    const lone = idsOf(message, 'tool_result', 'tool_use_id').find((id) => !called.includes(id));
-    if (lone !== undefined) {
-      throw badValue([...at, 'content'], `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${lone}`);
-    }
+    if (blocksOf(valueAt(message, 'content')).length > 0) continue;
+    if (index === messages.length - 1 && textAt(message, 'role') === 'assistant') continue;
+    const rule = 'all messages must have non-empty content except for the optional final assistant message';
+    throw badValue(['messages', index], rule);
   }
 }
 
-function idsOf(message: JsonValue | undefined, type: string, field: string): string[] {
-  return listAt(message, 'content').flatMap((block) =>
-    textAt(block, 'type') === type ? (textAt(block, field) ?? []) : [],
-  );
+/** Every call is answered in the next turn, which answers nothing else. Throws Violation. */
+function checkCalls(turns: readonly Turn[]): void {
+  for (const [index, turn] of turns.entries()) {
+    const [before, next] = [turns[index - 1], turns[index + 1]];
+    const answered = idsOf(next, 'tool_result', 'tool_use_id');
+    const unanswered = idsOf(turn, 'tool_use', 'id').filter((id) => !answered.includes(id));
+    if (unanswered.length > 0) {
+      const found = '`tool_use` ids were found without `tool_result` blocks immediately after';
+      throw badValue(['messages', turn.places.at(-1) ?? 0], `${found}: ${unanswered.join(', ')}`);
+    }
+    const called = idsOf(before, 'tool_use', 'id');
+    const lone = idsOf(turn, 'tool_result', 'tool_use_id').find((id) => !called.includes(id));
+    if (lone === undefined) continue;
+    const found = `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${lone}`;
+    throw badValue(['messages', turn.places[0] ?? 0, 'content'], found);
+  }
+}
+
+function idsOf(turn: Turn | undefined, type: string, field: string): string[] {
+  const blocks = turn?.content ?? [];
+  return blocks.flatMap((block) => (textAt(block, 'type') === type ? (textAt(block, field) ?? []) : []));
 }
 
 function checkSettings(body: JsonValue): void {
@@ -165,17 +198,18 @@ function checkVersionRules(body: JsonObject, version = ''): void {
   if (textAt(listAt(body, 'messages').at(-1), 'role') === 'assistant') throw new Problem(400, prefill);
 }
 
-function readTask(body: JsonValue, messages: readonly JsonValue[], media: readonly Media[][]): Omit<TextTask, 'model'> {
-  const last = messages.findLastIndex((message) => textAt(message, 'role') === 'user');
-  const texts = messages.map((message) => textOf(valueAt(message, 'content')));
-  const user = (index: number): boolean => textAt(messages[index], 'role') === 'user';
+function readTask(body: JsonValue, turns: readonly Turn[], media: readonly Media[][]): Omit<TextTask, 'model'> {
+  const last = turns.findLastIndex(({ role }) => role === 'user');
+  const texts = turns.map(({ content }) => textOf(content));
+  const between = listAt(body, 'messages').filter((message) => textAt(message, 'role') === 'system');
+  const system = [valueAt(body, 'system'), ...between.map((message) => valueAt(message, 'content'))].map(textOf);
   const format = objectAt(objectAt(body, 'output_config'), 'format') ?? objectAt(body, 'output_format');
   return {
     prompt: texts[last] ?? '',
-    system: textOf(valueAt(body, 'system')) || undefined,
-    earlier: texts.filter((text, index) => index < last && user(index) && text !== ''),
-    media: media[last] ?? [],
-    toolResults: toolResults(messages, last),
+    system: system.filter((text) => text !== '').join('\n') || undefined,
+    earlier: texts.filter((text, index) => index < last && turns[index]?.role === 'user' && text !== ''),
+    media: (turns[last]?.places ?? []).flatMap((place) => media[place] ?? []),
+    toolResults: toolResults(turns, last),
     tools: listAt(body, 'tools').flatMap(toolOffer),
     choice: readChoice(objectAt(body, 'tool_choice')),
     schema: valueAt(format, 'schema'),
@@ -192,9 +226,9 @@ function textOf(content: JsonValue | undefined): string {
   return content.flatMap((block) => (textAt(block, 'type') === 'text' ? (textAt(block, 'text') ?? []) : [])).join('\n');
 }
 
-function toolResults(messages: readonly JsonValue[], last: number): { name: string; text: string }[] {
-  const calls = messages.flatMap((message) => listAt(message, 'content'));
-  return listAt(messages[last], 'content').flatMap((block) => {
+function toolResults(turns: readonly Turn[], last: number): { name: string; text: string }[] {
+  const calls = turns.flatMap(({ content }) => content);
+  return (turns[last]?.content ?? []).flatMap((block) => {
     if (textAt(block, 'type') !== 'tool_result') return [];
     const call = calls.find((candidate) => textAt(candidate, 'id') === textAt(block, 'tool_use_id'));
     return [{ name: textAt(call, 'name') ?? '', text: textOf(valueAt(block, 'content')) }];

@@ -32,13 +32,18 @@ export function namesOfModels(offers: Format['offers']): string {
 
 /** Whether a model is one that only a vendor has: the vendor chooses the rest of its name. A service has only its own models. */
 export function isVendorModel(model: string, rules: ServiceRules | undefined): boolean {
-  return (rules?.models ?? vendorModels).test(model);
+  if (rules) return rules.models.test(model);
+  return vendorModels.test(model) || drawsByName(model);
 }
 
 /** Names of vendors' models; a slash is in those that an aggregator of several vendors gives them. */
-const vendorModels = /^(?:claude|gemini|gemma|imagen|gpt|chatgpt|dall-e)-.|^o\d|^[a-z][\w-]*\/\w/;
+const vendorModels = /^(?:claude|gemini|gemma|gpt|chatgpt|codex)-.|^o\d|^[a-z][\w-]*\/\w/;
+
+/** Names of models that draw, below the name of their vendor. */
+const drawingModels =
+  /^(?:[\w.-]+\/)*(?:imagen|dall-e|(?:gemini-)?nano-banana|flux|seedream|seededit|recraft|ideogram|stable-diffusion|sdxl?|riverflow|playground-v)(?:$|[\d.:-])/;
 
 /** Whether a vendor's model draws: its name says so. */
 export function drawsByName(model: string): boolean {
-  return /^(?:imagen|dall-e)-|-image\b/.test(model);
+  return drawingModels.test(model) || /-image\b/.test(model);
 }

@@ -112,12 +112,12 @@ export function openAiApi(gateway: GatewayUnderTest): BatchApi {
 }
 
 /** The Gemini API; by file the requests are uploaded and the results downloaded. */
-export function geminiApi(gateway: GatewayUnderTest, isByFile: boolean): BatchApi {
+export function geminiApi(gateway: GatewayUnderTest, isByFile: boolean, version = 'v1beta'): BatchApi {
   const speak = speaker(gateway, { 'x-goog-api-key': key });
   const ask = (text: string): object => ({ contents: [{ parts: [{ text }] }] });
   const upload = async (lines: string): Promise<unknown> => {
     const resumable = { 'x-goog-upload-protocol': 'resumable', 'x-goog-upload-command': 'start' };
-    const started = await fetch(`${gateway.url}/upload/v1beta/files`, {
+    const started = await fetch(`${gateway.url}/upload/${version}/files`, {
       method: 'POST',
       headers: { 'x-goog-api-key': key, 'content-type': 'application/json', ...resumable },
       body: '{"file":{"display_name":"jobs"}}',
@@ -137,12 +137,12 @@ export function geminiApi(gateway: GatewayUnderTest, isByFile: boolean): BatchAp
   return {
     async create(model, ids) {
       const batch = { displayName: 'ours', inputConfig: await inputOf(ids) };
-      return speak('POST', `/v1beta/models/${model}:batchGenerateContent`, { batch });
+      return speak('POST', `/${version}/models/${model}:batchGenerateContent`, { batch });
     },
     idOf: (json) => String(dig(json, 'name')),
-    get: (id) => speak('GET', `/v1beta/${id}`),
-    cancel: (id) => speak('POST', `/v1beta/${id}:cancel`),
-    list: async () => dig((await speak('GET', '/v1beta/batches?pageSize=1')).json, 'operations', 0),
+    get: (id) => speak('GET', `/${version}/${id}`),
+    cancel: (id) => speak('POST', `/${version}/${id}:cancel`),
+    list: async () => dig((await speak('GET', `/${version}/batches?pageSize=1`)).json, 'operations', 0),
     stateOf: (json) => dig(json, 'metadata', 'state'),
     isOver: (json) => dig(json, 'done') === true,
     async results(json) {
@@ -150,7 +150,7 @@ export function geminiApi(gateway: GatewayUnderTest, isByFile: boolean): BatchAp
       const file = dig(json, 'response', 'responsesFile');
       const lines =
         typeof file === 'string'
-          ? linesOf((await speak('GET', `/download/v1beta/${file}:download?alt=media`)).text)
+          ? linesOf((await speak('GET', `/download/${version}/${file}:download?alt=media`)).text)
           : (inline as unknown[] | undefined);
       const keyOf = (line: unknown): unknown => dig(line, 'key') ?? dig(line, 'metadata', 'key');
       return (lines ?? []).map((line) => `${keyOf(line)} ${dig(line, 'error', 'code') ?? 'succeeded'}`);

@@ -10,6 +10,8 @@ const apis: [name: string, api: BatchApi][] = [
   ['OpenAI', openAiApi(gateway)],
   ['Gemini inline', geminiApi(gateway, false)],
   ['Gemini by file', geminiApi(gateway, true)],
+  // What the official SDKs call since their version 3.
+  ['Gemini at v1', geminiApi(gateway, true, 'v1')],
 ];
 
 /** Polls until a batch is over. */

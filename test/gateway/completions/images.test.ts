@@ -107,10 +107,13 @@ describe('edited pictures', () => {
     expect([(await edit(fields)).status, (await edit(fields)).status]).toEqual([503, 200]);
   });
 
-  it('need an image, a prompt and a form', async () => {
+  it('need an image, a prompt, and a form or JSON', async () => {
     expect(await edit({ prompt: 'x' })).toMatchObject({ status: 400, json: { error: { param: 'image' } } });
     expect(await edit({ image: png() })).toMatchObject({ status: 400, json: { error: { param: 'prompt' } } });
-    expect(await gateway.post('/v1/images/edits', { prompt: 'x' })).toMatchObject({ status: 415 });
+    expect(await gateway.post('/v1/images/edits', { prompt: 'x' })).toMatchObject({ status: 400 });
+    expect(await gateway.post('/v1/images/edits', 'x', { 'content-type': 'text/plain' })).toMatchObject({
+      status: 415,
+    });
     const type = { 'content-type': 'multipart/form-data; boundary=x' };
     expect(await gateway.post('/v1/images/edits', 'no form', type)).toMatchObject({ status: 400 });
   });

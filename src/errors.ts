@@ -75,11 +75,16 @@ export interface ErrorDetails {
   billed?: Certainty | undefined;
   /** Where the request went: `POST https://host/path`, never with a key. */
   request?: string | undefined;
+  /** How many requests were sent, retries included. */
+  attempts?: number | undefined;
   cause?: unknown;
 }
 
 /** A reason, and what its hint names. */
 export type Advice = Pick<ErrorDetails, 'reason' | 'value' | 'source'>;
+
+/** The same in each copy of the package: what `import` loads and what `require` loads have classes of their own. */
+const mark = Symbol.for('gateway-cli/GatewayError');
 
 /** Every ordinary failure of the program; anything else that is thrown is a bug (exit 1). */
 export class GatewayError extends Error {
@@ -95,6 +100,10 @@ export class GatewayError extends Error {
     super(message, cause === undefined ? undefined : { cause });
     this.class = errorClass;
     this.details = withHint(errorClass, rest);
+  }
+
+  get [mark](): true {
+    return true;
   }
 
   /** The process exit code of this class. */
@@ -131,6 +140,18 @@ function withHint(errorClass: ErrorClass, details: Omit<ErrorDetails, 'cause'>):
   const { value: _value, source: _source, ...rest } = facts;
   if (isSame) return { hint, ...rest };
   return { ...(hint !== undefined && { hint }), reason, ...facts };
+}
+
+/**
+ * Whether something thrown is a GatewayError, of one of these classes if any are given. True for an error of another copy of the
+ * package, too, where `instanceof` is false.
+ */
+export function isGatewayError<Class extends ErrorClass = ErrorClass>(
+  error: unknown,
+  ...classes: readonly Class[]
+): error is GatewayError & { readonly class: Class } {
+  if (typeof error !== 'object' || error === null || !(mark in error)) return false;
+  return classes.length === 0 || classes.some((name) => name === (error as GatewayError).class);
 }
 
 /** A failed attempt that is repeated: what `onRetry` gets before every wait for another one. */

@@ -1,5 +1,5 @@
-export { createClient, ResponseError } from './client/client.ts';
-export { GatewayError } from './errors.ts';
+export { createClient, isResponseError, ResponseError } from './client/client.ts';
+export { GatewayError, isGatewayError } from './errors.ts';
 export type {
   CallOptions,
   Client,
@@ -12,6 +12,7 @@ export type {
   MessagesRequest,
   MessageStream,
   Picture,
+  Received,
   Reply,
   Signal,
 } from './client/client-types.ts';

@@ -1,6 +1,6 @@
 import type { StreamDelta } from '../formats/events.ts';
 import type { AskFields, AuthUse, FormatName } from '../formats/types.ts';
-import type { RetryNotice } from '../errors.ts';
+import type { Certainty, RetryNotice } from '../errors.ts';
 import type { Result } from './result.ts';
 import type { AuthForm, ServiceName } from '../services.ts';
 import type { JsonObject } from '../json.ts';
@@ -168,6 +168,19 @@ export interface Reply<Image extends Picture = MemoryPicture> extends Omit<Resul
 export interface MessageStream extends AsyncIterable<StreamDelta> {
   /** The whole reply: after the loop, or instead of it. Rejects with what ended the stream. */
   reply(): Promise<Reply>;
+  /** What came so far: at any time, also after an abort, whose reason knows nothing of the call. */
+  received(): Received;
+}
+
+/** What is known of a streamed call, however it ended. */
+export interface Received {
+  /** The text of the first candidate, as far as it was read. */
+  readonly text: string;
+  /** How many requests were sent, retries included. */
+  readonly attempts: number;
+  readonly sent: Certainty;
+  /** `unknown` after a request was sent that nobody answered. */
+  readonly billed: Certainty;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { monotonic } from '../clock.ts';
-import { GatewayError, usageError } from '../errors.ts';
+import { type Certainty, GatewayError, isGatewayError, usageError } from '../errors.ts';
 import { type Ask, readTurns } from '../formats/ask.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import { loadFormat, postOf } from '../formats/format.ts';
@@ -18,6 +18,7 @@ import type {
   MessagesRequest,
   MessageStream,
   Picture,
+  Received,
   Reply,
   MediaInput,
 } from './client-types.ts';
@@ -81,7 +82,16 @@ function reply(clientCall: ClientCall): Promise<Reply> {
 }
 
 function stream(clientCall: ClientCall): MessageStream {
-  return openStream(sendCall({ ...clientCall, stream: true }, memorySink()), clientCall.call.signal);
+  const progress: SendProgress = { attempts: 0, sent: 'no', billed: 'no' };
+  const deltas = sendCall({ ...clientCall, stream: true, progress }, memorySink());
+  return openStream(deltas, progress, clientCall.call.signal);
+}
+
+/** How far the sending of a call is. */
+interface SendProgress {
+  attempts: number;
+  sent: Certainty;
+  billed: Certainty;
 }
 
 type AnyRequest = AskRequest | ContentRequest | MessagesRequest;
@@ -94,11 +104,12 @@ interface ClientCall {
   request: AnyRequest;
   call: CallOptions;
   stream: boolean | undefined;
+  progress?: SendProgress;
 }
 
 /** Sends a request, and returns its reply, or throws the error that the reply means. */
 async function* sendCall<Image extends Picture>(
-  { sender, quirksIn, use, format: name, request, call, stream }: ClientCall,
+  { sender, quirksIn, use, format: name, request, call, stream, progress }: ClientCall,
   sink: PictureSink<Image>,
 ): AsyncGenerator<StreamDelta, Reply<Image>> {
   const started = monotonic();
@@ -110,7 +121,7 @@ async function* sendCall<Image extends Picture>(
     const format = await loadFormat(name);
     const inputs = { media: opened.inline.slice(0, media.length), mask: opened.inline[media.length] };
     const post = postOf({ ...modelAsk, ...inputs }, format, quirksIn(name));
-    const options = { deadline, onRetry: call.onRetry, store: sink.store };
+    const options = { deadline, onRetry: call.onRetry, store: sink.store, ...(progress && follow(progress)) };
     const deltas = perform({ post, model: modelAsk.model, candidates: modelAsk.candidates }, sender, options);
     const { result, error, attempts } = yield* flatten(deltas, call.signal, deadline);
     const kept = await sink.keep(result, deadline.signal);
@@ -127,6 +138,18 @@ async function* sendCall<Image extends Picture>(
     await opened.cleanup();
     await sink.store.discard();
   }
+}
+
+/** Keeps the progress of a call while it is sent. */
+function follow(progress: SendProgress) {
+  return {
+    onSent() {
+      progress.attempts++;
+      progress.sent = 'yes';
+      progress.billed = 'unknown';
+    },
+    beforeRead: () => void (progress.billed = 'yes'),
+  };
 }
 
 /** The ask of a request. Throws GatewayError usage. */
@@ -172,17 +195,23 @@ async function* flatten(
 /** Gives the deltas of a generator to the caller's loop, and keeps what it returns or throws for `reply`. */
 function openStream(
   deltas: AsyncGenerator<StreamDelta, Reply<MemoryPicture>>,
+  progress: SendProgress,
   signal: AbortSignal | undefined,
 ): MessageStream {
+  let text = '';
   let outcome: { reply: Reply } | { error: unknown } | undefined;
   async function next(): Promise<IteratorResult<StreamDelta, undefined>> {
     try {
       const step = await deltas.next();
-      if (!step.done) return step;
+      if (!step.done) {
+        if (step.value.type === 'text') text += step.value.text;
+        return step;
+      }
       outcome ??= step.value === undefined ? undefined : { reply: step.value };
       return { done: true, value: undefined };
     } catch (error) {
       outcome ??= { error };
+      if (isGatewayError(error)) progress.billed = error.billed;
       throw error;
     }
   }
@@ -199,6 +228,7 @@ function openStream(
       if ('error' in outcome) throw outcome.error;
       return outcome.reply;
     },
+    received: (): Received => ({ text, ...progress }),
   };
 }
 
@@ -210,6 +240,11 @@ export class ResponseError extends GatewayError {
     super(error.class, error.message, { ...error.details, cause: error });
     this.reply = reply;
   }
+}
+
+/** Whether something thrown is a ResponseError, of any copy of the package. */
+export function isResponseError(error: unknown): error is ResponseError {
+  return isGatewayError(error) && 'reply' in error;
 }
 
 /** Media ready to be sent. */

@@ -154,6 +154,7 @@ export async function sendPost(
 ): Promise<Answered> {
   const { deadline, policy, gate, payment, format, streamsContent, sentKey } = options;
   let phase: Phase = 'unsent';
+  let sent = 0;
   const name = `${request.method ?? 'POST'} ${request.url.origin}${request.url.pathname}`;
   const explain = (error: unknown, at: Phase) => {
     const explained = deadline.explain(error, at);
@@ -168,6 +169,7 @@ export async function sendPost(
       beforeSend: payment && (() => payment.reserve(signal)),
       onSent() {
         phase = 'sent';
+        sent++;
         onSent?.();
         options.onSent?.();
       },
@@ -192,10 +194,13 @@ export async function sendPost(
     });
     const { status, headers, recordedAt } = reply;
     const body = withExplainedErrors(reply.body, (error) => explain(error, 'reading'));
-    const sent = recordedAt === undefined ? attempts : attempts - 1;
-    return { attempts: sent, reply: { status, headers, body, recordedAt, request: name } };
+    return {
+      attempts: recordedAt === undefined ? attempts : attempts - 1,
+      reply: { status, headers, body, recordedAt, request: name },
+    };
   } catch (error) {
-    throw explain(error, phase);
+    const explained = explain(error, phase);
+    throw explained instanceof GatewayError ? explained.with({ attempts: sent }) : explained;
   }
 }
 

@@ -91,3 +91,27 @@ test('calls share a signal without a warning of a leak', async ({ server, client
   process.off('warning', warned);
   expect(warnings).toEqual([]);
 });
+
+test('after an abort a stream still tells what came, and that it was sent and billed', async ({ server, client }) => {
+  server.reply({ body: eventStream(...messageEvents('one', 'two')) });
+  const abort = new AbortController();
+  const stream = client().streamMessages({ model: 'm', maxTokens: 5, prompt: 'x' }, { signal: abort.signal });
+  expect(stream.received()).toEqual({ text: '', attempts: 0, sent: 'no', billed: 'no' });
+  const looped = (async () => {
+    for await (const delta of stream) if (delta.type === 'text') abort.abort(new Error('enough'));
+  })();
+  await expect(looped).rejects.toThrow('enough');
+  expect(stream.received()).toEqual({ text: 'one', attempts: 1, sent: 'yes', billed: 'yes' });
+});
+
+test('a stream that the gateway refuses was not billed, and its error counts the requests', async ({
+  server,
+  client,
+}) => {
+  server.reply({ status: 429, headers: { 'retry-after-ms': '1' }, body: '{}' });
+  server.reply({ status: 401, body: '{}' });
+  const stream = client().streamMessages({ model: 'm', maxTokens: 5, prompt: 'x' });
+  const error: unknown = await stream.reply().catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ class: 'auth', details: { attempts: 2 } });
+  expect(stream.received()).toEqual({ text: '', attempts: 2, sent: 'yes', billed: 'no' });
+});

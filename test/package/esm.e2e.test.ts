@@ -49,3 +49,20 @@ test.for(['esm', 'cjs'] as const)('a program that has it bundled as %s starts', 
   });
   expect(await run(outfile, cwd)).toMatchObject({ stdout: 'hello\n', stderr: '' });
 });
+
+test('an error of the package that was required is known to the guards of the one that was imported', async () => {
+  const cwd = place();
+  const text = `import { createRequire } from 'node:module';
+    import { GatewayError, isGatewayError, isResponseError } from 'gateway-cli';
+    const { createClient } = createRequire(import.meta.url)('gateway-cli');
+    const client = createClient({ baseUrl: process.env.URL, retries: 0 });
+    const error = await client.generateContent({ model: 'm', prompt: 'x' }).catch((thrown) => thrown);
+    console.log([error instanceof GatewayError, isGatewayError(error), isGatewayError(error, 'auth'), isGatewayError(error, 'quota')].join());
+    console.log([isResponseError(error), isGatewayError(new Error('x')), isGatewayError(undefined)].join());
+    await client.close();`;
+  writeFileSync(join(cwd, 'a.mjs'), text);
+  const server = await serve();
+  server.reply({ status: 401, body: '{}' });
+  const ran = await shell(`${process.execPath} a.mjs`, { cwd, env: { URL: server.url } });
+  expect(ran).toMatchObject({ stdout: 'false,true,true,false\nfalse,false,false\n', stderr: '' });
+});

@@ -122,8 +122,7 @@ async function* examineGateway(examined: GatewaySubject & { flags: Flags }): Asy
   if (examined.url === undefined) return;
   const { examineNetwork } = await import('./network.ts');
   const transport = await transportOptions(settings, flags, context);
-  const { signal, io } = context;
-  const options = { baseUrl: examined.url, transport, signal, now: io.now, elapsed: io.elapsed };
+  const options = { baseUrl: examined.url, transport, signal: context.signal };
   const hasKey = examined.key !== undefined || settings.key.kind === 'none';
   if (!(yield* examineNetwork(options)) || !hasKey) return;
   const { examineLive, keyTakenRow } = await import('./live.ts');
@@ -135,7 +134,7 @@ const marks = { ok: 'ok      ', warning: 'warning ', failed: 'FAILED  ', skipped
 /** The columns of a mark and a name. */
 const indent = 26;
 
-/** `ok      dns        …`, and what to type on lines of its own. A terminal gets whole words. */
+/** `ok      proxy      …`, and what to type on lines of its own. A terminal gets whole words. */
 async function formatCheck({ name, profile, state, text, fix }: Check, style: Style, stdout: Output): Promise<string> {
   const dress = { ok: style.success, warning: style.warning, failed: style.failure, skipped: style.faint }[state];
   const said = profile === undefined ? text : `${profile}: ${text}`;

@@ -23,8 +23,8 @@ function states(stdout: string): Record<string, string> {
 }
 
 /** What the HEAD of the examination is answered with. */
-function head(date = new Date()): { headers: Record<string, string> } {
-  return { headers: { date: date.toUTCString(), connection: 'close' } };
+function head(): { headers: Record<string, string> } {
+  return { headers: { connection: 'close' } };
 }
 
 const message = { id: 'm', role: 'assistant', content: [{ type: 'text', text: 'h' }], stop_reason: 'max_tokens' };
@@ -42,9 +42,7 @@ test('finds nothing wrong, and reports with -v where each setting comes from', a
   expect(ran.stdout).toMatch(/^ok {6}node {14}gateway-cli \d+\.\d+\.\d+, Node \d+/m);
   expect(ran.stdout).toContain(`baseUrl = ${server.url} (environment GATEWAY_BASE_URL)`);
   expect(ran.stdout).toContain('there is one (environment GATEWAY_API_KEY)');
-  expect(ran.stdout).toContain('127.0.0.1 is an address');
   expect(ran.stdout).toMatch(/HTTP 404 to HEAD \/ without a key/);
-  expect(ran.stdout).toMatch(/^ok {6}clock/m);
   expect(ran.stdout).not.toContain(canaryKey);
   const [request] = server.requests;
   expect(request?.method).toBe('HEAD');
@@ -59,29 +57,8 @@ test('gives one JSON document with the same', async ({ server, cli }) => {
   const document = JSON.parse(ran.stdout) as Document;
   expect(document).toMatchObject({ schema: 'gateway-cli/doctor@1', ok: true, exitCode: 0 });
   expect(document.settings).toContainEqual({ key: 'models.text', value: 'm', from: 'environment GATEWAY_MODEL' });
-  const names = [
-    'node',
-    'config',
-    'setting',
-    'base URL',
-    'key',
-    'models',
-    'proxy',
-    'dns',
-    'tcp',
-    'http',
-    'clock',
-    'key taken',
-  ];
+  const names = ['node', 'config', 'setting', 'base URL', 'key', 'models', 'proxy', 'connection', 'key taken'];
   expect(Object.keys(states(ran.stdout))).toEqual(names);
-});
-
-test('reports a clock that is wrong', async ({ server, cli }) => {
-  server.reply(head(new Date(Date.now() - 3_600_000)));
-  server.reply(someList);
-  const ran = await cli(['doctor']);
-  expect(ran.code).toBe(0);
-  expect(ran.stdout).toMatch(/warning clock +this machine is 3[56]\d\d s ahead of the gateway\n +set the clock/);
 });
 
 test('--live says which form of authentication the gateway takes, and how to use it', async ({ server, cli }) => {
@@ -232,7 +209,7 @@ test.each([
     'no key',
     { GATEWAY_BASE_URL: 'http://127.0.0.1:1', GATEWAY_MODEL: 'm' },
     3,
-    { key: 'failed', tcp: 'failed' },
+    { key: 'failed', connection: 'failed' },
     'GATEWAY_API_KEY',
   ],
   ['plain http', { ...key, GATEWAY_BASE_URL: 'http://gateway.example' }, 2, { 'base URL': 'failed' }, 'https://'],
@@ -241,10 +218,10 @@ test.each([
     'a closed port',
     { ...key, GATEWAY_BASE_URL: 'http://127.0.0.1:1' },
     7,
-    { tcp: 'failed' },
+    { connection: 'failed' },
     'start the server on this',
   ],
-  ['no such host', { ...key, GATEWAY_BASE_URL: 'https://gateway.invalid' }, 7, { dns: 'failed' }, 'name in the'],
+  ['no such host', { ...key, GATEWAY_BASE_URL: 'https://gateway.invalid' }, 7, { connection: 'failed' }, 'name in the'],
   [
     'a bad proxy',
     { ...key, GATEWAY_BASE_URL: 'https://gateway.example', HTTPS_PROXY: 'socks://x' },
@@ -256,7 +233,7 @@ test.each([
     'a dead proxy',
     { ...key, GATEWAY_BASE_URL: 'https://gateway.example', HTTPS_PROXY: 'http://127.0.0.1:1' },
     7,
-    { proxy: 'ok', tcp: 'failed' },
+    { proxy: 'ok', connection: 'failed' },
     'HTTPS_PROXY',
   ],
   [

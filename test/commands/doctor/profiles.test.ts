@@ -38,7 +38,7 @@ test('every profile in use is examined, each with its own key', async () => {
   const { checks } = JSON.parse(ran.stdout) as { checks: { name: string; profile?: string; state: string }[] };
   const stateOf = (name: string) =>
     checks.filter((check) => check.name === name).map(({ profile, state }) => [profile, state]);
-  for (const name of ['base URL', 'key', 'models', 'http']) {
+  for (const name of ['base URL', 'key', 'models', 'connection']) {
     expect(stateOf(name)).toEqual([
       ['pics', 'ok'],
       ['talk', 'ok'],

@@ -11,7 +11,6 @@ const page = (title: string): object => ({
 
 describe('what a refusal recommends', () => {
   test.for([
-    ['a key that may be in the wrong header', ['text', 'x'], invalidKey, 3, 'gateway-cli doctor --live'],
     [
       'nginx without a client certificate',
       ['text', 'x'],

@@ -6,6 +6,9 @@ import { readLines } from './format.ts';
 import { listHeads } from './recording-index.ts';
 import { modelOf } from './request-key.ts';
 
+/** The variables that say in which service's words the recorded requests are, where that is not a gateway's. */
+const serviceVariableNames = ['GATEWAY_SERVICE', 'GATEWAY_FORMAT'] as const;
+
 /** The environment variables that name models. */
 export const modelVariableNames = [
   'GATEWAY_MODEL',
@@ -17,7 +20,7 @@ export const modelVariableNames = [
 /** A model for each use, if known. */
 export type ModelsByUse = { [use in Use]?: string | undefined };
 
-/** In the folder of the recordings: the model variables at the time of recording. They are for `serve --replay`. */
+/** In the folder of the recordings: the variables of the command that was recorded. They are for `serve --replay`. */
 const variablesFile = 'models.json';
 
 /** Saves the variables with the recordings. Throws errors of the system. */
@@ -28,17 +31,22 @@ export async function saveVariables(folder: string, variables: Readonly<Record<s
 /** The saved variables; undefined if there are none. */
 export async function savedVariables(folder: string): Promise<Record<string, string> | undefined> {
   const saved = parseObject(await readFile(join(folder, variablesFile), 'utf8').catch(() => ''));
-  const variables = modelVariableNames.flatMap((name) => {
+  const variables = [...modelVariableNames, ...serviceVariableNames].flatMap((name) => {
     const value = saved[name];
-    return typeof value === 'string' && /^[^\p{Cc}]+$/u.test(value) ? [[name, value] as const] : [];
+    return typeof value === 'string' && isVisible(value) ? [[name, value] as const] : [];
   });
   return variables.length === 0 ? undefined : Object.fromEntries(variables);
+}
+
+/** Others' recordings are data: a line break in a model would be a line of its own where variables are written as lines. */
+function isVisible(value: string): boolean {
+  return /^[^\p{Cc}\u2028\u2029]+$/u.test(value);
 }
 
 /** The models of the recorded requests, each once. Throws GatewayError usage if there is no recording. */
 export async function recordedModels(folder: string): Promise<string[]> {
   const heads = await listHeads(folder);
-  return [...new Set(heads.map(({ request: { path, body } }) => modelOf(path, body)))].filter((model) => model !== '');
+  return [...new Set(heads.map(({ request: { path, body } }) => modelOf(path, body)))].filter(isVisible);
 }
 
 /** The first recorded model of each use: a picture in the reply distinguishes images from text. */
@@ -46,7 +54,8 @@ export async function recordedModelsByUse(folder: string): Promise<ModelsByUse> 
   const found: ModelsByUse = {};
   for (const { path: file, request } of await listHeads(folder)) {
     const use = await useOf(file, request);
-    found[use] ??= modelOf(request.path, request.body) || undefined;
+    const model = modelOf(request.path, request.body);
+    if (isVisible(model)) found[use] ??= model;
   }
   return found;
 }

@@ -31,6 +31,8 @@ export interface Served {
   port: number;
   key: string;
   env: Record<string, string>;
+  /** Variables that a command of it must not have. */
+  unset?: string[];
   /** Ends it like Ctrl-C. */
   stop(): Promise<Ran>;
 }
@@ -52,11 +54,11 @@ export async function startServe(
   });
   const early = await Promise.race([printed, ran as Promise<Ran>]);
   if (typeof early !== 'string') throw new Error(`serve ended: ${early.stderr}`);
-  const { url, port, apiKey, env: shown } = JSON.parse(early) as Served & { apiKey: string };
+  const { url, port, apiKey, env: shown, unset } = JSON.parse(early) as Served & { apiKey: string };
   const stop = (): Promise<Ran> => {
     control.abort(new Error('enough'));
     return ran as Promise<Ran>;
   };
   onTestFinished(async () => void (await stop()));
-  return { url, port, key: apiKey, env: shown, stop };
+  return { url, port, key: apiKey, env: shown, ...(unset && { unset }), stop };
 }

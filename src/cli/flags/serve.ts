@@ -59,7 +59,7 @@ export const serveFlags = {
   },
   upstream: {
     flags: '--upstream <profiles>',
-    text: 'forward all requests to the gateway of this profile, with its key; of several, each has a format',
+    text: 'forward all requests to the gateway of this profile or service, with its key; of several, each has a format',
     parse: notAFlag,
     repeat: true,
   },

@@ -4,7 +4,7 @@ import { createApp, createKey } from '../../gateway/app.ts';
 import { inUrl, listen, type Listening } from '../../gateway/listen.ts';
 import { type ImitatedService, serviceRules, unpaid, vendorEnvironment } from '../../gateway/service.ts';
 import type { LogEntry, ServedHeaderNames } from '../../gateway/types.ts';
-import { services, useNames, usesOf, vendorHeaderNames } from '../../services.ts';
+import { serviceNames, services, useNames, usesOf, vendorHeaderNames } from '../../services.ts';
 import { keyNames } from '../../settings/vendor-variables.ts';
 import { shellWord } from '../../shell-word.ts';
 import { jsonLine } from '../../terminal/escape.ts';
@@ -80,11 +80,12 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     GATEWAY_SERVICE: service ?? 'gateway',
     ...((source?.isPaid ?? true) && unpaid),
     ...(service === undefined && nameVariable(headerNames)),
-    ...(source?.models ?? localModels(service === undefined ? useNames : usesOf(service))),
+    ...(source?.variables ?? localModels(service === undefined ? useNames : usesOf(service))),
     ...vendors?.variables,
   };
+  const spoken = serviceNames.find((name) => name === variables.GATEWAY_SERVICE) ?? 'gateway';
   // A named service's own key would win over the one that is served.
-  const rivals = service === undefined ? [] : keyNames(service).filter((name) => context.io.env[name]);
+  const rivals = keyNames(spoken).filter((name) => context.io.env[name]);
   const unset = vendors?.unset ?? rivals;
   if (flags.vendorEnv) for (const warning of notRedirected(words)) await context.ui.warn(warning);
   if (words.length > 0) return runServed(words, { variables, unset, context });

@@ -44,9 +44,9 @@ function servedEnvironment(env: Context['io']['env'], variables: Variables): Rec
   return served;
 }
 
-/** Writes the model variables of the command to the recordings, for the replay. Throws GatewayError usage. */
-export async function keepModels(record: string, models: Variables, { io }: Context): Promise<void> {
-  const variables = modelsIn(servedEnvironment(io.env, models));
+/** Writes the variables of the command to the recordings, for the replay. Throws GatewayError usage. */
+export async function keepVariables(record: string, served: Variables, { io }: Context): Promise<void> {
+  const variables = { ...modelsIn(servedEnvironment(io.env, served)), ...served };
   if (Object.keys(variables).length === 0) return;
   try {
     await saveVariables(resolve(io.cwd, record), variables);
@@ -55,8 +55,8 @@ export async function keepModels(record: string, models: Variables, { io }: Cont
   }
 }
 
-/** The models of a replay: those of the recording, else the environment's, else those that the recordings hold. */
-export async function replayedModels(replay: string, { io }: Context): Promise<Variables> {
+/** The variables of a replay: those of the recording, else the environment's, else those that the recordings hold. */
+export async function replayedVariables(replay: string, { io }: Context): Promise<Variables> {
   const folder = resolve(io.cwd, replay);
   const kept = await savedVariables(folder);
   if (kept !== undefined) return kept;

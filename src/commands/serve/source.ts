@@ -8,7 +8,7 @@ import { checkRecordingFlags } from '../../cli/run/settings.ts';
 import { openReplaying } from '../../cli/run/recordings.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
-import { replayedModels } from './served-command.ts';
+import { replayedVariables } from './served-command.ts';
 import { openUpstreams } from './upstreams.ts';
 
 /** Flags of `serve`, as they were typed. */
@@ -19,8 +19,8 @@ export interface Source {
   handler: Handler;
   /** As the upstream gateway calls them. */
   headerNames: ServedHeaderNames;
-  /** Environment variables of the models that are served. */
-  models: Record<string, string>;
+  /** Environment variables of the models that are served, and of their service if it is not a gateway. */
+  variables: Record<string, string>;
   /** For people: `profile work, https://host`. */
   name: string;
   /** What answers costs nothing, or it is paid for here. */
@@ -74,7 +74,7 @@ async function openReplaySource(replay: string, { context }: SourcePlace): Promi
   return {
     handler: createReplayHandler(exchanges.at),
     headerNames: {},
-    models: await replayedModels(replay, context),
+    variables: await replayedVariables(replay, context),
     name: `replays ${replay}`,
     isPaid: true,
     close: exchanges.close,

@@ -15,7 +15,7 @@ import type { SettingsSurvey, Sourced, Use } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
 import { openExchanges, openTransports } from '../../cli/run/connection.ts';
 import { readConfiguredKey, readSettingsFlags } from '../../cli/run/settings.ts';
-import { keepModels, modelVariables } from './served-command.ts';
+import { keepVariables, modelVariables } from './served-command.ts';
 import type { Pays } from './payments.ts';
 import type { Source, ServeFlags, SourcePlace } from './source.ts';
 import type { AuthUse, FormatName } from '../../formats/types.ts';
@@ -54,7 +54,8 @@ export async function openUpstreams(names: readonly string[], flags: ServeFlags,
   const local = { name: 'the local key', secret: new Secret(localKey) };
   const exchanges = await openExchanges(transport, flags, { context, credentials: [...credentials, local] });
   const models = modelVariables(modelsOf({ ...chosen.content.survey, chat: chosen.messages.survey.chat }));
-  if (flags.record !== undefined) await keepModels(flags.record, models, context);
+  const variables = { ...models, ...serviceVariables(upstreams) };
+  if (flags.record !== undefined) await keepVariables(flags.record, variables, context);
   const headerNames = {
     apiKey: chosen.content.survey.text.headerNames.apiKey?.value,
     version: chosen.messages.survey.chat.headerNames.version?.value,
@@ -65,13 +66,28 @@ export async function openUpstreams(names: readonly string[], flags: ServeFlags,
   return {
     handler: (request) => handlers[useOf(request)](request),
     headerNames,
-    models,
-    name: upstreams.map(({ profile, target }) => `profile ${profile}, ${target.baseUrl.origin}`).join('; '),
+    variables,
+    name: upstreams
+      .map(
+        ({ profile, survey, target }) =>
+          `${survey.text.profile ? 'profile' : 'service'} ${profile}, ${target.baseUrl.origin}`,
+      )
+      .join('; '),
     isPaid: pays !== undefined,
     async close() {
       await exchanges.close();
       await pays?.written();
     },
+  };
+}
+
+/** A command speaks as the one service that answers it; several are one gateway, which has a format for each use. */
+function serviceVariables([first, ...others]: readonly Upstream[]): Record<string, string> {
+  if (first === undefined || others.length > 0) return {};
+  const { service, format } = first.survey.text;
+  return {
+    ...(service.value !== 'gateway' && { GATEWAY_SERVICE: service.value }),
+    ...(format.origin.kind === 'profile' && { GATEWAY_FORMAT: format.value }),
   };
 }
 
@@ -126,8 +142,10 @@ async function readProfileKey(profile: string, survey: SettingsSurvey, context: 
   const why = passed === undefined ? '' : `; ${passed} does not count here`;
   const [variable] = services[survey.service.value].keyVariables;
   const other = variable === undefined ? '' : ` than ${variable}`;
-  throw new GatewayError('auth', `profile ${profile} has no key, and serve --upstream takes no other${other}${why}`, {
-    hint: `set it: gateway-cli config set apiKey - --profile ${profile}`,
+  const own = `set it: gateway-cli config set apiKey - --profile ${profile}`;
+  const who = survey.profile === undefined ? `service ${profile}` : `profile ${profile}`;
+  throw new GatewayError('auth', `${who} has no key, and serve --upstream takes no other${other}${why}`, {
+    hint: survey.profile === undefined && source.kind === 'missing' ? source.hint : own,
     sent: 'no',
     retryable: false,
   });
@@ -143,7 +161,7 @@ function modelsOf({ text, chat, image, edit }: Survey): ModelsByUse {
 const countedVariables = ['GATEWAY_BUDGET', 'HOME', 'USERPROFILE', ...serviceNames.flatMap(keyNames)];
 
 /**
- * The settings of the named profile, and of the flags of the connection: the environment may already point here. Throws
+ * The settings of the named profile, or of a service of that name if there is no such profile, and of the flags of the connection: the environment may already point here. Throws
  * GatewayError usage where it has no base URL.
  */
 async function surveyProfile(profile: string, flags: ServeFlags, context: Context): Promise<Survey> {
@@ -151,10 +169,16 @@ async function surveyProfile(profile: string, flags: ServeFlags, context: Contex
   const { proxy, systemCa, budget, prices } = flags;
   const env = Object.fromEntries(countedVariables.map((name) => [name, io.env[name]]));
   const config = await readConfig(await configPath(io));
-  if (!Object.hasOwn(config.config.profiles, profile))
+  const isProfile = Object.hasOwn(config.config.profiles, profile);
+  const service = serviceNames.find((name) => name === profile && services[name].baseUrl !== undefined);
+  if (!isProfile && service === undefined)
     throw unknownProfile(fromFlag('--upstream', profile) as Sourced<string>, config);
   const read = await readSettingsFlags({ ...(prices !== undefined && { prices }) }, context);
-  const survey = surveyUses({ flags: { profile, proxy, systemCa, budget, prices: read.prices }, env, config });
+  const named = isProfile ? { profile } : { service };
+  const { prices: configured } = config.config;
+  const bare = { profiles: {}, ...(configured && { prices: configured }) };
+  const place = isProfile ? config : { ...config, config: bare };
+  const survey = surveyUses({ flags: { ...named, proxy, systemCa, budget, prices: read.prices }, env, config: place });
   const { text } = survey;
   if (text.baseUrl === undefined)
     throw usageError(`profile ${profile} has no baseUrl`, `gateway-cli config set baseUrl <url> --profile ${profile}`);

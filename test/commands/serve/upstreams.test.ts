@@ -119,6 +119,54 @@ test('secret headers of the profile that a service without a key repeats are mas
   expect(kept.join('')).not.toContain(secret);
 });
 
+const replies: Readonly<Record<string, object>> = {
+  gemini: { candidates: [{ content: { parts: [{ text: 'Hi.' }] }, finishReason: 'STOP' }] },
+  claude: { role: 'assistant', content: [{ type: 'text', text: 'Hi.' }], stop_reason: 'end_turn' },
+  gpt: { choices: [{ index: 0, message: { role: 'assistant', content: 'Hi.' }, finish_reason: 'stop' }] },
+};
+const ownProfiles: [string, object, string, string][] = [
+  ['gemini', { service: 'gemini' }, 'gemini', contentPath],
+  ['claude', { service: 'anthropic' }, 'claude', '/v1/messages'],
+  ['gpt', { service: 'openai' }, 'gpt', '/v1/chat/completions'],
+  ['relay', { format: 'completions' }, 'gpt', '/v1/chat/completions'],
+];
+test.each(ownProfiles)(
+  'a command of serve --upstream speaks as the profile does, while it is recorded and from the recording: %s',
+  async (profile, own, words, path) => {
+    const body = JSON.stringify(replies[words]);
+    const upstream = await startStandIn(() => ({ status: 200, headers: { 'content-type': 'application/json' }, body }));
+    onTestFinished(() => upstream.close());
+    const cwd = scratchFolder();
+    const settings = { ...own, baseUrl: upstream.url, apiKey: keys.gpt, models: { text: 't' } };
+    const config = writeConfig(cwd, { [profile]: settings });
+    const vendorKeys = { OPENAI_API_KEY: 'own', GEMINI_API_KEY: 'own', ANTHROPIC_API_KEY: 'own' };
+    for (const flags of [
+      ['--upstream', profile, '--record', 'tape'],
+      ['--replay', 'tape'],
+    ]) {
+      const served = await startServe(flags, { cwd, config, env: vendorKeys });
+      const kept = Object.fromEntries(Object.entries(vendorKeys).filter(([name]) => !served.unset?.includes(name)));
+      const ran = await run(['text', 'hi'], { cwd, env: { ...kept, ...served.env } });
+      expect(ran).toMatchObject({ code: 0, stdout: 'Hi.\n', stderr: '' });
+      await served.stop();
+    }
+    expect(upstream.requests.map((request) => request.path)).toEqual([path]);
+  },
+);
+
+test('serve --upstream takes the name of a service whose key variable is set, without a profile', async () => {
+  const cwd = scratchFolder();
+  const env = { OPENAI_API_KEY: keys.gpt, OPENAI_BASE_URL: 'http://127.0.0.1:9/v1', GATEWAY_API_KEY: 'of-another' };
+  const served = await startServe(['--upstream', 'openai'], { cwd, config: join(cwd, 'none.json'), env });
+  expect(served.env).toMatchObject({ GATEWAY_SERVICE: 'openai' });
+  await served.stop();
+  const ran = await run(['serve', '--upstream', 'openai', '--port', '0'], { cwd, env: { GATEWAY_API_KEY: 'own' } });
+  expect(ran).toMatchObject({ code: 3, stdout: '' });
+  expect(ran.stderr).toMatch(
+    /service openai has no key, and .* no other than OPENAI_API_KEY.*\n {2}set OPENAI_API_KEY;/,
+  );
+});
+
 test('a gateway serves the format that the other service does not have', async () => {
   const { gemini, claude, gpt: _gpt, ...start } = await place();
   const served = await startServe(['--upstream', 'work,gemini'], start);

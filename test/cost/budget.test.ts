@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest';
-import { createBudget } from '../../src/cost/cost.ts';
+import {
+  addSpending,
+  addUnknown,
+  createBudget,
+  heldFor,
+  joinSpendings,
+  subtractAmounts,
+  sumOfHeld,
+} from '../../src/cost/cost.ts';
 
 const bound = (amount: string, isMost = true) => ({ amount, isMost });
 const cost = (amount: string) => ({ amount, currency: 'USD' });
@@ -44,4 +52,29 @@ test('a signal ends the wait', async () => {
   const waiting = budget.reserve(bound('1'), stop.signal);
   stop.abort(new Error('stopped'));
   await expect(waiting).rejects.toThrow('stopped');
+});
+
+test('an unknown cost is held with its bound, and without one with the highest cost so far', () => {
+  expect(heldFor(bound('0.2'), '0.7')).toBe('0.2');
+  expect(heldFor(bound('0.2', false), '0.7')).toBe('0.7');
+  expect(heldFor(bound('0.9', false), '0.7')).toBe('0.9');
+  expect(heldFor(undefined, '0.7')).toBe('0.7');
+  expect(sumOfHeld([bound('0.2'), undefined, bound('0.1', false)], '0.7')).toBe('1.6');
+});
+
+test('what was spent is added by its currency, and what is unknown is counted until it is known', () => {
+  const none = { costs: [], unknown: 0, held: '0', dearest: '0' };
+  const spent = addSpending(addSpending(none, cost('0.1')), cost('0.05'));
+  expect(spent).toEqual({ costs: [cost('0.15')], unknown: 0, held: '0', dearest: '0.1' });
+  const waiting = addUnknown(addUnknown(spent, '0.2'), '0.3');
+  expect(waiting).toEqual({ ...spent, unknown: 2, held: '0.5' });
+  expect(addUnknown(waiting, '0.2', -1)).toEqual({ ...spent, unknown: 1, held: '0.3' });
+  const other = { costs: [{ amount: '9', currency: 'EUR' }], unknown: 1, held: '1', dearest: '9' };
+  expect(joinSpendings([waiting, other])).toEqual({
+    costs: [cost('0.15'), { amount: '9', currency: 'EUR' }],
+    unknown: 3,
+    held: '1.5',
+    dearest: '9',
+  });
+  expect(subtractAmounts('1', '0.9')).toBe('0.1');
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { costOfAnswer } from '../../src/cost/cost.ts';
+import { costOfAnswer, createMeter, estimateOf } from '../../src/cost/cost.ts';
 import { completions } from '../../src/formats/completions/format.ts';
 import { content as contentFormat } from '../../src/formats/content/format.ts';
 import type { Format } from '../../src/formats/format.ts';
@@ -74,6 +74,31 @@ test.each<[string, JsonObject, Price, number, string]>([
     flash,
     0,
     '97 × 0.30 + 2 × 2.50',
+  ],
+  [
+    'output that only the total shows',
+    { promptTokenCount: 7, thoughtsTokenCount: 3, totalTokenCount: 30 },
+    flash,
+    0,
+    '7 × 0.30 + 20 × 2.50 + 3 × 3.50',
+  ],
+  [
+    'a count of nothing',
+    { promptTokenCount: 7, candidatesTokenCount: 2, thoughtsTokenCount: 0 },
+    { input: '1', output: '1' },
+    0,
+    '7 × 1 + 2 × 1',
+  ],
+  [
+    'the tokens of images by a price that has none of images',
+    {
+      promptTokenCount: 7,
+      candidatesTokenCount: 1300,
+      candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1290 }],
+    },
+    { input: '0.30', output: '30' },
+    1,
+    '7 × 0.30 + 1300 × 30',
   ],
   ['a prompt that was blocked', { promptTokenCount: 7, totalTokenCount: 7 }, flash, 0, '7 × 0.30'],
   [
@@ -213,6 +238,13 @@ test.each<[string, JsonObject, string]>([
 test.each<[string, JsonObject, Price]>([
   ['no price for output that came', { promptTokenCount: 1, candidatesTokenCount: 1 }, { input: '1' }],
   ['no price for input', { promptTokenCount: 1, candidatesTokenCount: 1 }, { output: '1' }],
+  ['no price for input beside those of output and images', { promptTokenCount: 1 }, { output: '1', image: '1' }],
+  ['no price but that of thinking', { promptTokenCount: 1, totalTokenCount: 1 }, { thinking: '1' }],
+  [
+    'no price for words, and no image that their tokens can be of',
+    { promptTokenCount: 1, candidatesTokenCount: 1 },
+    { input: '1', image: '1' },
+  ],
   ['no count of the input', { candidatesTokenCount: 1 }, flash],
   ['no count of the output, and no total', { promptTokenCount: 1 }, flash],
   ['a count below 0', { promptTokenCount: -5, candidatesTokenCount: 1 }, flash],
@@ -220,6 +252,10 @@ test.each<[string, JsonObject, Price]>([
   ['more tokens than JSON counts exactly', { promptTokenCount: 2 ** 60, candidatesTokenCount: 1 }, flash],
 ])('nothing is guessed: %s', (_, usage, price) => {
   expect(content(usage, price)).toBeUndefined();
+});
+
+test('nothing is guessed: no count of the output in the messages format', () => {
+  expect(messages({ input_tokens: 5 }, opus)).toBeUndefined();
 });
 
 test('nothing is guessed: a count below 0 in the messages format', () => {
@@ -240,4 +276,66 @@ test('what a completion wrote to the cache is a part of its input, and has a pri
   };
   const price: Price = { input: '2', cached: '0.1', cacheWrite: '2.5', output: '10' };
   expect(completion(usage, price)).toMatchObject({ amount: '1.92' });
+});
+
+test.each([
+  ['an error after the finish reason', new Error('cut'), 'end_turn'],
+  ['no finish reason and no error', undefined, undefined],
+])('the cost of an answer is known with %s', (_, error, stopReason) => {
+  const result = { model: 'm', usage: { inputTokens: 1, outputTokens: 1 }, images: [], stopReason };
+  const pricing = { prices: table({ m: opus }), format: byDefault('messages' as const) };
+  expect(costOfAnswer({ result, error }, pricing)).toEqual({ amount: '0.00009', currency: 'EUR' });
+});
+
+test('a meter adds what is known, counts what is not, and has a total only if all is known in one currency', () => {
+  const prices = table({ m: opus, d: { input: '1', output: '1' } });
+  const meter = createMeter({ prices, format: byDefault('messages' as const) });
+  const answer = (model: string, outputTokens?: number) => {
+    const usage = { inputTokens: 0, outputTokens };
+    return { result: { model, usage, images: [], stopReason: 'end_turn', warnings: [] }, error: undefined };
+  };
+  meter.count(answer('m', 1));
+  expect([meter.total, meter.unknown]).toEqual([{ amount: '0.000075', currency: 'EUR' }, 0]);
+  meter.count(answer('m', 1));
+  expect(meter.total).toEqual({ amount: '0.00015', currency: 'EUR' });
+  meter.count(answer('d', 1));
+  expect([meter.costs.length, meter.total, meter.unknown]).toEqual([2, undefined, 0]);
+  meter.count(answer('m'));
+  meter.lose();
+  expect([meter.costs.length, meter.unknown]).toEqual([2, 2]);
+  const lost = createMeter({ prices, format: byDefault('messages' as const) });
+  lost.count(answer('m', 1));
+  lost.lose();
+  expect([lost.total, lost.unknown]).toEqual([undefined, 1]);
+});
+
+test('a price that lacks the tier of the answer is a warning in it, and a model without any price is none', () => {
+  const meter = createMeter({ prices: table({ m: opus }), format: byDefault('messages' as const) });
+  const answered = (model: string) => {
+    const usage = { inputTokens: 1, outputTokens: 1 };
+    const result = { model, usage, images: [], stopReason: 'end_turn', serviceTier: 'flex', warnings: [] as string[] };
+    expect(meter.count({ result, error: undefined })).toBeUndefined();
+    return result.warnings;
+  };
+  expect(answered('m')).toEqual([expect.stringMatching(/^the cost is unknown: the price has no factor .*flex/)]);
+  expect(answered('other')).toEqual([]);
+});
+
+test.each([
+  ['for each candidate', { maxTokens: 10, candidates: 3 }, { input: '1', output: '2' }, '0.00006'],
+  [
+    'without a limit of tokens nothing',
+    { maxTokens: undefined, candidates: 1 },
+    { input: '1', output: '2' },
+    undefined,
+  ],
+  ['images without one', { maxTokens: undefined, candidates: 2 }, { image: '0.5' }, '1'],
+])('an estimate counts %s', (_, limits, price, most) => {
+  expect(estimateOf(0, { price, factor: 1 }, limits).most).toBe(most);
+});
+
+test('an estimate is multiplied by the factor of the tier', () => {
+  const price = { input: '1', output: '2' };
+  const limits = { maxTokens: 10, candidates: 1 };
+  expect(estimateOf(100, { price, factor: '0.5' }, limits)).toEqual({ input: '0.00005', most: '0.00006' });
 });

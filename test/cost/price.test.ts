@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { addCost } from '../../src/cost/cost.ts';
-import { priceOf, priceOfAnswer } from '../../src/cost/price.ts';
+import { describeCosts, isWholePrice, priceOf, priceOfAnswer } from '../../src/cost/price.ts';
 import type { Price } from '../../src/settings/types.ts';
 import { quote } from '../../src/errors.ts';
 import { table } from './prices.ts';
@@ -58,4 +58,51 @@ test('never adds different currencies', () => {
     { amount: '0.3', currency: 'USD' },
     { amount: '5', currency: 'EUR' },
   ]);
+});
+
+test.each([
+  ['g-2', 'g-2-flash', false],
+  ['g-2*', 'g-2-flash', true],
+  ['a/models/b', 'a/models/b', true],
+  ['a*x*b', 'ab', false],
+  ['a*x*b', 'a-x-b', true],
+  // No letter counts for two parts of a pattern.
+  ['a*a*b', 'ab', false],
+  ['a*b*b', 'ab', false],
+  ['*ab*b*', 'ab', false],
+  ['*ab*b*', 'abb', true],
+])('the price of %s is that of %s: %s', (pattern, model, isItsPrice) => {
+  expect(priceOf(table({ [pattern]: { input: 1 } }), model) !== undefined).toBe(isItsPrice);
+});
+
+test('a price does not count before its first day, wherever it stands', () => {
+  const dated: Price[] = [{ input: 2, from: '2026-12-01' }, { input: 1 }];
+  expect(priceOf(table({ m: dated }), 'm', Date.parse('2026-11-30T12:00:00Z'))?.input).toBe(1);
+  expect(priceOf(table({ m: dated }), 'm', Date.parse('2026-12-01T12:00:00Z'))?.input).toBe(2);
+});
+
+test('the model that answered has the price, and its lack is said only if the one that was asked for has one', () => {
+  const prices = table({ small: { input: 1 }, big: { input: 9 } });
+  expect(priceOfAnswer({ prices }, { model: 'small', modelVersion: 'big' })).toMatchObject({ price: { input: 9 } });
+  const lack = 'the model huge has no price';
+  expect(priceOfAnswer({ prices }, { model: 'small', modelVersion: 'huge' })).toEqual({ lack });
+  expect(priceOfAnswer({ prices }, { model: 'tiny', modelVersion: 'huge' })).toEqual({ lack: undefined });
+});
+
+test.each<[Price, boolean]>([
+  [{ input: 1, output: 1 }, true],
+  [{ input: 1, image: 1 }, true],
+  [{ input: 1 }, false],
+  [{ output: 1 }, false],
+  [{ output: 1, image: 1 }, false],
+])('whether %j prices every answer: %s', (price, isWhole) => {
+  expect(isWholePrice(price)).toBe(isWhole);
+});
+
+test('amounts of several currencies are told one after the other', () => {
+  const costs = [
+    { amount: '0.1', currency: 'USD' },
+    { amount: '5', currency: 'EUR' },
+  ];
+  expect(describeCosts(costs)).toBe('0.1 USD and 5 EUR');
 });

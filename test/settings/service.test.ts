@@ -146,6 +146,20 @@ describe('with only one key', () => {
   });
 });
 
+describe('a profile whose key is for another host', () => {
+  const profiles = { default: { service: 'gemini', baseUrl: 'https://relay.example', apiKey: 'of-relay' } };
+  const env = { GEMINI_API_KEY: 'g-key' };
+
+  test("leaves the service's own host to the key in the service's variable", async () => {
+    expect(await keyOf({ flags: { baseUrl: google }, profiles, env })).toBe('g-key');
+  });
+
+  test('is the reason that is told where no key may go', () => {
+    const { key } = resolve({ flags: { baseUrl: 'https://other.example' }, profiles, env });
+    expect(key).toMatchObject({ kind: 'missing', reason: expect.stringContaining('the key of profile default') });
+  });
+});
+
 test.each([
   ['openai', 'http://127.0.0.1:1234/v1', 'none'],
   ['openai', 'http://localhost:1234/v1', 'none'],

@@ -158,6 +158,11 @@ const advice = {
   },
   'words-alone': 'the model answered in words; say in the prompt that a picture is wanted, or try another model',
   'linked-image': ({ value }) => `the answer links to a picture, which is not fetched: curl -O '${value}'`,
+  'linked-images-reply': {
+    cli: ({ value }) =>
+      `the answer links to a picture, which is not fetched: curl -O '${value}'\nnext time, get its bytes: --set response_format=b64_json`,
+    library: ({ value }) => `the answer links to a picture, which is not fetched: ${value}`,
+  },
   prompt: 'change the prompt, or try another model',
   safety: {
     cli: 'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD of text and image',
@@ -263,6 +268,8 @@ const advice = {
   meant: ({ value }) => `did you mean: ${value}`,
   'ask-model': ({ value }) => `to send it as a prompt: ${value}`,
   'no-command': 'choose one from the list above',
+  'no-upscale':
+    'no command enlarges a picture pixel by pixel; to have it drawn again in another size: gateway-cli image edit -i photo.png --size 4K "the same picture"',
   'flag-first': ({ value }) => `put it after the command: ${value}`,
   'switch-value': ({ value }) => `write ${value}, or leave it out`,
   'dash-alone': ({ value }) => `put -- in front of it: ${value} -- '- item one'`,

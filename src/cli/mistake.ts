@@ -216,6 +216,8 @@ function explainUnknownCommand({ argv }: TypedLine, nearest: string | undefined)
   const message = `unknown command '${word}'`;
   if (word === 'version') return settingError(message, { reason: 'meant', value: 'gateway-cli --version' });
   const place = ['gateway-cli', ...group].join(' ');
+  if (/^(?:up-?scale|enlarge|super-?res(?:olution)?)$/i.test(word) && /^(?:image)?$/.test(group.join(' ')))
+    return settingError(message, { reason: 'no-upscale' });
   const inside = meantBy(word).filter(
     (name) => `${name} `.startsWith([...group, ''].join(' ')) && !name.startsWith('--'),
   );

@@ -113,7 +113,7 @@ function missing(what: string, result: Result, wanted: Wanted): GatewayError {
 function adviceFor(result: Result, wanted: Wanted): Advice {
   if (reasonsThat('cut', result).length > 0) return { reason: 'max-tokens' };
   const link = wanted.images > 0 ? linkedPicture(result.text) : undefined;
-  if (link !== undefined) return { reason: 'linked-image', value: link };
+  if (link !== undefined) return { reason: isOnlyLinks(result) ? 'linked-images-reply' : 'linked-image', value: link };
   if (wanted.images > 0 && result.text !== '') return { reason: 'words-alone' };
   const hasSafety = result.format === undefined || !formatFacts[result.format].lacks.includes('safety');
   return { reason: hasSafety && !notInSettings.test(result.stopReason ?? '') ? 'safety' : 'prompt' };
@@ -125,6 +125,11 @@ const notInSettings = /prohibited|recitation|spii|blocklist/i;
 /** The URL of a hosted picture, in a text without a picture (deviation 3). */
 function linkedPicture(text: string): string | undefined {
   return /!\[[^\]]{0,200}\]\((https?:\/\/[^\s)']{1,2000})\)/.exec(text)?.[1];
+}
+
+/** Whether the reply is of OpenAI's images operation, as far as can be told: it has links and no word. */
+function isOnlyLinks({ format, text }: Result): boolean {
+  return format === 'completions' && /^(?:\s*!\[image\]\([^\s)]+\))+\s*$/.test(text);
 }
 
 /** Finish reason, block reason and safety ratings: the fields to look at when nothing came. */

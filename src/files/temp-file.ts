@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { type FileHandle, link, lstat, mkdir, open, rename, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, link, lstat, mkdir, open, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { codeOf, GatewayError } from '../errors.ts';
 import { writeReason } from './file-reason.ts';
@@ -101,7 +101,7 @@ export async function writeAnew(path: string, fill: Fill, options: TempFileOptio
 export interface Placing {
   /** Size of the file in bytes. */
   bytes: number;
-  /** Replaces an existing regular file or link. */
+  /** Replaces an existing regular file, also through a link. */
   replace: boolean;
   /** Replaced in tests of file systems without links. */
   linkFile?: typeof link | undefined;
@@ -112,8 +112,14 @@ export interface Placing {
  * even a dangling link: EEXIST. Throws errors of the system.
  */
 export async function placeFile(temp: string, final: string, placing: Placing): Promise<void> {
-  await (placing.replace ? replaceFile(temp, final, placing.bytes) : linkNew(temp, final, placing));
+  if (!placing.replace) await linkNew(temp, final, placing);
+  else await replaceFile(temp, await targetOf(final), placing.bytes);
   await syncFolder(dirname(final));
+}
+
+/** The file that a link leads to, so that the link stays, as with a shell's `>`; other paths, and a dangling link, unchanged. */
+export async function targetOf(path: string): Promise<string> {
+  return realpath(path).catch(() => path);
 }
 
 /** The errors of `link` on file systems without links, across disks and on unusual mounts. */

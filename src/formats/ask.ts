@@ -17,6 +17,8 @@ export interface Media {
 export interface Ask extends AskFields {
   use: Use;
   model: string;
+  /** The media type of the picture that is wanted, for services that can be told. */
+  imageType?: string | undefined;
   /** Undefined: as the body has it. */
   stream: boolean | undefined;
   media?: readonly Media[] | undefined;

@@ -1,7 +1,7 @@
 import type { AuthUse, FormatName, Quirks } from './types.ts';
 import { usageError } from '../errors.ts';
 import type { Use } from '../services.ts';
-import type { Ask, Encoded, Turn } from './ask.ts';
+import type { Ask, Encoded, Media, Turn } from './ask.ts';
 import type { Body, BodyValue } from '../body.ts';
 import { type ErrorBody, messageIn, readError } from './error-body.ts';
 import type { Decoder, ReplyEvent } from './events.ts';
@@ -50,6 +50,8 @@ export interface FormatFacts {
   reserved: readonly string[];
   /** Files of any type are bytes in it; else text is sent as text. */
   takesTextFiles: boolean;
+  /** Types of files that its services refuse. */
+  refuses: RegExp;
   /** Whether the count of output tokens holds those of thinking, and the count of input tokens those of the cache. */
   billing: { outputHasThinking: boolean; inputHasCached: boolean };
 }
@@ -64,6 +66,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     turnsField: 'contents',
     reserved: ['model', 'stream'],
     takesTextFiles: true,
+    refuses: /^application\/(?:zip$|gzip$|msword$|vnd\.(?:ms-|openxmlformats|oasis))/,
     billing: { outputHasThinking: false, inputHasCached: true },
   },
   messages: {
@@ -77,6 +80,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     turnsField: 'messages',
     reserved: ['stream'],
     takesTextFiles: false,
+    refuses: /^(?!image\/|text\/|application\/pdf$)/,
     billing: { outputHasThinking: true, inputHasCached: false },
   },
   completions: {
@@ -88,6 +92,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     turnsField: 'messages',
     reserved: ['stream'],
     takesTextFiles: false,
+    refuses: /^(?:video\/|audio\/(?!(?:x-)?(?:wav|mp3|mpeg)$))/,
     billing: { outputHasThinking: true, inputHasCached: true },
   },
 };
@@ -180,7 +185,22 @@ export function postOf(ask: Ask, format: Format, quirks: Quirks): Post {
   const { lacks, title } = formatFacts[format.name];
   const lacking = lacks.find((field) => isGiven(ask[field]));
   if (lacking !== undefined) throw usageError(`${title} does not have ${lacking}`, 'leave it out');
+  for (const media of ask.media ?? []) refuseType(media, format.name);
   return { ...format.encode(ask, quirks), format: format.name, use: authUseOf(format.name, ask.use) };
+}
+
+/** Throws GatewayError usage for a file of a type that the services of a format are known to refuse. */
+function refuseType({ mimeType, data, title }: Media, name: FormatName): void {
+  const { title: format, refuses } = formatFacts[name];
+  const isThere = typeof data !== 'string' && data.bytes > 0;
+  if (!isThere || !refuses.test(mimeType.toLowerCase())) return;
+  const others = formatNames.filter((other) => !formatFacts[other].refuses.test(mimeType.toLowerCase()));
+  const takers = others.map((other) => formatFacts[other].title).join(' and ');
+  const instead = /^(?:audio|video)\//.test(mimeType) ? '' : 'save it as PDF or as text, and send that';
+  throw usageError(
+    `${format} takes no file of the type ${mimeType}${title === undefined ? '' : `: ${JSON.stringify(title)}`}`,
+    [instead, takers && `${takers} may take it`].filter((part) => part !== '').join('; '),
+  );
 }
 
 function isGiven(value: Ask[keyof Ask]): boolean {

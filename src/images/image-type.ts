@@ -41,7 +41,7 @@ function heifType(head: string): string | undefined {
 interface ImageFacts {
   /** Undefined if the bytes are of no known image type. */
   mimeType: string | undefined;
-  /** Pixels; undefined if the header does not contain them. */
+  /** Pixels, as the picture is shown; undefined if the header does not contain them. */
   width: number | undefined;
   height: number | undefined;
 }
@@ -54,8 +54,14 @@ export async function imageFacts(head: Uint8Array): Promise<ImageFacts> {
     const { imageSize } = await import('image-size');
     try {
       // A copy: the package reads from the underlying memory, beyond the end of a view.
-      const { width, height } = imageSize(new Uint8Array(head.subarray(0, isHeif ? heifBytes : sizeBytes)));
-      if (width > 0 && height > 0) return { mimeType, width, height };
+      const {
+        width,
+        height,
+        orientation = 1,
+      } = imageSize(new Uint8Array(head.subarray(0, isHeif ? heifBytes : sizeBytes)));
+      // From 5 on, the EXIF data turn the picture by a quarter.
+      if (width > 0 && height > 0)
+        return orientation >= 5 ? { mimeType, width: height, height: width } : { mimeType, width, height };
     } catch {
       // The size stays unknown.
     }
@@ -84,6 +90,12 @@ export function knownExtensions(): string[] {
 /** Whether an extension is one of a known image type, in any case. */
 export function isImageExtension(extension: string): boolean {
   return Object.values(extensions).some((names) => names.includes(extension.toLowerCase()));
+}
+
+/** The image type of a name, by its extension. */
+export function typeOfName(name: string): string | undefined {
+  const [, extension = ''] = /\.([^.]+)$/.exec(name) ?? [];
+  return Object.keys(extensions).find((type) => extensions[type]?.includes(extension.toLowerCase()));
 }
 
 /** Whether two extensions are of the same type: jpeg and jpg, tif and tiff, in any case. */
@@ -134,14 +146,25 @@ export async function extensionFor({
     return { extension: knownExtension(named), mimeType: named, warning };
   }
   const extension = named !== undefined && harmless.test(named) ? await registeredExtension(named) : undefined;
-  if (named !== undefined && extension !== undefined)
-    return { extension, mimeType: named, warning: named.startsWith('image/') ? undefined : `a file came: ${named}` };
+  const isOfImage = named === undefined || named.startsWith('image/') || unspecific.has(named);
+  if (named !== undefined && extension !== undefined) {
+    const mimeType = `${named}${sampleRate(declaredType)}`;
+    return { extension, mimeType, warning: isOfImage ? undefined : `a file came: ${mimeType}` };
+  }
   const type = declaredType === undefined ? 'without a type' : `as ${quoteType(declaredType)}`;
   return {
     extension: 'bin',
     mimeType: 'application/octet-stream',
-    warning: `the image came ${type}, and its bytes are of no known image type`,
+    warning: isOfImage
+      ? `the image came ${type}, and its bytes are of no known image type`
+      : `a file came ${type}, whose extension is not known`,
   };
+}
+
+/** Samples without a header can be played only with their rate. */
+function sampleRate(declaredType = ''): string {
+  const [, rate] = /^audio\/[^;]{1,40};(?:[^;]{0,40};){0,4}\s*rate=(\d{1,7})\s*(?:;|$)/i.exec(declaredType) ?? [];
+  return rate === undefined ? '' : `;rate=${rate}`;
 }
 
 const aliases: Record<string, string> = {
@@ -168,8 +191,23 @@ function typeWarning(declaredType: string | undefined, named: string | undefined
   return `the image is declared ${quoteType(declaredType)}, but its bytes are ${real}`;
 }
 
+/** Extensions that players know; the registered ones of sound and film are mpga, oga and qt. */
+const usualExtensions = new Map([
+  ['audio/mpeg', 'mp3'],
+  ['audio/mp3', 'mp3'],
+  ['audio/ogg', 'ogg'],
+  ['audio/wave', 'wav'],
+  ['audio/mp4', 'm4a'],
+  ['audio/l16', 'pcm'],
+  ['audio/pcm', 'pcm'],
+  ['video/quicktime', 'mov'],
+  ['video/mpeg', 'mpg'],
+]);
+
 /** For other types, by the package mime-types, which takes 11 to 25 ms to load. */
 async function registeredExtension(type: string): Promise<string | undefined> {
+  const usual = usualExtensions.get(type);
+  if (usual !== undefined) return usual;
   if (type.includes('svg') || type.includes('xml')) return undefined;
   const { default: mimeTypes } = await import('mime-types');
   const extension = mimeTypes.extension(type);

@@ -28,6 +28,8 @@ export interface InputOptions {
   hash?: boolean | undefined;
   /** The type that its host declared, for messages. */
   declaredType?: string | undefined;
+  /** What to do with a file that is not an image. */
+  instead?: string | undefined;
 }
 
 const headBytes = 256 * 1024;
@@ -50,7 +52,7 @@ export async function readInputImage(path: string, options: InputOptions = {}): 
     if (mimeType === undefined)
       throw usageError(
         `${label} is ${describeOther(options)}`,
-        'PNG, JPEG, WebP, GIF, AVIF, HEIC, BMP and TIFF are known',
+        options.instead ?? 'PNG, JPEG, WebP, GIF, AVIF, HEIC, BMP and TIFF are known',
       );
     const sha256 = options.hash ? await hashFile(handle) : undefined;
     return { mimeType, bytes: size, sha256, width, height };

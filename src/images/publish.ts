@@ -130,8 +130,10 @@ async function checkLength(plan: OutputPlan, cwd: string): Promise<void> {
 
 async function checkName(name: string, { cwd, force, sidecar }: OutputCheck): Promise<void> {
   for (const path of sidecar ? [name, sidecarPath(name)] : [name]) {
-    const stats = await lstat(resolve(cwd, path)).catch(ignoreMissing);
-    if (!stats) continue;
+    const entry = await lstat(resolve(cwd, path)).catch(ignoreMissing);
+    if (!entry) continue;
+    // A link is written through; a dangling one is replaced.
+    const stats = (force ? await statOf(resolve(cwd, path)) : undefined) ?? entry;
     if (stats.isDirectory())
       throw settingError(`${JSON.stringify(path)} is a folder`, { reason: 'output-is-folder', value: path });
     if (!stats.isFile() && !stats.isSymbolicLink()) throw specialFile(path);

@@ -14,6 +14,12 @@ test.each([
     'gateway-cli <command> --offline',
   ],
   ['a prompt in a group', ['image', 'a cat'], "unknown command 'a cat'", "gateway-cli image gen 'a cat'"],
+  [
+    'what no service does',
+    ['image', 'upscale', 'a.png'],
+    "unknown command 'upscale'",
+    'gateway-cli image edit -i photo.png --size 4K',
+  ],
   ['a longer name', ['image', 'generate', 'x'], "unknown command 'generate'", 'did you mean: gateway-cli image gen\n'],
   ['a shorter name', ['img', 'gen', 'x'], "unknown command 'img'", 'did you mean: gateway-cli image\n'],
   ['names in one word', ['image-gen', 'x'], "unknown command 'image-gen'", 'did you mean: gateway-cli image gen\n'],

@@ -44,20 +44,31 @@ describe.skipIf(!posix)('what exists at the name already', () => {
     expect(server.requests).toHaveLength(code === 0 ? 1 : 0);
   });
 
-  test('--force replaces a file, and a link itself but not what it points to', async () => {
+  test('--force replaces a file, and writes through a link as a shell does', async () => {
     const server = await serve();
     server.always(reply);
     const cwd = folder();
     writeFileSync(join(cwd, 'a.png'), 'old');
-    writeFileSync(join(cwd, 'target'), 'precious');
+    writeFileSync(join(cwd, 'target'), 'old');
     symlinkSync('target', join(cwd, 'b.png'));
     await bash('$CLI image gen x -f -o a.png && $CLI image gen x -f -o b.png', server, { cwd });
     expect(readFileSync(join(cwd, 'a.png')).equals(png)).toBe(true);
-    expect([lstatSync(join(cwd, 'b.png')).isSymbolicLink(), readFileSync(join(cwd, 'target'), 'utf8')]).toEqual([
-      false,
-      'precious',
-    ]);
+    expect(lstatSync(join(cwd, 'b.png')).isSymbolicLink()).toBe(true);
+    expect(readFileSync(join(cwd, 'target')).equals(png)).toBe(true);
     expect(namesIn(cwd)).toEqual(['a.png', 'b.png', 'target']);
+  });
+
+  test('--force refuses a link to a device before anything is sent, and keeps a text through a link, too', async () => {
+    const server = await serve();
+    const cwd = folder();
+    symlinkSync('/dev/null', join(cwd, 'null.png'));
+    expect((await bash('$CLI image gen x -f -o null.png', server, { cwd })).code).toBe(2);
+    server.reply({ body: textReply('Hello') });
+    writeFileSync(join(cwd, 'target'), 'old');
+    symlinkSync('target', join(cwd, 'latest.txt'));
+    expect((await bash('$CLI text x -f -o latest.txt', server, { cwd })).code).toBe(0);
+    expect(lstatSync(join(cwd, 'latest.txt')).isSymbolicLink()).toBe(true);
+    expect(readFileSync(join(cwd, 'target'), 'utf8')).toBe('Hello\n');
   });
 
   test('--force never replaces a pipe that came up while the request ran', async () => {

@@ -63,6 +63,18 @@ test.each([
   expect(await imageFacts(bytes)).toEqual({ mimeType: undefined, width: undefined, height: undefined });
 });
 
+test('gives the size of a photo as it is shown, when its EXIF data turn it by a quarter', async () => {
+  const exif = (orientation: number): Buffer => {
+    const data = Buffer.from(`4578696600004d4d002a00000008000101120003000000010006000000000000`, 'hex');
+    data.writeUInt16BE(orientation, 24);
+    const head = Buffer.from('ffe10000', 'hex');
+    head.writeUInt16BE(data.length + 2, 2);
+    return Buffer.concat([jpeg.subarray(0, 2), head, data, jpeg.subarray(2)]);
+  };
+  expect(await imageFacts(exif(6))).toEqual({ mimeType: 'image/jpeg', width: 20, height: 30 });
+  expect(await imageFacts(exif(3))).toEqual({ mimeType: 'image/jpeg', width: 30, height: 20 });
+});
+
 test('gives no size if the header is damaged', async () => {
   expect(await imageFacts(pngHead(0, 5))).toEqual({ mimeType: 'image/png', width: undefined, height: undefined });
   const endless = Buffer.concat([ftyp('avif'), Buffer.alloc(200_000)]);
@@ -105,6 +117,18 @@ test.each<[string, string | undefined, Uint8Array, string, string, RegExp | unde
   ['a registered type', 'image/jxl', unknown, 'jxl', 'image/jxl', undefined],
   ['an unregistered type', 'image/x-new', unknown, 'bin', 'application/octet-stream', /"image\/x-new"/],
   ['nothing known', undefined, unknown, 'bin', 'application/octet-stream', /without a type/],
+  ['sound', 'audio/mpeg', unknown, 'mp3', 'audio/mpeg', /^a file came: audio\/mpeg$/],
+  ['Ogg', 'audio/ogg', unknown, 'ogg', 'audio/ogg', /^a file came/],
+  ['a film of QuickTime', 'video/quicktime', unknown, 'mov', 'video/quicktime', /^a file came/],
+  [
+    'samples with their rate',
+    'audio/L16;codec=pcm;rate=24000',
+    unknown,
+    'pcm',
+    'audio/l16;rate=24000',
+    /^a file came: audio\/l16;rate=24000$/,
+  ],
+  ['a file of no known extension', 'audio/x-new', unknown, 'bin', 'application/octet-stream', /^a file came as/],
   ['no bytes', 'image/png', new Uint8Array(), 'png', 'image/png', /no known/],
 ])('names the extension by type and bytes: %s', async (_name, declaredType, head, extension, mimeType, warning) => {
   const found = await extensionFor({ declaredType, head });

@@ -45,7 +45,6 @@ test.each(stores)('publishes under the first free name, with the mode of any new
 
 test.each<[string, (path: string) => void]>([
   ['a file', (path) => writeFileSync(path, 'old')],
-  ['a link', (path) => symlinkSync('other', path)],
   ['a dangling link', (path) => symlinkSync('nowhere', path)],
 ])('refuses the name of %s, and replaces it with force', async (_name, make) => {
   const cwd = scratchFolder();
@@ -64,6 +63,21 @@ test.each<[string, (path: string) => void]>([
   expect(readFileSync(join(cwd, 'cat.png'))).toEqual(picture);
   expect(lstatSync(join(cwd, 'cat.png')).isFile()).toBe(true);
   expect(readFileSync(join(cwd, 'other'), 'utf8')).toBe('spared');
+  expect(namesIn(cwd)).toEqual(['cat.png', 'other']);
+});
+
+test('refuses the name of a link, and with force writes the file that it leads to', async () => {
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'other'), 'old');
+  symlinkSync('other', join(cwd, 'cat.png'));
+  const store = createFileStore({ folder: cwd });
+  const blob = await blobIn(store);
+  await expect(publish(blob, given, { cwd, force: false })).rejects.toMatchObject({ class: 'not-written' });
+  expect(readFileSync(join(cwd, 'other'), 'utf8')).toBe('old');
+  expect(await publish(blob, given, { cwd, force: true })).toBe('cat.png');
+  await store.discard();
+  expect(lstatSync(join(cwd, 'cat.png')).isSymbolicLink()).toBe(true);
+  expect(readFileSync(join(cwd, 'other'))).toEqual(picture);
   expect(namesIn(cwd)).toEqual(['cat.png', 'other']);
 });
 

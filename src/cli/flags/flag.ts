@@ -233,8 +233,20 @@ export function parseJson(name: string, text: string): JsonValue {
 
 /** A word in quotes, cut after 60 characters. */
 export function quote(word: string): string {
-  return `'${word.length > 60 ? `${word.slice(0, 60)}…` : word}'`;
+  return `'${shorten(word)}'`;
 }
+
+/** Cuts a path in the middle: its end names the file. */
+function shorten(word: string): string {
+  if (word.length <= longestWord) return word;
+  const name = word.slice(Math.max(word.lastIndexOf('/'), word.lastIndexOf('\\')));
+  if (name.length === word.length || name.length > longestName) return `${word.slice(0, longestWord)}…`;
+  const end = Math.max(name.length, longestWord / 2);
+  return `${word.slice(0, Math.max(longestWord - end, 10))}…${word.slice(-end)}`;
+}
+
+const longestWord = 60;
+const longestName = 120;
 
 /** For `catch`: puts the flag before the message of a usage error; rethrows other errors. */
 export function prefixUsageError(flag: string): (error: unknown) => never {

@@ -1,14 +1,16 @@
-import { open, readFile, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { basename as lastOfUrl } from 'node:path/posix';
 import { fileURLToPath } from 'node:url';
 import { usageError } from '../../errors.ts';
 import type { Media } from '../../formats/ask.ts';
 import { fileOf, readInputImage, spool, type Spooling } from '../../images/input.ts';
-import { sniffType } from '../../images/image-type.ts';
+import { sniffMedia } from '../../images/media-type.ts';
 import type { FetchedInput } from '../../transport/types.ts';
-import { decodeText, isStdin, isUrl, shownUrl, unreadable, urlForFile } from './input-files.ts';
+import { decodeText, isStdin, isUrl, isUtf16, shownUrl, unreadable, urlForFile } from './input-files.ts';
 import { createUpload, type Upload } from '../../body.ts';
+import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../context.ts';
 import { quote } from '../flags/flag.ts';
 import { sizeOf } from './prompt.ts';
@@ -58,7 +60,7 @@ export async function readInputs(
   reading: InputReading & { takesTextFiles: boolean },
 ): Promise<Inputs> {
   const inputs = await readImages(image, reading, { hash: sidecar === true });
-  const files = await (reading.takesTextFiles ? readAttachments : readDocuments)(attach, reading);
+  const files = await readAttachments(attach, reading);
   const media = [...inputs, ...files];
   return { inputs, media, ...(mask !== undefined && { mask: await readMask(mask, inputs[0], reading) }) };
 }
@@ -77,7 +79,10 @@ export async function readImages(
       images.push({ mimeType: 'image/*', data: createUpload(noBytes, 0, origin) });
       continue;
     }
-    const image = await readInputImage(path, { label: `${flag} ${quote(name)}`, hash, declaredType });
+    const label = `${flag} ${quote(name)}`;
+    const instead =
+      flag === '-i' && takesFiles(context) ? `to send a file of another type: --attach ${shellWord(name)}` : undefined;
+    const image = await readInputImage(path, { label, hash, declaredType, instead });
     await warnOfSize(name, image.bytes, context);
     images.push({
       mimeType: image.mimeType,
@@ -87,6 +92,11 @@ export async function readImages(
     });
   }
   return images;
+}
+
+/** Whether the command has `--attach`. */
+function takesFiles({ report: { command } }: Context): boolean {
+  return !command.startsWith('image');
 }
 
 /** Opens the image of `--mask`. Throws GatewayError usage if it is not a PNG, or not as large as the image that it covers. */
@@ -105,13 +115,13 @@ async function readMask(typed: string, covered: Attached | undefined, reading: I
   );
 }
 
-/** Opens the files of `--attach`, of any type. Throws GatewayError usage if the type is unknown. */
+/** Opens the files of `--attach`, of any type. Throws GatewayError usage if one is empty, or its type cannot be told. */
 export async function readAttachments(
   words: readonly string[],
-  reading: InputReading,
+  reading: InputReading & { takesTextFiles?: boolean },
   { flag = '--attach' } = {},
-): Promise<Attached[]> {
-  const files: Attached[] = [];
+): Promise<Media[]> {
+  const files: Media[] = [];
   for (const typed of words) {
     const opened = await openInput(flag, typed, reading);
     const { path, name, title, origin } = opened;
@@ -119,31 +129,18 @@ export async function readAttachments(
       files.push({ mimeType: 'application/octet-stream', data: createUpload(noBytes, 0, origin), title });
       continue;
     }
-    const { bytes, head } = await readHead(path).catch((error: unknown) => {
+    const { bytes, mimeType, isText } = await describeFile(path, opened, flag).catch((error: unknown) => {
       throw unreadable(flag, name, error);
     });
     await warnOfSize(name, bytes, reading.context);
-    const mimeType = sniffType(head) ?? (await typeOf(opened, head));
-    files.push({ mimeType, data: createUpload(path, bytes, origin), title });
+    const isSentAsText = isText && !reading.takesTextFiles;
+    const data = isSentAsText
+      ? decodeText(await readFile(path), `${flag} ${quote(name)}`)
+      : createUpload(path, bytes, origin);
+    files.push({ mimeType, data, title });
   }
   return files;
 }
-
-/** Opens attachments, text files as text: the messages format takes only PDF as Base64 documents. */
-async function readDocuments(words: readonly string[], reading: InputReading): Promise<Media[]> {
-  const files: Media[] = [];
-  for (const file of await readAttachments(words, reading)) {
-    const { source } = file.data;
-    if (!textTypes.test(file.mimeType)) files.push(file);
-    else {
-      const bytes = typeof source === 'string' ? await readFile(source) : source;
-      files.push({ ...file, data: decodeText(bytes, `--attach ${quote(file.title ?? 'stdin')}`) });
-    }
-  }
-  return files;
-}
-
-const textTypes = /^text\/|^application\/(.+\+)?(json|xml|javascript|yaml|toml|x-sh)$/;
 
 /** In place of an input that is fetched later. */
 const noBytes = new Uint8Array();
@@ -220,33 +217,81 @@ function pathOf(flag: string, typed: string): string {
   }
 }
 
-async function readHead(path: string): Promise<{ bytes: number; head: Uint8Array }> {
-  const { size } = await stat(path);
-  const handle = await open(path, 'r');
-  try {
-    const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(4096) });
-    return { bytes: size, head: buffer.subarray(0, bytesRead) };
-  } finally {
-    await handle.close();
-  }
-}
-
 /** Types that servers send for any file. */
 const vagueTypes = new Set(['application/octet-stream', 'binary/octet-stream', 'text/plain']);
 
-/** The type by the bytes, by the server's header, or by the name. */
-async function typeOf({ name, declaredType }: OpenedInput, head: Uint8Array): Promise<string> {
-  if (Buffer.from(head.subarray(0, 5)).toString('latin1') === '%PDF-') return 'application/pdf';
+/** Types of text that services know; other text is plain: Google refuses most types, and `.ts` is that of a film by its name. */
+const knownTexts = new Set(
+  'text/csv text/css text/html text/javascript text/markdown text/xml application/json'.split(' '),
+);
+
+/** Types of files that are text, by their name. */
+const textTypes = /^text\/|^application\/(.+\+)?(json|xml|javascript|yaml|toml|x-sh)$/;
+
+interface FileFacts {
+  bytes: number;
+  mimeType: string;
+  isText: boolean;
+}
+
+/** The type by the bytes, by the server's header, or by the name. Throws GatewayError usage, and errors of the system. */
+async function describeFile(
+  path: string,
+  { name, declaredType }: OpenedInput,
+  flag: string,
+): Promise<FileFacts> {
+  const label = `${flag} ${quote(name)}`;
+  const { bytes, head, isText } = await examineFile(path);
+  if (bytes === 0) throw usageError(`${label} is empty`, 'name a file that has content');
   const { default: mimeTypes } = await import('mime-types');
   const named = !name.endsWith('/') && mimeTypes.lookup(name);
+  const known = sniffMedia(head);
+  if (known !== undefined) return { bytes, mimeType: known, isText: false };
   if (declaredType === 'text/html' && named !== false && /pdf$|^(image|audio|video)\//.test(named))
-    throw usageError(`--attach ${quote(name)} is a web page (text/html), not ${named}`, 'look at it in a browser');
-  if (declaredType !== undefined && !vagueTypes.has(declaredType)) return declaredType;
-  if (named !== false) return named;
-  if (!head.includes(0)) return 'text/plain';
-  throw usageError(
-    `--attach ${quote(name)}: its type cannot be told`,
-    'give it a name with an extension, such as notes.pdf',
+    throw usageError(`${label} is a web page (text/html), not ${named}`, 'look at it in a browser');
+  const types = [declaredType, named].filter((type) => type !== undefined && type !== false);
+  if (isText) return { bytes, mimeType: types.find((type) => knownTexts.has(type)) ?? 'text/plain', isText };
+  const type = types.find((type) => !vagueTypes.has(type)) ?? types.at(-1);
+  if (isUtf16(head) || (type === undefined ? !hasControls(head) : textTypes.test(type)))
+    throw await otherText(path, label);
+  if (type !== undefined) return { bytes, mimeType: type, isText };
+  throw usageError(`${label}: its type cannot be told`, 'give it a name with an extension, such as notes.pdf');
+}
+
+/** Whether a file is UTF-8 without NUL; it is read until that is decided. */
+async function examineFile(path: string): Promise<{ bytes: number; head: Uint8Array; isText: boolean }> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let head: Uint8Array | undefined;
+  try {
+    for await (const chunk of createReadStream(path) as AsyncIterable<Uint8Array>) {
+      head ??= chunk;
+      if (chunk.includes(0) || sniffMedia(head) !== undefined) throw new TypeError('binary');
+      decoder.decode(chunk, { stream: true });
+    }
+    decoder.decode();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    return { bytes: (await stat(path)).size, head: head ?? noBytes, isText: false };
+  }
+  return { bytes: (await stat(path)).size, head: head ?? noBytes, isText: true };
+}
+
+/** Whether the first bytes hold control characters that no text has, in any encoding of one byte. */
+function hasControls(head: Uint8Array): boolean {
+  return head.subarray(0, 4096).some((byte) => byte < 32 && !/[\t\n\f\r\u001b]/.test(String.fromCharCode(byte)));
+}
+
+/** The error for text that is not UTF-8: services guess at its letters, or refuse it. */
+async function otherText(path: string, label: string): Promise<Error> {
+  const bytes = await readFile(path);
+  try {
+    decodeText(bytes, label);
+  } catch (error) {
+    return error as Error;
+  }
+  return usageError(
+    `${label} is not text: it holds NUL bytes`,
+    'if it is UTF-16, convert it: iconv -f UTF-16 -t UTF-8',
   );
 }
 

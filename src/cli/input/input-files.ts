@@ -123,11 +123,15 @@ function flagAndPath(flag: string, path: FileOrJson): string {
  */
 export function decodeText(bytes: Uint8Array, name: string): string {
   if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
-  const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
-  const convert = isUtf16
+  const convert = isUtf16(bytes)
     ? 'it looks like UTF-16; convert it: iconv -f UTF-16 -t UTF-8'
     : 'convert it to UTF-8, for example with iconv';
   throw usageError(`${name} is not UTF-8 text: invalid byte at offset ${invalidOffset(bytes)}`, convert);
+}
+
+/** Whether bytes begin with the mark of UTF-16. */
+export function isUtf16(bytes: Uint8Array): boolean {
+  return (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
 }
 
 /** Every invalid sequence decodes to U+FFFD: the first one that is not U+FFFD in the bytes is the place. */

@@ -76,6 +76,8 @@ interface Building {
   adviseBlank?: Blanks['advice'] | undefined;
   /** The earlier turns of the session. */
   earlier?: readonly SessionMessage[] | undefined;
+  /** The media type of the name of `-o`. */
+  imageType?: string | undefined;
 }
 
 /** A request that is ready to be shown or sent, and what its answer is held against. */
@@ -141,7 +143,7 @@ type AskParts = Pick<Ask, 'prompt' | 'media' | 'mask' | 'maxTokens'> & {
 };
 
 /** Field by field: with spreads, a batch takes twice as long to find its jobs that were sent before. */
-function askOf(flags: RequestFlags, parts: AskParts, { use, settings, earlier }: Building): Ask {
+function askOf(flags: RequestFlags, parts: AskParts, { use, settings, earlier, imageType }: Building): Ask {
   const { files, turns } = parts;
   return {
     temperature: flags.temperature,
@@ -171,6 +173,7 @@ function askOf(flags: RequestFlags, parts: AskParts, { use, settings, earlier }:
     system: files.system ?? (earlier && lastSystem(earlier)),
     results: earlier && openCallResults(earlier.at(-1)),
     use,
+    imageType,
     model: settings.model.value,
     tier: settings.lane?.value === 'flex' ? 'flex' : undefined,
   };

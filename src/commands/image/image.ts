@@ -7,13 +7,14 @@ import { version } from '../../version.ts';
 import { limitToFiles, type Outcome, sendAll, mergeAnswers } from '../../cli/run/send-all.ts';
 import type { Attached } from '../../cli/input/attachments.ts';
 import type { Context, Action } from '../../cli/context.ts';
-import { buildRequest } from '../../cli/request/build-request.ts';
+import { type BuiltRequest, buildRequest } from '../../cli/request/build-request.ts';
+import { typeOfName } from '../../images/image-type.ts';
 import { begin, checkAnswer, connect, isShown, showRequest, wantedOf } from '../../cli/run/command.ts';
 import { printRaw } from '../../cli/output/print.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import type { Command } from 'commander';
-import { addFlags, setExamples } from '../../cli/flags/flag.ts';
+import { addFlags, quote, setExamples } from '../../cli/flags/flag.ts';
 import { contentFlags, imageFlags, editFlags } from '../../cli/flags/format.ts';
 import { usageError } from '../../errors.ts';
 
@@ -28,8 +29,10 @@ async function runImage(
 ): Promise<void> {
   const begun = await begin(words, typed, use, context);
   const { flags, settings, deadline } = begun;
-  const request = await within(deadline(), buildRequest(words, flags, begun));
+  const imageType = flags.output === undefined ? undefined : typeOfName(flags.output);
+  const request = await within(deadline(), buildRequest(words, flags, { ...begun, imageType }));
   const { post, inputs } = request;
+  await warnOfType(imageType, request, flags, context);
   const { count = 1, candidates } = flags;
   const preview = settings.preview.value;
   const plan = { ...flags, ...request, preview, count, provenance: provenanceOf(post, inputs) };
@@ -59,6 +62,23 @@ async function runImage(
   if (!result) throw error;
   await checkAnswer({ result, error }, wantedOf(flags, count * (flags.candidates ?? 1)), context);
   if (images.mismatch) throw images.mismatch;
+}
+
+/** Types that a service may draw without being asked for one. */
+const commonTypes = new Set(['image/png', 'image/jpeg']);
+
+/** Says before the request is paid that its picture will hardly have the type of its name. */
+async function warnOfType(
+  imageType: string | undefined,
+  { post: { body } }: BuiltRequest,
+  { output = '' }: ImageFlags,
+  { ui }: Context,
+): Promise<void> {
+  if (imageType === undefined || commonTypes.has(imageType) || imageType === `image/${String(body['output_format'])}`)
+    return;
+  await ui.warn(
+    `-o ${quote(output)}: this service is not asked for ${imageType}; the extension will be that of what comes, such as .png`,
+  );
 }
 
 /** Requests in flight with `--count`, by default. */

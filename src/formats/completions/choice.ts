@@ -126,8 +126,10 @@ function textEvents({ candidate }: Choice, text: JsonValue | undefined): ReplyEv
 }
 
 function imageEvents({ candidate }: Choice, image: JsonValue): ReplyEvent[] {
-  const held = isObject(image) ? (field(image, 'imageUrl') ?? image) : image;
-  return linkedImage(isObject(held) ? held['url'] : held, candidate);
+  if (!isObject(image)) return linkedImage(image, candidate);
+  const held = field(image, 'imageUrl');
+  // Empty is absent, as null is.
+  return linkedImage((isObject(held) ? held['url'] : held) || image['url'], candidate);
 }
 
 /** Web sources of the answer. */

@@ -18,15 +18,20 @@ const step = 16;
 /** Fields of an ask that these operations have a place for; every other is refused. */
 const ownFields: ReadonlySet<keyof Ask> = new Set([
   ...(['use', 'model', 'stream', 'body'] as const),
-  ...(['prompt', 'media', 'mask', 'candidates', 'aspect', 'size'] as const),
+  ...(['prompt', 'media', 'mask', 'candidates', 'aspect', 'size', 'imageType'] as const),
 ]);
+
+/** What `output_format` calls types; PNG is what comes without it, and is not asked for: older models know no such field. */
+const outputFormats: Readonly<Record<string, string>> = { 'image/jpeg': 'jpeg', 'image/webp': 'webp' };
 
 /** A picture by OpenAI's own operations (formats 7): `generations`, or `edits` where there are pictures to change. */
 export function encodeImages(ask: Ask): Encoded {
   refuseUnfit(ask);
   const media = ask.media ?? [];
-  const fields = { model: ask.model, prompt: ask.prompt, n: ask.candidates, size: sizeOf(ask) };
-  const body = setFields(ask.body ?? {}, fields);
+  const own = ask.body ?? {};
+  const format = own['output_format'] ?? outputFormats[ask.imageType ?? ''];
+  const fields = { model: ask.model, prompt: ask.prompt, n: ask.candidates, size: sizeOf(ask), output_format: format };
+  const body = setFields(own, fields);
   if (media.length === 0) return { path: '/v1/images/generations', body };
   const files = { 'image[]': media.map(imageFile), mask: ask.mask && imageFile(ask.mask) };
   return { path: '/v1/images/edits', body: setFields(body, files), form: true };
@@ -106,8 +111,9 @@ export function readImages(json: JsonObject): ReplyEvent[] {
 }
 
 function imageEvents(item: JsonObject, format: string | undefined): ReplyEvent[] {
-  const data = textField(item, 'b64Json');
-  if (data !== undefined) return [{ type: 'blob', mimeType: format && `image/${format}`, data, candidate: 0 }];
+  // Empty is absent, as null is: the link of a paid picture is beside it.
+  const data = textField(item, 'b64Json') ?? '';
+  if (data !== '') return [{ type: 'blob', mimeType: format && `image/${format}`, data, candidate: 0 }];
   return linkedImage(item['url'], 0);
 }
 
@@ -118,5 +124,6 @@ export function linkedImage(url: JsonValue | undefined, candidate: number): Repl
   if (typeof url !== 'string' || url === '') return [];
   const [head, mimeType] = dataUrl.exec(url.slice(0, 200)) ?? [];
   if (head === undefined) return [{ type: 'text', text: `![image](${url})`, candidate }];
+  if (head === url) return [];
   return [{ type: 'blob', mimeType: mimeType?.toLowerCase() || undefined, data: url.slice(head.length), candidate }];
 }

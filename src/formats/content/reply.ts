@@ -184,7 +184,8 @@ function fenced(text: string, language: string): string {
 function blobEvent(raw: JsonObject, candidate: number, draft: boolean): ReplyEvent | undefined {
   const inline = objectField(raw, 'inlineData');
   const data = inline && textField(inline, 'data');
-  if (!inline || data === undefined) return undefined;
+  // Empty is absent, as null is.
+  if (!inline || data === undefined || data === '') return undefined;
   return { type: 'blob', mimeType: textField(inline, 'mimeType'), data, draft, candidate };
 }
 

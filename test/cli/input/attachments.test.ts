@@ -6,6 +6,12 @@ import { expect } from 'vitest';
 import { eventStream, messageEvents, test, textReply } from '../../helpers/with-server.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
+/** Source code and other texts, some of which have the extension of a film or of no text. */
+const sources =
+  'main.ts main.rs a.toml a.sh a.ipynb a.sql a.tex a.srt a.org a.key a.mts a.py a.yaml a.php a.rb a.svg a.log'.split(
+    ' ',
+  );
+
 /** A folder with files of all kinds. */
 function filesOfAllKinds(): string {
   const cwd = scratchFolder();
@@ -16,7 +22,18 @@ function filesOfAllKinds(): string {
   put('facts.json', '{"a":1}');
   put('blob', 'a\0b');
   put('bad.txt', Uint8Array.of(0xe4, 0x20, 0xff));
+  put('latin', Buffer.from('ein Märchen\n', 'latin1'));
+  put('empty.txt', '');
+  put('report.docx', 'PK\u0003\u0004\0\0');
+  put('film.mp4', '\0\0\0\u0018ftypisom\0\0\0\0');
+  put('song', 'ID3\u0003\0\0');
+  put('speech', 'RIFF\0\0\0\0WAVEfmt ');
+  put('note.key', 'not a presentation\n');
+  put('ID3.md', 'ID3 tags are text here\n');
+  put('tags', 'ID3 tags are text here\n');
+  for (const name of sources) put(name, `${name}: ä\n`);
   put('wide.txt', Buffer.from('\uFEFFwide', 'utf16le'));
+  put('wide', Buffer.from('\uFEFFwide', 'utf16le'));
   return cwd;
 }
 
@@ -34,6 +51,12 @@ test.for([
   ['paper', 'application/pdf', '%PDF-1.4\n'],
   ['rows.csv', 'text/csv', 'a,b\n'],
   ['facts.json', 'application/json', '{"a":1}'],
+  ['film.mp4', 'video/mp4', '\0\0\0\u0018ftypisom\0\0\0\0'],
+  ['song', 'audio/mpeg', 'ID3\u0003\0\0'],
+  ['speech', 'audio/wav', 'RIFF\0\0\0\0WAVEfmt '],
+  ['ID3.md', 'text/markdown', 'ID3 tags are text here\n'],
+  ['tags', 'text/plain', 'ID3 tags are text here\n'],
+  ...sources.map((name) => [name, 'text/plain', `${name}: ä\n`] as const),
 ] as const)('text --attach %s sends it as %s', async ([name, type, content], { server, cli }) => {
   server.reply({ body: textReply('ok') });
   const cwd = filesOfAllKinds();
@@ -68,6 +91,7 @@ test.for([
       title: 'paper',
     },
   ],
+  ['main.ts', textDocument('main.ts: ä\n', 'main.ts')],
 ] as const)('chat --attach %s sends a document, text as text', async ([name, document], { server, cli }) => {
   server.reply({ body: eventStream(...messageEvents('ok')) });
   const cwd = filesOfAllKinds();
@@ -85,14 +109,43 @@ test('what stdin holds has no title', async ({ server, cli }) => {
   });
 });
 
+test('an image flag that gets another file names the flag for it', async ({ cli }) => {
+  const ran = await cli(['chat', 'read it', '-i', 'paper'], { cwd: filesOfAllKinds() });
+  expect([ran.code, ran.stderr]).toEqual([
+    2,
+    "gateway-cli: usage: -i 'paper' is not an image of a known type\n  to send a file of another type: --attach paper\n",
+  ]);
+});
+
+test('the name of stdin in /dev is stdin', async ({ server, cli }) => {
+  server.reply({ body: textReply('ok') });
+  expect(await cli(['text', 'read it', '--attach', '/dev/stdin'], { stdin: 'piped' })).toMatchObject({ code: 0 });
+  expect(server.requests[0]?.json()).toMatchObject({ contents: [{ parts: [{}, inline('text/plain', 'piped')] }] });
+});
+
 test.for([
   [['text'], 'blob', "--attach 'blob': its type cannot be told"],
   [['text'], 'none.pdf', "--attach 'none.pdf': there is no such file"],
   [['text'], '.', "--attach '.': it is a folder"],
   [['chat'], 'bad.txt', "--attach 'bad.txt' is not UTF-8 text"],
+  [['text'], 'bad.txt', "--attach 'bad.txt' is not UTF-8 text"],
+  [['text'], 'latin', "--attach 'latin' is not UTF-8 text: invalid byte at offset 5"],
+  [['text'], 'wide.txt', 'it looks like UTF-16; convert it: iconv -f UTF-16 -t UTF-8'],
+  [['text'], 'wide', 'it looks like UTF-16; convert it: iconv -f UTF-16 -t UTF-8'],
+  [['text'], 'empty.txt', "--attach 'empty.txt' is empty"],
+  [['text'], '/dev/null', "--attach '/dev/null' is empty"],
+  [['text'], 'report.docx', 'save it as PDF or as text, and send that'],
+  [['chat'], 'report.docx', 'save it as PDF or as text, and send that'],
+  [
+    ['chat'],
+    'film.mp4',
+    'the messages format takes no file of the type video/mp4: "film.mp4"\n  the content format may take it',
+  ],
+  [['chat'], 'song', 'the messages format takes no file of the type audio/mpeg'],
+  [['chat', '--format', 'completions'], 'film.mp4', 'takes no file of the type video/mp4'],
   [['chat'], 'wide.txt', 'it looks like UTF-16; convert it: iconv -f UTF-16 -t UTF-8'],
-] as const)('%s refuses --attach %s before anything is sent', async ([[command], name, words], { cli }) => {
-  const ran = await cli([command, 'read it', '--attach', name], { cwd: filesOfAllKinds() });
+] as const)('%s refuses --attach %s before anything is sent', async ([command, name, words], { cli }) => {
+  const ran = await cli([...command, 'read it', '--attach', name], { cwd: filesOfAllKinds() });
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.stderr).toContain(words);
 });

@@ -84,6 +84,16 @@ describe("OpenAI's operations for images", () => {
     );
   });
 
+  test.each([
+    ['image/webp', {}, 'webp'],
+    ['image/jpeg', {}, 'jpeg'],
+    ['image/png', {}, undefined],
+    ['image/tiff', {}, undefined],
+    ['image/webp', { output_format: 'png' }, 'png'],
+  ])('are asked for the type that is wanted: %s beside %j', (imageType, body, format) => {
+    expect(completions.encode({ ...image, imageType, body }, openai).body['output_format']).toBe(format);
+  });
+
   test('are not asked where a service has none', () => {
     expect(completions.encode(image, local).path).toBe('/v1/chat/completions');
   });
@@ -104,6 +114,8 @@ describe('reads pictures of the images operations', () => {
     ['without it', { created: 1, data: [png] }, [{ type: 'blob', mimeType: undefined, data: 'iVBO', candidate: 0 }]],
     ['as links', { data: [{ url: 'https://h/a.png', revised_prompt: 'x' }] }, [linked]],
     ['beside a null', { data: [{ b64_json: null, url: 'https://h/a.png' }] }, [linked]],
+    ['beside an empty text', { data: [{ b64_json: '', url: 'https://h/a.png' }] }, [linked]],
+    ['not from a data URL without data', { data: [{ b64_json: '', url: 'data:image/png;base64,' }] }, []],
     [
       'in a data URL',
       { data: [{ url: 'data:image/png;base64,iVBO' }] },

@@ -212,6 +212,11 @@ const replies: [string, object, ReplyEvent[]][] = [
     [text('![image](https://h/a.png)'), stop],
   ],
   [
+    'a picture that is linked beside an empty field',
+    reply({ images: [{ image_url: { url: '' }, url: 'https://h/a.png' }] }),
+    [text('![image](https://h/a.png)'), stop],
+  ],
+  [
     'a picture among the parts of the content',
     reply({ content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBO' } }] }),
     [{ type: 'blob', mimeType: 'image/png', data: 'iVBO', candidate: 0 }, stop],

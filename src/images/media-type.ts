@@ -13,8 +13,10 @@ export function sniffMedia(bytes: Uint8Array): string | undefined {
   if (head.startsWith('FORM') && /^AIF[FC]/.test(head.slice(8))) return 'audio/aiff';
   if (head.startsWith('ftyp', 4)) return isoType(head.slice(8, 12));
   if (head.startsWith('\x1aE\xdf\xa3')) return head.includes('webm') ? 'video/webm' : 'video/x-matroska';
-  if (/^ID3[\x02-\x04]/.test(head) || isMpegAudio(head)) return 'audio/mpeg';
-  return /^\xff[\xf0\xf1\xf8\xf9]/.test(head) ? 'audio/aac' : undefined;
+  const [first = 0, second = 0, third = 0, fourth = 0] = bytes;
+  // A text can begin with ID3, but not with the number of its version.
+  if ((head.startsWith('ID3') && fourth >= 2 && fourth <= 4) || isMpegFrame(first, second, third)) return 'audio/mpeg';
+  return first === 0xff && [0xf0, 0xf1, 0xf8, 0xf9].includes(second) ? 'audio/aac' : undefined;
 }
 
 /** By the brand of an ISO file that is no picture. */
@@ -23,9 +25,8 @@ function isoType(brand: string): string {
   return /^M4[AB] $/.test(brand) ? 'audio/mp4' : 'video/mp4';
 }
 
-/** A frame of layer 3, with a bit rate and a sample rate that exist. */
-function isMpegAudio(head: string): boolean {
-  const [sync = 0, version = 0, rates = 0] = [...head.slice(0, 3)].map((character) => character.charCodeAt(0));
+/** Whether bytes begin a frame of layer 3, with a bit rate and a sample rate that exist. */
+function isMpegFrame(sync: number, version: number, rates: number): boolean {
   const isLayer3 = version >= 0xe0 && (version & 0b110) === 0b010;
   return sync === 0xff && isLayer3 && rates >> 4 !== 15 && ((rates >> 2) & 3) !== 3;
 }

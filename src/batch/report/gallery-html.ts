@@ -82,12 +82,17 @@ const policy = [
 /** How every gallery begins. */
 export const galleryMark = '<!doctype html><!-- gateway-cli batch gallery -->';
 
-/** The page up to its first card. */
+/** The page of a batch up to its first card. */
 export function galleryHead({ title, counts, usage }: { title: string; counts: Counts; usage: Usage }): string {
   const { jobs, done, failed, unknown, pending } = counts;
   const facts = [countOf(jobs, 'job'), `${done} done`, `${failed} failed`, `${unknown} unknown`, `${pending} not sent`];
   const tokens = totalTokens(usage);
   if (tokens > 0) facts.push(`${tokens} tokens`);
+  return pageHead(title, facts);
+}
+
+/** The page up to its first card; `facts` stand below its title. */
+export function pageHead(title: string, facts: readonly string[]): string {
   return `${galleryMark}
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width,initial-scale=1"><meta name="referrer" content="no-referrer">

@@ -1,7 +1,15 @@
 import { type FileHandle, readdir, readFile, stat } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { type Card, galleryCard, galleryFoot, galleryHead, galleryMark, type CardPicture } from './gallery-html.ts';
+import {
+  type Card,
+  galleryCard,
+  galleryFoot,
+  galleryHead,
+  galleryMark,
+  pageHead,
+  type CardPicture,
+} from './gallery-html.ts';
 import { rowOf } from './row.ts';
 import { countJobs, countOf, warnUnread } from './summary.ts';
 import { usageError, codeOf } from '../../errors.ts';
@@ -15,18 +23,25 @@ import { rowsOfReport, locateResults, openResults, type ResultPlaces } from '../
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
 import type { JobIndex, BatchState } from '../folder/state.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue, parseFlat } from '../../json.ts';
+import { typeOfName } from '../../images/image-type.ts';
+import { readInputImage } from '../../images/input.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { tooManyPixels } from '../../cli/output/preview.ts';
 
-/** `batch gallery <outdir>`: one page of all jobs, which shows the pictures beside it. */
+/** `batch gallery <outdir>`: one page of all jobs, or of the pictures of a folder, which shows the pictures beside it. */
 export function batchGalleryCommand(command: Command): Action {
-  command.argument('<outdir>', 'folder of a batch').usage('<outdir>');
-  setExamples(command, ['gateway-cli batch gallery out && xdg-open out/index.html']);
+  command.argument('<outdir>', 'folder of a batch, or of pictures').usage('<outdir>');
+  setExamples(command, [
+    'gateway-cli batch gallery out && xdg-open out/index.html',
+    'gateway-cli image gen -n 4 "tile pattern" -o tiles/ --sidecar && gateway-cli batch gallery tiles',
+  ]);
   return (context, words) => runGallery(words[0] as string, context);
 }
 
 async function runGallery(outdir: string, context: Context): Promise<void> {
+  const pictures = await picturesOfFolder(resolve(context.io.cwd, outdir));
+  if (pictures.length > 0) return showPictures(outdir, pictures, context);
   const { folder, state } = await readBatchFolder(outdir, context);
   const progress = context.ui.progress('preparing the gallery');
   context.atEnd(async () => progress.stop());
@@ -45,9 +60,47 @@ async function runGallery(outdir: string, context: Context): Promise<void> {
     await page.appendFile(galleryFoot);
   });
   progress.stop();
+  await reportPage(outdir, context);
+}
+
+async function reportPage(outdir: string, { io, report, root }: Context): Promise<void> {
   const shown = join(outdir, batchFiles.gallery);
-  context.report.own = { schema: 'gateway-cli/batch-gallery@1', path: shown };
-  if (!context.root.json) await context.io.stdout.write(`${shown}\n`);
+  report.own = { schema: 'gateway-cli/batch-gallery@1', path: shown };
+  if (!root.json) await io.stdout.write(`${shown}\n`);
+}
+
+/** The names of the pictures in a folder that is not of a batch, such as that of `image gen -n 4 -o tiles/`. */
+async function picturesOfFolder(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => []);
+  if (names.includes(batchFiles.journal)) return [];
+  const order = new Intl.Collator('en', { numeric: true });
+  return names.filter((name) => typeOfName(name) !== undefined).sort(order.compare);
+}
+
+/** A page with one card for each picture. */
+async function showPictures(outdir: string, names: readonly string[], context: Context): Promise<void> {
+  const folder = resolve(context.io.cwd, outdir);
+  await writePage(folder, async (page) => {
+    await page.appendFile(pageHead(basename(folder), [countOf(names.length, 'picture')]));
+    for (const name of names) {
+      context.signal.throwIfAborted();
+      await page.appendFile(galleryCard(await withHidden(await cardOfPicture(folder, name), folder)));
+    }
+    await page.appendFile(galleryFoot);
+  });
+  await reportPage(outdir, context);
+}
+
+/** What the picture's bytes and its sidecar say. */
+async function cardOfPicture(folder: string, name: string): Promise<Card> {
+  const path = join(folder, name);
+  const found = await readInputImage(path).catch(() => undefined);
+  const { mimeType = 'application/octet-stream', width, height, bytes = 0 } = found ?? {};
+  const sidecar = await readFile(`${path}.json`, 'utf8')
+    .then(parseFlat, () => undefined)
+    .catch(() => undefined);
+  const [prompt, model] = isObject(sidecar) ? [textOf(sidecar['prompt']), textOf(sidecar['model'])] : [];
+  return { id: name, state: 'done', prompt, model, pictures: [{ path: name, mimeType, width, height, bytes }] };
 }
 
 /** Whole or not at all. A batch may run in the folder, so nothing but what this writes is cleared away. */

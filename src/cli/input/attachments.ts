@@ -276,9 +276,12 @@ async function examineFile(path: string): Promise<{ bytes: number; head: Uint8Ar
   return { bytes: (await stat(path)).size, head: head ?? noBytes, isText: true };
 }
 
+/** Tab, line feed, form feed, carriage return, escape. */
+const textControls = new Set([9, 10, 12, 13, 27]);
+
 /** Whether the first bytes hold control characters that no text has, in any encoding of one byte. */
 function hasControls(head: Uint8Array): boolean {
-  return head.subarray(0, 4096).some((byte) => byte < 32 && !/[\t\n\f\r\u001b]/.test(String.fromCharCode(byte)));
+  return head.subarray(0, 4096).some((byte) => byte < 32 && !textControls.has(byte));
 }
 
 /** The error for text that is not UTF-8: services guess at its letters, or refuse it. */

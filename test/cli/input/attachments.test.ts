@@ -26,6 +26,7 @@ function filesOfAllKinds(): string {
   put('empty.txt', '');
   put('report.docx', 'PK\u0003\u0004\0\0');
   put('film.mp4', '\0\0\0\u0018ftypisom\0\0\0\0');
+  put('frames', Uint8Array.of(0xff, 0xfb, 0x90, 0x64, 0, 0));
   put('song', 'ID3\u0003\0\0');
   put('speech', 'RIFF\0\0\0\0WAVEfmt ');
   put('note.key', 'not a presentation\n');
@@ -98,6 +99,14 @@ test.for([
   expect(await cli(['chat', 'read it', '--attach', name], { cwd })).toMatchObject({ code: 0, stderr: '' });
   expect(server.requests[0]?.json()).toMatchObject({
     messages: [{ role: 'user', content: [document, { type: 'text', text: 'read it' }] }],
+  });
+});
+
+test('sound without an extension is known by the frame that it begins with', async ({ server, cli }) => {
+  server.reply({ body: textReply('ok') });
+  expect((await cli(['text', 'x', '--attach', 'frames'], { cwd: filesOfAllKinds() })).code).toBe(0);
+  expect(server.requests[0]?.json()).toMatchObject({
+    contents: [{ parts: [{}, { inlineData: { mimeType: 'audio/mpeg' } }] }],
   });
 });
 

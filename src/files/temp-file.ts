@@ -118,7 +118,7 @@ export async function placeFile(temp: string, final: string, placing: Placing): 
 }
 
 /** The file that a link leads to, so that the link stays, as with a shell's `>`; other paths, and a dangling link, unchanged. */
-export async function targetOf(path: string): Promise<string> {
+async function targetOf(path: string): Promise<string> {
   return realpath(path).catch(() => path);
 }
 

@@ -11,7 +11,6 @@ test.each([
   ['a foreign character in a long one', `${long}*${long}`, 'valid Base64'],
   ['a group that is cut', 'AAAAA', 'cut in the middle of a group'],
   ['padding in the middle', `AA==${png}`, 'valid Base64'],
-  ['nothing', '', 'is empty'],
 ])('a picture with %s is exit 9; those around it are kept and named', async (_, data, told) => {
   const { startScriptedServer } = await import('../helpers/scripted-server.ts');
   const { run } = await import('../helpers/run.ts');
@@ -24,6 +23,15 @@ test.each([
   expect(ran).toMatchObject({ code: 9, stdout: 'out/image-1.png\nout/image-2.png\n' });
   expect(ran.stderr).toContain(told);
   expect(readdirSync(`${ran.cwd}/out`)).toEqual(['image-1.png', 'image-2.png']);
+});
+
+test('a picture without data is absent, as null is', async ({ server, cli }) => {
+  server.reply({ body: imageReply(good, { mimeType: 'image/png', data: '' }) });
+  expect(await cli(['image', 'gen', 'x', '-o', 'out/'])).toMatchObject({
+    code: 0,
+    stdout: 'out/image-1.png\n',
+    stderr: '',
+  });
 });
 
 test('a bad picture in a text is exit 9, and the words and the other picture are kept', async ({ server, cli }) => {

@@ -190,7 +190,8 @@ describe('-o', () => {
 
   test('is the place of images without a text, as at `image gen`', async ({ cli }) => {
     const cwd = scratchFolder();
-    const blob = Buffer.from('89504e470d0a1a0a0000000d4948445200000010000000100806000000', 'hex');
+    const header = '89504e470d0a1a0a0000000d494844520000001000000010080600000000000000';
+    const blob = Buffer.from(`${header}0000000049454e44ae426082`, 'hex');
     const sha256 = sha256Of(blob);
     const image = { candidate: 0, bytes: blob.length, sha256, data: blob.toString('base64') };
     const kept = { schema: 'gateway-cli/recovery@1', command: 'image gen', printsText: false, document: ['{}'] };

@@ -71,7 +71,7 @@ async function reportPage(outdir: string, { io, report, root }: Context): Promis
 
 /** The names of the pictures in a folder that is not of a batch, such as that of `image gen -n 4 -o tiles/`. */
 async function picturesOfFolder(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(() => []);
+  const names = await readdir(folder).catch((): string[] => []);
   if (names.includes(batchFiles.journal)) return [];
   const order = new Intl.Collator('en', { numeric: true });
   return names.filter((name) => typeOfName(name) !== undefined).sort(order.compare);

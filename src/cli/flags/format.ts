@@ -132,7 +132,7 @@ export const imageFlags = {
   ...settingFlags('image'),
   strict: {
     flags: '--strict',
-    text: 'exit code 11 if the image is more than 4 % off the aspect ratio, or 10 % off the size (4 % off WxH)',
+    text: 'exit code 11 if the image is cut, more than 4 % off the aspect ratio, or 10 % off the size (4 % off WxH)',
     advanced: true,
   },
 } satisfies FlagTable;

@@ -235,11 +235,7 @@ interface FileFacts {
 }
 
 /** The type by the bytes, by the server's header, or by the name. Throws GatewayError usage, and errors of the system. */
-async function describeFile(
-  path: string,
-  { name, declaredType }: OpenedInput,
-  flag: string,
-): Promise<FileFacts> {
+async function describeFile(path: string, { name, declaredType }: OpenedInput, flag: string): Promise<FileFacts> {
   const label = `${flag} ${quote(name)}`;
   const { bytes, head, isText } = await examineFile(path);
   if (bytes === 0) throw usageError(`${label} is empty`, 'name a file that has content');

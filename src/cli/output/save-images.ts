@@ -11,6 +11,7 @@ import { candidateNames, type OutputPlan, planOutput } from '../../images/naming
 import { checkOutput, publish, writeSidecar } from '../../images/publish.ts';
 import { createFileStore } from '../../images/store.ts';
 import type { BlobStore, StoredBlob } from '../../images/types.ts';
+import { isCutPicture } from '../../images/whole.ts';
 import type { Io } from '../../terminal/io.ts';
 import type { Context, WrittenImage } from '../context.ts';
 import type { JsonObject } from '../../json.ts';
@@ -57,7 +58,7 @@ export interface ImageOutput {
   save(images: readonly ResultImage[], reply: ReplyFacts, endOf: EndOf): Promise<void>;
   /** Maximum number of images to write of one reply. */
   readonly most: number;
-  /** With `--strict`: the images with another aspect ratio or size. */
+  /** With `--strict`: the images that are cut, or have another aspect ratio or size. */
   readonly mismatch: GatewayError | undefined;
 }
 
@@ -74,7 +75,7 @@ interface SaveState {
   nextIndex: number;
   /** Number of files that were written. */
   written: number;
-  /** Images with another aspect ratio or size. */
+  /** Images that are cut, or have another aspect ratio or size. */
   mismatches: string[];
 }
 
@@ -208,6 +209,7 @@ async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveStat
   const { picture, warning } = await describePicture(image);
   const { extension, ...facts } = picture;
   if (warning) await context.ui.warn(warning);
+  const isCut = await isCutPicture(image.blob);
   const index = saving.nextIndex++;
   const options = { cwd: context.io.cwd, force: wanted.force === true };
   const id = context.ui.clean(reply.responseId ?? '');
@@ -219,9 +221,11 @@ async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveStat
   context.report.images.push(written);
   saving.written++;
   await warnOfName(path, extension, saving);
-  const mismatch = aspectMismatch(written, wanted);
-  if (mismatch !== undefined) saving.mismatches.push(mismatch);
-  if (mismatch !== undefined && !wanted.strict) await context.ui.warn(mismatch);
+  const cut = isCut ? [`${path} is cut: its last part did not come`] : [];
+  for (const mismatch of [...cut, ...aspectMismatch(written, wanted)]) {
+    saving.mismatches.push(mismatch);
+    if (!wanted.strict) await context.ui.warn(mismatch);
+  }
   if (wanted.sidecar && path !== '-') {
     const sidecar = sidecarFacts(written, reply, wanted);
     await writeSidecar(path, { ...context.ui.clean(sidecar), image: sidecar.image }, options);
@@ -271,11 +275,11 @@ async function printPath(path: string, { context, toStdout, wanted }: SaveState)
   else if (!isPrintedAtEnd(context)) await context.io.stdout.write(`${path}\n`);
 }
 
-/** How an image differs from the requested aspect ratio or size; undefined if it does not (deviation 42). */
-function aspectMismatch({ path, width, height }: WrittenImage, { aspect, size }: ImagePlan): string | undefined {
-  if (width === undefined || height === undefined) return undefined;
+/** How an image differs from the requested aspect ratio or size, if it does (deviation 42). */
+function aspectMismatch({ path, width, height }: WrittenImage, { aspect, size }: ImagePlan): string[] {
+  if (width === undefined || height === undefined) return [];
   const odd: string[] = [];
   if (aspect !== undefined && !fitsAspect({ width, height }, aspect)) odd.push(`not ${aspect}`);
   if (size !== undefined && !matchesSize({ width, height }, size)) odd.push(`not ${size}`);
-  return odd.length === 0 ? undefined : `${path} is ${width}×${height}, ${odd.join(' and ')}`;
+  return odd.length === 0 ? [] : [`${path} is ${width}×${height}, ${odd.join(' and ')}`];
 }

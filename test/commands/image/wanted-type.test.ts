@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { imageReply, test } from '../../helpers/with-server.ts';
 
-const webp = Buffer.from('524946461a000000574542505650384c0d0000002f13400200001234', 'hex').toString('base64');
+const webp = Buffer.from('5249464614000000574542505650384c0d0000002f13400200001234', 'hex').toString('base64');
 const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 test('the extension of -o asks OpenAI for the type of the picture', async ({ server, cli }) => {

@@ -1,0 +1,61 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { sniffType } from './image-type.ts';
+import type { StoredBlob } from './types.ts';
+
+/** Reads a part of a picture; fewer bytes at its end. */
+type ReadPart = (offset: number, length: number) => Promise<Buffer>;
+
+/** Whether a PNG, JPEG, WebP or GIF ends before its end: the bytes came whole, but the service or a relay had cut them. */
+export async function isCutPicture(blob: StoredBlob): Promise<boolean> {
+  const endsEarly = endings[sniffType(blob.head) ?? ''];
+  if (endsEarly === undefined) return false;
+  const { content, bytes } = blob;
+  if ('data' in content) {
+    const data = Buffer.from(content.data.buffer, content.data.byteOffset, content.data.byteLength);
+    return endsEarly(async (offset, length) => data.subarray(offset, offset + length), bytes);
+  }
+  const handle = await open(content.file, 'r');
+  try {
+    return await endsEarly(partsOf(handle), bytes);
+  } finally {
+    await handle.close();
+  }
+}
+
+function partsOf(handle: FileHandle): ReadPart {
+  return async (position, length) => {
+    const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(length), position });
+    return buffer.subarray(0, bytesRead);
+  };
+}
+
+const endings: Readonly<Record<string, (read: ReadPart, bytes: number) => Promise<boolean>>> = {
+  'image/png': pngEndsEarly,
+  'image/jpeg': async (read, bytes) => !(await tailOf(read, bytes)).includes('\xff\xd9', 0, 'latin1'),
+  'image/webp': async (read, bytes) => {
+    const size = await read(4, 4);
+    return size.length < 4 || bytes < size.readUInt32LE() + 8;
+  },
+  'image/gif': async (read, bytes) => !(await tailOf(read, bytes)).includes(';'),
+};
+
+/** Other data can follow the end of a picture. */
+const tailBytes = 64 * 1024;
+
+function tailOf(read: ReadPart, bytes: number): Promise<Buffer> {
+  return read(Math.max(0, bytes - tailBytes), tailBytes);
+}
+
+/** More chunks than encoders write: then the rest is believed. */
+const mostChunks = 100_000;
+
+async function pngEndsEarly(read: ReadPart, bytes: number): Promise<boolean> {
+  for (let at = 8, chunks = 0; chunks < mostChunks; chunks++) {
+    const head = await read(at, 8);
+    if (head.length < 8) return true;
+    at += 12 + head.readUInt32BE();
+    if (at > bytes) return true;
+    if (head.toString('latin1', 4) === 'IEND') return false;
+  }
+  return false;
+}

@@ -31,6 +31,7 @@ const batchExport = () => import('../batch/report/export.ts');
 const batchCancel = () => import('../batch/lane/cancel.ts');
 const image = () => import('../commands/image/image.ts');
 const sessions = () => import('../commands/sessions/sessions.ts');
+const prompts = () => import('../commands/prompts/prompts.ts');
 const recordings = () => import('../commands/recordings/recordings.ts');
 const mcp = () => import('../commands/mcp/mcp.ts');
 const config = () => import('../commands/config/config.ts');
@@ -72,6 +73,7 @@ export const tree: Tree = {
     examples: ['gateway-cli sessions list', 'gateway-cli sessions show trip'],
     commands: {
       list: leaf('name, last change, messages and first prompt of each', sessions, 'sessionsListCommand'),
+      search: leaf('find the conversations whose texts have these words', sessions, 'sessionsSearchCommand'),
       show: leaf('print a conversation to read', sessions, 'sessionsShowCommand'),
       export: leaf('print a conversation as Markdown', sessions, 'sessionsExportCommand'),
       rm: leaf('remove conversations', sessions, 'sessionsRemoveCommand'),
@@ -115,6 +117,13 @@ export const tree: Tree = {
       set: leaf('write one setting; - reads it from stdin or asks', config, 'configSetCommand'),
       unset: leaf('remove one setting', config, 'configUnsetCommand'),
       use: leaf('choose the profile in use', config, 'configUseCommand'),
+    },
+  },
+  prompts: {
+    summary: 'prompts by name, for -t',
+    commands: {
+      list: leaf('name and file of each', prompts, 'promptsListCommand'),
+      show: leaf('print a prompt', prompts, 'promptsShowCommand'),
     },
   },
   doctor: leaf('check the setup and say how to fix it', doctor, 'doctorCommand'),

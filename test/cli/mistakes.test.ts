@@ -153,7 +153,7 @@ test.each([
   ['nearly one that denies', ['text', 'x', '--no-stdn'], 'unknown flag --no-stdn', 'did you mean: --no-stdin'],
   ['a format of the output', ['text', 'x', '--format', 'json'], "not 'json'", 'a JSON document: --json'],
   ['a picture for text', ['text', 'x', '-i', 'a.png'], 'unknown flag -i', 'did you mean: --attach\n'],
-  ['a short name elsewhere', ['chat', 'x', '-t', '0.7'], 'unknown flag -t', 'did you mean: --temperature\n'],
+  ['a short name elsewhere', ['chat', 'x', '-t', '0.7'], "no prompt '0.7'", 'did you mean: --temperature 0.7?\n'],
   ['a short name of a system prompt', ['text', 'x', '-s', 'be brief'], 'unknown flag -s', 'did you mean: --system\n'],
   ['such a name with more after it', ['text', '-item'], 'unknown flag -i', "gateway-cli text -- '-i…'"],
   ['an unknown command', ['txt', 'hi'], "unknown command 'txt'", 'did you mean: gateway-cli text'],

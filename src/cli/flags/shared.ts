@@ -169,6 +169,15 @@ export const priceFlags = {
 /** A limit of costs; each command has its own text. */
 export const maxCost = { flags: '--max-cost <amount>', parse: amount } as const;
 
+/** A prompt by its name; `batch` has a template for its rows. */
+const templateFlags = {
+  template: {
+    flags: '-t, --template <name|path>',
+    text: 'use a prompt of gateway-cli prompts list, or a file; the words of the prompt follow it',
+    parse: notAFlag,
+  },
+} satisfies FlagTable;
+
 /** What a request says, in every format. */
 export const bodyFlags = {
   prompt: { flags: '-p, --prompt <text>', text: 'the prompt, if it is not given as an argument' },
@@ -260,7 +269,7 @@ export const outputFlags = {
 
 /** Adds the flags of every command that asks a model, after its own. */
 export function addAskFlags(command: Command): void {
-  addFlags(command, 'Request', bodyFlags);
+  addFlags(command, 'Request', { ...bodyFlags, ...templateFlags });
   addFlags(command, 'Connection', connectionFlags);
   addFlags(command, 'Costs', priceFlags);
   addFlags(command, 'Output', outputFlags);

@@ -48,9 +48,9 @@ function describeFlag(option: Option, all: readonly Option[]) {
   const value = /[<[].*$/.exec(option.flags)?.[0];
   const standard = /\(default: ([^)]*)\)$/.exec(option.description)?.[1];
   // A conflict is named on one side, and holds for both.
-  const excluded = all
-    .flatMap((other) => other.long ?? [])
-    .filter((other) => conflicts[long]?.includes(other) || conflicts[other]?.includes(long));
+  const names = all.flatMap((other) => other.long ?? []);
+  const table = names.includes('--data') ? { ...conflicts, ...conflictsOfRows } : conflicts;
+  const excluded = names.filter((other) => table[long]?.includes(other) || table[other]?.includes(long));
   return {
     name: option.long ?? option.flags,
     ...(option.short && { short: option.short }),
@@ -79,10 +79,15 @@ const conflicts: Readonly<Record<string, readonly string[]>> = {
   '--no-vars': ['--var'],
   '--offline': ['--base-url'],
   '--prompt': ['--prompt-file'],
+  '--prompt-file': ['--template'],
   '--raw': ['--code', '--json', '--jsonl', '--output', '--preview', '--sidecar', '--strict'],
   '--session': ['--no-save', '--raw'],
-  '--stream': ['--data', '--estimate', '--prompts', '--shard', '--template'],
   '--system': ['--system-file'],
+};
+
+/** The same of `batch`, where `--template` is for the rows of `--data`. */
+const conflictsOfRows: typeof conflicts = {
+  '--stream': ['--data', '--estimate', '--prompts', '--shard', '--template'],
 };
 
 const result = '';
@@ -111,6 +116,12 @@ const documents: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     sessions:
       'sessions[].name sessions[].path sessions[].changed sessions[].messages sessions[].prompt sessions[].error',
   },
+  'sessions search': {
+    sessions:
+      'sessions[].name sessions[].path sessions[].changed sessions[].messages sessions[].prompt sessions[].found[]',
+  },
+  'prompts list': { prompts: 'prompts[].name prompts[].path' },
+  'prompts show': { prompt: 'name path text' },
   'sessions show': {
     session:
       'name path messages[].role messages[].content[] messages[].model messages[].service messages[].system messages[].at',

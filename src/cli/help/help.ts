@@ -99,7 +99,7 @@ export function commandRows(command: Command): (readonly [name: string, text: st
 const commandGroups: Readonly<Record<string, readonly string[]>> = {
   'Ask a model': ['text', 'image', 'chat', 'batch'],
   'What was kept': ['sessions', 'recordings', 'recover', 'costs'],
-  'Set up': ['config', 'doctor', 'models', 'completion'],
+  'Set up': ['config', 'prompts', 'doctor', 'models', 'completion'],
   'For other programs': ['serve', 'mcp'],
 };
 

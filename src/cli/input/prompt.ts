@@ -11,6 +11,8 @@ import { type After, afterOnClock, untilAborted } from '../../clock.ts';
 export interface PromptFlags extends ImageInputFlags {
   prompt?: string;
   promptFile?: string;
+  /** The path of a text that comes before the prompt. */
+  template?: string;
   stdinTimeout?: number;
   /** The sources of texts in flags, for messages. */
   places?: TextPlaces;
@@ -57,6 +59,19 @@ export async function readPrompt(
 }
 
 async function givenPrompt(
+  words: readonly string[],
+  flags: PromptFlags,
+  context: Context,
+  blanks: Blanks | undefined,
+): Promise<string | undefined> {
+  const typed = await typedPrompt(words, flags, context, blanks);
+  if (flags.template === undefined) return typed;
+  const text = (await readTextFlag('--template', flags.template, context)).replace(/^\uFEFF/, '');
+  const filled = fillText(text, `--template ${quote(flags.template)}`, blanks);
+  return typed === undefined ? filled : `${filled.trimEnd()}\n\n${typed}`;
+}
+
+async function typedPrompt(
   words: readonly string[],
   flags: PromptFlags,
   context: Context,

@@ -84,8 +84,8 @@ async function runChat(words: readonly string[], typed: ChatFlags, context: Cont
 /** A conversation: no prompt in any form, a person at both ends, and nothing else that wants stdin or stdout. */
 function isInteractive(words: readonly string[], flags: ChatFlags, { io, root }: Context): boolean {
   if (io.openEditor === undefined || io.stdin.kind !== 'terminal' || !io.stdout.isTTY) return false;
-  const { prompt, promptFile, messages, body, raw, jsonl, dryRun, curl, field, code } = flags;
-  const given = [prompt, promptFile, messages, body, raw, jsonl, dryRun, curl, field, code, root.json];
+  const { prompt, promptFile, template, messages, body, raw, jsonl, dryRun, curl, field, code } = flags;
+  const given = [prompt, promptFile, template, messages, body, raw, jsonl, dryRun, curl, field, code, root.json];
   if (words.length > 0 || given.some((value) => value !== undefined)) return false;
   const readers = [
     flags.systemFile,

@@ -1,4 +1,5 @@
 import type { Command, Option } from 'commander';
+import { listPrompts } from '../../cli/input/named-prompts.ts';
 import { listSessions } from '../../chat/session-path.ts';
 import type { Action } from '../../cli/context.ts';
 import { commandRows, isList, orDefault, topics } from '../../cli/help/help.ts';
@@ -128,6 +129,7 @@ async function valuesOfFlag({ argChoices, long, flags }: Option, { line, io }: L
   if (argChoices) return listed(argChoices);
   if (long === '--model') return listed(await models(line, io));
   if (long === '--profile' || long === '--upstream') return listed(await profiles(io));
+  if (long === '--template') return listed(await prompts(io), true);
   if (long === '--session') return listed(await sessions(), true);
   return listed([], isPath(/<([^>]*)>/.exec(flags)?.[1] ?? ''));
 }
@@ -166,6 +168,10 @@ async function loadConfig(io: Io): Promise<LoadedConfig | undefined> {
 
 async function profiles(io: Io): Promise<string[]> {
   return Object.keys((await loadConfig(io))?.config.profiles ?? {});
+}
+
+async function prompts(io: Io): Promise<string[]> {
+  return (await listPrompts(io).catch(() => [])).map(({ name }) => name);
 }
 
 async function sessions(): Promise<string[]> {

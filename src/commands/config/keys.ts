@@ -76,13 +76,24 @@ const examples: { [field in (typeof priceFields)[number]]?: string } = {
   until: '2026-11-30',
 };
 
+/** Where the program has what a key could mean. */
+const elsewhere: Readonly<Record<string, string>> = {
+  profile: 'gateway-cli config use <profile>',
+  ...Object.fromEntries(
+    ['system', 'systemPrompt', 'role', 'prompt', 'template'].map((key) => [
+      key,
+      'write it to a file of gateway-cli prompts list and use it with -t <name>, or type --system with each command',
+    ]),
+  ),
+};
+
 /** Throws GatewayError usage for an unknown key, naming the nearest. */
 export function requireKey(key: string): Key {
   const found = findKey(key);
   if (found !== undefined) return found;
   const near = closest(key, configKeys);
   const hint = near === undefined ? `keys are ${keysText}` : `did you mean: ${near}?`;
-  throw usageError(`there is no setting ${quote(key)}`, key === 'profile' ? 'gateway-cli config use <profile>' : hint);
+  throw usageError(`there is no setting ${quote(key)}`, elsewhere[key] ?? hint);
 }
 
 /** Whether the value of a key must not be typed as an argument. */

@@ -23,13 +23,20 @@ import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { JsonObject } from '../../json.ts';
 
-/** `sessions list`: name, last change, messages and first prompt of each, the newest first. */
+/** `sessions list [word]`: name, last change, messages and first prompt of each, the newest first. */
 export function sessionsListCommand(command: Command): Action {
-  command.usage('[flags]');
-  setExamples(command, ['gateway-cli sessions list', 'gateway-cli sessions list --json | jq -r .sessions[0].name']);
-  return async ({ io, root, report }) => {
-    const entries = await listSessions();
-    const listed = await Promise.all(entries.map(describe));
+  command.argument('[word]', 'only those with this word in name or first prompt').usage('[word] [flags]');
+  setExamples(command, [
+    'gateway-cli sessions list',
+    'gateway-cli sessions list rome',
+    'gateway-cli sessions list --json | jq -r .sessions[0].name',
+  ]);
+  return async ({ io, root, report }, [word = '']) => {
+    const all = await listSessions();
+    const described = await Promise.all(all.map(describe));
+    const isListed = described.map(({ name, prompt }) => hasWord(`${name} ${prompt}`, word));
+    const entries = all.filter((_entry, index) => isListed[index]);
+    const listed = described.filter((_entry, index) => isListed[index]);
     if (root.json) {
       report.own = { schema: 'gateway-cli/sessions@1', sessions: listed };
       return;
@@ -41,6 +48,42 @@ export function sessionsListCommand(command: Command): Action {
       await io.stdout.write(`${escapeLine(row)}\n`);
     }
   };
+}
+
+/** `sessions search <word…>`: the sessions in which one message has all words, with the line of the first. */
+export function sessionsSearchCommand(command: Command): Action {
+  command.argument('<word...>', 'words that one message has, in any case').usage('<word…> [flags]');
+  setExamples(command, ['gateway-cli sessions search lighthouse', 'gateway-cli sessions search "three days" rome']);
+  return async ({ io, root, report }, words) => {
+    const found = [];
+    // One after the other: a session can be large.
+    for (const entry of await listSessions()) {
+      const { messages } = await readSession(entry.path).catch(() => ({ messages: [] }));
+      const texts = messages.map(textOf).filter((text) => words.every((word) => hasWord(text, word)));
+      if (texts.length > 0)
+        found.push({ ...(await describe(entry)), found: texts.map((text) => lineWith(words, text)) });
+    }
+    if (root.json) {
+      report.own = { schema: 'gateway-cli/sessions@1', sessions: found };
+      return;
+    }
+    const names = asColumn(found.map(({ name }) => name));
+    for (const [index, { found: lines }] of found.entries())
+      await io.stdout.write(`${escapeLine(`${names[index]}  ${lines[0] ?? ''}`)}\n`);
+  };
+}
+
+function hasWord(text: string, word: string): boolean {
+  return text.toLowerCase().includes(word.toLowerCase());
+}
+
+/** The first line of a text with one of the words, from shortly before it. */
+function lineWith(words: readonly string[], text: string): string {
+  const line = text.split('\n').find((one) => words.some((word) => hasWord(one, word))) ?? text;
+  const at = Math.min(
+    ...words.map((word) => line.toLowerCase().indexOf(word.toLowerCase())).filter((index) => index >= 0),
+  );
+  return cutToColumns(escapeLine(at > 30 && at < Infinity ? `…${line.slice(at - 30)}` : line), promptColumns);
 }
 
 interface Listed {

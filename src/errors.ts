@@ -35,7 +35,7 @@ export const outcomes = {
     billed: 'unknown',
     meaning: 'batch finished with failures, or a limit of costs or tokens stopped it',
   },
-  'over-budget': { code: 13, billed: 'no', meaning: 'the next request could pass a limit of costs' },
+  'over-budget': { code: 13, billed: 'unknown', meaning: 'the next request could pass a limit of costs' },
   'batch-locked': { code: 14, billed: 'no', meaning: 'batch locked, or its journal does not match' },
   hangup: { code: 129, billed: 'unknown', meaning: 'ended by HUP' },
   interrupted: { code: 130, billed: 'unknown', meaning: 'ended by INT (Ctrl-C)' },

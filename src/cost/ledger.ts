@@ -73,6 +73,8 @@ type Change = (state: LedgerState) => LedgerLine[];
 
 interface Waiting {
   change: Change;
+  /** Ends the wait for the lock. */
+  signal: AbortSignal | undefined;
   done: () => void;
   fail: (error: unknown) => void;
 }
@@ -141,7 +143,7 @@ async function reserve(
   const bounded = bounds.every(({ isMost }) => isMost);
   for (let waitMs = 25; ; waitMs = Math.min(waitMs * 2, 500)) {
     let room: Room | undefined;
-    const changed = change(ledger, (state) => {
+    const work: Change = (state) => {
       if (signal.aborted) return [];
       requireCurrency(state, request.currency, ledger.path);
       const amount = sumOfHeld(bounds, state.dearest);
@@ -153,7 +155,8 @@ async function reserve(
       if (room === 'taken') return [];
       if (room !== 'free') return limits;
       return [...limits, { type: 'reserved', ...request, at, amount, bounded, by: ownMark() }];
-    });
+    };
+    const changed = change(ledger, work, signal);
     await orAborted(changed, signal).catch((error: unknown) => {
       // The line may be written after the signal.
       void changed.then(() => free(ledger, id)).catch(() => undefined);
@@ -184,9 +187,9 @@ function requireCurrency({ currency }: LedgerState, wanted: string, path: string
 }
 
 /** Appends lines under the lock. What waits meanwhile shares the next lock and the next sync. */
-function change(ledger: Opened, work: Change): Promise<void> {
+function change(ledger: Opened, work: Change, signal?: AbortSignal): Promise<void> {
   return new Promise((done, fail) => {
-    ledger.waiting.push({ change: work, done, fail });
+    ledger.waiting.push({ change: work, signal, done, fail });
     if (!ledger.isWorking) void workOff(ledger);
   });
 }
@@ -197,7 +200,7 @@ async function workOff(ledger: Opened): Promise<void> {
     const taken = ledger.waiting.splice(0);
     try {
       const lock = `${ledger.path}.lock`;
-      while (!(await withBriefLock(lock, never, (held) => workUnder(held, taken, ledger))));
+      while (!(await withBriefLock(lock, waitOf(taken), (held) => workUnder(held, taken, ledger))));
       for (const { done } of taken) done();
     } catch (error) {
       const failure = error instanceof GatewayError ? error : notWritten(ledger.path, error);
@@ -207,7 +210,14 @@ async function workOff(ledger: Opened): Promise<void> {
   ledger.isWorking = false;
 }
 
-const never = new AbortController().signal;
+/** Ends the wait for the lock once nobody waits any more: a process must not live on for it. */
+function waitOf(taken: readonly Waiting[]): Pick<AbortSignal, 'throwIfAborted'> {
+  return {
+    throwIfAborted() {
+      if (taken.every(({ signal }) => signal?.aborted)) taken[0]?.signal?.throwIfAborted();
+    },
+  };
+}
 
 /** False if the lock may be lost before anything is appended: the work is to be done again. */
 async function workUnder(lock: BriefLock, taken: Waiting[], ledger: Opened): Promise<boolean> {

@@ -165,7 +165,7 @@ export async function prepareSharedFile(path: string): Promise<void> {
  */
 export async function withBriefLock<T>(
   path: string,
-  signal: AbortSignal,
+  signal: Pick<AbortSignal, 'throwIfAborted'>,
   work: (lock: BriefLock) => Promise<T>,
 ): Promise<T> {
   const own = ownLockText();
@@ -177,7 +177,11 @@ export async function withBriefLock<T>(
   }
 }
 
-async function takeBriefLock(path: string, own: string, signal: AbortSignal): Promise<ClockTimes> {
+async function takeBriefLock(
+  path: string,
+  own: string,
+  signal: Pick<AbortSignal, 'throwIfAborted'>,
+): Promise<ClockTimes> {
   let seen: { text: string; since: number } | undefined;
   for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, maxWaitMs)) {
     signal.throwIfAborted();
@@ -190,17 +194,21 @@ async function takeBriefLock(path: string, own: string, signal: AbortSignal): Pr
     if (seen?.text !== found) seen = { text: found, since: since.monotonic };
     // Only if the lock is held for longer than usual: to check whether its holder is running costs more than the wait.
     if (since.monotonic - seen.since > usualMs) {
-      const isStillDead = (): Promise<boolean> => hasEnded(path, found);
+      const seenMs = since.monotonic - seen.since;
+      const isStillDead = (): Promise<boolean> => hasEnded(path, found, seenMs);
       if ((await isStillDead()) && (await takeOver({ path, dead: found, own, isDead, isStillDead }))) return since;
     }
-    await sleep(Math.random() * waitMs, undefined, { signal }).catch(() => undefined);
+    await sleep(Math.random() * waitMs);
   }
 }
 
-/** Whether the holder of a brief lock has ended, or its lease is over where that cannot be checked. */
-async function hasEnded(path: string, text: string): Promise<boolean> {
+/**
+ * Whether the holder of a brief lock has ended, or its lease is over where that cannot be checked: by the clock of the file system, or
+ * because the lock was there for so long. A file can be from the future.
+ */
+async function hasEnded(path: string, text: string, seenMs: number): Promise<boolean> {
   const mark = parseMark(text);
   const running = mark && isRunning(mark);
   if (running !== undefined) return !running;
-  return ((await leaseLeft(path, briefLeaseMs)) ?? briefLeaseMs) <= 0;
+  return seenMs > briefLeaseMs || ((await leaseLeft(path, briefLeaseMs)) ?? briefLeaseMs) <= 0;
 }

@@ -6,6 +6,8 @@ import { leftOf, type OpenBudget, openBudget, overBudget, reserveBatch } from '.
 import { type GatewayError, messageOf } from '../../errors.ts';
 import { gatewayKey } from '../run/plan.ts';
 import type { JobAttempt, Batch } from '../types.ts';
+import type { Context } from '../../cli/context.ts';
+import type { BatchState } from '../folder/state.ts';
 import type { Part } from './parts.ts';
 
 /** Pays for batches of the service from budgets that runs share. */
@@ -31,7 +33,6 @@ async function openRoom(budget: OpenBudget): Promise<{ budget: Budget; taken: st
 
 /** Opens the budgets of a run. Parts of earlier runs name theirs. */
 export async function openLaneBudgets({ plan, flags, context }: Batch): Promise<LaneBudgets> {
-  const { io, ui } = context;
   const budgets = new Map<string, OpenBudget>();
   for (const [profile, { settings }] of plan.gateways) {
     const budget = await openBudget(settings, flags.tag, context);
@@ -56,21 +57,32 @@ export async function openLaneBudgets({ plan, flags, context }: Batch): Promise<
       if (budget === undefined) return;
       await reserveBatch(budget, { id: mark, model, bounds: bounds.map((bound) => bound ?? noBound) }, signal);
     },
-    async end({ mark, plan: { budget: path }, paid }, isCreated) {
-      if (path === undefined) return;
-      if (!(await exists(path)))
-        return ui.warn(`the budget ${path} is not on this machine: what its batch cost is written down in none`);
-      const ledger = openLedger({ path, limit: { amount: '0' }, now: () => io.now() });
-      const { costs, held, unknown, dearest } = paid.spending;
-      const amount = addAmounts(held, ...costs.map((cost) => cost.amount));
-      const known = { amount, requests: paid.requests, unknown, dearest };
-      const written = isCreated && paid.requests > 0 ? ledger.endBatch(mark, known) : ledger.free(mark);
-      await written.catch((error: unknown) => {
-        const counts = 'its jobs count with what they can cost';
-        return ui.warn(`${messageOf(error)}, so ${counts} in the budget ${path}`);
-      });
-    },
+    end: (part, isCreated) => endPart(part, isCreated, context),
   };
+}
+
+async function endPart(
+  { mark, plan: { budget: path }, paid }: Part,
+  isCreated: boolean,
+  { io, ui }: Context,
+): Promise<void> {
+  if (path === undefined) return;
+  if (!(await exists(path)))
+    return ui.warn(`the budget ${path} is not on this machine: what its batch cost is written down in none`);
+  const ledger = openLedger({ path, limit: { amount: '0' }, now: () => io.now() });
+  const { costs, held, unknown, dearest } = paid.spending;
+  const amount = addAmounts(held, ...costs.map((cost) => cost.amount));
+  const known = { amount, requests: paid.requests, unknown, dearest };
+  const written = isCreated && paid.requests > 0 ? ledger.endBatch(mark, known) : ledger.free(mark);
+  await written.catch((error: unknown) => {
+    const counts = 'its jobs count with what they can cost';
+    return ui.warn(`${messageOf(error)}, so ${counts} in the budget ${path}`);
+  });
+}
+
+/** Frees what earlier runs reserved for batches that they did not come to create. */
+export async function freePlanned(state: Pick<BatchState, 'parts'>, context: Context): Promise<void> {
+  for (const part of state.parts.values()) if (part.step === 'planned') await endPart(part, false, context);
 }
 
 function exists(path: string): Promise<boolean> {

@@ -106,8 +106,6 @@ async function runLane(run: LaneRun): Promise<Stop | undefined> {
 async function adoptParts(run: LaneRun): Promise<void> {
   const { state, plan, flags, context } = run.batch;
   const { index } = state;
-  // A part that was only planned is not at the service.
-  for (const part of state.parts.values()) if (part.step === 'planned') await run.budgets?.end(part, false);
   for (const part of openParts(state)) {
     if (part.batch !== undefined || (await settlePart(part, run)) !== 'none' || !flags.retryUnknown) continue;
     const waiting = waitingRows(part, index);

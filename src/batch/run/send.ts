@@ -101,9 +101,11 @@ export function createPacer(
 
 /** Records what this run does in the folder of the batch. */
 export async function openFolderRecorder(
-  batch: Pick<Batch, 'flags' | 'plan' | 'shard' | 'context' | 'outdir' | 'lock' | 'lostEnds'>,
+  batch: Pick<Batch, 'flags' | 'plan' | 'shard' | 'state' | 'context' | 'outdir' | 'lock' | 'lostEnds'>,
   step?: BatchHooks['step'],
 ): Promise<Recorder> {
+  // Of a run in the lane `batch`, in whatever lane the folder goes on.
+  if (batch.state.parts.size > 0) await (await import('../lane/budgets.ts')).freePlanned(batch.state, batch.context);
   const { context, outdir: folder, lock, lostEnds } = batch;
   const now = (): number => context.io.now();
   const recorder = await openRecorder({ folder, run: runRecord(batch), lock, lostEnds, now, step });

@@ -62,9 +62,19 @@ async function prepareFile({ path, setting }: OpenBudget): Promise<void> {
   try {
     await prepareSharedFile(path);
   } catch (error) {
-    const hint = 'name a file in a folder that can be written: --budget ./team.jsonl:<amount>';
-    throw usageError(`the budget ${setting.place} cannot be kept: ${writeReason(error)}`, hint, error);
+    throw unwritable(setting, writeReason(error), error);
   }
+}
+
+function unwritable({ place }: BudgetSetting, reason: string, cause: unknown): GatewayError {
+  const hint = 'name a file in a folder that can be written: --budget ./team.jsonl:<amount>';
+  return usageError(`the budget ${place} cannot be kept: ${reason}`, hint, cause);
+}
+
+/** A budget that cannot be written before the first request is a mistake of its place: nothing was sent. */
+function beforeSending({ setting }: OpenBudget, error: unknown): unknown {
+  const isUnwritten = error instanceof GatewayError && error.class === 'not-written';
+  return isUnwritten ? unwritable(setting, error.message, error) : error;
 }
 
 /** The connections of a command share a ledger, and so its locks and syncs. */
@@ -105,9 +115,12 @@ export function payFrom(budget: OpenBudget, operation: PaidOperation): Payment {
     async reserve(signal) {
       if (id !== undefined && !isDoubtful) return;
       // The attempt before may have been billed, and this one is paid for too.
+      const isFirst = id === undefined;
       if (id !== undefined) await ledger.spend(id, unknownAmount);
       [id, isDoubtful] = [undefined, false];
-      id = await reserve(budget, operation, signal);
+      id = await reserve(budget, operation, signal).catch((error: unknown) => {
+        throw isFirst ? beforeSending(budget, error) : error;
+      });
     },
     retry(error) {
       isDoubtful ||= error.billed !== 'no';
@@ -161,7 +174,9 @@ async function reserve(budget: OpenBudget, { post, model }: PaidOperation, signa
 /** How much of a budget other runs leave. */
 export async function leftOf(budget: OpenBudget): Promise<Awaited<ReturnType<Ledger['left']>>> {
   await prepareFile(budget);
-  return budget.ledger.left();
+  return budget.ledger.left().catch((error: unknown) => {
+    throw beforeSending(budget, error);
+  });
 }
 
 /** Reserves what the requests of a batch can cost, all or none. Throws GatewayError over-budget if that is too much. */
@@ -172,7 +187,10 @@ export async function reserveBatch(
 ): Promise<void> {
   const currency = currencyOf(requirePrice(budget.prices, model, '--budget'));
   await prepareFile(budget);
-  const reserved = await budget.ledger.reserveBatch({ ...entryOf(budget, model), id, bounds, currency }, signal);
+  const request = { ...entryOf(budget, model), id, bounds, currency };
+  const reserved = await budget.ledger.reserveBatch(request, signal).catch((error: unknown) => {
+    throw beforeSending(budget, error);
+  });
   if ('spent' in reserved) throw overBudget(budget, model, reserved.spent);
 }
 

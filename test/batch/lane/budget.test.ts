@@ -208,3 +208,19 @@ test('a batch whose budget is not there any more is collected, with a warning', 
   const ran = await lane.batch();
   expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('team.jsonl is not on this machine')]);
 });
+
+test('a batch that was not created gives back what it reserved where the folder goes on in the live lane', async ({
+  open,
+}) => {
+  const lane = await open('messages');
+  const { batch, folder, server, env } = lane;
+  const { lines, flag } = budgetOf(lane);
+  folder.jobs(...jobs(1));
+  expect((await batch([...flag('1'), '--no-wait'])).code).toBe(0);
+  const journal = folder.lines('journal.jsonl');
+  const creating = journal.findIndex(({ step }) => step === 'creating');
+  folder.writeLines('out/journal.jsonl', journal.slice(0, creating));
+  server.batches.length = 0;
+  await run(['batch', 'jobs.jsonl', '-o', 'out'], { cwd: folder.cwd, env });
+  expect(lines().map(({ type }) => type)).toEqual(['budget', 'limit', 'reserved', 'freed']);
+});

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
 import { scratchFolder } from '../../helpers/scratch.ts';
@@ -247,3 +247,17 @@ test('a ledger made by hand neither hangs a command nor colours a terminal', asy
   }
   expect((await cli(['text', 'hi', ...limit, ...flags], { cwd })).code).toBe(2);
 });
+
+test.for([
+  ['a name that is too long', `./${'n'.repeat(240)}.jsonl`],
+  ['a link to itself', './loop.jsonl'],
+] as const)(
+  'a budget that cannot be written is a mistake that is found before sending: %s',
+  async ([, path], { cli }) => {
+    const { cwd } = place('1.00');
+    symlinkSync('loop.jsonl', join(cwd, 'loop.jsonl'));
+    const ran = await cli(['text', 'hi', ...limit, ...prices, '--budget', `${path}:1`, '--json'], { cwd });
+    const { error } = JSON.parse(ran.stdout) as { error: object };
+    expect([ran.code, error]).toEqual([2, expect.objectContaining({ class: 'usage', sent: 'no', billed: 'no' })]);
+  },
+);

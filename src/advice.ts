@@ -50,6 +50,19 @@ const advice = {
     library: (facts) =>
       facts.class === 'auth' ? 'the key may not use this model' : 'the gateway does not offer the model',
   },
+  'pull-model': {
+    cli: ({ value = '<model>', flags = '' }) =>
+      `the server does not have it: ollama pull ${shellWord(String(value))}; to see those that it does: gateway-cli models${flags}`,
+    library: ({ value = '<model>' }) => `the server does not have it: ollama pull ${shellWord(String(value))}`,
+  },
+  responses: {
+    cli: 'this model answers at /v1/responses alone, which this program does not send to: name another with -m',
+    library: 'this model answers at /v1/responses alone, which this library does not send to: name another',
+  },
+  'ollama-path': {
+    cli: "this is Ollama's own format; it has the completions format at /v1: check --base-url",
+    library: "this is Ollama's own format; it has the completions format at /v1: check the base URL",
+  },
   'model-lacks': { cli: lackingModel, library: 'this model cannot do it: name another' },
   'nearest-model': { cli: ({ value }) => `the nearest that the gateway offers: -m ${shellWord(String(value))}` },
   'other-model': {
@@ -116,6 +129,10 @@ const advice = {
     cli: ({ value }) => `run it again after ${value} s, or wait longer: --retry-max-time ${Number(value) + 1}`,
     library: ({ value }) => `run it again after ${value} s, or allow longer waits`,
   },
+  loading: {
+    cli: 'the server still loads its model: wait longer with --retry-max-time 10m',
+    library: 'the server still loads its model: allow longer waits',
+  },
   'not-retried': 'run the same command again later: a reply that has begun is not retried',
   timeout: {
     cli: (facts) => lines(costOfTimeout(facts), `give it more time: --timeout ${facts.value}m`),
@@ -135,6 +152,10 @@ const advice = {
   'effort-none': {
     cli: 'this model takes tools here only without thinking: --set reasoning_effort=none',
     library: "this model takes tools here only without thinking: set reasoning_effort to 'none' in the body",
+  },
+  'no-place': {
+    cli: ({ value }) => `leave ${flagOfField(String(value)) ?? 'it'} out`,
+    library: 'leave it out',
   },
   refused: { cli: 'add --dry-run to see the request that it refuses' },
   'too-large': 'send smaller or fewer images and files',
@@ -176,7 +197,8 @@ const advice = {
 
   // The network.
   network: 'check the network, the base URL and the proxy variables',
-  'nothing-listens': 'start the server on this machine, or check the port in the base URL',
+  'nothing-listens': ({ value }) =>
+    `start the server on this machine${value === 'ollama' ? ' (ollama serve)' : ''}, or check the port in the base URL`,
   'host-name': 'check the host name in the base URL',
   'no-http': 'check the base URL and its port; if it speaks TLS, the base URL begins with https://',
   'port-speaks-http': 'that port may speak http://, not https://',

@@ -208,9 +208,13 @@ function closeBlock(index: number | undefined, candidate: FoldedCandidate, folde
   return block.position === undefined ? held : [...held, { type: 'block-stop', block: block.position }];
 }
 
-function addInput({ json, index }: EventOf<'tool-input'>, folded: Folded): StreamDelta[] {
+function addInput({ json, index, isAll }: EventOf<'tool-input'>, folded: Folded): StreamDelta[] {
   const block = blockOf(candidateAt(undefined, folded), index);
   if (block === undefined || json === '' || block.isText) return [];
+  if (isAll) {
+    block.text = json;
+    return [];
+  }
   folded.length += json.length;
   block.text += json;
   return block.position === undefined ? [] : [{ type: 'tool-input', json, block: block.position }];

@@ -135,8 +135,8 @@ function inputOf(json: string, atStart: JsonValue | undefined): JsonValue {
 function isReplayable(block: Block): boolean {
   if (block.kind === 'text') return block.text !== '';
   if (block.data !== undefined) return false;
-  const { input, id } = closeBlock(block);
-  if (block.kind === 'tool_use') return block.isWhole ?? (isObject(input) && id !== undefined);
+  const { input } = closeBlock(block);
+  if (block.kind === 'tool_use') return block.isWhole ?? isObject(input);
   return typeof input !== 'string';
 }
 
@@ -210,7 +210,8 @@ function callOf(block: Block): Result['toolCalls'][number] {
 /** A call of which the service gave no id gets one, by which its result is joined to it. */
 function withId(block: Block, position: number): JsonObject {
   const raw = closeBlock(block);
-  return block.isWhole && raw['id'] === undefined ? { ...raw, id: `call_${position}` } : raw;
+  if (block.kind !== 'tool_use' || textField(raw, 'id')) return raw;
+  return { ...raw, id: `call_${position}` };
 }
 
 /** Drafts are kept only where a reply has no other picture; then the last of them. */
@@ -219,15 +220,14 @@ function withoutDrafts(images: readonly ResultImage[]): ResultImage[] {
   return finals.length > 0 ? finals : images.slice(-1);
 }
 
-/** A reply that ended well may lack arguments of a call that it streamed. */
+/** A reply that ended well may lack arguments of a call, or have some that nothing can read. */
 function cutCall(candidates: readonly FoldedCandidate[]): GatewayError | undefined {
-  const part = candidates.flatMap(({ blocks }) => blocks).find(({ isWhole }) => isWhole === false);
+  const calls = candidates.flatMap(({ blocks }) => blocks).filter(({ kind }) => kind === 'tool_use');
+  const part = calls.find((block) => !(block.isWhole ?? typeof callOf(block).input !== 'string'));
   if (part === undefined) return undefined;
   const name = quote(callOf(part).name, 60) || 'without a name';
-  return new GatewayError('incomplete', `the call ${name} is not whole: its streamed arguments do not end`, {
-    sent: 'yes',
-    retryable: false,
-  });
+  const why = part.isWhole === false ? 'its streamed arguments do not end' : 'its arguments are not JSON';
+  return new GatewayError('incomplete', `the call ${name} is not whole: ${why}`, { sent: 'yes', retryable: false });
 }
 
 /** A result with nothing in it yet. */

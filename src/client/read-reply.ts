@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { Decoder, ReplyEvent, ServerEvent, StreamDelta } from '../formats/events.ts';
 import type { Format } from '../formats/format.ts';
-import { badReply, maxBytes, parseReply, type ReadText } from '../formats/parse-reply.ts';
+import { badReply, jsonLines, maxBytes, parseReply, type ReadText } from '../formats/parse-reply.ts';
 import type { BlobStore } from '../images/types.ts';
 import { type Base64Diversion, divertBase64 } from '../scan/json-scan.ts';
 import { readEvents } from '../transport/sse.ts';
@@ -54,6 +54,8 @@ interface Reader {
   fold: Fold;
   store: PictureStore;
   options: ReadOptions;
+  /** Its deltas were passed on as they came. */
+  isStreamed: boolean;
 }
 
 async function* readBody(
@@ -66,7 +68,7 @@ async function* readBody(
   const watch = createWatch(options.endOf);
   const maxCandidates = (options.candidates ?? 1) + moreCandidates;
   const fold = createFold({ model: options.model, maxCandidates, store });
-  const reader = { format, decoder: format.createDecoder(reply), fold, store, options };
+  const reader = { format, decoder: format.createDecoder(reply), fold, store, options, isStreamed: false };
   const begun = await peek(reply.body).catch((error: unknown) => {
     if (isCut(error)) return { cut: error };
     throw error;
@@ -76,25 +78,38 @@ async function* readBody(
   const isStream = looksLikeSse(head);
   const cut = isStream
     ? yield* readStream({ ...reply, body: chunks }, reader)
-    : await readWhole({ ...reply, body: chunks }, reader);
+    : yield* readWhole({ ...reply, body: chunks }, reader);
   const over = await watch();
   // A stream that said why it ends is whole: the time ran out while its connection was left open.
-  const late = isStream && reader.decoder.progress !== 'open' ? undefined : over;
+  const late = reader.isStreamed && reader.decoder.progress !== 'open' ? undefined : over;
   const { result, error: cutCall } = fold.result();
   result.format = format.name;
-  if (!isStream && result.text !== '') yield [{ type: 'text', text: result.text, block: 0 }];
+  if (!reader.isStreamed && result.text !== '') yield [{ type: 'text', text: result.text, block: 0 }];
   const error = cut ?? store.failure() ?? late ?? cutCall;
   // With an error a reply is not complete, whatever it said about itself.
   if (error !== undefined) result.complete = false;
   return { result, error };
 }
 
-/** Why the reply is not whole, if it is not. */
-async function readWhole(
+/** A stream of lines as one of events, the last of which may be cut. */
+async function* eventsOf(lines: readonly string[], cut: GatewayError | undefined): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(lines.map((line) => `data: ${line}`).join('\n\n'));
+  if (cut) throw cut;
+}
+
+/** Reads a body that is no stream of events. Returns why the reply is not whole, if it is not. */
+async function* readWhole(reply: HttpReply, reader: Reader): AsyncGenerator<StreamDelta[], GatewayError | undefined> {
+  const body = await readDiverted(reply.body, reader.store);
+  const lines = jsonLines(body.text);
+  if (lines) return yield* readStream({ ...reply, body: eventsOf(lines, body.cut) }, reader);
+  return readJson(body, reply, reader);
+}
+
+async function readJson(
+  body: ReadText,
   reply: HttpReply,
-  { format, decoder, fold, store }: Reader,
+  { format, decoder, fold }: Reader,
 ): Promise<GatewayError | undefined> {
-  const body = await readDiverted(reply.body, store);
   const { value, cut } = parseReply(body, reply, format.name);
   if (isBare(value) && cut) return cut;
   const events = decoder.whole(value);
@@ -113,6 +128,7 @@ async function readWhole(
 /** Why a stream is not whole. */
 async function* readStream(reply: HttpReply, reader: Reader): AsyncGenerator<StreamDelta[], GatewayError | undefined> {
   const { decoder, fold, store, format, options } = reader;
+  reader.isStreamed = true;
   const broken: { by?: GatewayError } = {};
   const waits = { open: undefined, ...(options.patience ?? format.patience) };
   const heard = { events: 0 };

@@ -267,8 +267,15 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
   return {
     startDeadline: (call) => startDeadline(call.timeoutMs ?? timeoutMs, call.signal),
     async send(post, own) {
-      target ??= readKey().then((key) => ({ ...known, key }));
-      transport ??= openConnections({ env, proxy, systemCa, ca, clientCert, clientKey });
+      // What failed once, such as a key store that was locked, is tried again by the next request.
+      target ??= forgetIfItFails(
+        readKey().then((key) => ({ ...known, key })),
+        () => (target = undefined),
+      );
+      transport ??= forgetIfItFails(
+        openConnections({ env, proxy, systemCa, ca, clientCert, clientKey }),
+        () => (transport = undefined),
+      );
       const request = { ...addressPost(await target, post), sample: own.sample };
       return sendPost(await transport, request, {
         ...own,
@@ -286,6 +293,11 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
       await (await transport?.catch(() => undefined))?.close();
     },
   };
+}
+
+function forgetIfItFails<T>(work: Promise<T>, forget: () => void): Promise<T> {
+  work.catch(forget);
+  return work;
 }
 
 /** How the key is sent, by which a refusal is explained. */

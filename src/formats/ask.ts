@@ -1,4 +1,5 @@
-import { usageError } from '../errors.ts';
+import { closest } from '../closest.ts';
+import { quote, usageError } from '../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import type { Use } from '../services.ts';
 import { type Body, type BodyValue, setFields, type Upload } from '../body.ts';
@@ -127,15 +128,43 @@ export interface PlainTool {
   description?: string | undefined;
   /** A JSON Schema of the input. */
   schema?: JsonValue | undefined;
+  /** What only one format has a place for. */
+  own: JsonObject;
 }
 
-/** Reads a tool in the plain form; its schema may have the name that one of the formats gives it. */
+/** The names of the schema: the plain one, those of the three formats, and that of MCP and of many libraries. */
+const schemaNames = ['schema', 'parameters', 'input_schema', 'parametersJsonSchema', 'inputSchema'];
+
+/** Keys that the messages format has for a tool. */
+const messagesKeys = 'strict cache_control input_examples defer_loading allowed_callers eager_input_streaming'.split(
+  ' ',
+);
+
+/** Keys that say nothing to a model: those of a list of tools by MCP. */
+const otherKeys = ['type', 'title', 'outputSchema', 'annotations', 'execution', 'icons', '_meta'];
+
+/**
+ * Reads a tool in the plain form; its schema may have any name in use. Throws GatewayError usage for an unknown key: with a
+ * mistyped one the model would not see the schema.
+ */
 export function plainTool(tool: JsonObject): PlainTool {
-  const { name, description, schema, parameters, input_schema: inputSchema } = tool;
+  const { name, description } = tool;
+  const called = `the tool ${typeof name === 'string' ? quote(name, 60) : 'without a name'}`;
+  const keys = ['name', 'description', ...schemaNames, ...messagesKeys, ...otherKeys];
+  const unknown = Object.keys(tool).find((key) => !keys.includes(key));
+  if (unknown !== undefined) {
+    const near = closest(unknown, keys) ?? 'schema';
+    throw usageError(`${called} has an unknown key '${quote(unknown, 60)}'`, `the nearest that there is: '${near}'`);
+  }
+  const given = schemaNames.filter((key) => tool[key] !== undefined && tool[key] !== null);
+  const [schema] = given.map((key) => tool[key]);
+  if (schema !== undefined && !isObject(schema) && typeof schema !== 'boolean')
+    throw usageError(`${called}: its ${given[0]} is not a JSON Schema`, 'for example: {"type":"object"}');
   return {
     name: typeof name === 'string' ? name : '',
     description: typeof description === 'string' ? description : undefined,
-    schema: [schema, parameters, inputSchema].find((value) => isObject(value) || typeof value === 'boolean'),
+    schema,
+    own: Object.fromEntries(messagesKeys.flatMap((key) => (tool[key] === undefined ? [] : [[key, tool[key]]]))),
   };
 }
 

@@ -208,7 +208,10 @@ export function readDetails(details: JsonValue | undefined): ErrorDetailFacts {
 
 /** A quota for a day is not back in a minute: `GenerateRequestsPerDayPerProjectPerModel-FreeTier`. */
 function quotaIds(detail: JsonObject): string[] {
-  return violations(detail, 'violations').flatMap((violation) => textField(violation, 'quotaId') ?? []);
+  const limit = textField(objectField(detail, 'metadata') ?? {}, 'quotaLimit');
+  return [...violations(detail, 'violations').map((violation) => textField(violation, 'quotaId')), limit].filter(
+    (name) => name !== undefined,
+  );
 }
 
 function violations(detail: JsonObject, key: string): JsonObject[] {

@@ -13,8 +13,8 @@ export type ReplyEvent =
   | { type: 'block-start'; raw: JsonObject; index?: number | undefined }
   /** A piece of text. `code` is Markdown of code that the service ran, or of what that printed. */
   | { type: 'text' | 'thinking' | 'code'; text: string; index?: number | undefined; candidate?: number | undefined }
-  /** A piece of the JSON text of a call's input. */
-  | { type: 'tool-input'; json: string; index?: number | undefined }
+  /** A piece of the JSON text of a call's input. `isAll`: all of it, whatever came before. */
+  | { type: 'tool-input'; json: string; index?: number | undefined; isAll?: true }
   /** Proof of thinking, for the service that made it. */
   | { type: 'signature'; signature: string; index?: number | undefined; candidate?: number | undefined }
   | { type: 'citation'; citation: JsonValue; index?: number | undefined }

@@ -62,7 +62,8 @@ function build(error: ErrorBody, known: Known): GatewayError {
     retryAfterMs:
       error.retryDelayMs ?? (errorClass === 'quota' ? resetDelayMs(known.headers ?? {}, error.resetAt) : undefined),
     sent: 'yes',
-    billed: known.billed ?? billedOf(errorClass, status),
+    // Ollama runs on the machine of its user.
+    billed: known.billed ?? (isOllama(known) ? 'no' : billedOf(errorClass, status)),
   });
 }
 
@@ -154,6 +155,7 @@ function failureInside({ status, body, format, sentKey }: FailedReply, requestId
 /** What can be done after a failure that the gateway reported. */
 function adviceFor(error: ErrorBody, facts: Known & { errorClass: ErrorClass; refusal: Refusal | undefined }): Advice {
   const { errorClass, status, refusal, isInside, streamsContent } = facts;
+  if (status === 503 && loads.test(error.message)) return { reason: 'loading' };
   const later: Advice = { reason: isInside ? 'not-retried' : 'retries' };
   if (status === 400 && wantsCertificate.test(error.message)) return { reason: 'client-certificate' };
   if (status === 400 && wantsTls.test(error.message)) return { reason: 'port-speaks-tls' };
@@ -161,6 +163,8 @@ function adviceFor(error: ErrorBody, facts: Known & { errorClass: ErrorClass; re
   if (errorClass === 'no-result') return { reason: 'prompt' };
   if (errorClass === 'quota') return error.quotaSpent || status === 402 ? { reason: 'quota-spent' } : later;
   if (streamsContent && (status === 405 || status === 501)) return { reason: 'no-stream' };
+  if (isOllama(facts) && status === 404 && namesModel(error.message.toLowerCase()))
+    return { reason: 'pull-model', value: /model ['"]?([^'"\s]{1,200}?)['"]? not found/.exec(error.message)?.[1] };
   if (saysNoModel(status, error)) return { reason: 'model' };
   const lacking = unable.exec(error.message);
   if (lacking) return { reason: 'model-lacks', value: lacking[1] };
@@ -168,6 +172,13 @@ function adviceFor(error: ErrorBody, facts: Known & { errorClass: ErrorClass; re
   if (status === 404) return notFoundAdvice(error, facts);
   if (status === 413 && !tooLong.test(error.message)) return { reason: 'too-large' };
   return fieldAdvice(error) ?? { reason: tooLong.test(error.message) ? 'context-window' : 'refused' };
+}
+
+/** What llama.cpp says while it starts. */
+const loads = /^loading model/i;
+
+function isOllama({ sentKey }: Known): boolean {
+  return sentKey?.service === 'ollama';
 }
 
 /** The words of OpenAI, OpenRouter and Groq, Anthropic, llama.cpp and Google. */
@@ -181,6 +192,7 @@ const wantsTls =
 
 /** A 404 in the shape of another format comes from a gateway that has only that one. */
 function notFoundAdvice({ message, code, shape }: ErrorBody, { format, streamsContent }: Known): Advice {
+  if (/\bv1\/responses\b/.test(message)) return { reason: 'responses' };
   if (routing.test(message)) return { reason: 'key-project' };
   if (code === 'model_not_found' || namesModel(message.slice(0, 1000).toLowerCase())) return { reason: 'model' };
   if (format !== undefined && shape !== undefined && shape !== format) return { reason: 'other-format', value: shape };

@@ -181,7 +181,9 @@ export interface Post extends Encoded {
 export type PostOrGet = Omit<Post, 'body'> & Partial<Pick<Post, 'body'>>;
 
 /** The request of an ask in a format. Throws GatewayError usage, also for a field that the format lacks. */
-export function postOf(ask: Ask, format: Format, quirks: Quirks): Post {
+export function postOf(given: Ask, format: Format, quirks: Quirks): Post {
+  // Services refuse a blank one.
+  const ask = given.system?.trim() === '' ? { ...given, system: undefined } : given;
   const { lacks, title } = formatFacts[format.name];
   const lacking = lacks.find((field) => isGiven(ask[field]));
   if (lacking !== undefined) throw usageError(`${title} does not have ${lacking}`, 'leave it out');

@@ -1,6 +1,7 @@
 import { GatewayError, quote } from '../errors.ts';
 import { countValues, isObject, parseFlat, valueCost } from '../json.ts';
 import { closeCutJson } from './cut-json.ts';
+import { parseOrNothing } from './error-body.ts';
 import { failureOf } from './failure.ts';
 import { findErrorInReply, formatFacts, type ReplyHead } from './format.ts';
 import type { FormatName } from './types.ts';
@@ -56,6 +57,30 @@ export function parseReply(
   return { value, cut: early };
 }
 
+/**
+ * The lines of a body that has a JSON object in each: pieces of a stream, without the words around them. Throws GatewayError
+ * bad-reply for those of Ollama's own format.
+ */
+export function jsonLines(text: string): string[] | undefined {
+  const start = text.trimStart();
+  const end = start.indexOf('\n');
+  if (end < 0 || !start.startsWith('{') || start.slice(end).trim() === '') return undefined;
+  const first = parseOrNothing(start.slice(0, end));
+  const lines = isObject(first) ? start.split('\n').filter((line) => line.trim() !== '') : [];
+  if (lines.length < 2) return undefined;
+  if (isOllamas(first)) throw ollamasReply();
+  return lines;
+}
+
+function isOllamas(piece: unknown): boolean {
+  return isObject(piece) && 'done' in piece && ('message' in piece || 'response' in piece);
+}
+
+function ollamasReply(): GatewayError {
+  const details = { reason: 'ollama-path', sent: 'yes', retryable: false } as const;
+  return new GatewayError('bad-reply', "the reply is in Ollama's own format", details);
+}
+
 /** Parses the data of an event. Throws GatewayError bad-reply if it is not JSON, or holds too many values. */
 export function parseEventData(text: string): unknown {
   // A short text cannot hold so many values.
@@ -86,6 +111,7 @@ export function limitAnswer(characters: number): void {
 /** JSON that is not a reply of a format. */
 export function foreignReply(json: unknown, format: FormatName): GatewayError {
   const piece: unknown = Array.isArray(json) ? json[0] : json;
+  if (isOllamas(piece)) return ollamasReply();
   const keys = isObject(piece) ? Object.keys(piece).slice(0, 8).join(', ') : '';
   const found = keys === '' ? '' : `: it holds ${quote(keys)}`;
   return new GatewayError('bad-reply', `the reply is JSON, but not a reply of ${formatFacts[format].title}${found}`, {

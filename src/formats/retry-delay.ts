@@ -25,17 +25,24 @@ export function proseDelayMs(message: string): number | undefined {
 }
 
 /**
- * Milliseconds until a limit of OpenAI's is over: `x-ratelimit-reset-requests: 1m20s`. There is one for requests and one for
- * tokens; the one that has nothing left counts. `resetAt` is a moment, by the clock of the service.
+ * Milliseconds until a limit is over. OpenAI: `x-ratelimit-reset-requests: 1m20s`; Anthropic:
+ * `anthropic-ratelimit-requests-reset: 2026-01-27T12:00:00Z`. There are some for requests and some for tokens; those that have
+ * nothing left count. `resetAt` is a moment. Moments are by the clock of the service.
  */
 export function resetDelayMs(
   headers: Readonly<Record<string, string | undefined>>,
   resetAt?: number,
 ): number | undefined {
   if (resetAt !== undefined) return usable(resetAt - Date.parse(headers['date'] ?? ''));
+  const isSpent = (name: string): boolean => (headers[name] ?? '0').trim() === '0';
   const delays = ['requests', 'tokens']
-    .filter((kind) => (headers[`x-ratelimit-remaining-${kind}`] ?? '0').trim() === '0')
+    .filter((kind) => isSpent(`x-ratelimit-remaining-${kind}`))
     .flatMap((kind) => readSpan(headers[`x-ratelimit-reset-${kind}`]?.trim() ?? '') ?? []);
+  const now = Date.parse(headers['date'] ?? '');
+  for (const kind of ['requests', 'tokens', 'input-tokens', 'output-tokens']) {
+    const delay = usable(Date.parse(headers[`anthropic-ratelimit-${kind}-reset`] ?? '') - now);
+    if (delay !== undefined && isSpent(`anthropic-ratelimit-${kind}-remaining`)) delays.push(delay);
+  }
   return delays.length === 0 ? undefined : Math.max(...delays);
 }
 

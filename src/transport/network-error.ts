@@ -71,7 +71,11 @@ function invalidRequest(error: unknown): GatewayError {
       });
 }
 
-function connectAdvice(error: unknown, code: string, host: string): Pick<ErrorDetails, 'reason' | 'retryable'> {
+function connectAdvice(
+  error: unknown,
+  code: string,
+  host: string,
+): Pick<ErrorDetails, 'reason' | 'value' | 'retryable'> {
   if (isTrustCode(code)) return { reason: trustReason(code), retryable: false };
   if (isOutOfMemory(error, code)) return { reason: 'memory', retryable: false };
   if (code === 'EMFILE') return { reason: 'open-files', retryable: true };
@@ -79,7 +83,8 @@ function connectAdvice(error: unknown, code: string, host: string): Pick<ErrorDe
   // This program closed the connection.
   if (code === 'UND_ERR_DESTROYED') return { retryable: false };
   const isClosedHere = code === 'ECONNREFUSED' && isLoopback(new URL(`http://${host}`));
-  return { reason: isClosedHere ? 'nothing-listens' : 'network', retryable: true };
+  if (!isClosedHere) return { reason: 'network', retryable: true };
+  return { reason: 'nothing-listens', value: host.endsWith(':11434') ? 'ollama' : undefined, retryable: true };
 }
 
 /** Whether the system or V8 has no memory left: for buffers, or the 10 GB of address space that WebAssembly reserves. */

@@ -111,7 +111,14 @@ async function readErrorReply(
   const { retryAfterMs, retryable } = error.details;
   return {
     error,
-    outcome: { kind: 'reply', status, headers, bodyHintMs: retryAfterMs, quotaSpent: retryable === false },
+    outcome: {
+      kind: 'reply',
+      status,
+      headers,
+      bodyHintMs: retryAfterMs,
+      quotaSpent: retryable === false,
+      isLoading: error.details.reason === 'loading',
+    },
   };
 }
 
@@ -154,7 +161,11 @@ function finalError(
   { retryAfterMs, overBudget }: RetryDecision & { retry: false },
   { retries }: RetryPolicy,
 ): GatewayError {
-  if (!overBudget) return error.with({ retryAfterMs, value: error.details.reason === 'retries' ? retries : undefined });
+  if (!overBudget) {
+    // The header of the reply counts before what else it says.
+    const later = retryAfterMs === undefined ? error : error.but({ retryAfterMs });
+    return later.with({ value: error.details.reason === 'retries' ? retries : undefined });
+  }
   const seconds = Math.ceil((retryAfterMs ?? 0) / 1000);
   return new GatewayError('quota', `${error.message.replace(/\.$/, '')}; it asks to come back after ${seconds} s`, {
     ...error.details,
@@ -178,6 +189,8 @@ export type Outcome =
       bodyHintMs?: number | undefined;
       /** The money or the quota of the day is used up. */
       quotaSpent?: boolean | undefined;
+      /** A local server still loads its model. */
+      isLoading?: boolean | undefined;
     }
   /** Sent without a reply, or a reply that was cut: never repeated. */
   | { kind: 'final' };
@@ -211,7 +224,11 @@ export function decideRetry(failed: {
   return hint === undefined ? { retry: false } : { retry: true, waitMs: left };
 }
 
+const loadingRetries = 100;
+
 function retriesFor(outcome: Outcome, { retries, busyRetries = 0 }: RetryPolicy): number {
+  // However often it is asked: the time of the waits is the limit.
+  if (outcome.kind === 'reply' && outcome.isLoading && retries > 0) return Math.max(retries, loadingRetries);
   const isBusy = outcome.kind === 'reply' && unbilledStatuses.has(outcome.status);
   return isBusy ? Math.max(retries, busyRetries) : retries;
 }

@@ -47,6 +47,12 @@ test.each([
     'unknown flag --presence-penalty',
     ': --set generationConfig.presencePenalty=… (format content); --set presence_penalty=… (format completions)\n',
   ],
+  [
+    'a field with another name in each format',
+    ['text', 'x', '--effort', 'low'],
+    'unknown flag --effort',
+    'thinkingLevel=… (format content); --set output_config.effort=… (format messages); --set reasoning_effort=… (format',
+  ],
   ['in camel case', ['image', 'gen', '--frequencyPenalty=1', 'x'], '--frequencyPenalty', 'frequencyPenalty=…'],
   ['a field inside another', ['text', '--thinking-budget', '0', 'x'], 'flag', '.thinkingConfig.thinkingBudget=…'],
   [

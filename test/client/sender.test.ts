@@ -77,3 +77,17 @@ test('faults 2a: http:// with a key is refused, and without a key it is not', as
   await expect(call({})).rejects.toMatchObject({ class: 'not-sent' });
   await expect(call({ apiKey: 'k', allowHttp: true })).rejects.toMatchObject({ class: 'not-sent' });
 });
+
+test('a key that could not be read is read again by the next call', async () => {
+  const server = await serve();
+  server.always({ body: textReply('hello') });
+  let asked = 0;
+  const apiKey = async () => {
+    if (asked++ === 0) throw new Error('the key store is locked');
+    return 'k';
+  };
+  const client = clientFor(server.url, { apiKey });
+  await expect(client.generateContent(request)).rejects.toThrow('the key store is locked');
+  expect(await client.generateContent(request)).toMatchObject({ text: 'hello' });
+  expect(asked).toBe(2);
+});

@@ -151,3 +151,12 @@ describe('the details', () => {
     expect(fail(status, body, { 'x-should-retry': wish }).details.retryable).toBe(expected);
   });
 });
+
+test('a quota of a day that only the metadata of the error names is spent', () => {
+  const metadata = { quota_limit: 'GenerateRequestsPerDayPerProjectPerModel', quota_limit_value: '50' };
+  const body = error({ code: 429, message: 'exceeded', details: [{ reason: 'RATE_LIMIT_EXCEEDED', metadata }] });
+  expect(fail(429, body)).toMatchObject({
+    message: expect.stringContaining('(limit GenerateRequestsPerDayPerProjectPerModel)') as string,
+    details: { reason: 'quota-spent', retryable: false },
+  });
+});

@@ -78,10 +78,10 @@ test('an upload is not an object', () => {
   expect(objectAt({ image: createUpload(Buffer.from('abc')) }, 'image')).toEqual({});
 });
 
-test('a call without an id, or whose input was cut, is not part of a later turn', () => {
+test('a call without an id gets one, and one whose input was cut is not part of a later turn', () => {
   const call = { type: 'tool_use', id: 't1', name: 'f', input: { a: 1 } };
   const content = [call, { ...call, id: undefined }, { ...call, input: '{"a":' }];
-  expect(foldWhole(messages, { type: 'message', content }).result.content).toEqual([call]);
+  expect(foldWhole(messages, { type: 'message', content }).result.content).toEqual([call, { ...call, id: 'call_1' }]);
 });
 
 test('a second beginning without an id is the same message, and only a named failure is one', () => {

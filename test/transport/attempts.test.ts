@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { GatewayError, type RetryNotice } from '../../src/errors.ts';
 import { defaultRetryPolicy, type ErrorReply, type RetryOptions, sendWithRetries } from '../../src/transport/retry.ts';
+import { failureOf } from '../../src/formats/failure.ts';
 import { createUpload } from '../../src/body.ts';
 import type { Gate } from '../../src/transport/gate.ts';
 import { createPause, cut, reset, type ScriptedServer } from '../helpers/scripted-server.ts';
@@ -55,6 +56,25 @@ test('returns the reply of the first successful attempt, and sends the same byte
     [2, 7000, 'status 429: two'],
   ]);
   expect(new Set(server.requests.map((request) => request.text()))).toEqual(new Set(['{"data":"YWJj"}']));
+});
+
+test('after the last attempt the header says when to come back, whatever else the reply says', async () => {
+  const server = await serve();
+  server.reply({ status: 429, headers: { 'retry-after': '2' }, body: 'hint' });
+  const { result } = send(server, { policy: { ...defaultRetryPolicy, retries: 0 } });
+  await expect(result).rejects.toMatchObject({ details: { retryAfterMs: 2000 } });
+});
+
+test('a server that still loads its model is asked until the time of the waits is over', async () => {
+  const server = await serve();
+  const loading = { status: 503, body: { error: { code: 503, message: 'Loading model', type: 'unavailable_error' } } };
+  for (let attempt = 0; attempt < 5; attempt++) server.reply(loading);
+  server.reply({ body: 'loaded' });
+  const asking = { classify: (failed: ErrorReply) => failureOf({ ...failed, format: 'completions' }) };
+  expect(await send(server, asking).result).toMatchObject({ attempts: 6 });
+  server.reply(loading);
+  const { result } = send(server, { ...asking, policy: { ...defaultRetryPolicy, retries: 0 } });
+  await expect(result).rejects.toMatchObject({ details: { reason: 'loading' } });
 });
 
 test('gives up after the retries with the last error of the gateway', async () => {

@@ -154,6 +154,15 @@ const fieldsWithoutFlag: Readonly<Record<FormatName, readonly (readonly [object:
   ],
 };
 
+/** What people type for a field that has another name in each format. */
+const otherNames: Readonly<Record<string, { readonly [format in FormatName]?: string }>> = {
+  effort: {
+    content: 'generationConfig.thinkingConfig.thinkingLevel',
+    messages: 'output_config.effort',
+    completions: 'reasoning_effort',
+  },
+};
+
 /** Fields of OpenAI's images, which a text does not have. */
 const imageFields = [
   ['', 'quality background style moderation input_fidelity output_compression output_format response_format'],
@@ -165,6 +174,9 @@ export function settingFor(flag: string, command: string): string | undefined {
   const typed = normaliseFlagName(flag);
   const formatsBySetting = new Map<string, FormatName[]>();
   for (const format of formatNames) {
+    const other = otherNames[typed]?.[format];
+    if (other !== undefined) formatsBySetting.set(`--set ${other}=…`, [format]);
+    if (typed in otherNames) continue;
     const own = fieldsWithoutFlag[format];
     const rows = format === 'completions' && command.startsWith('image') ? [...own, ...imageFields] : own;
     const fields = rows.flatMap(([object, names]) => names.split(' ').map((name) => object + name));

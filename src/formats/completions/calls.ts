@@ -18,7 +18,11 @@ interface OpenCall {
   readonly wireIndex: number | undefined;
   id: string | undefined;
   name: string;
+  /** Its arguments, if their pieces follow each other. */
   json: string;
+  /** Its arguments, if a later piece holds what earlier ones held. */
+  newest: string;
+  signature: string | undefined;
   /** Its start was passed on: its name is known. */
   hasStarted: boolean;
 }
@@ -32,6 +36,8 @@ interface CallPiece {
   id: string | undefined;
   name: string;
   json: string;
+  /** Google's proof of the thinking before the call. */
+  signature: string | undefined;
 }
 
 /** The calls of one candidate. Their blocks are numbered from `firstBlock`. */
@@ -46,19 +52,41 @@ export function createCallJoiner(firstBlock: number) {
     return [{ type: 'block-start', raw, index: call.block }];
   }
 
-  function grow(call: OpenCall, { id, name, json }: CallPiece): ReplyEvent[] {
+  function grow(call: OpenCall, { id, name, json, signature }: CallPiece): ReplyEvent[] {
     call.id ??= id;
+    call.signature ??= signature;
     // Some servers repeat the name with every piece.
     if (!call.hasStarted && name !== call.name) call.name += name;
     if (json === '') return [];
     call.json += json;
+    call.newest = addPiece(call.newest, json);
     return [...startOf(call), { type: 'tool-input', json, index: call.block }];
+  }
+
+  /** What is only known when all of it came. */
+  function endOf(call: OpenCall): ReplyEvent[] {
+    const { block: index, signature, json } = call;
+    const whole = argumentsOf(call);
+    return [
+      ...(whole === json ? [] : [{ type: 'tool-input', json: whole, index, isAll: true } as const]),
+      ...(signature === undefined ? [] : [{ type: 'signature', signature, index } as const]),
+      { type: 'block-stop', index },
+    ];
   }
 
   function begin({ index, id }: CallPiece): OpenCall {
     if (calls.length >= maxCalls) throw badReply(`the answer has more than ${maxCalls} calls of tools`);
     const block = firstBlock + calls.length;
-    const call = { block, wireIndex: index, id, name: '', json: '', hasStarted: false };
+    const call = {
+      block,
+      wireIndex: index,
+      id,
+      name: '',
+      json: '',
+      newest: '',
+      signature: undefined,
+      hasStarted: false,
+    };
     calls.push(call);
     return call;
   }
@@ -79,10 +107,7 @@ export function createCallJoiner(firstBlock: number) {
     /** What was not passed on of them. */
     starts: () => starts(),
     /** They are over. */
-    stop: (): ReplyEvent[] => [
-      ...starts(),
-      ...calls.map(({ block }) => ({ type: 'block-stop', index: block }) as const),
-    ],
+    stop: (): ReplyEvent[] => [...starts(), ...calls.flatMap(endOf)],
     /** All of them as they came, for a candidate whose pieces are not shown. */
     whole: (candidate: number): ReplyEvent[] => calls.map((call) => callEvent(call, candidate)),
   };
@@ -109,19 +134,47 @@ function piecesIn(message: JsonObject): CallPiece[] {
   const calls = message['tool_calls'];
   const old = objectField(message, 'functionCall');
   const listed = Array.isArray(calls) ? calls.filter(isObject) : [];
-  return [...listed, ...(old ? [{ function: old }] : [])].map((call) => {
-    const called = objectField(call, 'function') ?? {};
-    const given = called['arguments'] ?? '';
-    // The format has a string; some servers send the object itself.
-    const json = typeof given === 'string' ? given : JSON.stringify(given);
-    const name = textField(called, 'name') ?? '';
-    return { index: numberField(call, 'index'), id: textField(call, 'id') || undefined, name, json };
-  });
+  return [...listed, ...(old ? [{ function: old }] : [])].map(pieceOf).filter(saysSomething);
 }
 
-function callEvent({ id, name, json }: OpenCall, candidate: number): ReplyEvent {
+function pieceOf(call: JsonObject): CallPiece {
+  const called = objectField(call, 'function') ?? {};
+  const given = called['arguments'] ?? '';
+  return {
+    index: numberField(call, 'index'),
+    id: textField(call, 'id') || undefined,
+    name: textField(called, 'name') ?? '',
+    // The format has a string; some servers send the object itself.
+    json: typeof given === 'string' ? given : JSON.stringify(given),
+    signature: textField(objectField(objectField(call, 'extraContent') ?? {}, 'google') ?? {}, 'thoughtSignature'),
+  };
+}
+
+/** Some services send an empty call beside every text. */
+function saysSomething({ id, name, json }: CallPiece): boolean {
+  return id !== undefined || name !== '' || !/^(?:\{\})?$/.test(json.trim());
+}
+
+function callEvent(call: OpenCall, candidate: number): ReplyEvent {
+  const { id, name, signature } = call;
+  const json = argumentsOf(call);
   const input = inputOf(json);
-  return { type: 'call', id, name, input: input ?? json, isWhole: input !== undefined, candidate };
+  const signed = signature === undefined ? {} : { signature };
+  return { type: 'call', id, name, input: input ?? json, isWhole: input !== undefined, ...signed, candidate };
+}
+
+/** The arguments so far with a piece that repeats them: it begins with them, or both are whole. */
+function addPiece(before: string, piece: string): string {
+  if (piece.startsWith(before)) return piece;
+  return isObject(inputOf(before)) && isObject(inputOf(piece)) ? piece : before + piece;
+}
+
+/** Pieces that follow each other to JSON are what the format has. */
+function argumentsOf({ json, newest }: OpenCall): string {
+  if (inputOf(json) !== undefined) return json;
+  // `{}` in front of the pieces is that of a call without arguments.
+  const rest = json.replace(/^\s*\{\}/, '');
+  return [newest, rest].find((text) => isObject(inputOf(text))) ?? json;
 }
 
 /** No arguments at all are an empty object. Undefined if they are not JSON: cut, or wrong. */

@@ -4,7 +4,7 @@ import { type Format, sideOf, turnsIn } from '../format.ts';
 import { encodeImages } from './images.ts';
 import { createCompletionsDecoder } from './reply.ts';
 import { usageError } from '../../errors.ts';
-import { type Ask, type Encoded, type Turn, isPlainTool } from '../ask.ts';
+import { type Ask, type Encoded, type Turn, isPlainTool, plainTool } from '../ask.ts';
 import { mediaPart, turnMessages } from './turns.ts';
 import type { Quirks } from '../types.ts';
 
@@ -90,9 +90,9 @@ function isSystem(message: BodyValue): boolean {
 /** A plain tool, or one as the messages format writes it, in this format's form; one of this format stays as it is. */
 function toolOf(tool: JsonValue): BodyValue {
   if (!isObject(tool) || !(isPlainTool(tool) || 'input_schema' in tool)) return tool;
-  const { name, description, strict, input_schema, schema, parameters } = tool;
-  const described = { description, parameters: input_schema ?? schema ?? parameters, strict };
-  return { type: 'function', function: setFields(name === undefined ? {} : { name }, described) };
+  const { name, description, schema, own } = plainTool(tool);
+  const described = { description, parameters: schema, strict: own['strict'] };
+  return { type: 'function', function: setFields(name === '' ? {} : { name }, described) };
 }
 
 function toolChoiceOf(choice: string | JsonObject | undefined): BodyValue | undefined {

@@ -1,4 +1,4 @@
-import { usageError } from '../../errors.ts';
+import { settingError, usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue, listField, textField } from '../../json.ts';
 import { type BodyValue, isUpload, setFields } from '../../body.ts';
 import type { Ask, Encoded, Media } from '../ask.ts';
@@ -46,7 +46,10 @@ function refuseUnfit(ask: Ask): void {
   const given = (Object.keys(ask) as (keyof Ask)[]).filter((field) => [ask[field] ?? []].flat().length > 0);
   const found = given.find((field) => !ownFields.has(field));
   if (found !== undefined)
-    throw usageError(`the images operation of this service has no place for '${found}'`, 'leave it out');
+    throw settingError(`the images operation of this service has no place for '${found}'`, {
+      reason: 'no-place',
+      value: found,
+    });
 }
 
 function imageFile({ mimeType, data, title }: Media): BodyValue {

@@ -1,4 +1,12 @@
-import { isObject, type JsonObject, listField, numberField, objectField, textField } from '../../json.ts';
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listField,
+  numberField,
+  objectField,
+  textField,
+} from '../../json.ts';
 import { foreignReply, isCutData, limitAnswer, parseEventData } from '../parse-reply.ts';
 import type { ErrorBody } from '../error-body.ts';
 import type { Decoder, ReplyEvent, ServerEvent, Usage } from '../events.ts';
@@ -25,7 +33,10 @@ export function createCompletionsDecoder(): Decoder {
   const end = (): ReplyEvent[] => [...state.choices.values()].flatMap(endEvents);
   return {
     whole(json) {
-      const pieces = (Array.isArray(json) ? json : [json]).map(unwrap).filter((piece) => piece !== undefined);
+      const isBareList = Array.isArray(json) && json.length > 0 && isImagesReply({ data: json as JsonValue[] });
+      const pieces = (isBareList ? [{ data: json as JsonValue[] }] : Array.isArray(json) ? json : [json])
+        .map(unwrap)
+        .filter((piece) => piece !== undefined);
       if (pieces.length === 0) throw foreignReply(json, 'completions');
       return [...readPieces(pieces, state), ...end()];
     },

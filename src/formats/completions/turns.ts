@@ -17,18 +17,22 @@ export function turnMessages(turn: Turn, service: string): Body[] {
 
 function assistantMessages(blocks: readonly JsonObject[], isOwn: boolean): Body[] {
   const text = blocks.map(plainText).join('');
-  const calls = blocks.filter(({ type }) => type === 'tool_use').map(callOf);
-  if (text === '' && calls.length === 0) return [];
+  const isBlank = text.trim() === '';
+  const calls = blocks.filter(({ type }) => type === 'tool_use').map((block) => callOf(block, isOwn));
+  if (isBlank && calls.length === 0) return [];
   const thinking = isOwn ? Object.assign({}, ...blocks.map(thinkingFields)) : {};
   // The format's own documents have `null` where a message calls tools and says nothing.
-  const message = { role: 'assistant', content: text === '' ? null : text, ...thinking };
+  const message = { role: 'assistant', content: isBlank ? null : text, ...thinking };
   return [calls.length === 0 ? message : { ...message, tool_calls: calls }];
 }
 
-function callOf(block: JsonObject): Body {
+function callOf(block: JsonObject, isOwn: boolean): Body {
   const input = block['input'] ?? {};
   const called = { name: block['name'] ?? '', arguments: typeof input === 'string' ? input : JSON.stringify(input) };
-  return setFields({ type: 'function', function: called }, { id: block['id'] });
+  const signature = isOwn ? textField(block, 'signature') : undefined;
+  // Gemini refuses a call of its own that comes back without it.
+  const extra = signature === undefined ? undefined : { google: { thought_signature: signature } };
+  return setFields({ type: 'function', function: called }, { id: block['id'], extra_content: extra });
 }
 
 /** A result of a tool is text in this format: a picture in it is only mentioned. */
@@ -60,7 +64,7 @@ function plainText(block: JsonObject): string {
 /** A block of a user's turn; kinds that the format does not have are left out. */
 function partOf(block: JsonObject): BodyValue[] {
   const source = objectField(block, 'source');
-  if (!source) return block['type'] === 'text' ? [textPart(textField(block, 'text') ?? '')] : [];
+  if (!source) return block['type'] === 'text' ? textParts(textField(block, 'text') ?? '') : [];
   const title = textField(block, 'title');
   const { type, media_type: mimeType, data, url, file_id: id } = source as Body;
   if (type === 'text') return [textPart(titled(String(data), title))];
@@ -89,6 +93,11 @@ function dataPart({ mimeType, data, title }: Omit<Media, 'data'> & { data: Uploa
 function linkedPart(url: BodyValue, isImage: boolean, title = 'document.pdf'): BodyValue {
   if (isImage) return { type: 'image_url', image_url: { url } };
   return { type: 'file', file: { filename: title, file_data: url } };
+}
+
+/** A blank text says nothing, and some services refuse it. */
+function textParts(text: string): JsonObject[] {
+  return text.trim() === '' ? [] : [textPart(text)];
 }
 
 function textPart(text: string): JsonObject {

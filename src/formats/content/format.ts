@@ -199,7 +199,7 @@ interface Reading {
 function partsOf(block: JsonObject, { names, isOwn }: Reading): BodyValue[] {
   const { type, text, id, name, signature } = block;
   const signed = isOwn && typeof signature === 'string' ? { thoughtSignature: signature } : {};
-  if (type === 'text') return typeof text === 'string' && text !== '' ? [{ text, ...signed }] : [];
+  if (type === 'text') return typeof text === 'string' && saysSomething(text, signed) ? [{ text, ...signed }] : [];
   if (type === 'image' || type === 'document') return mediaParts(block);
   if (type === 'tool_use') {
     if (typeof id === 'string' && typeof name === 'string') names.set(id, name);
@@ -208,6 +208,11 @@ function partsOf(block: JsonObject, { names, isOwn }: Reading): BodyValue[] {
   if (type === 'tool_result') return [resultPart(block, names)];
   // Thinking goes back to the service that signed it, and there with its call or its text.
   return [];
+}
+
+/** A blank text only carries the signature that came with it. */
+function saysSomething(text: string, signed: { thoughtSignature?: string }): boolean {
+  return text.trim() !== '' || (text !== '' && signed.thoughtSignature !== undefined);
 }
 
 /** A picture or a document; its bytes may still be an upload. */

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue, textField } from '../../json.ts';
 import { type Body, type BodyValue, countField, objectAt, setFields } from '../../body.ts';
 import { type Format, turnsIn } from '../format.ts';
 import { createMessagesDecoder } from './reply.ts';
@@ -92,13 +92,21 @@ function messagesOf(ask: Ask, body: Body, { service }: Quirks): BodyValue | unde
   return [...(given ?? turnsIn(body, 'messages')), { role: 'user', content }];
 }
 
-/** Turns as the wire takes them: without what another service signed, and without what only one format knows. */
+/**
+ * Turns as the wire takes them: without what another service signed, what only one format knows, and blank texts, which the
+ * service refuses.
+ */
 function messagesTurns(turns: readonly Turn[], service: string): BodyValue[] {
   return turns.flatMap(({ role, content, service: by = service }): BodyValue[] => {
-    if (typeof content === 'string') return [{ role, content }];
-    const blocks: BodyValue[] = by === service ? [...content] : content.flatMap(unsigned);
+    if (typeof content === 'string') return content.trim() === '' ? [] : [{ role, content }];
+    const own: BodyValue[] = by === service ? [...content] : content.flatMap(unsigned);
+    const blocks = own.filter((block) => !isBlankText(block));
     return blocks.length === 0 && content.length > 0 ? [] : [{ role, content: blocks }];
   });
+}
+
+function isBlankText(block: BodyValue): boolean {
+  return isObject(block) && block['type'] === 'text' && (textField(block as JsonObject, 'text') ?? '').trim() === '';
 }
 
 function unsigned(block: BodyValue): BodyValue[] {
@@ -113,8 +121,8 @@ const portable = new Set(['text', 'image', 'document', 'tool_use', 'tool_result'
 /** A tool of the format stays as it is; the plain form names its schema otherwise. */
 function messagesTool(tool: JsonValue): JsonValue {
   if (!isObject(tool) || !isPlainTool(tool) || 'input_schema' in tool) return tool;
-  const { schema: _schema, parameters: _parameters, ...rest } = tool;
-  return { ...rest, input_schema: plainTool(tool).schema ?? { type: 'object' } };
+  const { name, description, schema = { type: 'object' }, own } = plainTool(tool);
+  return { name, ...(description !== undefined && { description }), ...own, input_schema: schema };
 }
 
 function toolChoiceOf(choice: Ask['toolChoice']): JsonObject | undefined {

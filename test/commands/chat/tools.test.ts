@@ -73,6 +73,87 @@ test('runs the named command and goes on with its result', async ({ server, cli 
   });
 });
 
+/** A completion that calls the tool. */
+function completionCall(call: object): { body: object } {
+  return { body: { choices: [{ message: { content: '\n\n', tool_calls: [call] }, finish_reason: 'tool_calls' }] } };
+}
+
+const completions = [...withTool, '--format', 'completions'];
+const done = { body: { choices: [{ message: { content: 'Yes, rain.' }, finish_reason: 'stop' }] } };
+
+test.for([
+  ['empty', ''],
+  ['null', null],
+  ['absent', undefined],
+] as const)(
+  'a call whose id is %s gets one, and what Google signed goes back with it',
+  async ([, id], { server, cli }) => {
+    const extra_content = { google: { thought_signature: 'c2ln' } };
+    const called = { name: 'get_weather', arguments: '{"city":"Rome"}' };
+    server.reply(completionCall({ id, type: 'function', function: called, extra_content }));
+    server.reply(done);
+    const ran = await cli(completions, { cwd: folder(), env });
+    expect(ran).toMatchObject({ code: 0, stderr: 'tool get_weather {"city":"Rome"}\n' });
+    const sent = server.requests[1]?.json() as { messages: object[] } | undefined;
+    expect(sent?.messages.slice(1)).toEqual([
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ type: 'function', id: 'call_1', function: called, extra_content }],
+      },
+      { role: 'tool', tool_call_id: 'call_1', content: 'much more rain for {"city":"Rome"}\n' },
+    ]);
+  },
+);
+
+test('a call whose arguments are not JSON is never a success', async ({ server, cli }) => {
+  server.reply(
+    completionCall({ id: 'c1', type: 'function', function: { name: 'get_weather', arguments: '{city: Rome' } }),
+  );
+  const ran = await cli(completions, { cwd: folder(), env });
+  expect(ran.code).toBe(11);
+  expect(ran.stderr).toContain('the call get_weather is not whole: its arguments are not JSON');
+});
+
+test('a blank text before a call, and a blank system instruction, are not sent', async ({ server, cli }) => {
+  const [start, open, , close] = messageEvents('\n\n');
+  const blank = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '\n\n' } };
+  const rest =
+    calls(rome).body.split('event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n')[1] ?? '';
+  server.reply({ body: eventStream(...([start, open, blank, close] as object[])) + rest });
+  server.reply(answer);
+  const ran = await cli([...withTool, '--system', ' '], { cwd: folder(), env });
+  expect(ran.code).toBe(0);
+  const sent = server.requests[1]?.json() as { messages: { content: object[] }[]; system?: string } | undefined;
+  expect([sent?.system, sent?.messages[1]?.content]).toMatchObject([undefined, [{ type: 'tool_use', id: 't1' }]]);
+});
+
+test.for([
+  ['content', ['tools', '0', 'functionDeclarations', '0', 'parametersJsonSchema']],
+  ['messages', ['tools', '0', 'input_schema']],
+  ['completions', ['tools', '0', 'function', 'parameters']],
+] as const)(
+  'every name of the schema of a plain tool is read, and no other key: %s',
+  async ([format, path], { server, cli }) => {
+    const cwd = scratchFolder();
+    const schema = { type: 'object', properties: { city: { type: 'string' } } };
+    const ask = (tool: object) => {
+      writeFileSync(join(cwd, 'tools.json'), JSON.stringify([{ name: 'f', ...tool }]));
+      return cli(['chat', 'x', '--format', format, '--tools', 'tools.json', '--dry-run', '--json'], { cwd });
+    };
+    for (const name of ['schema', 'parameters', 'input_schema', 'inputSchema', 'parametersJsonSchema']) {
+      const shown = JSON.parse((await ask({ [name]: schema, title: 'F' })).stdout) as { body: unknown };
+      const sent = path.reduce((value: unknown, step) => (value as Record<string, unknown>)[step], shown.body);
+      expect(sent, name).toEqual(schema);
+    }
+    const refused = await ask({ paramters: schema });
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain("the tool f has an unknown key 'paramters'");
+    expect(refused.stderr).toContain("'parameters'");
+    expect(server.requests).toHaveLength(0);
+  },
+);
+
 test('a command that fails is sent to the model as an error', async ({ server, cli }) => {
   server.reply(calls(rome));
   server.reply(answer);

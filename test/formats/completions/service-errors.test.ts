@@ -191,6 +191,17 @@ test.each<[Record<string, string>, number | undefined]>([
   ],
   [{ 'x-ratelimit-remaining-tokens': '-1', 'x-ratelimit-reset-tokens': '0' }, undefined],
   [{ 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': 'soon' }, undefined],
+  [
+    {
+      date: 'Tue, 27 Jan 2026 12:00:00 GMT',
+      'anthropic-ratelimit-requests-remaining': '3',
+      'anthropic-ratelimit-requests-reset': '2026-01-27T12:10:00Z',
+      'anthropic-ratelimit-input-tokens-remaining': '0',
+      'anthropic-ratelimit-input-tokens-reset': '2026-01-27T12:00:09Z',
+    },
+    9000,
+  ],
+  [{ 'anthropic-ratelimit-requests-reset': '2026-01-27T12:10:00Z' }, undefined],
 ])('reads how long a limit lasts from %j: %s ms', (headers, expected) => {
   expect(resetDelayMs(headers)).toBe(expected);
 });

@@ -14,7 +14,7 @@ function callsIn(events: readonly ReplyEvent[]): unknown[] {
   for (const event of events) {
     if (event.type === 'block-start') calls.set(event.index, { raw: event.raw, json: '', stopped: false });
     const call = 'index' in event ? calls.get(event.index) : undefined;
-    if (event.type === 'tool-input' && call) call.json += event.json;
+    if (event.type === 'tool-input' && call) call.json = event.isAll ? event.json : call.json + event.json;
     if (event.type === 'block-stop' && call) call.stopped = true;
   }
   return [...calls.values()].map(({ raw, json, stopped }) => {
@@ -134,6 +134,35 @@ const streams: [string, string[], unknown[]][] = [
     ],
     [[undefined, 'weather', '{"city":"Oslo"}', true]],
   ],
+  [
+    'whose arguments come whole again',
+    [
+      piece({ index: 0, id: 'c1', ...fn('weather', '{"city":') }),
+      piece({ index: 0, ...fn(undefined, '"Oslo"}') }),
+      piece({ index: 0, ...fn(undefined, '{"city":"Oslo"}') }),
+    ],
+    [weather],
+  ],
+  [
+    'whose pieces each have all that came before',
+    ['', '{"ci', '{"city":"O', '{"city":"Oslo"}'].map((json) => piece({ index: 0, id: 'c1', ...fn('weather', json) })),
+    [weather],
+  ],
+  [
+    'whose arguments begin with an empty object',
+    ['{}', '{"city":', '"Oslo"}'].map((json) => piece({ index: 0, id: 'c1', ...fn('weather', json) })),
+    [weather],
+  ],
+  [
+    'whose arguments hold an object of the same beginning',
+    ['{"a":', '{"a":1}', '}'].map((json) => piece({ index: 0, id: 'c1', ...fn('f', json) })),
+    [['c1', 'f', '{"a":{"a":1}}', true]],
+  ],
+  [
+    'beside which an empty one of the older form comes (Snowflake)',
+    [chunk({ content: 'Hi', function_call: { name: '', arguments: '' } }), chunk({ tool_calls: [{}] })],
+    [],
+  ],
   ['that are nothing', [chunk({ tool_calls: [] }), chunk({ tool_calls: [null] }), chunk({ tool_calls: null })], []],
 ];
 
@@ -157,6 +186,12 @@ describe('reads calls', () => {
       { type: 'block-stop', index: 1 },
       { type: 'candidate', reason: 'tool_calls', message: undefined, candidate: 0 },
     ]);
+  });
+
+  test('with the proof of thinking that Gemini wants back', () => {
+    const extra_content = { google: { thought_signature: 'c2ln' } };
+    const { events } = feedAll([piece({ index: 0, id: 'c1', ...fn('f', '{}'), extra_content }), stop]);
+    expect(only(events, 'signature')).toStrictEqual([{ type: 'signature', signature: 'c2ln', index: 1 }]);
   });
 
   test('that were cut as far as they came, also where only the name did', () => {

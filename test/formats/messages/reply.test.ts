@@ -131,5 +131,5 @@ test('a later turn leaves out what an assistant turn may not hold', () => {
   const cut = { ...call, input: '{"a":' };
   const cutServerCall = { type: 'server_tool_use', id: 't', name: 'f', input: '{"a":' };
   const blocks = [redacted, { ...text, text: '' }, text, image, call, cut, { ...call, id: undefined }, cutServerCall];
-  expect(read(wrap(blocks)).content).toStrictEqual([redacted, text, call]);
+  expect(read(wrap(blocks)).content).toStrictEqual([redacted, text, call, { ...call, id: 'call_3' }]);
 });

@@ -1,6 +1,13 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { Secret, createMasker, createRedaction, createRedactor, redactHeaders } from '../../src/settings/redact.ts';
+import {
+  Secret,
+  createMasker,
+  createRedaction,
+  createRedactor,
+  isCredential,
+  redactHeaders,
+} from '../../src/settings/redact.ts';
 
 const key = 'sk-canary/+1234?x';
 
@@ -56,6 +63,23 @@ describe('createRedactor', () => {
     const [long, short] = ['abcdefghijklmnop', 'abcdefghijklmno'];
     expect(createRedactor([new Secret(long)])(`x${long}x`)).toBe('x(redacted)x');
     expect(createRedactor([new Secret(short)])(`x${short}x ${short}`)).toBe(`x${short}x (redacted)`);
+  });
+
+  test('a key that is no plain word is hidden inside other words from 8 characters on', () => {
+    expect(createRedactor([new Secret('s3cretab')])('xs3cretabx')).toBe('x(redacted)x');
+    expect(createRedactor([new Secret('s3creta')])('xs3cretax s3creta')).toBe('xs3cretax (redacted)');
+  });
+
+  test('leaves a secret of two characters, and hides one of three', () => {
+    expect(createRedactor([new Secret('ab'), new Secret('xyz')])('ab xyz')).toBe('ab (redacted)');
+  });
+
+  test('hides a secret whose Base64 has + and /, in both alphabets', () => {
+    const odd = 'sk-~~~>>>???~~~';
+    const plain = Buffer.from(odd).toString('base64');
+    expect(plain).toMatch(/[+/]/);
+    const told = createRedactor([new Secret(odd)])(`${plain} ${Buffer.from(odd).toString('base64url')}`);
+    expect(told).toBe('(redacted) (redacted)');
   });
 
   test('hides short secrets only as whole words, and the shortest never', () => {
@@ -144,4 +168,18 @@ test('names of members are redacted too, and no member is lost', () => {
   const shown = clean({ [key]: 1, a: [{ [`x${key}`]: 2 }], '(redacted)': 3 });
   expect(JSON.stringify(shown)).not.toContain('canary');
   expect(shown).toEqual({ '(redacted)': 1, a: [{ 'x(redacted)': 2 }], '(redacted) 2': 3 });
+});
+
+test.each([
+  ['authorization', 'x', true],
+  ['x-corp-token', 'x', true],
+  ['idempotency-key', 'x', false],
+  ['x-team', 'docs', false],
+  ['x-team', 'abcdefgh12345678', true],
+  ['x-team', 'abcdefgh1234567', false],
+  ['x-team', 'abcdefghijklmnopqr', false],
+  ['x-team', '123456789012345678', false],
+])('whether a header is a credential, by its name or by a long run of letters and digits: %s: %s', (...row) => {
+  const [name, value, expected] = row;
+  expect(isCredential(name, value)).toBe(expected);
 });

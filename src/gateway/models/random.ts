@@ -1,7 +1,7 @@
-/** Numbers 0 ≤ x < 1 that depend only on the seed text: the offline models answer equal requests equally. */
-export type Random = ReturnType<typeof createRandom>;
-
-/** A small generator (mulberry32) seeded by a text. It is for pictures and phrases, never for secrets. */
+/**
+ * Numbers 0 ≤ x < 1 that depend only on the seed text: the offline models answer equal requests equally. A small generator
+ * (mulberry32), for pictures and phrases, never for secrets.
+ */
 export function createRandom(seed: string) {
   let state = hashText(seed);
   const next = (): number => {

@@ -5,7 +5,7 @@ import type { ModelRequest } from '../types.ts';
 import type { Draft, MadePicture, Media } from '../models/task.ts';
 import { type Decoded, decodeWithin, encodePng } from '../../images/pixels/codec.ts';
 import { maxPixels, type Picture, type Size, cropTo, scaleTo } from '../../images/pixels/picture.ts';
-import { drawCard, type Label, layLabel } from './test-card.ts';
+import { drawCard, layBand } from './test-card.ts';
 
 const jpegQuality = 90;
 const notes = { Software: 'gateway-cli offline model', Comment: 'Drawn on this machine; no model was asked.' };
@@ -78,14 +78,14 @@ async function drawPicture(
 ): Promise<Drawn> {
   const { aspectRatio, imageSize, mimeType = 'image/png' } = wanted;
   const size = wanted.size ?? (input ? fitSize(input.size, aspectRatio) : sizeFor(aspectRatio, imageSize));
-  const card = drawCard(size, labelOf(task.prompt, [sizeText(size), aspectRatio]), seed);
+  const card = drawCard(size, `${task.prompt}\n${seed}`);
   const caption = input
     ? `An offline test card of the size of the picture: ${input.mimeType} cannot be edited offline, and no model was asked.`
     : `An offline test card of ${sizeText(size)} pixels, no model was asked.`;
   return { caption, picture: await encode(card, mimeType) };
 }
 
-/** The first input under a label; in the size or ratio that is asked for. */
+/** The first input with a band; in the size or ratio that is asked for. */
 async function editPicture(
   { task, picture: wanted }: ModelRequest,
   { mimeType, picture, more }: { mimeType: string; picture: Picture; more: number },
@@ -93,7 +93,7 @@ async function editPicture(
 ): Promise<Drawn> {
   const edited = fitted(picture, wanted);
   const others = more === 0 ? undefined : `and ${more} more`;
-  layLabel(edited, labelOf(task.prompt, [`edit of ${sizeText(picture)}`, others]), seed);
+  layBand(edited, `${task.prompt}\n${seed}`);
   const caption = `An offline edit of the ${sizeText(picture)} picture${others ? ` ${others}` : ''}, no model was asked.`;
   return { caption, picture: await encode(edited, wanted.mimeType ?? mimeType) };
 }
@@ -104,10 +104,6 @@ function fitted(picture: Picture, { aspectRatio, size }: ModelRequest['picture']
   const ratio = aspectRatio === undefined ? undefined : ratioOf(aspectRatio);
   const fits = ratio === undefined || Math.abs(picture.width / picture.height / ratio - 1) <= 0.04;
   return fits ? { ...picture, data: picture.data.slice() } : cropTo(picture, ratio);
-}
-
-function labelOf(prompt: string, facts: readonly (string | undefined)[]): Label {
-  return { prompt, facts: [...facts.filter((fact) => fact !== undefined), 'offline'].join('  ') };
 }
 
 function sizeText({ width, height }: Size): string {

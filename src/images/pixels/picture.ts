@@ -22,14 +22,6 @@ export function createPicture(width: number, height: number): Picture {
   return { width, height, data };
 }
 
-/** Blends a colour over one pixel; `alpha` 0 … 1. */
-export function mixPixel({ data }: Picture, at: number, colour: Colour, alpha: number): void {
-  const keep = 1 - alpha;
-  data[at] = (data[at] ?? 0) * keep + colour[0] * alpha + 0.5;
-  data[at + 1] = (data[at + 1] ?? 0) * keep + colour[1] * alpha + 0.5;
-  data[at + 2] = (data[at + 2] ?? 0) * keep + colour[2] * alpha + 0.5;
-}
-
 /** Flips horizontally. */
 export function mirror(picture: Picture): Picture {
   const { width, height } = picture;

@@ -12,7 +12,6 @@ const beneath = [
   'client',
   'cost',
   'recovery',
-  'gateway',
   'images',
   'settings',
   'terminal',
@@ -38,6 +37,7 @@ const allowed: Record<string, readonly string[]> = {
     'cli/input',
     'cli/flags',
     'cli/help',
+    'gateway',
     ...beneath,
   ],
   batch: ['cli/run', 'cli/request', 'cli/output', 'cli/input', 'cli/flags', 'cli/help', ...beneath],
@@ -47,7 +47,7 @@ const allowed: Record<string, readonly string[]> = {
   'cli/command-tree.ts': ['commands', 'batch'],
   'cli/context.ts': beneath,
   'cli/shipped.ts': [],
-  'cli/run': ['cli/request', 'cli/output', 'cli/input', 'cli/flags', 'cli/help', ...beneath],
+  'cli/run': ['cli/request', 'cli/output', 'cli/input', 'cli/flags', 'cli/help', 'gateway', ...beneath],
   'cli/request': ['cli/input', 'cli/flags', ...beneath],
   'cli/output': [
     'cli/flags',
@@ -131,6 +131,15 @@ test.each(files.map((file) => [file] as const))('%s imports only what its layer 
     .filter(({ target }) => !target.startsWith('..'))
     .filter(({ target, typeOnly }) => !mayImport(file, target, typeOnly));
   expect(wrong.map(({ target }) => target)).toEqual([]);
+});
+
+const usersOfGateway = /^(?:gateway|testing|commands\/serve)\/|^cli\/run\/offline\.ts$/;
+
+test('only serve, --offline and the gateway for tests use the local gateway', () => {
+  const isGateway = ({ target, typeOnly }: ReturnType<typeof importsOf>[number]): boolean =>
+    target.startsWith('gateway/') && !typeOnly;
+  const users = files.filter((file) => importsOf(file).some(isGateway));
+  expect(users.filter((file) => !usersOfGateway.test(file))).toEqual([]);
 });
 
 test.each(files.map((file) => [file] as const))('%s leaves the process to main and terminal', (file) => {

@@ -24,7 +24,7 @@ import {
 } from '../../settings/redact.ts';
 import { digestKey } from '../../settings/key.ts';
 import type { SettingsSurvey, KeySource } from '../../settings/types.ts';
-import type { Exchange, Transport } from '../../transport/types.ts';
+import type { Transport } from '../../transport/types.ts';
 import { withSettingsHint } from './failure-hint.ts';
 import { flexPolicy, openFallback } from './lane.ts';
 import type { Context } from '../context.ts';
@@ -149,12 +149,9 @@ async function openKeyed(
   const [first] = surveys;
   if (first?.offline.value) {
     const exchanges = await openExchanges(transport, flags, { context, credentials: credentialsOf(first) });
-    const { startOffline } = await import('../../gateway/app.ts');
-    const local = await startOffline({ headerNames: gatewayOf(first, context).headerNames });
-    const close = (): Promise<void> => exchanges.close().then(() => local.close());
-    // Its port is another one each time; for recordings it is always the same gateway.
-    const at = (): Exchange => exchanges.at(new URL('http://offline'));
-    return { exchanges: { at, close }, keyed: [{ baseUrl: local.url, apiKey: local.key }] };
+    const { openOffline } = await import('./offline.ts');
+    const offline = await openOffline(exchanges, gatewayOf(first, context).headerNames);
+    return { exchanges: offline.exchanges, keyed: [offline.gateway] };
   }
   const credentials: Credential[] = [];
   const keyed: KeyedExchanges['keyed'] = [];

@@ -179,6 +179,7 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
   '--temperature': ['t', 'temp'],
   '--schema': ['jsonschema'],
   '--tools': ['search', 'web', 'websearch'],
+  '--continue': ['r', 'resume'],
   '--session': ['conversation', 'history', 'save'],
   '--model': ['modelname'],
   '--base-url': ['endpoint', 'url'],

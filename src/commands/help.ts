@@ -46,7 +46,10 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
 
 function unknownTopic(name: string, known: readonly string[]): GatewayError {
   const near = closest(name, known);
-  const hint = near === undefined ? 'to see them: gateway-cli help' : `did you mean: gateway-cli help ${near}`;
+  const hint =
+    near === undefined
+      ? `topics: ${Object.keys(topicSummaries).join(', ')}; commands: gateway-cli help`
+      : `did you mean: gateway-cli help ${near}`;
   return usageError(`there is no command or topic ${quote(name)}`, hint);
 }
 

@@ -159,6 +159,13 @@ test.each([
   ['nearly one that denies', ['text', 'x', '--no-stdn'], 'unknown flag --no-stdn', 'did you mean: --no-stdin'],
   ['a format of the output', ['text', 'x', '--format', 'json'], "not 'json'", 'a JSON document: --json'],
   ['a picture for text', ['text', 'x', '-i', 'a.png'], 'unknown flag -i', 'did you mean: --attach\n'],
+  ['a topic that is not there', ['help', 'nosuch'], "no command or topic 'nosuch'", 'exit-codes, '],
+  [
+    'the name of --continue elsewhere',
+    ['chat', 'x', '--resume'],
+    'unknown flag --resume',
+    'did you mean: --continue\n',
+  ],
   ['a short name elsewhere', ['chat', 'x', '-t', '0.7'], "no prompt '0.7'", 'did you mean: --temperature 0.7?\n'],
   ['a short name of a system prompt', ['text', 'x', '-s', 'be brief'], 'unknown flag -s', 'did you mean: --system\n'],
   ['such a name with more after it', ['text', '-item'], 'unknown flag -i', "gateway-cli text -- '-i…'"],

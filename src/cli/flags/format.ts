@@ -177,7 +177,7 @@ export const chatFlags = {
     text: 'send a conversation with a model on this machine to another host',
     advanced: true,
   },
-  continue: { flags: '--continue', text: 'continue the conversation that was saved last' },
+  continue: { flags: '-c, --continue', text: 'continue the conversation that was saved last' },
   toolExec: {
     flags: '--tool-exec <name=command>',
     text: 'program that runs when the model calls the tool: JSON input on stdin, result on stdout',

@@ -129,8 +129,10 @@ async function readStdinPart(
     onWait: () => void ui.note(silence),
     signal: context.signal,
   });
-  if (given !== undefined && text.trim() !== '' && io.stderr.isTTY)
-    await ui.note(`+ ${sizeOf(Buffer.byteLength(text))} from stdin`);
+  if (given === undefined || !io.stderr.isTTY) return text;
+  if (text.trim() === '') await ui.note('stdin is empty, so only the prompt is sent');
+  // Said once in a loop such as `while read`: there is no more input for it then.
+  else await ui.note(`+ ${sizeOf(Buffer.byteLength(text))} from stdin (in a loop: --no-stdin)`);
   return text;
 }
 

@@ -102,11 +102,14 @@ test.for([
   expect(kept().map(rolesIn)).toEqual([['user', 'assistant']]);
 });
 
-test('--continue says which conversation it continues, as a single answer is not kept', async ({ server, cli }) => {
+test('--continue, or -c, says which conversation it continues, as a single answer is not kept', async ({
+  server,
+  cli,
+}) => {
   for (const text of ['older', 'single', 'shorter']) server.reply(answer(text));
   await cli(['chat', 'about\nRome', '--session', 'trip']);
   await cli(['chat', 'about Oslo']);
-  const ran = await cli(['chat', '--continue', 'shorter']);
+  const ran = await cli(['chat', '-c', 'shorter']);
   expect(ran).toMatchObject({ code: 0, stdout: 'shorter\n' });
   expect(ran.stderr).toMatch(/^continues trip, saved \d{4}-\d\d-\d\d \d\d:\d\d: "about Rome"\n$/);
 });

@@ -41,7 +41,7 @@ test('leaves thoughts out', async ({ server, cli }) => {
 test('puts stdin after the prompt, with an empty line between', async ({ server, cli }) => {
   server.reply({ body: textReply('ok') });
   const ran = await cli(['text', 'summarise'], { stdin: 'the report\n', tty: { stderr: true }, env: { CI: '1' } });
-  expect(ran).toMatchObject({ code: 0, stdout: 'ok\n', stderr: '+ 11 B from stdin\n' });
+  expect(ran).toMatchObject({ code: 0, stdout: 'ok\n', stderr: '+ 11 B from stdin (in a loop: --no-stdin)\n' });
   expect(server.requests[0]?.json()).toEqual({
     contents: [{ role: 'user', parts: [{ text: 'summarise\n\nthe report\n' }] }],
   });
@@ -172,4 +172,11 @@ test('a schema in the command itself', async ({ server, cli }) => {
   expect(server.requests[0]?.json()).toMatchObject({
     generationConfig: { responseJsonSchema: { required: ['born'] } },
   });
+});
+
+test('an empty stdin beside a prompt is told on a terminal, and only there', async ({ server, cli }) => {
+  for (let times = 0; times < 2; times++) server.reply({ body: textReply('ok') });
+  const ran = await cli(['text', 'summarise'], { stdin: '\n', tty: { stderr: true }, env: { CI: '1' } });
+  expect(ran).toMatchObject({ code: 0, stdout: 'ok\n', stderr: 'stdin is empty, so only the prompt is sent\n' });
+  expect(await cli(['text', 'summarise'], { stdin: '' })).toMatchObject({ code: 0, stdout: 'ok\n', stderr: '' });
 });

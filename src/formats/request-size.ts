@@ -19,8 +19,11 @@ const fieldsOfService = [
   'cachedContent',
   'cached_content',
   'container',
+  'conversation',
   'mcp_servers',
   'plugins',
+  'previous_response_id',
+  'thread',
   'web_search_options',
 ] as const;
 

@@ -25,6 +25,22 @@ test('a request can cost its limit of tokens, its bytes as input, and its images
 test.each<[Format, Body, RequestLimits]>([
   [content, { generationConfig: { maxOutputTokens: 7, candidateCount: 2 } }, { maxTokens: 7, candidates: 2 }],
   [content, { generationConfig: { maxOutputTokens: 'x' } }, { maxTokens: undefined, candidates: 1 }],
+  [content, { generationConfig: { maxOutputTokens: '7', candidateCount: '8' } }, { maxTokens: 7, candidates: 8 }],
+  [content, { generationConfig: { max_output_tokens: 7, candidate_count: 8 } }, { maxTokens: 7, candidates: 8 }],
+  [content, { generation_config: { maxOutputTokens: 7, candidate_count: 8 } }, { maxTokens: 7, candidates: 8 }],
+  [
+    content,
+    { generationConfig: { maxOutputTokens: 7 }, generation_config: { max_output_tokens: 9, candidate_count: 3 } },
+    { maxTokens: 9, candidates: 3 },
+  ],
+  [
+    content,
+    { generationConfig: { maxOutputTokens: 7, candidateCount: 'all' } },
+    { maxTokens: undefined, candidates: 1 },
+  ],
+  [messages, { max_tokens: '9' }, { maxTokens: 9, candidates: 1, images: 0 }],
+  [completions, { max_tokens: 5, n: '3' }, { maxTokens: 5, candidates: 3 }],
+  [completions, { max_tokens: 9, max_completion_tokens: 6 }, { maxTokens: 9, candidates: 1 }],
   // It draws no pictures.
   [messages, { max_tokens: 1000 }, { maxTokens: 1000, candidates: 1, images: 0 }],
   [completions, { max_tokens: 5, n: 3 }, { maxTokens: 5, candidates: 3 }],
@@ -68,6 +84,7 @@ test.each<[FormatName, string, Body]>([
     { contents: [{ parts: [{ inline_data: { mime_type: 'image/png', data: 'AAAA' } }] }] },
   ],
   ['messages', 'a search', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
+  ['messages', 'a thread that is kept there', { thread: { type: 'continue', previous_message_id: 'msg_1' } }],
   ['messages', 'servers of tools', { mcp_servers: [{ type: 'url', url: 'https://h', name: 'a' }] }],
   [
     'messages',

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue, objectField, textField } from '../../json.ts';
-import { type Body, type BodyValue, countField, objectAt, setFields, unlessEmpty } from '../../body.ts';
+import { type Body, type BodyValue, countOf, limitsOf, objectAt, setFields, unlessEmpty } from '../../body.ts';
 import { type Format, sideOf, turnsIn } from '../format.ts';
 import { encodeImages } from './images.ts';
 import { createCompletionsDecoder } from './reply.ts';
@@ -21,7 +21,7 @@ export const completions: Format = {
   missingEnd: 'the stream ended without a finish reason',
   models: () => ({ path: '/v1/models', query: '' }),
   toolNames: ({ tools }) => (Array.isArray(tools) ? tools.flatMap(nameOf) : []),
-  limits: limitsOf,
+  limits: (body) => limitsOf(countOf([body], ['max_tokens', 'max_completion_tokens']), countOf([body], ['n'])),
 };
 
 function nameOf(tool: BodyValue): string[] {
@@ -29,11 +29,6 @@ function nameOf(tool: BodyValue): string[] {
   const held: JsonObject = objectField(tool, 'function') ?? objectField(tool, 'custom') ?? tool;
   const name = textField(held, 'name');
   return name === undefined ? [] : [name];
-}
-
-function limitsOf(body: Body): ReturnType<Format['limits']> {
-  const name = body['max_completion_tokens'] === undefined ? 'max_tokens' : 'max_completion_tokens';
-  return { maxTokens: countField(body, name) || undefined, candidates: countField(body, 'n') || 1 };
 }
 
 /** A chat completion (formats 7): `ask.body` first, the other fields over it. Throws usage for what the format cannot say. */

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { type Body, type BodyValue, countField, objectAt, setFields, unlessEmpty } from '../../body.ts';
+import { type Body, type BodyValue, countOf, limitsOf, objectAt, setFields, unlessEmpty } from '../../body.ts';
 import {
   type Ask,
   type Encoded,
@@ -57,10 +57,11 @@ export const content: Format = {
     model: (model) => ({ path: `/v1beta/models/${modelSegment(model)}` }),
   },
   limits(body: Body) {
-    const config = objectAt(body, 'generationConfig');
-    // To the service, 0 is the same as no value.
-    const [maxTokens, candidates] = [countField(config, 'maxOutputTokens'), countField(config, 'candidateCount')];
-    return { maxTokens: maxTokens || undefined, candidates: candidates || 1 };
+    const configs = [objectAt(body, 'generationConfig'), objectAt(body, 'generation_config')];
+    return limitsOf(
+      countOf(configs, ['maxOutputTokens', 'max_output_tokens']),
+      countOf(configs, ['candidateCount', 'candidate_count']),
+    );
   },
 };
 

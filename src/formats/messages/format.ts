@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue, textField } from '../../json.ts';
-import { type Body, type BodyValue, countField, objectAt, setFields } from '../../body.ts';
+import { type Body, type BodyValue, countOf, limitsOf, objectAt, setFields } from '../../body.ts';
 import { type Format, turnsIn } from '../format.ts';
 import { createMessagesDecoder } from './reply.ts';
 import { type Ask, lastTurn, type Turn, isPlainTool, plainTool } from '../ask.ts';
@@ -41,7 +41,7 @@ export const messages: Format = {
     }),
     model: (model) => ({ path: `/v1/models/${encodeURIComponent(model)}` }),
   },
-  limits: (body) => ({ maxTokens: countField(body, 'max_tokens'), candidates: 1, images: 0 }),
+  limits: (body) => ({ ...limitsOf(countOf([body], ['max_tokens']), 1), images: 0 }),
 };
 
 /** The fields that count; the operation refuses all others. */

@@ -201,6 +201,7 @@ const advice = {
     `start the server on this machine${value === 'ollama' ? ' (ollama serve)' : ''}, or check the port in the base URL`,
   'host-name': 'check the host name in the base URL',
   'no-http': 'check the base URL and its port; if it speaks TLS, the base URL begins with https://',
+  interim: 'the gateway, or a proxy before it, answers Expect: 100-continue, which is not sent: switch that off there',
   'port-speaks-http': 'that port may speak http://, not https://',
   'port-speaks-tls': 'that port speaks https://, not http://',
   'tls-version': 'check the port in the base URL, and whether it speaks TLS 1.2 or newer',

@@ -31,6 +31,14 @@ export function networkError(error: unknown, phase: Phase, host: string): Gatewa
     const what = `cannot connect to ${host}: ${describeCause(error, host)}`;
     return new GatewayError('not-sent', what, { ...connectAdvice(error, code, host), sent: 'no', cause: error });
   }
+  // All that undici says of an interim reply 100 that was not asked for; the reply behind it cannot be had.
+  if (messageOf(error) === 'bad response')
+    return new GatewayError('bad-reply', `${host} sent 100 Continue unasked, and the reply behind it cannot be read`, {
+      reason: 'interim',
+      sent: 'yes',
+      retryable: false,
+      cause: error,
+    });
   // Before the head is complete, undici reports contradicting lengths with the code of a body that is too short.
   if (isOtherProtocol(error, code) || (phase === 'waiting' && code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')) {
     // undici has a message, and no code, for a reply that switches to another protocol.
@@ -116,7 +124,7 @@ function isRefusedHandshake(code: string): boolean {
 function isOtherProtocol(error: unknown, code: string): boolean {
   const message = messageOf(error);
   if (error instanceof Error && error.name === 'HTTPParserError') return !message.includes('Invalid EOF state');
-  return code === 'UND_ERR_HEADERS_OVERFLOW' || message === 'bad response' || message === 'bad upgrade';
+  return code === 'UND_ERR_HEADERS_OVERFLOW' || message === 'bad upgrade';
 }
 
 const words: Readonly<Record<string, string>> = {

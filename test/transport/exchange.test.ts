@@ -182,6 +182,20 @@ test('malformed status line: an unrequested 100 is not a reply', async () => {
   expect(failureOf(await post(server.url))).toMatchObject({ class: 'bad-reply', details: { sent: 'yes' } });
 });
 
+test('a reply behind an unrequested 100 is lost, and the error says what came', async () => {
+  const server = await serve();
+  const body = '{"ok":true}';
+  server.reply({
+    raw: [`HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`],
+  });
+  expect(failureOf(await post(server.url))).toMatchObject({
+    class: 'bad-reply',
+    billed: 'yes',
+    message: expect.stringMatching(/^127\.0\.0\.1:\d+ sent 100 Continue unasked/) as string,
+    details: { hint: expect.stringContaining('100-continue') as string },
+  });
+});
+
 test('NODE_TLS_REJECT_UNAUTHORIZED=0 is ignored for http', async () => {
   const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0', HTTP_PROXY: 'http://127.0.0.1:1' };
   expect(failureOf(await post('http://gateway.test/', { env })).class).toBe('not-sent');

@@ -58,7 +58,8 @@ function piecesOf(line: string): string[] {
   return [...pieces, piece];
 }
 
-function mayBreak(before: string, after: string): boolean {
+/** Whether a line can end between two characters that follow each other. */
+export function mayBreak(before: string, after: string): boolean {
   if (before === '' || after === ' ') return false;
   if (before === ' ') return true;
   return (cjk.test(before) || cjk.test(after)) && !closing.test(after) && !opening.test(before);

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { Chalk, type ChalkInstance } from 'chalk';
 import { lexer, type Token, type Tokens } from 'marked';
 import stringWidth from 'string-width';
@@ -5,8 +6,6 @@ import wrapAnsi from 'wrap-ansi';
 import { breakCjk } from './break-lines.ts';
 import { colourCode } from './code-colours.ts';
 import { escapeForTerminal } from './escape.ts';
-import type { Output } from './io.ts';
-import { MarkdownPage, type Piece } from './markdown-page.ts';
 
 /** The terminal, and how Markdown is shown. */
 export interface MarkdownPlace {
@@ -19,81 +18,100 @@ export interface MarkdownPlace {
 
 interface Page extends Required<MarkdownPlace> {
   chalk: ChalkInstance;
+  /** The text is still arriving, and this is its end. */
+  isOpen?: boolean;
+  /** Number of the first item, if the text begins inside a list. */
+  firstNumber?: number | undefined;
+  /** How many rows decide the widths of a table. */
+  measuredRows?: number | undefined;
 }
 
 /**
- * Prints Markdown on a terminal while it arrives: blocks when they are complete, code line by line. Starts at the beginning of a
- * line. `end` prints the rest; the next write begins another text. `onOutput` is called before each output.
+ * In a text that is still arriving: what is before the mark is printed, and what follows begins a line. A text has no controls of
+ * its own, because they are escaped first.
  */
-export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () => void) {
-  const chalk = new Chalk({ level: colored ? 1 : 0 });
-  let page = new MarkdownPage();
+export const breakMark = '\u0001';
+/** In the lines of such a text: what follows can look different with the text to come. */
+export const openMark = '\u0002';
 
-  /** As bytes: the escape sequences are those of the program. The text between them is escaped. */
-  async function print(pieces: readonly Piece[]): Promise<void> {
-    const text = pieces.map(shown).join('');
-    if (text === '') return;
-    onOutput?.();
-    await stdout.write(Buffer.from(text));
-  }
-  function shown({ kind, text }: Piece): string {
-    if (kind === 'code') return `${codeLine(text, chalk)}\n`;
-    if (kind === 'gap') return '\n';
-    return kind === 'plain'
-      ? escapeForTerminal(text)
-      : markdownText(text, { width: stdout.columns, colored, breaks: true });
-  }
-  return {
-    write: (text: string): Promise<void> => print(page.add(text)),
-    async end(): Promise<void> {
-      const pieces = page.end();
-      page = new MarkdownPage();
-      await print(pieces);
-    },
-  };
-}
+/** A break mark with the blanks that keep it from changing what the marks of Markdown around it mean. */
+export const breakText = ` ${breakMark} `;
 
-/** The blocks of a Markdown text; `raw` is the source of each. Line breaks must be `\n`. */
+/** The blocks of a Markdown text, whose controls are escaped; `raw` is the source of each. Line breaks must be `\n`. */
 export function blocksOf(text: string): Token[] {
   try {
-    return lexer(text);
+    return lexer(escapeForTerminal(text));
   } catch {
     // The nesting is deeper than the stack.
-    return [{ type: 'text', raw: text, text }];
-  }
-}
-
-/** Number of emphasis marks in a block: their time grows faster than their number. */
-const maxMarks = 1000;
-const maxQuotes = 50;
-
-/**
- * Formats a block for a terminal. A block that would take too long, or that is nested deeper than the stack, is only escaped:
- * formatting never ends a command.
- */
-function markdownText(block: string, place: MarkdownPlace): string {
-  const marks = block.match(/[*_~]/g)?.length ?? 0;
-  const quotes = /^[ \t>]*/.exec(block)?.[0].length ?? 0;
-  if (marks > maxMarks || quotes > 2 * maxQuotes) return escapeForTerminal(block);
-  try {
-    return renderMarkdown(blocksOf(block), place);
-  } catch {
-    return escapeForTerminal(block);
+    return [{ type: 'text', raw: text, text: escapeForTerminal(text) }];
   }
 }
 
 /**
- * Formats Markdown for a terminal: wrapped, headings bold, tables in columns. Controls are escaped. Ends with a line break. Only a
- * line of code can be wider than the width: the terminal wraps it, so that it is copied as one line.
+ * Formats Markdown for a terminal: wrapped, headings bold, tables in columns. Ends with a line break. Only code, and a word without
+ * blanks, can be wider than the width: the terminal wraps it, so that it is copied as one line.
  */
 export function renderMarkdown(blocks: readonly Token[], { width, colored, breaks = false }: MarkdownPlace): string {
   const lines = separated(blocks, { width, colored, breaks, chalk: new Chalk({ level: colored ? 1 : 0 }) });
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
+/** A text that is still arriving, with break marks. */
+export interface OpenText extends Pick<Page, 'firstNumber' | 'measuredRows'> {
+  text: string;
+}
+
+/** Number of emphasis marks in a text: their time grows faster than their number. */
+const maxMarks = 1000;
+/** The same, if there is little else in it. */
+const maxDenseMarks = 100;
+const maxQuotes = 50;
+
+/**
+ * The blocks of a text that is still arriving, whose controls are escaped. Undefined if they would take too long, or are nested
+ * deeper than the stack.
+ */
+export function openBlocks(text: string): Token[] | undefined {
+  const marks = text.match(/[*_~]/g)?.length ?? 0;
+  const quotes = /^[ \t>]*/.exec(text)?.[0].length ?? 0;
+  const isDense = marks > maxDenseMarks && marks > text.length / 4;
+  if (marks > maxMarks || isDense || quotes > 2 * maxQuotes) return undefined;
+  try {
+    return lexer(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The lines of a text that is still arriving, with break marks and open marks; only wrapped if it cannot be formatted. */
+export function openLines({ text, ...carried }: OpenText, { width, colored }: MarkdownPlace): string[] {
+  const chalk = new Chalk({ level: colored ? 1 : 0 });
+  const page: Page = { width, colored, breaks: true, chalk, isOpen: true, ...carried };
+  const blocks = openBlocks(text);
+  try {
+    if (blocks !== undefined) return separated(blocks, page);
+  } catch {
+    // Nested deeper than the stack.
+  }
+  return text
+    .trimEnd()
+    .split('\n')
+    .flatMap((line) => wrapped(line, page));
+}
+
+/** Only the first block of a text can go on with the numbers and the widths of a block that is printed. */
+const notFirst = { firstNumber: undefined, measuredRows: undefined };
+
+function closed(page: Page): Page {
+  return { ...page, isOpen: false };
+}
+
 /** Blocks separated by empty lines. */
 function separated(blocks: readonly Token[], page: Page): string[] {
-  const parts = blocks.map((block) => blockLines(block, page)).filter((lines) => lines.length > 0);
+  const last = blocks.findLastIndex(({ type }) => type !== 'space');
+  const parts = blocks
+    .map((block, index) => blockLines(block, { ...(index === last ? page : closed(page)), ...(index > 0 && notFirst) }))
+    .filter((lines) => lines.length > 0);
   return parts.flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
 }
 
@@ -106,10 +124,12 @@ function blockLines(block: Token, page: Page): string[] {
       return wrapped((page.colored ? '' : `${'#'.repeat(depth)} `) + chalk.bold(inline(tokens, page)), page);
     }
     case 'paragraph':
-    case 'text':
-      return wrapped(inline(('tokens' in block ? block.tokens : undefined) ?? [block], page), page);
+    case 'text': {
+      const text = inline(('tokens' in block ? block.tokens : undefined) ?? [block], page);
+      return wrapped(page.isOpen ? text.replace(/(?<=^|\n)(?=\|[^\n]*$)/, openMark) : text, page);
+    }
     case 'code':
-      return (block as Tokens.Code).text.split('\n').map((line) => codeLine(line, chalk));
+      return (block as Tokens.Code).text.split('\n').flatMap((line) => codeLines(line, chalk));
     case 'blockquote':
       return separated(block.tokens ?? [], narrower(page, 2)).map((line) => `${chalk.dim('│')} ${line}`.trimEnd());
     case 'list':
@@ -121,22 +141,29 @@ function blockLines(block: Token, page: Page): string[] {
     case 'space':
       return [];
     default:
-      return wrapped(safeText(block.raw.trimEnd()), page);
+      return wrapped(plainText(block.raw.trimEnd()), page);
   }
 }
 
-/** A line of a code block. */
+/** A line of a code block; two, if there is a break mark in it. */
+function codeLines(line: string, chalk: ChalkInstance): string[] {
+  const [head = '', ...rest] = line.split(/ \u0001 ?/).map((part) => codeLine(part, chalk));
+  return [head, ...rest.map((part) => `${breakMark}${part}`)];
+}
+
 function codeLine(line: string, chalk: ChalkInstance): string {
-  return line.trim() === '' ? '' : `  ${colourCode(escapeForTerminal(line.replaceAll('\t', '    ')), chalk)}`;
+  return line.trim() === '' ? '' : `  ${colourCode(line.replaceAll('\t', '    '), chalk)}`;
 }
 
 /** Empty lines are where the text has them: a loose list would change lines that were already printed. */
-function listLines({ items, ordered, start }: Tokens.List, page: Page): string[] {
-  const first = ordered ? Number(start) : 0;
+function listLines({ items, ordered, start }: Tokens.List, { firstNumber = Number(start), ...page }: Page): string[] {
   return items.flatMap((item, index) => {
-    const mark = ordered ? `${first + index}. ` : '• ';
+    const mark = ordered ? `${firstNumber + index}. ` : '• ';
     const box = item.task ? (item.checked ? '[x] ' : '[ ] ') : '';
-    const [head = '', ...rest] = itemLines(item, narrower(page, mark.length + box.length));
+    const [head = '', ...rest] = itemLines(
+      item,
+      narrower(index === items.length - 1 ? page : closed(page), mark.length + box.length),
+    );
     const hanging = ' '.repeat(mark.length + box.length);
     const isApart = index > 0 && /\n[ \t]*\n$/.test(items[index - 1]?.raw ?? '');
     return [
@@ -149,26 +176,38 @@ function listLines({ items, ordered, start }: Tokens.List, page: Page): string[]
 
 function itemLines({ tokens }: Tokens.ListItem, page: Page): string[] {
   const blocks = tokens.filter(({ type }) => type !== 'checkbox');
-  return blocks.flatMap((block, index) => (block.type === 'space' && index > 0 ? [''] : blockLines(block, page)));
+  const last = blocks.findLastIndex(({ type }) => type !== 'space');
+  return blocks.flatMap((block, index) =>
+    block.type === 'space' && index > 0 ? [''] : blockLines(block, index === last ? page : closed(page)),
+  );
 }
 
 /** Least width of a column that needs more; below it, each row becomes a list of its cells. */
 const narrowestColumn = 10;
 /** In a chat, the first rows decide the widths. */
-const measuredRows = 12;
+export const mostMeasuredRows = 12;
 
 type Aligned = Pick<Tokens.Table, 'align'> & { widths: readonly number[] };
 
 function tableLines({ header, rows, align }: Tokens.Table, page: Page): string[] {
-  const { chalk } = page;
-  const names = header.map((cell) => chalk.bold(inline(cell.tokens, page)));
-  const cells = rows.map((row) => row.map((cell) => inline(cell.tokens, page)));
-  const measured = page.breaks ? cells.slice(0, measuredRows) : cells;
-  const widths = columnWidths([names, ...measured], page);
-  if (widths === undefined) return cells.flatMap((row, index) => rowAsList(row, { names, index, page }));
+  const { chalk, breaks, isOpen = false, measuredRows = mostMeasuredRows } = page;
+  const unmarked = ({ tokens }: Tokens.TableCell): string => inline(tokens, closed(page)).replaceAll(/ ?\u0001 ?/g, '');
+  const names = header.map((cell) => chalk.bold(unmarked(cell)));
+  const cells = rows.map((row) => row.map(unmarked));
+  const widths = columnWidths([names, ...(breaks ? cells.slice(0, measuredRows) : cells)], page);
+  const body = rows.flatMap((row, index) => {
+    const cellsOfRow = cells[index] ?? [];
+    const lines =
+      widths === undefined ? rowAsList(cellsOfRow, { names, index, page }) : rowLines(cellsOfRow, { widths, align });
+    // A row is printed whole. The last can become longer, and the first decide the widths.
+    const isLast = isOpen && index === rows.length - 1;
+    if (isLast && lines[0] !== undefined) lines[0] = openMark + lines[0];
+    return row.some(({ text }) => text.includes(breakMark)) ? [breakMark, ...lines] : lines;
+  });
+  if (widths === undefined) return body;
   const rule = widths.map((width) => chalk.dim('─'.repeat(width))).join('  ');
-  const [head = [], ...body] = [names, ...cells].map((row) => rowLines(row, { widths, align }));
-  return [...head, rule, ...body.flat()];
+  const [first = '', ...rest] = rowLines(names, { widths, align });
+  return [isOpen && rows.length < measuredRows ? openMark + first : first, ...rest, rule, ...body];
 }
 
 /**
@@ -202,7 +241,7 @@ function widest(cell = ''): number {
 
 /** A row of a table; cells wider than their column continue in further lines. */
 function rowLines(row: readonly string[], { widths, align }: Aligned): string[] {
-  const columns = widths.map((width, column) => wrapped(row[column] ?? '', { width }));
+  const columns = widths.map((width, column) => wrapped(row[column] ?? '', { width }, { hard: true }));
   const height = Math.max(...columns.map((lines) => lines.length));
   return Array.from({ length: height }, (_, at) => {
     const pieces = columns.map((lines, column) => padded(lines[at] ?? '', widths[column] ?? 0, align[column]));
@@ -229,9 +268,45 @@ function narrower(page: Page, columns: number): Page {
   return { ...page, width: Math.max(page.width - columns, 8) };
 }
 
-function wrapped(text: string, { width }: Pick<Page, 'width'>): string[] {
-  return wrapAnsi(breakCjk(text, width), width, { hard: true }).split('\n');
+/** Characters that a terminal can join to the one before, or show beside it. */
+const joining = /[\u200d\ufe0e\ufe0f\p{M}\p{Regional_Indicator}\p{Emoji_Modifier}]/u;
+
+/**
+ * Wraps a text at its words, and between Chinese and Japanese characters; with `hard` also inside of words. No line is wider than
+ * the width in a terminal that shows the parts of an emoji one beside the other.
+ */
+function wrapped(text: string, { width }: Pick<Page, 'width'>, { hard = false } = {}): string[] {
+  for (let room = width; ;) {
+    const lines = wrappedAt(text.split(/ *\u0001 */), { room, hard });
+    if (!joining.test(text)) return lines;
+    const excess = Math.max(...lines.map((line) => (stringWidth(line) > width ? 0 : apartWidth(line) - width)));
+    if (excess <= 0 || room <= width / 2) return lines;
+    room -= excess;
+  }
 }
+
+/** Each part begins a line, with a break mark before all but the first. The marks are not measured, which would take long. */
+function wrappedAt(parts: readonly string[], { room, hard }: { room: number; hard: boolean }): string[] {
+  const linesOf = (text: string): string[] => wrapAnsi(breakCjk(text, room), room, { hard }).split('\n');
+  const lines = linesOf(parts.join('\n'));
+  for (let count = 1; count < parts.length; count++) {
+    const at = linesOf(parts.slice(0, count).join('\n')).length;
+    lines[at] = `${breakMark}${lines[at] ?? ''}`;
+  }
+  return lines;
+}
+
+/** The columns of a line if joined characters are shown one beside the other. */
+function apartWidth(line: string): number {
+  const letters = Array.from(stripVTControlCharacters(line), (letter) => stringWidth(letter));
+  return Math.max(
+    stringWidth(line),
+    letters.reduce((sum, width) => sum + width, 0),
+  );
+}
+
+/** Emphasis, code or a link that the text to come can end. */
+const opening = /(?<![*\w])\*+(?=\S)|\*\*(?=\S)|(?<!\w)_+(?=\S)|~~(?=\S)|`|\[(?![^\]\n]*\][^([])/;
 
 /** Text with its marks as colours and bold type. */
 function inline(tokens: readonly Token[], page: Page): string {
@@ -249,39 +324,45 @@ function inlineOf(token: Token, page: Page): string {
     case 'del':
       return colored ? chalk.strikethrough(inner()) : `~~${inner()}~~`;
     case 'codespan':
-      return colored ? chalk.cyan(escapeForTerminal((token as Tokens.Codespan).text)) : escapeForTerminal(token.raw);
+      return colored ? chalk.cyan((token as Tokens.Codespan).text) : token.raw;
     case 'link':
       return linkText(token as Tokens.Link, inner());
     case 'image':
-      return linkText(token as Tokens.Image, safeText((token as Tokens.Image).text));
+      return linkText(token as Tokens.Image, plainText((token as Tokens.Image).text));
     case 'br':
       return '\n';
     case 'checkbox':
       return '';
     case 'escape':
-      return safeText((token as Tokens.Escape).text);
+      return plainText((token as Tokens.Escape).text);
     case 'html':
-      return /^<br\s*\/?>$/i.test(token.raw) ? '\n' : safeText(token.raw);
+      return /^<br\s*\/?>$/i.test(token.raw) ? '\n' : plainText(token.raw);
     case 'text': {
       if ('tokens' in token && token.tokens) return inner();
-      const text = safeText((token as Tokens.Text).text);
+      const text = plainText(token.raw);
+      if (page.isOpen) return text.replace(opening, (found) => openMark + found);
       return breaks ? text : text.replaceAll('\n', ' ');
     }
     default:
-      return safeText(token.raw);
+      return plainText(token.raw);
   }
 }
 
 /** A link with its address. */
 function linkText({ href }: Tokens.Link | Tokens.Image, text: string): string {
-  const address = safeText(href);
+  const address = plainText(href);
   return text === address || `mailto:${text}` === address || text === '' ? text || address : `${text} (${address})`;
 }
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
 
-/** Text outside code: entities are decoded, then controls are escaped. */
-function safeText(text: string): string {
-  const read = text.replaceAll(/&(amp|lt|gt|quot|apos|nbsp);/g, (_, name: string) => entities[name] ?? '');
-  return escapeForTerminal(read.replaceAll('\t', ' '));
+/** Text outside code: entities are decoded, and controls that they name are escaped. */
+function plainText(text: string): string {
+  const read = text.replaceAll(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(amp|lt|gt|quot|apos|nbsp));/gi, (found, ...parts) => {
+    const [decimal, hex, name] = parts as (string | undefined)[];
+    if (name !== undefined) return entities[name] ?? found;
+    const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
+    return code > 0x10ffff ? found : escapeForTerminal(String.fromCodePoint(code));
+  });
+  return read.replaceAll('\t', ' ');
 }

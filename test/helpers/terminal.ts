@@ -25,6 +25,43 @@ interface TerminalOptions {
   env?: Record<string, string>;
 }
 
+/** A terminal emulator alone: what a person sees of what was written. */
+export interface Screen {
+  /** Resolves when it is drawn. */
+  write(data: string | Uint8Array): Promise<void>;
+  /** All lines down to the last that is not empty, also those above the window; without blanks at their ends. */
+  lines(): string[];
+  /** The same, but what the terminal broke at its edge is one line. */
+  wholeLines(): string[];
+  resize(columns: number, rows: number): void;
+  /** What it answers to questions about it. */
+  onAnswer(listener: (data: string) => void): void;
+}
+
+/** Opens an emulator. With `convertEol`, a line feed begins a line, as it does behind a pseudo-terminal. */
+export function openScreen(columns: number, rows: number, { convertEol = true } = {}): Screen {
+  const screen = new xterm.Terminal({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true, convertEol });
+  function bufferLines(): { text: string; isWrapped: boolean }[] {
+    const { active } = screen.buffer;
+    const all = Array.from({ length: active.length }, (_, at) => {
+      const line = active.getLine(at);
+      return { text: line?.translateToString(true) ?? '', isWrapped: line?.isWrapped ?? false };
+    });
+    return all.slice(0, all.findLastIndex(({ text }) => text.trim() !== '') + 1);
+  }
+  return {
+    write: (data) => new Promise((resolve) => screen.write(data, resolve)),
+    lines: () => bufferLines().map(({ text }) => text.trimEnd()),
+    wholeLines() {
+      const whole: string[] = [];
+      for (const { text, isWrapped } of bufferLines()) whole.push(isWrapped ? `${whole.pop() ?? ''}${text}` : text);
+      return whole.map((line) => line.trimEnd());
+    },
+    resize: (next, height) => screen.resize(next, height),
+    onAnswer: (listener) => void screen.onData(listener),
+  };
+}
+
 /** Runs the built program in a pseudo-terminal, in a new folder; what it writes goes to a terminal emulator. */
 export function openTerminal(argv: readonly string[], options: TerminalOptions = {}): Terminal {
   return openProgram(process.execPath, [bin, ...argv], options);
@@ -41,7 +78,7 @@ function openProgram(
   { columns = 80, rows = 24, env = {} }: TerminalOptions,
 ): Terminal {
   const cwd = scratchFolder();
-  const screen = new xterm.Terminal({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true });
+  const screen = openScreen(columns, rows, { convertEol: false });
   const changes = new EventEmitter();
   const child = spawn(program, [...argv], {
     cols: columns,
@@ -63,15 +100,9 @@ function openProgram(
   /** The emulator draws in order. */
   let drawn: Promise<void> = Promise.resolve();
   child.onData((data) => {
-    drawn = new Promise<void>((resolve) => {
-      screen.write(data, () => {
-        resolve();
-        changes.emit('change');
-      });
-    });
+    drawn = screen.write(data).then(() => void changes.emit('change'));
   });
-  // What the emulator answers to questions about it.
-  screen.onData((data) => child.write(data));
+  screen.onAnswer((data) => child.write(data));
   const ended = new Promise<number>((resolve) => {
     child.onExit(({ exitCode, signal }) => {
       void drawn.then(() => {
@@ -81,11 +112,7 @@ function openProgram(
       });
     });
   });
-  function lines(): string[] {
-    const { active } = screen.buffer;
-    const all = Array.from({ length: active.length }, (_, at) => active.getLine(at)?.translateToString(true) ?? '');
-    return all.slice(0, all.findLastIndex((line) => line.trim() !== '') + 1).map((line) => line.trimEnd());
-  }
+  const { lines } = screen;
   return {
     lines,
     async shows(text) {

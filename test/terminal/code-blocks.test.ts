@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { codeBlocks } from '../../src/terminal/markdown-page.ts';
+import { codeBlocks } from '../../src/terminal/code-blocks.ts';
 
 test.each([
   ['one block', 'text\n```sh\nls\n```\nmore', ['ls\n']],

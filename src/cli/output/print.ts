@@ -38,7 +38,7 @@ async function startPayload(
   const { stdout, env } = context.io;
   if (!isMarkdown || !stdout.isTTY || env['TERM'] === 'dumb' || isPrintedAtEnd(context) || isReadByCi(env, stdout))
     return plainPayload(stdout, onOutput);
-  const { startMarkdown } = await import('../../terminal/markdown.ts');
+  const { startMarkdown } = await import('../../terminal/live-markdown.ts');
   const colored = wantsColor({ env, isTTY: true, color: context.root.color });
   return { ...startMarkdown(stdout, colored, onOutput), isFormatted: true };
 }
@@ -282,7 +282,7 @@ async function answerFile({ code, output }: AnswerFlags, cwd: string): Promise<s
 }
 
 async function codeOf({ text }: Result): Promise<string> {
-  const { codeBlocks } = await import('../../terminal/markdown-page.ts');
+  const { codeBlocks } = await import('../../terminal/code-blocks.ts');
   const blocks = codeBlocks(text);
   if (blocks.length > 0) return blocks.join('\n');
   throw new GatewayError('no-result', 'the answer has no fenced code block', {

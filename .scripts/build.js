@@ -24,7 +24,7 @@ const groups = [
   { name: 'text', test: own('cli/run(?:/costs|/send-all)?|commands/text/text') },
   { name: 'transport', test: own('transport/transport') },
   { name: 'checker', test: own('settings/parse|commands/config/keys') },
-  { name: 'columns', test: own('terminal/(?:break-lines|markdown)') },
+  { name: 'columns', test: own('terminal/(?:break-lines|markdown|live-markdown|live-text|frame|wrap|table-columns)') },
   { name: 'images', test: own('cli/output/save-images') },
   { name: 'gateway', test: own('gateway/.*') },
   { name: 'shared', test: own('(?!commands|batch|chat|recordings|recovery).*'), minShareCount: 3 },

@@ -1,11 +1,9 @@
-import { stripVTControlCharacters } from 'node:util';
 import { Chalk, type ChalkInstance } from 'chalk';
 import { lexer, type Token, type Tokens } from 'marked';
-import stringWidth from 'string-width';
-import wrapAnsi from 'wrap-ansi';
-import { breakCjk } from './break-lines.ts';
 import { colourCode } from './code-colours.ts';
 import { escapeForTerminal } from './escape.ts';
+import { columnWidths, rowLines, withWords } from './table-columns.ts';
+import { aroundBreak, breakMark, breakText, openMark, wrapped } from './wrap.ts';
 
 /** The terminal, and how Markdown is shown. */
 export interface MarkdownPlace {
@@ -25,17 +23,6 @@ interface Page extends Required<MarkdownPlace> {
   /** How many rows decide the widths of a table. */
   measuredRows?: number | undefined;
 }
-
-/**
- * In a text that is still arriving: what is before the mark is printed, and what follows begins a line. A text has no controls of
- * its own, because they are escaped first.
- */
-export const breakMark = '\u0001';
-/** In the lines of such a text: what follows can look different with the text to come. */
-export const openMark = '\u0002';
-
-/** A break mark with the blanks that keep it from changing what the marks of Markdown around it mean. */
-export const breakText = ` ${breakMark} `;
 
 /** The blocks of a Markdown text, whose controls are escaped; `raw` is the source of each. Line breaks must be `\n`. */
 export function blocksOf(text: string): Token[] {
@@ -147,7 +134,7 @@ function blockLines(block: Token, page: Page): string[] {
 
 /** A line of a code block; two, if there is a break mark in it. */
 function codeLines(line: string, chalk: ChalkInstance): string[] {
-  const [head = '', ...rest] = line.split(/ \u0001 ?/).map((part) => codeLine(part, chalk));
+  const [head = '', ...rest] = line.split(aroundBreak).map((part) => codeLine(part, chalk));
   return [head, ...rest.map((part) => `${breakMark}${part}`)];
 }
 
@@ -182,23 +169,22 @@ function itemLines({ tokens }: Tokens.ListItem, page: Page): string[] {
   );
 }
 
-/** Least width of a column that needs more; below it, each row becomes a list of its cells. */
-const narrowestColumn = 10;
 /** In a chat, the first rows decide the widths. */
 export const mostMeasuredRows = 12;
 
-type Aligned = Pick<Tokens.Table, 'align'> & { widths: readonly number[] };
-
 function tableLines({ header, rows, align }: Tokens.Table, page: Page): string[] {
   const { chalk, breaks, isOpen = false, measuredRows = mostMeasuredRows } = page;
-  const unmarked = ({ tokens }: Tokens.TableCell): string => inline(tokens, closed(page)).replaceAll(/ ?\u0001 ?/g, '');
+  const unmarked = ({ tokens }: Tokens.TableCell): string =>
+    inline(tokens, closed(page)).replaceAll(breakText, '').replace(breakText.trimEnd(), '');
   const names = header.map((cell) => chalk.bold(unmarked(cell)));
   const cells = rows.map((row) => row.map(unmarked));
   const widths = columnWidths([names, ...(breaks ? cells.slice(0, measuredRows) : cells)], page);
   const body = rows.flatMap((row, index) => {
     const cellsOfRow = cells[index] ?? [];
     const lines =
-      widths === undefined ? rowAsList(cellsOfRow, { names, index, page }) : rowLines(cellsOfRow, { widths, align });
+      widths === undefined
+        ? rowAsList(cellsOfRow, { names, index, page })
+        : rowLines(cellsOfRow, { widths: withWords(cellsOfRow, widths, page), align });
     // A row is printed whole. The last can become longer, and the first decide the widths.
     const isLast = isOpen && index === rows.length - 1;
     if (isLast && lines[0] !== undefined) lines[0] = openMark + lines[0];
@@ -208,51 +194,6 @@ function tableLines({ header, rows, align }: Tokens.Table, page: Page): string[]
   const rule = widths.map((width) => chalk.dim('─'.repeat(width))).join('  ');
   const [first = '', ...rest] = rowLines(names, { widths, align });
   return [isOpen && rows.length < measuredRows ? openMark + first : first, ...rest, rule, ...body];
-}
-
-/**
- * The widths of the cells, or fair shares of the terminal if it is too narrow. Undefined if a column would be too narrow, or in
- * a document split a word.
- */
-function columnWidths(rows: readonly (readonly string[])[], { width, breaks }: Page): number[] | undefined {
-  const columns = Array.from({ length: rows[0]?.length ?? 0 }, (_, column) => {
-    const cells = rows.map((row) => row[column] ?? '');
-    const wanted = Math.max(1, ...cells.map((cell) => widest(cell)));
-    const word = breaks ? 0 : Math.max(...cells.map((cell) => widest(cell.replaceAll(/\s+/g, '\n'))));
-    return { column, wanted, least: Math.max(word, Math.min(wanted, narrowestColumn)) };
-  });
-  let room = width - 2 * (columns.length - 1);
-  let reserved = columns.reduce((sum, { least }) => sum + least, 0);
-  if (reserved > room) return undefined;
-  const given: number[] = [];
-  for (const [index, { column, wanted, least }] of columns.toSorted((a, b) => a.wanted - b.wanted).entries()) {
-    reserved -= least;
-    const fair = Math.max(least, Math.floor(room / (columns.length - index)));
-    const share = Math.min(wanted, fair, room - reserved);
-    given[column] = share;
-    room -= share;
-  }
-  return given;
-}
-
-function widest(cell = ''): number {
-  return Math.max(...cell.split('\n').map((line) => stringWidth(line)));
-}
-
-/** A row of a table; cells wider than their column continue in further lines. */
-function rowLines(row: readonly string[], { widths, align }: Aligned): string[] {
-  const columns = widths.map((width, column) => wrapped(row[column] ?? '', { width }, { hard: true }));
-  const height = Math.max(...columns.map((lines) => lines.length));
-  return Array.from({ length: height }, (_, at) => {
-    const pieces = columns.map((lines, column) => padded(lines[at] ?? '', widths[column] ?? 0, align[column]));
-    return pieces.join('  ').trimEnd();
-  });
-}
-
-function padded(text: string, width: number, align: 'center' | 'left' | 'right' | null | undefined): string {
-  const free = Math.max(0, width - stringWidth(text));
-  const before = align === 'right' ? free : align === 'center' ? Math.floor(free / 2) : 0;
-  return ' '.repeat(before) + text + ' '.repeat(free - before);
 }
 
 function rowAsList(
@@ -266,43 +207,6 @@ function rowAsList(
 /** A page inside another, never narrower than 8 columns. */
 function narrower(page: Page, columns: number): Page {
   return { ...page, width: Math.max(page.width - columns, 8) };
-}
-
-/** Characters that a terminal can join to the one before, or show beside it. */
-const joining = /[\u200d\ufe0e\ufe0f\p{M}\p{Regional_Indicator}\p{Emoji_Modifier}]/u;
-
-/**
- * Wraps a text at its words, and between Chinese and Japanese characters; with `hard` also inside of words. No line is wider than
- * the width in a terminal that shows the parts of an emoji one beside the other.
- */
-function wrapped(text: string, { width }: Pick<Page, 'width'>, { hard = false } = {}): string[] {
-  for (let room = width; ;) {
-    const lines = wrappedAt(text.split(/ *\u0001 */), { room, hard });
-    if (!joining.test(text)) return lines;
-    const excess = Math.max(...lines.map((line) => (stringWidth(line) > width ? 0 : apartWidth(line) - width)));
-    if (excess <= 0 || room <= width / 2) return lines;
-    room -= excess;
-  }
-}
-
-/** Each part begins a line, with a break mark before all but the first. The marks are not measured, which would take long. */
-function wrappedAt(parts: readonly string[], { room, hard }: { room: number; hard: boolean }): string[] {
-  const linesOf = (text: string): string[] => wrapAnsi(breakCjk(text, room), room, { hard }).split('\n');
-  const lines = linesOf(parts.join('\n'));
-  for (let count = 1; count < parts.length; count++) {
-    const at = linesOf(parts.slice(0, count).join('\n')).length;
-    lines[at] = `${breakMark}${lines[at] ?? ''}`;
-  }
-  return lines;
-}
-
-/** The columns of a line if joined characters are shown one beside the other. */
-function apartWidth(line: string): number {
-  const letters = Array.from(stripVTControlCharacters(line), (letter) => stringWidth(letter));
-  return Math.max(
-    stringWidth(line),
-    letters.reduce((sum, width) => sum + width, 0),
-  );
 }
 
 /** Emphasis, code or a link that the text to come can end. */

@@ -56,6 +56,66 @@ const contentEvents = (texts: readonly string[]): string[] =>
     return `data: ${JSON.stringify(reply)}\n\n`;
   });
 
+/** A stream of one event a text, in each format. */
+const streams: Record<string, (texts: readonly string[]) => string[]> = {
+  content: contentEvents,
+  messages(texts) {
+    const events = messageEvents(...texts).map((event) => eventStream(event));
+    const [first, second, ...rest] = events;
+    const own = rest.slice(0, texts.length);
+    return [[first, second, own[0]].join(''), ...own.slice(1, -1), [own.at(-1), ...rest.slice(texts.length)].join('')];
+  },
+  completions(texts) {
+    const lines = texts.map((content) => JSON.stringify({ choices: [{ index: 0, delta: { content } }] }));
+    const end = JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+    const all = lines.map((line) => `data: ${line}\n\n`);
+    return [...all.slice(0, -1), `${all.at(-1)}data: ${end}\n\ndata: [DONE]\n\n`];
+  },
+};
+
+const shapes: Record<string, string> = {
+  'a paragraph': words.join(' '),
+  'a list': words
+    .map((word, at) => (at % 5 === 0 ? `- ${word}` : word))
+    .join(' ')
+    .replaceAll(' - ', '\n- '),
+  'a table': `| Name | Size |\n|---|---|\n${words.map((word) => `| ${word} | big |`).join('\n')}`,
+  'a quote': words.map((word) => `> ${word} and`).join('\n'),
+  'plain lines': words.join('\n'),
+  code: `\`\`\`sh\n${words.join('\n')}\n\`\`\``,
+};
+
+describe.each(Object.entries(streams))('in the %s format', (format, events) => {
+  test.for(Object.entries(shapes))(
+    '%s is on the screen while it comes, each word once',
+    async ([, text], { server }) => {
+      const pieces = text.match(/[^]{1,12}/g) ?? [];
+      const { chunks, next } = steps(events(pieces));
+      server.reply({ headers: { 'content-type': 'text/event-stream' }, chunks });
+      const env = { ...settings(server.url), GATEWAY_FORMAT: format };
+      const terminal = openTerminal(['chat', 'hi'], { columns: 60, rows: 12, env });
+      await terminal.shows('waiting for the gateway');
+      let came = '';
+      for (const [at, piece] of pieces.entries()) {
+        next();
+        came += piece;
+        const last = came.match(/word\d+(?=\W)/g)?.at(-1);
+        if (last !== undefined) await terminal.shows(new RegExp(`${last}\\b`));
+        if (last !== undefined) expect(terminal.lines().join('\n')).not.toContain('waiting');
+        if (at === 10) terminal.resize(40, 10);
+        if (at === 20) terminal.resize(100, 24);
+      }
+      expect(await terminal.ended).toBe(0);
+      expect(
+        terminal
+          .lines()
+          .join('\n')
+          .match(/word\d+/g),
+      ).toEqual(words);
+    },
+  );
+});
+
 describe.each([80, 40, 200])('in a terminal of %i columns', (columns) => {
   test('an answer that comes slowly, word by word, is readable', async ({ server }) => {
     const [first = '', ...rest] = words.map((word) => `${word} `);

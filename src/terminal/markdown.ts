@@ -3,7 +3,7 @@ import { lexer, type Token, type Tokens } from 'marked';
 import { colourCode } from './code-colours.ts';
 import { escapeForTerminal } from './escape.ts';
 import { columnWidths, rowLines, withWords } from './table-columns.ts';
-import { aroundBreak, breakMark, breakText, openMark, wrapped } from './wrap.ts';
+import { aroundBreak, breakMark, openMark, wrapped } from './wrap.ts';
 
 /** The terminal, and how Markdown is shown. */
 export interface MarkdownPlace {
@@ -175,7 +175,7 @@ export const mostMeasuredRows = 12;
 function tableLines({ header, rows, align }: Tokens.Table, page: Page): string[] {
   const { chalk, breaks, isOpen = false, measuredRows = mostMeasuredRows } = page;
   const unmarked = ({ tokens }: Tokens.TableCell): string =>
-    inline(tokens, closed(page)).replaceAll(breakText, '').replace(breakText.trimEnd(), '');
+    inline(tokens, closed(page)).split(aroundBreak).join(' ').trim();
   const names = header.map((cell) => chalk.bold(unmarked(cell)));
   const cells = rows.map((row) => row.map(unmarked));
   const widths = columnWidths([names, ...(breaks ? cells.slice(0, measuredRows) : cells)], page);

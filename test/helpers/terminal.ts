@@ -34,6 +34,7 @@ export interface Screen {
   /** The same, but what the terminal broke at its edge is one line. */
   wholeLines(): string[];
   resize(columns: number, rows: number): void;
+  readonly parser: xterm.Terminal['parser'];
   /** What it answers to questions about it. */
   onAnswer(listener: (data: string) => void): void;
 }
@@ -58,6 +59,7 @@ export function openScreen(columns: number, rows: number, { convertEol = true } 
       return whole.map((line) => line.trimEnd());
     },
     resize: (next, height) => screen.resize(next, height),
+    parser: screen.parser,
     onAnswer: (listener) => void screen.onData(listener),
   };
 }

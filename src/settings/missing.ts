@@ -1,8 +1,8 @@
-import { type GatewayError, usageError } from '../errors.ts';
-import { type ServiceName, services, usesOf, vendorsOf } from '../services.ts';
+import { GatewayError, usageError } from '../errors.ts';
+import { type ServiceName, serviceNames, services, usesOf, vendorsOf } from '../services.ts';
 import { isNamed, namesIn, pickProfile, serviceOfProfile } from './config-file.ts';
 import { fromEnvironment, typedFlags, variablesOf } from './sources.ts';
-import { keysIn } from './vendor-variables.ts';
+import { keyNames, keysIn } from './vendor-variables.ts';
 import type { Config, SettingsInput, SettingsSurvey, Use } from './types.ts';
 
 /** The command of each use, one that needs no gateway, and what a service without the use cannot do. */
@@ -32,6 +32,8 @@ export function missingError(
   const lacksModel = missing.includes('model');
   const keys = keysIn(env);
   if (lacksUrl && keys.length > 1) return severalKeys(keys, use);
+  const empty = serviceNames.flatMap(keyNames).find((name) => env[name] === '');
+  if (lacksUrl && keys.length === 0 && empty !== undefined) return emptyKey(empty);
   const isOfImages = use === 'image' || use === 'edit';
   const variable = variablesOf('model', use).at(-1);
   const ofText = variablesOf('model', 'chat').findLast((name) => fromEnvironment(env, name) !== undefined);
@@ -62,6 +64,12 @@ function addressWays(input: SettingsInput, model = { flag: '', own: '' }): strin
   const keyless = known.filter(({ isKeyless }) => isKeyless);
   const free = keyless.map(({ name, title }) => `or use ${title}, which needs none: --service ${name}${model.flag}`);
   return [keyed, ...free, `${own}, or ${profileWay(input)}`];
+}
+
+/** CI passes a secret that it does not give, as to a fork, as an empty variable: it is the key that is missing. */
+function emptyKey(variable: string): GatewayError {
+  const hint = `set ${variable}; CI gives no secrets to a fork, and leaves the variable empty\nor name a gateway: --base-url <url> (GATEWAY_BASE_URL)`;
+  return new GatewayError('auth', `no API key is set: ${variable} is empty`, { hint, sent: 'no', retryable: false });
 }
 
 /** The commands that name one of several services whose keys are set. */

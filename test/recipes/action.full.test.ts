@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { kill } from 'node:process';
 import { expect, onTestFinished, test } from 'vitest';
@@ -96,19 +96,16 @@ const body = (server: ScriptedServer): unknown => JSON.parse(server.requests[0]?
 
 test.skipIf(lacks('jq'))('text that tries to write commands and outputs stays a text', async () => {
   const { server, env } = await gateway();
-  const evil = '::error::boo\nend-1\nEOF\nerror-class<<x\nauth\nx\nname=value\n::add-mask::a\n<script>$(id)`id`\n';
+  const evil =
+    '::error::boo\n- a\r# heading\r![p](https://h/p.png)\r[l](https://h)\n</pre>\nend-1\nEOF\nerror-class<<x\nauth\nx\nname=value\n::add-mask::a\n<script>$(id)`id`\n';
   server.reply({ body: textReply(evil) });
   const { ended, outputs, summary } = await runAction(ask, { prompt: '--now {{x}}', summary: 'true' }, env);
   expect(ended).toMatchObject({ code: 0, stdout: '', stderr: '' });
   expect(outputs).toMatchObject({ response: evil, complete: 'true', 'error-class': '', cost: '' });
   expect(JSON.parse(outputs['json'] ?? '')).toMatchObject({ text: evil, ok: true });
   expect(readFileSync(join(ended.cwd, outputs['response-file'] ?? ''), 'utf8')).toBe(evil);
-  expect(
-    summary
-      .trimEnd()
-      .split('\n')
-      .every((line) => line.startsWith('    ')),
-  ).toBe(true);
+  // One block that only its own end closes.
+  expect(summary).toMatch(/^\n<pre>\n[^<>]*\n<\/pre>\n\n$/);
   expect(body(server)).toMatchObject({ contents: [{ parts: [{ text: '--now {{x}}' }] }] });
 });
 
@@ -189,6 +186,29 @@ test.skipIf(lacks('jq'))('if-unavailable: skip does not hide a mistake', async (
   expect(ended.code).toBe(2);
 });
 
+test.skipIf(lacks('jq'))(
+  'if-unavailable: skip goes on in a fork, where the key is empty and no service is named',
+  async () => {
+    const env = { GATEWAY_OFFLINE: '', GEMINI_API_KEY: '' };
+    const skipped = await runAction(ask, { prompt: 'hi', 'if-unavailable': 'skip' }, env);
+    expect(skipped.ended).toMatchObject({ code: 0, stderr: '', stdout: '::notice title=gateway-cli::skipped: auth\n' });
+    const failed = await runAction(ask, { prompt: 'hi' }, env);
+    expect(failed.ended.code).toBe(3);
+    expect(failed.ended.stderr).toContain('GEMINI_API_KEY is empty');
+  },
+);
+
+test.skipIf(lacks('jq'))('a name that comes twice in the input is refused before anything is sent', async () => {
+  const { server, env } = await gateway();
+  const once = 'title: a\nbody: one\ntitle: another';
+  for (const inputs of [{ input: once }, { input: 'title: a', file_input: 'title: /etc/hostname' }]) {
+    const { ended } = await runAction(ask, { prompt: '{{title}}', ...inputs }, env);
+    expect(ended).toMatchObject({ code: 2 });
+    expect(ended.stdout).toMatch(/^::error title=gateway-cli::input gives 'title' twice/);
+  }
+  expect(server.requests).toEqual([]);
+});
+
 const serve = '.github/actions/gateway-cli/serve/action.yml';
 
 test.skipIf(lacks('jq'))('the steps after serve get recorded answers, and its key is masked', async () => {
@@ -202,6 +222,26 @@ test.skipIf(lacks('jq'))('the steps after serve get recorded answers, and its ke
   const next = { ...place, env: { ...place.env, GATEWAY_MODEL: 'm', ...variables } };
   expect(await shell('gateway-cli text hi', next)).toMatchObject({ code: 0, stdout: 'recorded\n' });
   expect((await shell('gateway-cli text other', next)).code).toBe(4);
+});
+
+test.skipIf(lacks('jq'))('a recording with a line break in its model sets no variable of its own', async () => {
+  const { server, env } = await gateway();
+  server.reply({ body: textReply('recorded') });
+  const place = workspace(env);
+  await shell('gateway-cli text hi --record recordings', place);
+  const folder = join(place.cwd, 'recordings');
+  const evil = 'm\nBASH_ENV=/tmp/evil\nend-1';
+  const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.jsonl'));
+  const kept = readFileSync(join(folder, file), 'utf8');
+  expect(kept).toContain('/models/m:');
+  writeFileSync(join(folder, file), kept.replace('/models/m:', `/models/${encodeURIComponent(evil)}:`));
+  writeFileSync(join(folder, 'models.json'), JSON.stringify({ GATEWAY_IMAGE_MODEL: evil }));
+  const { ended, variables } = await runAction(serve, { replay: folder });
+  onTestFinished(() => void kill(Number(readFileSync(join(ended.cwd, 'pid'), 'utf8'))));
+  expect(ended.code).toBe(0);
+  expect(Object.keys(variables)).toContain('GATEWAY_BASE_URL');
+  expect(Object.keys(variables)).not.toContain('BASH_ENV');
+  expect(JSON.stringify(variables)).not.toContain('evil');
 });
 
 test.skipIf(lacks('jq'))('serve without its folder fails', async () => {
@@ -241,6 +281,26 @@ test('the GitLab template keeps the answer, and skips what is not available', as
   expect(body(server)).toMatchObject({ contents: [{ parts: [{ text: "it's {{x}}" }] }] });
   expect((await runTemplate({ prompt: 'hi', model: 'fault-402' })).code).toBe(5);
   expect((await runTemplate({ prompt: 'hi', model: 'fault-402', 'if-unavailable': 'skip' })).code).toBe(0);
+});
+
+test('the GitLab template skips a spent budget, and a pipeline without the key', async () => {
+  const { server, env } = await gateway();
+  const prices = { profiles: {}, prices: { m: { input: '1000000', output: '100' } } };
+  const file = join(workspace({}).cwd, 'config.json');
+  writeFileSync(file, JSON.stringify(prices), { mode: 0o600 });
+  const budget = { ...env, GATEWAY_BUDGET: `${file}.ledger:0.001`, GATEWAY_CONFIG: file };
+  server.reply({ body: textReply('spends it') });
+  expect((await runTemplate({ prompt: 'hi' }, budget)).code).toBe(0);
+  for (const [choice, code] of [
+    ['fail', 13],
+    ['skip', 0],
+  ] as const) {
+    expect((await runTemplate({ prompt: 'hi', 'if-unavailable': choice }, budget)).code).toBe(code);
+    const fork = { GATEWAY_OFFLINE: '' };
+    expect((await runTemplate({ prompt: 'hi', 'if-unavailable': choice }, fork)).code).toBe(code && 2);
+  }
+  const mistake = { prompt: 'hi', schema: 'nowhere.json', 'if-unavailable': 'skip' };
+  expect((await runTemplate(mistake, env)).code).toBe(2);
 });
 
 test('an input of the GitLab template stays as it is typed', async () => {

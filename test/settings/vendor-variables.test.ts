@@ -146,3 +146,11 @@ describe('where the host is not that of the named service, the hint names the ke
     expect(refused.stderr).not.toContain('platform.openai.com');
   });
 });
+
+test('a key that is set and empty, as CI leaves it for a fork, is a missing key: exit code 3', async () => {
+  const ran = await run(['text', 'hi'], { env: { GEMINI_API_KEY: '' } });
+  expect(ran).toMatchObject({ code: 3, stdout: '' });
+  expect(ran.stderr).toMatch(/^gateway-cli: auth: no API key is set: GEMINI_API_KEY is empty\n {2}set GEMINI_API_KEY;/);
+  const other = await run(['text', 'hi', '--dry-run'], { env: { GEMINI_API_KEY: '', OPENAI_API_KEY: 'k' } });
+  expect(other).toMatchObject({ code: 0 });
+});

@@ -231,7 +231,7 @@ test.skipIf(lacks('jq'))('a recording with a line break in its model sets no var
   await shell('gateway-cli text hi --record recordings', place);
   const folder = join(place.cwd, 'recordings');
   const evil = 'm\nBASH_ENV=/tmp/evil\nend-1';
-  const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.jsonl'));
+  const file = readdirSync(folder).find((name) => name.endsWith('.jsonl')) ?? '';
   const kept = readFileSync(join(folder, file), 'utf8');
   expect(kept).toContain('/models/m:');
   writeFileSync(join(folder, file), kept.replace('/models/m:', `/models/${encodeURIComponent(evil)}:`));

@@ -112,7 +112,7 @@ export const imageFlags = {
   },
   size: {
     flags: '--size <size>',
-    text: 'longer side in pixels: 512, 1K, 2K, 4K or another number; at OpenAI WxH, such as 1536x1024',
+    text: 'class of size: 512, 1K, 2K or 4K, as far as the model has it; at OpenAI also WxH, such as 1536x1024',
     parse: imageSize,
     values: ['1K', '2K', '4K', '512'],
   },

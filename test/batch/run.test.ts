@@ -158,7 +158,10 @@ describe('a batch', () => {
 
   test('--dry-run checks everything, sends nothing and writes nothing', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(3));
-    expect(await batch(['--dry-run'])).toMatchObject({ code: 0, stdout: '3 jobs checked, 3 to send, 0 sent before\n' });
+    expect(await batch(['--dry-run'])).toMatchObject({
+      code: 0,
+      stdout: `3 jobs checked, 3 to send, 0 sent before\ntext with m at ${server.url}: 3 jobs\n`,
+    });
     expect(server.bodies).toEqual([]);
     expect(existsSync(join(folder.cwd, 'out'))).toBe(false);
   });

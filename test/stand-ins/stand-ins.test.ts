@@ -15,7 +15,7 @@ const vendorNames = ['--header-names', 'x-goog-api-key,anthropic-version'];
 
 describe('Gemini', () => {
   const text = ['text', 'hi', '-m', 'gemini-2.5-flash'];
-  const image = ['image', 'gen', 'hi', '-m', 'gemini-2.5-flash-image', '-o', 'a.png'];
+  const image = ['image', 'gen', 'hi', '-m', 'gemini-nano-banana-2.1', '-o', 'a.png'];
 
   test('answers text and images to its own key header', async () => {
     const said = await against(await startGemini(), geminiKey, [...text, ...vendorNames]);

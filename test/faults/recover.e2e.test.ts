@@ -7,8 +7,10 @@ import { bash, canMount, folder, namesIn, serve, smallDisk } from './program.ts'
 import { isFull } from '../helpers/full.ts';
 
 const png = Buffer.concat([
-  Buffer.from('89504e470d0a1a0a0000000d4948445200000010000000100806000000', 'hex'),
+  Buffer.from('89504e470d0a1a0a0000000d494844520000001000000010080600000000000000', 'hex'),
+  Buffer.from('000927c049444154', 'hex'),
   randomBytes(600_000),
+  Buffer.from('000000000000000049454e44ae426082', 'hex'),
 ]);
 const picture = { mimeType: 'image/png', data: png.toString('base64') };
 const sha = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');

@@ -127,3 +127,75 @@ test('a failed job that was edited goes with --retry-failed alone', async ({ bat
   expect((await batch(['--retry-failed'])).code).toBe(0);
   expect(Object.fromEntries(server.counts)).toEqual({ p1: 1, p2: 1, 'p2 better': 1 });
 });
+
+test('a count makes several jobs of a line, and a greater one sends only the new ones', async ({
+  batch,
+  folder,
+  server,
+}) => {
+  server.answer = () => ({ body: imageReply({ mimeType: 'image/png', data: png }) });
+  const cat = { id: 'cat', command: 'image gen', prompt: 'a cat' };
+  const tile = { command: 'image gen', prompt: 'a tile', name: 'tile', count: 1 };
+  folder.jobs({ ...cat, count: 2 }, tile);
+  const first = await batch(['--limit', '2']);
+  expect([first.code, first.stderr]).toEqual([0, expect.stringContaining('2 done, 1 not sent yet')]);
+  expect((await batch()).code).toBe(0);
+  expect(Object.fromEntries(server.counts)).toEqual({ 'a cat': 2, 'a tile': 1 });
+  expect(folder.ls('out/images')).toEqual(['cat-1.png', 'cat-2.png', 'tile.png']);
+  folder.jobs({ ...cat, count: 3 }, tile);
+  const more = await batch();
+  expect([more.code, more.stderr]).toEqual([0, expect.stringContaining('3 of 4 jobs were sent before; 1 is sent now')]);
+  expect((await batch(['--redo', 'cat-2'])).code).toBe(0);
+  expect((await batch(['--redo', 'cat'])).stderr).toContain('did you mean: --redo cat-1');
+  expect(server.counts.get('a cat')).toBe(4);
+  const exported = await batch(['export', 'out', '--format', 'jsonl', '--jobs', 'jobs.jsonl']);
+  expect(exported.stdout.split('\n').map((line) => line && (JSON.parse(line) as { id: string }).id)).toEqual([
+    'cat-1',
+    'cat-2',
+    'cat-3',
+    '2',
+    '',
+  ]);
+});
+
+test('rows of a table take a count by --defaults, and their report has a row for each picture', async ({
+  batch,
+  folder,
+  server,
+}) => {
+  server.answer = () => ({ body: imageReply({ mimeType: 'image/png', data: png }) });
+  folder.write('rows.csv', 'city,n\nRome,1\nOslo,2\n');
+  const defaults = '{"command":"image gen","count":"{{n}}"}';
+
+  const rows = ['rows.csv', '-o', 'out', '--defaults', defaults, 'a map of {{city}}'];
+  expect((await batch(['run', '--data', ...rows])).code).toBe(0);
+  expect(folder.ls('out/images')).toEqual(['row-000001.png', 'row-000002-1.png', 'row-000002-2.png']);
+  const { stdout } = await batch(['export', 'out', '--data', 'rows.csv', '--format', 'jsonl']);
+  expect(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { id: string }).id),
+  ).toEqual(['row-000001', 'row-000002-1', 'row-000002-2']);
+});
+
+test('a count is refused where it is no number or its command makes no picture, and a mistake is told once', async ({
+  batch,
+  folder,
+  server,
+}) => {
+  const image = { command: 'image gen', prompt: 'a cat' };
+  folder.jobs({ ...image, count: 0 });
+  expect((await batch()).stderr).toContain('jobs.jsonl:1: ');
+  folder.jobs({ prompt: 'hi', count: 2 });
+  expect((await batch()).stderr).toContain('unknown job key "count" for text');
+  folder.jobs({ ...image, command: 'image edit', image: ['none.png'], count: 4 });
+  expect((await batch()).stderr).not.toContain('lines of');
+  folder.jobs({ ...image, id: '7', count: 2 }, { ...image, id: '7-2' });
+  const twice = await batch();
+  expect([twice.code, twice.stderr]).toEqual([
+    2,
+    expect.stringContaining('jobs.jsonl:2: the id "7-2" is already used in line 1'),
+  ]);
+  expect(server.counts.size).toBe(0);
+});

@@ -18,8 +18,8 @@ const { model } = connectionFlags;
 // A job says "vars": false in place of --no-vars.
 const { noVars: _, ...bodyKeys } = bodyFlags;
 const { attach, responseMime, schema } = textFlags;
-const { aspect, size } = imageFlags;
-const pictures = { aspect, size, ...contentFlags, ...bodyKeys, model, profile };
+const { aspect, count, size } = imageFlags;
+const pictures = { aspect, count, size, ...contentFlags, ...bodyKeys, model, profile };
 
 /** The keys that jobs of each command may have: the flags that shape a request, its profile, and no other. */
 const jobKeys: Readonly<Record<JobCommand, FlagTable>> = {
@@ -80,6 +80,18 @@ export function readJobObject(object: JsonObject | string, line: number, rules: 
   } catch (error) {
     throw atLine(rules.file, line, error);
   }
+}
+
+/**
+ * The jobs of one line: with a `count`, as many as it says, each with its own id, request and result: `7-1`, `7-2` and so on. A
+ * greater count leaves those that were sent as they are.
+ */
+export function* eachOfCount(job: Job): Generator<Job, void> {
+  const { count, ...values } = job.values;
+  if (count === undefined) return yield job;
+  if (count === 1) return yield { ...job, values };
+  for (let n = 1; n <= Number(count); n++)
+    yield { ...job, id: `${job.id}-${n}`, name: job.name && `${job.name}-${n}`, values };
 }
 
 /** A mistake with file and line in front of it. */

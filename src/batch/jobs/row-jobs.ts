@@ -10,7 +10,7 @@ import { isPromptYaml } from '../../cli/run/command.ts';
 import { mergePromptYaml, openPromptYaml, type PromptYaml } from '../../cli/request/prompt-yaml.ts';
 import { type DataFile, idOf, openData } from './data-rows.ts';
 import type { SourceFlags } from '../flags.ts';
-import { atLine, type Defaults, readJobObject } from './job-line.ts';
+import { atLine, type Defaults, eachOfCount, readJobObject } from './job-line.ts';
 import type { JobSource } from './source.ts';
 
 /** What every row is put into. */
@@ -57,7 +57,7 @@ export async function openRowJobs(
           const hasPlace = error instanceof GatewayError && error.message.startsWith(`${data.name}:`);
           onFault(hasPlace ? error : atLine(data.name, line, error));
         }
-        if (job) yield job;
+        if (job) yield* eachOfCount(job);
       }
     },
   };

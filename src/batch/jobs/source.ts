@@ -1,6 +1,14 @@
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { atLine, type Defaults, type JobRules, readDefaults, readJobLine, readPromptLine } from './job-line.ts';
+import {
+  atLine,
+  type Defaults,
+  eachOfCount,
+  type JobRules,
+  readDefaults,
+  readJobLine,
+  readPromptLine,
+} from './job-line.ts';
 import { arrivingLines, type Line, notUtf8, openLines, readLines } from '../lines.ts';
 import { isWorkbook } from './data-rows.ts';
 import { openRowJobs } from './row-jobs.ts';
@@ -59,7 +67,7 @@ export async function openJobs(words: readonly string[], flags: SourceFlags, con
           } catch (error) {
             onFault(error);
           }
-          if (job) yield job;
+          if (job) yield* eachOfCount(job);
         }
     },
   };
@@ -84,7 +92,7 @@ async function* streamJobs(
     try {
       if (line.isTooLong) throw usageError(`stdin:${number}: the line is longer than 256 MiB`);
       const job = await read(line);
-      if (job) yield { line: number, id: job.id, job };
+      for (const one of job ? eachOfCount(job) : []) yield { line: number, id: one.id, job: one };
     } catch (error) {
       if (!(error instanceof GatewayError) || error.class !== 'usage') throw error;
       const { id } = parseObject(text);
@@ -201,10 +209,14 @@ const maxShown = 10;
 export function collectLineErrors({ name: file, adviseBlank }: JobSource): LineErrors {
   const named = new Map<string, { error: GatewayError; times: number }>();
   let [count, others] = [0, 0];
+  let last: string | undefined;
   return {
     add(error) {
       if (!(error instanceof GatewayError) || error.class !== 'usage' || !error.message.startsWith(`${file}:`))
         throw error;
+      // The jobs of one line with a count have the same mistake.
+      if (error.message === last) return;
+      last = error.message;
       count++;
       const mistake = adviseBlank ? error.message.slice(file.length).replace(/^:\d+/, '') : error.message;
       const same = named.get(mistake);

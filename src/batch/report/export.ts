@@ -81,7 +81,7 @@ async function runExport(outdir: string, flags: Flags, context: Context): Promis
 function ignore(): void {}
 
 /** The jobs of the folder's shard in the file that `--jobs` or `--data` names; none if none is named. */
-async function openJobsOf({ run }: BatchState, flags: Flags, context: Context): Promise<Jobs> {
+async function openJobsOf({ run, index }: BatchState, flags: Flags, context: Context): Promise<Jobs> {
   const { jobs, data } = flags;
   if (jobs !== undefined && data !== undefined)
     throw usageError('the jobs are given twice: --jobs and --data', 'keep one of them');
@@ -90,8 +90,16 @@ async function openJobsOf({ run }: BatchState, flags: Flags, context: Context): 
   return async function* () {
     for await (const job of source?.jobs(ignore) ?? []) if (isInShard(job.id, run?.shard)) yield rowOfJob(job);
     for await (const { id, columns: vars } of file?.rows(ignore) ?? [])
-      if (isInShard(id, run?.shard)) yield { id, state: 'pending', vars, images: [] };
+      for (const each of sentCopies(id, index))
+        if (isInShard(each, run?.shard)) yield { id: each, state: 'pending', vars, images: [] };
   };
+}
+
+/** The ids of a row that was sent with a `count`, which its file does not know; else its own. */
+function sentCopies(id: string, index: BatchState['index']): string[] {
+  const copies = [];
+  for (let n = 1; index.find(`${id}-${n}`) >= 0; n++) copies.push(`${id}-${n}`);
+  return copies.length > 0 && index.find(id) < 0 ? copies : [id];
 }
 
 function rowOfJob({ id, name, command, values: { prompt, vars } }: Job): Row {

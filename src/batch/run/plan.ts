@@ -249,7 +249,7 @@ function requireRedo(words: readonly string[], { state: { index }, source }: Pla
     for (const id of rowOf(word) >= 0 ? [word] : word.split(',')) {
       const row = rowOf(id);
       if (row < 0) {
-        const near = closest(id, [...index.ids()].slice(0, 1000));
+        const near = rowOf(`${id}-1`) >= 0 ? `${id}-1` : closest(id, [...index.ids()].slice(0, 1000));
         const hint =
           near === undefined ? 'name the ids of jobs: --redo 7,9' : `did you mean: --redo ${shellWord(near)}`;
         throw usageError(`--redo: ${source.name} has no job ${JSON.stringify(id)}`, hint);

@@ -78,7 +78,7 @@ describe('a mistake names file and line', () => {
     ['a secret key', '{"prompt":"x","apiKeyFile":"k"}', 'unknown job key "apiKeyFile"'],
     ['an output key', '{"command":"image gen","prompt":"x","output":"../../x"}', 'unknown job key "output"'],
     ['a record key', '{"prompt":"x","record":"dir"}', 'unknown job key "record"'],
-    ['requests a job', '{"command":"image gen","prompt":"x","count":4}', 'unknown job key "count"'],
+    ['a count of a text', '{"prompt":"x","count":4}', 'unknown job key "count"'],
     ['the name of a prototype', '{"prompt":"x","__proto__":{"polluted":1}}', 'unknown job key "__proto__"'],
     ['a constructor', '{"prompt":"x","constructor":1}', 'unknown job key "constructor"'],
     [

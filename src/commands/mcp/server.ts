@@ -9,6 +9,7 @@ import {
   ListToolsRequestSchema,
   type Tool as ListedTool,
 } from '@modelcontextprotocol/sdk/types.js';
+import pLimit from 'p-limit';
 import { untilAborted } from '../../clock.ts';
 import type { JsonValue } from '../../json.ts';
 import { usageError } from '../../errors.ts';
@@ -25,6 +26,9 @@ export interface ServerOptions extends ToolPlace {
   maxRequests: number | undefined;
 }
 
+/** How many calls run at a time, each in a process of its own; the others wait for their turn. */
+const mostAtOnce = 4;
+
 /** The interval of progress messages: many clients give up after 60 s without one. */
 const progressMs = 10_000;
 
@@ -36,6 +40,7 @@ export async function serveTools(options: ServerOptions, { io, signal }: Context
   );
   const offered = tools.filter((tool) => !(options.readOnly && tool.writes));
   const call = caller(options);
+  const inTurn = pLimit(mostAtOnce);
   const stopped = new AbortController();
   const running = new Set<Promise<unknown>>();
   server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: offered.map(listed) }));
@@ -45,7 +50,10 @@ export async function serveTools(options: ServerOptions, { io, signal }: Context
     if (tool === undefined)
       throw Object.assign(new Error(`unknown tool: ${params.name}`), { code: ErrorCode.InvalidParams });
     const stop = AbortSignal.any([extra.signal, stopped.signal]);
-    const result = call(tool, params.arguments ?? {}, stop);
+    const result = inTurn(async () => {
+      stop.throwIfAborted();
+      return call(tool, params.arguments ?? {}, stop);
+    });
     running.add(result);
     void result.catch(() => undefined).finally(() => running.delete(result));
     const { _meta: meta } = extra;

@@ -1,8 +1,8 @@
-import { lstat, realpath, stat } from 'node:fs/promises';
+import { lstat, mkdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { quote } from '../../cli/flags/flag.ts';
 import { codeOf, usageError } from '../../errors.ts';
-import { readReason } from '../../files/file-reason.ts';
+import { readReason, writeReason } from '../../files/file-reason.ts';
 
 /** A tool of the server, and how its arguments become words of a command. */
 export interface Tool {
@@ -161,11 +161,16 @@ export function wordsOf({ command }: Tool, given: ToolArguments, flags: readonly
 export interface RootFolder {
   /** Without symbolic links. */
   readonly path: string;
-  /** The path of an existing file. Throws GatewayError usage if it is outside, also by a symbolic link. */
+  /** The absolute path of an existing file. Throws GatewayError usage if it is outside, also by a symbolic link. */
   input(path: string): Promise<string>;
-  /** The path of a new file, or of a folder/. Throws GatewayError usage if it is outside, also by a symbolic link. */
+  /**
+   * The path of a new file, or of a folder/, from the root on; the folder above it is made. Throws GatewayError usage if it is
+   * outside, also by a symbolic link.
+   */
   output(path: string): Promise<string>;
 }
+
+const url = /^(?:data:|[a-z][a-z\d+.-]+:\/\/)/i;
 
 /** Opens the folder. Throws GatewayError usage if it is missing. */
 export async function openRoot(folder: string): Promise<RootFolder> {
@@ -173,6 +178,8 @@ export async function openRoot(folder: string): Promise<RootFolder> {
     throw usageError(`--root: there is no folder ${quote(folder)}`, 'for example: --root .', error);
   });
   const real = async (typed: string): Promise<string> => {
+    if (url.test(typed))
+      throw usageError(`${quote(typed)} is a URL: URLs are not taken`, 'use the path of a file below the root folder');
     const path = await realNearest(resolve(root, typed));
     const way = relative(root, path);
     if (way !== '..' && !way.startsWith(`..${sep}`) && resolve(root, way) === path) return path;
@@ -182,19 +189,36 @@ export async function openRoot(folder: string): Promise<RootFolder> {
     path: root,
     async input(typed) {
       const path = await real(typed);
-      const found = await stat(path).catch(() => undefined);
+      const found = await stat(path).catch((error: unknown) => {
+        if (codeOf(error) === 'ENOENT')
+          throw usageError(`there is no file ${quote(typed)} below the root folder`, 'check its name', error);
+      });
       if (!found || found.isFile() || found.isDirectory()) return path;
       throw usageError(`${quote(typed)} is a device, a pipe or a socket`, 'name a file');
     },
     async output(typed) {
-      // In a template, values of the model would be parts of the path.
-      if (/[{}]/.test(typed)) throw usageError(`${quote(typed)} has a brace`, 'use a plain path below the root folder');
       const path = await real(typed);
+      // From the root on: the braces of its own path are no template.
+      const way = `.${sep}${relative(root, path)}`;
+      // In a template, values of the model would be parts of the path.
+      if (/[{}]/.test(way)) throw usageError(`${quote(typed)} has a brace`, 'use a plain path below the root folder');
       const found = await stat(path).catch(() => undefined);
       if (found?.isFile()) throw usageError(`${quote(typed)} already exists`, 'choose another name');
-      return /[/\\]$/.test(typed) ? join(path, sep) : path;
+      if (!found) await makeFolder(dirname(path), typed);
+      return /[/\\]$/.test(typed) ? join(way, sep) : way;
     },
   };
+}
+
+/** Who asks has no shell to make it in. Throws GatewayError usage. */
+async function makeFolder(folder: string, typed: string): Promise<void> {
+  await mkdir(folder, { recursive: true }).catch((error: unknown) => {
+    throw usageError(
+      `the folder of ${quote(typed)} cannot be made: ${writeReason(error)}`,
+      'choose another path',
+      error,
+    );
+  });
 }
 
 /** The path without symbolic links; what does not exist yet stays as it is. Throws GatewayError usage. */

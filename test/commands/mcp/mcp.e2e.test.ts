@@ -15,7 +15,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { scratchFolder } from '../../helpers/scratch.ts';
-import { startScriptedServer, type ScriptedServer } from '../../helpers/scripted-server.ts';
+import { createPause, startScriptedServer, type ScriptedServer } from '../../helpers/scripted-server.ts';
 import { bareEnv, bin } from '../../helpers/spawn.ts';
 import { imageReply, textReply } from '../../helpers/with-server.ts';
 import { imageFacts } from '../../../src/images/image-type.ts';
@@ -69,6 +69,51 @@ test('generate_image writes the picture below the root, and names it without its
   expect(small.length).toBeLessThan(20_000);
   expect(sentBody()).toMatchObject({ contents: [{ parts: [{ text: '--a {{cat}}' }] }] });
 });
+
+test('a folder of the output that is not there is made below the root', async () => {
+  for (const output of ['deep/er/x.png', 'new/er/']) {
+    server.reply({ body: imageReply({ mimeType: 'image/png', data }) });
+    const result = await mcp.call('generate_image', { prompt: 'x', output });
+    const path = join(mcp.root, output.replace(/\/$/, '/image-1.png'));
+    expect(result.structuredContent).toMatchObject({ images: [{ path }] });
+    expect(readFileSync(path).equals(readFileSync(dusk))).toBe(true);
+  }
+});
+
+test('the pictures of a root with a brace in its name are written into it, not beside it', async () => {
+  const cwd = scratchFolder();
+  const root = join(cwd, 'p{date}');
+  mkdirSync(root);
+  const braced = await connect(['--offline', '--root', root]);
+  const result = await braced.call('generate_image', { prompt: 'x', output: 'a/x.png', size: 512 });
+  expect(result.structuredContent).toMatchObject({ images: [{ path: join(root, 'a/x.png') }] });
+  const edited = await braced.call('edit_image', { prompt: 'x', images: ['a/x.png'], size: 512 });
+  expect(edited.structuredContent).toMatchObject({ images: [{ path: join(root, 'image-1.png') }] });
+  await braced.client.close();
+  expect(readdirSync(cwd)).toEqual(['p{date}']);
+});
+
+test.skipIf(process.platform !== 'linux')(
+  'of many calls at once four run, and the others wait and are answered',
+  async () => {
+    const count = server.requests.length;
+    const pause = createPause();
+    for (let turn = 0; turn < 12; turn++)
+      server.reply(async () => {
+        await pause.until;
+        return { body: textReply('hi') };
+      });
+    const calls = Array.from({ length: 12 }, async () => mcp.call('ask', { prompt: 'hi' }));
+    await server.received(count + 4);
+    // A ping is answered after the calls before it were begun.
+    await mcp.client.ping();
+    const children = readFileSync(`/proc/${mcp.pid}/task/${mcp.pid}/children`, 'utf8').trim().split(' ');
+    expect(children).toHaveLength(4);
+    pause.release();
+    const texts = (await Promise.all(calls)).map(({ structuredContent }) => structuredContent['text']);
+    expect(texts).toEqual(Array.from({ length: 12 }, () => 'hi'));
+  },
+);
 
 test('edit_image sends the images', async () => {
   server.reply({ body: imageReply({ mimeType: 'image/png', data }) });
@@ -128,7 +173,11 @@ test.each([
   ['generate_image', { prompt: 'x', output: 'out/tmp/x.png' }, "'out/tmp/x.png' is outside the root folder"],
   ['edit_image', { prompt: 'x', images: ['/etc/hostname'] }, "'/etc/hostname' is outside the root folder"],
   ['ask', { prompt: 'x', files: ['out/etc/hostname'] }, "'out/etc/hostname' is outside the root folder"],
-  ['ask', { prompt: 'x', files: ['https://example.org/a.png'] }, 'a.png'],
+  ['ask', { prompt: 'x', files: ['https://example.org/a.png'] }, 'is a URL: URLs are not taken'],
+  ['ask', { prompt: 'x', files: ['file:///etc/hostname'] }, 'is a URL: URLs are not taken'],
+  ['edit_image', { prompt: 'x', images: ['data:image/png;base64,iVBO'] }, 'is a URL: URLs are not taken'],
+  ['generate_image', { prompt: 'x', output: 'https://example.org/a.png' }, 'is a URL: URLs are not taken'],
+  ['ask', { prompt: 'x', files: ['none.txt'] }, "there is no file 'none.txt' below the root folder"],
   ['generate_image', { prompt: 'x', output: 'dusk.png' }, "'dusk.png' already exists"],
   ['generate_image', {}, 'must have the property "prompt"'],
   ['ask', { prompt: 'x', force: true }, 'must not have the property "force"'],

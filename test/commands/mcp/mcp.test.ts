@@ -80,14 +80,26 @@ test('the root folder has what is in it, also by its links, and nothing else', a
   expect(root.path).toBe(join(cwd, 'root'));
   expect(await root.input('a.png')).toBe(join(cwd, 'root/a.png'));
   expect(await root.input('sub/../a.png')).toBe(join(cwd, 'root/a.png'));
-  expect(await root.output('inner/new.png')).toBe(join(cwd, 'root/sub/new.png'));
-  expect(await root.output('deep/new/')).toBe(join(cwd, 'root/deep/new/'));
-  expect(await root.output('.')).toBe(join(cwd, 'root'));
+  expect(await root.output('inner/new.png')).toBe('./sub/new.png');
+  expect(await root.output('-')).toBe('./-');
+  expect(await root.output('deep/new/')).toBe('deep/new/');
+  expect(await root.output('.')).toBe('./');
+  expect(await root.output('./')).toBe('./');
   for (const path of ['..', '../root2', 'above/secret', 'secret', 'dead', 'dead/x', '/etc/passwd', `${cwd}/rooted`])
     await expect(root.input(path), path).rejects.toMatchObject({ class: 'usage' });
   // Nobody may ever write into it: the call would not end.
   await expect(root.input('pipe')).rejects.toThrow("'pipe' is a device, a pipe or a socket");
   await expect(root.output('{slug}/x.png')).rejects.toMatchObject({ class: 'usage' });
+  await expect(root.output('a.png/x.png')).rejects.toMatchObject({ class: 'usage' });
+});
+
+test('a brace in the path of the root is no placeholder, and one below it, also behind a link, is refused', async () => {
+  const cwd = scratchFolder();
+  mkdirSync(join(cwd, 'p{date}/s{slug}'), { recursive: true });
+  symlinkSync('s{slug}', join(cwd, 'p{date}/inner'));
+  const root = await openRoot(join(cwd, 'p{date}'));
+  expect(await root.output('x.png')).toBe('./x.png');
+  await expect(root.output('inner/x.png')).rejects.toThrow("'inner/x.png' has a brace");
 });
 
 /** The preview of a picture of one colour. */
@@ -122,7 +134,9 @@ const dusk = join(import.meta.dirname, '../../fixtures/dusk.png');
 test('previews are null for files that are not images', async () => {
   const { code, stdout } = await run(['__preview', dusk, '/etc/hostname', 'nowhere.png']);
   expect(code).toBe(0);
-  expect(JSON.parse(stdout)).toEqual({ previews: [expect.stringMatching(/^[\w+/]{4000,}=*$/), null, null] });
+  const { previews } = JSON.parse(stdout) as { previews: [string, ...null[]] };
+  expect(previews).toEqual([expect.stringMatching(/^[\w+/]+=*$/), null, null]);
+  expect(jpeg.decode(Buffer.from(previews[0], 'base64'))).toMatchObject({ width: 256, height: 146 });
 });
 
 test('no preview is begun after five seconds: the caller waits', async () => {

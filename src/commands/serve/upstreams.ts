@@ -157,8 +157,14 @@ function modelsOf({ text, chat, image, edit }: Survey): ModelsByUse {
   return { text: text.model?.value, chat: chat.model?.value, image: image.model?.value, edit: edit.model?.value };
 }
 
-/** What counts of the environment: the budget, where home is, and keys that go only to the host of their vendor. */
-const countedVariables = ['GATEWAY_BUDGET', 'HOME', 'USERPROFILE', ...serviceNames.flatMap(keyNames)];
+/** What counts of the environment: the budget, where home is, and of each service the key and the address that belongs to it. */
+const countedVariables = [
+  'GATEWAY_BUDGET',
+  'HOME',
+  'USERPROFILE',
+  ...serviceNames.flatMap(keyNames),
+  ...serviceNames.flatMap((name) => services[name].addressVariables),
+];
 
 /**
  * The settings of the named profile, or of a service of that name if there is no such profile, and of the flags of the connection: the environment may already point here. Throws

@@ -156,7 +156,7 @@ test.each(ownProfiles)(
 
 test('serve --upstream takes the name of a service whose key variable is set, without a profile', async () => {
   const cwd = scratchFolder();
-  const env = { OPENAI_API_KEY: keys.gpt, OPENAI_BASE_URL: 'http://127.0.0.1:9/v1', GATEWAY_API_KEY: 'of-another' };
+  const env = { OPENAI_API_KEY: keys.gpt, GATEWAY_API_KEY: 'of-another' };
   const served = await startServe(['--upstream', 'openai'], { cwd, config: join(cwd, 'none.json'), env });
   expect(served.env).toMatchObject({ GATEWAY_SERVICE: 'openai' });
   await served.stop();
@@ -165,6 +165,16 @@ test('serve --upstream takes the name of a service whose key variable is set, wi
   expect(ran.stderr).toMatch(
     /service openai has no key, and .* no other than OPENAI_API_KEY.*\n {2}set OPENAI_API_KEY;/,
   );
+});
+
+test('serve --upstream asks a service at the address in the variable that belongs to its key', async () => {
+  const gpt = await startNamed('gpt');
+  const cwd = scratchFolder();
+  const env = { OPENAI_API_KEY: keys.gpt, OPENAI_BASE_URL: `${gpt.url}/v1` };
+  const served = await startServe(['--upstream', 'openai'], { cwd, config: join(cwd, 'none.json'), env });
+  const headers = { authorization: `Bearer ${served.key}` };
+  expect(await ask(served.url, '/v1/chat/completions', headers)).toEqual({ from: 'gpt' });
+  expect(gpt.requests.map(({ headers }) => headers['authorization'])).toEqual([`Bearer ${keys.gpt}`]);
 });
 
 test('a gateway serves the format that the other service does not have', async () => {

@@ -66,6 +66,28 @@ test('--redo of a job that is not there is refused before anything is sent', asy
   expect(server.counts.size).toBe(1);
 });
 
+test('--redo takes the numbers of rows that have no column for their ids, and names ids where there is no such job', async ({
+  batch,
+  folder,
+  server,
+}) => {
+  folder.write('rows.csv', 'id,town\nt1,Rome\nt2,Oslo\nt3,Lima\n');
+  const rows = ['-o', 'out', '--data', 'rows.csv', 'a slogan for {{town}}'];
+  expect((await batch(rows)).code).toBe(0);
+  expect(await batch([...rows, '--redo', '2,3'])).toMatchObject({ code: 0 });
+  expect([...server.counts.values()]).toEqual([1, 2, 2]);
+  const ran = await batch([...rows, '--redo', 'Rome']);
+  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('such as --redo row-000001,row-000002')]);
+  const named = ['-o', 'named', ...rows.slice(2), '--id-column', 'id'];
+  expect((await batch([...named, '--redo', '2'])).stderr).toContain('did you mean: --redo t2');
+});
+
+test('a word beside --data that is no prompt says how a prompt for rows looks', async ({ batch, folder }) => {
+  folder.write('rows.csv', 'town\nRome\n');
+  const ran = await batch(['-o', 'out', '--data', 'rows.csv', 'slogan']);
+  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining("names a column: 'slogan {{column}}'")]);
+});
+
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 test('a picture that was removed is told, and --redo makes it again beside the others', async ({

@@ -60,9 +60,14 @@ export async function openData(
   };
 }
 
+/** The id of a row without a column for it. */
+export function rowId(number: number): string {
+  return `row-${String(number).padStart(6, '0')}`;
+}
+
 /** The id of a row: the value of its column, else its number, so that folders list the jobs in their order. */
 export function idOf(columns: JsonObject, number: number, idColumn: string | undefined): string {
-  if (idColumn === undefined) return `row-${String(number).padStart(6, '0')}`;
+  if (idColumn === undefined) return rowId(number);
   const value = Object.hasOwn(columns, idColumn) ? columns[idColumn] : undefined;
   if (value !== undefined) return valueText(value);
   const near = closest(idColumn, Object.keys(columns));

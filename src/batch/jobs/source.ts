@@ -159,7 +159,13 @@ export function requireJobs(words: readonly string[], flags: SourceFlags): strin
   const given = { jobs, '--prompts': flags.prompts, [rows]: flags.data ?? flags.template };
   const named = Object.entries(given).filter(([, path]) => path !== undefined);
   const names = named.map(([name]) => name);
-  if (names.length > 1) throw usageError(`${names.join(' and ')} are both given`, 'keep one of them');
+  if (names.length > 1) {
+    const prompt =
+      jobs === undefined || flags.data === undefined
+        ? ''
+        : `; a prompt for the rows names a column: ${shellWord(`${jobs} {{column}}`)}`;
+    throw usageError(`${names.join(' and ')} are both given`, `keep one of them${prompt}`);
+  }
   for (const [flag, value] of Object.entries({ '--id-column': flags.idColumn, '--data-format': flags.dataFormat }))
     if (value !== undefined && !takesRows(flags))
       throw usageError(`${flag} is for rows`, 'for example: --data rows.csv --template prompt.md');
@@ -174,7 +180,7 @@ function promptIn(words: readonly string[], { data }: SourceFlags): string | und
   return data !== undefined && /\s|\{\{/.test(prompt) ? prompt : undefined;
 }
 
-function takesRows({ data, template }: SourceFlags): boolean {
+export function takesRows({ data, template }: SourceFlags): boolean {
   return data !== undefined || template !== undefined;
 }
 

@@ -13,7 +13,8 @@ import { keyForAnyOrigin } from '../../settings/key.ts';
 import { Secret } from '../../settings/redact.ts';
 import type { Settings } from '../../settings/types.ts';
 import { boundOfJob, type CheckedJob, originOf } from '../jobs/request.ts';
-import { type LineErrors, collectLineErrors, duplicate } from '../jobs/source.ts';
+import { rowId } from '../jobs/data-rows.ts';
+import { type LineErrors, collectLineErrors, duplicate, takesRows } from '../jobs/source.ts';
 import { type BatchFlags, requireOneLane } from '../flags.ts';
 import { priceWarning, requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
 import { type AuthForms, readTarget } from '../../cli/run/connection.ts';
@@ -129,7 +130,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     areFailed: true,
     origins: new Set(),
     checkPrice: createPriceCheck({ ...options, plan }),
-    redo: new Set(flags.redo?.flatMap(idsIn)),
+    redo: new Set(redoneJobs(flags).flatMap(idsIn)),
     room: maxKept.characters,
     lineErrors,
   };
@@ -141,7 +142,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   lineErrors.throwIfAny();
   if (plan.total === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
   plan.list = hexOf(planning.sum);
-  requireRedo(flags.redo ?? [], planning);
+  requireRedo(redoneJobs(flags), planning);
   await checkGateways(planning);
   const lanes = new Set([...plan.gateways.values()].map(({ settings }) => settings.lane.value));
   if (lanes.has('batch') || flags.wait === false || flags.poll !== undefined) requireOneLane(lanes, flags);
@@ -234,6 +235,12 @@ function countDue(
   edited.most = bound?.isMost && edited.most ? addCost(edited.most, { amount: bound.amount, currency }) : undefined;
 }
 
+/** What `--redo` names; rows that have no column for their ids can be named by their number. */
+function redoneJobs({ redo = [], ...flags }: PlanOptions['flags']): string[] {
+  if (!takesRows(flags) || flags.idColumn !== undefined) return redo;
+  return redo.flatMap((word) => word.split(',')).map((part) => (/^\d{1,9}$/.test(part) ? rowId(Number(part)) : part));
+}
+
 /** The ids that a value of `--redo` can mean: all of it, as an id can hold a comma, or its parts. */
 function idsIn(word: string): string[] {
   return [word, ...word.split(',')];
@@ -249,9 +256,12 @@ function requireRedo(words: readonly string[], { state: { index }, source }: Pla
     for (const id of rowOf(word) >= 0 ? [word] : word.split(',')) {
       const row = rowOf(id);
       if (row < 0) {
-        const near = rowOf(`${id}-1`) >= 0 ? `${id}-1` : closest(id, [...index.ids()].slice(0, 1000));
+        const ids = [...index.ids()].slice(0, 1000);
+        const near = rowOf(`${id}-1`) >= 0 ? `${id}-1` : closest(id, ids);
         const hint =
-          near === undefined ? 'name the ids of jobs: --redo 7,9' : `did you mean: --redo ${shellWord(near)}`;
+          near === undefined
+            ? `name the ids of jobs, such as --redo ${shellWord(ids.slice(0, 2).join(','))}`
+            : `did you mean: --redo ${shellWord(near)}`;
         throw usageError(`--redo: ${source.name} has no job ${JSON.stringify(id)}`, hint);
       }
       if (index.has(row, 'atService'))

@@ -72,28 +72,6 @@ function isBody(value: BodyValue | undefined): value is Body & JsonObject {
   return isObject(value) && !isUpload(value);
 }
 
-/**
- * The greatest count that a body gives under some names, as a number or as text; undefined if there is none, NaN if one is not a
- * count: a service may read it in its own way.
- */
-export function countOf(bodies: readonly Body[], names: readonly string[]): number | undefined {
-  const values = bodies
-    .flatMap((body) => names.map((name) => body[name]))
-    .filter((value) => (value ?? undefined) !== undefined);
-  if (values.length === 0) return undefined;
-  const counts = values.map((value) => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value));
-  const areCounts = counts.every((count) => Number.isSafeInteger(count) && (count as number) >= 0);
-  return areCounts ? Math.max(...(counts as number[])) : NaN;
-}
-
-/** What a request can cost by its counts. To services, 0 is the same as no value; what cannot be read has no limit. */
-export function limitsOf(maxTokens: number | undefined, candidates: number | undefined) {
-  return {
-    maxTokens: Number.isNaN(candidates) ? undefined : maxTokens || undefined,
-    candidates: candidates || 1,
-  };
-}
-
 /** A request body, cut where uploads belong: bytes are sent as they are, uploads as Base64 of their content. */
 export interface RequestBody {
   readonly segments: readonly (Uint8Array | Upload)[];

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue, objectField, textField } from '../../json.ts';
-import { type Body, type BodyValue, countOf, limitsOf, objectAt, setFields, unlessEmpty } from '../../body.ts';
+import { type Body, type BodyValue, objectAt, setFields, unlessEmpty } from '../../body.ts';
 import { type Format, sideOf, turnsIn } from '../format.ts';
+import { limitsOf } from '../limits.ts';
 import { encodeImages } from './images.ts';
 import { createCompletionsDecoder } from './reply.ts';
 import { usageError } from '../../errors.ts';
@@ -21,7 +22,7 @@ export const completions: Format = {
   missingEnd: 'the stream ended without a finish reason',
   models: () => ({ path: '/v1/models', query: '' }),
   toolNames: ({ tools }) => (Array.isArray(tools) ? tools.flatMap(nameOf) : []),
-  limits: (body) => limitsOf(countOf([body], ['max_tokens', 'max_completion_tokens']), countOf([body], ['n'])),
+  limits: (body) => limitsOf([body], { maxTokens: ['max_tokens', 'max_completion_tokens'], candidates: ['n'] }),
 };
 
 function nameOf(tool: BodyValue): string[] {

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { type Body, type BodyValue, countOf, limitsOf, objectAt, setFields, unlessEmpty } from '../../body.ts';
+import { type Body, type BodyValue, objectAt, setFields, unlessEmpty } from '../../body.ts';
 import {
   type Ask,
   type Encoded,
@@ -11,6 +11,7 @@ import {
   plainTool,
 } from '../ask.ts';
 import { type Format, sideOf, turnsIn } from '../format.ts';
+import { limitsOf } from '../limits.ts';
 import { createContentDecoder, missingReason } from './reply.ts';
 import { usageError } from '../../errors.ts';
 import type { Quirks } from '../types.ts';
@@ -58,10 +59,10 @@ export const content: Format = {
   },
   limits(body: Body) {
     const configs = [objectAt(body, 'generationConfig'), objectAt(body, 'generation_config')];
-    return limitsOf(
-      countOf(configs, ['maxOutputTokens', 'max_output_tokens']),
-      countOf(configs, ['candidateCount', 'candidate_count']),
-    );
+    return limitsOf(configs, {
+      maxTokens: ['maxOutputTokens', 'max_output_tokens'],
+      candidates: ['candidateCount', 'candidate_count'],
+    });
   },
 };
 

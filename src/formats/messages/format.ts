@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue, textField } from '../../json.ts';
-import { type Body, type BodyValue, countOf, limitsOf, objectAt, setFields } from '../../body.ts';
+import { type Body, type BodyValue, objectAt, setFields } from '../../body.ts';
 import { type Format, turnsIn } from '../format.ts';
+import { limitsOf } from '../limits.ts';
 import { createMessagesDecoder } from './reply.ts';
 import { type Ask, lastTurn, type Turn, isPlainTool, plainTool } from '../ask.ts';
 import type { Quirks } from '../types.ts';
@@ -41,7 +42,7 @@ export const messages: Format = {
     }),
     model: (model) => ({ path: `/v1/models/${encodeURIComponent(model)}` }),
   },
-  limits: (body) => ({ ...limitsOf(countOf([body], ['max_tokens']), 1), images: 0 }),
+  limits: (body) => ({ ...limitsOf([body], { maxTokens: ['max_tokens'], candidates: [] }), images: 0 }),
 };
 
 /** The fields that count; the operation refuses all others. */

@@ -228,7 +228,8 @@ test.each<[string, Body, string[], { maxTokens: number | undefined; candidates: 
     { maxTokens: 5, candidates: 3 },
   ],
   ['the older limit', { max_tokens: 7, tools: 'x' }, [], { maxTokens: 7, candidates: 1 }],
-  ['limits that are not numbers', { max_tokens: '7', n: null }, [], { maxTokens: undefined, candidates: 1 }],
+  ['limits as text', { max_tokens: '7', n: '2' }, [], { maxTokens: 7, candidates: 2 }],
+  ['limits that are not numbers', { max_tokens: 'many', n: null }, [], { maxTokens: undefined, candidates: 1 }],
 ])('tells the tools and the limits of a request with %s', (_, body, names, limits) => {
   expect(completions.toolNames(body)).toStrictEqual(names);
   expect(completions.limits(body)).toStrictEqual(limits);

@@ -1,0 +1,32 @@
+import type { Body } from '../body.ts';
+import type { RequestLimits } from './format.ts';
+
+/**
+ * What a request allows at most, by the names that its fields can have in `bodies`. To services, 0 is the same as no value; without a
+ * count of candidates that can be read, there is no limit.
+ */
+export function limitsOf(
+  bodies: readonly Body[],
+  names: { maxTokens: readonly string[]; candidates: readonly string[] },
+): RequestLimits {
+  const maxTokens = greatestCount(bodies, names.maxTokens);
+  const candidates = greatestCount(bodies, names.candidates);
+  return {
+    maxTokens: Number.isNaN(candidates) ? undefined : maxTokens || undefined,
+    candidates: candidates || 1,
+  };
+}
+
+/**
+ * The greatest count under some names, as a number or as text; undefined if there is none, NaN if one is not a count: a service may
+ * read it in its own way.
+ */
+function greatestCount(bodies: readonly Body[], names: readonly string[]): number | undefined {
+  const values = bodies
+    .flatMap((body) => names.map((name) => body[name]))
+    .filter((value) => (value ?? undefined) !== undefined);
+  if (values.length === 0) return undefined;
+  const counts = values.map((value) => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value));
+  const areCounts = counts.every((count) => Number.isSafeInteger(count) && (count as number) >= 0);
+  return areCounts ? Math.max(...(counts as number[])) : NaN;
+}

@@ -44,36 +44,6 @@ interface CallPiece {
 export function createCallJoiner(firstBlock: number) {
   const calls: OpenCall[] = [];
 
-  /** The start waits for the arguments: a name may come in pieces. */
-  function startOf(call: OpenCall): ReplyEvent[] {
-    if (call.hasStarted) return [];
-    call.hasStarted = true;
-    const raw = { type: 'tool_use', ...(call.id !== undefined && { id: call.id }), name: call.name, input: {} };
-    return [{ type: 'block-start', raw, index: call.block }];
-  }
-
-  function grow(call: OpenCall, { id, name, json, signature }: CallPiece): ReplyEvent[] {
-    call.id ??= id;
-    call.signature ??= signature;
-    // Some servers repeat the name with every piece.
-    if (!call.hasStarted && name !== call.name) call.name += name;
-    if (json === '') return [];
-    call.json += json;
-    call.newest = addPiece(call.newest, json);
-    return [...startOf(call), { type: 'tool-input', json, index: call.block }];
-  }
-
-  /** What is only known when all of it came. */
-  function endOf(call: OpenCall): ReplyEvent[] {
-    const { block: index, signature, json } = call;
-    const whole = argumentsOf(call);
-    return [
-      ...(whole === json ? [] : [{ type: 'tool-input', json: whole, index, isAll: true } as const]),
-      ...(signature === undefined ? [] : [{ type: 'signature', signature, index } as const]),
-      { type: 'block-stop', index },
-    ];
-  }
-
   function begin({ index, id }: CallPiece): OpenCall {
     if (calls.length >= maxCalls) throw badReply(`the answer has more than ${maxCalls} calls of tools`);
     const block = firstBlock + calls.length;
@@ -161,6 +131,36 @@ function callEvent(call: OpenCall, candidate: number): ReplyEvent {
   const input = inputOf(json);
   const signed = signature === undefined ? {} : { signature };
   return { type: 'call', id, name, input: input ?? json, isWhole: input !== undefined, ...signed, candidate };
+}
+
+/** The start waits for the arguments: a name may come in pieces. */
+function startOf(call: OpenCall): ReplyEvent[] {
+  if (call.hasStarted) return [];
+  call.hasStarted = true;
+  const raw = { type: 'tool_use', ...(call.id !== undefined && { id: call.id }), name: call.name, input: {} };
+  return [{ type: 'block-start', raw, index: call.block }];
+}
+
+function grow(call: OpenCall, { id, name, json, signature }: CallPiece): ReplyEvent[] {
+  call.id ??= id;
+  call.signature ??= signature;
+  // Some servers repeat the name with every piece.
+  if (!call.hasStarted && name !== call.name) call.name += name;
+  if (json === '') return [];
+  call.json += json;
+  call.newest = addPiece(call.newest, json);
+  return [...startOf(call), { type: 'tool-input', json, index: call.block }];
+}
+
+/** What is only known when all of it came. */
+function endOf(call: OpenCall): ReplyEvent[] {
+  const { block: index, signature, json } = call;
+  const whole = argumentsOf(call);
+  return [
+    ...(whole === json ? [] : [{ type: 'tool-input', json: whole, index, isAll: true } as const]),
+    ...(signature === undefined ? [] : [{ type: 'signature', signature, index } as const]),
+    { type: 'block-stop', index },
+  ];
 }
 
 /** The arguments so far with a piece that repeats them: it begins with them, or both are whole. */

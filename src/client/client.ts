@@ -26,7 +26,7 @@ import { createSender, outcomeOf, perform, type Performed, type Sender, targetOf
 import { type Deadline, endOf, within } from './deadline.ts';
 import { folderSink, memorySink, type PictureSink } from './picture-sink.ts';
 import { verdictOf } from './verdict.ts';
-import type { FormatName } from '../formats/types.ts';
+import type { FormatName, Quirks } from '../formats/types.ts';
 import { fileOf, readInputImage, type Spooling } from '../images/input.ts';
 import { sniffType } from '../images/image-type.ts';
 import { createUpload, type Upload } from '../body.ts';
@@ -98,7 +98,7 @@ type AnyRequest = AskRequest | ContentRequest | MessagesRequest;
 
 interface ClientCall {
   sender: Sender;
-  quirksIn: (format: FormatName) => Parameters<typeof postOf>[2];
+  quirksIn: (format: FormatName) => Quirks;
   use: Use;
   format: FormatName;
   request: AnyRequest;

@@ -167,8 +167,11 @@ function timeoutError(ms: number, phase: Phase): GatewayError {
   });
 }
 
-/** How many ms the rest of a body is waited for, counted from what was last heard; undefined: as long as it takes. Asked before each chunk. */
-export type Patience = () => { ms: number | undefined; heard?: number };
+/**
+ * How many ms the rest of a body is waited for; undefined: as long as it takes. The time begins again when `heard`, the count of what
+ * was said, grows. Asked before each chunk.
+ */
+export type Patience = () => { ms: number | undefined; heard: number };
 
 /**
  * Reads a body that may not end though its reply has (deviation 24: only pings and comments follow). When the time is over, so
@@ -179,14 +182,14 @@ export async function* readWhilePatient(
   patience: Patience,
 ): AsyncGenerator<Uint8Array> {
   const iterator = chunks[Symbol.asyncIterator]();
-  let before: ReturnType<Patience> = { ms: undefined };
+  let before: ReturnType<Patience> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let over: Promise<undefined> | undefined;
   try {
     for (;;) {
       const now = patience();
       const { ms } = now;
-      if (ms !== undefined && (ms !== before.ms || now.heard !== before.heard)) {
+      if (ms !== undefined && (ms !== before?.ms || now.heard !== before.heard)) {
         clearTimeout(timer);
         over = new Promise((resolve) => (timer = setTimeout(() => resolve(undefined), ms)));
       }

@@ -131,10 +131,10 @@ async function* readStream(reply: HttpReply, reader: Reader): AsyncGenerator<Str
   reader.isStreamed = true;
   const broken: { by?: GatewayError } = {};
   const waits = { open: undefined, ...(options.patience ?? format.patience) };
-  const heard = { events: 0 };
+  let heard = 0;
   // A candidate that was asked for may begin when another one has ended.
   const patience = () => (fold.candidates < (options.candidates ?? 1) ? undefined : waits[decoder.progress]);
-  const patient = readWhilePatient(reply.body, () => ({ ms: patience(), heard: heard.events }));
+  const patient = readWhilePatient(reply.body, () => ({ ms: patience(), heard }));
   const body = untilCut(divertBase64(patient, store, { mode: 'sse' }), broken);
   const { shortcut } = format;
   const most = options.joined ? Infinity : 1;
@@ -144,7 +144,7 @@ async function* readStream(reply: HttpReply, reader: Reader): AsyncGenerator<Str
       if (decoder.progress === 'ended') continue;
       const deltas: StreamDelta[] = [];
       try {
-        for (const event of events) heard.events += feed(event, { decoder, fold, deltas });
+        for (const event of events) heard += feed(event, { decoder, fold, deltas });
       } finally {
         if (deltas.length > 0) yield deltas;
       }

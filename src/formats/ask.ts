@@ -156,10 +156,10 @@ export function plainTool(tool: JsonObject): PlainTool {
     const near = closest(unknown, keys) ?? 'schema';
     throw usageError(`${called} has an unknown key '${quote(unknown, 60)}'`, `the nearest that there is: '${near}'`);
   }
-  const given = schemaNames.filter((key) => tool[key] !== undefined && tool[key] !== null);
-  const [schema] = given.map((key) => tool[key]);
+  const given = schemaNames.find((key) => (tool[key] ?? undefined) !== undefined);
+  const schema = given === undefined ? undefined : tool[given];
   if (schema !== undefined && !isObject(schema) && typeof schema !== 'boolean')
-    throw usageError(`${called}: its ${given[0]} is not a JSON Schema`, 'for example: {"type":"object"}');
+    throw usageError(`${called}: its ${given} is not a JSON Schema`, 'for example: {"type":"object"}');
   return {
     name: typeof name === 'string' ? name : '',
     description: typeof description === 'string' ? description : undefined,

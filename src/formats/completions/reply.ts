@@ -33,8 +33,7 @@ export function createCompletionsDecoder(): Decoder {
   const end = (): ReplyEvent[] => [...state.choices.values()].flatMap(endEvents);
   return {
     whole(json) {
-      const isBareList = Array.isArray(json) && json.length > 0 && isImagesReply({ data: json as JsonValue[] });
-      const pieces = (isBareList ? [{ data: json as JsonValue[] }] : Array.isArray(json) ? json : [json])
+      const pieces = piecesOf(json)
         .map(unwrap)
         .filter((piece) => piece !== undefined);
       if (pieces.length === 0) throw foreignReply(json, 'completions');
@@ -99,6 +98,13 @@ function readChunk(json: JsonObject, state: State): ReplyEvent[] {
   }
   // Broken events come last: nothing after them is read.
   return [...events, ...usageEvents(json, listed), ...broken];
+}
+
+/** The pieces of a body. The list of an images operation can come without the object around it (deviation 70). */
+function piecesOf(json: unknown): unknown[] {
+  if (!Array.isArray(json)) return [json];
+  const images = { data: json as JsonValue[] };
+  return json.length > 0 && isImagesReply(images) ? [images] : json;
 }
 
 /** A reply, as it is or in a `response` (deviation 20). */

@@ -16,10 +16,9 @@ import { addFlags, type FlagTable, type FlagValues, setExamples } from '../cli/f
 import { answerFileFlags } from '../cli/flags/format.ts';
 import { planImages, warnOfNoImage } from '../cli/run/command.ts';
 import { writeNewFile } from '../files/temp-file.ts';
-import { imagesOfText, prepareAnswerOutput } from '../cli/output/print.ts';
+import { imagesOfText, prepareAnswerOutput, printText } from '../cli/output/print.ts';
 import { chunksOf, writeToStdout } from '../cli/output/save-images.ts';
 import { unreadable } from '../cli/input/input-files.ts';
-import { printText } from '../cli/output/print.ts';
 
 const { output, force } = answerFileFlags;
 const recoverFlags = {
@@ -83,7 +82,7 @@ async function runRecover([file]: readonly string[], flags: Flags, context: Cont
   if (saved.body) return writeBody(saved.body, { force, context });
   if (isImages) return;
   if (output !== '-') await warnOfNoImage(place, context);
-  await printText(report.result, { isMarkdown: false, json: undefined, context });
+  await printText(report.result, { isMarkdown: false, context });
   await writeText(report.result);
 }
 

@@ -251,7 +251,7 @@ function answerTexts({ candidates }: Pick<Result, 'candidates'>, json?: string):
 /** Prints an answer that did not stream: the text of each candidate, with a line `---` between them. */
 export async function printText(
   result: Pick<Result, 'candidates'>,
-  { isMarkdown, json, context }: { isMarkdown: boolean; json: string | undefined; context: Context },
+  { isMarkdown, json, context }: { isMarkdown: boolean; json?: string | undefined; context: Context },
 ): Promise<void> {
   if (isPrintedAtEnd(context)) return;
   const payload = await startPayload(context, { isMarkdown });

@@ -77,8 +77,8 @@ export async function planBesideText(
   return { ...(await imagesOfText(flags, context)), force, dryRun, maxImages, prompt, model, imagesAreExtra: true };
 }
 
-/** Whether the request is shown in place of being sent. */
-export function isShown({ dryRun, curl }: Pick<CommonFlags, 'dryRun' | 'curl'>): boolean {
+/** Whether the flags ask for the request alone, which is not sent. */
+export function showsRequest({ dryRun, curl }: Pick<CommonFlags, 'dryRun' | 'curl'>): boolean {
   return dryRun === true || curl === true;
 }
 

@@ -7,7 +7,7 @@ import {
   connect,
   finishText,
   holdToSchema,
-  isShown,
+  showsRequest,
   jsonOf,
   planBesideText,
   showRequest,
@@ -55,7 +55,7 @@ async function runChat(words: readonly string[], typed: ChatFlags, context: Cont
   const { post, check } = request;
   const tools = await openTools(flags, request, { context });
   const plan = await planBesideText(flags, request, context);
-  if (isShown(flags)) return showRequest(post, plan, begun);
+  if (showsRequest(flags)) return showRequest(post, plan, begun);
   const connected = await connect(plan, { ...begun, isKept: resumed?.file !== undefined });
   if (flags.raw) return printRaw(connected.connection, request, deadline(), context);
 

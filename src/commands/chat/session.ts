@@ -7,6 +7,7 @@ import { cutToColumns } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import type { Context } from '../../cli/context.ts';
 import type { chatFlags } from '../../cli/flags/format.ts';
+import { showsRequest } from '../../cli/run/command.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import type { TurnOutcome } from './turn.ts';
 import { isObject, type JsonValue } from '../../json.ts';
@@ -54,7 +55,7 @@ export async function resumeSession(flags: ChatFlags, context: Context): Promise
   const newest = flags.session === undefined ? await newestSession() : undefined;
   const label = flags.session ?? newest?.name ?? '';
   const path = await sessionPath(label, context.io.cwd);
-  if (flags.dryRun || flags.curl) return { earlier: (await readSession(path)).messages, file: undefined, label };
+  if (showsRequest(flags)) return { earlier: (await readSession(path)).messages, file: undefined, label };
   const file = await lockedSession(path, context);
   if (newest) await context.ui.note(describeContinued(newest, file.messages));
   return { earlier: file.messages, file, label };
@@ -95,7 +96,7 @@ export async function confirmLeaving(
   { io }: Context,
 ): Promise<void> {
   const { service = '' } = earlier.findLast((message) => message.service !== undefined) ?? {};
-  const isSent = !flags.dryRun && !flags.curl && flags.replay === undefined;
+  const isSent = !showsRequest(flags) && flags.replay === undefined;
   if (service === '' || !isOnThisMachine(service) || !baseUrl || flags.allowRemote || !isSent) return;
   const target = new URL(baseUrl.value);
   if (isLoopback(target)) return;

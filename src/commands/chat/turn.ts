@@ -131,7 +131,7 @@ async function askOnce(
   await images
     .save(blobsOf(answer.result), answer.result, () => endOf(deadline))
     .catch(async (error: unknown) => {
-      if (isHeld) await printText(answer.result, { isMarkdown, json: undefined, context });
+      if (isHeld) await printText(answer.result, { isMarkdown, context });
       throw error;
     });
   return answer;

@@ -9,7 +9,7 @@ import type { Attached } from '../../cli/input/attachments.ts';
 import type { Context, Action } from '../../cli/context.ts';
 import { type BuiltRequest, buildRequest } from '../../cli/request/build-request.ts';
 import { typeOfName } from '../../images/image-type.ts';
-import { begin, checkAnswer, connect, isShown, showRequest, wantedOf } from '../../cli/run/command.ts';
+import { begin, checkAnswer, connect, showsRequest, showRequest, wantedOf } from '../../cli/run/command.ts';
 import { printRaw } from '../../cli/output/print.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
@@ -36,7 +36,7 @@ async function runImage(
   const { count = 1, candidates } = flags;
   const preview = settings.preview.value;
   const plan = { ...flags, ...request, preview, count, provenance: provenanceOf(post, inputs) };
-  if (isShown(flags)) {
+  if (showsRequest(flags)) {
     await showRequest(post, plan, begun);
     if (count > 1)
       await context.ui.note(`without --${flags.curl ? 'curl' : 'dry-run'} ${count} such requests would be sent`);

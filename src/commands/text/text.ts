@@ -4,7 +4,7 @@ import {
   connect,
   finishText,
   holdToSchema,
-  isShown,
+  showsRequest,
   jsonOf,
   planBesideText,
   showRequest,
@@ -46,7 +46,7 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   const { flags, settings, deadline } = begun;
   const request = await within(deadline(), buildRequest(words, flags, begun));
   const plan = await planBesideText(flags, request, context);
-  if (isShown(flags)) return showRequest(request.post, plan, begun);
+  if (showsRequest(flags)) return showRequest(request.post, plan, begun);
   const { images, connection } = await connect(plan, begun);
   if (flags.raw) return printRaw(connection, request, deadline(), context);
 

@@ -221,9 +221,15 @@ function pathOf(flag: string, typed: string): string {
 const vagueTypes = new Set(['application/octet-stream', 'binary/octet-stream', 'text/plain']);
 
 /** Types of text that services know; other text is plain: Google refuses most types, and `.ts` is that of a film by its name. */
-const knownTexts = new Set(
-  'text/csv text/css text/html text/javascript text/markdown text/xml application/json'.split(' '),
-);
+const knownTexts = new Set([
+  'text/csv',
+  'text/css',
+  'text/html',
+  'text/javascript',
+  'text/markdown',
+  'text/xml',
+  'application/json',
+]);
 
 /** Types of files that are text, by their name. */
 const textTypes = /^text\/|^application\/(.+\+)?(json|xml|javascript|yaml|toml|x-sh)$/;
@@ -249,7 +255,7 @@ async function describeFile(path: string, { name, declaredType }: OpenedInput, f
   if (isText) return { bytes, mimeType: types.find((type) => knownTexts.has(type)) ?? 'text/plain', isText };
   const type = types.find((type) => !vagueTypes.has(type)) ?? types.at(-1);
   if (isUtf16(head) || (type === undefined ? !hasControls(head) : textTypes.test(type)))
-    throw await otherText(path, label);
+    return refuseOtherText(path, label);
   if (type !== undefined) return { bytes, mimeType: type, isText };
   throw usageError(`${label}: its type cannot be told`, 'give it a name with an extension, such as notes.pdf');
 }
@@ -257,19 +263,24 @@ async function describeFile(path: string, { name, declaredType }: OpenedInput, f
 /** Whether a file is UTF-8 without NUL; it is read until that is decided. */
 async function examineFile(path: string): Promise<{ bytes: number; head: Uint8Array; isText: boolean }> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  let head: Uint8Array | undefined;
-  try {
-    for await (const chunk of createReadStream(path) as AsyncIterable<Uint8Array>) {
-      head ??= chunk;
-      if (chunk.includes(0) || sniffMedia(head) !== undefined) throw new TypeError('binary');
-      decoder.decode(chunk, { stream: true });
-    }
-    decoder.decode();
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    return { bytes: (await stat(path)).size, head: head ?? noBytes, isText: false };
+  let head: Uint8Array = noBytes;
+  let isText = true;
+  for await (const chunk of createReadStream(path) as AsyncIterable<Uint8Array>) {
+    if (head === noBytes) head = chunk;
+    isText = !chunk.includes(0) && sniffMedia(head) === undefined && decodes(decoder, chunk);
+    if (!isText) break;
   }
-  return { bytes: (await stat(path)).size, head: head ?? noBytes, isText: true };
+  return { bytes: (await stat(path)).size, head, isText: isText && decodes(decoder) };
+}
+
+/** Whether bytes are UTF-8 after those before; without bytes, whether these are whole. */
+function decodes(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): boolean {
+  try {
+    decoder.decode(chunk, { stream: chunk !== undefined });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Tab, line feed, form feed, carriage return, escape. */
@@ -280,18 +291,10 @@ function hasControls(head: Uint8Array): boolean {
   return head.subarray(0, 4096).some((byte) => byte < 32 && !textControls.has(byte));
 }
 
-/** The error for text that is not UTF-8: services guess at its letters, or refuse it. */
-async function otherText(path: string, label: string): Promise<Error> {
-  const bytes = await readFile(path);
-  try {
-    decodeText(bytes, label);
-  } catch (error) {
-    return error as Error;
-  }
-  return usageError(
-    `${label} is not text: it holds NUL bytes`,
-    'if it is UTF-16, convert it: iconv -f UTF-16 -t UTF-8',
-  );
+/** Throws GatewayError usage for text that is not UTF-8: services guess at its letters, or refuse it. */
+async function refuseOtherText(path: string, label: string): Promise<never> {
+  decodeText(await readFile(path), label);
+  throw usageError(`${label} is not text: it holds NUL bytes`, 'if it is UTF-16, convert it: iconv -f UTF-16 -t UTF-8');
 }
 
 async function warnOfSize(typed: string, bytes: number, { ui }: Context): Promise<void> {

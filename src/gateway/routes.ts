@@ -18,7 +18,7 @@ const formats: readonly Format[] = [completionsFormat, messagesFormat, contentFo
 
 /** A path of the gateway. One that neither answers a body nor acts on batches lists models. */
 interface Row {
-  /** A pattern, in which `{model}` and `{id}` match a segment. */
+  /** A pattern, in which `{model}` and `{id}` match a segment, and `{version}` one of Google's. */
   path: string;
   /** Answers the body. */
   handle?: BodyHandler;
@@ -38,7 +38,7 @@ export interface Route extends Row {
   pattern: RegExp;
 }
 
-const contentModel = '/v1(?:alpha|beta)?/models/{model}';
+const contentModel = '/{version}/models/{model}';
 
 /** Every path of the gateway. To add a format, add a folder like content and messages, name its format above, and add its paths here. */
 const rows: readonly Row[] = [
@@ -50,7 +50,7 @@ const rows: readonly Row[] = [
   { path: '/v1/chat/completions', handle: answer(completionsOperation) },
   { path: '/v1/images/generations', handle: answer(imagesOperation) },
   { path: '/v1/images/edits', handle: answer(editsOperation), form: true },
-  { path: '/v1(?:alpha|beta)?/models(?:/{id})?' },
+  { path: '/{version}/models(?:/{id})?' },
   ...rowsOf('messages', messagesBatchPaths),
   ...rowsOf('completions', completionsBatchPaths),
   ...rowsOf('content', { ...contentBatchPaths, ...contentFilePaths }),
@@ -63,8 +63,11 @@ function rowsOf(format: FormatName, paths: BatchPaths): Row[] {
 const routes = rows.map((row): Route => {
   const { path, batch, handle } = row;
   const methods = batch ? Object.keys(batch) : [handle ? 'POST' : 'GET'];
-  const pattern = new RegExp(`^${path.replace('{model}', '([^/]+)').replace('{id}', '([^/:]+)')}$`);
-  return { ...row, methods, pattern };
+  const pattern = path
+    .replace('{version}', 'v1(?:alpha|beta)?')
+    .replace('{model}', '([^/]+)')
+    .replace('{id}', '([^/:]+)');
+  return { ...row, methods, pattern: new RegExp(`^${pattern}$`) };
 });
 
 /** Where a request leads; without a route: to a path that only an upstream gateway may know. */

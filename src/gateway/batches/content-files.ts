@@ -18,19 +18,19 @@ const uploading = 'uploading';
 
 /** Files of the Gemini API, uploaded in the resumable way: https://ai.google.dev/api/files. */
 export const contentFilePaths: BatchPaths = {
-  '/upload/v1(?:alpha|beta)?/files': {
+  '/upload/{version}/files': {
     POST: (request, batches) =>
       request.query.has('upload_id') ? takeBytes(request, batches) : startUpload(request, batches),
   },
-  '/v1(?:alpha|beta)?/files': { GET: listFiles },
-  '/v1(?:alpha|beta)?/files/{id}': {
+  '/{version}/files': { GET: listFiles },
+  '/{version}/files/{id}': {
     GET: ({ model = '' }, batches) => jsonReply(describe(findFile(model, batches))),
     DELETE({ model = '' }, batches) {
       batches.files.remove(findFile(model, batches).id);
       return jsonReply({});
     },
   },
-  '(?:/download)?/v1(?:alpha|beta)?/files/{id}:download': {
+  '(?:/download)?/{version}/files/{id}:download': {
     GET({ model = '' }, batches) {
       const { spool, mimeType, start, end } = findFile(model, batches);
       return { status: 200, headers: { 'content-type': mimeType }, body: spool.read(start, end) };

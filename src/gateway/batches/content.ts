@@ -39,16 +39,16 @@ const { find, create } = batchActions({
 
 /** Batches of the Gemini API: https://ai.google.dev/gemini-api/docs/batch-api. */
 export const contentBatchPaths: BatchPaths = {
-  '/v1(?:alpha|beta)?/models/{model}:batchGenerateContent': { POST: create },
-  '/v1(?:alpha|beta)?/batches': { GET: listBatches },
-  '/v1(?:alpha|beta)?/batches/{id}': {
+  '/{version}/models/{model}:batchGenerateContent': { POST: create },
+  '/{version}/batches': { GET: listBatches },
+  '/{version}/batches/{id}': {
     GET: showOperation,
     DELETE(request, batches) {
       batches.all.remove(find(request, batches).id);
       return jsonReply({});
     },
   },
-  '/v1(?:alpha|beta)?/batches/{id}:cancel': {
+  '/{version}/batches/{id}:cancel': {
     POST(request, batches) {
       cancelBatch(find(request, batches));
       return jsonReply({});

@@ -7,7 +7,8 @@ import { usageError } from '../../errors.ts';
 import { runReason } from '../../files/file-reason.ts';
 import { blocksOf, type Turn } from '../../formats/ask.ts';
 import { isObject } from '../../json.ts';
-import { services } from '../../services.ts';
+import { serviceNames } from '../../services.ts';
+import { keyNames } from '../../settings/vendor-variables.ts';
 import { shellWord } from '../../shell-word.ts';
 import { escapeLine, jsonLine } from '../../terminal/escape.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
@@ -214,7 +215,7 @@ async function runCommand(
   });
 }
 
-const keyVariables = new Set(Object.values(services).flatMap(({ keyVariables }) => keyVariables));
+const keyVariables = new Set(serviceNames.flatMap(keyNames));
 
 /** The variables of keys, also of services that the conversation is not with, and of files with keys. */
 function isKeyVariable(name: string): boolean {

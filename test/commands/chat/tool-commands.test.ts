@@ -71,7 +71,8 @@ test.for(['gemini', 'openai'] as const)(
   'with %s, the keys of no service are in the environment of a tool',
   async (service, { server, resultOf }) => {
     const keys = ['OPENAI_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_API_KEY', 'ANTHROPIC_API_KEY', 'OPENROUTER_API_KEY'];
-    const env = { ...Object.fromEntries(keys.map((name) => [name, 'k'])), GATEWAY_API_KEY_FILE: '/none', OWN: 'mine' };
+    const files = { GATEWAY_API_KEY_FILE: '/none', ANTHROPIC_API_KEY_FILE: '/none' };
+    const env = { ...Object.fromEntries(keys.map((name) => [name, 'k'])), ...files, OWN: 'mine' };
     const shown = node('console.log(Object.keys(process.env).filter((name) => /KEY|OWN/.test(name)).sort().join())');
     const flags = ['--service', service, '--base-url', server.url];
     expect(await resultOf(shown, {}, flags, { env })).toEqual(result('OWN\n'));

@@ -18,7 +18,9 @@ const own = (paths) => new RegExp(`[\\\\/]src[\\\\/](?:${paths.replaceAll('/', '
 const groups = [
   {
     name: 'client',
-    test: own('client/(?:send|read-reply)|formats/(?:content/)?format|images/aspect|files/file-reason|shell-word'),
+    test: own(
+      'client/(?:send|read-reply)|formats/(?:content/)?format|images/aspect|files/(?:file-reason|open-once)|shell-word',
+    ),
   },
   { name: 'library', test: own('client/.*') },
   { name: 'text', test: own('cli/run(?:/costs|/send-all)?|commands/text/text') },

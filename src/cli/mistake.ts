@@ -4,7 +4,7 @@ import { closest } from '../closest.ts';
 import { flagOfField } from '../advice-words.ts';
 import { type GatewayError, settingError, usageError } from '../errors.ts';
 import { settingFor } from './flags/set.ts';
-import { nameOf, typedNames, wordsOf } from './cli.ts';
+import { commandsNamed, nameOf, typedNames, wordsOf } from './cli.ts';
 import { firstExample, topics } from './help/help.ts';
 import { keyInArgv } from './run/settings.ts';
 import { shellWord } from '../shell-word.ts';
@@ -223,8 +223,10 @@ function explainUnknownCommand({ argv }: TypedLine, nearest: string | undefined)
     (name) => `${name} `.startsWith([...group, ''].join(' ')) && !name.startsWith('--'),
   );
   const near = nearest?.split(', ').map((name) => [...group, name].join(' ')) ?? [];
-  const meant = inside.length > 0 ? inside : near;
-  if (meant.length > 0)
+  // Of more words, it may be the first of a prompt: `show me three cats`.
+  const grouped = group.length === 0 && rest.length < 2 ? commandsNamed(word) : [];
+  const meant = [grouped, inside, near].find((names) => names.length > 0);
+  if (meant !== undefined)
     return settingError(message, { reason: 'meant', value: meant.map((name) => `gateway-cli ${name}`).join(', or ') });
   const topic = group.length === 0 && rest.length === 0 ? closest(word, topics) : undefined;
   if (topic !== undefined) return settingError(message, { reason: 'meant', value: `gateway-cli help ${topic}` });

@@ -6,6 +6,7 @@ import { writePaged } from '../terminal/pager.ts';
 import { wantsColor } from '../terminal/output.ts';
 import type { Action } from '../cli/context.ts';
 import { addFlags, quote, setExamples, setNotes } from '../cli/flags/flag.ts';
+import { commandsNamed } from '../cli/cli.ts';
 import { formatHelp, topics, topicSummaries } from '../cli/help/help.ts';
 import { readShipped, shippedFile } from '../cli/shipped.ts';
 
@@ -45,11 +46,13 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
 }
 
 function unknownTopic(name: string, known: readonly string[]): GatewayError {
-  const near = closest(name, known);
+  const grouped = commandsNamed(name);
+  const near = grouped.length > 0 ? grouped : [closest(name, known)];
+  const meant = near.map((found) => `gateway-cli help ${found}`).join(', or ');
   const hint =
-    near === undefined
+    near[0] === undefined
       ? `topics: ${Object.keys(topicSummaries).join(', ')}; commands: gateway-cli help`
-      : `did you mean: gateway-cli help ${near}`;
+      : `did you mean: ${meant}`;
   return usageError(`there is no command or topic ${quote(name)}`, hint);
 }
 

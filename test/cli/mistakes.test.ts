@@ -26,6 +26,8 @@ test.each([
   ['a name without its group', ['edit', 'x'], "unknown command 'edit'", 'did you mean: gateway-cli image edit\n'],
   ['a word of other programs', ['sessions', 'delete', 'x'], "command 'delete'", 'gateway-cli sessions rm\n'],
   ['one whose help is wanted', ['sessions', 'delete', '--help'], "command 'delete'", 'gateway-cli sessions rm'],
+  ['one of batch alone', ['gallery', '.'], "unknown command 'gallery'", 'did you mean: gateway-cli batch gallery\n'],
+  ['one of sessions alone', ['search'], "unknown command 'search'", 'did you mean: gateway-cli sessions search\n'],
   ['no command of costs', ['costs', 'status'], "unknown command 'status'", 'see: gateway-cli costs --help'],
   ['one at the top', ['generate', 'x'], 'unknown', 'did you mean: gateway-cli text, or gateway-cli image gen\n'],
   [
@@ -159,6 +161,12 @@ test.each([
   ['nearly one that denies', ['text', 'x', '--no-stdn'], 'unknown flag --no-stdn', 'did you mean: --no-stdin'],
   ['a format of the output', ['text', 'x', '--format', 'json'], "not 'json'", 'a JSON document: --json'],
   ['a picture for text', ['text', 'x', '-i', 'a.png'], 'unknown flag -i', 'did you mean: --attach\n'],
+  [
+    'the name of a command without its group',
+    ['help', 'gallery'],
+    'no command',
+    'mean: gateway-cli help batch gallery\n',
+  ],
   ['a topic that is not there', ['help', 'nosuch'], "no command or topic 'nosuch'", 'exit-codes, '],
   [
     'the name of --continue elsewhere',

@@ -23,15 +23,17 @@ export interface RootOptions {
 
 /** What people see in addition to the payload, on stderr. */
 export interface Ui extends Redaction {
-  /** A line about what happens; not with `--quiet`. */
+  /** A line that a log or a script needs, too; not with `--quiet`. */
   note(text: string): Promise<void>;
+  /** A line for a person who watches: only on a terminal or with `--verbose`, so that an editor's filter gets nothing but the answer. */
+  notice(text: string): Promise<void>;
   /** A line that is also in the JSON document. */
   warn(text: string): Promise<void>;
   /** A line for `--verbose`. */
   detail(text: string): Promise<void>;
   /** Redacts these from now on: keys are known only after the settings are read. */
   hide(secrets: readonly Secret[]): void;
-  /** A spinner with `text`, or one line after 5 s. Not with `--quiet` and `--verbose`. */
+  /** A spinner with `text`, or one line after 5 s; only on a terminal. Not with `--quiet` and `--verbose`. */
   progress(text: string): Progress;
   /** The model's reasoning, for `--thinking`. */
   think(text: string): Promise<void>;

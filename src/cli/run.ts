@@ -116,7 +116,7 @@ async function runAction(action: Action, command: Command, run: Run): Promise<vo
   const { signal, gracePeriod } = run.ending;
   const ui = createUi(io, root, report);
   run.redaction = ui;
-  const stdin = createStdin(io, { note: (text) => void ui.note(text) });
+  const stdin = createStdin(io, { note: (text) => void ui.notice(text) });
   const stdout = tolerateFailure(io.stdout, signal);
   const cleanups: (() => Promise<void>)[] = [];
   const atEnd: Context['atEnd'] = (cleanup) => void cleanups.unshift(cleanup);

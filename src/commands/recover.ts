@@ -91,7 +91,7 @@ async function runList({ io, root, report, ui }: Context): Promise<void> {
   const { listRecoveries } = await import('../cli/run/recovery.ts');
   const files = await listRecoveries();
   if (root.json) return void (report.own = { schema: 'gateway-cli/recovery-files@1', files });
-  if (files.length === 0) await ui.note('there is no recovery file');
+  if (files.length === 0) await ui.notice('there is no recovery file');
   const rows = files.map(({ savedAt, command, job, path }) => [
     localTime(Date.parse(savedAt)),
     [command, job].filter(Boolean).join(' '),

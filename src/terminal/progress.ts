@@ -4,7 +4,7 @@ import { escapeLine } from './escape.ts';
 import type { Io } from './io.ts';
 import { wantsColor } from './output.ts';
 
-/** Shows on stderr that the program waits: a spinner, one line if nothing can be animated, or nothing with `--quiet`. */
+/** Shows on a terminal at stderr that the program waits: a spinner, or one line if nothing can be animated; nothing with `--quiet`. */
 export interface Progress {
   /** Shows a detail such as `12/500`. */
   update(detail: string): void;
@@ -49,9 +49,9 @@ export function isAnimated({ io, quiet }: { io: Pick<Io, 'stderr' | 'env'>; quie
 
 const nothing: Progress = { update: () => undefined, clear: () => undefined, stop: () => undefined };
 
-/** Starts a spinner after a tenth of a second; it shows the time from 2 s on. */
+/** Starts a spinner after a tenth of a second; it shows the time from 2 s on. A pipe or file gets nothing. */
 export function startProgress(options: ProgressOptions): Progress {
-  if (options.quiet) return nothing;
+  if (options.quiet || !options.io.stderr.isTTY) return nothing;
   return isAnimated(options) ? startSpinner(options) : startPlain(options, plainMs);
 }
 

@@ -4,10 +4,13 @@ import { expect } from 'vitest';
 import { lateClock } from '../helpers/late-clock.ts';
 import { manyJobs, test } from './with-batch.ts';
 
+/** A terminal whose line cannot be animated. */
+const plain = { tty: { stderr: true }, env: { TERM: 'dumb' } };
+
 test('a long check reports how many jobs it has seen, and how much it has hashed', async ({ batch, folder }) => {
   writeFileSync(join(folder.cwd, 'big.txt'), Buffer.alloc(12_000_000, 'a'));
   folder.jobs({ id: 'a', command: 'chat', prompt: 'x' }, { id: 'b', prompt: 'x', attach: ['big.txt'] });
-  const ran = await batch(['--dry-run'], { clock: lateClock() });
+  const ran = await batch(['--dry-run'], { clock: lateClock(), ...plain });
   expect(ran).toMatchObject({
     code: 0,
     stderr: 'still checking the jobs after 5 s (2 jobs, 12.0 MB hashed)\n',
@@ -17,7 +20,7 @@ test('a long check reports how many jobs it has seen, and how much it has hashed
 test('a long merge reports how many results it has', async ({ batch, folder }) => {
   folder.jobs(...manyJobs(4));
   for (const index of [1, 2]) await batch(['jobs.jsonl', '-o', `out-${index}`, '--shard', `${index}/2`]);
-  const ran = await batch(['merge', 'out-1', 'out-2', '-o', 'out'], { clock: lateClock() });
+  const ran = await batch(['merge', 'out-1', 'out-2', '-o', 'out'], { clock: lateClock(), ...plain });
   expect(ran.code).toBe(0);
   expect(ran.stderr).toMatch(/^still reading out-1 after 5 s\nstill reading out-2 after 5 s\n/);
   expect(ran.stderr).toContain('still merging after 5 s (4/4)\n');
@@ -26,7 +29,7 @@ test('a long merge reports how many results it has', async ({ batch, folder }) =
 test('-q keeps a long merge silent', async ({ batch, folder }) => {
   folder.jobs(...manyJobs(2));
   await batch(['jobs.jsonl', '-o', 'out-1', '--shard', '1/1']);
-  expect(await batch(['merge', 'out-1', '-o', 'out', '-q'], { clock: lateClock() })).toMatchObject({
+  expect(await batch(['merge', 'out-1', '-o', 'out', '-q'], { clock: lateClock(), ...plain })).toMatchObject({
     code: 0,
     stderr: '',
   });

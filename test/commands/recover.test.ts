@@ -64,7 +64,8 @@ test.skipIf(process.platform === 'win32')(
 );
 
 test('without a saved reply, the list is empty', async () => {
-  expect(await run(['recover'])).toMatchObject({ code: 0, stdout: '', stderr: 'there is no recovery file\n' });
+  const ran = await run(['recover'], { tty: { stderr: true } });
+  expect(ran).toMatchObject({ code: 0, stdout: '', stderr: 'there is no recovery file\n' });
   expect(JSON.parse((await run(['recover', '--json'])).stdout)).toMatchObject({ files: [] });
 });
 

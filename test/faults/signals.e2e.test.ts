@@ -36,7 +36,7 @@ const moments: Record<string, Moment> = {
     stdout: 'first words\n',
   },
   'mid-write': { argv: ['image', 'gen', 'x'], reply: { chunks: [pictureText.slice(0, 300_000), never] } },
-  'in a retry sleep': { argv: ['text', 'x'], reply: { status: 503, headers: { 'retry-after': '50' }, body: {} } },
+  'in a retry sleep': { argv: ['text', 'x'], reply: { status: 500, headers: { 'retry-after': '50' }, body: {} } },
 };
 const cases = Object.entries(moments).flatMap(([name, moment]) =>
   signals.map(([signal, code]) => [signal, name, code, moment] as const),
@@ -81,7 +81,7 @@ describe.skipIf(!posix)('signals', () => {
 
   test('SIGINT before the connection sends nothing, and the document says so', async () => {
     const server = await serve();
-    const { child, printed, ended } = start(['text', '--json'], server, { stdio: ['pipe', 'pipe', 'pipe'] });
+    const { child, printed, ended } = start(['text', '--json', '-v'], server, { stdio: ['pipe', 'pipe', 'pipe'] });
     await printed('waiting for stdin');
     child.kill('SIGINT');
     const ran = await ended;

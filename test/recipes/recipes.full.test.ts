@@ -59,6 +59,18 @@ test.skipIf(lacks('vim'))('vim replaces lines by an answer, and keeps them after
   expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('uno\ndos\nthree\n');
 });
 
+test.skipIf(lacks('vim'))('a filter of vim with nothing but a key gets the answer alone', async () => {
+  const { cwd, env, server } = await place(failure);
+  server.reply({ status: 429, headers: { 'retry-after-ms': '1' } });
+  server.reply({ body: { choices: [{ index: 0, message: { content: 'uno\ndos' }, finish_reason: 'stop' }] } });
+  writeFileSync(join(cwd, 'a.txt'), lines);
+  const oneKey = { PATH: env['PATH'] ?? '', OPENAI_API_KEY: 'k', OPENAI_BASE_URL: `${server.url}/v1`, TERM: 'xterm' };
+  const vim = `vim -N -u NONE -es -c "set shellredir=>%s\\ 2>&1" -c "%!gateway-cli text 'in Spanish'" -c wq a.txt`;
+  expect((await shell(vim, { cwd, env: oneKey })).code).toBe(0);
+  expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('uno\ndos\n');
+  expect(server.requests).toHaveLength(2);
+});
+
 test.skipIf(lacks('emacs'))('Emacs replaces a region by an answer, and keeps it after a failure', async () => {
   const { cwd, env, server } = await place(failure);
   server.reply(answer('uno\ndos'));

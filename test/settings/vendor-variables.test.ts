@@ -83,7 +83,7 @@ withServer('text goes where OPENAI_BASE_URL says, and stderr, doctor and config 
   server.reply({
     body: { choices: [{ index: 0, message: { role: 'assistant', content: 'Hi.' }, finish_reason: 'stop' }] },
   });
-  const ran = await run(['text', 'hi', '-m', 'm'], { env });
+  const ran = await run(['text', 'hi', '-m', 'm'], { env, tty: { stderr: true }, columns: 300 });
   expect(ran).toMatchObject({ code: 0, stdout: 'Hi.\n' });
   expect(ran.stderr).toBe(`using OpenAI at ${server.url} (OPENAI_BASE_URL), m (OPENAI_API_KEY)\n`);
   expect(server.requests[0]?.path).toBe('/v1/chat/completions');
@@ -98,7 +98,7 @@ describe('a variable with the path of the file of a key', () => {
     writeFileSync(file, 'sk-of-a-file-0123456789\n', { mode: 0o600 });
     server.reply({ body: { choices: [{ index: 0, message: { content: 'Hi.' }, finish_reason: 'stop' }] } });
     const env = { OPENAI_API_KEY_FILE: file, OPENAI_BASE_URL: server.url };
-    const ran = await run(['text', 'hi', '-m', 'm'], { env });
+    const ran = await run(['text', 'hi', '-m', 'm'], { env, tty: { stderr: true }, columns: 300 });
     expect(ran).toMatchObject({ code: 0, stdout: 'Hi.\n' });
     expect(ran.stderr).toContain('(OPENAI_API_KEY_FILE)');
     expect(server.requests[0]?.headers['authorization']).toBe('Bearer sk-of-a-file-0123456789');

@@ -146,7 +146,6 @@ describe('startProgress', () => {
   test.each([
     ['a dumb terminal', { env: { TERM: 'dumb' } }],
     ['a terminal in CI', { env: { CI: '1' } }],
-    ['a pipe', { isTTY: false }],
   ] as const)('%s gets one plain line after five seconds, and nothing more', (_name, options) => {
     const { progress, timers, loads, clock, written } = arrange(options);
     progress.update('2/3');
@@ -171,7 +170,7 @@ describe('startProgress', () => {
   });
 
   test('the five seconds begin again after another line', () => {
-    const { progress, timers, clock, written } = arrange({ isTTY: false });
+    const { progress, timers, clock, written } = arrange({ env: { TERM: 'dumb' } });
     clock.ms = 4000;
     progress.clear();
     expect(timers.map(({ ms }) => ms)).toEqual([5000]);
@@ -181,17 +180,18 @@ describe('startProgress', () => {
   });
 
   test('a wait that ends in time prints no line', () => {
-    const { progress, timers, written } = arrange({ isTTY: false });
+    const { progress, timers, written } = arrange({ env: { TERM: 'dumb' } });
     progress.stop();
     progress.clear();
     expect([timers, written]).toEqual([[], []]);
   });
 
   test.each([
-    ['a terminal', true],
-    ['a pipe', false],
-  ])('--quiet sets no timer on %s', (_name, isTTY) => {
-    const { progress, timers } = arrange({ quiet: true, isTTY });
+    ['a terminal with --quiet', { quiet: true }],
+    ['a pipe', { isTTY: false }],
+    ['a pipe in CI', { isTTY: false, env: { CI: '1' } }],
+  ])('%s gets no line and no timer', (_name, options) => {
+    const { progress, timers } = arrange(options);
     progress.update('1/3');
     progress.clear();
     progress.stop();

@@ -126,13 +126,13 @@ async function readStdinPart(
   const text = await readStdinText(stdin.claim('the prompt', { quiet: true }), {
     timeoutMs: flags.stdinTimeout ?? 60_000,
     abandonAfterMs: isAbandoned ? abandonSocketMs : undefined,
-    onWait: () => void ui.note(silence),
+    onWait: () => void (isAbandoned ? ui.note(silence) : ui.notice(silence)),
     signal: context.signal,
   });
-  if (given === undefined || !io.stderr.isTTY) return text;
-  if (text.trim() === '') await ui.note('stdin is empty, so only the prompt is sent');
+  if (given === undefined) return text;
+  if (text.trim() === '') await ui.notice('stdin is empty, so only the prompt is sent');
   // Said once in a loop such as `while read`: there is no more input for it then.
-  else await ui.note(`+ ${sizeOf(Buffer.byteLength(text))} from stdin (in a loop: --no-stdin)`);
+  else await ui.notice(`+ ${sizeOf(Buffer.byteLength(text))} from stdin (in a loop: --no-stdin)`);
   return text;
 }
 

@@ -24,10 +24,14 @@ export function createUi(io: Io, root: RootOptions, report: Report): Ui {
     running?.clear();
     await io.stderr.write(`${text}\n`);
   };
+  const note = async (text: string) => {
+    if (!root.quiet) await line(await wrapForStderr(escapeLine(redact(text)), io));
+  };
   return {
     isVerbose: root.verbose === true,
-    async note(text) {
-      if (!root.quiet) await line(await wrapForStderr(escapeLine(redact(text)), io));
+    note,
+    async notice(text) {
+      if (io.stderr.isTTY || root.verbose) await note(text);
     },
     async warn(text) {
       report.warnings.push(redact(text));
@@ -86,7 +90,8 @@ function logHeaders(mark: string, shown: Readonly<Record<string, string>>, { ui 
 /** Logs a retry: what failed, whether it may have been billed, and the wait. */
 export function logRetry({ error, waitMs, attempt, retries }: RetryNotice, { ui }: Context): void {
   const billed = error.billed === 'unknown' ? '; it may have been billed' : '';
-  void ui.note(`${retryReason(error)}${billed}; retry ${attempt} of ${retries} in ${timeText(waitMs)}`);
+  const text = `${retryReason(error)}${billed}; retry ${attempt} of ${retries} in ${timeText(waitMs)}`;
+  void (billed === '' ? ui.notice(text) : ui.note(text));
 }
 
 const statusWords: Readonly<Record<number, string>> = {

@@ -9,7 +9,7 @@ const maxBytes = 64 * 1024 * 1024;
 const maxColumns = 80;
 const maxRows = 40;
 
-/** Shows a written image on stderr if that is a terminal. If it cannot be shown, that is only a note: the image is on disk. */
+/** Shows a written image on stderr if that is a terminal. If it cannot be shown, that is only a notice: the image is on disk. */
 export async function showPreview(image: WrittenImage, path: string, { io, ui, root }: Context): Promise<void> {
   if (!io.stderr.isTTY || root.quiet || image.bytes > maxBytes) return;
   const form = previewForm(root.color === false ? { ...io.env, NO_COLOR: '1' } : io.env);
@@ -17,17 +17,17 @@ export async function showPreview(image: WrittenImage, path: string, { io, ui, r
   try {
     const { width = 0, height = 0 } = image;
     const refused = tooManyPixels({ width, height });
-    if (refused) return await ui.note(`no preview: ${refused}`);
+    if (refused) return await ui.notice(`no preview: ${refused}`);
     const bytes = await readFile(path);
     const columns = Math.max(1, Math.min(maxColumns, io.stderr.columns - 1));
     if (form === 'iterm2') return await ui.show(iterm2Image(bytes, columns));
     if (form === 'kitty' && image.mimeType === 'image/png') return await ui.show(kittyPng(bytes, columns));
     const pixels = await decodePreview(bytes, image.mimeType);
-    if ('hidden' in pixels) return await ui.note(`no preview: ${pixels.hidden}`);
+    if ('hidden' in pixels) return await ui.notice(`no preview: ${pixels.hidden}`);
     const blocks = { columns, rows: maxRows, trueColor: hasTrueColor(io.env) };
     await ui.show(form === 'kitty' ? kittyPixels(pixels, columns) : halfBlocks(pixels, blocks));
   } catch (error) {
-    await ui.note(`no preview: ${readReason(error)}`);
+    await ui.notice(`no preview: ${readReason(error)}`);
   }
 }
 

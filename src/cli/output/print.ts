@@ -238,7 +238,7 @@ export async function prepareAnswerOutput(
     const sha256 = createHash('sha256').update(text).digest('hex');
     const file = { path: output, mimeType: 'text/plain', bytes: Buffer.byteLength(text), sha256, candidate: 0 };
     (context.report.files ??= []).push(file);
-    await context.ui.note(`${code ? 'code' : 'answer'} saved: ${output}`);
+    await context.ui.notice(`${code ? 'code' : 'answer'} saved: ${output}`);
   };
 }
 

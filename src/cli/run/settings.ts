@@ -113,8 +113,8 @@ async function logChoices({ service, model, proxy, baseUrl }: Settings, { ui }: 
   const byVariable = baseUrl?.origin.kind === 'variable' ? baseUrl.origin.name : '';
   const at = addressVariables.includes(byVariable) ? ` at ${new URL(baseUrl?.value ?? '').origin} (${byVariable})` : '';
   if (service.origin.kind === 'variable' && service.origin.name !== 'GATEWAY_SERVICE')
-    await ui.note(`using ${title}${at}, ${model.value} (${service.origin.name})`);
-  else if (at !== '') await ui.note(`using ${title}${at}`);
+    await ui.notice(`using ${title}${at}, ${model.value} (${service.origin.name})`);
+  else if (at !== '') await ui.notice(`using ${title}${at}`);
   if (service.origin.kind === 'host') await ui.detail(`service ${service.value}, by ${service.from}`);
   if (proxy && baseUrl && isLoopback(new URL(baseUrl.value)))
     await ui.detail(`the gateway is on this machine: the proxy of ${proxy.from} is not used`);

@@ -57,7 +57,7 @@ export async function resumeSession(flags: ChatFlags, context: Context): Promise
   const path = await sessionPath(label, context.io.cwd);
   if (showsRequest(flags)) return { earlier: (await readSession(path)).messages, file: undefined, label };
   const file = await lockedSession(path, context);
-  if (newest) await context.ui.note(describeContinued(newest, file.messages));
+  if (newest) await context.ui.notice(describeContinued(newest, file.messages));
   return { earlier: file.messages, file, label };
 }
 

@@ -155,7 +155,7 @@ async function runCall(call: ToolCall, command: ToolCommand, runner: ToolRunner)
     if (flags.jsonl) await io.stdout.write(jsonLine(line));
   };
   await writeLine({ type: 'tool-call', id, name, input: call.input });
-  if (!flags.jsonl && !ask) await ui.note(`tool ${name} ${input}`);
+  if (!flags.jsonl && !ask) await ui.notice(`tool ${name} ${input}`);
   const question = escapeLine(ui.redact(`run ${command.argv.join(' ')} for ${name} ${input}?`));
   const isAllowed = !ask || /^\s*y(es)?\s*$/i.test(await ask(`${question} [y/N] `));
   const outcome = isAllowed

@@ -109,7 +109,7 @@ async function runShow({ budget }: FlagValues<typeof showFlags>, context: Contex
     report.own = { schema: 'gateway-cli/costs@1', budgets: budgets.map(budgetDocument) };
     return;
   }
-  if (budgets.length === 0) return ui.note('there is no budget yet: gateway-cli help costs');
+  if (budgets.length === 0) return ui.notice('there is no budget yet: gateway-cli help costs');
   const rows = budgets.map((survey): string[] => {
     const { name, limit, currency = '', spent, inFlight } = survey;
     const per = limit?.per === undefined ? '' : ` a ${limit.per}`;
@@ -153,7 +153,7 @@ async function runReport(flags: FlagValues<typeof reportFlags>, context: Context
     const table = csvOf(rows, by);
     return void (await io.stdout.write(io.stdout.isTTY ? escapeForTerminal(table) : table));
   }
-  if (rows.length === 0) return ui.note('no request was paid from a budget in this time');
+  if (rows.length === 0) return ui.notice('no request was paid from a budget in this time');
   await writeRows([...rows, ...totals].map(textOf), context);
 }
 

@@ -39,7 +39,7 @@ async function runImage(
   if (showsRequest(flags)) {
     await showRequest(post, plan, begun);
     if (count > 1)
-      await context.ui.note(`without --${flags.curl ? 'curl' : 'dry-run'} ${count} such requests would be sent`);
+      await context.ui.notice(`without --${flags.curl ? 'curl' : 'dry-run'} ${count} such requests would be sent`);
     return;
   }
   const connected = await connect(plan, begun);

@@ -102,11 +102,13 @@ async function runMcp(flags: Flags, context: Context): Promise<void> {
     const { file } = client;
     if (rootFlags.json) report.own = { schema: 'gateway-cli/mcp-config@1', client: flags.printConfig, file, entry };
     else await io.stdout.write(entry);
-    return ui.note(`paste this into ${file}`);
+    return ui.notice(`paste this into ${file}`);
   }
   const root = await openRoot(folder);
   if (io.stdin.kind === 'terminal')
-    await ui.note('this server waits for a client on stdin; gateway-cli mcp --print-config <client> prints its entry');
+    await ui.notice(
+      'this server waits for a client on stdin; gateway-cli mcp --print-config <client> prints its entry',
+    );
   const { serveTools } = await import('./server.ts');
   // stdout carries only the protocol.
   report.printed = true;

@@ -48,7 +48,7 @@ async function runModels(filter: string, flags: ConnectionFlags, context: Contex
   if (root.json) report.own = { schema: 'gateway-cli/models@1', complete, models };
   else await print(models, context);
   if (models.length === 0)
-    await ui.note(all.length === 0 ? 'the list is empty' : `none of ${all.length} models matches`);
+    await ui.notice(all.length === 0 ? 'the list is empty' : `none of ${all.length} models matches`);
 }
 
 /** Merges models that are in both lists. */

@@ -24,7 +24,7 @@ export function promptsListCommand(command: Command): Action {
     const names = asColumn(prompts.map(({ name }) => name));
     const rows = prompts.map(({ path }, index) => `${escapeLine(`${names[index]}  ${path}`)}\n`);
     await io.stdout.write(rows.join(''));
-    if (prompts.length === 0) await ui.note(`no prompt yet: write one to ${await promptsFolder(io)}/reviewer.md`);
+    if (prompts.length === 0) await ui.notice(`no prompt yet: write one to ${await promptsFolder(io)}/reviewer.md`);
   };
 }
 

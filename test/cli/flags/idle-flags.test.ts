@@ -31,7 +31,7 @@ test.each([['text'], ['chat']])('%s -o without a picture warns where the text we
 });
 
 test('--dry-run reports the requests that -n would make', async () => {
-  const ran = await run(['image', 'gen', '--offline', '--dry-run', '-n', '3', 'hi']);
+  const ran = await run(['image', 'gen', '--offline', '--dry-run', '-n', '3', 'hi'], { tty: { stderr: true } });
   expect(ran).toMatchObject({ code: 0, stderr: 'without --dry-run 3 such requests would be sent\n' });
 });
 

@@ -71,7 +71,11 @@ test('a key file - is readable beside words', async () => {
 });
 
 test('a terminal as stdin for - gets a note on how to end it', async () => {
-  const ran = await run(['text', '--prompt-file', '-', ...dry], { stdin: 'hi', kind: 'terminal' });
+  const ran = await run(['text', '--prompt-file', '-', ...dry], {
+    stdin: 'hi',
+    kind: 'terminal',
+    tty: { stderr: true },
+  });
   expect(ran).toMatchObject({ code: 0, stderr: 'reading stdin; end with Ctrl-D\n' });
 });
 

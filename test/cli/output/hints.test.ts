@@ -71,9 +71,10 @@ test.each([
   expect(ran.stdout + ran.stderr).toContain(line);
 });
 
-test('a note is broken between words on a terminal, and stays one line in a pipe', async () => {
-  const ask = (tty: { stderr: boolean }) =>
-    run(['text', 'hi', '--dry-run'], { env: { OPENAI_API_KEY: 'k' }, tty, columns: 30 });
-  expect((await ask({ stderr: true })).stderr).toBe('using OpenAI, gpt-6-luna\n  (OPENAI_API_KEY)\n');
-  expect((await ask({ stderr: false })).stderr).toBe('using OpenAI, gpt-6-luna (OPENAI_API_KEY)\n');
+test('a notice is broken between words on a terminal, and comes in a pipe only with -v, as one line', async () => {
+  const ask = (stderr: boolean, ...more: string[]) =>
+    run(['text', 'hi', '--dry-run', ...more], { env: { OPENAI_API_KEY: 'k' }, tty: { stderr }, columns: 30 });
+  expect((await ask(true)).stderr).toBe('using OpenAI, gpt-6-luna\n  (OPENAI_API_KEY)\n');
+  expect((await ask(false)).stderr).toBe('');
+  expect((await ask(false, '-v')).stderr).toContain('using OpenAI, gpt-6-luna (OPENAI_API_KEY)\n');
 });

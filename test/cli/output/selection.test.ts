@@ -130,7 +130,7 @@ describe('--code', () => {
   test('-o writes the code to a file, and takes no name that is in use', async ({ server, cli }) => {
     const cwd = scratchFolder();
     server.reply({ body: textReply(answer) });
-    const ran = await cli(['text', 'hi', '--code', '-o', 'a.sh'], { cwd });
+    const ran = await cli(['text', 'hi', '--code', '-o', 'a.sh'], { cwd, tty: { stderr: true } });
     expect(ran).toMatchObject({ code: 0, stdout: '', stderr: 'code saved: a.sh\n' });
     expect(readFileSync(join(cwd, 'a.sh'), 'utf8')).toBe(code);
     const taken = await cli(['text', 'hi', '--code', '-o', 'a.sh'], { cwd });

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { expect, onTestFinished } from 'vitest';
 import { test, textReply } from '../../helpers/with-server.ts';
 
+/** A terminal that is wide enough for every line. */
+const seen = { tty: { stderr: true }, columns: 300 };
 const soon = { 'retry-after-ms': '1' };
 const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'come back later' } };
 
@@ -22,7 +24,7 @@ test.for([
   async ([status, body, told], { server, cli }) => {
     server.reply({ status, headers: soon, ...(body && { body }) });
     server.reply({ body: textReply('ok') });
-    const ran = await cli(['text', 'x']);
+    const ran = await cli(['text', 'x'], seen);
     expect(ran).toMatchObject({ code: 0, stdout: 'ok\n' });
     expect(ran.stderr).toMatch(told);
   },
@@ -34,7 +36,7 @@ test('a retry of a request that was not sent says how many are left', async ({ c
   const { port } = closed.address() as AddressInfo;
   closed.close();
   await once(closed, 'close');
-  const ran = await cli(['text', 'x', '--retries', '1', '--base-url', `http://127.0.0.1:${port}`]);
+  const ran = await cli(['text', 'x', '--retries', '1', '--base-url', `http://127.0.0.1:${port}`], seen);
   const told = `cannot connect to 127.0.0.1:${port}: the connection was refused (ECONNREFUSED); retry 1 of 1 in `;
   expect(ran.stderr).toContain(told);
 });

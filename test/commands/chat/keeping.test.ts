@@ -109,7 +109,7 @@ test('--continue, or -c, says which conversation it continues, as a single answe
   for (const text of ['older', 'single', 'shorter']) server.reply(answer(text));
   await cli(['chat', 'about\nRome', '--session', 'trip']);
   await cli(['chat', 'about Oslo']);
-  const ran = await cli(['chat', '-c', 'shorter']);
+  const ran = await cli(['chat', '-c', 'shorter'], { tty: { stderr: true } });
   expect(ran).toMatchObject({ code: 0, stdout: 'shorter\n' });
   expect(ran.stderr).toMatch(/^continues trip, saved \d{4}-\d\d-\d\d \d\d:\d\d: "about Rome"\n$/);
 });

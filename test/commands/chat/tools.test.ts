@@ -50,7 +50,7 @@ const withTool = [...base, '--tool-exec', "get_weather=./weather.sh 'much more'"
 test('runs the named command and goes on with its result', async ({ server, cli }) => {
   server.reply(calls(rome));
   server.reply(answer);
-  const ran = await cli(withTool, { cwd: folder(), env });
+  const ran = await cli(withTool, { cwd: folder(), env, tty: { stderr: true } });
   expect(ran).toMatchObject({ code: 0, stdout: 'Let me see.\nYes, rain.\n' });
   expect(ran.stderr).toBe('tool get_weather {"city":"Rome; $(x)"}\n');
   const [first, second] = server.requests.map((request) => request.json() as { messages: unknown[] });
@@ -92,7 +92,7 @@ test.for([
     const called = { name: 'get_weather', arguments: '{"city":"Rome"}' };
     server.reply(completionCall({ id, type: 'function', function: called, extra_content }));
     server.reply(done);
-    const ran = await cli(completions, { cwd: folder(), env });
+    const ran = await cli(completions, { cwd: folder(), env, tty: { stderr: true } });
     expect(ran).toMatchObject({ code: 0, stderr: 'tool get_weather {"city":"Rome"}\n' });
     const sent = server.requests[1]?.json() as { messages: object[] } | undefined;
     expect(sent?.messages.slice(1)).toEqual([

@@ -11,7 +11,7 @@ test('after a 429 of one request -n sends none before its time', async () => {
   server.reply({ status: 429, headers: { 'retry-after-ms': '2000' }, body: { error: { code: 429, message: 'slow' } } });
   server.reply({ chunks: [pause.until, picture] });
   server.always({ body: picture });
-  const { printed, ended } = start(['image', 'gen', 'x', '-n', '4', '--concurrency', '2', '-o', 'out/'], server);
+  const { printed, ended } = start(['image', 'gen', 'x', '-n', '4', '--concurrency', '2', '-o', 'out/', '-v'], server);
   await printed('rate limited (429): slow; retry 1 of 2 in 2 s');
   const limited = performance.now();
   // Its place is free now, and without the limit the third would go out at once.

@@ -14,7 +14,10 @@ const started = (root: string, ...more: string[]): object => ({
 });
 
 test.each(['claude-desktop', 'claude-code', 'cursor', 'gemini-cli'])('prints the entry for %s', async (name) => {
-  const { code, stdout, stderr, cwd } = await run(['mcp', '--print-config', name]);
+  const { code, stdout, stderr, cwd } = await run(['mcp', '--print-config', name], {
+    tty: { stderr: true },
+    columns: 300,
+  });
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toEqual({ mcpServers: { 'gateway-cli': started(cwd) } });
   expect(stderr).toMatch(/^paste this into .+\n$/);

@@ -274,7 +274,7 @@ test('the list of OpenRouter has the models of pictures too', async ({ server, c
 
 test('Ollama without a model has an empty list', async ({ server, cli }) => {
   server.reply({ body: '{"object":"list","data":null}' });
-  const ran = await cli(['models', '--service', 'ollama', '--base-url', server.url]);
+  const ran = await cli(['models', '--service', 'ollama', '--base-url', server.url], { tty: { stderr: true } });
   expect(ran).toMatchObject({ code: 0, stdout: '', stderr: 'the list is empty\n' });
 });
 

@@ -80,7 +80,7 @@ test('prompts list prints names and files, prompts show prints one', async ({ cl
 });
 
 test('without a prompt, prompts list says where to write one', async ({ cli }) => {
-  const ran = await cli(['prompts', 'list']);
+  const ran = await cli(['prompts', 'list'], { tty: { stderr: true }, columns: 300 });
   expect(ran).toMatchObject({ code: 0, stdout: '' });
   expect(ran.stderr).toContain(join('prompts', 'reviewer.md'));
 });

@@ -265,7 +265,7 @@ test('an upstream without a server: the caller learns that nothing was billed', 
   writeFileSync(config, JSON.stringify({ profiles: { work: profile } }), { mode: 0o600 });
   const served = await startServe(['--upstream', 'work'], { cwd, config });
   const env = { ...served.env, GATEWAY_MODEL: 'm' };
-  const ran = await run(['text', 'hi', '--retries', '1', '--json'], { cwd, env });
+  const ran = await run(['text', 'hi', '--retries', '1', '--json'], { cwd, env, tty: { stderr: true }, columns: 500 });
   expect(ran.code).toBe(6);
   expect(ran.stderr).toMatch(/^the gateway is not available \(503\): .*ECONNREFUSED.*; retry 1 of 1 in /m);
   expect(ran.stderr).not.toContain('may have been billed');

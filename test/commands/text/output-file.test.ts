@@ -17,7 +17,7 @@ describe('-o of a text', () => {
   test('gets the text, and stdout nothing', async ({ server, cli }) => {
     const cwd = scratchFolder();
     server.reply({ body: textReply('hello') });
-    const ran = await cli(['text', 'hi', '-o', 'out.txt'], { cwd });
+    const ran = await cli(['text', 'hi', '-o', 'out.txt'], { cwd, tty: { stderr: true } });
     expect(ran).toMatchObject({ code: 0, stdout: '', stderr: 'answer saved: out.txt\n' });
     expect(read(cwd, 'out.txt')).toBe('hello\n');
   });

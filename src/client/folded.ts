@@ -125,7 +125,7 @@ function closeBlock({ kind, start, text, signature, citations }: Block): JsonObj
 function inputOf(json: string, atStart: JsonValue | undefined): JsonValue {
   if (json.trim() === '') return atStart ?? {};
   try {
-    return parseFlat(json) as JsonValue;
+    return (parseFlat(json) as JsonValue) ?? atStart ?? {};
   } catch {
     return json;
   }
@@ -220,13 +220,13 @@ function withoutDrafts(images: readonly ResultImage[]): ResultImage[] {
   return finals.length > 0 ? finals : images.slice(-1);
 }
 
-/** A reply that ended well may lack arguments of a call, or have some that nothing can read. */
+/** A reply that ended well may lack arguments of a call, or have some that no tool takes. */
 function cutCall(candidates: readonly FoldedCandidate[]): GatewayError | undefined {
   const calls = candidates.flatMap(({ blocks }) => blocks).filter(({ kind }) => kind === 'tool_use');
-  const part = calls.find((block) => !(block.isWhole ?? typeof callOf(block).input !== 'string'));
+  const part = calls.find((block) => block.isWhole === false || !isObject(callOf(block).input));
   if (part === undefined) return undefined;
   const name = quote(callOf(part).name, 60) || 'without a name';
-  const why = part.isWhole === false ? 'its streamed arguments do not end' : 'its arguments are not JSON';
+  const why = part.isWhole === false ? 'its streamed arguments do not end' : 'its arguments are not a JSON object';
   return new GatewayError('incomplete', `the call ${name} is not whole: ${why}`, { sent: 'yes', retryable: false });
 }
 

@@ -87,17 +87,32 @@ export function createCallJoiner(firstBlock: number) {
  * The call that a piece goes on with. An id decides. The number alone does not: there are servers that number all calls 0, and
  * such that count their pieces. Without either, a name begins a call, unless it is that of the last one, which lacks its end.
  */
-function findCall(calls: readonly OpenCall[], { index, id, name }: CallPiece): OpenCall | undefined {
+function findCall(calls: readonly OpenCall[], piece: CallPiece): OpenCall | undefined {
+  const { index, id, name } = piece;
   const last = calls.at(-1);
   const named = id === undefined ? undefined : calls.find((call) => call.id === id);
   if (named) return named;
   if (index !== undefined) {
     const numbered = calls.findLast((call) => call.wireIndex === index);
+    if (numbered && isOther(numbered, piece)) return undefined;
     if (numbered) return id !== undefined && numbered.id !== undefined && name !== '' ? undefined : numbered;
     return id === undefined && name === '' ? last : undefined;
   }
   if (id !== undefined || last === undefined) return undefined;
   return name === '' || (name === last.name && inputOf(last.json) === undefined) ? last : undefined;
+}
+
+/** Whether a piece with the number of a call has another name, or other arguments of its own: the arguments are not for that call. */
+function isOther(call: OpenCall, { id, name, json }: CallPiece): boolean {
+  if (name === '' || !call.hasStarted) return false;
+  if (name !== call.name) return true;
+  const wereAll = call.id === undefined && id === undefined && hasArguments(call.newest);
+  return wereAll && hasArguments(json) && json !== call.newest;
+}
+
+function hasArguments(json: string): boolean {
+  const input = inputOf(json);
+  return isObject(input) && Object.keys(input).length > 0;
 }
 
 function piecesIn(message: JsonObject): CallPiece[] {
@@ -177,11 +192,11 @@ function argumentsOf({ json, newest }: OpenCall): string {
   return [newest, rest].find((text) => isObject(inputOf(text))) ?? json;
 }
 
-/** No arguments at all are an empty object. Undefined if they are not JSON: cut, or wrong. */
+/** No arguments at all, and null, are an empty object. Undefined if they are not JSON: cut, or wrong. */
 function inputOf(json: string): JsonValue | undefined {
   if (json.trim() === '') return {};
   try {
-    return parseFlat(json) as JsonValue;
+    return (parseFlat(json) as JsonValue) ?? {};
   } catch {
     return undefined;
   }

@@ -106,13 +106,21 @@ test.for([
   },
 );
 
-test('a call whose arguments are not JSON is never a success', async ({ server, cli }) => {
-  server.reply(
-    completionCall({ id: 'c1', type: 'function', function: { name: 'get_weather', arguments: '{city: Rome' } }),
-  );
-  const ran = await cli(completions, { cwd: folder(), env });
-  expect(ran.code).toBe(11);
-  expect(ran.stderr).toContain('the call get_weather is not whole: its arguments are not JSON');
+test.for(['{city: Rome', '5', '["Rome"]', String.raw`"{\"city\":\"Rome\"}"`])(
+  'a call whose arguments are not a JSON object is never a success: %s',
+  async (text, { server, cli }) => {
+    server.reply(completionCall({ id: 'c1', type: 'function', function: { name: 'get_weather', arguments: text } }));
+    const ran = await cli(completions, { cwd: folder(), env });
+    expect(ran.code).toBe(11);
+    expect(ran.stderr).toContain('the call get_weather is not whole: its arguments are not a JSON object');
+  },
+);
+
+test('a call whose arguments are null has none, and is run', async ({ server, cli }) => {
+  server.reply(completionCall({ id: 'c1', type: 'function', function: { name: 'get_weather', arguments: 'null' } }));
+  server.reply(done);
+  const stderr = 'tool get_weather {}\n';
+  expect(await cli(completions, { cwd: folder(), env })).toMatchObject({ code: 0, stderr });
 });
 
 test('a blank text before a call, and a blank system instruction, are not sent', async ({ server, cli }) => {

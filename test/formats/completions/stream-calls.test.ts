@@ -159,6 +159,28 @@ const streams: [string, string[], unknown[]][] = [
     [['c1', 'f', '{"a":{"a":1}}', true]],
   ],
   [
+    'that all have the number 0 and no id, of two tools',
+    [
+      piece({ index: 0, ...fn('weather', '{"city":"Oslo"}') }),
+      piece({ index: 0, ...fn('time', '{"zone":') }),
+      piece({ index: 0, ...fn(undefined, '1}') }),
+    ],
+    [
+      [undefined, 'weather', '{"city":"Oslo"}', true],
+      [undefined, 'time', '{"zone":1}', true],
+    ],
+  ],
+  [
+    'that all have the number 0 and no id, of one tool',
+    ['{"city":"Oslo"}', '{"city":"Rome"}', '{"city":"Rome"}'].map((json) =>
+      piece({ index: 0, ...fn('weather', json) }),
+    ),
+    [
+      [undefined, 'weather', '{"city":"Oslo"}', true],
+      [undefined, 'weather', '{"city":"Rome"}', true],
+    ],
+  ],
+  [
     'beside which an empty one of the older form comes (Snowflake)',
     [chunk({ content: 'Hi', function_call: { name: '', arguments: '' } }), chunk({ tool_calls: [{}] })],
     [],

@@ -41,8 +41,9 @@ function withoutVersion(text: string): string {
 
 /** Ollama's variable can lack the scheme, the host and the port. The address on which a server listens for all is this machine's. */
 function withDefaults(text: string): string {
-  if (text.includes('://')) return withoutVersion(text);
-  const [, host = '', port = ':11434', path = ''] = /^(\[[^\]]*\]|[^:/]*)(:\d+)?(\/.*)?$/.exec(text) ?? ['', text];
+  const parts = /^([a-z]+:\/\/)?(\[[^\]]*\]|[^:/]*)(:\d+)?(\/.*)?$/i.exec(text);
+  if (parts === null) return withoutVersion(text);
+  const [, scheme, host = '', port = scheme === undefined ? ':11434' : '', path = ''] = parts;
   const isAny = host === '' || host === '0.0.0.0' || host === '[::]';
-  return withoutVersion(`http://${isAny ? '127.0.0.1' : host}${port}${path}`);
+  return withoutVersion(`${scheme ?? 'http://'}${isAny ? '127.0.0.1' : host}${port}${path}`);
 }

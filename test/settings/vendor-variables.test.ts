@@ -67,6 +67,8 @@ describe("a variable with the address of a vendor's service", () => {
     ['[::1]:11500', 'http://[::1]:11500'],
     ['https://box.example', 'https://box.example'],
     ['http://box.lan:11434/', 'http://box.lan:11434/'],
+    ['http://0.0.0.0:11434', 'http://127.0.0.1:11434'],
+    ['http://[::]:11500', 'http://127.0.0.1:11500'],
   ])('is read as Ollama reads it: OLLAMA_HOST=%s', (text, url) => {
     expect(resolve({ env: { OLLAMA_HOST: text }, flags: { service: 'ollama' } }).baseUrl?.value).toBe(url);
   });

@@ -27,7 +27,7 @@ import { isSpent, totalTokens } from './folder/state.ts';
 import { failureOfThrown, GatewayError, outcomes } from '../errors.ts';
 import type { LeaseTimes } from '../files/lease.ts';
 import { enterOutdir, findOutdir, requireOwn, writeSummary } from './folder/folder.ts';
-import { type BatchPlan, type JobKind, planBatch } from './run/plan.ts';
+import { type BatchPlan, type JobKind, planBatch, sentBefore } from './run/plan.ts';
 import { adoptReplies } from './run/adopt.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { trackChecking } from './run/progress.ts';
@@ -167,7 +167,7 @@ async function enterNew(path: string, context: Context, lease: LeaseTimes | unde
 }
 
 async function noteResume({ plan, context, source, flags, state }: Batch): Promise<void> {
-  const before = plan.jobs - plan.toSend - plan.left + plan.again;
+  const before = sentBefore(plan) + plan.again;
   if (before > 0) {
     const next = describeNext(plan, isSpent(state.usage, flags.maxTokensTotal));
     await context.ui.note(`${before} of ${countOf(plan.jobs, 'job')} ${be(before, 'was')} sent before; ${next}`);
@@ -230,7 +230,7 @@ async function finishBatch(
   const error = thrown === undefined ? undefined : failureOfThrown(thrown);
   const summary = summaryDocument({
     counts,
-    skipped: plan.jobs - plan.toSend - plan.left,
+    skipped: sentBefore(plan),
     usage: state.usage,
     spending: state.spending,
     durationMs: context.io.elapsed() - batch.startedAt,
@@ -315,7 +315,7 @@ async function showPlan(batch: Omit<Batch, 'lock'>): Promise<void> {
     jobs,
     total,
     due: toSend,
-    skipped: jobs - toSend - plan.left,
+    skipped: sentBefore(plan),
     left: plan.left,
     origin: plan.origin,
     kinds,
@@ -323,9 +323,13 @@ async function showPlan(batch: Omit<Batch, 'lock'>): Promise<void> {
   context.report.own = { schema: 'gateway-cli/batch-plan@1', ...facts };
   await noteEmptyShard(batch);
   if (context.root.json) return;
-  const before = jobs - toSend - plan.left;
   const left = plan.left > 0 ? [`${plan.left} left unsent by --limit`] : [];
-  const counts = [`${countOf(jobs, 'job')} checked`, `${toSend} to send`, ...left, `${before} sent before`].join(', ');
+  const counts = [
+    `${countOf(jobs, 'job')} checked`,
+    `${toSend} to send`,
+    ...left,
+    `${sentBefore(plan)} sent before`,
+  ].join(', ');
   const edited = describeEdited(plan);
   const lines = [counts, ...kinds.map(describeKind), ...(edited === undefined ? [] : [edited])];
   await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));

@@ -13,7 +13,7 @@ import type { BatchState } from '../folder/state.ts';
 import { countJobs, countOf } from '../report/summary.ts';
 import type { CheckedJob } from '../jobs/request.ts';
 import type { Job, Batch } from '../types.ts';
-import { gatewayKey } from './plan.ts';
+import { gatewayKey, sentBefore } from './plan.ts';
 import { checkAgain, jobsToSend } from './queue.ts';
 import { defaultConcurrency, openConnections } from './send.ts';
 
@@ -72,7 +72,7 @@ export async function showEstimate(batch: EstimateBatch, progress: Progress): Pr
     jobs,
     total,
     due: toSend,
-    skipped: jobs - toSend - plan.left,
+    skipped: sentBefore(plan),
     left: plan.left,
     models: [...estimate.models.values()],
     lanes: Object.fromEntries(estimate.lanes),
@@ -83,7 +83,7 @@ export async function showEstimate(batch: EstimateBatch, progress: Progress): Pr
   if (context.root.json) return;
   const left = plan.left > 0 ? `, ${plan.left} left unsent by --limit` : '';
   const lines = [
-    `${countOf(toSend, 'job')} to send${left}, ${jobs - toSend - plan.left} sent before`,
+    `${countOf(toSend, 'job')} to send${left}, ${sentBefore(plan)} sent before`,
     ...describe(estimate),
     ...(expected === undefined ? [] : [describeExpected(expected)]),
   ];

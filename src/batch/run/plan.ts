@@ -29,7 +29,7 @@ export interface BatchPlan {
   again: number;
   /** Jobs that were never sent, and that `--limit` leaves for another run. */
   left: number;
-  /** Jobs that are sent again because they were edited: the first of their ids, how many, and the most that they can cost, if that is known. */
+  /** Jobs that are sent again because they were edited: the first of their ids, how many, and the most that they can cost if known. */
   edited: { ids: string[]; jobs: number; most: readonly Cost[] | undefined };
   /** What is sent, by command, model and service. */
   kinds: Map<string, JobKind>;
@@ -45,6 +45,11 @@ export interface BatchPlan {
   ready: Map<string, { job: Job; checked: CheckedJob }>;
   /** Some job has a price. */
   hasPrices: boolean;
+}
+
+/** Jobs that this run leaves, because an earlier one sent them. */
+export function sentBefore({ jobs, toSend, left }: BatchPlan): number {
+  return jobs - toSend - left;
 }
 
 /** Jobs that are sent of one command, with one model, to one place. */
@@ -247,33 +252,33 @@ function idsIn(word: string): string[] {
 }
 
 /** Throws GatewayError usage if `--redo` names a job that the file does not have, batch-locked if a batch of the service holds one. */
-function requireRedo(words: readonly string[], { state: { index }, source }: Planning): void {
-  const rowOf = (id: string): number => {
-    const row = index.find(id);
-    return row >= 0 && index.has(row, 'inFile') ? row : -1;
-  };
-  for (const word of words)
-    for (const id of rowOf(word) >= 0 ? [word] : word.split(',')) {
-      const row = rowOf(id);
-      if (row < 0) {
-        const ids = [...index.ids()].slice(0, 1000);
-        const near = rowOf(`${id}-1`) >= 0 ? `${id}-1` : closest(id, ids);
-        const hint =
-          near === undefined
-            ? `name the ids of jobs, such as --redo ${shellWord(ids.slice(0, 2).join(','))}`
-            : `did you mean: --redo ${shellWord(near)}`;
-        throw usageError(`--redo: ${source.name} has no job ${JSON.stringify(id)}`, hint);
-      }
-      if (index.has(row, 'atService'))
-        throw new GatewayError(
-          'batch-locked',
-          `--redo: ${JSON.stringify(id)} is at the service, without a result yet`,
-          {
-            hint: 'collect it first: the same command with --lane batch, without --redo',
-            sent: 'no',
-          },
-        );
-    }
+function requireRedo(words: readonly string[], planning: Planning): void {
+  const ids = words.flatMap((word) => (rowInFile(word, planning) >= 0 ? [word] : word.split(',')));
+  for (const id of ids) {
+    const row = rowInFile(id, planning);
+    if (row < 0) throw unknownJob(id, planning);
+    if (planning.state.index.has(row, 'atService'))
+      throw new GatewayError('batch-locked', `--redo: ${JSON.stringify(id)} is at the service, without a result yet`, {
+        hint: 'collect it first: the same command with --lane batch, without --redo',
+        sent: 'no',
+      });
+  }
+}
+
+/** The row of a job of the file; -1 if it has no such job. */
+function rowInFile(id: string, { state: { index } }: Planning): number {
+  const row = index.find(id);
+  return row >= 0 && index.has(row, 'inFile') ? row : -1;
+}
+
+function unknownJob(id: string, planning: Planning): GatewayError {
+  const ids = [...planning.state.index.ids()].slice(0, 1000);
+  const near = rowInFile(`${id}-1`, planning) >= 0 ? `${id}-1` : closest(id, ids);
+  const hint =
+    near === undefined
+      ? `name the ids of jobs, such as --redo ${shellWord(ids.slice(0, 2).join(','))}`
+      : `did you mean: --redo ${shellWord(near)}`;
+  return usageError(`--redo: ${planning.source.name} has no job ${JSON.stringify(id)}`, hint);
 }
 
 /** Its row in the index; undefined when the file has its id already. */

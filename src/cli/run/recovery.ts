@@ -61,7 +61,10 @@ export async function saveUnwritten(
   if (report.kept !== undefined) await ui.warn(recoverToHint(report.kept, report));
 }
 
-/** Saves a paid answer whose code was not printed, because it was cut or has none, and throws that error; that of a signal is left to the caller. */
+/**
+ * Saves a paid answer whose code was not printed, because it was cut or has none, and throws that error; that of a signal is left to
+ * the caller.
+ */
 export async function saveUnprinted(thrown: unknown, { io, report, ui }: Context): Promise<void> {
   if (!(thrown instanceof GatewayError) || thrown.class === 'closed' || (report.result?.text ?? '') === '') return;
   report.lost.text = true;

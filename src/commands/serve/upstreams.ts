@@ -167,8 +167,8 @@ const countedVariables = [
 ];
 
 /**
- * The settings of the named profile, or of a service of that name if there is no such profile, and of the flags of the connection: the environment may already point here. Throws
- * GatewayError usage where it has no base URL.
+ * The settings of the named profile, or of a service of that name if there is no such profile, and of the flags of the connection:
+ * the environment may already point here. Throws GatewayError usage where it has no base URL.
  */
 async function surveyProfile(profile: string, flags: ServeFlags, context: Context): Promise<Survey> {
   const { io, ui } = context;

@@ -32,18 +32,17 @@ export function sessionsListCommand(command: Command): Action {
     'gateway-cli sessions list --json | jq -r .sessions[0].name',
   ]);
   return async ({ io, root, report }, [word = '']) => {
-    const all = await listSessions();
-    const described = await Promise.all(all.map(describe));
-    const isListed = described.map(({ name, prompt }) => hasWord(`${name} ${prompt}`, word));
-    const entries = all.filter((_entry, index) => isListed[index]);
-    const listed = described.filter((_entry, index) => isListed[index]);
+    const entries = await listSessions();
+    const described = await Promise.all(entries.map(async (entry) => ({ entry, listed: await describe(entry) })));
+    const found = described.filter(({ listed: { name, prompt } }) => hasWord(`${name} ${prompt}`, word));
     if (root.json) {
-      report.own = { schema: 'gateway-cli/sessions@1', sessions: listed };
+      report.own = { schema: 'gateway-cli/sessions@1', sessions: found.map(({ listed }) => listed) };
       return;
     }
-    const names = asColumn(listed.map(({ name }) => name));
-    const times = asColumn(entries.map(({ changed }) => localTime(changed)));
-    for (const [index, { messages, prompt, error }] of listed.entries()) {
+    const names = asColumn(found.map(({ listed }) => listed.name));
+    const times = asColumn(found.map(({ entry }) => localTime(entry.changed)));
+    for (const [index, { listed }] of found.entries()) {
+      const { messages, prompt, error } = listed;
       const row = `${names[index]}  ${times[index]}  ${String(messages).padStart(4)}  ${error ?? prompt}`;
       await io.stdout.write(`${escapeLine(row)}\n`);
     }
@@ -112,7 +111,10 @@ async function describe({ name, path, changed }: SessionEntry): Promise<Listed> 
   }
 }
 
-/** `sessions rm <name…>`, or `--all` with the lines that were typed into conversations. Only names are accepted: a path could be any file. All are checked before the first is removed. */
+/**
+ * `sessions rm <name…>`, or `--all` with the lines that were typed into conversations. Only names are accepted: a path could be any
+ * file. All are checked before the first is removed.
+ */
 export function sessionsRemoveCommand(command: Command): Action {
   command.argument('[name...]', 'sessions of the list').usage('<name…> [flags]');
   setExamples(command, ['gateway-cli sessions rm trip', 'gateway-cli sessions rm --all']);

@@ -17,6 +17,7 @@ import {
   withoutProxy,
 } from './advice-words.ts';
 import type { ErrorClass, ErrorDetails, GatewayError } from './errors.ts';
+import type { Reason } from './reasons.ts';
 import { shellWord } from './shell-word.ts';
 
 /** What the words of a hint depend on. */
@@ -305,27 +306,23 @@ const advice = {
   'batch-field': ({ value }) => `for all rows: --defaults '{"${value}":…}'`,
   'stray-file': ({ value }) => `send it: ${value}; a prompt that only names a file goes in quotes: -p "…"`,
   'stray-files': ({ value }) => `send them: ${value}; a prompt that only names a file goes in quotes: -p "…"`,
-} satisfies Record<string, Words | Columns>;
+} satisfies Record<Reason, Words | Columns>;
 
-/** The reason of a failure, which decides its hint. */
-export type Reason = keyof typeof advice;
-
-/** The hint of an error that the command line prints. @internal */
-export function hintOf({ class: name, details }: Pick<GatewayError, 'class' | 'details'>): string | undefined {
-  return details.reason === undefined ? details.hint : hintFor(details.reason, { ...details, class: name });
+/** The hint of an error, where it is shown: what to type next, or in the library what to change. A reason decides it. @internal */
+export function hintOf(
+  { class: name, details }: Pick<GatewayError, 'class' | 'details'>,
+  reader: keyof Columns = 'cli',
+): string | undefined {
+  if (details.reason === undefined) return details.hint;
+  const row: Words | Columns = advice[details.reason];
+  const words = isColumns(row) ? row[reader] : row;
+  return words && textOf(words, { ...details, class: name });
 }
 
 /** The words of the command line for a reason. @internal */
 export function hintFor(reason: Reason, facts: Facts): string {
   const row: Words | Columns = advice[reason];
   return textOf(isColumns(row) ? row.cli : row, facts);
-}
-
-/** The words of the library for a reason. `isSame`: they are also those of the command line. @internal */
-export function libraryHint(reason: Reason, facts: Facts): { hint: string | undefined; isSame: boolean } {
-  const row: Words | Columns = advice[reason];
-  if (!isColumns(row)) return { hint: textOf(row, facts), isSame: true };
-  return { hint: row.library && textOf(row.library, facts), isSame: false };
 }
 
 function isColumns(row: Words | Columns): row is Columns {

@@ -1,4 +1,4 @@
-import { libraryHint, type Reason } from './advice.ts';
+import type { Reason } from './reasons.ts';
 
 /** Whether something happened, as far as the client can know. */
 export type Certainty = 'no' | 'yes' | 'unknown';
@@ -48,9 +48,9 @@ export type ErrorClass = Exclude<keyof typeof outcomes, 'ok'>;
 
 /** What is known about a failure in addition to its class and message. */
 export interface ErrorDetails {
-  /** What to type next. */
+  /** What to do next, if there is no reason. In the library every error that has a reason has its hint, too. */
   hint?: string | undefined;
-  /** The setting that fixes the failure. Its row in `advice.ts` has the hint. */
+  /** Why it failed, which decides the hint: `hintOf` in `advice.ts`. */
   reason?: Reason | undefined;
   /**
    * What the hint names: minutes of `timeout`, seconds of `retry-time`, the number of `retries` that were made, the form of
@@ -94,12 +94,11 @@ export class GatewayError extends Error {
   readonly class: ErrorClass;
   readonly details: Omit<ErrorDetails, 'cause'>;
 
-  /** A reason decides the hint, which is that of the library: `hintOf` has the one of the command line. */
   constructor(errorClass: ErrorClass, message: string, details: ErrorDetails = {}) {
     const { cause, ...rest } = details;
     super(message, cause === undefined ? undefined : { cause });
     this.class = errorClass;
-    this.details = withHint(errorClass, rest);
+    this.details = rest;
   }
 
   get [mark](): true {
@@ -116,14 +115,16 @@ export class GatewayError extends Error {
     return this.details.billed ?? outcomes[this.class].billed;
   }
 
-  /** Adds details; known details win. */
-  with(details: ErrorDetails): GatewayError {
+  /** Adds details; known details win, and a known hint or reason wins over both. */
+  withDefaults(details: ErrorDetails): GatewayError {
     const known = Object.fromEntries(Object.entries(this.details).filter(([, value]) => value !== undefined));
-    return this.but({ ...details, ...known });
+    const { hint: _hint, reason: _reason, ...facts } = details;
+    const isAdvised = 'hint' in known || 'reason' in known;
+    return this.withDetails({ ...(isAdvised ? facts : details), ...known });
   }
 
   /** Replaces details; a hint also replaces the reason. */
-  but(details: Omit<ErrorDetails, 'cause'>): GatewayError {
+  withDetails(details: Omit<ErrorDetails, 'cause'>): GatewayError {
     const known = details.hint === undefined ? this.details : { ...this.details, ...withoutAdvice };
     const error = new GatewayError(this.class, this.message, { ...known, ...details, cause: this.cause });
     if (this.stack !== undefined) error.stack = this.stack;
@@ -132,15 +133,6 @@ export class GatewayError extends Error {
 }
 
 const withoutAdvice = { reason: undefined, value: undefined, source: undefined };
-
-function withHint(errorClass: ErrorClass, details: Omit<ErrorDetails, 'cause'>): Omit<ErrorDetails, 'cause'> {
-  const { reason, hint: _, ...facts } = details;
-  if (reason === undefined) return details;
-  const { hint, isSame } = libraryHint(reason, { ...facts, class: errorClass });
-  const { value: _value, source: _source, ...rest } = facts;
-  if (isSame) return { hint, ...rest };
-  return { ...(hint !== undefined && { hint }), reason, ...facts };
-}
 
 /**
  * Whether something thrown is a GatewayError, of one of these classes if any are given. True for an error of another copy of the
@@ -174,11 +166,14 @@ export function settingError(message: string, advice: Advice & Pick<ErrorDetails
   return new GatewayError('usage', message, { ...advice, sent: 'no', retryable: false });
 }
 
-/** The error of a request that costs nothing, whatever its class says. The hint is for one that has no reason with a better one. */
+/** The error of a request that costs nothing, whatever its class says. The hint is for one without a reason, or with one about costs. */
 export function withoutCost(error: unknown, hint: string): unknown {
   if (!(error instanceof GatewayError) || !['no-reply', 'incomplete', 'bad-reply'].includes(error.class)) return error;
-  return error.but({ billed: 'no', ...(error.details.reason === undefined && { hint }) });
+  const { reason } = error.details;
+  return error.withDetails({ billed: 'no', ...((reason === undefined || aboutCosts.has(reason)) && { hint }) });
 }
+
+const aboutCosts = new Set<Reason>(['maybe-billed', 'maybe-billed-memory', 'recorded-loss']);
 
 /** Whether an error is a bug and not an ordinary failure. */
 export function isBug(error: unknown): boolean {

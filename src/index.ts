@@ -29,7 +29,7 @@ export type {
   ToolUseBlock,
 } from './client/client-types.ts';
 export type { ResultCandidate, ToolCall } from './client/result.ts';
-export type { Reason } from './advice.ts';
+export type { Reason } from './reasons.ts';
 export type { Certainty, ErrorClass, ErrorDetails, RetryNotice } from './errors.ts';
 export type { Usage } from './formats/events.ts';
 export type { StreamDelta } from './formats/events.ts';

@@ -1,12 +1,21 @@
 import { expect, test } from 'vitest';
 import { hintOf } from '../src/advice.ts';
-import { codeOf, failureOfThrown, GatewayError, messageOf, quote, settingError, usageError } from '../src/errors.ts';
+import {
+  codeOf,
+  failureOfThrown,
+  GatewayError,
+  messageOf,
+  quote,
+  settingError,
+  usageError,
+  withoutCost,
+} from '../src/errors.ts';
 import { isObject } from '../src/json.ts';
 
 test('known facts of a failure win over added ones, and unknown is not a known fact', () => {
   const cause = new Error('cause');
   const error = new GatewayError('quota', 'limit', { status: 429, requestId: undefined, cause });
-  const more = error.with({ status: 500, requestId: 'r-1', sent: 'yes', cause: new Error('other') });
+  const more = error.withDefaults({ status: 500, requestId: 'r-1', sent: 'yes', cause: new Error('other') });
   expect(more).toMatchObject({ class: 'quota', message: 'limit', stack: error.stack });
   expect(more.details).toEqual({ status: 429, requestId: 'r-1', sent: 'yes' });
   expect(more.cause).toBe(cause);
@@ -24,13 +33,14 @@ test('a mistake of the user was not sent, and does not go away by itself', () =>
 test('a hint names options to callers of the library, and flags on the command line', () => {
   const late = new GatewayError('no-reply', 'no reply within 60 s', { reason: 'timeout', value: 2 });
   const billed = 'it may have been billed: check that before you run it again';
-  expect(late.details).toEqual({ hint: `${billed}\ngive it more time: 2 min`, reason: 'timeout', value: 2 });
+  expect(late.details).toEqual({ reason: 'timeout', value: 2 });
+  expect(hintOf(late, 'library')).toBe(`${billed}\ngive it more time: 2 min`);
   expect(hintOf(late)).toBe(`${billed}\ngive it more time: --timeout 2m`);
-  expect(hintOf(late.but({ value: 4 }))).toContain('--timeout 4m');
+  expect(hintOf(late.withDetails({ value: 4 }))).toContain('--timeout 4m');
 });
 
 test('a hint of its own takes the place of the one that the reason has', () => {
-  const kept = settingError('it exists', { reason: 'output-exists' }).but({ hint: 'the reply is kept' });
+  const kept = settingError('it exists', { reason: 'output-exists' }).withDetails({ hint: 'the reply is kept' });
   expect([hintOf(kept), kept.details.hint, kept.details.reason]).toEqual([
     'the reply is kept',
     'the reply is kept',
@@ -38,15 +48,29 @@ test('a hint of its own takes the place of the one that the reason has', () => {
   ]);
 });
 
-test('a reason with one hint for all is not named beside it', () => {
+test('a reason can have one hint for all', () => {
   const error = new GatewayError('rejected', 'too much', { reason: 'too-large', status: 413 });
-  expect(error.details).toEqual({ hint: 'send smaller or fewer images and files', status: 413 });
-  expect(hintOf(error)).toBe(error.details.hint);
+  expect(hintOf(error)).toBe('send smaller or fewer images and files');
+  expect(hintOf(error, 'library')).toBe(hintOf(error));
+});
+
+test('a hint or a reason that is known wins over both as defaults', () => {
+  const known = settingError('it exists', { reason: 'output-exists' });
+  expect(known.withDefaults({ hint: 'other', status: 1 }).details).toEqual({ ...known.details, status: 1 });
+  const told = usageError('no model', 'name one');
+  expect(told.withDefaults({ reason: 'model', status: 1 }).details).toEqual({ ...told.details, status: 1 });
+});
+
+test('the hint of what costs nothing takes the place of one about costs alone', () => {
+  const lost = new GatewayError('no-reply', 'lost', { reason: 'maybe-billed' });
+  expect(withoutCost(lost, 'again')).toMatchObject({ billed: 'no', details: { hint: 'again', reason: undefined } });
+  const packed = new GatewayError('bad-reply', 'packed', { reason: 'compressed' });
+  expect(withoutCost(packed, 'again')).toMatchObject({ billed: 'no', details: { reason: 'compressed' } });
 });
 
 test('callers of the library get no hint that is only for the command line', () => {
   const error = settingError('it exists', { reason: 'output-exists' });
-  expect('hint' in error.details).toBe(false);
+  expect(hintOf(error, 'library')).toBeUndefined();
   expect(hintOf(error)).toBe('--force replaces it');
 });
 

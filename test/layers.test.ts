@@ -86,6 +86,7 @@ const open = new Set([
   'errors.ts',
   'json-position.ts',
   'json.ts',
+  'reasons.ts',
   'services.ts',
   'shell-word.ts',
   'body.ts',

@@ -1,5 +1,5 @@
 import { type Command, type CommanderError, Option } from 'commander';
-import { hintFor, type Reason } from '../advice.ts';
+import { hintFor } from '../advice.ts';
 import { closest } from '../closest.ts';
 import { flagOfField } from '../advice-words.ts';
 import { type GatewayError, settingError, usageError } from '../errors.ts';
@@ -7,6 +7,7 @@ import { settingFor } from './flags/set.ts';
 import { commandsNamed, nameOf, typedNames, wordsOf } from './cli.ts';
 import { firstExample, topics } from './help/help.ts';
 import { keyInArgv } from './run/settings.ts';
+import type { Reason } from '../reasons.ts';
 import { shellWord } from '../shell-word.ts';
 
 /** What was typed, and the command in which commander found the mistake. */

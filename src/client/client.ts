@@ -1,5 +1,6 @@
+import { hintOf } from '../advice.ts';
 import { monotonic } from '../clock.ts';
-import { type Certainty, GatewayError, isGatewayError, usageError } from '../errors.ts';
+import { type Certainty, GatewayError, isGatewayError, type RetryNotice, usageError } from '../errors.ts';
 import { type Ask, readTurns } from '../formats/ask.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import { loadFormat, postOf } from '../formats/format.ts';
@@ -51,6 +52,7 @@ export function createClient(options: ClientOptions): Client {
     format: formatOf('text'),
     request,
     call,
+    onRetry: (notice) => (call.onRetry ?? options.onRetry)?.({ ...notice, error: withHint(notice.error) }),
     stream: false,
   });
   function generateImages(request: AnyRequest, call: FolderOptions): Promise<Reply<FilePicture>>;
@@ -61,24 +63,36 @@ export function createClient(options: ClientOptions): Client {
   ): Promise<Reply<FilePicture> | Reply> {
     const use = request.media?.length ? 'edit' : 'image';
     const clientCall: ClientCall = { ...callOf(request, call), use, format: formatOf(use), stream: undefined };
-    if (call.folder === undefined) return outcomeOf(sendCall(clientCall, memorySink()));
-    return outcomeOf(sendCall(clientCall, await folderSink(call.folder)));
+    if (call.folder === undefined) return reply(clientCall, memorySink());
+    return reply(clientCall, await folderSink(call.folder));
   }
   return {
-    generate: async (request, call) => reply(callOf(request, call)),
+    generate: async (request, call) => reply(callOf(request, call), memorySink()),
     stream: (request, call) => stream(callOf(request, call)),
-    generateContent: async (request, call) => reply({ ...callOf(request, call), format: 'content' }),
+    generateContent: async (request, call) => reply({ ...callOf(request, call), format: 'content' }, memorySink()),
     streamContent: (request, call) => stream({ ...callOf(request, call), format: 'content' }),
     generateImages,
     messages: async (request, call) =>
-      reply({ ...callOf(request, call), use: 'chat', format: 'messages', stream: undefined }),
+      reply({ ...callOf(request, call), use: 'chat', format: 'messages', stream: undefined }, memorySink()),
     streamMessages: (request, call) => stream({ ...callOf(request, call), use: 'chat', format: 'messages' }),
     close: () => sender.close(),
   };
 }
 
-function reply(clientCall: ClientCall): Promise<Reply> {
-  return outcomeOf(sendCall(clientCall, memorySink()));
+/** What is thrown out of the library: an error that has a reason gets its hint here, in words about options. */
+function withHint<Thrown>(thrown: Thrown): Thrown {
+  if (!isGatewayError(thrown)) return thrown;
+  const hint = hintOf(thrown, 'library');
+  if (hint !== undefined) thrown.details.hint = hint;
+  return thrown;
+}
+
+async function reply<Image extends Picture>(clientCall: ClientCall, sink: PictureSink<Image>): Promise<Reply<Image>> {
+  try {
+    return await outcomeOf(sendCall(clientCall, sink));
+  } catch (error) {
+    throw withHint(error);
+  }
 }
 
 function stream(clientCall: ClientCall): MessageStream {
@@ -103,13 +117,14 @@ interface ClientCall {
   format: FormatName;
   request: AnyRequest;
   call: CallOptions;
+  onRetry: (notice: RetryNotice) => void;
   stream: boolean | undefined;
   progress?: SendProgress;
 }
 
 /** Sends a request, and returns its reply, or throws the error that the reply means. */
 async function* sendCall<Image extends Picture>(
-  { sender, quirksIn, use, format: name, request, call, stream, progress }: ClientCall,
+  { sender, quirksIn, use, format: name, request, call, onRetry, stream, progress }: ClientCall,
   sink: PictureSink<Image>,
 ): AsyncGenerator<StreamDelta, Reply<Image>> {
   const started = monotonic();
@@ -121,7 +136,7 @@ async function* sendCall<Image extends Picture>(
     const format = await loadFormat(name);
     const inputs = { media: opened.inline.slice(0, media.length), mask: opened.inline[media.length] };
     const post = postOf({ ...modelAsk, ...inputs }, format, quirksIn(name));
-    const options = { deadline, onRetry: call.onRetry, store: sink.store, ...(progress && follow(progress)) };
+    const options = { deadline, onRetry, store: sink.store, ...(progress && follow(progress)) };
     const deltas = perform({ post, model: modelAsk.model, candidates: modelAsk.candidates }, sender, options);
     const { result, error, attempts } = yield* flatten(deltas, call.signal, deadline);
     const kept = await sink.keep(result, deadline.signal);
@@ -212,7 +227,7 @@ function openStream(
     } catch (error) {
       outcome ??= { error };
       if (isGatewayError(error)) progress.billed = error.billed;
-      throw error;
+      throw withHint(error);
     }
   }
   async function leave(): Promise<IteratorResult<StreamDelta, undefined>> {

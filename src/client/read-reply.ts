@@ -291,5 +291,7 @@ export function looksLikeSse(firstBytes: Uint8Array): boolean {
 /** An error of reading a reply, with where its request went and its status. Failures of this machine stay as they are. */
 export function withRequest<E>(error: E, { request, status }: Pick<HttpReply, 'request' | 'status'>): E | GatewayError {
   if (request === undefined || !(error instanceof GatewayError)) return error;
-  return error.details.sent === 'yes' && error.class !== 'not-written' ? error.with({ request, status }) : error;
+  return error.details.sent === 'yes' && error.class !== 'not-written'
+    ? error.withDefaults({ request, status })
+    : error;
 }

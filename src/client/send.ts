@@ -159,7 +159,9 @@ export async function sendPost(
   const explain = (error: unknown, at: Phase) => {
     const explained = deadline.explain(error, at);
     // An error that stays as it is knows where the request went.
-    return explained !== error && explained instanceof GatewayError ? explained.with({ request: name }) : explained;
+    return explained !== error && explained instanceof GatewayError
+      ? explained.withDefaults({ request: name })
+      : explained;
   };
   const exchange: Exchange = async (attempt, { signal, onSent }) => {
     phase = 'unsent';
@@ -200,7 +202,7 @@ export async function sendPost(
     };
   } catch (error) {
     const explained = explain(error, phase);
-    throw explained instanceof GatewayError ? explained.with({ attempts: sent }) : explained;
+    throw explained instanceof GatewayError ? explained.withDefaults({ attempts: sent }) : explained;
   }
 }
 

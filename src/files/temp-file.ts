@@ -266,7 +266,7 @@ export function ignoreMissing(error: unknown): undefined {
 
 /** A paid result that could not be written (exit 12). */
 export function notWritten(path: string, error: unknown, hint?: string): GatewayError {
-  if (error instanceof GatewayError) return hint === undefined ? error : error.with({ hint });
+  if (error instanceof GatewayError) return hint === undefined ? error : error.withDefaults({ hint });
   return new GatewayError('not-written', `cannot write ${JSON.stringify(path)}: ${writeReason(error)}`, {
     cause: error,
     hint,

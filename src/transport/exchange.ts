@@ -137,7 +137,9 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   #explain(reason: unknown): GatewayError {
     const { method = 'POST', url } = this.#request;
-    return networkError(reason, this.#phase, url.host).with({ request: `${method} ${url.origin}${url.pathname}` });
+    return networkError(reason, this.#phase, url.host).withDefaults({
+      request: `${method} ${url.origin}${url.pathname}`,
+    });
   }
 }
 

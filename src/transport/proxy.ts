@@ -1,7 +1,7 @@
 import { request as requestHttp, type RequestOptions } from 'node:http';
 import { isIP, isIPv6, type Socket } from 'node:net';
 import type { buildConnector } from 'undici';
-import type { Reason } from '../advice.ts';
+import type { Reason } from '../reasons.ts';
 import { type Advice, codeOf, GatewayError, usageError } from '../errors.ts';
 import { ConnectionEnd, describeCause, isTrustCode } from './network-error.ts';
 import { isLoopback, namedProxy, proxyVariable } from './request.ts';

@@ -107,7 +107,7 @@ async function readErrorReply(
   const bytes = await readErrorBody(body);
   if (!isTimeout(signal)) signal.throwIfAborted();
   const classified = await classify({ status, headers, body: bytes.toString(), bytes });
-  const error = classified.with({ status, sent: 'yes', request: `${method} ${url.origin}${url.pathname}` });
+  const error = classified.withDefaults({ status, sent: 'yes', request: `${method} ${url.origin}${url.pathname}` });
   const { retryAfterMs, retryable } = error.details;
   return {
     error,
@@ -163,8 +163,8 @@ function finalError(
 ): GatewayError {
   if (!overBudget) {
     // The header of the reply counts before what else it says.
-    const later = retryAfterMs === undefined ? error : error.but({ retryAfterMs });
-    return later.with({ value: error.details.reason === 'retries' ? retries : undefined });
+    const later = retryAfterMs === undefined ? error : error.withDetails({ retryAfterMs });
+    return later.withDefaults({ value: error.details.reason === 'retries' ? retries : undefined });
   }
   const seconds = Math.ceil((retryAfterMs ?? 0) / 1000);
   return new GatewayError('quota', `${error.message.replace(/\.$/, '')}; it asks to come back after ${seconds} s`, {

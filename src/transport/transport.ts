@@ -56,7 +56,7 @@ export function openTransport(options: TransportOptions & { guard?: HostGuard })
       return await startExchange(await opened, request, hooks).catch(async (error: unknown) => {
         if (!(error instanceof GatewayError) || error.details.reason !== 'untrusted') throw error;
         const { hasMoreAuthorities } = await import('./trust.ts');
-        throw hasMoreAuthorities(options) ? error.with({ value: 'system' }) : error;
+        throw hasMoreAuthorities(options) ? error.withDefaults({ value: 'system' }) : error;
       });
     },
     async close() {

@@ -1,5 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, expect, test, vi } from 'vitest';
+import { hintOf } from '../../src/advice.ts';
+import type { GatewayError } from '../../src/errors.ts';
 import { createDeadlines, startDeadline } from '../../src/client/deadline.ts';
 
 afterEach(() => {
@@ -22,9 +24,10 @@ test.each([
   vi.useFakeTimers();
   const deadline = startDeadline(90_000);
   vi.advanceTimersByTime(90_000);
-  const error = deadline.explain(deadline.signal.reason, phase);
+  const error = deadline.explain(deadline.signal.reason, phase) as GatewayError;
   expect(error).toMatchObject(expected);
-  expect(error).toMatchObject({ details: { hint: `${cost}give it more time: 3 min`, reason: 'timeout', value: 3 } });
+  expect(error.details).toMatchObject({ reason: 'timeout', value: 3 });
+  expect(hintOf(error, 'library')).toBe(`${cost}give it more time: 3 min`);
 });
 
 test('any other error stays as it is, also when time is up', () => {

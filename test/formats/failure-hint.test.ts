@@ -172,16 +172,16 @@ describe('the hint of a failure', () => {
     ['a request that is refused for a reason of its own', { body: error({}) }, 'add --dry-run to see the request'],
   ])('after %s says what to type next, and names no flag before the command line does', (_, reply, expected) => {
     expect(hintOf(failing(reply))).toContain(expected);
-    expect(failing(reply).details.hint ?? '').not.toMatch(/(?:^|\s)--?[a-z]/);
+    expect(hintOf(failing(reply), 'library') ?? '').not.toMatch(/(?:^|\s)--?[a-z]/);
   });
 
   test('stays short however long the name of a field is', () => {
     const refused = failing({ body: error({ message: `Unknown name "${'x'.repeat(10_000)}"` }) });
     expect(hintOf(refused)?.length).toBeLessThan(140);
-    expect(refused.details.hint?.length).toBeLessThan(140);
+    expect(hintOf(refused, 'library')?.length).toBeLessThan(140);
   });
 });
 
 test('the hint of a 429 names more retries than there were', () => {
-  expect(hintOf(failing({ status: 429 }).but({ value: 12 }))).toContain('--retries 24 --retry-max-time 12m');
+  expect(hintOf(failing({ status: 429 }).withDetails({ value: 12 }))).toContain('--retries 24 --retry-max-time 12m');
 });

@@ -185,7 +185,7 @@ describe('the hint after a refusal of the key', () => {
   ])('when %s, names the one setting that mends it', (_, start, said, expected) => {
     const failure = refuse(start, said);
     expect(hintOf(failure)).toContain(expected);
-    expect(failure.details.hint ?? '').not.toMatch(/(?:^|\s)--?[a-z]/);
+    expect(hintOf(failure, 'library') ?? '').not.toMatch(/(?:^|\s)--?[a-z]/);
   });
 
   test.each([

@@ -1,6 +1,7 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
+import { hintOf } from '../../src/advice.ts';
 import { authority, clientPair, elsewherePair, serverPair } from './certificates.ts';
 import { failureOf, post, serve } from './post.ts';
 
@@ -43,7 +44,7 @@ test('TLS bad cert', async () => {
   expect(failureOf(ending)).toMatchObject({ class: 'not-sent', details: { sent: 'no', retryable: false } });
   expect(failureOf(ending).message).toContain('UNABLE_TO_VERIFY_LEAF_SIGNATURE');
   expect(failureOf(ending).details).toMatchObject({ reason: 'untrusted' });
-  expect(failureOf(ending).details.hint).toContain('NODE_EXTRA_CA_CERTS');
+  expect(hintOf(failureOf(ending), 'library')).toContain('NODE_EXTRA_CA_CERTS');
   expect(server.requests).toHaveLength(0);
 });
 
@@ -61,7 +62,7 @@ test('TLS to a port that speaks http', async () => {
   const error = failureOf(await post(`https://127.0.0.1:${(server.address() as AddressInfo).port}`));
   expect(error).toMatchObject({
     class: 'not-sent',
-    details: { retryable: false, hint: expect.stringContaining('http://') },
+    details: { retryable: false, reason: 'port-speaks-http' },
   });
 });
 

@@ -110,6 +110,6 @@ test.each<[Phase, Error]>([
   ['body', withCode('ERR_MEMORY_ALLOCATION_FAILED')],
 ])('without memory, %s, the hint mentions memory and not the network: %s', (phase, error) => {
   const fault = networkError(error, phase, 'h:1');
-  expect(fault.details.hint).toContain('memory');
-  expect(fault.details.hint).not.toContain('network');
+  expect(hintOf(fault, 'library')).toContain('memory');
+  expect(hintOf(fault, 'library')).not.toContain('network');
 });

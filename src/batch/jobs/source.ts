@@ -14,6 +14,7 @@ import { isWorkbook } from './data-rows.ts';
 import { openRowJobs } from './row-jobs.ts';
 import type { SourceFlags } from '../flags.ts';
 import type { Job } from '../types.ts';
+import { hintOf } from '../../advice.ts';
 import { usageError, GatewayError } from '../../errors.ts';
 import { isObject, parseObject } from '../../json.ts';
 import { closest } from '../../closest.ts';
@@ -244,8 +245,8 @@ export function collectLineErrors({ name: file, adviseBlank }: JobSource): LineE
       const lines = [...named.values()].map(
         ({ error, times }) => `${error.message}${times === 1 ? '' : ` (the same in ${times - 1} more)`}`,
       );
-      const { hint } = first.error.details;
-      const isCommon = [...named.values()].every(({ error }) => error.details.hint === hint);
+      const hint = hintOf(first.error);
+      const isCommon = [...named.values()].every(({ error }) => hintOf(error) === hint);
       if (isCommon && hint !== undefined) lines.push(hint);
       if (others > 0) lines.push(`and ${others} more`);
       throw usageError(`${count} lines of ${file} are not valid jobs; nothing was sent`, lines.join('\n'));

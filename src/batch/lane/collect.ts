@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { hintOf } from '../../advice.ts';
 import { GatewayError } from '../../errors.ts';
 import { removeFile } from '../../files/temp-file.ts';
 import { asideFile, cannotWrite, openToAppend } from '../../files/synced-file.ts';
@@ -287,7 +288,7 @@ function replyOf(outcome: BatchOutcome, { format }: PartPlan): Answered | Gatewa
   const { status = 500, body } = outcome as Extract<BatchOutcome, { kind: 'errored' }>;
   const failure = failureOf({ status, headers: {}, body: JSON.stringify(body), format, sentKey: undefined });
   // Only this job was refused, not the others of its batch.
-  return failure.but({ reason: undefined, retryAfterMs: undefined });
+  return failure.withDetails({ hint: hintOf(failure, 'library'), reason: undefined, retryAfterMs: undefined });
 }
 
 async function* oneChunk(bytes: Buffer): AsyncGenerator<Uint8Array, void> {

@@ -116,7 +116,9 @@ async function tolerate(
   const known = troubles.get(mark) ?? {};
   const since = known[kind];
   const now = io.elapsed();
-  watch.failure ??= isMissing ? error.but({ hint: `give the key with which it was submitted; ${givesUp}` }) : error;
+  watch.failure ??= isMissing
+    ? error.withDetails({ hint: `give the key with which it was submitted; ${givesUp}` })
+    : error;
   if (since === undefined) {
     if (isMissing) await ui.note(`${what} not found at the service; polling goes on: ${givesUp}`);
     else if (troubles.size === 0) await ui.note(`${error.message}; polling goes on`);

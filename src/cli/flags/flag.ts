@@ -169,7 +169,9 @@ export function ratio(word: string, name: string): string {
 export function imageSize(word: string, name: string): string {
   if (/^\d{1,5}(?:K|x\d{1,5})?$/.test(word)) return word;
   const error = invalidValue(name, '512, 1K, 2K, 4K, another number of pixels or, at OpenAI, WxH', word, '2K');
-  throw /^\d{1,5}k$/.test(word) ? error.but({ hint: `the K is a capital: ${name} ${word.toUpperCase()}` }) : error;
+  throw /^\d{1,5}k$/.test(word)
+    ? error.withDetails({ hint: `the K is a capital: ${name} ${word.toUpperCase()}` })
+    : error;
 }
 
 /** `CATEGORY=THRESHOLD`; the prefix of the category can be left out. */

@@ -68,7 +68,7 @@ export function ownDocument(
 
 /** If only recordings answered, the error says that nothing was sent or billed. */
 export function unbilled(error: GatewayError, { fromCache, attempts }: Report): GatewayError {
-  return fromCache && attempts === 0 ? error.but({ sent: 'no', billed: 'no' }) : error;
+  return fromCache && attempts === 0 ? error.withDetails({ sent: 'no', billed: 'no' }) : error;
 }
 
 /** The `error` object of every JSON document. After a request, what the error does not say is unknown. */

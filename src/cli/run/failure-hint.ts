@@ -1,7 +1,8 @@
-import { hintFor, hintOf, type Reason } from '../../advice.ts';
+import { hintFor, hintOf } from '../../advice.ts';
 import { closest } from '../../closest.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import type { PostOrGet } from '../../formats/format.ts';
+import type { Reason } from '../../reasons.ts';
 import type { SettingsSurvey } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 
@@ -17,7 +18,7 @@ export async function withSettingsHint(
 ): Promise<unknown> {
   if (!(thrown instanceof GatewayError)) return thrown;
   const { key, typedFlags: flags } = settings;
-  const error = thrown.but({ flags, ...(thrown.class === 'auth' && 'from' in key && { source: key.from }) });
+  const error = thrown.withDetails({ flags, ...(thrown.class === 'auth' && 'from' in key && { source: key.from }) });
   const { reason, status } = error.details;
   const isPath = status === 404 && (reason === 'no-such-path' || reason === 'no-stream');
   if (reason !== 'model' && !isPath) return error;
@@ -29,7 +30,7 @@ export async function withSettingsHint(
   const names = kept.map((name) => name.replace(/:latest$/, ''));
   if ([...kept, ...names].includes(model)) return error;
   const nearest = kept.find((name) => name.endsWith(`/${model}`)) ?? closest(model, names);
-  return nearest === undefined ? error : error.but({ reason: 'nearest-model', value: nearest });
+  return nearest === undefined ? error : error.withDetails({ reason: 'nearest-model', value: nearest });
 }
 
 /** What an action threw; after a request, a failure that has no hint gets that of its class. */
@@ -38,9 +39,9 @@ export function withReplyHint(thrown: unknown, context: Pick<Context, 'report' |
   const known = hintOf(thrown);
   if (known !== undefined) return withCost(thrown, known);
   const isKept = thrown.class === 'incomplete' && (isRaw || isAnythingKept(context));
-  if (!isKept) return thrown.with({ reason: reasons[thrown.class] });
+  if (!isKept) return thrown.withDefaults({ reason: reasons[thrown.class] });
   const isText = context.root.json === true && (context.report.result?.text ?? '') !== '';
-  return thrown.with({ reason: 'incomplete-kept', value: isText ? ' in `text`' : undefined });
+  return thrown.withDefaults({ reason: 'incomplete-kept', value: isText ? ' in `text`' : undefined });
 }
 
 const reasons: Partial<Record<ErrorClass, Reason>> = { 'bad-reply': 'bad-reply', incomplete: 'incomplete' };
@@ -50,7 +51,7 @@ function withCost(error: GatewayError, hint: string): GatewayError {
   const { status = 0 } = error.details;
   if (error.class !== 'bad-reply' || error.billed === 'no' || status < 200 || status > 299 || hint.includes('billed'))
     return error;
-  return error.but({ hint: `${hint}\n${hintFor('bad-reply-paid', {})}` });
+  return error.withDetails({ hint: `${hint}\n${hintFor('bad-reply-paid', {})}` });
 }
 
 /** Whether a part of the reply was written or printed. The text of an image reply is only in the JSON document. */

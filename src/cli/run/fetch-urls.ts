@@ -1,3 +1,4 @@
+import { hintOf } from '../../advice.ts';
 import { type ErrorClass, GatewayError, usageError } from '../../errors.ts';
 import type { Deadline } from '../../client/deadline.ts';
 import type { Progress } from '../../terminal/progress.ts';
@@ -71,13 +72,14 @@ async function* readExplained(
 function explain(error: unknown, label: string, time: Deadline): unknown {
   const known = time.explain(error, 'unsent');
   if (!(known instanceof GatewayError)) return known;
-  const { hint = '', reason, value } = known.details;
+  const { hint, reason, value, source } = known.details;
   // Fetching an input again is free.
   const retryable = known.class === 'no-reply' || known.details.retryable;
   const message = `${label}: ${known.message}`;
   if (known.class === 'usage') return new GatewayError('usage', message, { ...known.details, cause: error });
   if (!fetchErrors.has(known.class)) return known;
-  const fits = known.class === 'not-sent' && !hint.includes('base URL') && reason !== 'client-certificate';
-  const advice = fits ? { hint, reason, value } : ({ reason: 'input-url' } as const);
+  const fits =
+    known.class === 'not-sent' && !hintOf(known, 'library')?.includes('base URL') && reason !== 'client-certificate';
+  const advice = fits ? { hint, reason, value, source } : ({ reason: 'input-url' } as const);
   return new GatewayError('not-sent', message, { ...advice, retryable, sent: 'no', billed: 'no', cause: error });
 }

@@ -43,7 +43,7 @@ export async function saveForRecovery(failure: GatewayError, input: RecoveryInpu
     (error: unknown) => `the reply could not be kept: ${writeReason(error)}`,
   );
   const hints = [hint, hintOf(failure)].filter((line) => line !== undefined);
-  return failure.but({ hint: hints.join('\n'), sent: 'yes', retryable: false });
+  return failure.withDetails({ hint: hints.join('\n'), sent: 'yes', retryable: false });
 }
 
 /**

@@ -72,7 +72,7 @@ export async function* runRows<Subject>(
 export function failedCheck(name: string, error: unknown): Check {
   if (!(error instanceof GatewayError)) return { name, state: 'failed', class: 'internal', text: readReason(error) };
   // Elsewhere the hint of this reason is to run doctor.
-  const fix = error.details.reason === 'auth-unknown' ? error.details.hint : hintOf(error);
+  const fix = hintOf(error, error.details.reason === 'auth-unknown' ? 'library' : 'cli');
   return { name, state: 'failed', class: error.class, text: error.message, fix };
 }
 

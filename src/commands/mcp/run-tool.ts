@@ -6,6 +6,7 @@ import { basename, join, resolve } from 'node:path';
 import { execPath } from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { CallToolResult, ImageContent, ResourceLink } from '@modelcontextprotocol/sdk/types.js';
+import { hintOf } from '../../advice.ts';
 import { GatewayError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
@@ -153,6 +154,7 @@ function failedResult(
 export function refusedResult(error: unknown): CallToolResult {
   if (!(error instanceof GatewayError)) throw error;
   const { class: kind, message, details } = error;
-  const { hint, sent = 'no' } = details;
+  const { sent = 'no' } = details;
+  const hint = hintOf(error, 'library');
   return failedResult({ class: kind, message, ...(hint !== undefined && { hint }), sent, billed: error.billed });
 }

@@ -200,7 +200,7 @@ function noneFound(reported: readonly GatewayError[], failures: readonly Gateway
   const [first] = reported;
   if (first === undefined) return noList(failures[0]);
   if (first.class !== 'auth' || reported.length === failures.length) return withoutModelHint(first);
-  return noList(first).but({
+  return noList(first).withDetails({
     hint: `one of its two lists does not exist, and for the other: ${first.message}\ngateway-cli doctor --live tries the key, format by format`,
   });
 }
@@ -209,7 +209,7 @@ function noneFound(reported: readonly GatewayError[], failures: readonly Gateway
 function withoutModelHint(error: GatewayError): GatewayError {
   const { reason } = error.details;
   if (reason !== 'address' && reason !== 'no-such-path' && reason !== 'model') return error;
-  return error.but({ hint: 'check --base-url', reason: undefined });
+  return error.withDetails({ hint: 'check --base-url' });
 }
 
 function noList(failure: GatewayError | undefined): GatewayError {

@@ -104,7 +104,7 @@ const addressHints: Record<string, string> = {
 function hintAtAddress(error: unknown): never {
   if (!(error instanceof GatewayError)) throw error;
   const hint = addressHints[codeOf(error) ?? ''];
-  throw error.but({ hint: hint ?? 'check --host: it takes an address of this machine, such as 127.0.0.1' });
+  throw error.withDetails({ hint: hint ?? 'check --host: it takes an address of this machine, such as 127.0.0.1' });
 }
 
 async function warnOfNetwork(url: string, { allowHost = [] }: ServeFlags, { ui }: Context): Promise<void> {

@@ -81,13 +81,13 @@ test.each<[string, Reply, object]>([
         error: { message: 'a/b requires moderation on OpenAI. Your input was flagged for "violence".', code: 403 },
       },
     },
-    { class: 'no-result', details: { hint: 'change the prompt, or try another model' } },
+    { class: 'no-result', details: { reason: 'prompt' } },
   ],
   ...['No endpoints found matching your data policy.', 'No allowed providers are available for the model.'].map(
     (message): [string, Reply, object] => [
       `OpenRouter: ${message}`,
       { status: 404, body: { error: { message, code: 404 } } },
-      { class: 'rejected', details: { hint: expect.stringContaining("in the vendor's console") } },
+      { class: 'rejected', details: { reason: 'key-project' } },
     ],
   ),
   ...['image input', 'tool use. To learn more', 'the requested output modalities: image, text'].map(

@@ -117,7 +117,7 @@ describe('says what a service means with', () => {
       {
         class: 'no-result',
         billed: 'unknown',
-        details: { hint: 'change the prompt, or try another model', retryable: false },
+        details: { reason: 'prompt', retryable: false },
       },
     ],
     [

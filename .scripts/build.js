@@ -43,6 +43,17 @@ const withoutHttp2 = {
   load: (id) => (id === '\0http2' ? "throw new Error('HTTP/2 is not used');" : undefined),
 };
 
+// Of the table of media types, what `lookup` and `extension` of mime-types read: half of it, which is in the package twice.
+const smallMimeTable = {
+  name: 'small-mime-table',
+  transform(code, id) {
+    if (!/[\\/]mime-db[\\/]db\.json$/.test(id)) return undefined;
+    const known = Object.entries(JSON.parse(code)).filter(([, { extensions }]) => extensions !== undefined);
+    const read = known.map(([type, { source, extensions }]) => [type, { source, extensions }]);
+    return JSON.stringify(Object.fromEntries(read));
+  },
+};
+
 const { output } = await build({
   cwd: root,
   input: {
@@ -52,7 +63,7 @@ const { output } = await build({
     'schema-worker': 'src/cli/input/schema-worker.ts',
   },
   platform: 'node',
-  plugins: [withoutHttp2],
+  plugins: [withoutHttp2, smallMimeTable],
   checks: { ineffectiveDynamicImport: false },
   // No module of ours but the program and its thread does anything by being loaded, and none of zod, which comes with every language.
   treeshake: {
@@ -85,6 +96,7 @@ await build({
   // As imports: `require` of Node's modules would need `import.meta`, which a bundle to CommonJS does not have.
   plugins: [
     withoutHttp2,
+    smallMimeTable,
     esmExternalRequirePlugin({ external: onEveryNode.flatMap((name) => [name, `node:${name}`]) }),
   ],
   output: { dir: `${dist}/esm`, codeSplitting: false, polyfillRequire: false, minify: true, comments: false },
@@ -92,6 +104,9 @@ await build({
 writeFileSync(`${dist}/esm/package.json`, '{"type":"module"}\n');
 // Nobody bundles a gateway for tests: as a module it is the one that `require` loads.
 writeFileSync(`${dist}/esm/testing.js`, "export { startGateway, useGateway } from '../testing.js';\n");
+// An ES module has types of its own: those beside `dist/index.js` are CommonJS's.
+writeFileSync(`${dist}/esm/index.d.ts`, "export * from '../types/index.js';\n");
+writeFileSync(`${dist}/esm/testing.d.ts`, "export * from '../types/testing/index.js';\n");
 writeFileSync(`${dist}/THIRD-PARTY-LICENSES.txt`, licenceTexts(output));
 // What is made of the source: JSON Schemas, of what JSON Schema can express of the definitions, and man pages.
 const maker = `${dist}/.maker`;

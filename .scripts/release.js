@@ -17,7 +17,7 @@ const run = (command, ...argv) => execFileSync(command, argv, { cwd: root, encod
 const { name, version, description, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
 mkdirSync(folder, { recursive: true });
-// Built by the pack itself: `prepare`.
+// Built by the pack itself: `prepack`.
 const [{ filename }] = JSON.parse(run('npm', 'pack', '--json', '--pack-destination', folder));
 const tarball = readFileSync(join(folder, filename));
 writeFileSync(join(folder, 'notes.md'), notes());

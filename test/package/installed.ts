@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bareEnv } from '../helpers/spawn.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
@@ -26,8 +26,13 @@ export function packAndInstall(): Installed {
   mkdirSync(cwd);
   const env = { ...bareEnv(folder), npm_config_update_notifier: 'false', npm_config_loglevel: 'error' };
   const npm = (argv: string[], at: string): string => execFileSync('npm', argv, { cwd: at, env, encoding: 'utf8' });
-  // `npm test` has built it already; the files in dist are tested.
-  const out = npm(['pack', '--ignore-scripts', '--json', '--pack-destination', folder], root);
+  // `npm test` has built it already: the files in dist are tested. The steps of a pack change package.json, so in a copy.
+  const source = join(folder, 'source');
+  const { files: names } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { files: string[] };
+  for (const name of [...names, '.scripts', 'LICENSE', 'README.md', 'package.json'])
+    cpSync(join(root, name), join(source, name), { recursive: true });
+  execFileSync(process.execPath, ['.scripts/manifest.js', 'strip'], { cwd: source });
+  const out = npm(['pack', '--ignore-scripts', '--json', '--pack-destination', folder], source);
   const [report] = JSON.parse(out) as { filename: string; size: number; files: { path: string; size: number }[] }[];
   if (report === undefined) throw new Error(out);
   const tarball = join(folder, report.filename);

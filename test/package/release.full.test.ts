@@ -26,9 +26,12 @@ describe('a release', () => {
   test('has notes from the commits since the one before, and a formula for its tarball', () => {
     git('init', '-q');
     mkdirSync(join(cwd, '.scripts'));
-    copyFileSync(join(root, '.scripts/release.js'), join(cwd, '.scripts/release.js'));
+    for (const name of ['release.js', 'manifest.js'])
+      copyFileSync(join(root, '.scripts', name), join(cwd, '.scripts', name));
+    writeFileSync(join(cwd, '.gitignore'), 'node_modules\nout\n');
     const manifest = { name: 'gateway-cli', version: '1.1.0', description: 'It draws', license: 'MIT', files: ['src'] };
-    writeFileSync(join(cwd, 'package.json'), JSON.stringify({ ...manifest, type: 'module' }));
+    const scripts = { prepack: 'node .scripts/manifest.js strip', postpack: 'node .scripts/manifest.js restore' };
+    writeFileSync(join(cwd, 'package.json'), JSON.stringify({ ...manifest, type: 'module', scripts }));
     commit('src/a.js', 'Draw cats');
     release();
     expect(written('notes.md')).toBe('# gateway-cli 1.1.0\n\nThe first release. It draws.\n');
@@ -44,6 +47,9 @@ describe('a release', () => {
     const tarball = readFileSync(join(cwd, 'out', basename(url)));
     expect(formula).toContain(`sha256 "${createHash('sha256').update(tarball).digest('hex')}"`);
     expect(formula).toMatch(/^class GatewayCli < Formula$/m);
+    const published = execFileSync('tar', ['-xzOf', join(cwd, 'out', basename(url)), 'package/package.json']);
+    expect(JSON.parse(published.toString())).toEqual({ ...manifest, type: 'module' });
+    expect(git('status', '--porcelain')).toBe('');
   });
 });
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { publint } from 'publint';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -10,6 +10,7 @@ import { canaryKey, textReply } from '../helpers/with-server.ts';
 import { type Installed, packAndInstall } from './installed.ts';
 
 const root = join(import.meta.dirname, '../..');
+const tsc = join(root, 'node_modules/typescript/bin/tsc');
 let installed: Installed;
 
 beforeAll(() => {
@@ -35,8 +36,10 @@ test('holds these files and no other', () => {
     'dist/THIRD-PARTY-LICENSES.txt',
     'dist/chunks/*.js',
     'dist/config.schema.json',
+    'dist/esm/index.d.ts',
     'dist/esm/index.js',
     'dist/esm/package.json',
+    'dist/esm/testing.d.ts',
     'dist/esm/testing.js',
     'dist/help.txt',
     'dist/index.js',
@@ -44,6 +47,7 @@ test('holds these files and no other', () => {
     'dist/man/*',
     'dist/package.json',
     'dist/result.schema.json',
+    'dist/schema-worker.js',
     'dist/testing.js',
     'dist/types/*.d.ts',
     'dist/version.txt',
@@ -62,6 +66,36 @@ test('is at most 900 kB in 110 files beside its man pages and topics, and one pa
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, unknown>;
   expect(manifest['dependencies']).toBeUndefined();
 });
+
+test('npm installs it without a word of warning: it has no scripts', async () => {
+  const manifest = readFileSync(join(installed.cwd, 'node_modules/gateway-cli/package.json'), 'utf8');
+  expect(JSON.parse(manifest)).not.toMatchObject({ scripts: expect.anything() as object });
+  const ways = ['--global --prefix g', ''].map(
+    (flags) => `npm install --offline --no-audit --no-fund ${flags} "$TARBALL"`,
+  );
+  const env = { TARBALL: installed.tarball, npm_config_update_notifier: 'false' };
+  const ran = await shell(`echo {} > package.json && ${ways.join(' && ')}`, { env });
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+}, 60_000);
+
+test('its ES modules have types of ES modules, and what is required those of CommonJS', () => {
+  const text = `import { createClient } from 'gateway-cli';
+    import { startGateway } from 'gateway-cli/testing';
+    export const use = [createClient, startGateway];`;
+  for (const name of ['uses.mts', 'uses.cts']) writeFileSync(join(installed.cwd, name), text);
+  const flags = '--strict --noEmit --module node16 --target es2023 --lib es2023,dom --traceResolution';
+  const argv = [tsc, ...flags.split(' '), 'uses.mts', 'uses.cts'];
+  const said = execFileSync(process.execPath, argv, { cwd: installed.cwd, encoding: 'utf8' });
+  const found = [...said.matchAll(/'(gateway-cli\S*)' was successfully resolved to '\S+\/gateway-cli\/(\S+)'/g)];
+  expect(new Set(found.map(([, name, file]) => `${name} ${file}`))).toEqual(
+    new Set([
+      'gateway-cli dist/esm/index.d.ts',
+      'gateway-cli dist/types/index.d.ts',
+      'gateway-cli/testing dist/esm/testing.d.ts',
+      'gateway-cli/testing dist/types/testing/index.d.ts',
+    ]),
+  );
+}, 60_000);
 
 test('publint finds nothing', async () => {
   const bytes = readFileSync(installed.tarball);
@@ -111,12 +145,10 @@ test("the topic's library example runs under serve, as it says", async () => {
 
 test('its types compile in a project without Node types, library checks on, and refuse what is wrong', () => {
   copyFileSync(join(root, 'test/types/library.ts'), join(installed.cwd, 'library.ts'));
-  symlinkSync(join(root, 'node_modules/typescript'), join(installed.cwd, 'node_modules/typescript'));
   for (const module of ['nodenext', 'esnext']) {
     const resolution = module === 'esnext' ? 'bundler' : 'nodenext';
     const flags = ['--strict', '--exactOptionalPropertyTypes', '--noEmit', '--target', 'es2023', '--lib', 'es2023,dom'];
     const argv = [...flags, '--module', module, '--moduleResolution', resolution, 'library.ts'];
-    const tsc = join(installed.cwd, 'node_modules/typescript/bin/tsc');
     let said = '';
     try {
       execFileSync(process.execPath, [tsc, ...argv], { cwd: installed.cwd, encoding: 'utf8' });

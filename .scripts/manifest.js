@@ -1,0 +1,27 @@
+// What is published has no scripts, which npm warns of at each installation, and no packages of the build.
+//   node .scripts/manifest.js strip     before a checkout is packed
+//   node .scripts/manifest.js restore   after it
+//   node .scripts/manifest.js clone     for good, if this is the clone that npm makes of a git address, packs and removes
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+
+const manifest = 'package.json';
+const folder = 'node_modules/.cache';
+const kept = `${folder}/package.json`;
+
+function strip() {
+  const { scripts: _, devDependencies: __, ...published } = JSON.parse(readFileSync(manifest, 'utf8'));
+  writeFileSync(manifest, `${JSON.stringify(published, null, 2)}\n`);
+}
+
+const steps = {
+  strip() {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(kept, readFileSync(manifest));
+    strip();
+  },
+  restore: () => renameSync(kept, manifest),
+  clone() {
+    if (/[\\/]_cacache[\\/]tmp[\\/]/.test(process.cwd())) strip();
+  },
+};
+steps[process.argv[2]]();

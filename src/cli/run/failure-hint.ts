@@ -21,7 +21,7 @@ export async function withSettingsHint(
   const error = thrown.withDetails({ flags, ...(thrown.class === 'auth' && 'from' in key && { source: key.from }) });
   const { reason, status } = error.details;
   const isPath = status === 404 && (reason === 'no-such-path' || reason === 'no-stream');
-  if (reason !== 'model' && !isPath) return error;
+  if (reason !== 'model' && reason !== 'pull-model' && !isPath) return error;
   const model = post.body?.['model'] ?? decodeURIComponent(/\/models\/([^/:]+):/.exec(post.path)?.[1] ?? '');
   if (typeof model !== 'string' || model === '') return error;
   const { keptModels } = await import('../../settings/kept-models.ts');

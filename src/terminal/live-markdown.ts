@@ -49,7 +49,8 @@ export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () =>
     followWindow();
     live.text += text;
     const drawing = advance(live, { size, colored });
-    const canRedraw = stdout.rows !== undefined;
+    // In a window of one row, each line has left it when it is written.
+    const canRedraw = stdout.rows !== undefined && stdout.rows > 1;
     await show(canRedraw ? { ...drawing, tail: lastWithin(drawing.tail, size) } : { ...drawing, tail: [] });
   }
 

@@ -220,3 +220,8 @@ test('nothing in a text is obeyed by the terminal', async () => {
   await markdown.end();
   expect(written.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
 });
+
+test('a window of one row gets each word once', async () => {
+  const text = `# ${words(3, 'h')}\n\n${words(40)}\n\n- ${words(9, 'i')}\n\n\`\`\`\n${words(5, 'c')}\n\`\`\`\n`;
+  expect(letters((await show(piecesOf(text), { columns: 40, rows: 1 })).join(''))).toBe(letters(text));
+});

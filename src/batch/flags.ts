@@ -172,11 +172,6 @@ export const exportFlags = {
   idColumn: { ...batchFlags.idColumn, advanced: true },
 } as const satisfies FlagTable;
 
-/** Flags that only `batch merge` has. */
-export const mergeFlags = {
-  output: { flags: '-o, --output <dir>', text: 'new or empty folder for the merged batch', parse: notAFlag },
-} satisfies FlagTable;
-
 const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, min: 60_000, h: 3_600_000 };
 
 /** Reads `--rate`: `5/s`, `100/m`, `2000/h`. Returns the ms between two requests. Throws GatewayError usage. */

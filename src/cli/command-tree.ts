@@ -59,7 +59,6 @@ export const tree: Tree = {
       }),
       status: leaf('show the state of a batch', () => import('../batch/report/status.ts'), 'batchStatusCommand'),
       cancel: leaf('end the jobs that go on at the service', batchCancel, 'batchCancelCommand'),
-      merge: leaf('join the folders of all shards', () => import('../batch/report/merge.ts'), 'batchMergeCommand'),
       export: leaf('write a table of all jobs, or a report for CI', batchExport, 'batchExportCommand'),
       gallery: leaf(
         'write a page with all pictures and texts',

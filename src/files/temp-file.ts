@@ -11,7 +11,7 @@ export function randomNonce(): string {
 }
 
 /** The name of an unfinished file or folder. */
-export function partName(nonce: string): string {
+function partName(nonce: string): string {
   return `.gateway-cli-${nonce}.part`;
 }
 

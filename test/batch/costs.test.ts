@@ -231,15 +231,15 @@ describe('--max-cost', () => {
   });
 });
 
-test('a merge has what its shards cost, known and unknown', async ({ server, folder, batch }) => {
+test('the status of shards has what they cost together, known and unknown', async ({ server, folder, batch }) => {
   server.answer = (prompt) => ({ body: prompt === 'p4' ? reply(1, 1, { usageMetadata: undefined }) : reply(100, 10) });
   folder.jobs(...manyJobs(4));
   for (const index of [1, 2]) {
     const ran = await batch(['jobs.jsonl', '-o', `out-${index}`, '--shard', `${index}/2`, ...prices]);
     expect(ran.code).toBe(0);
   }
-  const merged = await batch(['merge', 'out-1', 'out-2', '-o', 'all']);
+  const both = ['status', 'out-1', 'out-2'];
   const costs = { cost: [{ amount: '0.000165', currency: 'USD' }], costUnknown: 1 };
-  expect(folder.lines('summary.json', 'all')).toMatchObject([costs]);
-  expect(merged.stderr).toContain('cost: 0.000165 USD; the cost of 1 job is unknown\n');
+  expect(JSON.parse((await batch([...both, '--json'])).stdout)).toMatchObject(costs);
+  expect((await batch(both)).stdout).toContain('cost: 0.000165 USD; the cost of 1 job is unknown\n');
 });

@@ -10,7 +10,11 @@ const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 const shard = (index: number, total: number) => ['jobs.jsonl', '-o', `out-${index}`, '--shard', `${index}/${total}`];
 
 describe('shards', () => {
-  test('send every job once, and merge into what one machine would have made', async ({ server, folder, batch }) => {
+  test('send every job once, and are reported together as one machine would have it', async ({
+    server,
+    folder,
+    batch,
+  }) => {
     server.answer = (prompt) => {
       if (prompt === 'p3') return { status: 400, body: { error: { message: 'no' } } };
       return prompt === 'p5' || prompt === 'p6'
@@ -21,41 +25,60 @@ describe('shards', () => {
       i === 4 || i === 5 ? { ...job, command: 'image gen', name: 'same' } : job,
     );
     folder.jobs(...jobs);
+    const names = ['out-1', 'out-2', 'out-3'];
     for (const index of [1, 2, 3]) await batch(shard(index, 3));
     expect([...server.counts.values()]).toEqual(Array.from({ length: 12 }, () => 1));
-    const merged = await batch(['merge', 'out-1', 'out-2', 'out-3', '-o', 'all']);
-    expect(merged).toMatchObject({
-      code: 0,
-      stdout: `${join('all', 'results.jsonl')}\n`,
-      stderr: '3 shards, 12 jobs: 11 done, 1 failed\n',
-    });
-    const results = folder.lines('results.jsonl', 'all');
-    expect(results.map(({ id }) => id).toSorted()).toEqual(
-      manyJobs(12)
-        .map((job) => (job as { id: string }).id)
-        .toSorted(),
-    );
-    const pictures = results.flatMap(({ images }) => images as { path: string }[]);
-    expect(pictures.map(({ path }) => path).toSorted()).toEqual(['images/same-2.png', 'images/same.png']);
-    for (const { path } of pictures) expect(existsSync(join(folder.cwd, 'all', path))).toBe(true);
-    expect(JSON.parse(readFileSync(join(folder.cwd, 'all/summary.json'), 'utf8'))).toMatchObject({
-      jobs: 12,
-      done: 11,
-      failed: 1,
-      outdir: 'all',
-      failures: [{ id: 'p3' }],
-    });
-    // It goes on like any other folder.
-    server.answer = () => undefined;
-    expect((await batch(['jobs.jsonl', '-o', 'all', '--retry-failed'])).code).toBe(0);
-    expect(server.counts.get('p3')).toBe(2);
+    const status = await batch(['status', ...names]);
+    expect(status.stdout).toMatch(/^12 jobs: 11 done, 1 failed\nout-1: \d+ done/);
+    expect(status.stdout).toContain('p3: rejected: ');
+    const document = JSON.parse((await batch(['status', ...names, '--json'])).stdout) as {
+      folders: { jobs: number }[];
+    };
+    expect(document).toMatchObject({ jobs: 12, done: 11, failed: 1, failures: [{ id: 'p3' }], ok: true, exitCode: 0 });
+    expect(document).not.toHaveProperty('outdir');
+    expect(document.folders.map((one) => one.jobs).reduce((sum, count) => sum + count, 0)).toBe(12);
+    const { stdout } = await batch(['export', ...names, '--format', 'jsonl']);
+    const rows = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: string; images: string[] });
+    // In the order of the job file, whatever shard a job is in.
+    expect(rows.map(({ id }) => id)).toEqual(Array.from({ length: 12 }, (_, i) => `p${i + 1}`));
+    for (const { id, images } of rows.filter((row) => row.images.length > 0)) {
+      expect(['p5', 'p6']).toContain(id);
+      for (const path of images)
+        expect([path.startsWith('out-'), existsSync(join(folder.cwd, path))]).toEqual([true, true]);
+    }
+    expect((await batch(['gallery', ...names])).stdout).toBe(`${join('out-1', 'index.html')}\n`);
+    const page = folder.read('out-1/index.html');
+    const shown = [...page.matchAll(/<img[^>]* src="([^"]+)"/g)].map((found) => found[1] ?? '');
+    expect(shown).toHaveLength(2);
+    for (const path of shown) expect(existsSync(join(folder.cwd, 'out-1', path))).toBe(true);
+  });
+
+  test('jobs that no shard has sent are in the report of all with --jobs, in their place', async ({
+    folder,
+    batch,
+  }) => {
+    folder.jobs(...manyJobs(12));
+    for (const index of [1, 2]) await batch([...shard(index, 2), '--limit', '2']);
+    const all = ['export', 'out-1', 'out-2', '--format', 'jsonl'];
+    const { stdout } = await batch([...all, '--jobs', 'jobs.jsonl']);
+    const rows = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: string; state: string });
+    expect(rows.map(({ id }) => id)).toEqual(manyJobs(12).map((job) => (job as { id: string }).id));
+    expect(rows.filter(({ state }) => state === 'pending')).toHaveLength(8);
+    expect((await batch(all)).stderr).toContain('8 unsent jobs left out of the report');
+    expect((await batch(['status', 'out-1', 'out-2'])).stdout).toContain('12 jobs: 4 done, 8 not sent yet');
   });
 
   test.skipIf(bootMark() === undefined).for([
     ['may have gone out when its machine went down', 'another boot', 'unknown'],
     ['was ready again and did not go out', bootMark(), 'failed'],
   ] as const)(
-    'a job that %s is in the merged folder what it was',
+    'a job that %s is in the status of its shard what it was',
     async ([, boot, state], { server, folder, batch }) => {
       server.answer = () => ({ status: 400, body: {} });
       folder.jobs(...manyJobs(1));
@@ -65,32 +88,13 @@ describe('shards', () => {
       const results = readFileSync(join(folder.cwd, 'out-1/results.jsonl')).length;
       const lines = [run, ...records, { ...run, boot, results }, { type: 'ready', id: 'p1', request, at: 1 }];
       folder.writeLines('out-1/journal.jsonl', lines);
-      expect((await batch(['merge', 'out-1', '-o', 'all'])).stderr).toContain(`1 ${state}`);
-      expect((await batch(['status', 'all'])).stdout).toContain(`1 ${state}`);
-      expect((await batch(['jobs.jsonl', '-o', 'all'])).stderr).toContain(`1 ${state}`);
+      expect((await batch(['status', 'out-1'])).stdout).toContain(`1 ${state}`);
+      expect((await batch(shard(1, 1))).stderr).toContain(`1 ${state}`);
       expect(server.bodies).toHaveLength(1);
     },
   );
 
-  test('an answer that the journal of its shard does not have is known after the merge', async ({
-    server,
-    folder,
-    batch,
-  }) => {
-    folder.jobs(...manyJobs(1));
-    await batch(shard(1, 1));
-    const lines = folder.lines('journal.jsonl', 'out-1').filter(({ type }) => type !== 'done');
-    folder.writeLines('out-1/journal.jsonl', lines);
-    await batch(['merge', 'out-1', '-o', 'all']);
-    expect((await batch(['status', 'all'])).stdout).toContain('1 job: 1 done');
-    expect((await batch(['jobs.jsonl', '-o', 'all'])).code).toBe(0);
-    expect(server.bodies).toHaveLength(1);
-  });
-
-  test('the merge took as long as its longest shard, whatever that was asked to do again later', async ({
-    folder,
-    batch,
-  }) => {
+  test('a shard took as long as its run, whatever it was asked to do again later', async ({ folder, batch }) => {
     folder.jobs(...manyJobs(1));
     const hour = 3_600_000;
     await batch(shard(1, 1));
@@ -99,9 +103,10 @@ describe('shards', () => {
     folder.writeLines('out-1/journal.jsonl', lines);
     // The first finds an answer that is not in the journal, the second finds nothing.
     for (const _ of [1, 2]) expect((await batch(shard(1, 1))).code).toBe(0);
-    await batch(['merge', 'out-1', '-o', 'all']);
-    expect(folder.lines('summary.json', 'all')[0]).toMatchObject({ done: 1, durationMs: hour });
-    expect(JSON.parse((await batch(['status', 'out-1', '--json'])).stdout)).toMatchObject({ durationMs: hour });
+    expect(JSON.parse((await batch(['status', 'out-1', '--json'])).stdout)).toMatchObject({
+      done: 1,
+      durationMs: hour,
+    });
   });
 
   test('a shard without jobs is done, and says why there were none', async ({ folder, batch }) => {
@@ -113,7 +118,8 @@ describe('shards', () => {
     const none = (index: number) => [0, `no job of jobs.jsonl falls into --shard ${index}/3\n0 done\n`];
     expect(told).toEqual([none(1), [0, '1 done\n'], none(3)]);
     expect(planned.stderr).toBe('no job of jobs.jsonl falls into --shard 1/3\n');
-    expect((await batch(['merge', 'out-1', 'out-2', 'out-3', '-o', 'all'])).code).toBe(0);
+    const { code, stdout } = await batch(['status', 'out-1', 'out-2', 'out-3']);
+    expect([code, stdout.split('\n')[0]]).toEqual([0, '1 job: 1 done']);
   });
 
   test('--shard auto asks the engine', async ({ server, folder, batch }) => {
@@ -122,42 +128,49 @@ describe('shards', () => {
     await batch(['jobs.jsonl', '-o', 'a', '--shard', 'auto'], { env: { ...env, SLURM_ARRAY_TASK_ID: '10' } });
     await batch(['jobs.jsonl', '-o', 'b', '--shard', 'auto/2'], { env: { JOB_COMPLETION_INDEX: '1' } });
     expect([...server.counts.values()]).toEqual(Array.from({ length: 12 }, () => 1));
-    expect((await batch(['merge', 'a', 'b', '-o', 'all'])).code).toBe(0);
+    expect((await batch(['status', 'a', 'b'])).stdout).toContain('12 jobs: 12 done');
   });
 });
 
-describe('batch merge refuses', () => {
-  test('a missing shard, a duplicate, another batch, an unfinished one, and a folder that is not a shard', async ({
-    server,
-    folder,
-    batch,
-  }) => {
-    const merge = async (...names: string[]) => {
-      const { code, stderr } = await batch(['merge', ...names, '-o', 'all']);
-      expect(code).toBe(2);
-      expect(existsSync(join(folder.cwd, 'all'))).toBe(false);
-      return stderr;
-    };
+describe('reports on several folders', () => {
+  test.for(['status', 'export', 'gallery'])(
+    'batch %s refuses a shard given twice, another batch, and a folder that is no shard',
+    async (report, { folder, batch }) => {
+      const refused = async (...names: string[]) => {
+        const { code, stderr, stdout } = await batch([report, ...names]);
+        expect([code, stdout]).toEqual([2, '']);
+        return stderr;
+      };
+      folder.jobs(...manyJobs(10));
+      for (const index of [1, 2]) await batch(shard(index, 2));
+      expect(await refused('out-1', 'out-1')).toContain('shard 1/2 is there twice: out-1 and out-1');
+      await batch(['jobs.jsonl', '-o', 'plain']);
+      expect(await refused('out-1', 'plain')).toContain('plain was not made with --shard');
+      expect(await refused('out-1', '.')).toContain('. holds no batch');
+      folder.jobs(...manyJobs(11));
+      await batch(['jobs.jsonl', '-o', 'other-2', '--shard', '2/2']);
+      expect(await refused('out-1', 'other-2')).toContain('are not shards of the same batch');
+      const lines = [...folder.lines('journal.jsonl', 'out-2'), ...folder.lines('journal.jsonl', 'out-1').slice(1)];
+      folder.writeLines('out-2/journal.jsonl', lines);
+      expect(await refused('out-1', 'out-2')).toContain('out-2 overlaps with another folder');
+    },
+  );
+
+  test('a shard that is not among the folders is told', async ({ folder, batch }) => {
     folder.jobs(...manyJobs(10));
-    for (const index of [1, 2]) await batch(shard(index, 2));
-    expect(await merge('out-1')).toContain('missing: shard 2/2');
-    expect(await merge('out-1', 'out-1', 'out-2')).toContain('shard 1/2 is there twice: out-1 and out-1');
-    await batch(['jobs.jsonl', '-o', 'plain']);
-    expect(await merge('plain')).toContain('plain was not made with --shard');
-    expect(await merge('.')).toContain('. holds no batch');
-    folder.jobs(...manyJobs(11));
-    await batch(['jobs.jsonl', '-o', 'other-2', '--shard', '2/2']);
-    expect(await merge('out-1', 'other-2')).toContain('are not shards of the same batch');
-    folder.jobs(...manyJobs(10));
-    server.answer = () => ({ status: 400, body: {} });
-    await batch(['jobs.jsonl', '-o', 'half-2', '--shard', '2/2', '--fail-fast', '--concurrency', '1']);
-    expect(await merge('out-1', 'half-2')).toContain('1 job was not sent yet');
+    for (const index of [1, 3]) await batch(shard(index, 3));
+    const { code, stderr } = await batch(['status', 'out-1', 'out-3']);
+    expect([code, stderr]).toEqual([0, 'gateway-cli: warning: not among the folders: shard 2/3\n']);
   });
 
-  test('a folder that is not empty', async ({ folder, batch }) => {
+  test('batch merge, which is gone, says what to type instead', async ({ folder, batch }) => {
     folder.jobs(...manyJobs(2));
     await batch(shard(1, 1));
-    expect((await batch(['merge', 'out-1', '-o', 'out-1'])).stderr).toContain('the folder is not empty');
+    const { code, stderr } = await batch(['merge', 'out-1', '-o', 'all']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('usage: there is no batch merge any more');
+    expect(stderr).toContain('gateway-cli batch export out-1 -o results.csv');
+    expect(folder.ls('.')).toEqual(['jobs.jsonl', 'out-1']);
   });
 });
 

@@ -180,15 +180,6 @@ describe('what a batch says', () => {
     expect((await batch()).stderr).toContain(lists);
     expect((await batch(['status', 'out'])).stdout).toContain(lists);
   });
-
-  test('of a merge with failures the document says what the process does', async ({ server, folder, batch }) => {
-    server.answer = () => ({ status: 400, body: {} });
-    folder.jobs(...manyJobs(2));
-    await batch(['jobs.jsonl', '-o', 'one', '--shard', '1/1']);
-    const { code, stdout } = await batch(['merge', 'one', '-o', 'all', '--json']);
-    expect(JSON.parse(stdout)).toMatchObject({ ok: true, exitCode: code, failed: 2 });
-    expect(folder.lines('summary.json', 'all')[0]).toMatchObject({ ok: false, exitCode: 13 });
-  });
 });
 
 test.for([

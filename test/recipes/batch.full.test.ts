@@ -16,31 +16,34 @@ function place(count: number, env: Record<string, string> = {}) {
   return at;
 }
 
-function summaryIn(cwd: string, outdir = 'out'): Record<string, unknown> {
-  return JSON.parse(readFileSync(join(cwd, outdir, 'summary.json'), 'utf8')) as Record<string, unknown>;
+/** The ids and states in the table of all shards. */
+function rowsIn(cwd: string, table = 'out.csv'): string[][] {
+  const [head = '', ...lines] = readFileSync(join(cwd, table), 'utf8').trimEnd().split('\r\n');
+  const columns = head.split(',');
+  const [id, state] = [columns.indexOf('id'), columns.indexOf('state')];
+  return lines.map((line) => line.split(',')).map((cells) => [cells[id] ?? '', cells[state] ?? '']);
 }
 
-function idsIn(cwd: string): string[] {
-  const lines = readFileSync(join(cwd, 'out/results.jsonl'), 'utf8').trimEnd().split('\n');
-  return lines.map((line) => (JSON.parse(line) as { id: string }).id).toSorted();
+function idsIn(cwd: string, table?: string): string[] {
+  return rowsIn(cwd, table).map(([id = '']) => id);
 }
 
-const allIds = (count: number) => Array.from({ length: count }, (_, i) => `job-${i}`).toSorted();
+const allIds = (count: number) => Array.from({ length: count }, (_, i) => `job-${i}`);
 
 describe('a shell loop over --shard', () => {
-  test('runs all jobs and joins them', async () => {
+  test('runs all jobs and writes one table of them', async () => {
     const at = place(21);
     const { code, stdout } = await shell(`${recipe('batch-shell.sh')} jobs.jsonl out`, at);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: `${join('out', 'results.jsonl')}\n` });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'out.csv\n' });
     expect(idsIn(at.cwd)).toEqual(allIds(21));
   });
 
-  test('a shard with failures is joined all the same, and the code is 13', async () => {
+  test('a shard with failures is in the table all the same, and the code is 13', async () => {
     const at = place(8);
     writeFileSync(join(at.cwd, 'jobs.jsonl'), `${jobs(8)}{"id":"bad","prompt":"x","model":"fault-400"}\n`);
     const { code } = await shell(`${recipe('batch-shell.sh')} jobs.jsonl out --retries 0`, at);
     expect(code).toBe(13);
-    expect(summaryIn(at.cwd)).toMatchObject({ jobs: 9, done: 8, failed: 1 });
+    expect(rowsIn(at.cwd)).toEqual([...allIds(8).map((id) => [id, 'done']), ['bad', 'failed']]);
   });
 
   test('a mistake in the jobs ends it with its code', async () => {
@@ -74,7 +77,7 @@ test.skipIf(lacks('parallel'))(
 test('the Slurm script runs the task that the variables name', async () => {
   const at = place(20, { SLURM_ARRAY_TASK_MIN: '1', SLURM_ARRAY_TASK_COUNT: '3' });
   const script = [1, 2, 3].map((task) => `SLURM_ARRAY_TASK_ID=${task} bash ${recipe('batch-slurm.sbatch')}`);
-  const { code } = await shell(`${script.join(' && ')} && gateway-cli batch merge out-{1..3} -o out`, at);
+  const { code } = await shell(`${script.join(' && ')} && gateway-cli batch export out-{1..3} -o out.csv`, at);
   expect(code).toBe(0);
   expect(idsIn(at.cwd)).toEqual(allIds(20));
   const directives = readRecipe('batch-slurm.sbatch').filter((line) => line.startsWith('#SBATCH'));
@@ -101,7 +104,7 @@ describe('the Indexed Job of Kubernetes', () => {
     const here = command.replaceAll('/work/', '');
     expect(here).toContain('--shard auto/8');
     const runs = Array.from({ length: 8 }, (_, index) => `JOB_COMPLETION_INDEX=${index} sh -c '${here}'`);
-    const { code } = await shell(`${runs.join(' && ')} && gateway-cli batch merge out-{0..7} -o out`, at);
+    const { code } = await shell(`${runs.join(' && ')} && gateway-cli batch export out-{0..7} -o out.csv`, at);
     expect(code).toBe(0);
     expect(idsIn(at.cwd)).toEqual(allIds(20));
   });
@@ -123,7 +126,7 @@ describe('the matrix of GitHub Actions', () => {
     ).join('\n');
   };
 
-  test.skipIf(lacks('jq'))('its steps run the shards and join them', async () => {
+  test.skipIf(lacks('jq'))('its steps run the shards and report on them', async () => {
     const at = place(20);
     const matrix = lines.find((line) => line.trim().startsWith('shard: ['))?.match(/\d+/g) ?? [];
     expect(matrix).toEqual(['1', '2', '3', '4']);
@@ -134,9 +137,9 @@ describe('the matrix of GitHub Actions', () => {
       });
       expect(ran.code).toBe(0);
     }
-    const joined = await shell(`set -eo pipefail\n${step('Join the shards')}`, at);
+    const joined = await shell(`set -eo pipefail\n${step('Report on the shards')}`, at);
     expect(joined.code).toBe(0);
-    expect(idsIn(at.cwd)).toEqual(allIds(20));
-    expect(readFileSync(join(at.cwd, 'out/index.html'), 'utf8')).toContain('job-7');
+    expect(idsIn(at.cwd, 'results.csv')).toEqual(allIds(20));
+    expect(readFileSync(join(at.cwd, 'out-1/index.html'), 'utf8')).toContain('job-7');
   });
 });

@@ -123,9 +123,9 @@ test.skipIf(lacks('slurmctld', 'slurmd', 'sbatch'))(
     await expect.poll(() => slurm('squeue -h'), { timeout: 120_000, interval: 200 }).toBe('');
     expect(slurm(`scontrol show job ${task}`)).toContain('Restarts=1');
 
-    const merged = await shell('gateway-cli batch merge out-{1..8} -o out', at);
-    expect(merged).toMatchObject({ code: 0 });
-    const summary = JSON.parse(readFileSync(join(at.cwd, 'out/summary.json'), 'utf8')) as Record<string, number>;
+    const status = await shell('gateway-cli batch status out-{1..8} --json', at);
+    expect(status).toMatchObject({ code: 0 });
+    const summary = JSON.parse(status.stdout) as Record<string, number>;
     expect(summary).toMatchObject({ jobs: jobs.length, failed: 0 });
     // Those that were under way may have been paid for: they are not sent again automatically.
     expect(summary['unknown']).toBeGreaterThanOrEqual(8);

@@ -59,7 +59,7 @@ const maxNamed = 3;
 
 /** Throws GatewayError usage if a folder holds files that are not of a batch, batch-locked if its journal was not written by this program. */
 export async function requireOwn(path: string): Promise<void> {
-  const { foreign } = await inspectFolder(path);
+  const foreign = await findForeign(path);
   if (foreign.length === 0) return;
   const more = foreign.length > maxNamed ? ` and ${foreign.length - maxNamed} more` : '';
   const names = foreign.slice(0, maxNamed).join(', ');
@@ -89,14 +89,14 @@ export async function enterOutdir(path: string, context: Context, lease?: LeaseT
 }
 
 /** Makes a folder. Throws GatewayError usage if that fails. */
-export async function makeBatchFolder(path: string): Promise<void> {
+async function makeBatchFolder(path: string): Promise<void> {
   await makeFolder(path).catch((error: unknown) => {
     throw usageError(`-o: cannot make ${path}: ${writeReason(error)}`, 'name another folder', error);
   });
 }
 
 /** Locks a folder. Throws GatewayError batch-locked; or usage if it is not writable, as nothing was sent yet. */
-export async function lockFolder(path: string, lease?: LeaseTimes): Promise<Lock> {
+async function lockFolder(path: string, lease?: LeaseTimes): Promise<Lock> {
   return takeLock(path, lease).catch((error: unknown) => {
     const denied = error instanceof GatewayError && error.class === 'not-written';
     throw denied ? usageError(error.message, 'name another folder with -o', error) : error;
@@ -129,12 +129,11 @@ const harmless = new Set(['.DS_Store', '.gitignore', '.gitkeep', 'lost+found']);
 const headBytes = 64 * 1024;
 
 /**
- * Reads a folder before anything is written there: whether its journal begins with the record of a run, and which files are
- * not of a batch. Throws GatewayError batch-locked if its journal was not written by this program.
+ * Reads a folder before anything is written there, and returns the names of files that are not of a batch. Throws GatewayError batch-locked if its journal was not written by this program.
  */
-export async function inspectFolder(folder: string): Promise<{ isBatch: boolean; foreign: string[] }> {
+async function findForeign(folder: string): Promise<string[]> {
   const head = await headOfJournal(folder);
-  if (head === undefined) return { isBatch: false, foreign: [batchFiles.journal] };
+  if (head === undefined) return [batchFiles.journal];
   const end = head.indexOf('\n');
   if (end >= 0 && parseRecord(head.slice(0, end))?.type !== 'run')
     throw notAJournal(join(folder, batchFiles.journal), 1);
@@ -144,9 +143,9 @@ export async function inspectFolder(folder: string): Promise<{ isBatch: boolean;
     const isOwn = isBatch ? await isSafe(folder, name) : await isLeftOver(folder, name, head);
     if (!isOwn) foreign.push(name);
   }
-  if (isBatch || foreign.length === 0 || (await headOfJournal(folder)) === head) return { isBatch, foreign };
+  if (isBatch || foreign.length === 0 || (await headOfJournal(folder)) === head) return foreign;
   // Another run has begun to write meanwhile: read the folder again.
-  return inspectFolder(folder);
+  return findForeign(folder);
 }
 
 /** Empty if there is no journal yet; undefined if it is a link or a device. */

@@ -188,15 +188,6 @@ function settleRun({ ready, sent }: OpenRun, state: BatchState): void {
     }
 }
 
-/** The records of the jobs in a folder's journal, in their order; other lines are skipped. */
-export async function* readJobRecords(folder: string): AsyncGenerator<JobRecord, void> {
-  for await (const lines of readFileLines(join(folder, batchFiles.journal)))
-    for (const { text, whole } of lines) {
-      const record = whole ? parseRecord(text) : undefined;
-      if (record && record.type !== 'run' && record.type !== 'part') yield record;
-    }
-}
-
 const jobTypes = new Set(['ready', 'sent', 'unsent', 'done', 'failed', 'unknown']);
 
 /** One line of a journal; undefined when it is not a record of this version. */

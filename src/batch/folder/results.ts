@@ -77,7 +77,7 @@ export async function locateResults(
 }
 
 /** Undefined for a line that is not a result. */
-export function parseResult(text: string): ResultLine | undefined {
+function parseResult(text: string): ResultLine | undefined {
   const document = parseObject(text);
   const { id, request } = document;
   return typeof id === 'string' && typeof request === 'string' ? { id, request, document } : undefined;

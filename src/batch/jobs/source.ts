@@ -129,7 +129,14 @@ function createLineReader(
 /** The word after `batch` may be meant as another command of it. Throws GatewayError usage. */
 export async function refuseTypo([word, ...rest]: readonly string[], { io }: Context): Promise<void> {
   if (word === undefined || (await stat(resolve(io.cwd, word)).catch(() => undefined))) return;
-  const meant = closest(word, ['run', 'status', 'cancel', 'merge', 'export', 'gallery']);
+  if (word === 'merge') {
+    const folders = rest.length > 0 ? rest.map(shellWord).join(' ') : 'out-1 out-2';
+    throw usageError(
+      'there is no batch merge any more: the reports take the folders of all shards',
+      `for example: gateway-cli batch export ${folders} -o results.csv; or batch status, batch gallery`,
+    );
+  }
+  const meant = closest(word, ['run', 'status', 'cancel', 'export', 'gallery']);
   if (meant === undefined) return;
   const example = ['gateway-cli batch', meant, ...rest].join(' ');
   throw usageError(`${JSON.stringify(word)} is neither a command nor a job file`, `did you mean: ${example}`);

@@ -2,12 +2,13 @@ import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
 import type { Command } from 'commander';
 import { junitReport, markdownReport, type ReportFacts, type ReportWriter, tableReport } from './reports.ts';
+import { type BatchFolder, joinStates, pathInFolder, readFolders, rowsOfFolders, titleOf } from './folders.ts';
 import { countOf, warnUnread } from './summary.ts';
 import { type BatchState, unanswered } from '../folder/state.ts';
-import { locateResults, openResults, type ResultPlaces, rowsOfReport } from '../folder/results.ts';
+import { locateResults, openResults, type ResultPlaces, type ResultReader } from '../folder/results.ts';
 import { batchFiles, type Job, type JobState } from '../types.ts';
 import { usageError } from '../../errors.ts';
-import { isObject } from '../../json.ts';
+import { isObject, type JsonObject } from '../../json.ts';
 import { checkFile } from '../../images/publish.ts';
 import { type Row, findColumns, rowOf, type RowState } from './row.ts';
 import type { Action, Context } from '../../cli/context.ts';
@@ -19,16 +20,16 @@ import { isWorkbook } from '../jobs/data-rows.ts';
 import { openRows } from '../jobs/row-jobs.ts';
 import { openJobs } from '../jobs/source.ts';
 import { isInShard } from '../jobs/digest.ts';
-import { readBatchFolder } from '../folder/folder.ts';
 
 type Flags = FlagValues<typeof exportFlags>;
 
-/** `batch export <outdir>`: one row a job, as a table or a report for CI. */
+/** `batch export <outdir…>`: one row a job, as a table or a report for CI. */
 export function batchExportCommand(command: Command): Action {
-  command.argument('<outdir>', 'folder of a batch').usage('<outdir> [flags]');
+  command.argument('<outdir...>', 'folder of a batch, or the folders of its shards').usage('<outdir…> [flags]');
   setExamples(command, [
     'gateway-cli batch export out -o results.csv',
     'gateway-cli batch export out -o results.csv --bom         # for Excel',
+    'gateway-cli batch export out-1 out-2 out-3 -o all.csv     # the shards together',
     'gateway-cli batch export out --format md >> "$GITHUB_STEP_SUMMARY"',
     'gateway-cli batch export out --format junit -o junit.xml',
   ]);
@@ -36,10 +37,10 @@ export function batchExportCommand(command: Command): Action {
     'Columns are id, state, those of your rows, text (or answer.<key> of a schema), images, usage, cost and error; one that would be empty is left out. See gateway-cli help batch.',
   ]);
   addFlags(command, 'Flags', exportFlags);
-  return (context, words, flags) => runExport(words[0] as string, flags as Flags, context);
+  return (context, words, flags) => runExport(words, flags as Flags, context);
 }
 
-async function runExport(outdir: string, flags: Flags, context: Context): Promise<void> {
+async function runExport(outdirs: readonly string[], flags: Flags, context: Context): Promise<void> {
   const { output = '-', force = false } = flags;
   if (output === '-' && context.root.json)
     throw usageError('the report and --json both write to stdout', 'name a file: -o results.csv');
@@ -51,15 +52,15 @@ async function runExport(outdir: string, flags: Flags, context: Context): Promis
   const format = flags.format ?? formatOf(output);
   if (flags.bom && format !== 'csv' && format !== 'tsv')
     throw usageError(`--bom is for CSV and TSV, not ${format}`, 'leave it out, or name the format: --format csv');
-  const { folder, state } = await readBatchFolder(outdir, context);
-  if (output !== '-') await checkTarget(output, folder, { force, context });
+  const folders = await readFolders(outdirs, context);
+  if (output !== '-') for (const { folder } of folders) await checkTarget(output, folder, { force, context });
   const progress = context.ui.progress('reading the results');
   context.atEnd(async () => progress.stop());
-  const rows = await findRows(folder, state, await openJobsOf(state, flags, context));
+  const rows = await findRows(folders, await openJobsOf(folders, flags, context));
   await warnUnread(rows, context);
   const named = flags.jobs ?? flags.data;
-  const leftOut = named === undefined ? await countMissing(rows, state.run?.jobs ?? 0, context) : 0;
-  const facts = { ...rows, name: basename(folder), durationMs: state.durationMs, beganAt: state.beganAt };
+  const leftOut = named === undefined ? await countMissing(rows, folders, context) : 0;
+  const facts = { ...rows, name: titleOf(folders), ...joinStates(folders.map(({ state }) => state)) };
   const writer = openReport(format, facts);
   const head = flags.bom ? `\uFEFF${writer.head}` : writer.head;
   const text = reportText({ ...writer, head }, noteLongTexts(rows, format, context), context.signal);
@@ -80,26 +81,36 @@ async function runExport(outdir: string, flags: Flags, context: Context): Promis
 /** Lines that cannot be read now were jobs when they were sent. */
 function ignore(): void {}
 
-/** The jobs of the folder's shard in the file that `--jobs` or `--data` names; none if none is named. */
-async function openJobsOf({ run, index }: BatchState, flags: Flags, context: Context): Promise<Jobs> {
+/** The jobs of the folders' shards in the file that `--jobs` or `--data` names; none if none is named. */
+async function openJobsOf(folders: readonly BatchFolder[], flags: Flags, context: Context): Promise<Jobs> {
   const { jobs, data } = flags;
   if (jobs !== undefined && data !== undefined)
     throw usageError('the jobs are given twice: --jobs and --data', 'keep one of them');
   const source = jobs === undefined ? undefined : await openJobs([jobs], {}, context);
   const file = data === undefined ? undefined : await openRows(flags, context);
+  const isWanted = (id: string): boolean => folders.some(({ state: { run } }) => isInShard(id, run?.shard));
   return async function* () {
-    for await (const job of source?.jobs(ignore) ?? []) if (isInShard(job.id, run?.shard)) yield rowOfJob(job);
+    for await (const job of source?.jobs(ignore) ?? []) if (isWanted(job.id)) yield rowOfJob(job);
     for await (const { id, columns: vars } of file?.rows(ignore) ?? [])
-      for (const each of sentCopies(id, index))
-        if (isInShard(each, run?.shard)) yield { id: each, state: 'pending', vars, images: [] };
+      for (const each of sentCopies(id, folders))
+        if (isWanted(each)) yield { id: each, state: 'pending', vars, images: [] };
   };
 }
 
 /** The ids of a row that was sent with a `count`, which its file does not know; else its own. */
-function sentCopies(id: string, index: BatchState['index']): string[] {
+function sentCopies(id: string, folders: readonly BatchFolder[]): string[] {
   const copies = [];
-  for (let n = 1; index.find(`${id}-${n}`) >= 0; n++) copies.push(`${id}-${n}`);
-  return copies.length > 0 && index.find(id) < 0 ? copies : [id];
+  for (let n = 1; findJob(`${id}-${n}`, folders); n++) copies.push(`${id}-${n}`);
+  return copies.length > 0 && !findJob(id, folders) ? copies : [id];
+}
+
+/** The folder that knows a job, and its row there. */
+function findJob(id: string, folders: readonly BatchFolder[]): { at: number; row: number } | undefined {
+  for (const [at, { state }] of folders.entries()) {
+    const row = state.index.find(id);
+    if (row >= 0) return { at, row };
+  }
+  return undefined;
 }
 
 function rowOfJob({ id, name, command, values: { prompt, vars } }: Job): Row {
@@ -143,7 +154,8 @@ async function checkTarget(
 }
 
 /** The folder does not know the ids of jobs that were never sent. */
-async function countMissing({ counts }: Rows, jobs: number, { ui }: Context): Promise<number> {
+async function countMissing({ counts }: Rows, folders: readonly BatchFolder[], { ui }: Context): Promise<number> {
+  const jobs = folders.reduce((sum, { state }) => sum + (state.run?.jobs ?? 0), 0);
   const missing = Math.max(0, jobs - counts.done - counts.failed - counts.unknown - counts.pending);
   if (missing > 0)
     await ui.warn(
@@ -195,50 +207,59 @@ type Jobs = () => AsyncGenerator<Row, void>;
 /** The rows of a folder, and what is known about all of them. */
 type Rows = Awaited<ReturnType<typeof findRows>>;
 
-/** Looks through a folder's results and journal, and the jobs of its file. */
-async function findRows(folder: string, state: BatchState, jobs: Jobs) {
-  const { index } = state;
+/** Looks through the results and journals of folders, and the jobs of their file. */
+async function findRows(folders: readonly BatchFolder[], jobs: Jobs) {
   const found = findColumns();
-  const places = await locateResults(folder, index, {
-    see: (_, result) => found.see(rowOf(result.id, 'done', result.document)),
-  });
   const counts: Record<RowState, number> = { done: 0, failed: 0, unknown: 0, pending: 0 };
-  for (let row = 0; row < index.size; row++) counts[rowState(index.stateOf(row))]++;
-  if (counts.unknown + counts.failed > 0) found.see(unansweredRow('', 'unknown', state.failures));
+  const places: ResultPlaces[] = [];
+  for (const { folder, state } of folders) {
+    const { index } = state;
+    const see = (_: number, result: { id: string; document: JsonObject }): void =>
+      found.see(rowOf(result.id, 'done', result.document));
+    places.push(await locateResults(folder, index, { see }));
+    for (let row = 0; row < index.size; row++) counts[rowState(index.stateOf(row))]++;
+    if (counts.unknown + counts.failed > 0) found.see(unansweredRow('', 'unknown', state.failures));
+  }
   for await (const pending of jobs()) {
-    if (index.find(pending.id) >= 0) continue;
+    if (findJob(pending.id, folders)) continue;
     counts.pending++;
     found.see(pending);
   }
+  const unread = places.reduce((sum, { unreadable }) => sum + unreadable, 0);
   // They are read one by one: results may be long.
-  const read = () => readRows(folder, state, { places, jobs });
-  return { columns: found.columns(), counts, unread: places.unreadable, read };
+  return { columns: found.columns(), counts, unread, read: () => readRows(folders, { places, jobs }) };
 }
 
 /** In the order of the job file if it is known, with the jobs that were not sent; jobs that it does not name come last. */
 async function* readRows(
-  folder: string,
-  { index, failures }: BatchState,
-  { places, jobs }: { places: ResultPlaces; jobs: Jobs },
+  folders: readonly BatchFolder[],
+  { places, jobs }: { places: readonly ResultPlaces[]; jobs: Jobs },
 ): AsyncGenerator<Row, void> {
-  const reader = await openResults(folder, index, places);
-  const isRead = new Uint8Array(index.size);
-  const readRow = async (id: string, row: number): Promise<Row> => {
+  const readers: ResultReader[] = [];
+  const isRead = folders.map(({ state }) => new Uint8Array(state.index.size));
+  const readRow = async (id: string, { at, row }: { at: number; row: number }): Promise<Row> => {
+    const one = folders[at] as BatchFolder;
+    const { index, failures } = one.state;
     const state = rowState(index.stateOf(row));
-    const document = await reader.read(row);
-    return document ? rowOf(id, state, document) : unansweredRow(id, state, failures);
+    const document = await readers[at]?.read(row);
+    if (!document) return unansweredRow(id, state, failures);
+    const found = rowOf(id, state, document);
+    return { ...found, images: found.images.map((path) => pathInFolder(path, one, folders)) };
   };
   try {
+    for (const [at, { folder, state }] of folders.entries())
+      readers.push(await openResults(folder, state.index, places[at] as ResultPlaces));
     for await (const pending of jobs()) {
-      const at = index.find(pending.id);
-      const row = at < 0 ? undefined : await readRow(pending.id, at);
-      if (row) isRead[at] = 1;
+      const place = findJob(pending.id, folders);
+      const row = place && (await readRow(pending.id, place));
+      if (place) (isRead[place.at] as Uint8Array)[place.row] = 1;
       yield row?.command === undefined ? { ...pending, ...row } : row;
     }
-    const ids = [...index.ids()];
-    for (const row of rowsOfReport(index)) if (isRead[row] === 0) yield await readRow(ids[row] as string, row);
+    const ids = folders.map(({ state }) => [...state.index.ids()]);
+    for (const place of rowsOfFolders(folders))
+      if (isRead[place.at]?.[place.row] === 0) yield await readRow(ids[place.at]?.[place.row] as string, place);
   } finally {
-    await reader.close();
+    for (const reader of readers) await reader.close();
   }
 }
 

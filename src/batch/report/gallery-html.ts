@@ -13,7 +13,9 @@ export interface Card extends Pick<Row, 'id' | 'command' | 'prompt' | 'text' | '
 }
 
 export interface CardPicture {
-  /** Below the gallery's folder. */
+  /** The way from the gallery's folder to that of the picture's batch, if it is another one. */
+  way?: string | undefined;
+  /** Below that folder. */
   path: string;
   mimeType: string;
   width?: number | undefined;
@@ -126,10 +128,10 @@ export function galleryCard(card: Card): string {
 /** The end of the page. */
 export const galleryFoot = `</main><script>${script}</script></body></html>\n`;
 
-function figure({ path, mimeType, width, height, bytes, hidden }: CardPicture): string {
+function figure({ way, path, mimeType, width, height, bytes, hidden }: CardPicture): string {
   const size = width && height ? `${width}×${height}` : 'size unknown';
   const caption = `${size} · ${mimeType} · ${Math.ceil(bytes / 1000)} kB`;
-  const link = escapeHtml(linkTo(path));
+  const link = escapeHtml(linkTo(path, way));
   // With both sides known the card has its height before the picture is there.
   const sides = width && height ? ` width="${width}" height="${height}"` : '';
   const shown =
@@ -139,9 +141,10 @@ function figure({ path, mimeType, width, height, bytes, hidden }: CardPicture): 
   return `<figure><a href="${link}">${shown}</a><figcaption>${escapeHtml(caption)}</figcaption></figure>`;
 }
 
-/** A relative link that stays one: no scheme, no host, nothing above the folder. */
-function linkTo(path: string): string {
-  const segments = path.split(/[\\/]/).filter((segment) => segment !== '' && segment !== '.' && segment !== '..');
+/** A relative link that stays one: no scheme, no host, nothing above the folder to which the way leads. */
+function linkTo(path: string, way = ''): string {
+  const inside = path.split(/[\\/]/).filter((segment) => segment !== '.' && segment !== '..');
+  const segments = [...way.split(/[\\/]/), ...inside].filter((segment) => segment !== '');
   return `./${segments.map((segment) => encodeURIComponent(Buffer.from(segment).toString())).join('/')}`;
 }
 

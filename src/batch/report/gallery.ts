@@ -1,5 +1,5 @@
 import { type FileHandle, readdir, readFile, stat } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import {
   type Card,
@@ -11,46 +11,62 @@ import {
   type CardPicture,
 } from './gallery-html.ts';
 import { rowOf } from './row.ts';
-import { countJobs, countOf, warnUnread } from './summary.ts';
+import {
+  addCounts,
+  type BatchFolder,
+  countFolder,
+  joinStates,
+  readFolders,
+  rowsOfFolders,
+  titleOf,
+} from './folders.ts';
+import { countOf, warnUnread } from './summary.ts';
 import { usageError, codeOf } from '../../errors.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../types.ts';
 import { clearDeadParts, partNonce } from '../../files/process-mark.ts';
 import { writeAnew } from '../../files/temp-file.ts';
-import { readBatchFolder } from '../folder/folder.ts';
 import { imageNameOf } from '../folder/results.ts';
-import { rowsOfReport, locateResults, openResults, type ResultPlaces } from '../folder/results.ts';
+import { locateResults, openResults, type ResultPlaces, type ResultReader } from '../folder/results.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
-import type { JobIndex, BatchState } from '../folder/state.ts';
 import { isObject, type JsonObject, type JsonValue, parseFlat } from '../../json.ts';
 import { typeOfName } from '../../images/image-type.ts';
 import { readInputImage } from '../../images/input.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { tooManyPixels } from '../../cli/output/preview.ts';
 
-/** `batch gallery <outdir>`: one page of all jobs, or of the pictures of a folder, which shows the pictures beside it. */
+/**
+ * `batch gallery <outdir…>`: one page of all jobs, or of the pictures of a folder, which shows the pictures beside it. That of several
+ * shards is in the first folder.
+ */
 export function batchGalleryCommand(command: Command): Action {
-  command.argument('<outdir>', 'folder of a batch, or of pictures').usage('<outdir>');
+  command
+    .argument('<outdir...>', 'folder of a batch or of pictures, or the folders of the shards of a batch')
+    .usage('<outdir…>');
   setExamples(command, [
     'gateway-cli batch gallery out && xdg-open out/index.html',
+    'gateway-cli batch gallery out-1 out-2     # the shards together, in out-1/index.html',
     'gateway-cli image gen -n 4 "tile pattern" -o tiles/ --sidecar && gateway-cli batch gallery tiles',
   ]);
-  return (context, words) => runGallery(words[0] as string, context);
+  return (context, words) => runGallery(words, context);
 }
 
-async function runGallery(outdir: string, context: Context): Promise<void> {
-  const pictures = await picturesOfFolder(resolve(context.io.cwd, outdir));
+async function runGallery(outdirs: readonly string[], context: Context): Promise<void> {
+  const outdir = outdirs[0] as string;
+  const pictures = outdirs.length > 1 ? [] : await picturesOfFolder(resolve(context.io.cwd, outdir));
   if (pictures.length > 0) return showPictures(outdir, pictures, context);
-  const { folder, state } = await readBatchFolder(outdir, context);
+  const folders = await readFolders(outdirs, context);
+  const { folder } = folders[0] as BatchFolder;
   const progress = context.ui.progress('preparing the gallery');
   context.atEnd(async () => progress.stop());
-  const cards = await findCards(folder, state);
+  const cards = await findCards(folders);
   await warnUnread(cards, context);
-  const counts = countJobs(state.index, { jobs: state.run?.jobs || state.index.size });
+  const counts = addCounts(folders.map(countFolder));
+  const { usage } = joinStates(folders.map(({ state }) => state));
   let made = 0;
   await writePage(folder, async (page) => {
-    await page.appendFile(galleryHead({ title: basename(folder), counts, usage: state.usage }));
+    await page.appendFile(galleryHead({ title: titleOf(folders), counts, usage }));
     for await (const card of cards.read()) {
       context.signal.throwIfAborted();
       await page.appendFile(galleryCard(await withHidden(card, folder)));
@@ -129,28 +145,49 @@ async function withHidden(card: Card, folder: string): Promise<Card> {
 }
 
 /** The jobs that have a card: they were sent, answered or not. Their cards are read one by one, as results may be long. */
-async function findCards(folder: string, { index }: BatchState) {
-  const pictures = new Uint32Array(index.size);
-  const places = await locateResults(folder, index, {
-    see: (row, result) => void (pictures[row] = picturesOf(result.document).length),
-  });
-  const sum = pictures.reduce((all, count) => all + count, 0);
-  return { unread: places.unreadable, pictures: sum, read: () => readCards(folder, index, places) };
+async function findCards(folders: readonly BatchFolder[]) {
+  const places: ResultPlaces[] = [];
+  let pictures = 0;
+  for (const { folder, state } of folders) {
+    const counts = new Uint32Array(state.index.size);
+    const see = (row: number, { document }: { document: JsonObject }): void =>
+      void (counts[row] = picturesOf(document).length);
+    places.push(await locateResults(folder, state.index, { see }));
+    pictures += counts.reduce((all, count) => all + count, 0);
+  }
+  const unread = places.reduce((sum, { unreadable }) => sum + unreadable, 0);
+  return { unread, pictures, read: () => readCards(folders, places) };
 }
 
-async function* readCards(folder: string, index: JobIndex, places: ResultPlaces): AsyncGenerator<Card, void> {
-  const reader = await openResults(folder, index, places);
-  const ids = [...index.ids()];
+async function* readCards(
+  folders: readonly BatchFolder[],
+  places: readonly ResultPlaces[],
+): AsyncGenerator<Card, void> {
+  const readers: ResultReader[] = [];
+  const ids = folders.map(({ state }) => [...state.index.ids()]);
   try {
-    for (const row of rowsOfReport(index)) {
-      const [id, state] = [ids[row] as string, index.stateOf(row)];
-      const document = await reader.read(row);
-      if (document) yield cardOf(id, document, state === 'sent' || state === 'unknown');
+    for (const [at, { folder, state }] of folders.entries())
+      readers.push(await openResults(folder, state.index, places[at] as ResultPlaces));
+    for (const { at, row } of rowsOfFolders(folders)) {
+      const {
+        folder,
+        state: { index },
+      } = folders[at] as BatchFolder;
+      const [id, state] = [ids[at]?.[row] as string, index.stateOf(row)];
+      const document = await readers[at]?.read(row);
+      if (document) yield seenFrom(folders, folder, cardOf(id, document, state === 'sent' || state === 'unknown'));
       else if (state === 'sent') yield { id, state: 'unknown', error: unansweredError, pictures: [] };
     }
   } finally {
-    await reader.close();
+    for (const reader of readers) await reader.close();
   }
+}
+
+/** The page is in the first folder, and links to the pictures of the others. */
+function seenFrom([first]: readonly BatchFolder[], folder: string, card: Card): Card {
+  if (first === undefined || folder === first.folder) return card;
+  const way = relative(first.folder, folder);
+  return { ...card, pictures: card.pictures.map((picture) => ({ ...picture, way })) };
 }
 
 const unansweredError = { class: 'unknown', message: 'sent, and no answer was written down; it may have been billed' };
@@ -191,9 +228,9 @@ const shown = new Set(['image/webp', 'image/gif', 'image/avif', 'image/png', 'im
 
 /** Why the gallery does not show a picture; undefined if it does. */
 async function whyHidden(picture: CardPicture, folder: string): Promise<string | undefined> {
-  const { path, mimeType, width = 0, height = 0 } = picture;
+  const { way = '', path, mimeType, width = 0, height = 0 } = picture;
   if (!shown.has(mimeType)) return `browsers show no ${mimeType}`;
-  const gone = await stat(join(folder, path)).then(
+  const gone = await stat(join(folder, way, path)).then(
     ({ size }) => (size > maxBytes ? 'the file is too large to be shown' : undefined),
     (error: unknown) => (codeOf(error) === 'ENOENT' ? 'the file does not exist any more' : readReason(error)),
   );

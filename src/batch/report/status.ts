@@ -4,7 +4,6 @@ import type { Command } from 'commander';
 import { type BatchState, unanswered } from '../folder/state.ts';
 import { findHolder } from '../folder/lock.ts';
 import {
-  countJobs,
   countOf,
   describeCounts,
   describeFailures,
@@ -16,62 +15,95 @@ import {
   spentLimit,
   keptHint,
 } from './summary.ts';
-import { batchFiles, type Counts } from '../types.ts';
+import { batchFiles, type Counts, type JobError } from '../types.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { isoTime } from '../../clock.ts';
 import { describeTimes, openParts, type Part, waitingRows } from '../lane/parts.ts';
-import { readBatchFolder } from '../folder/folder.ts';
+import { addCounts, type BatchFolder, countFolder, joinStates, readFolders } from './folders.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
 
 /** At most this many failures are named. */
 const maxShown = 20;
 
-/** `batch status <outdir>`: the state of a batch, while it runs and after. */
+/** `batch status <outdir…>`: the state of a batch, while it runs and after. */
 export function batchStatusCommand(command: Command): Action {
-  command.argument('<outdir>', 'folder of a batch').usage('<outdir> [flags]');
-  setExamples(command, ['gateway-cli batch status out', 'gateway-cli batch status out --json | jq .done']);
-  return (context, words) => runStatus(words[0] as string, context);
+  command.argument('<outdir...>', 'folder of a batch, or the folders of its shards').usage('<outdir…> [flags]');
+  setExamples(command, [
+    'gateway-cli batch status out',
+    'gateway-cli batch status out-1 out-2 out-3 out-4     # the shards together',
+    'gateway-cli batch status out --json | jq .done',
+  ]);
+  return (context, words) => runStatus(words, context);
 }
 
-async function runStatus(outdir: string, context: Context): Promise<void> {
-  const { folder, state } = await readBatchFolder(outdir, context);
-  const running = await findHolder(folder);
-  const counts = countJobs(state.index, { jobs: state.run?.jobs || state.index.size });
-  const { usage, spending, durationMs } = state;
-  // It is unknown which of them are still in flight.
-  const failures = running ? new Map([...state.failures].filter(([, error]) => error !== unanswered)) : state.failures;
-  const facts = { counts, skipped: 0, usage, spending, durationMs, outdir, failures };
+async function runStatus(names: readonly string[], context: Context): Promise<void> {
+  const folders: FolderStatus[] = [];
+  for (const one of await readFolders(names, context)) folders.push(await readStatus(one));
+  const states = folders.map(({ state }) => state);
+  const counts = addCounts(folders.map((one) => one.counts));
+  const joined = joinStates(states);
+  const running = folders.find((one) => one.running)?.running;
+  const failures = new Map(folders.flatMap(failuresOf));
+  const outdir = names[0] as string;
   // This command succeeded, even if jobs failed: the document has the exit code of the process.
-  const document = summaryDocument({ ...facts, exitCode: outcomes.ok.code });
-  const ended = running ? undefined : await lastError(folder, counts);
+  const document = summaryDocument({ ...joined, counts, skipped: 0, outdir, failures, exitCode: outcomes.ok.code });
+  const ended = folders.find((one) => one.lastError)?.lastError;
   context.report.own = {
     ...document,
+    ...(folders.length > 1 && { outdir: undefined, folders: folders.map(describeFolder) }),
     ...(ended && { lastError: ended }),
     running: running && { pid: running.pid, host: running.host },
-    ...atService(state),
+    ...atService(states),
   };
   if (context.root.json) return;
   const lines = [`${countOf(counts.jobs, 'job')}: ${describeCounts(counts)}`];
-  if (running) lines.push(`process ${running.pid} on ${running.host} works on it; what is unknown may be in flight`);
-  lines.push(...openParts(state).map((part) => describePart(part, state, context.io.now())));
-  const cost = describeSpending(spending);
+  if (folders.length > 1) lines.push(...folders.map((one) => `${one.name}: ${describeCounts(one.counts)}`));
+  for (const { name, running: by } of folders) {
+    const it = folders.length > 1 ? name : 'it';
+    if (by) lines.push(`process ${by.pid} on ${by.host} works on ${it}; what is unknown may be in flight`);
+  }
+  for (const state of states)
+    lines.push(...openParts(state).map((part) => describePart(part, state, context.io.now())));
+  const cost = describeSpending(joined.spending);
   if (cost !== '') lines.push(cost);
   const cut = incompleteStep(counts);
   if (cut) lines.push(cut);
   lines.push(...describeFailures(failures, { counts, most: maxShown, results: batchFiles.results }));
   if (!running && exitCodeOf(counts) !== outcomes.ok.code) {
-    const kept = await keptHint(counts, state.beganAt);
-    const next = [...(kept ? [kept] : []), nextStep(counts, spentLimit(state))];
-    const { class: name, message, hint } = (counts.pending > 0 && ended) || {};
-    // The counts are in the first line already.
-    if (typeof message === 'string' && name !== 'batch-failed') lines.push(`the last run ended: ${message}`);
+    const kept = await keptHint(counts, joined.beganAt);
+    const spent = states.map(spentLimit).find((limit) => limit !== undefined);
+    const next = [...(kept ? [kept] : []), nextStep(counts, spent)];
+    const { message, hint } = (counts.pending > 0 && ended) || {};
+    if (typeof message === 'string' && ended?.['class'] !== 'batch-failed')
+      lines.push(`the last run ended: ${message}`);
     lines.push(...(typeof hint === 'string' ? hint.split('\n') : next));
   }
   const { stdout } = context.io;
   await stdout.write(lines.map((line) => `${stdout.isTTY ? escapeLine(line) : line.replaceAll('\n', ' ')}\n`).join(''));
+}
+
+interface FolderStatus extends BatchFolder {
+  counts: Counts;
+  running: Awaited<ReturnType<typeof findHolder>>;
+  lastError: JsonObject | undefined;
+}
+
+async function readStatus(one: BatchFolder): Promise<FolderStatus> {
+  const running = await findHolder(one.folder);
+  const counts = countFolder(one);
+  return { ...one, counts, running, lastError: running ? undefined : await lastError(one.folder, counts) };
+}
+
+/** While it runs, it is unknown which of its jobs are still in flight. */
+function failuresOf({ state: { failures }, running }: FolderStatus): [string, JobError][] {
+  return [...failures].filter(([, error]) => !running || error !== unanswered);
+}
+
+function describeFolder({ name, counts, running }: FolderStatus): object {
+  return { outdir: name, ...counts, running: running && { pid: running.pid, host: running.host } };
 }
 
 /** The error of the last run; undefined if it wrote no summary, or if jobs have ended since. */
@@ -84,8 +116,9 @@ async function lastError(folder: string, counts: Counts): Promise<JsonObject | u
 }
 
 /** What batches of the service hold. */
-function atService(state: BatchState): object {
-  const parts = openParts(state).map((part) => ({
+function atService(states: readonly BatchState[]): object {
+  const open = states.flatMap((state) => openParts(state).map((part) => ({ part, state })));
+  const parts = open.map(({ part, state }) => ({
     batch: part.batch,
     mark: part.mark,
     model: part.plan.model,

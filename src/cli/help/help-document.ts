@@ -151,9 +151,10 @@ const documents: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       'models[].withoutFiles models[].window models[].hasPrice',
     ].join(' '),
   },
-  'batch status': { batch: `${batch} lastError running.pid running.host ${atService} atService[].expiresAt` },
+  'batch status': {
+    batch: `${batch} folders[].outdir folders[].jobs folders[].done folders[].incomplete folders[].failed folders[].unknown folders[].pending lastError running.pid running.host ${atService} atService[].expiresAt`,
+  },
   'batch cancel': { 'batch-cancel': 'cancelled[].batch cancelled[].jobs' },
-  'batch merge': { batch },
   'batch export': { 'batch-export': 'path format rows leftOut' },
   'batch gallery': { 'batch-gallery': 'path' },
   'costs show': {

@@ -12,4 +12,4 @@ parallel --jobs 4 --retries 3 --quote \
   bash -c 'gateway-cli batch "$1" -o "$2-$3" --shard "$3/$4" --quiet "${@:5}" > /dev/null || (($? == 13))' \
   shard "$jobs" "$out" {} "$total" "$@" ::: $(seq "$total")
 
-gateway-cli batch merge $(seq -f "$out-%g" "$total") -o "$out"
+gateway-cli batch export $(seq -f "$out-%g" "$total") -o "$out.csv"

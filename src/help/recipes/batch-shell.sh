@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A batch in four processes on this machine, one after the other waiting for none, and their results joined.
+# A batch in four processes on this machine, one after the other waiting for none, and one table of their results.
 # Started again after a crash, each shard continues where it stopped.
 # Usage: batch-shell.sh <jobs.jsonl> <outdir> [flags of gateway-cli batch…]
 set -euo pipefail
@@ -13,11 +13,11 @@ for ((index = 1; index <= total; index++)); do
   pids+=($!)
 done
 
-# 13 is a shard with failures: its results are joined all the same, and tell which.
+# 13 is a shard with failures: the table has it all the same, and tells which.
 worst=0
 for pid in "${pids[@]}"; do
   wait "$pid" || { code=$?; ((code == 13)) || exit "$code"; worst=13; }
 done
 
-gateway-cli batch merge "$out"-{1..4} -o "$out"
+gateway-cli batch export "$out"-{1..4} -o "$out.csv"
 exit "$worst"

@@ -31,7 +31,7 @@ export function sessionsListCommand(command: Command): Action {
     'gateway-cli sessions list rome',
     'gateway-cli sessions list --json | jq -r .sessions[0].name',
   ]);
-  return async ({ io, root, report }, [word = '']) => {
+  return async ({ io, ui, root, report }, [word = '']) => {
     const entries = await listSessions();
     const described = await Promise.all(entries.map(async (entry) => ({ entry, listed: await describe(entry) })));
     const found = described.filter(({ listed: { name, prompt } }) => hasWord(`${name} ${prompt}`, word));
@@ -46,6 +46,7 @@ export function sessionsListCommand(command: Command): Action {
       const row = `${names[index]}  ${times[index]}  ${String(messages).padStart(4)}  ${error ?? prompt}`;
       await io.stdout.write(`${escapeLine(row)}\n`);
     }
+    if (found.length === 0) await ui.notice(noneOf(entries, 'matches'));
   };
 }
 
@@ -53,10 +54,11 @@ export function sessionsListCommand(command: Command): Action {
 export function sessionsSearchCommand(command: Command): Action {
   command.argument('<word...>', 'words that one message has, in any case').usage('<word…> [flags]');
   setExamples(command, ['gateway-cli sessions search lighthouse', 'gateway-cli sessions search "three days" rome']);
-  return async ({ io, root, report }, words) => {
+  return async ({ io, ui, root, report }, words) => {
     const found = [];
+    const all = await listSessions();
     // One after the other: a session can be large.
-    for (const entry of await listSessions()) {
+    for (const entry of all) {
       const { messages } = await readSession(entry.path).catch(() => ({ messages: [] }));
       const texts = messages.map(textOf).filter((text) => words.every((word) => hasWord(text, word)));
       if (texts.length > 0)
@@ -69,7 +71,14 @@ export function sessionsSearchCommand(command: Command): Action {
     const names = asColumn(found.map(({ name }) => name));
     for (const [index, { found: lines }] of found.entries())
       await io.stdout.write(`${escapeLine(`${names[index]}  ${lines[0] ?? ''}`)}\n`);
+    if (found.length === 0)
+      await ui.notice(noneOf(all, words.length === 1 ? 'has this word' : 'has a message with these words'));
   };
+}
+
+function noneOf({ length }: readonly SessionEntry[], what: string): string {
+  if (length === 0) return 'no conversation was kept yet: gateway-cli chat --session notes "hello"';
+  return `none of ${length} ${length === 1 ? 'conversation' : 'conversations'} ${what}`;
 }
 
 function hasWord(text: string, word: string): boolean {

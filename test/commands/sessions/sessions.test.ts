@@ -46,12 +46,17 @@ test('list takes a word of the name or the first prompt', async () => {
   expect((await run(['sessions', 'list', 'TRIP'])).stdout).toMatch(/^trip .*\n$/);
   expect((await run(['sessions', 'list', 'first'])).stdout).toMatch(/^old .*\n$/);
   expect(await run(['sessions', 'list', 'none'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+  expect((await run(['sessions', 'list', 'none'], { tty: { stderr: true } })).stderr).toContain(
+    'none of 2 conversations',
+  );
 });
 
 test('search finds the sessions in which one message has all words', async () => {
   twoSessions();
   expect(await run(['sessions', 'search', 'A', 'dot'])).toMatchObject({ code: 0, stdout: 'trip  a dot\n', stderr: '' });
   expect((await run(['sessions', 'search', 'dot', 'what'])).stdout).toBe('');
+  const none = await run(['sessions', 'search', 'dot', 'what'], { tty: { stderr: true } });
+  expect([none.code, none.stderr]).toEqual([0, 'none of 2 conversations has a message with these words\n']);
   expect((await run(['sessions', 'search', 'prompt'])).stdout).toBe('old  prompt\n');
   const { stdout } = await run(['sessions', 'search', 'dot', '--json']);
   expect(JSON.parse(stdout)).toMatchObject({ sessions: [{ name: 'trip', messages: 2, found: ['a dot'] }] });
@@ -81,9 +86,11 @@ test('list --json prints one document, with the unreadable sessions', async () =
   expect(document.sessions[0]?.error).toContain('line 1');
 });
 
-test('without a session the list is empty', async () => {
+test('without a session the list is empty, and a terminal is told how one is kept', async () => {
   vi.stubEnv('XDG_STATE_HOME', join(folder, 'none'));
   expect(await run(['sessions', 'list'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+  const told = await run(['sessions', 'list'], { tty: { stderr: true } });
+  expect([told.code, told.stderr]).toEqual([0, expect.stringContaining('gateway-cli chat --session notes')]);
 });
 
 test('show prints the conversation with the sizes of pictures, escaped on a terminal', async () => {

@@ -190,8 +190,9 @@ test.skipIf(lacks('jq'))(
   'if-unavailable: skip goes on in a fork, where the key is empty and no service is named',
   async () => {
     const env = { GATEWAY_OFFLINE: '', GEMINI_API_KEY: '' };
-    const skipped = await runAction(ask, { prompt: 'hi', 'if-unavailable': 'skip' }, env);
+    const skipped = await runAction(ask, { prompt: 'hi', summary: 'true', 'if-unavailable': 'skip' }, env);
     expect(skipped.ended).toMatchObject({ code: 0, stderr: '', stdout: '::notice title=gateway-cli::skipped: auth\n' });
+    expect(skipped.summary).toBe('');
     const failed = await runAction(ask, { prompt: 'hi' }, env);
     expect(failed.ended.code).toBe(3);
     expect(failed.ended.stderr).toContain('GEMINI_API_KEY is empty');

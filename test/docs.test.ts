@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { buildProgram } from '../src/cli/cli.ts';
 import { topics, topicSummaries } from '../src/cli/help/help.ts';
 import { outcomes } from '../src/errors.ts';
-import { services } from '../src/services.ts';
+import { serviceNames, services } from '../src/services.ts';
 import { code, readme, skill, tableRows, topicTexts, userTexts } from './helpers/readme.ts';
 import { run } from './helpers/run.ts';
 
@@ -109,4 +111,36 @@ test('every model of a vendor that users read of is one that the table of servic
 test('help names every command', async () => {
   const { stdout } = await run(['--help']);
   for (const words of await commandWords()) expect(stdout).toContain(words.split(' ')[0]);
+});
+
+test('the amount in the topic costs is what its example prints', async () => {
+  const topic = topicTexts.get('costs') ?? '';
+  const prices = /text --offline "hello" --prices '(.+)' --json/.exec(topic)?.[1] ?? '';
+  const { stdout } = await run(['text', '--offline', 'hello', '--prices', prices, '--json']);
+  const { cost } = JSON.parse(stdout) as { cost: { amount: string } };
+  expect(topic).toContain(`\`"cost": {"amount": "${cost.amount}", "currency": "USD"}\``);
+});
+
+/** What else names the services: the files of the action, and the words that registries and clients show. */
+const otherTexts = [
+  'package.json',
+  'src/cli/cli.ts',
+  ...['README.md', 'action.yml'].map((name) => `.github/actions/gateway-cli/${name}`),
+];
+
+test('no list of the services in help, README, skill or action lacks one of them', () => {
+  const titles = serviceNames.flatMap((name) =>
+    name === 'gateway' ? [] : [services[name].title.replace(/^Google /, '')],
+  );
+  const texts = [
+    ...userTexts,
+    ...otherTexts.map((path) => readFileSync(join(import.meta.dirname, '..', path), 'utf8')),
+  ];
+  const listed = [serviceNames, titles].flatMap((names) =>
+    texts
+      .flatMap((text) => text.split('\n'))
+      .map((line) => ({ line, missing: names.filter((name) => !new RegExp(`\\b${name}\\b`).test(line)) }))
+      .filter(({ missing }) => missing.length === 1),
+  );
+  expect(listed).toEqual([]);
 });

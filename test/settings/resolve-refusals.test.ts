@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
+import { serviceNames, services } from '../../src/services.ts';
 import { load, noConfig, path, resolve, type Start } from './start.ts';
 
 const env = { GATEWAY_BASE_URL: 'https://env.example', GATEWAY_MODEL: 'env-model', GATEWAY_IMAGE_MODEL: 'env-image' };
+const keys = serviceNames.flatMap((name) => services[name].keyVariables[0] ?? []);
 const twoProfiles = load({ work: {}, home: {} });
 
 function failureOf(start: Start): GatewayError {
@@ -54,7 +56,7 @@ describe('resolveSettings refuses', () => {
       'neither, where a key is enough',
       {},
       'no base URL and no model is set',
-      'set the key of a service: GEMINI_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY\nor use Ollama, which needs none: --service ollama -m <model>\nor your gateway: --base-url <url> (GATEWAY_BASE_URL) and --model <model> (GATEWAY_MODEL), or a profile',
+      `set the key of a service: ${keys.slice(0, -1).join(', ')} or ${keys.at(-1)}\nor use Ollama, which needs none: --service ollama -m <model>\nor your gateway: --base-url <url> (GATEWAY_BASE_URL) and --model <model> (GATEWAY_MODEL), or a profile`,
     ],
     [
       'neither beside the only key, in a profile of a gateway',

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { serviceNames, services } from '../../../src/services.ts';
 import { run } from '../../helpers/run.ts';
 
 test('the keys of two services lead to the choice of one', async () => {
@@ -13,11 +14,11 @@ test('a terminal gets whole words below each other, and commands in one piece', 
   const ran = await run(['doctor'], { tty: { stdout: true }, columns: 60, env: { NO_COLOR: '1' } });
   const [first, ...more] = ran.stdout.split('\n');
   expect(first).toBe('FAILED  base URL          no base URL is set');
-  expect(more.slice(0, 4)).toEqual([
-    '                          set the key of a service:',
-    '                            GEMINI_API_KEY,',
-    '                            ANTHROPIC_API_KEY,',
-    '                            OPENAI_API_KEY or',
+  const keys = serviceNames.flatMap((name) => services[name].keyVariables[0] ?? []).slice(0, -1);
+  const indent = ' '.repeat(26);
+  expect(more.slice(0, keys.length + 1)).toEqual([
+    `${indent}set the key of a service:`,
+    ...keys.map((key, at) => `${indent}  ${key}${at + 1 < keys.length ? ',' : ' or'}`),
   ]);
   expect(ran.stdout).toContain("\n                            gateway-cli text --offline 'Hello'\n");
 });

@@ -146,12 +146,6 @@ export function typedNames([word = '', ...rest]: readonly string[], entries = tr
   return found ? [word, ...typedNames(rest, found.commands ?? {})] : [];
 }
 
-/** The commands of groups that have this name: `batch gallery` for `gallery`. */
-export function commandsNamed(name: string): string[] {
-  const groups = Object.entries(tree).filter(([, { commands }]) => commands && entryOf(commands, name));
-  return groups.map(([group]) => `${group} ${name}`);
-}
-
 /**
  * Turns `help image gen` into `image gen --help`, and no words into `--help`. A topic stays a word of `help`. After an unknown
  * command, the flag is removed, so that the command is reported.

@@ -6,8 +6,7 @@ import { writePaged } from '../terminal/pager.ts';
 import { wantsColor } from '../terminal/output.ts';
 import type { Action } from '../cli/context.ts';
 import { addFlags, quote, setExamples, setNotes } from '../cli/flags/flag.ts';
-import { commandsNamed } from '../cli/cli.ts';
-import { formatHelp, topics, topicSummaries } from '../cli/help/help.ts';
+import { commandsNamed, formatHelp, topics, topicSummaries } from '../cli/help/help.ts';
 import { readShipped, shippedFile } from '../cli/shipped.ts';
 
 /** The JSON Schemas of topics, which `--json` includes. */

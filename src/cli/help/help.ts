@@ -1,3 +1,4 @@
+import { tree } from '../command-tree.ts';
 import { examplesOf, isAdvanced, notesOf } from '../flags/flag.ts';
 import type { Command, Option } from 'commander';
 import { bold } from '../../terminal/output.ts';
@@ -93,6 +94,12 @@ export function commandRows(command: Command): (readonly [name: string, text: st
     .visibleCommands(command)
     .filter((sub) => sub.name() !== 'help')
     .map((sub) => [sub.name(), sub.summary() || sub.description()] as const);
+}
+
+/** The commands of groups that have this name: `batch gallery` for `gallery`. */
+export function commandsNamed(name: string): string[] {
+  const groups = Object.entries(tree).filter(([, { commands = {} }]) => Object.hasOwn(commands, name));
+  return groups.map(([group]) => `${group} ${name}`);
 }
 
 /** The headings of the program's help, each with its commands. */

@@ -1,7 +1,8 @@
-import { readdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { codeOf, settingError, usageError } from '../errors.ts';
-import { readReason, writeReason } from '../files/file-reason.ts';
+import { settingError, usageError } from '../errors.ts';
+import { writeReason } from '../files/file-reason.ts';
+import { listFolder } from '../files/list-folder.ts';
 import { makeFolder } from '../files/temp-file.ts';
 import { shellWord } from '../shell-word.ts';
 import { stateFolder } from '../settings/config-file.ts';
@@ -41,14 +42,7 @@ export async function makeSessionsFolder(): Promise<string> {
 /** The named sessions, the newest first. Throws GatewayError usage. */
 export async function listSessions(): Promise<SessionEntry[]> {
   const folder = await sessionsFolder();
-  const names = await readdir(folder).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw usageError(
-      `the sessions cannot be listed: ${readReason(error)}`,
-      `look at it: ls -ld ${shellWord(folder)}`,
-      error,
-    );
-  });
+  const names = await listFolder(folder, 'sessions');
   const files = names.filter((name) => name.endsWith(extension));
   const entries = await Promise.all(files.map((file) => entryOf(folder, file)));
   return entries.flat().toSorted((a, b) => b.changed - a.changed || a.name.localeCompare(b.name));

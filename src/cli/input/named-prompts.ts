@@ -1,8 +1,7 @@
-import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { codeOf, usageError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
 import { closest } from '../../closest.ts';
-import { readReason } from '../../files/file-reason.ts';
+import { listFolder } from '../../files/list-folder.ts';
 import { configPath } from '../../settings/config-file.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Io } from '../../terminal/io.ts';
@@ -24,14 +23,7 @@ export async function promptsFolder(io: Pick<Io, 'env' | 'cwd'>): Promise<string
 /** The prompts of the folder, by name. Throws GatewayError usage. */
 export async function listPrompts(io: Pick<Io, 'env' | 'cwd'>): Promise<NamedPrompt[]> {
   const folder = await promptsFolder(io);
-  const files = await readdir(folder).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw usageError(
-      `the prompts cannot be listed: ${readReason(error)}`,
-      `look at it: ls -ld ${shellWord(folder)}`,
-      error,
-    );
-  });
+  const files = await listFolder(folder, 'prompts');
   return files
     .filter((file) => ending.test(file))
     .map((file) => ({ name: file.replace(ending, ''), path: join(folder, file) }))

@@ -1,4 +1,3 @@
-import { readdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { stringify } from 'csv-stringify/sync';
@@ -11,8 +10,9 @@ import {
   type LedgerSurvey,
   surveyLedger,
 } from '../../cost/ledger-sums.ts';
-import { codeOf, GatewayError, usageError } from '../../errors.ts';
+import { GatewayError, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
+import { listFolder } from '../../files/list-folder.ts';
 import { budgetForm, isBudgetPath, parseAge } from '../../settings/values.ts';
 import { shellWord } from '../../shell-word.ts';
 import { tableLines } from '../../terminal/break-lines.ts';
@@ -85,10 +85,7 @@ async function surveyBudgets(named: readonly string[] | undefined, { io }: Conte
 }
 
 async function budgetNames(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw usageError(`the budgets cannot be listed: ${readReason(error)}`, `ls -ld ${shellWord(folder)}`, error);
-  });
+  const names = await listFolder(folder, 'budgets');
   return names
     .filter((name) => name.endsWith('.jsonl'))
     .map((name) => basename(name, '.jsonl'))

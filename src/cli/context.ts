@@ -37,6 +37,8 @@ export interface Ui extends Redaction {
   progress(text: string): Progress;
   /** The model's reasoning, for `--thinking`. */
   think(text: string): Promise<void>;
+  /** Has `around` print each line from now on: an answer that is drawn live makes room for it. */
+  printWith(around: (print: () => Promise<void>) => Promise<void>): void;
   /** A drawing, written with its escape sequences. */
   show(drawing: string): Promise<void>;
   readonly isVerbose: boolean;

@@ -1,18 +1,35 @@
 import { deflateSync } from 'node:zlib';
 import { type Colour, type Picture, shrink } from './pixels/picture.ts';
 
+/** How much of the screen an image may take. */
+interface PreviewRoom {
+  columns: number;
+  rows: number;
+}
+
+/** The same, with the size of the image in pixels. */
+interface PreviewSize extends PreviewRoom {
+  width: number;
+  height: number;
+}
+
 /** The protocol's limit for one escape sequence. */
 const kittyChunk = 4096;
 
 /** A PNG for Kitty's graphics protocol; replies of the terminal are suppressed (they would be input). */
-export function kittyPng(png: Uint8Array, columns: number): string {
-  return kittySequences(`a=T,f=100,q=2,c=${columns}`, Buffer.from(png).toString('base64'));
+export function kittyPng(png: Uint8Array, size: PreviewSize): string {
+  return kittySequences(`a=T,f=100,q=2,${kittySize(size)}`, Buffer.from(png).toString('base64'));
 }
 
 /** An image that is not PNG for Kitty's graphics protocol, as pixels. */
-export function kittyPixels({ width, height, data }: Picture, columns: number): string {
+export function kittyPixels({ width, height, data }: Picture, size: PreviewRoom): string {
   const packed = deflateSync(data).toString('base64');
-  return kittySequences(`a=T,f=32,s=${width},v=${height},o=z,q=2,c=${columns}`, packed);
+  return kittySequences(`a=T,f=32,s=${width},v=${height},o=z,q=2,${kittySize({ width, height, ...size })}`, packed);
+}
+
+/** One of the two, so that the terminal keeps the proportions; a cell is taken to be twice as high as wide. */
+function kittySize({ width, height, columns, rows }: PreviewSize): string {
+  return columns * height > rows * 2 * width ? `r=${rows}` : `c=${columns}`;
 }
 
 function kittySequences(control: string, base64: string): string {
@@ -26,8 +43,8 @@ function kittySequences(control: string, base64: string): string {
 }
 
 /** An image of any type as an inline image of iTerm2. */
-export function iterm2Image(bytes: Uint8Array, columns: number): string {
-  const control = `inline=1;size=${bytes.byteLength};width=${columns};preserveAspectRatio=1`;
+export function iterm2Image(bytes: Uint8Array, { columns, rows }: PreviewRoom): string {
+  const control = `inline=1;size=${bytes.byteLength};width=${columns};height=${rows};preserveAspectRatio=1`;
   return `\x1b]1337;File=${control}:${Buffer.from(bytes).toString('base64')}\x07\n`;
 }
 
@@ -71,7 +88,7 @@ function isSet(value: string | undefined): boolean {
  */
 export function halfBlocks(
   picture: Picture,
-  { columns, rows, trueColor }: { columns: number; rows: number; trueColor: boolean },
+  { columns, rows, trueColor }: PreviewRoom & { trueColor: boolean },
 ): string {
   const scale = Math.min(1, columns / picture.width, (rows * 2) / picture.height);
   const small = shrink(

@@ -33,20 +33,22 @@ export interface EditorPlace {
   stdin: ReadStream;
   stdout: WriteStream;
   jobs: JobControl;
+  /** TERM=dumb: it takes no escape sequences, and readline sends none. */
+  isDumb?: boolean;
   /** Ends the program as SIGHUP does. */
   hangUp(): void;
 }
 
 /** The terminal marks pasted text, so that its line breaks do not count as Enter. */
-const pasteOn = '\x1b[?2004h';
-const pasteOff = '\x1b[?2004l';
+const pasteSequences = { on: '\x1b[?2004h', off: '\x1b[?2004l' };
 const continuation = '… ';
 /** A line break in a recalled entry: readline edits one line. The variation selector distinguishes it from a typed sign. */
 const breakSign = '\u23ce\ufe0e';
 
 export async function openLineEditor(place: EditorPlace, options: EditorOptions): Promise<LineEditor> {
   const { createInterface } = await import('node:readline');
-  const { stdin, stdout } = place;
+  const { stdin, stdout, isDumb } = place;
+  const markPastes = (way: 'on' | 'off'): void => void (isDumb || stdout.write(pasteSequences[way]));
   const state: State = {
     queue: [],
     lines: [],
@@ -73,7 +75,7 @@ export async function openLineEditor(place: EditorPlace, options: EditorOptions)
       return [hits, part];
     }),
   });
-  stdout.write(pasteOn);
+  markPastes('on');
   followKeys(stdin, reader, state);
   state.remember = keepHistory(reader, earlier);
   reader.on('line', (line) => takeLine(line, reader, state));
@@ -86,9 +88,9 @@ export async function openLineEditor(place: EditorPlace, options: EditorOptions)
     reader,
     stdin,
     jobs: place.jobs,
-    leave: () => stdout.write(pasteOff),
+    leave: () => markPastes('off'),
     redraw() {
-      stdout.write(pasteOn);
+      markPastes('on');
       if (!echo.isMuted) reader.prompt(true);
     },
   });
@@ -96,7 +98,7 @@ export async function openLineEditor(place: EditorPlace, options: EditorOptions)
     read: (prompt, { isQuestion = false } = {}) => readEntry(prompt, isQuestion, { reader, echo, state, stdout }),
     onInterrupt: (listener) => void (state.listener = listener),
     close() {
-      stdout.write(pasteOff);
+      markPastes('off');
       echo.isMuted = true;
       endStops();
       reader.close();

@@ -62,6 +62,13 @@ export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () =>
       for (let from = 0; from < safe.length; from += maxCharacters / 2)
         await add(safe.slice(from, from + maxCharacters / 2));
     },
+    /** Takes what is not yet decided from the screen, so that `print` can begin a line, and draws it again below. */
+    async makeRoom(print: () => Promise<void>): Promise<void> {
+      followWindow();
+      const shown = tail;
+      // Begun at once, so that no other text comes between.
+      await Promise.all([show({ done: [], tail: [] }), print(), show({ done: [], tail: shown })]);
+    },
     async end(): Promise<void> {
       followWindow();
       const done = withoutMarks(linesBetween(live, undefined, { size, colored }) ?? []);

@@ -160,13 +160,14 @@ interface ColorPlace {
 
 /**
  * Whether a stream gets colour: never with `--no-color` or a NO_COLOR that is not empty; else by FORCE_COLOR (`0` and `false` are
- * off); else on terminals that are not dumb.
+ * off), then CLICOLOR_FORCE (all but `0` is on); else on terminals that are not dumb, without CLICOLOR=0.
  */
 export function wantsColor({ env, isTTY, color }: ColorPlace): boolean {
   if (color === false || isSet(env['NO_COLOR'])) return false;
   const forced = env['FORCE_COLOR'];
   if (isSet(forced)) return forced !== '0' && forced !== 'false';
-  return isTTY && env['TERM'] !== 'dumb';
+  if (isSet(env['CLICOLOR_FORCE']) && env['CLICOLOR_FORCE'] !== '0') return true;
+  return isTTY && env['TERM'] !== 'dumb' && env['CLICOLOR'] !== '0';
 }
 
 function isSet(value: string | undefined): value is string {

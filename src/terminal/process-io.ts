@@ -52,7 +52,8 @@ async function editorOf(process: NodeJS.Process, options: EditorOptions): Promis
   const { stdin, stdout } = process;
   // Emitted, not sent: without its terminal, the process might end before a signal arrives.
   const hangUp = (): void => void process.emit('SIGHUP', 'SIGHUP');
-  return openLineEditor({ stdin, stdout, jobs: jobControlOf(process), hangUp }, options);
+  const isDumb = process.env['TERM'] === 'dumb';
+  return openLineEditor({ stdin, stdout, jobs: jobControlOf(process), isDumb, hangUp }, options);
 }
 
 function jobControlOf(process: NodeJS.Process): JobControl {

@@ -148,5 +148,6 @@ async function spinWithOra(text: string, color: boolean): Promise<Spinner | unde
   if (!process.stderr.columns) return undefined;
   const { default: ora } = await import('ora');
   const options = { text, stream: process.stderr, discardStdin: false, hideCursor: false, isEnabled: true };
-  return ora({ ...options, color: color ? 'cyan' : false }).start();
+  // Without colour there are plain letters only: a screen reader says each dot of the usual spinner.
+  return ora({ ...options, color: color ? 'cyan' : false, ...(!color && { spinner: 'line' as const }) }).start();
 }

@@ -16,6 +16,7 @@ export interface RunOptions {
   tty?: { stdout?: boolean; stderr?: boolean };
   /** How wide the terminals are. */
   columns?: number;
+  rows?: number;
   cwd?: string;
   signal?: AbortSignal;
   clock?: Pick<Io, 'elapsed' | 'after'>;
@@ -90,13 +91,18 @@ async function* input(content: NonNullable<RunOptions['stdin']> = ''): AsyncGene
 
 function collect(
   isTTY: boolean,
-  { columns = 80, onStdout: onWrite }: { columns?: number; onStdout?: RunOptions['onStdout'] | undefined },
+  {
+    columns = 80,
+    rows,
+    onStdout: onWrite,
+  }: { columns?: number; rows?: number; onStdout?: RunOptions['onStdout'] | undefined },
 ): { output: Output; text(): string; bytes(): Buffer } {
   const chunks: Buffer[] = [];
   const bytes = () => Buffer.concat(chunks);
   const output: Output = {
     isTTY,
     columns,
+    rows,
     async write(chunk) {
       chunks.push(Buffer.from(chunk));
       await onWrite?.(Buffer.from(chunk).toString('utf8'));

@@ -17,6 +17,8 @@ export interface Terminal {
   readonly cwd: string;
   /** Each time that the program asked the terminal to mark pastes, or not to. */
   readonly pastes: readonly boolean[];
+  /** All that the program wrote, with its escape sequences. */
+  written(): string;
 }
 
 interface TerminalOptions {
@@ -87,7 +89,6 @@ function openProgram(
     rows,
     cwd,
     env: bareEnv(cwd, { TERM: 'xterm-256color', ...env }),
-    name: 'xterm-256color',
   });
   const pastes: boolean[] = [];
   for (const [final, isOn] of [
@@ -98,10 +99,12 @@ function openProgram(
       if (modes.includes(2004)) pastes.push(isOn);
       return false;
     });
+  let written = '';
   let isOver = false;
   /** The emulator draws in order. */
   let drawn: Promise<void> = Promise.resolve();
   child.onData((data) => {
+    written += data;
     drawn = screen.write(data).then(() => void changes.emit('change'));
   });
   screen.onAnswer((data) => child.write(data));
@@ -133,5 +136,6 @@ function openProgram(
     ended,
     cwd,
     pastes,
+    written: () => written,
   };
 }

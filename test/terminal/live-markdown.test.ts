@@ -32,6 +32,17 @@ async function show(
   return screen.wholeLines();
 }
 
+test('a line of another stream begins between the printed lines and those that are still drawn', async () => {
+  const screen = openScreen(40, 24);
+  const stdout = { isTTY: true, columns: 40, rows: 24, write: (chunk: string | Uint8Array) => screen.write(chunk) };
+  const markdown = startMarkdown(stdout, false);
+  await markdown.write('one **two');
+  const printed = markdown.makeRoom(() => screen.write('warning: late\n'));
+  await Promise.all([printed, markdown.write(' three** four')]);
+  await markdown.end();
+  expect(screen.wholeLines()).toEqual(['warning: late', 'one two three four']);
+});
+
 const words = (count: number, name = 'w'): string => Array.from({ length: count }, (_, at) => `${name}${at}`).join(' ');
 const numbered = (count: number, line: (at: number) => string): string =>
   Array.from({ length: count }, (_, at) => line(at)).join('\n');

@@ -195,6 +195,12 @@ describe('wantsColor', () => {
     ['FORCE_COLOR=0', true, { FORCE_COLOR: '0' }, undefined, false],
     ['FORCE_COLOR=false', true, { FORCE_COLOR: 'false' }, undefined, false],
     ['an empty FORCE_COLOR', false, { FORCE_COLOR: '' }, undefined, false],
+    ['CLICOLOR=0', true, { CLICOLOR: '0' }, undefined, false],
+    ['CLICOLOR=1 in a pipe', false, { CLICOLOR: '1' }, undefined, false],
+    ['CLICOLOR_FORCE into a pipe', false, { CLICOLOR_FORCE: '1', CLICOLOR: '0' }, undefined, true],
+    ['CLICOLOR_FORCE=0 on a terminal', true, { CLICOLOR_FORCE: '0' }, undefined, true],
+    ['NO_COLOR before CLICOLOR_FORCE', true, { NO_COLOR: '1', CLICOLOR_FORCE: '1' }, undefined, false],
+    ['FORCE_COLOR=0 before CLICOLOR_FORCE', true, { FORCE_COLOR: '0', CLICOLOR_FORCE: '1' }, undefined, false],
     ['both', true, { NO_COLOR: '1', FORCE_COLOR: '1' }, undefined, false],
   ] as const)('%s', (_name, isTTY, env, color, expected) => {
     expect(wantsColor({ isTTY, env, color })).toBe(expected);

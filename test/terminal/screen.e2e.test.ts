@@ -12,8 +12,8 @@ const settings = (url: string): Record<string, string> => ({
   GATEWAY_IMAGE_MODEL: 'm',
 });
 
-const open = (server: ScriptedServer, argv: readonly string[], columns = 80): Terminal =>
-  openTerminal(argv, { columns, env: settings(server.url) });
+const open = (server: ScriptedServer, argv: readonly string[], columns = 80, term = 'xterm-256color'): Terminal =>
+  openTerminal(argv, { columns, env: { ...settings(server.url), TERM: term } });
 
 const words = Array.from({ length: 40 }, (_, at) => `word${at}`);
 const prose = `${words.join(' ')}\n`;
@@ -234,6 +234,20 @@ test('a conversation has its prompts, its answers and its spinner in their place
   const shown = terminal.lines().join('\n');
   expect(shown).toMatch(/> two names\n+Fog and Beam\n/);
   expect(shown).not.toContain('waiting');
+});
+
+test('a conversation on a dumb terminal has no escape sequence', async ({ server }) => {
+  server.reply({
+    headers: { 'content-type': 'text/event-stream' },
+    chunks: [eventStream(...messageEvents('Fog', ' and **Beam**'))],
+  });
+  const terminal = open(server, ['chat'], 80, 'dumb');
+  await terminal.shows(/^>/m);
+  terminal.type('two names\r');
+  await terminal.shows(/Fog and \*\*Beam\*\*\n+>/);
+  terminal.type('/exit\r');
+  expect(await terminal.ended).toBe(0);
+  expect(terminal.written()).not.toContain('\u001b');
 });
 
 test('config init asks line by line and shows no key', async () => {

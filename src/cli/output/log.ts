@@ -13,6 +13,9 @@ import { ageText, timeText } from '../../clock.ts';
 /** Redacts nothing: the secrets of the run are not known yet. */
 export const noSecrets: Redaction = createRedaction([]);
 
+/** Where no answer is drawn live. */
+const printAtOnce = (print: () => Promise<void>): Promise<void> => print();
+
 /** The Ui of one command. */
 export function createUi(io: Io, root: RootOptions, report: Report): Ui {
   const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });
@@ -20,9 +23,10 @@ export function createUi(io: Io, root: RootOptions, report: Report): Ui {
   let redaction = noSecrets;
   const redact = (text: string) => redaction.redact(text);
   let running: Progress | undefined;
+  let around = printAtOnce;
   const line = async (text: string) => {
     running?.clear();
-    await io.stderr.write(`${text}\n`);
+    await around(() => io.stderr.write(`${text}\n`));
   };
   const note = async (text: string) => {
     if (!root.quiet) await line(await wrapForStderr(escapeLine(redact(text)), io));
@@ -53,6 +57,7 @@ export function createUi(io: Io, root: RootOptions, report: Report): Ui {
       running?.stop();
       await io.stderr.write(await style.faint(escapeForTerminal(redact(text))));
     },
+    printWith: (next) => void (around = next),
     async show(drawing) {
       running?.stop();
       await io.stderr.write(Buffer.from(drawing));

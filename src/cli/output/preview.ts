@@ -20,12 +20,15 @@ export async function showPreview(image: WrittenImage, path: string, { io, ui, r
     if (refused) return await ui.notice(`no preview: ${refused}`);
     const bytes = await readFile(path);
     const columns = Math.max(1, Math.min(maxColumns, io.stderr.columns - 1));
-    if (form === 'iterm2') return await ui.show(iterm2Image(bytes, columns));
-    if (form === 'kitty' && image.mimeType === 'image/png') return await ui.show(kittyPng(bytes, columns));
+    // The path and the next prompt are below it.
+    const room = { columns, rows: Math.max(1, Math.min(maxRows, (io.stderr.rows ?? Infinity) - 2)) };
+    if (form === 'iterm2') return await ui.show(iterm2Image(bytes, room));
+    if (form === 'kitty' && image.mimeType === 'image/png')
+      return await ui.show(kittyPng(bytes, { width, height, ...room }));
     const pixels = await decodePreview(bytes, image.mimeType);
     if ('hidden' in pixels) return await ui.notice(`no preview: ${pixels.hidden}`);
-    const blocks = { columns, rows: maxRows, trueColor: hasTrueColor(io.env) };
-    await ui.show(form === 'kitty' ? kittyPixels(pixels, columns) : halfBlocks(pixels, blocks));
+    const blocks = { ...room, trueColor: hasTrueColor(io.env) };
+    await ui.show(form === 'kitty' ? kittyPixels(pixels, room) : halfBlocks(pixels, blocks));
   } catch (error) {
     await ui.notice(`no preview: ${readReason(error)}`);
   }

@@ -40,7 +40,9 @@ async function startPayload(
     return plainPayload(stdout, onOutput);
   const { startMarkdown } = await import('../../terminal/live-markdown.ts');
   const colored = wantsColor({ env, isTTY: true, color: context.root.color });
-  return { ...startMarkdown(stdout, colored, onOutput), isFormatted: true };
+  const live = startMarkdown(stdout, colored, onOutput);
+  if (context.io.stderr.isTTY) context.ui.printWith(live.makeRoom);
+  return { ...live, isFormatted: true };
 }
 
 function plainPayload(stdout: Output, onOutput?: () => void): Payload {

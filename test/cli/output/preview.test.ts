@@ -24,12 +24,24 @@ test.for([
   [
     'iTerm2',
     { TERM_PROGRAM: 'iTerm.app' },
-    `\u001b]1337;File=inline=1;size=70;width=79;preserveAspectRatio=1:${png}\u0007\n`,
+    `\u001b]1337;File=inline=1;size=70;width=79;height=40;preserveAspectRatio=1:${png}\u0007\n`,
   ],
 ] as const)('speaks %s', async ([, env, drawn], { server, cli }) => {
   server.reply(reply);
   const ran = await cli(gen, { ...terminal, env: { CI: '1', ...env } });
   expect(ran.stderr).toBe(drawn);
+});
+
+test.for([
+  ['Kitty', { TERM: 'xterm-kitty' }, 'q=2,r=10,'],
+  ['iTerm2', { TERM_PROGRAM: 'iTerm.app' }, 'width=79;height=10;'],
+  ['blocks', {}, '▀'],
+] as const)('a picture is no higher than the screen: %s', async ([, env, drawn], { server, cli }) => {
+  const high = Buffer.from(encode({ width: 30, height: 90, data: new Uint8Array(30 * 90 * 3), channels: 3 }));
+  server.reply({ body: imageReply({ mimeType: 'image/png', data: high.toString('base64') }) });
+  const ran = await cli(gen, { ...terminal, rows: 12, env: { CI: '1', ...env } });
+  expect(ran.stderr).toContain(drawn);
+  expect(ran.stderr.split('\n').length - 1).toBeLessThanOrEqual(10);
 });
 
 test.for([

@@ -38,7 +38,7 @@ export interface Payment {
   /** An attempt failed, and another one follows. */
   retry(error: GatewayError): void;
   /** Writes down what it cost, once. A failure is a warning: the request counts with what was reserved. */
-  end(end: PaidEnd): Promise<void>;
+  end(end: PaidEnd, signal?: AbortSignal): Promise<void>;
   /** It is not sent after all. Does nothing after `end`. */
   cancel(): Promise<void>;
 }
@@ -84,7 +84,7 @@ export async function* perform(
     end = { error };
     throw error;
   } finally {
-    await payment?.end(end);
+    await payment?.end(end, deadline.signal);
   }
 }
 

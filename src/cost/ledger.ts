@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonic } from '../clock.ts';
 import { GatewayError, usageError } from '../errors.ts';
 import { type BriefLock, withBriefLock } from '../files/lease.ts';
 import { ownMark } from '../files/process-mark.ts';
@@ -45,8 +46,11 @@ export interface Ledger {
    * usage for another currency, and not-written.
    */
   reserve(request: LedgerRequest, signal: AbortSignal): Promise<{ id: string } | { spent: string }>;
-  /** Writes down what a request cost: an amount, or `unknown` if it may have been billed. Throws GatewayError not-written. */
-  spend(id: string, amount: string, answered?: Pick<SpentLine, 'model' | 'lane'>): Promise<void>;
+  /**
+   * Writes down what a request cost: an amount, or `unknown` if it may have been billed. Past the signal it waits for seconds only.
+   * Throws GatewayError not-written.
+   */
+  spend(id: string, amount: string, answered?: Pick<SpentLine, 'model' | 'lane'> & EndOfWait): Promise<void>;
   /** The same as `reserve` for a batch. It stays reserved until its end is recorded, even if its process dies. */
   reserveBatch(batch: LedgerBatch, signal: AbortSignal): Promise<{ id: string } | { spent: string }>;
   /** Writes down what a batch cost, once. Throws GatewayError not-written. */
@@ -54,9 +58,13 @@ export interface Ledger {
   /** What is neither spent nor reserved, and the highest cost of one request. Throws GatewayError not-written. */
   left(): Promise<{ left: string; dearest: string }>;
   /** Writes down that a request, or a batch, was not billed. Throws GatewayError not-written. */
-  free(id: string): Promise<void>;
+  free(id: string, signal?: AbortSignal | undefined): Promise<void>;
   /** Writes down what a recording answered, and what that would have cost. Throws GatewayError not-written. */
   save(entry: LedgerEntry, saved: { amount: string; currency: string }): Promise<void>;
+}
+
+interface EndOfWait {
+  signal?: AbortSignal | undefined;
 }
 
 interface LedgerOptions {
@@ -74,7 +82,7 @@ type Change = (state: LedgerState) => LedgerLine[];
 interface Waiting {
   change: Change;
   /** Ends the wait for the lock. */
-  signal: AbortSignal | undefined;
+  signal: Pick<AbortSignal, 'aborted' | 'throwIfAborted'> | undefined;
   done: () => void;
   fail: (error: unknown) => void;
 }
@@ -96,11 +104,13 @@ export function openLedger(options: LedgerOptions): Ledger {
       return reserve(ledger, { ...request, id, bounds: [bound] }, signal);
     },
     reserveBatch: (batch, signal) => reserve(ledger, { ...batch, held: batch.bounds.length }, signal),
-    spend: (id, amount, answered) =>
-      end(ledger, id, ({ amount: reserved }) => {
+    spend: (id, amount, { signal, ...answered } = {}) => {
+      const lineOf = ({ amount: reserved }: ReservedLine): LedgerLine => {
         const spent = amount === unknownAmount ? { amount: reserved, unknown: true as const } : { amount };
         return { type: 'spent', id, at: timeOf(ledger), ...spent, ...answered };
-      }),
+      };
+      return end(ledger, id, lineOf, signal);
+    },
     endBatch: (id, known) => end(ledger, id, () => ({ type: 'spent', id, at: timeOf(ledger), ...known })),
     async left() {
       let left = { left: '0', dearest: '0' };
@@ -113,21 +123,44 @@ export function openLedger(options: LedgerOptions): Ledger {
       });
       return left;
     },
-    free: (id) => free(ledger, id),
+    free: (id, signal) => free(ledger, id, signal),
     save: (entry, saved) => change(ledger, () => [{ type: 'saved', at: timeOf(ledger), ...entry, ...saved }]),
   };
 }
 
 /** Ends what is reserved, once. */
-function end(ledger: Opened, id: string, lineOf: (reserved: ReservedLine) => LedgerLine): Promise<void> {
-  return change(ledger, ({ open }) => {
+function end(
+  ledger: Opened,
+  id: string,
+  lineOf: (reserved: ReservedLine) => LedgerLine,
+  signal?: AbortSignal,
+): Promise<void> {
+  const work: Change = ({ open }) => {
     const reserved = open.get(id);
     return reserved === undefined ? [] : [lineOf(reserved)];
-  });
+  };
+  return change(ledger, work, signal && withGrace(signal));
 }
 
-function free(ledger: Opened, id: string): Promise<void> {
-  return end(ledger, id, () => ({ type: 'freed', id, at: timeOf(ledger) }));
+function free(ledger: Opened, id: string, signal?: AbortSignal): Promise<void> {
+  return end(ledger, id, () => ({ type: 'freed', id, at: timeOf(ledger) }), signal);
+}
+
+/** How long an end that comes with the signal, or after it, waits for the lock, in ms. Without its line, what is reserved counts. */
+const graceMs = 3000;
+
+/** A signal that counts as aborted only when the wait for the lock was long enough. */
+function withGrace(signal: AbortSignal): Pick<AbortSignal, 'aborted' | 'throwIfAborted'> {
+  const since = monotonic();
+  const isOver = (): boolean => signal.aborted && monotonic() - since > graceMs;
+  return {
+    get aborted() {
+      return isOver();
+    },
+    throwIfAborted() {
+      if (isOver()) throw new Error('another process holds its lock');
+    },
+  };
 }
 
 function timeOf({ now }: LedgerOptions): string {
@@ -187,7 +220,7 @@ function requireCurrency({ currency }: LedgerState, wanted: string, path: string
 }
 
 /** Appends lines under the lock. What waits meanwhile shares the next lock and the next sync. */
-function change(ledger: Opened, work: Change, signal?: AbortSignal): Promise<void> {
+function change(ledger: Opened, work: Change, signal?: Waiting['signal']): Promise<void> {
   return new Promise((done, fail) => {
     ledger.waiting.push({ change: work, signal, done, fail });
     if (!ledger.isWorking) void workOff(ledger);

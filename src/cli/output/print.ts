@@ -169,7 +169,7 @@ export async function printRaw(
     end = { error };
     throw error;
   } finally {
-    await payment?.end(end);
+    await payment?.end(end, deadline.signal);
     if (failedBody !== undefined) await print(failedBody);
   }
 }

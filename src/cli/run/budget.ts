@@ -125,8 +125,9 @@ export function payFrom(budget: OpenBudget, operation: PaidOperation): Payment {
     retry(error) {
       isDoubtful ||= error.billed !== 'no';
     },
-    async end(end) {
-      const written = id === undefined ? saveRecorded(budget, model, end) : writeEnd(budget, id, model, end);
+    async end(end, signal) {
+      const written =
+        id === undefined ? saveRecorded(budget, model, end) : writeEnd(budget, id, { model, ...end, signal });
       id = undefined;
       await written.catch((error: unknown) => {
         const counts = 'the request counts with what it can cost';
@@ -141,17 +142,21 @@ export function payFrom(budget: OpenBudget, operation: PaidOperation): Payment {
 }
 
 /** Writes down what a request cost; if it is not known whether it was billed, it counts with what was reserved. */
-async function writeEnd(budget: OpenBudget, id: string, model: string, { answer, error }: PaidEnd): Promise<void> {
+async function writeEnd(
+  budget: OpenBudget,
+  id: string,
+  { model, answer, error, signal }: PaidEnd & { model: string; signal: AbortSignal | undefined },
+): Promise<void> {
   const { ledger } = budget;
   if (answer === undefined) {
     const isFree = error instanceof GatewayError && error.billed === 'no';
-    return isFree ? ledger.free(id) : ledger.spend(id, unknownAmount);
+    return isFree ? ledger.free(id, signal) : ledger.spend(id, unknownAmount, { signal });
   }
   const amount = costOfAnswer(answer, budget)?.amount ?? unknownAmount;
   const other = otherModel(model, answer.result.modelVersion);
   // A request of the flex lane may have been answered at full price.
   const lane = normaliseTier(unusualTier(answer.result.serviceTier) ?? 'live');
-  await ledger.spend(id, amount, { ...(other !== undefined && { model: other }), lane });
+  await ledger.spend(id, amount, { ...(other !== undefined && { model: other }), lane, signal });
 }
 
 function entryOf({ context, service, lane, tags }: OpenBudget, model: string): LedgerEntry {

@@ -2,7 +2,7 @@ import { stat, readdir, lstat, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Lock, takeLock } from './lock.ts';
 import { cannotWrite, asideFile } from '../../files/synced-file.ts';
-import { batchFiles, type JobRecord } from '../types.ts';
+import { batchFiles } from '../types.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { readReason, writeReason } from '../../files/file-reason.ts';
 import { writeAnew, makeFolder, isFolder, isPartName } from '../../files/temp-file.ts';
@@ -36,7 +36,7 @@ export async function findOutdir(
 export async function readBatchFolder(
   outdir: string,
   { io, ui }: Context,
-): Promise<{ folder: string; state: BatchState; lostEnds: readonly JobRecord[] }> {
+): Promise<{ folder: string; state: BatchState }> {
   const folder = resolve(io.cwd, outdir);
   const hint = 'name the folder that you gave to gateway-cli batch -o';
   const progress = ui.progress(`reading ${outdir}`);
@@ -48,7 +48,8 @@ export async function readBatchFolder(
     });
     if (state.run === undefined)
       throw usageError((await isFolder(folder)) ? `${outdir} holds no batch` : `there is no folder ${outdir}`, hint);
-    return { folder, state, lostEnds: hasOpenJobs(state) ? (await findLostEnds(folder, state)).lostEnds : [] };
+    if (hasOpenJobs(state)) await findLostEnds(folder, state);
+    return { folder, state };
   } finally {
     progress.stop();
   }

@@ -19,7 +19,7 @@ const groups = [
   {
     name: 'client',
     test: own(
-      'client/(?:send|read-reply)|formats/(?:content/)?format|images/aspect|files/(?:file-reason|open-once)|shell-word',
+      'client/(?:send|read-reply)|formats/(?:content/)?format|images/aspect|files/(?:file-reason|open-once)|shell-word|advice',
     ),
   },
   { name: 'library', test: own('client/.*') },
@@ -43,6 +43,14 @@ const withoutHttp2 = {
   load: (id) => (id === '\0http2' ? "throw new Error('HTTP/2 is not used');" : undefined),
 };
 
+// The SDK of MCP loads ajv to check what users type into forms of a client, which our server never asks for.
+const withoutFormChecks = {
+  name: 'without-form-checks',
+  resolveId: (id, importer) =>
+    /^ajv(?:-formats)?$/.test(id) && /[\\/]@modelcontextprotocol[\\/]/.test(importer ?? '') ? '\0no-ajv' : undefined,
+  load: (id) => (id === '\0no-ajv' ? 'export default function () {}' : undefined),
+};
+
 // Of the table of media types, what `lookup` and `extension` of mime-types read: half of it, which is in the package twice.
 const smallMimeTable = {
   name: 'small-mime-table',
@@ -60,15 +68,13 @@ const { output } = await build({
     main: 'src/main.ts',
     index: 'src/index.ts',
     testing: 'src/testing/index.ts',
-    'schema-worker': 'src/cli/input/schema-worker.ts',
   },
   platform: 'node',
-  plugins: [withoutHttp2, smallMimeTable],
+  plugins: [withoutHttp2, smallMimeTable, withoutFormChecks],
   checks: { ineffectiveDynamicImport: false },
-  // No module of ours but the program and its thread does anything by being loaded, and none of zod, which comes with every language.
+  // No module of ours but the program does anything by being loaded, and none of zod, which comes with every language.
   treeshake: {
-    moduleSideEffects: (id) =>
-      !/[\\/]src[\\/](?!main\.ts|cli[\\/]input[\\/]schema-worker\.ts)|[\\/]node_modules[\\/]zod[\\/]/.test(id),
+    moduleSideEffects: (id) => !/[\\/]src[\\/](?!main\.ts)|[\\/]node_modules[\\/]zod[\\/]/.test(id),
   },
   output: {
     dir: dist,
@@ -84,6 +90,13 @@ const { output } = await build({
 });
 
 writeFileSync(`${dist}/package.json`, '{"type":"commonjs"}\n');
+// The thread that checks schemas is a bundle of its own: what it shared with the program would make each command load ajv.
+const { output: worker } = await build({
+  cwd: root,
+  input: 'src/cli/input/schema-worker.ts',
+  platform: 'node',
+  output: { file: `${dist}/schema-worker.js`, format: 'cjs', minify: true, comments: false },
+});
 // Others, such as node:sqlite, are asked for by parts of packages that never run here.
 const onEveryNode = builtinModules.filter((name) => !name.startsWith('node:') && name !== 'http2');
 // The library once more for programs that are bundled to ES modules: what `require` loads would not start in them.
@@ -107,7 +120,7 @@ writeFileSync(`${dist}/esm/testing.js`, "export { startGateway, useGateway } fro
 // An ES module has types of its own: those beside `dist/index.js` are CommonJS's.
 writeFileSync(`${dist}/esm/index.d.ts`, "export * from '../types/index.js';\n");
 writeFileSync(`${dist}/esm/testing.d.ts`, "export * from '../types/testing/index.js';\n");
-writeFileSync(`${dist}/THIRD-PARTY-LICENSES.txt`, licenceTexts(output));
+writeFileSync(`${dist}/THIRD-PARTY-LICENSES.txt`, licenceTexts([...output, ...worker]));
 // What is made of the source: JSON Schemas, of what JSON Schema can express of the definitions, and man pages.
 const maker = `${dist}/.maker`;
 await build({

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -26,6 +26,16 @@ test('a chat loads neither the schema checker nor the line editor', async () => 
   expect([text.includes(ajv), text.includes(editor)]).toEqual([false, false]);
 });
 
-test('--schema loads the schema checker', async () => {
-  expect(await loadedBy("text --offline --schema s.json 'a name'")).toContain(ajv);
+test('--schema starts the schema checker in a thread, and loads it nowhere else', async () => {
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 's.json'), '{}');
+  const hook = `const { isMainThread } = require('node:worker_threads');
+    if (!isMainThread) require('node:fs').writeFileSync(${JSON.stringify(join(cwd, 'thread'))}, '');`;
+  writeFileSync(join(cwd, 'hook.cjs'), hook);
+  const run = (words: string) => shell(`node -r ./hook.cjs $BIN ${words}`, { cwd });
+  expect((await run('chat --offline hi')).code).toBe(0);
+  expect(existsSync(join(cwd, 'thread'))).toBe(false);
+  expect((await run("text --offline --schema s.json 'a name'")).code).toBe(0);
+  expect(existsSync(join(cwd, 'thread'))).toBe(true);
+  expect(await loadedBy("text --offline --schema s.json 'a name'")).not.toContain(ajv);
 });

@@ -172,8 +172,8 @@ export const maxCost = { flags: '--max-cost <amount>', parse: amount } as const;
 /** A prompt by its name; `batch` has a template for its rows. */
 const templateFlags = {
   template: {
-    flags: '-t, --template <name|path>',
-    text: 'use a prompt of gateway-cli prompts list, or a file; the words of the prompt follow it',
+    flags: '-t, --template <name>',
+    text: 'begin with a prompt of prompts list, or of a file',
     parse: notAFlag,
   },
 } satisfies FlagTable;
@@ -188,7 +188,7 @@ export const bodyFlags = {
   },
   var: {
     flags: '--var <name=value>',
-    text: 'fill {{name}} in the prompt; name=@file reads a file; --vars gives many',
+    text: 'fill {{name}}, value or @file; or --vars',
     parse: variable,
     repeat: true,
   },
@@ -227,7 +227,7 @@ export const bodyFlags = {
   },
   set: {
     flags: '--set <path=value>',
-    text: 'set a field of the request: a.b=1, tags[]=x',
+    text: 'set a field: a.b=1, tags[]=x',
     parse: parseSetting,
     repeat: true,
   },

@@ -40,6 +40,14 @@ export async function compileSchema(schema: JsonValue, limitMs = longestCheckMs)
   return (answer, signal) => checkAnswer(answer, text, { limitMs, signal });
 }
 
+/** What of a value does not fit a schema of ours: `/count must be integer`. Throws GatewayError not-sent if nobody can tell. */
+export async function findFaults(schema: object, value: JsonValue): Promise<string[]> {
+  const question = { schema: JSON.stringify(schema), json: JSON.stringify(value) };
+  const { faults = [], late } = await askThread(question, { limitMs: longestCompileMs });
+  if (late) throw new GatewayError('not-sent', `the arguments cannot be checked: ${late}`, { sent: 'no' });
+  return faults;
+}
+
 async function checkAnswer(answer: string, schema: string, limits: Limits): Promise<CheckedAnswer> {
   const found = findJson(answer);
   if (found.length === 0) throw failure(`the answer is not JSON: ${jsonFaultWords(answer)}`);

@@ -14,7 +14,7 @@ import { untilAborted } from '../../clock.ts';
 import type { JsonValue } from '../../json.ts';
 import { usageError } from '../../errors.ts';
 import type { Context } from '../../cli/context.ts';
-import { compileSchema, type FindFaults } from '../../cli/input/schema-rules.ts';
+import { findFaults } from '../../cli/input/schema.ts';
 import type { Output } from '../../terminal/io.ts';
 import { version } from '../../version.ts';
 import { refusedResult, runTool, type ToolPlace } from './run-tool.ts';
@@ -34,6 +34,8 @@ const progressMs = 10_000;
 
 /** Serves the tools on stdin and stdout until stdin ends and all calls are answered, or the signal aborts. */
 export async function serveTools(options: ServerOptions, { io, signal }: Context): Promise<void> {
+  // Its thread starts now: the current folder may be gone when a call comes.
+  await findFaults({}, {});
   const server = new Server(
     { name: 'gateway-cli', version },
     { capabilities: { tools: {} }, instructions: 'Images are written to files; results name their paths.' },
@@ -112,14 +114,10 @@ function listed({ name, title, description, inputSchema, writes }: Tool): Listed
 /** Checks and makes calls, within the limit of requests. */
 function caller(options: ServerOptions): (tool: Tool, given: object, signal: AbortSignal) => Promise<CallToolResult> {
   const { maxRequests = Infinity } = options;
-  const checks = new Map<Tool, FindFaults>();
   let sent = 0;
   return async (tool, given, signal) => {
     try {
-      // Compiled once: each compilation leaves code behind that V8 frees late.
-      const check = checks.get(tool) ?? compileSchema(JSON.parse(JSON.stringify(tool.inputSchema)));
-      checks.set(tool, check);
-      const typed = checkArguments(tool, given, check);
+      const typed = await checkArguments(tool, given);
       if (wordsOf(tool, typed, []).some((word) => word.includes('\0')))
         throw usageError('an argument has a NUL character');
       const placed = await withPaths(typed, options.root);
@@ -140,9 +138,9 @@ function caller(options: ServerOptions): (tool: Tool, given: object, signal: Abo
 }
 
 /** Throws GatewayError usage for arguments that do not fit the tool's schema. */
-function checkArguments(tool: Tool, given: object, findFaults: FindFaults): ToolArguments {
+async function checkArguments(tool: Tool, given: object): Promise<ToolArguments> {
   const typed = JSON.parse(JSON.stringify(withTexts(tool, given))) as ToolArguments & JsonValue;
-  const faults = findFaults(typed);
+  const faults = await findFaults(tool.inputSchema, typed);
   if (faults.length > 0)
     throw usageError(
       `the arguments of ${tool.name} do not fit: ${faults.join('; ')}`,

@@ -5,7 +5,7 @@ import { run } from '../helpers/run.ts';
 import { pixel } from '../stand-ins/completions.ts';
 import { spentKey } from '../stand-ins/openai.ts';
 import { startStandIn } from '../stand-ins/start.ts';
-import { asked, imageModels, keyHeaders, received, receivedImage, services, using } from './requests.ts';
+import { asked, keyHeaders, received, receivedImage, services, using } from './requests.ts';
 import { hello, pictures, tasks } from './tasks.ts';
 import { runWith, workFolder } from './vendor-run.ts';
 import { keys, startVendors, vendorNames, type Vendors } from './vendors.ts';
@@ -32,8 +32,12 @@ describe.each(vendorNames)('%s', (name) => {
   test.each(Object.entries(tasks))('%s', async (_task, row) => {
     const { lines, stdin, streamed = false, stdout = words, stderr = '' } = row;
     const ran = await runWith(vendors, name, lines, stdin === undefined ? {} : { stdin });
-    expect(ran).toMatchObject({ code: 0, stdout, stderr: `${using(name)}${stderr}` });
+    expect(ran).toMatchObject({ code: 0, stdout, stderr });
     expect(ran.requests.map(received)).toStrictEqual(row[format].map((body) => asked(name, body, { streamed })));
+  });
+
+  test('says with -v which service answers, with which model, and why', async () => {
+    expect((await runWith(vendors, name, 'text hi -v')).stderr).toContain(using(name));
   });
 
   test('costs with --prices', async () => {
@@ -83,9 +87,8 @@ describe('image gen, and image edit', () => {
     const cwd = workFolder();
     const gen = await runWith(vendors, name, "image gen 'a cat' -o cat.png", { cwd });
     const edit = await runWith(vendors, name, 'image edit blue -i dot.png -o blue.png', { cwd });
-    const stderr = using(name, imageModels[name]);
-    expect(gen).toMatchObject({ code: 0, stdout: 'cat.png\n', stderr });
-    expect(edit).toMatchObject({ code: 0, stdout: 'blue.png\n', stderr });
+    expect(gen).toMatchObject({ code: 0, stdout: 'cat.png\n', stderr: '' });
+    expect(edit).toMatchObject({ code: 0, stdout: 'blue.png\n', stderr: '' });
     expect([...gen.requests, ...edit.requests].map(receivedImage)).toStrictEqual(pictures[name]);
     for (const file of ['cat.png', 'blue.png']) expect(readFileSync(join(cwd, file)).toString('base64')).toBe(pixel);
   });

@@ -23,9 +23,9 @@ export const imageModels = {
 } as const;
 
 /** What the program says first: which service it took, because of which variable. */
-export function using(name: VendorName, model: string = services[name].model): string {
+export function using(name: VendorName): string {
   if (name === 'ollama') return '';
-  return `using ${services[name].using}, ${model} (${Object.keys(keys[name]).join()})\n`;
+  return `using ${services[name].using}, ${services[name].model} (${Object.keys(keys[name]).join()})\n`;
 }
 
 /** The method, the path and the body that the default model of a service is asked with. */

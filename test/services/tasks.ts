@@ -112,7 +112,6 @@ export const tasks: Readonly<Record<string, Task>> = {
       { messages: rain.others, tools: [tool.completions] },
       { messages: [...rain.others, ...called.completions], tools: [tool.completions] },
     ],
-    stderr: 'tool get_weather {"city":"Rome"}\n',
   },
   'text --schema': {
     lines: 'text hi --schema city.json',

@@ -119,8 +119,9 @@ test.for(['{city: Rome', '5', '["Rome"]', String.raw`"{\"city\":\"Rome\"}"`])(
 test('a call whose arguments are null has none, and is run', async ({ server, cli }) => {
   server.reply(completionCall({ id: 'c1', type: 'function', function: { name: 'get_weather', arguments: 'null' } }));
   server.reply(done);
-  const stderr = 'tool get_weather {}\n';
-  expect(await cli(completions, { cwd: folder(), env })).toMatchObject({ code: 0, stderr });
+  expect(await cli(completions, { cwd: folder(), env })).toMatchObject({ code: 0, stderr: '' });
+  const second = server.requests[1]?.json() as { messages: object[] } | undefined;
+  expect(second?.messages.at(-1)).toMatchObject({ role: 'tool', content: 'much more rain for {}\n' });
 });
 
 test('a blank text before a call, and a blank system instruction, are not sent', async ({ server, cli }) => {

@@ -59,6 +59,12 @@ export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () =>
       const [, whole = '', half = ''] = /^(.*?)(\r?)$/s.exec(held + text) ?? [];
       held = half;
       const safe = escapeForTerminal(whole.replaceAll('\r\n', '\n'));
+      // A piece as long as this is no answer that somebody reads while it comes: formatting it could take minutes.
+      if (safe.length > maxCharacters) {
+        await this.end();
+        await stdout.write(Buffer.from(safe));
+        return;
+      }
       for (let from = 0; from < safe.length; from += maxCharacters / 2)
         await add(safe.slice(from, from + maxCharacters / 2));
     },

@@ -54,19 +54,21 @@ export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () =>
     await show(canRedraw ? { ...drawing, tail: lastWithin(drawing.tail, size) } : { ...drawing, tail: [] });
   }
 
+  async function addInPieces(text: string): Promise<void> {
+    for (let from = 0; from < text.length; from += maxCharacters / 2)
+      await add(text.slice(from, from + maxCharacters / 2));
+  }
+
   return {
     async write(text: string): Promise<void> {
       const [, whole = '', half = ''] = /^(.*?)(\r?)$/s.exec(held + text) ?? [];
       held = half;
       const safe = escapeForTerminal(whole.replaceAll('\r\n', '\n'));
-      // A piece as long as this is no answer that somebody reads while it comes: formatting it could take minutes.
-      if (safe.length > maxCharacters) {
-        await this.end();
-        await stdout.write(Buffer.from(safe));
-        return;
-      }
-      for (let from = 0; from < safe.length; from += maxCharacters / 2)
-        await add(safe.slice(from, from + maxCharacters / 2));
+      if (!safe.split('\n\n').some((block) => block.length > maxCharacters)) return addInPieces(safe);
+      // To format such a block could take minutes.
+      await this.end();
+      held = half;
+      await show({ done: safe.trimEnd().split('\n'), tail: [] });
     },
     /** Takes what is not yet decided from the screen, so that `print` can begin a line, and draws it again below. */
     async makeRoom(print: () => Promise<void>): Promise<void> {

@@ -203,6 +203,18 @@ test('shows the same in the end, wherever the text is cut', async () => {
   expect(await show([...document], { rows: 5 })).toEqual(expected);
 });
 
+test('formats a text of more than 32 KB that comes in one piece, but for a block that is as long', async () => {
+  const paragraphs = Array.from({ length: 60 }, (_, at) => `Part **${at}** is ${'long '.repeat(120)}end.`);
+  const text = ['- one', '- two', '', ...paragraphs.flatMap((paragraph) => [paragraph, ''])].join('\n');
+  expect(text.length).toBeGreaterThan(32 * 1024);
+  const lines = await show([text, 'The last *word*.'], { columns: 1000 });
+  expect(lines.slice(0, 4)).toEqual(['• one', '• two', '', expect.stringMatching(/^Part 0 is long /)]);
+  expect(lines.at(-1)).toBe('The last word.');
+  expect(lines.filter((line) => /^Part \d+ is .*end\.$/.test(line))).toHaveLength(60);
+  const block = '**word** '.repeat(4000);
+  expect((await show([block, 'after'], { columns: 200 })).join('')).toContain('**word** **word**');
+});
+
 test('puts an empty line between blocks, and none at the beginning', async () => {
   expect(await show(['\n\na\n\n\nb\n'])).toEqual(['a', '', 'b']);
 });

@@ -6,11 +6,11 @@ import type { Bound, Cost, Reservation } from '../cost/types.ts';
 import type { Certainty, GatewayError } from '../errors.ts';
 import type { LeaseTimes } from '../files/lease.ts';
 import type { Usage } from '../formats/events.ts';
-import type { BatchFlags } from './flags.ts';
+import type { BatchFlags } from '../commands/batch/flags.ts';
 import type { Lock } from './folder/lock.ts';
 import type { BatchState } from './folder/state.ts';
-import type { CheckedJob, RequestBuilder } from './jobs/request.ts';
-import type { JobSource } from './jobs/source.ts';
+import type { CheckedJob, RequestBuilder } from '../commands/batch/jobs/request.ts';
+import type { JobSource } from '../commands/batch/jobs/source.ts';
 import type { PartRecord } from './lane/parts.ts';
 import type { BatchPlan } from './run/plan.ts';
 

@@ -27,8 +27,8 @@ const serve = () => import('../commands/serve/serve.ts');
 const doctor = () => import('../commands/doctor/doctor.ts');
 const completion = () => import('../commands/completion/completion.ts');
 const complete = () => import('../commands/completion/complete.ts');
-const batchExport = () => import('../batch/report/export.ts');
-const batchCancel = () => import('../batch/lane/cancel.ts');
+const batchExport = () => import('../commands/batch/export.ts');
+const batchCancel = () => import('../commands/batch/cancel.ts');
 const image = () => import('../commands/image/image.ts');
 const sessions = () => import('../commands/sessions/sessions.ts');
 const prompts = () => import('../commands/prompts/prompts.ts');
@@ -54,15 +54,15 @@ export const tree: Tree = {
   batch: {
     summary: 'many requests from a file: parallel, resumable, each paid for once',
     commands: {
-      run: leaf('run the jobs of a file (the default)', () => import('../batch/batch.ts'), 'batchRunCommand', {
+      run: leaf('run the jobs of a file (the default)', () => import('../commands/batch/run.ts'), 'batchRunCommand', {
         isDefault: true,
       }),
-      status: leaf('show the state of a batch', () => import('../batch/report/status.ts'), 'batchStatusCommand'),
+      status: leaf('show the state of a batch', () => import('../commands/batch/status.ts'), 'batchStatusCommand'),
       cancel: leaf('end the jobs that go on at the service', batchCancel, 'batchCancelCommand'),
       export: leaf('write a table of all jobs, or a report for CI', batchExport, 'batchExportCommand'),
       gallery: leaf(
         'write a page with all pictures and texts',
-        () => import('../batch/report/gallery.ts'),
+        () => import('../commands/batch/gallery.ts'),
         'batchGalleryCommand',
       ),
     },

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { isInShard } from '../../src/batch/jobs/digest.ts';
+import { isInShard } from '../../src/batch/digest.ts';
 import { startCountingServer } from '../batch/counting-server.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { lacks } from '../helpers/screen.ts';

@@ -6,7 +6,7 @@ import { GatewayError, withoutCost } from '../../errors.ts';
 import { type BatchFormat, type BatchInfo, type BatchPage, loadBatchFormat } from '../../formats/batch-format.ts';
 import { emptyReport } from '../../cli/output/log.ts';
 import { resultDocument } from '../../cli/output/document.ts';
-import { originOf } from '../jobs/request.ts';
+import { originOf } from '../../commands/batch/jobs/request.ts';
 import type { JournalEntry, Batch, BatchHooks, JobOutcome, JobRecord, Step } from '../types.ts';
 import type { Recorder } from '../folder/recorder.ts';
 import type { JobSender } from '../run/sender.ts';

@@ -2,7 +2,7 @@ import { timeText } from '../../clock.ts';
 import type { Bound, Spending } from '../../cost/types.ts';
 import type { AuthUse, FormatName } from '../../formats/types.ts';
 import { type BatchState, countCost, type JobIndex, mayHaveCost } from '../folder/state.ts';
-import { hashId, hexOf } from '../jobs/digest.ts';
+import { hashId, hexOf } from '../digest.ts';
 import type { JobRecord } from '../types.ts';
 
 /**

@@ -5,7 +5,7 @@ import { GatewayError, usageError } from '../../errors.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { type BatchFormat, loadBatchFormat } from '../../formats/batch-format.ts';
 import { isSpent } from '../folder/state.ts';
-import { originOf } from '../jobs/request.ts';
+import { originOf } from '../../commands/batch/jobs/request.ts';
 import { createGatheredFile, type GatheredFile, maxLineBytes, readFileLines } from '../lines.ts';
 import { countOf } from '../report/summary.ts';
 import { gatewayKey } from '../run/plan.ts';

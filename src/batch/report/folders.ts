@@ -1,7 +1,7 @@
 import { readBatchFolder } from '../folder/folder.ts';
 import { rowsOfReport } from '../folder/results.ts';
 import { addUsage, type BatchState } from '../folder/state.ts';
-import { isInShard } from '../jobs/digest.ts';
+import { isInShard } from '../digest.ts';
 import { batchFiles, type Counts, type RunRecord } from '../types.ts';
 import { basename, join } from 'node:path';
 import { countJobs, countOf } from './summary.ts';

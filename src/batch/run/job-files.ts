@@ -6,8 +6,8 @@ import { mostImages } from '../../client/picture-store.ts';
 import { type ErrorClass, GatewayError, isBug } from '../../errors.ts';
 import { hintOf } from '../../advice.ts';
 import { fileWord } from '../../images/naming.ts';
-import type { BatchFlags } from '../flags.ts';
-import { hashId, hexOf } from '../jobs/digest.ts';
+import type { BatchFlags } from '../../commands/batch/flags.ts';
+import { hashId, hexOf } from '../digest.ts';
 import { batchFiles, type Job, type JobAttempt } from '../types.ts';
 
 /** Images go to `images/<name>`. A name that is taken gets a number, so no image is replaced. */

@@ -1,4 +1,4 @@
-import { addIdHash, hashId, hexOf, type IdHash, isInShard } from '../jobs/digest.ts';
+import { addIdHash, hashId, hexOf, type IdHash, isInShard } from '../digest.ts';
 import type { ServiceName } from '../../services.ts';
 import type { Job, JobCommand, JobState, RunRecord, Batch } from '../types.ts';
 import { addressPost } from '../../transport/request.ts';
@@ -12,10 +12,10 @@ import { shellWord } from '../../shell-word.ts';
 import { keyForAnyOrigin } from '../../settings/key.ts';
 import { Secret } from '../../settings/redact.ts';
 import type { Settings } from '../../settings/types.ts';
-import { boundOfJob, type CheckedJob, originOf } from '../jobs/request.ts';
-import { rowId } from '../jobs/data-rows.ts';
-import { type LineErrors, collectLineErrors, duplicate, takesRows } from '../jobs/source.ts';
-import { type BatchFlags, requireOneLane } from '../flags.ts';
+import { boundOfJob, type CheckedJob, originOf } from '../../commands/batch/jobs/request.ts';
+import { rowId } from '../../commands/batch/jobs/data-rows.ts';
+import { type LineErrors, collectLineErrors, duplicate, takesRows } from '../../commands/batch/jobs/source.ts';
+import { type BatchFlags, requireOneLane } from '../../commands/batch/flags.ts';
 import { priceWarning, requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
 import { type AuthForms, readTarget } from '../../cli/run/connection.ts';
 

@@ -1,6 +1,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Recorder } from '../folder/recorder.ts';
-import type { CheckedJob } from '../jobs/request.ts';
+import type { CheckedJob } from '../../commands/batch/jobs/request.ts';
 import type { Batch, Job, JobAttempt, JobOutcome, Step } from '../types.ts';
 import { GatewayError } from '../../errors.ts';
 import type { JobSender } from './sender.ts';

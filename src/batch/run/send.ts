@@ -15,7 +15,7 @@ import { usageError } from '../../errors.ts';
 import { bootMark } from '../../files/process-mark.ts';
 import { version } from '../../version.ts';
 import { trackProgress } from './progress.ts';
-import type { BatchFlags } from '../flags.ts';
+import type { BatchFlags } from '../../commands/batch/flags.ts';
 import type { Context } from '../../cli/context.ts';
 import { openConnectionsTo, type Connection } from '../../cli/run/connection.ts';
 

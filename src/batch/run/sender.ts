@@ -14,7 +14,7 @@ import { unusualTier } from '../../cost/price.ts';
 import { type GatewayError, isQuotaSpent } from '../../errors.ts';
 import { otherModel } from '../../services.ts';
 import { planJobImages, savedFailure, savedIfUnwritten } from './job-files.ts';
-import { boundOfJob, type CheckedJob } from '../jobs/request.ts';
+import { boundOfJob, type CheckedJob } from '../../commands/batch/jobs/request.ts';
 import { resultDocument } from '../../cli/output/document.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import { answerOfSchema, checkAnswer, wantedOf } from '../../cli/run/command.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addIdHash, digestRequest, hashId, hexOf } from '../../../src/batch/jobs/digest.ts';
+import { addIdHash, digestRequest, hashId, hexOf } from '../../../src/batch/digest.ts';
 import { createUpload } from '../../../src/body.ts';
 
 test('the hash of an id is 16 hex digits, and their sum does not depend on the order', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type JobRules, readDefaults, readJobLine, readPromptLine } from '../../../src/batch/jobs/job-line.ts';
+import { type JobRules, readDefaults, readJobLine, readPromptLine } from '../../../src/commands/batch/jobs/job-line.ts';
 import type { GatewayError } from '../../../src/errors.ts';
 
 const rules: JobRules = { defaults: { command: 'text', values: {} }, file: 'jobs.jsonl' };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { isInShard } from '../../../src/batch/jobs/digest.ts';
-import { parseShard } from '../../../src/batch/jobs/shard.ts';
+import { isInShard } from '../../../src/batch/digest.ts';
+import { parseShard } from '../../../src/commands/batch/jobs/shard.ts';
 
 const slurm = { SLURM_ARRAY_TASK_ID: '7', SLURM_ARRAY_TASK_MIN: '5', SLURM_ARRAY_TASK_COUNT: '4' };
 

@@ -1,5 +1,5 @@
 import { expect, test as plain } from 'vitest';
-import { markdownReport, tableReport } from '../../../src/batch/report/reports.ts';
+import { markdownReport, tableReport } from '../../../src/commands/batch/reports.ts';
 import { findColumns, rowOf } from '../../../src/batch/report/row.ts';
 import { test } from '../with-batch.ts';
 

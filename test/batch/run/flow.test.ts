@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseRate } from '../../../src/batch/flags.ts';
+import { parseRate } from '../../../src/commands/batch/flags.ts';
 import { createPacer } from '../../../src/batch/run/send.ts';
 import { paceRetries } from '../../../src/batch/run/sender.ts';
 import type { SharedGate } from '../../../src/transport/gate.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { changedError, decide, requireMatch } from '../../../src/batch/run/plan.ts';
-import type { BatchFlags } from '../../../src/batch/flags.ts';
+import type { BatchFlags } from '../../../src/commands/batch/flags.ts';
 import type { JobState, RunRecord } from '../../../src/batch/types.ts';
 
 describe('what a run does with a job', () => {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { newBatchState } from '../../../src/batch/folder/journal.ts';
 import { emptyPlan } from '../../../src/batch/run/plan.ts';
-import { openStreamQueue, type StreamBatch } from '../../../src/batch/run/stream.ts';
-import type { StreamedJob } from '../../../src/batch/jobs/source.ts';
+import { openStreamQueue, type StreamBatch } from '../../../src/commands/batch/stream.ts';
+import type { StreamedJob } from '../../../src/commands/batch/jobs/source.ts';
 import type { JobSender } from '../../../src/batch/run/sender.ts';
 import { noRecorder } from '../../../src/batch/folder/recorder.ts';
 import { attemptOf, done, jobOf } from './with-runner.ts';

@@ -1,4 +1,4 @@
-import type { BatchFlags } from '../../../src/batch/flags.ts';
+import type { BatchFlags } from '../../../src/commands/batch/flags.ts';
 import { newBatchState } from '../../../src/batch/folder/journal.ts';
 import { countOutcomes } from '../../../src/batch/run/progress.ts';
 import type { Context } from '../../../src/cli/context.ts';

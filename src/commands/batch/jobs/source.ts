@@ -9,20 +9,20 @@ import {
   readJobLine,
   readPromptLine,
 } from './job-line.ts';
-import { arrivingLines, type Line, notUtf8, openLines, readLines } from '../lines.ts';
+import { arrivingLines, type Line, notUtf8, openLines, readLines } from '../../../batch/lines.ts';
 import { isWorkbook } from './data-rows.ts';
 import { openRowJobs } from './row-jobs.ts';
 import type { SourceFlags } from '../flags.ts';
-import type { Job } from '../types.ts';
-import { hintOf } from '../../advice.ts';
-import { usageError, GatewayError } from '../../errors.ts';
-import { isObject, parseObject } from '../../json.ts';
-import { closest } from '../../closest.ts';
-import { shellWord } from '../../shell-word.ts';
-import type { Context } from '../../cli/context.ts';
-import { parseJson } from '../../cli/flags/flag.ts';
-import { isPromptYaml, withPromptYaml } from '../../cli/run/command.ts';
-import { readObjectFlag } from '../../cli/input/input-files.ts';
+import type { Job } from '../../../batch/types.ts';
+import { hintOf } from '../../../advice.ts';
+import { usageError, GatewayError } from '../../../errors.ts';
+import { isObject, parseObject } from '../../../json.ts';
+import { closest } from '../../../closest.ts';
+import { shellWord } from '../../../shell-word.ts';
+import type { Context } from '../../../cli/context.ts';
+import { parseJson } from '../../../cli/flags/flag.ts';
+import { isPromptYaml, withPromptYaml } from '../../../cli/run/command.ts';
+import { readObjectFlag } from '../../../cli/input/input-files.ts';
 
 /** A job file, open: it can be run through as often as needed, and holds no job in memory. */
 export interface JobSource {

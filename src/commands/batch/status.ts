@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { type BatchState, unanswered } from '../folder/state.ts';
-import { findHolder } from '../folder/lock.ts';
+import { type BatchState, unanswered } from '../../batch/folder/state.ts';
+import { findHolder } from '../../batch/folder/lock.ts';
 import {
   countOf,
   describeCounts,
@@ -14,14 +14,14 @@ import {
   nextStep,
   spentLimit,
   keptHint,
-} from './summary.ts';
-import { batchFiles, type Counts, type JobError } from '../types.ts';
+} from '../../batch/report/summary.ts';
+import { batchFiles, type Counts, type JobError } from '../../batch/types.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { isoTime } from '../../clock.ts';
-import { describeTimes, openParts, type Part, waitingRows } from '../lane/parts.ts';
-import { addCounts, type BatchFolder, countFolder, joinStates, readFolders } from './folders.ts';
+import { describeTimes, openParts, type Part, waitingRows } from '../../batch/lane/parts.ts';
+import { addCounts, type BatchFolder, countFolder, joinStates, readFolders } from '../../batch/report/folders.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
 

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Usage } from '../../formats/events.ts';
-import { countOf } from './summary.ts';
-import type { Row, RowState } from './row.ts';
-import type { Counts } from '../types.ts';
-import { totalTokens } from '../folder/state.ts';
+import { countOf } from '../../batch/report/summary.ts';
+import type { Row, RowState } from '../../batch/report/row.ts';
+import type { Counts } from '../../batch/types.ts';
+import { totalTokens } from '../../batch/folder/state.ts';
 
 /** One job as the gallery shows it. */
 export interface Card extends Pick<Row, 'id' | 'command' | 'prompt' | 'text' | 'usage' | 'error'> {

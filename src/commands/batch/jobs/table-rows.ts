@@ -1,6 +1,6 @@
-import { codeOf, usageError } from '../../errors.ts';
-import type { JsonObject } from '../../json.ts';
-import { quote } from '../../cli/flags/flag.ts';
+import { codeOf, usageError } from '../../../errors.ts';
+import type { JsonObject } from '../../../json.ts';
+import { quote } from '../../../cli/flags/flag.ts';
 
 /** A row, and the line in which it begins, from 1. */
 export interface Row {

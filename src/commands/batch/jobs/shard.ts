@@ -1,5 +1,5 @@
-import { usageError } from '../../errors.ts';
-import type { Shard } from '../types.ts';
+import { usageError } from '../../../errors.ts';
+import type { Shard } from '../../../batch/types.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,10 +1,10 @@
-import { usageError } from '../errors.ts';
-import { type FlagTable, type FlagValues, notAFlag, oneOf, whole } from '../cli/flags/flag.ts';
-import { imageFlags } from '../cli/flags/format.ts';
-import { connectionFlags, maxCost, outputFlags } from '../cli/flags/shared.ts';
-import type { Context } from '../cli/context.ts';
-import type { ConnectionFlags } from '../cli/run/settings.ts';
-import { parseDuration } from '../settings/values.ts';
+import { usageError } from '../../errors.ts';
+import { type FlagTable, type FlagValues, notAFlag, oneOf, whole } from '../../cli/flags/flag.ts';
+import { imageFlags } from '../../cli/flags/format.ts';
+import { connectionFlags, maxCost, outputFlags } from '../../cli/flags/shared.ts';
+import type { Context } from '../../cli/context.ts';
+import type { ConnectionFlags } from '../../cli/run/settings.ts';
+import { parseDuration } from '../../settings/values.ts';
 
 /** Formats of `--data`. */
 export const dataFormats = ['csv', 'tsv', 'json', 'jsonl'] as const;

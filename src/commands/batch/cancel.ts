@@ -10,11 +10,11 @@ import { GatewayError, withoutCost } from '../../errors.ts';
 import { loadBatchFormat } from '../../formats/batch-format.ts';
 import { authUseOf } from '../../formats/format.ts';
 import { surveyUses } from '../../settings/resolve.ts';
-import { readBatchFolder } from '../folder/folder.ts';
-import { countOf } from '../report/summary.ts';
-import { endSignals } from '../folder/results.ts';
-import { askAgain, requireOrigin } from './lane-run.ts';
-import { openParts, type Part, waitingRows } from './parts.ts';
+import { readBatchFolder } from '../../batch/folder/folder.ts';
+import { countOf } from '../../batch/report/summary.ts';
+import { endSignals } from '../../batch/folder/results.ts';
+import { askAgain, requireOrigin } from '../../batch/lane/lane-run.ts';
+import { openParts, type Part, waitingRows } from '../../batch/lane/parts.ts';
 
 const unused = new Set(['model', 'record', 'replay', 'maxAge']);
 const cancelFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));

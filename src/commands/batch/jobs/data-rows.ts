@@ -1,13 +1,13 @@
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
-import { readLines, notUtf8, openLines, textOf } from '../lines.ts';
-import { usageError } from '../../errors.ts';
-import { isObject, isTooDeep, type JsonObject, stringEnd, tooDeepWords } from '../../json.ts';
-import { closest } from '../../closest.ts';
-import { findJsonFault } from '../../json-position.ts';
-import type { Context } from '../../cli/context.ts';
-import { quote } from '../../cli/flags/flag.ts';
-import { valueText } from '../../cli/input/blanks.ts';
+import { readLines, notUtf8, openLines, textOf } from '../../../batch/lines.ts';
+import { usageError } from '../../../errors.ts';
+import { isObject, isTooDeep, type JsonObject, stringEnd, tooDeepWords } from '../../../json.ts';
+import { closest } from '../../../closest.ts';
+import { findJsonFault } from '../../../json-position.ts';
+import type { Context } from '../../../cli/context.ts';
+import { quote } from '../../../cli/flags/flag.ts';
+import { valueText } from '../../../cli/input/blanks.ts';
 import { type ReadRow, type Row, tableRows } from './table-rows.ts';
 import { type DataFormat, dataFormats, type SourceFlags } from '../flags.ts';
 

@@ -1,26 +1,26 @@
-import { type Digest, digestRequest } from './digest.ts';
+import { type Digest, digestRequest } from '../../../batch/digest.ts';
 import { atLine } from './job-line.ts';
-import type { Job, JobCommand } from '../types.ts';
+import type { Job, JobCommand } from '../../../batch/types.ts';
 import type { JobSource } from './source.ts';
-import type { Deadline } from '../../client/deadline.ts';
-import { boundOf } from '../../cost/cost.ts';
-import { priceOf } from '../../cost/price.ts';
-import type { Bound } from '../../cost/types.ts';
-import { formatFacts } from '../../formats/format.ts';
-import { serviceNames, services } from '../../services.ts';
-import { codeOf, usageError } from '../../errors.ts';
-import { readReason } from '../../files/file-reason.ts';
-import type { JsonValue } from '../../json.ts';
-import type { Settings, Use } from '../../settings/types.ts';
-import { byDefault } from '../../settings/sources.ts';
-import { buildRequest, type BuiltRequest } from '../../cli/request/build-request.ts';
-import type { TextPlaces } from '../../cli/input/prompt.ts';
-import type { Body } from '../../body.ts';
-import type { Context } from '../../cli/context.ts';
-import { compileSchema, type SchemaCheck } from '../../cli/input/schema.ts';
-import { openFetchUrls } from '../../cli/run/connection.ts';
-import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
-import { emptyReport } from '../../cli/output/log.ts';
+import type { Deadline } from '../../../client/deadline.ts';
+import { boundOf } from '../../../cost/cost.ts';
+import { priceOf } from '../../../cost/price.ts';
+import type { Bound } from '../../../cost/types.ts';
+import { formatFacts } from '../../../formats/format.ts';
+import { serviceNames, services } from '../../../services.ts';
+import { codeOf, usageError } from '../../../errors.ts';
+import { readReason } from '../../../files/file-reason.ts';
+import type { JsonValue } from '../../../json.ts';
+import type { Settings, Use } from '../../../settings/types.ts';
+import { byDefault } from '../../../settings/sources.ts';
+import { buildRequest, type BuiltRequest } from '../../../cli/request/build-request.ts';
+import type { TextPlaces } from '../../../cli/input/prompt.ts';
+import type { Body } from '../../../body.ts';
+import type { Context } from '../../../cli/context.ts';
+import { compileSchema, type SchemaCheck } from '../../../cli/input/schema.ts';
+import { openFetchUrls } from '../../../cli/run/connection.ts';
+import { type ConnectionFlags, readSettings } from '../../../cli/run/settings.ts';
+import { emptyReport } from '../../../cli/output/log.ts';
 
 /** A job as the request that its command would send. To be ended: its report holds what reading the inputs warned of. */
 export interface CheckedJob extends Digest {

@@ -10,7 +10,7 @@ import {
   pageHead,
   type CardPicture,
 } from './gallery-html.ts';
-import { rowOf } from './row.ts';
+import { rowOf } from '../../batch/report/row.ts';
 import {
   addCounts,
   type BatchFolder,
@@ -19,15 +19,15 @@ import {
   readFolders,
   rowsOfFolders,
   titleOf,
-} from './folders.ts';
-import { countOf, warnUnread } from './summary.ts';
+} from '../../batch/report/folders.ts';
+import { countOf, warnUnread } from '../../batch/report/summary.ts';
 import { usageError, codeOf } from '../../errors.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
-import { batchFiles } from '../types.ts';
+import { batchFiles } from '../../batch/types.ts';
 import { clearDeadParts, partNonce } from '../../files/process-mark.ts';
 import { writeAnew } from '../../files/temp-file.ts';
-import { imageNameOf } from '../folder/results.ts';
-import { locateResults, openResults, type ResultPlaces, type ResultReader } from '../folder/results.ts';
+import { imageNameOf } from '../../batch/folder/results.ts';
+import { locateResults, openResults, type ResultPlaces, type ResultReader } from '../../batch/folder/results.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
 import { isObject, type JsonObject, type JsonValue, parseFlat } from '../../json.ts';

@@ -9,13 +9,13 @@ import type { Cost } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import type { Connection } from '../../cli/run/connection.ts';
-import type { BatchState } from '../folder/state.ts';
-import { countJobs, countOf } from '../report/summary.ts';
-import type { CheckedJob } from '../jobs/request.ts';
-import type { Job, Batch } from '../types.ts';
-import { gatewayKey, sentBefore } from './plan.ts';
-import { checkAgain, jobsToSend } from './queue.ts';
-import { defaultConcurrency, openConnections } from './send.ts';
+import type { BatchState } from '../../batch/folder/state.ts';
+import { countJobs, countOf } from '../../batch/report/summary.ts';
+import type { CheckedJob } from './jobs/request.ts';
+import type { Job, Batch } from '../../batch/types.ts';
+import { gatewayKey, sentBefore } from '../../batch/run/plan.ts';
+import { checkAgain, jobsToSend } from '../../batch/run/queue.ts';
+import { defaultConcurrency, openConnections } from '../../batch/run/send.ts';
 
 /** The sums of the jobs of one model. */
 interface ModelEstimate {

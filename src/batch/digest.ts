@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { type Body, type BodyValue, type Upload, isUpload } from '../../body.ts';
-import type { Shard } from '../types.ts';
+import { type Body, type BodyValue, type Upload, isUpload } from '../body.ts';
+import type { Shard } from './types.ts';
 
 /** The first 64 bits of the SHA-256 of an id, as two unsigned halves. */
 export interface IdHash {

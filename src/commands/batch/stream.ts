@@ -2,14 +2,14 @@ import { hintOf } from '../../advice.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import type { Context } from '../../cli/context.ts';
 import { openConnectionsTo, type Connection } from '../../cli/run/connection.ts';
-import { enterOutdir, findOutdir, requireOwn } from '../folder/folder.ts';
-import { newBatchState, readJournal } from '../folder/journal.ts';
-import { adoptReplies } from './adopt.ts';
-import { noRecorder, type Recorder } from '../folder/recorder.ts';
-import { findLostEnds, openResults, type ResultReader } from '../folder/results.ts';
-import { describeCounts, exitCodeOf } from '../report/summary.ts';
-import { createRequestBuilder, originOf, type CheckedJob } from '../jobs/request.ts';
-import { openJobStream, type StreamedJob } from '../jobs/source.ts';
+import { enterOutdir, findOutdir, requireOwn } from '../../batch/folder/folder.ts';
+import { newBatchState, readJournal } from '../../batch/folder/journal.ts';
+import { adoptReplies } from '../../batch/run/adopt.ts';
+import { noRecorder, type Recorder } from '../../batch/folder/recorder.ts';
+import { findLostEnds, openResults, type ResultReader } from '../../batch/folder/results.ts';
+import { describeCounts, exitCodeOf } from '../../batch/report/summary.ts';
+import { createRequestBuilder, originOf, type CheckedJob } from './jobs/request.ts';
+import { openJobStream, type StreamedJob } from './jobs/source.ts';
 import {
   createPriceCheck,
   emptyPlan,
@@ -18,19 +18,19 @@ import {
   requireOwnKeys,
   changedError,
   decideOn,
-} from './plan.ts';
-import { countOutcomes } from './progress.ts';
-import { runJobs, type Stop } from './runner.ts';
-import { defaultGraceMs, openFolderRecorder, openWorkers, requireRate, saveMemory } from './send.ts';
-import { type BatchFlags, requireStream } from '../flags.ts';
-import type { Counts, JobOutcome, Batch, JobAttempt } from '../types.ts';
-import { noLock } from '../folder/lock.ts';
+} from '../../batch/run/plan.ts';
+import { countOutcomes } from '../../batch/run/progress.ts';
+import { runJobs, type Stop } from '../../batch/run/runner.ts';
+import { defaultGraceMs, openFolderRecorder, openWorkers, requireRate, saveMemory } from '../../batch/run/send.ts';
+import { type BatchFlags, requireStream } from './flags.ts';
+import type { Counts, JobOutcome, Batch, JobAttempt } from '../../batch/types.ts';
+import { noLock } from '../../batch/folder/lock.ts';
 import { untilAborted } from '../../clock.ts';
 import { resultDocument } from '../../cli/output/document.ts';
 import { emptyReport } from '../../cli/output/log.ts';
-import { unanswered } from '../folder/state.ts';
-import type { JobQueue } from './queue.ts';
-import type { JobSender } from './sender.ts';
+import { unanswered } from '../../batch/folder/state.ts';
+import type { JobQueue } from '../../batch/run/queue.ts';
+import type { JobSender } from '../../batch/run/sender.ts';
 import type { Settings } from '../../settings/types.ts';
 
 /** A batch whose jobs are not known before they are sent. */

@@ -1,13 +1,19 @@
 import type { Command } from 'commander';
-import type { Action, Context } from '../cli/context.ts';
-import { type Batch, type BatchHooks, batchFiles, type Counts } from './types.ts';
-import { errorDocument } from '../cli/output/document.ts';
-import { addFlags, setExamples, setNotes } from '../cli/flags/flag.ts';
-import { priceFlags } from '../cli/flags/shared.ts';
+import type { Action, Context } from '../../cli/context.ts';
+import { type Batch, type BatchHooks, batchFiles, type Counts } from '../../batch/types.ts';
+import { errorDocument } from '../../cli/output/document.ts';
+import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
+import { priceFlags } from '../../cli/flags/shared.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
-import { newBatchState, readJournal } from './folder/journal.ts';
-import type { Lock } from './folder/lock.ts';
-import { arrangeResults, countMissing, findLostEnds, locateResults, type ResultPlaces } from './folder/results.ts';
+import { newBatchState, readJournal } from '../../batch/folder/journal.ts';
+import type { Lock } from '../../batch/folder/lock.ts';
+import {
+  arrangeResults,
+  countMissing,
+  findLostEnds,
+  locateResults,
+  type ResultPlaces,
+} from '../../batch/folder/results.ts';
 import { parseShard } from './jobs/shard.ts';
 import {
   countOf,
@@ -22,22 +28,22 @@ import {
   keptHint,
   describeFailures,
   nextStep,
-} from './report/summary.ts';
-import { isSpent, totalTokens } from './folder/state.ts';
-import { failureOfThrown, GatewayError, outcomes } from '../errors.ts';
-import type { LeaseTimes } from '../files/lease.ts';
-import { enterOutdir, findOutdir, requireOwn, writeSummary } from './folder/folder.ts';
-import { type BatchPlan, type JobKind, planBatch, sentBefore } from './run/plan.ts';
-import { adoptReplies } from './run/adopt.ts';
+} from '../../batch/report/summary.ts';
+import { isSpent, totalTokens } from '../../batch/folder/state.ts';
+import { failureOfThrown, GatewayError, outcomes } from '../../errors.ts';
+import type { LeaseTimes } from '../../files/lease.ts';
+import { enterOutdir, findOutdir, requireOwn, writeSummary } from '../../batch/folder/folder.ts';
+import { type BatchPlan, type JobKind, planBatch, sentBefore } from '../../batch/run/plan.ts';
+import { adoptReplies } from '../../batch/run/adopt.ts';
 import { createRequestBuilder } from './jobs/request.ts';
-import { trackChecking } from './run/progress.ts';
-import { requireRate, saveMemory, sendJobs } from './run/send.ts';
+import { trackChecking } from '../../batch/run/progress.ts';
+import { requireRate, saveMemory, sendJobs } from '../../batch/run/send.ts';
 import { openJobs, refuseTypo, requireJobs } from './jobs/source.ts';
-import type { Stop } from './run/runner.ts';
+import type { Stop } from '../../batch/run/runner.ts';
 import { join, relative } from 'node:path';
-import { shellWord } from '../shell-word.ts';
-import { describeCosts } from '../cost/price.ts';
-import { services } from '../services.ts';
+import { shellWord } from '../../shell-word.ts';
+import { describeCosts } from '../../cost/price.ts';
+import { services } from '../../services.ts';
 
 /** `batch [run] <jobs.jsonl|-> -o <dir>`: many requests, parallel, each paid for once. */
 export function batchRunCommand(command: Command): Action {
@@ -103,7 +109,7 @@ export async function runBatch(
   await warnUnread({ unread: places ? places.unreadable + (places.torn ? 1 : 0) : 0, torn: state.torn }, context);
   const plan = await planBatch({ source, builder, state, shard, flags, context, onChecked: checking.addJob });
   const planned = { flags, context, source, builder, outdir: outdir.path, shard, state, lostEnds, plan, startedAt };
-  if (flags.estimate) return (await import('./run/estimate.ts')).showEstimate(planned, checking.progress);
+  if (flags.estimate) return (await import('./estimate.ts')).showEstimate(planned, checking.progress);
   checking.progress.stop();
   await noteGone(gone ?? new Set(), state, context);
   if (flags.dryRun) return showPlan(planned);
@@ -122,7 +128,7 @@ export async function runBatch(
 
 /** `batch - --stream`: a worker, with or without a folder. */
 async function runStream(words: readonly string[], flags: BatchFlags, context: Context): Promise<void> {
-  const { finishStream, openStream, streamJobs } = await import('./run/stream.ts');
+  const { finishStream, openStream, streamJobs } = await import('./stream.ts');
   const batch = await openStream(words, flags, context);
   const hasFolder = batch.results !== undefined;
   const stop = await streamJobs(batch).catch(async (error: unknown) => {

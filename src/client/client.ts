@@ -23,7 +23,8 @@ import type {
   Reply,
   MediaInput,
 } from './client-types.ts';
-import { createSender, outcomeOf, perform, type Performed, type Sender, targetOf } from './send.ts';
+import { outcomeOf } from './read-reply.ts';
+import { createSender, perform, type Performed, type Sender, targetOf } from './send.ts';
 import { type Deadline, endOf, within } from './deadline.ts';
 import { folderSink, memorySink, type PictureSink } from './picture-sink.ts';
 import { verdictOf } from './verdict.ts';

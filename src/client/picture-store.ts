@@ -65,7 +65,8 @@ export function keepGoodPictures(store: BlobStore, { endOf, mostImages = Infinit
   };
 }
 
-async function openInMemory(): Promise<BlobStore> {
+/** For `createLateStore`: pictures stay in memory. */
+export async function openInMemory(): Promise<BlobStore> {
   return (await import('../images/store.ts')).createMemoryStore();
 }
 

@@ -1,14 +1,23 @@
 import { GatewayError } from '../errors.ts';
 import type { Decoder, ReplyEvent, ServerEvent, StreamDelta } from '../formats/events.ts';
-import type { Format } from '../formats/format.ts';
+import { type Format, loadFormat } from '../formats/format.ts';
+import { failureOf } from '../formats/failure.ts';
 import { badReply, jsonLines, maxBytes, parseReply, type ReadText } from '../formats/parse-reply.ts';
 import type { BlobStore } from '../images/types.ts';
 import { type Base64Diversion, divertBase64 } from '../scan/json-scan.ts';
 import { readEvents } from '../transport/sse.ts';
+import { readErrorBody } from '../transport/retry.ts';
 import type { HttpReply } from '../transport/types.ts';
-import { createWatch, readWhilePatient } from './deadline.ts';
+import type { FormatName } from '../formats/types.ts';
+import { createWatch, type Deadline, endOf, readWhilePatient } from './deadline.ts';
 import { createFold, type Fold } from './fold.ts';
-import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
+import {
+  createLateStore,
+  keepGoodPictures,
+  openInMemory,
+  type PictureStore,
+  type ReplyBounds,
+} from './picture-store.ts';
 import { type Answer } from './result.ts';
 import { emptyResult } from './folded.ts';
 import { isUtf8 } from 'node:buffer';
@@ -29,13 +38,66 @@ export interface ReadOptions extends ReplyBounds {
 /** At most this many candidates are read beyond those that were requested. */
 const moreCandidates = 64;
 
+/** A reply that came by another way than a call. */
+export interface HeldReply extends Pick<HttpReply, 'status' | 'headers' | 'request'> {
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+}
+
+/** What a reply answers, and how it is read. */
+export interface ReadReplyOptions extends Omit<ReadOptions, 'store'> {
+  /** The format that it is in. */
+  format: FormatName;
+  /** Where its pictures go; memory otherwise. */
+  store?: BlobStore | undefined;
+  /** Bounds the reading: when its time is over, what came is kept, with that error. Its signal ends it. */
+  deadline?: Deadline | undefined;
+}
+
+/**
+ * Reads a reply that came by another way: a result that a service's batch has made, a recording, a reply that is passed on.
+ * Returns what a call would have got of it. Of a reply that is not whole, what came is in `result`, and why in `error`; whether
+ * a whole one is what was asked for is the caller's to judge, as after a call. Throws what a call throws where there is no
+ * answer: the GatewayError of a status other than 2xx, of a body that is no reply, and the reason of the caller's abort.
+ *
+ *     const { result, error } = await readReply({ status: 200, headers: {}, body: bytes }, { format, model, store, deadline });
+ */
+export async function readReply(
+  reply: HeldReply,
+  { format: name, deadline, store = createLateStore(openInMemory), ...options }: ReadReplyOptions,
+): Promise<Answer> {
+  const { body } = reply;
+  const http = { ...reply, body: body instanceof Uint8Array ? oneChunk(body) : body };
+  if (http.status < 200 || http.status > 299) throw await readFailure(http, name);
+  const reading = { ...(deadline && { endOf: () => endOf(deadline) }), ...options, store };
+  return outcomeOf(readDeltas(http, reading, await loadFormat(name)));
+}
+
+async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+/** The error that a reply of another status than 2xx means. */
+async function readFailure(reply: HttpReply, format: FormatName): Promise<GatewayError> {
+  const { status, headers } = reply;
+  const body = (await readErrorBody(reply.body)).toString();
+  return withRequest(failureOf({ status, headers, body, format }).withDefaults({ status, sent: 'yes' }), reply);
+}
+
+/** The outcome of a generator, for a caller that does not want its deltas. */
+export async function outcomeOf<Outcome>(deltas: AsyncGenerator<unknown, Outcome>): Promise<Outcome> {
+  for (;;) {
+    const next = await deltas.next();
+    if (next.done) return next.value;
+  }
+}
+
 /**
  * Reads a reply of a format, streamed or not, whatever was asked for (deviations 37 and 38). Yields the deltas of one arriving
  * chunk together; text comes without the Base64 of pictures, which go to the store. The answer is what the generator returns,
  * also after a cut or an error event, so that what came is kept. Throws GatewayError if nothing came, and the reason of the
  * caller's abort.
  */
-export async function* readReply(
+export async function* readDeltas(
   reply: HttpReply,
   options: ReadOptions,
   format: Format,

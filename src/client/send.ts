@@ -2,7 +2,7 @@ import type { StreamDelta } from '../formats/events.ts';
 import { byAuthUse, loadFormat, type Post, type PostOrGet } from '../formats/format.ts';
 import { addressPost, createTarget, keyHeaders, type Target } from '../transport/request.ts';
 import { type Deadline, endOf, type Phase, startDeadline } from './deadline.ts';
-import { type ReadOptions, readReply } from './read-reply.ts';
+import { readDeltas, type ReadOptions } from './read-reply.ts';
 import type { Answer } from './result.ts';
 import { GatewayError, type RetryNotice, usageError } from '../errors.ts';
 import { type FailedReply, failureOf } from '../formats/failure.ts';
@@ -76,7 +76,7 @@ export async function* perform(
     if (beforeRead) await beforeRead(answered);
     const { reply, attempts } = answered;
     const reading = { endOf: () => endOf(deadline), ...options, model, candidates };
-    const read = yield* readReply(reply, reading, await loadFormat(post.format));
+    const read = yield* readDeltas(reply, reading, await loadFormat(post.format));
     const answer = { ...read, attempts, isRecorded: reply.recordedAt !== undefined };
     end = { answer };
     return answer;
@@ -85,14 +85,6 @@ export async function* perform(
     throw error;
   } finally {
     await payment?.end(end, deadline.signal);
-  }
-}
-
-/** The outcome of a generator, for a caller that does not want its deltas. */
-export async function outcomeOf<Outcome>(deltas: AsyncGenerator<unknown, Outcome>): Promise<Outcome> {
-  for (;;) {
-    const next = await deltas.next();
-    if (next.done) return next.value;
   }
 }
 

@@ -123,7 +123,7 @@ async function readErrorReply(
 }
 
 /** Reads the body of an error: at most 1 MiB, for at most five seconds. One that is cut or slow is not a second error. */
-async function readErrorBody(body: HttpReply['body']): Promise<Buffer> {
+export async function readErrorBody(body: HttpReply['body']): Promise<Buffer> {
   const iterator = body[Symbol.asyncIterator]();
   const parts: Uint8Array[] = [];
   let bytes = 0;

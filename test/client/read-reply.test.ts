@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { looksLikeSse, peek } from '../../src/client/read-reply.ts';
+import { startDeadline } from '../../src/client/deadline.ts';
+import { GatewayError } from '../../src/errors.ts';
+import { looksLikeSse, peek, readReply } from '../../src/client/read-reply.ts';
+import { textReply } from '../helpers/with-server.ts';
 
 /** Two chunks, then silence. */
 function silent() {
@@ -62,4 +65,42 @@ test.each([
 test('looksLikeSse reads the beginning only', () => {
   const body = new TextEncoder().encode(`${' '.repeat(64)}data: x`);
   expect(looksLikeSse(body)).toBe(false);
+});
+
+const held = (value: object, status = 200) => ({ status, headers: {}, body: Buffer.from(JSON.stringify(value)) });
+const as = { format: 'content', model: 'm' } as const;
+
+test('a reply that is held in memory is read as one that a call gets, its pictures in memory', async () => {
+  const parts = [{ text: 'a picture' }, { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }];
+  const body = { candidates: [{ content: { parts }, finishReason: 'STOP' }] };
+  const { result, error } = await readReply(held(body), as);
+  expect(error).toBeUndefined();
+  expect(result).toMatchObject({ model: 'm', text: 'a picture', complete: true, images: [{ blob: { bytes: 8 } }] });
+});
+
+test('a reply that was cut is read as far as it came, with the error that a call would have', async () => {
+  const body = JSON.stringify(textReply('hello')).slice(0, -3);
+  const request = 'POST https://host/path';
+  async function* cut() {
+    yield Buffer.from(body);
+    throw new GatewayError('incomplete', 'the reply was cut', { sent: 'yes' });
+  }
+  const { result, error } = await readReply({ status: 200, headers: {}, request, body: cut() }, as);
+  expect(result).toMatchObject({ text: 'hello', complete: false });
+  expect(error).toMatchObject({ class: 'incomplete', billed: 'yes', details: { request, status: 200 } });
+});
+
+test('a held reply of another status than 2xx is thrown as the error that a call would throw', async () => {
+  const refused = held({ error: { code: 400, message: 'no such field', status: 'INVALID_ARGUMENT' } }, 400);
+  await expect(readReply(refused, as)).rejects.toMatchObject({
+    class: 'rejected',
+    message: expect.stringContaining('no such field') as string,
+    details: { status: 400, sent: 'yes' },
+  });
+});
+
+test('the time of a deadline holds for the reading of a held reply, and its signal ends it', async () => {
+  const reason = new Error('stop');
+  const deadline = startDeadline(60_000, AbortSignal.abort(reason));
+  await expect(readReply(held(textReply('hello')), { ...as, deadline })).rejects.toBe(reason);
 });

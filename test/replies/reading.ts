@@ -2,7 +2,7 @@ import type { StreamDelta } from '../../src/formats/events.ts';
 import { content } from '../../src/formats/content/format.ts';
 import type { Format } from '../../src/formats/format.ts';
 import { messages } from '../../src/formats/messages/format.ts';
-import { type ReadOptions, readReply } from '../../src/client/read-reply.ts';
+import { readDeltas, type ReadOptions } from '../../src/client/read-reply.ts';
 import type { Answer } from '../../src/client/result.ts';
 import { createMemoryStore } from '../../src/images/store.ts';
 import type { HttpReply } from '../../src/transport/types.ts';
@@ -22,7 +22,7 @@ type Listening = Partial<Omit<ReadOptions, 'store' | 'model'>>;
 /** What a reader of a reply sees: every delta, and the answer at its end. */
 async function heardOf(reply: HttpReply, format: Format, reading: Listening = {}): Promise<Heard> {
   const deltas: StreamDelta[] = [];
-  const steps = readReply(reply, { ...reading, store: createMemoryStore(), model: 'm' }, format);
+  const steps = readDeltas(reply, { ...reading, store: createMemoryStore(), model: 'm' }, format);
   for (;;) {
     const next = await steps.next();
     if (next.done) return { deltas, answer: next.value };

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
-import { type Exchanges, outcomeOf } from '../../client/send.ts';
+import type { Exchanges } from '../../client/send.ts';
 import { createEmptyStore } from '../../images/store.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { readReply } from '../../client/read-reply.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import { formatOfPath, loadFormat } from '../../formats/format.ts';
+import { formatOfPath } from '../../formats/format.ts';
 import { openCache, openReplay } from '../../recordings/replay.ts';
 import { recordedModels } from '../../recordings/models.ts';
 import { openRecorder, type RecorderOptions } from '../../recordings/recorder.ts';
@@ -87,12 +87,12 @@ export function requireKeys(
 
 /** Whether the client can read a reply to its end; for paths that are not of a format, whether the reply has an end. */
 export async function isCompleteReply(path: string, reply: HttpReply): Promise<boolean> {
-  const reading = { store: createEmptyStore(), model: '', joined: true } as const;
   try {
-    const name = formatOfPath(path);
-    if (name !== undefined) {
-      const answer = await outcomeOf(readReply(reply, reading, await loadFormat(name)));
-      return answer.error === undefined;
+    const format = formatOfPath(path);
+    if (format !== undefined) {
+      const store = createEmptyStore();
+      const { error } = await readReply(reply, { format, model: '', store, joined: true });
+      return error === undefined;
     }
     for await (const chunk of reply.body) void chunk;
     return true;

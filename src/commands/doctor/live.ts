@@ -1,6 +1,7 @@
 import { deadlineOnce } from '../../client/deadline.ts';
 import { readModelList } from '../../client/free-requests.ts';
-import { type Operation, outcomeOf, perform } from '../../client/send.ts';
+import { outcomeOf } from '../../client/read-reply.ts';
+import { type Operation, perform } from '../../client/send.ts';
 import { openConnection } from '../../cli/run/connection.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { authUseOf, formatNames, keyFacts, loadFormat, postOf } from '../../formats/format.ts';

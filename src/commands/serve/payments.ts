@@ -1,5 +1,5 @@
 import { PassThrough, Readable } from 'node:stream';
-import { type PaidEnd, type Payment, outcomeOf } from '../../client/send.ts';
+import type { PaidEnd, Payment } from '../../client/send.ts';
 import { readReply } from '../../client/read-reply.ts';
 import type { Body } from '../../body.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
@@ -153,9 +153,9 @@ function watch(
 
 async function readEnd(reply: HttpReply, { format, model, body }: PaidRequest): Promise<PaidEnd> {
   const known = await loadFormat(format);
-  const reading = { store: createEmptyStore(), model, candidates: known.limits(body).candidates };
+  const { candidates } = known.limits(body);
   try {
-    const answer = await outcomeOf(readReply(reply, reading, known));
+    const answer = await readReply(reply, { format, model, candidates, store: createEmptyStore() });
     return { answer: { ...answer, attempts: 1, isRecorded: reply.recordedAt !== undefined } };
   } catch (error) {
     return { error };

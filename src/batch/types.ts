@@ -22,6 +22,8 @@ export type JobCommand = (typeof jobCommands)[number];
 export interface Job {
   /** Unique in its file; the line's number where the line has none. */
   id: string;
+  /** The id of its line, if that makes several jobs by its `count`. */
+  lineId?: string;
   /** From 1. */
   line: number;
   command: JobCommand;

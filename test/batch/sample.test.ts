@@ -146,8 +146,25 @@ test('a failed job that was edited goes with --retry-failed alone', async ({ bat
   folder.jobs({ id: '1', prompt: 'p1' }, { id: '2', prompt: 'p2 better' });
   const refused = await batch();
   expect([refused.code, refused.stderr]).toEqual([14, expect.stringContaining('--retry-failed')]);
-  expect((await batch(['--retry-failed'])).code).toBe(0);
+  const again = await batch(['--retry-failed']);
+  expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('1 job was edited and is sent again: 2\n')]);
   expect(Object.fromEntries(server.counts)).toEqual({ p1: 1, p2: 1, 'p2 better': 1 });
+});
+
+test('of edited jobs, those that were not billed are told from those that are paid for again', async ({
+  batch,
+  folder,
+  server,
+}) => {
+  folder.jobs(...manyJobs(3));
+  server.answer = (prompt) => (prompt === 'p2' ? { status: 400, body: { error: { message: 'no' } } } : undefined);
+  expect((await batch()).code).toBe(13);
+  folder.jobs({ id: 'p1', prompt: 'q1' }, { id: 'p2', prompt: 'q2' }, { id: 'p3', prompt: 'p3' });
+  const ran = await batch(['--accept-changes', '--retry-failed']);
+  expect([ran.code, ran.stderr]).toEqual([
+    0,
+    expect.stringContaining('2 jobs were edited and are sent again (1 of them is paid for again): p1, p2\n'),
+  ]);
 });
 
 test('a count makes several jobs of a line, and a greater one sends only the new ones', async ({
@@ -168,7 +185,6 @@ test('a count makes several jobs of a line, and a greater one sends only the new
   const more = await batch();
   expect([more.code, more.stderr]).toEqual([0, expect.stringContaining('3 of 4 jobs were sent before; 1 is sent now')]);
   expect((await batch(['--redo', 'cat-2'])).code).toBe(0);
-  expect((await batch(['--redo', 'cat'])).stderr).toContain('did you mean: --redo cat-1');
   expect(server.counts.get('a cat')).toBe(4);
   const exported = await batch(['export', 'out', '--format', 'jsonl', '--jobs', 'jobs.jsonl']);
   expect(exported.stdout.split('\n').map((line) => line && (JSON.parse(line) as { id: string }).id)).toEqual([
@@ -178,6 +194,29 @@ test('a count makes several jobs of a line, and a greater one sends only the new
     '2',
     '',
   ]);
+});
+
+test('--redo of an id with a count means all of its pictures, also by the number of its row', async ({
+  batch,
+  folder,
+  server,
+}) => {
+  server.answer = () => ({ body: imageReply({ mimeType: 'image/png', data: png }) });
+  const image = { command: 'image gen' };
+  folder.jobs({ ...image, id: '1', prompt: 'a cat', count: 3 }, { ...image, id: '10', prompt: 'a dog' });
+  expect((await batch()).code).toBe(0);
+  const again = await batch(['--redo', '1']);
+  expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('3 are sent again')]);
+  expect(Object.fromEntries(server.counts)).toEqual({ 'a cat': 6, 'a dog': 1 });
+  expect((await batch(['--redo', '1-2,10'])).stderr).toContain('2 are sent again');
+  expect((await batch(['--redo', '1-4'])).stderr).toContain('jobs.jsonl has no job "1-4"');
+  folder.write('rows.csv', 'city,n\nRome,2\nOslo,1\n');
+  const defaults = '{"command":"image gen","count":"{{n}}"}';
+  const rows = ['--data', 'rows.csv', '-o', 'rows', '--defaults', defaults, 'a map of {{city}}'];
+  expect((await batch(['run', ...rows])).code).toBe(0);
+  expect((await batch(['run', ...rows, '--redo', '1'])).stderr).toContain('2 are sent again');
+  expect((await batch(['run', ...rows, '--redo', '1-2,2'])).stderr).toContain('2 are sent again');
+  expect(server.counts.get('a map of Rome')).toBe(5);
 });
 
 test('rows of a table take a count by --defaults, and their report has a row for each picture', async ({

@@ -29,8 +29,11 @@ export interface BatchPlan {
   again: number;
   /** Jobs that were never sent, and that `--limit` leaves for another run. */
   left: number;
-  /** Jobs that are sent again because they were edited: the first of their ids, how many, and the most that they can cost if known. */
-  edited: { ids: string[]; jobs: number; most: readonly Cost[] | undefined };
+  /**
+   * Jobs that are sent again because they were edited: the first of their ids, how many, how many of them may have been billed,
+   * and the most that they can cost if known.
+   */
+  edited: { ids: string[]; jobs: number; billed: number; most: readonly Cost[] | undefined };
   /** What is sent, by command, model and service. */
   kinds: Map<string, JobKind>;
   /** Jobs of the journal that the file does not name any more. */
@@ -71,7 +74,7 @@ interface BatchGateway {
 
 export function emptyPlan(origin: string): BatchPlan {
   const counts = { jobs: 0, total: 0, toSend: 0, again: 0, left: 0, removed: 0 };
-  const edited = { ids: [], jobs: 0, most: [] };
+  const edited = { ids: [], jobs: 0, billed: 0, most: [] };
   return {
     ...counts,
     list: '',
@@ -104,8 +107,11 @@ interface Planning extends PlanOptions {
   /** The origins of all jobs of the file. */
   origins: Set<string>;
   checkPrice: PriceCheck;
-  /** Ids that `--redo` can mean. */
+  /** Ids that `--redo` can mean, and those of them that the file has. */
   redo: ReadonlySet<string>;
+  redone: Set<string>;
+  /** A job that `--redo` names, and a batch of the service holds. */
+  heldId: string | undefined;
   /** Characters that the next jobs which are kept ready may have. */
   room: number;
   lineErrors: LineErrors;
@@ -136,6 +142,8 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     origins: new Set(),
     checkPrice: createPriceCheck({ ...options, plan }),
     redo: new Set(redoneJobs(flags).flatMap(idsIn)),
+    redone: new Set(),
+    heldId: undefined,
     room: maxKept.characters,
     lineErrors,
   };
@@ -168,6 +176,7 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   const row = enter(job, planning);
   if (row === undefined && lineErrors.isFull) return lineErrors.countAnother();
   if (row === undefined) throw await duplicate(job, planning.source);
+  const isRedone = findRedone(job, row, planning);
   const settings = await builder.settingsOf(job);
   const origin = originOf(settings);
   plan.origin ||= planning.state.run?.origin ?? origin;
@@ -177,9 +186,11 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   await planning.checkPrice(settings);
   const checked = await builder.check(job, plan.origin);
   addGateway(checked, plan);
-  const isEdited = isEditedSince(row, checked.request, planning);
-  const decision = decideOn(row, checked.request, { ...planning, isRedone: planning.redo.has(job.id) });
-  if (decision === 'run') countDue(job, checked, { plan, isEdited });
+  const edited = isEditedSince(row, checked.request, planning) && {
+    wasBilled: planning.state.failures.get(job.id)?.billed !== 'no',
+  };
+  const decision = decideOn(row, checked.request, { ...planning, isRedone });
+  if (decision === 'run') countDue(job, checked, { plan, edited });
   if (decision === 'changed') {
     if (planning.changes++ < maxNamed) planning.changed.push(job.id);
     planning.areFailed &&= planning.state.index.stateOf(row) === 'failed';
@@ -223,7 +234,7 @@ function isEditedSince(row: number, request: string, { state: { index } }: Plann
 function countDue(
   { id, command }: Job,
   checked: CheckedJob,
-  { plan, isEdited }: { plan: BatchPlan; isEdited: boolean },
+  { plan, edited: isEdited }: { plan: BatchPlan; edited: false | { wasBilled: boolean } },
 ): void {
   const { built, settings } = checked;
   const service = settings.service.value;
@@ -235,6 +246,7 @@ function countDue(
   if (!isEdited) return;
   const { edited } = plan;
   if (edited.jobs++ < maxNamed) edited.ids.push(id);
+  if (isEdited.wasBilled) edited.billed++;
   const bound = boundOfJob(checked);
   const currency = currencyOf(priceOf(settings.prices, built.model) ?? {});
   edited.most = bound?.isMost && edited.most ? addCost(edited.most, { amount: bound.amount, currency }) : undefined;
@@ -243,7 +255,12 @@ function countDue(
 /** What `--redo` names; rows that have no column for their ids can be named by their number. */
 function redoneJobs({ redo = [], ...flags }: PlanOptions['flags']): string[] {
   if (!takesRows(flags) || flags.idColumn !== undefined) return redo;
-  return redo.flatMap((word) => word.split(',')).map((part) => (/^\d{1,9}$/.test(part) ? rowId(Number(part)) : part));
+  return redo.flatMap((word) => word.split(',')).map(readRowNumber);
+}
+
+/** `7` is row 7, `7-2` the second job of its `count`; any other word is an id. */
+function readRowNumber(word: string): string {
+  return word.replace(/^(\d{1,9})(-\d+)?$/, (_, number: string, copy = '') => `${rowId(Number(number))}${copy}`);
 }
 
 /** The ids that a value of `--redo` can mean: all of it, as an id can hold a comma, or its parts. */
@@ -251,34 +268,39 @@ function idsIn(word: string): string[] {
   return [word, ...word.split(',')];
 }
 
+/** Whether `--redo` names a job: by its id, or by that of the line which makes several jobs of its `count`. */
+function findRedone({ id, lineId }: Job, row: number, planning: Planning): boolean {
+  const names = [id, lineId].filter((name) => name !== undefined && planning.redo.has(name)) as string[];
+  for (const name of names) planning.redone.add(name);
+  if (names.length > 0 && planning.state.index.has(row, 'atService')) planning.heldId ??= id;
+  return names.length > 0;
+}
+
 /** Throws GatewayError usage if `--redo` names a job that the file does not have, batch-locked if a batch of the service holds one. */
 function requireRedo(words: readonly string[], planning: Planning): void {
-  const ids = words.flatMap((word) => (rowInFile(word, planning) >= 0 ? [word] : word.split(',')));
-  for (const id of ids) {
-    const row = rowInFile(id, planning);
-    if (row < 0) throw unknownJob(id, planning);
-    if (planning.state.index.has(row, 'atService'))
-      throw new GatewayError('batch-locked', `--redo: ${JSON.stringify(id)} is at the service, without a result yet`, {
+  const { redone, heldId } = planning;
+  const ids = words.flatMap((word) => (redone.has(word) ? [word] : word.split(',')));
+  const unknown = ids.find((id) => !redone.has(id));
+  if (unknown !== undefined) throw unknownJob(unknown, planning);
+  if (heldId !== undefined)
+    throw new GatewayError(
+      'batch-locked',
+      `--redo: ${JSON.stringify(heldId)} is at the service, without a result yet`,
+      {
         hint: 'collect it first: the same command with --lane batch, without --redo',
         sent: 'no',
-      });
-  }
+      },
+    );
 }
 
-/** The row of a job of the file; -1 if it has no such job. */
-function rowInFile(id: string, { state: { index } }: Planning): number {
-  const row = index.find(id);
-  return row >= 0 && index.has(row, 'inFile') ? row : -1;
-}
-
-function unknownJob(id: string, planning: Planning): GatewayError {
-  const ids = [...planning.state.index.ids()].slice(0, 1000);
-  const near = rowInFile(`${id}-1`, planning) >= 0 ? `${id}-1` : closest(id, ids);
+function unknownJob(id: string, { state, source }: Planning): GatewayError {
+  const ids = [...state.index.ids()].slice(0, 1000);
+  const near = closest(id, ids);
   const hint =
     near === undefined
       ? `name the ids of jobs, such as --redo ${shellWord(ids.slice(0, 2).join(','))}`
       : `did you mean: --redo ${shellWord(near)}`;
-  return usageError(`--redo: ${planning.source.name} has no job ${JSON.stringify(id)}`, hint);
+  return usageError(`--redo: ${source.name} has no job ${JSON.stringify(id)}`, hint);
 }
 
 /** Its row in the index; undefined when the file has its id already. */

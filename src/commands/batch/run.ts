@@ -200,12 +200,15 @@ async function noteGone(gone: ReadonlySet<number>, { index }: Batch['state'], { 
   await ui.warn(`${what}; to make them again${some}: --redo ${shellWord(ids.slice(0, maxGone).join(','))}`);
 }
 
-/** The jobs that are paid for again because they were edited, and the most that they can cost. */
-function describeEdited({ edited: { ids, jobs, most } }: BatchPlan): string | undefined {
+/** The jobs that are sent again because they were edited, and the most that they can cost. */
+function describeEdited({ edited: { ids, jobs, billed, most } }: BatchPlan): string | undefined {
   if (jobs === 0) return undefined;
   const names = `${ids.join(', ')}${jobs > ids.length ? ` and ${jobs - ids.length} more` : ''}`;
   const cost = most === undefined || most.length === 0 ? '' : `, for at most ${describeCosts(most)}`;
-  return `${countOf(jobs, 'job')} ${be(jobs, 'was')} edited and ${be(jobs, 'is')} paid for again${cost}: ${names}`;
+  // Jobs that failed and were not billed are paid for once.
+  const some = billed > 0 ? ` (${billed} of them ${be(billed, 'is')} paid for again)` : '';
+  const next = billed === jobs ? 'paid for again' : `sent again${some}`;
+  return `${countOf(jobs, 'job')} ${be(jobs, 'was')} edited and ${be(jobs, 'is')} ${next}${cost}: ${names}`;
 }
 
 /** How many jobs are sent, and how many of them a second time: those may be paid for twice. */

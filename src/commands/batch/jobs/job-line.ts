@@ -91,7 +91,7 @@ export function* eachOfCount(job: Job): Generator<Job, void> {
   if (count === undefined) return yield job;
   if (count === 1) return yield { ...job, values };
   for (let n = 1; n <= Number(count); n++)
-    yield { ...job, id: `${job.id}-${n}`, name: job.name && `${job.name}-${n}`, values };
+    yield { ...job, id: `${job.id}-${n}`, lineId: job.id, name: job.name && `${job.name}-${n}`, values };
 }
 
 /** A mistake with file and line in front of it. */

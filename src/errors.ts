@@ -77,6 +77,8 @@ export interface ErrorDetails {
   request?: string | undefined;
   /** How many requests were sent, retries included. */
   attempts?: number | undefined;
+  /** The body of a reply that could not be decoded, as it came. */
+  unread?: Uint8Array | undefined;
   cause?: unknown;
 }
 

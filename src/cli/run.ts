@@ -15,7 +15,7 @@ import { fieldLine, missingField, ownDocument, resultDocument } from './output/d
 import { createUi, emptyReport, noSecrets } from './output/log.ts';
 import { withReplyHint } from './run/failure-hint.ts';
 import { createStdin } from './input/prompt.ts';
-import { type ErrorClass, failureOfThrown, type GatewayError, isBug, outcomes } from '../errors.ts';
+import { type ErrorClass, failureOfThrown, GatewayError, isBug, outcomes } from '../errors.ts';
 import { escapeForTerminal, jsonLine } from '../terminal/escape.ts';
 import {
   formatError,
@@ -136,6 +136,11 @@ async function endWriting(thrown: { value: unknown } | undefined, context: Conte
   const failure = report.lost.failure ?? io.stdout.failure;
   const ofBug = thrown && isBug(thrown.value);
   const isUnprinted = thrown && (report.selected?.code || report.selected?.file !== undefined);
+  const isUnread = thrown?.value instanceof GatewayError && thrown.value.details.unread !== undefined;
+  if (isUnread && failure === undefined) {
+    const { saveUnread } = await import('./run/recovery.ts');
+    throw await saveUnread(thrown.value, context);
+  }
   if (failure !== undefined || ofBug || isUnprinted) {
     const { saveAfterBug, saveUnprinted, saveUnwritten } = await import('./run/recovery.ts');
     if (failure !== undefined) await saveUnwritten(failure, thrown, context);

@@ -7,66 +7,104 @@ import type { HttpReply } from './types.ts';
 const firstBytes = 16 * 1024 * 1024;
 const maxRatio = 100;
 
+/** Of a body that cannot be read, no more is kept. */
+const maxKeptBytes = 256 * 1024 * 1024;
+
+/** Encodings that were applied one after another. */
+const maxEncodings = 4;
+
 /**
- * A reply whose body is compressed although the request accepts no encoding, with its body as it was before. Throws
- * GatewayError bad-reply for a success in an encoding that this Node does not have; of a failure the status says enough.
+ * A reply whose body is compressed although the request accepts no encoding, with its body as it was before. Reading a success
+ * throws GatewayError bad-reply, with the bytes that came, where this Node cannot decode it; of a failure the status says enough.
  */
-export function decompress(reply: HttpReply, encoding: string): HttpReply {
+export function decompress(reply: HttpReply, encoding: string, request: string): HttpReply {
   const { 'content-encoding': _, 'content-length': _length, ...headers } = reply.headers;
+  const names = encoding
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && name !== 'identity');
   const source = reply.body[Symbol.asyncIterator]();
-  const decoder = decoderOf(encoding);
-  if (decoder !== undefined) return { ...reply, headers, body: decoded(source, decoder, encoding) };
-  void source.return?.();
-  if (reply.status >= 400) return { ...reply, headers, body: Readable.from([]) };
-  throw badEncoding(encoding, 'which this program cannot read');
-}
-
-function decoderOf(encoding: string): zlib.Unzip | zlib.BrotliDecompress | undefined {
-  // What came of a body that was cut is read.
-  if (/^(?:x-)?gzip$|^deflate$/.test(encoding)) return zlib.createUnzip({ finishFlush: zlib.constants.Z_SYNC_FLUSH });
-  if (encoding === 'br') return zlib.createBrotliDecompress({ finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH });
-  // Since Node 22.15.
-  const { createZstdDecompress } = zlib as { createZstdDecompress?: () => zlib.Unzip };
-  return encoding === 'zstd' ? createZstdDecompress?.() : undefined;
-}
-
-/** Not a generator: its `return` would wait for the next chunk. */
-function decoded(
-  source: AsyncIterator<Uint8Array>,
-  decoder: zlib.Unzip | zlib.BrotliDecompress,
-  encoding: string,
-): AsyncIterableIterator<Uint8Array> {
-  let failure: unknown;
-  const count = { in: 0, out: 0 };
-  async function* untilCut(): AsyncGenerator<Uint8Array> {
-    try {
-      for (let next = await source.next(); !next.done; next = await source.next()) {
-        count.in += next.value.byteLength;
-        yield next.value;
-      }
-    } catch (error) {
-      failure = error;
-    }
+  if (reply.status >= 400 && !canDecode(names)) {
+    void source.return?.();
+    return { ...reply, headers, body: Readable.from([]) };
   }
-  const input = Readable.from(untilCut());
-  const output = input.pipe(decoder)[Symbol.asyncIterator]();
+  const wire: Wire = { source, chunks: [], bytes: 0, failure: undefined };
+  const fail = (what: string): Promise<never> => throwUnread(wire, { status: reply.status, request, encoding, what });
+  return { ...reply, headers, body: canDecode(names) ? decoded(wire, names, fail) : unread(wire, fail) };
+}
+
+/** Since Node 22.15. */
+const { createZstdDecompress } = zlib as { createZstdDecompress?: () => zlib.Unzip };
+
+function canDecode(names: readonly string[]): boolean {
+  const known = /^(?:(?:x-)?gzip|deflate|br)$/;
+  return (
+    names.length <= maxEncodings &&
+    names.every((name) => known.test(name) || (name === 'zstd' && createZstdDecompress !== undefined))
+  );
+}
+
+/** `first`: the first bytes of the body, by which a `deflate` with the header of zlib is known. */
+function openDecoder(name: string, first: Uint8Array): zlib.Unzip | zlib.BrotliDecompress {
+  // What came of a body that was cut is read.
+  const options = { finishFlush: zlib.constants.Z_SYNC_FLUSH };
+  if (name === 'br') return zlib.createBrotliDecompress({ finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH });
+  if (name === 'zstd' && createZstdDecompress) return createZstdDecompress();
+  const [a = 0x78, b = 0x9c] = first;
+  const isRaw = name === 'deflate' && ((a & 0x0f) !== 8 || (a * 256 + b) % 31 !== 0) && a !== 0x1f;
+  return isRaw ? zlib.createInflateRaw(options) : zlib.createUnzip(options);
+}
+
+/** A body as it comes, which is kept while it is read. */
+interface Wire {
+  source: AsyncIterator<Uint8Array>;
+  chunks: Uint8Array[];
+  bytes: number;
+  /** Why it ended early. */
+  failure: unknown;
+}
+
+/** Never throws: a failure is in `wire`. */
+async function* readWire(wire: Wire): AsyncGenerator<Uint8Array> {
+  try {
+    for (let next = await wire.source.next(); !next.done; next = await wire.source.next()) {
+      wire.bytes += next.value.byteLength;
+      if (wire.bytes <= maxKeptBytes) wire.chunks.push(next.value);
+      yield next.value;
+    }
+  } catch (error) {
+    wire.failure = error;
+  }
+}
+
+/** Throws the error of a body that cannot be read, with all of its bytes; where the caller aborts, that. */
+async function throwUnread(
+  wire: Wire,
+  { encoding, what, ...known }: { status: number; request: string; encoding: string; what: string },
+): Promise<never> {
+  const pieces = readWire(wire);
+  while (wire.bytes <= maxKeptBytes && !(await pieces.next()).done);
+  if (wire.failure !== undefined && !(wire.failure instanceof GatewayError && wire.failure.class === 'incomplete'))
+    throw wire.failure;
+  void wire.source.return?.();
+  const isKept = wire.bytes > 0 && wire.bytes <= maxKeptBytes;
+  const message = `the reply (${known.status}) is encoded as ${encoding.slice(0, 40)}, although the request accepts no encoding, ${what}`;
+  throw new GatewayError('bad-reply', message, {
+    ...known,
+    sent: 'yes',
+    retryable: false,
+    reason: 'compressed',
+    ...(isKept && { unread: Buffer.concat(wire.chunks) }),
+  });
+}
+
+type Fail = (what: string) => Promise<never>;
+
+function unread(wire: Wire, fail: Fail): AsyncIterableIterator<Uint8Array> {
   return {
-    async next() {
-      const next = await output.next().catch((error: unknown) => {
-        throw failure ?? badEncoding(encoding, `and cannot be read: ${messageOf(error)}`);
-      });
-      if (next.done && failure !== undefined) throw failure;
-      if (next.done) return { done: true, value: undefined };
-      const chunk = next.value as Buffer;
-      count.out += chunk.byteLength;
-      if (count.out > firstBytes && count.out > maxRatio * count.in)
-        throw badEncoding(encoding, `and is more than ${maxRatio} times as large without it`);
-      return { done: false, value: chunk };
-    },
+    next: () => fail('which this program cannot read'),
     async return() {
-      await source.return?.();
-      input.destroy();
-      decoder.destroy();
+      await wire.source.return?.();
       return { done: true, value: undefined };
     },
     [Symbol.asyncIterator]() {
@@ -75,7 +113,80 @@ function decoded(
   };
 }
 
-function badEncoding(encoding: string, what: string): GatewayError {
-  const message = `the reply is encoded as ${encoding.slice(0, 40)}, although the request accepts no encoding, ${what}`;
-  return new GatewayError('bad-reply', message, { sent: 'yes', retryable: false, reason: 'compressed' });
+/** Not a generator: its `return` would wait for the next chunk. */
+function decoded(wire: Wire, names: readonly string[], fail: Fail): AsyncIterableIterator<Uint8Array> {
+  let stages: Stages | undefined;
+  return {
+    async next() {
+      try {
+        stages ??= await openStages(wire, names);
+        const next = await stages.output.next();
+        if (!next.done) return next;
+      } catch (error) {
+        if (wire.failure === undefined)
+          return fail(error instanceof TooLarge ? error.message : `and cannot be read: ${messageOf(error)}`);
+      }
+      if (wire.failure !== undefined) throw wire.failure;
+      return { done: true, value: undefined };
+    },
+    async return() {
+      await wire.source.return?.();
+      stages?.close();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+interface Stages {
+  output: AsyncIterator<Uint8Array>;
+  close(): void;
+}
+
+/** The encoding that was applied last is undone first. */
+async function openStages(wire: Wire, names: readonly string[]): Promise<Stages> {
+  const opened: { destroy(): void }[] = [];
+  let body: AsyncIterator<Uint8Array> = readWire(wire);
+  for (const name of names.toReversed()) {
+    const begun = await readStart(body);
+    const input = Readable.from(resumed(begun, body));
+    const decoder = openDecoder(name, begun);
+    opened.push(input, decoder);
+    input.once('error', (error) => decoder.destroy(error));
+    body = bounded(input.pipe(decoder)[Symbol.asyncIterator]() as AsyncIterator<Buffer>, wire);
+  }
+  return { output: body, close: () => opened.forEach((stream) => stream.destroy()) };
+}
+
+/** The first two bytes of a body, and what came with them. */
+async function readStart(body: AsyncIterator<Uint8Array>): Promise<Uint8Array> {
+  let begun = Buffer.of();
+  while (begun.byteLength < 2) {
+    const next = await body.next();
+    if (next.done) break;
+    begun = Buffer.concat([begun, next.value]);
+  }
+  return begun;
+}
+
+async function* resumed(begun: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  if (begun.byteLength > 0) yield begun;
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+}
+
+async function* bounded(chunks: AsyncIterator<Uint8Array>, wire: Wire): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
+    bytes += next.value.byteLength;
+    if (bytes > firstBytes && bytes > maxRatio * wire.bytes) throw new TooLarge();
+    yield next.value;
+  }
+}
+
+class TooLarge extends Error {
+  constructor() {
+    super(`and is more than ${maxRatio} times as large without it`);
+  }
 }

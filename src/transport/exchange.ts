@@ -33,7 +33,12 @@ export async function startExchange(
   });
   const encoding = reply.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (options.acceptsAnyHead || encoding === '' || encoding === 'identity') return reply;
-  return (await import('./decompress.ts')).decompress(reply, encoding);
+  return (await import('./decompress.ts')).decompress(reply, encoding, nameOf(request));
+}
+
+/** What an error says about where a request went. */
+function nameOf({ method = 'POST', url }: HttpRequest): string {
+  return `${method} ${url.origin}${url.pathname}`;
 }
 
 /** Method, headers and body; only a request that needs no body by its method is sent without a length. */
@@ -136,10 +141,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   #explain(reason: unknown): GatewayError {
-    const { method = 'POST', url } = this.#request;
-    return networkError(reason, this.#phase, url.host).withDefaults({
-      request: `${method} ${url.origin}${url.pathname}`,
-    });
+    const request = nameOf(this.#request);
+    return networkError(reason, this.#phase, this.#request.url.host).withDefaults({ request });
   }
 }
 

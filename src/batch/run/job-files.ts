@@ -54,7 +54,8 @@ export async function savedFailure(
   const isOwnBug = isBug(failure) && report.result !== undefined;
   const error = failure as GatewayError;
   if (!isOwnBug && (isBug(failure) || error.class === 'not-written')) throw await savedIfUnwritten(failure, source);
-  if (!isOwnBug && report.lost.images.length === 0) return unbilled(error, report);
+  const isUnread = !isBug(failure) && error.details.unread !== undefined;
+  if (!isOwnBug && !isUnread && report.lost.images.length === 0) return unbilled(error, report);
   const save = isOwnBug ? saveAfterBug : saveForRecovery;
   const saved = await save(error, recoveryInput(source));
   await batch.ui.warn(`${saved.message}; ${hintOf(saved) ?? ''}`);

@@ -37,13 +37,15 @@ export interface RecoveryInput {
  */
 export async function saveForRecovery(failure: GatewayError, input: RecoveryInput): Promise<GatewayError> {
   const { kept, result, attempts, lost } = input.report;
+  const { unread } = failure.details;
+  if (unread !== undefined) lost.body ??= { content: { data: unread } };
   const isAnswered = result !== undefined && attempts > 0;
   if (kept === undefined && lost.body === undefined && lost.images.length === 0 && !isAnswered) return failure;
   const hint = await save(input, failure).catch(
     (error: unknown) => `the reply could not be kept: ${writeReason(error)}`,
   );
   const hints = [hint, hintOf(failure)].filter((line) => line !== undefined);
-  return failure.withDetails({ hint: hints.join('\n'), sent: 'yes', retryable: false });
+  return failure.withDetails({ hint: hints.join('\n'), sent: 'yes', retryable: false, unread: undefined });
 }
 
 /**
@@ -71,6 +73,15 @@ export async function saveUnprinted(thrown: unknown, { io, report, ui }: Context
   const error = await saveForRecovery(thrown, { report, io, redaction: ui });
   if (!takesPrecedence(thrown)) throw error;
   if (report.kept !== undefined) await ui.warn(recoverToHint(report.kept, report));
+}
+
+/** Saves a paid reply that could not be decoded, if the error has one. Returns the error. */
+export async function saveUnread<E>(thrown: E, { io, report, ui }: Context): Promise<E | GatewayError> {
+  if (!(thrown instanceof GatewayError) || thrown.details.unread === undefined || thrown.billed === 'no') return thrown;
+  // A conversation, and several requests for pictures, can have more than one.
+  report.kept = undefined;
+  report.lost.body = undefined;
+  return saveForRecovery(thrown, { report, io, redaction: ui });
 }
 
 /** Saves what is known about a paid reply after a bug. Returns the error. */
@@ -102,6 +113,8 @@ async function save(input: RecoveryInput, failure: GatewayError): Promise<string
     // Where the folder was removed, no run knows of the job.
     if (batch?.isResult && (await stat(join(batch.folder, 'journal.jsonl')).catch(() => undefined)))
       return `the reply is kept (${report.kept}): the next run of the batch adds it to its results`;
+    if (failure.details.unread !== undefined)
+      return `the reply is kept as it came; write it out: gateway-cli recover ${shellWord(report.kept)} > reply`;
     return recoverToHint(report.kept, report, failure);
   } catch (error) {
     const files = await keepTempFiles(reply, id);

@@ -78,8 +78,10 @@ async function ask(prompt: Prompt, talk: Talk): Promise<boolean> {
     await askAndKeep(prompt, talk, { signal: AbortSignal.any([context.signal, stop.signal]), heard });
   } catch (error) {
     const isEnding = context.signal.aborted;
-    if (!stop.signal.aborted && !isEnding) await logFailure(error, context);
-    else await keepHalf(prompt, talk, heard);
+    if (!stop.signal.aborted && !isEnding) {
+      const { saveUnread } = await import('../../cli/run/recovery.ts');
+      await logFailure(await saveUnread(error, context), context);
+    } else await keepHalf(prompt, talk, heard);
     if (isEnding) throw error;
   } finally {
     editor.onInterrupt(undefined);

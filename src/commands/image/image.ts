@@ -16,7 +16,8 @@ import type { AskFlags } from '../../cli/run/settings.ts';
 import type { Command } from 'commander';
 import { addFlags, quote, setExamples } from '../../cli/flags/flag.ts';
 import { contentFlags, imageFlags, editFlags } from '../../cli/flags/format.ts';
-import { usageError } from '../../errors.ts';
+import { type GatewayError, usageError } from '../../errors.ts';
+import { hintOf } from '../../advice.ts';
 
 type ImageFlags = AskFlags<typeof imageFlags & typeof editFlags>;
 
@@ -59,9 +60,25 @@ async function runImage(
   context.report.result = result;
   countCosts(outcomes, context);
   if (thrown) throw thrown.value;
+  await keepUnread(outcomes, error, context);
   if (!result) throw error;
   await checkAnswer({ result, error }, wantedOf(flags, count * (flags.candidates ?? 1)), context);
   if (images.mismatch) throw images.mismatch;
+}
+
+/** Of several replies that could not be decoded, all but the one of the error are kept here. */
+async function keepUnread(
+  outcomes: readonly Outcome[],
+  error: GatewayError | undefined,
+  context: Context,
+): Promise<void> {
+  const failures = outcomes.flatMap(({ answer, failure }) => failure ?? answer?.error ?? []);
+  const unread = failures.filter(({ details }) => details.unread !== undefined);
+  for (const each of unread.filter(({ details }) => details.unread !== error?.details.unread)) {
+    const { saveUnread } = await import('../../cli/run/recovery.ts');
+    const saved = await saveUnread(each, context);
+    await context.ui.warn(hintOf(saved)?.split('\n')[0] ?? '');
+  }
 }
 
 /** Types that a service may draw without being asked for one. */

@@ -192,7 +192,8 @@ async function requestList(
 
 /** Whether the gateway has no such list; it can answer any path with a web page. */
 function isMissingList({ class: errorClass, details }: GatewayError): boolean {
-  return [404, 405, 501].includes(details.status ?? 0) || errorClass === 'bad-reply';
+  const isPage = errorClass === 'bad-reply' && details.reason !== 'compressed';
+  return isPage || [404, 405, 501].includes(details.status ?? 0);
 }
 
 /** If one list is missing and the key is refused for the other, the gateway may support only the first format, and accept the key. */

@@ -90,7 +90,7 @@ test('a word beside --data that is no prompt says how a prompt for rows looks', 
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-test('a picture that was removed is told, and --redo makes it again beside the others', async ({
+test('a picture that was removed is told by a run and by status, and --redo makes it again beside the others', async ({
   batch,
   folder,
   server,
@@ -105,9 +105,17 @@ test('a picture that was removed is told, and --redo makes it again beside the o
     expect.stringContaining('a picture of 2 jobs is not in images any more'),
   ]);
   expect(told.stderr).toContain('--redo c1,c3');
+  const status = await batch(['status', 'out']);
+  expect([status.code, status.stdout]).toEqual([
+    0,
+    '3 jobs: 3 done\na picture of 2 jobs is not in images any more; to make them again: --redo c1,c3\n',
+  ]);
+  const document = JSON.parse((await batch(['status', 'out', '--json'])).stdout) as object;
+  expect(document).toMatchObject({ missingPictures: ['c1', 'c3'] });
   expect((await batch(['--redo', 'c1,c3', '--redo', 'c2'])).code).toBe(0);
   expect(folder.ls('out/images')).toEqual(['c1.png', 'c2-2.png', 'c2.png', 'c3.png']);
   expect((await batch()).stderr).not.toContain('any more');
+  expect((await batch(['status', 'out'])).stdout).toBe('3 jobs: 3 done\n');
   expect([...server.counts.values()]).toEqual([2, 2, 2]);
 });
 

@@ -10,7 +10,7 @@ import type { LeaseTimes } from '../../files/lease.ts';
 import type { Context } from '../../cli/context.ts';
 import { shellWord } from '../../shell-word.ts';
 import { parseRecord, notAJournal, readJournal } from './journal.ts';
-import { findLostEnds } from './results.ts';
+import { findLostEnds, type LostEnds } from './results.ts';
 import { type BatchState, hasOpenJobs } from './state.ts';
 import { openIfThere } from '../lines.ts';
 
@@ -32,11 +32,14 @@ export async function findOutdir(
   return { path, exists: found === 'folder' };
 }
 
-/** The folder of a batch and what its journal says. Throws GatewayError usage if it is not one. */
+/**
+ * The folder of a batch, what its journal says, and the ends that it lacks if there can be any. Throws GatewayError usage if it is
+ * not one.
+ */
 export async function readBatchFolder(
   outdir: string,
   { io, ui }: Context,
-): Promise<{ folder: string; state: BatchState }> {
+): Promise<{ folder: string; state: BatchState; ends: LostEnds | undefined }> {
   const folder = resolve(io.cwd, outdir);
   const hint = 'name the folder that you gave to gateway-cli batch -o';
   const progress = ui.progress(`reading ${outdir}`);
@@ -48,8 +51,8 @@ export async function readBatchFolder(
     });
     if (state.run === undefined)
       throw usageError((await isFolder(folder)) ? `${outdir} holds no batch` : `there is no folder ${outdir}`, hint);
-    if (hasOpenJobs(state)) await findLostEnds(folder, state);
-    return { folder, state };
+    const ends = hasOpenJobs(state) ? await findLostEnds(folder, state) : undefined;
+    return { folder, state, ends };
   } finally {
     progress.stop();
   }

@@ -148,6 +148,12 @@ export async function findLostEnds(folder: string, state: BatchState, before?: L
   return { lostEnds, places, gone };
 }
 
+/** The ids of jobs that are done, and whose pictures were removed since. */
+export function idsWithoutPicture({ gone }: Pick<LostEnds, 'gone'>, index: JobIndex): string[] {
+  if (gone.size === 0) return [];
+  return [...index.ids()].filter((_, row) => gone.has(row) && index.stateOf(row) === 'done');
+}
+
 /** The file name of a picture in the folder `images` of the batch; undefined for any other path. */
 export function imageNameOf(path: unknown): string | undefined {
   const name = typeof path === 'string' ? basename(path) : '';

@@ -1,5 +1,5 @@
 import { readBatchFolder } from '../folder/folder.ts';
-import { rowsOfReport } from '../folder/results.ts';
+import { type LostEnds, rowsOfReport } from '../folder/results.ts';
 import { addUsage, type BatchState } from '../folder/state.ts';
 import { isInShard } from '../digest.ts';
 import { batchFiles, type Counts, type RunRecord } from '../types.ts';
@@ -15,6 +15,8 @@ export interface BatchFolder {
   name: string;
   folder: string;
   state: BatchState;
+  /** Absent if no job is open. */
+  ends?: LostEnds | undefined;
 }
 
 /**

@@ -7,6 +7,7 @@ import { type JobIndex, type BatchState, isSpent } from '../folder/state.ts';
 import { type Counts, type JobError, batchFiles } from '../types.ts';
 import type { Context, OwnDocument } from '../../cli/context.ts';
 import { asideFile } from '../../files/synced-file.ts';
+import { shellWord } from '../../shell-word.ts';
 
 /** The facts that a summary is made of. */
 export interface SummaryFacts {
@@ -153,6 +154,18 @@ export function nextStep({ failed, unknown, pending, submitted = 0 }: Counts, sp
 export function incompleteStep({ incomplete }: Counts): string | undefined {
   if (incomplete === 0) return undefined;
   return `${countOf(incomplete, 'answer')} may not be whole; to send them again: the same command with --retry-incomplete, and more maxTokens`;
+}
+
+/** At most this many jobs without their pictures are named. */
+const maxWithoutPicture = 50;
+
+/** What to type where pictures of finished jobs were removed; undefined if none were. */
+export function missingPictureStep(ids: readonly string[]): string | undefined {
+  if (ids.length === 0) return undefined;
+  const what = `a picture of ${countOf(ids.length, 'job')} is not in ${batchFiles.images} any more`;
+  const some = ids.length > maxWithoutPicture ? `, the first ${maxWithoutPicture}` : '';
+  const named = ids.slice(0, maxWithoutPicture).join(',');
+  return `${what}; to make them again${some}: --redo ${shellWord(named)}`;
 }
 
 /** Before the user pays again for an unknown job: its reply may be in a recovery file. */

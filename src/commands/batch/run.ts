@@ -11,7 +11,9 @@ import {
   arrangeResults,
   countMissing,
   findLostEnds,
+  idsWithoutPicture,
   locateResults,
+  type LostEnds,
   type ResultPlaces,
 } from '../../batch/folder/results.ts';
 import { parseShard } from './jobs/shard.ts';
@@ -24,6 +26,7 @@ import {
   describeCounts,
   describeSpending,
   incompleteStep,
+  missingPictureStep,
   exitCodeOf,
   keptHint,
   describeFailures,
@@ -105,13 +108,13 @@ export async function runBatch(
   // A folder without a run has no results.
   let ends = state.run && (await findLostEnds(outdir.path, state));
   if (ends && early) ends = await adoptReplies(outdir.path, state, { ends, lock: early, ui: context.ui });
-  const { lostEnds = [], places, gone } = ends ?? {};
+  const { lostEnds = [], places } = ends ?? {};
   await warnUnread({ unread: places ? places.unreadable + (places.torn ? 1 : 0) : 0, torn: state.torn }, context);
   const plan = await planBatch({ source, builder, state, shard, flags, context, onChecked: checking.addJob });
   const planned = { flags, context, source, builder, outdir: outdir.path, shard, state, lostEnds, plan, startedAt };
   if (flags.estimate) return (await import('./estimate.ts')).showEstimate(planned, checking.progress);
   checking.progress.stop();
-  await noteGone(gone ?? new Set(), state, context);
+  if (ends) await noteGone(ends, state, context);
   if (flags.dryRun) return showPlan(planned);
   // A mistake in the jobs must not leave an empty folder.
   const batch = { ...planned, lock: early ?? (await enterNew(outdir.path, context, hooks.lease)) };
@@ -186,18 +189,11 @@ async function noteResume({ plan, context, source, flags, state }: Batch): Promi
   }
 }
 
-/** At most this many jobs without their pictures are named. */
-const maxGone = 50;
-
 /** Jobs that are done, and whose pictures were removed since. */
-async function noteGone(gone: ReadonlySet<number>, { index }: Batch['state'], { ui }: Context): Promise<void> {
-  const isDone = (row: number): boolean =>
-    index.stateOf(row) === 'done' && index.has(row, 'inFile') && !index.has(row, 'toSend');
-  const ids = [...index.ids()].filter((_, row) => gone.has(row) && isDone(row));
-  if (ids.length === 0) return;
-  const what = `a picture of ${countOf(ids.length, 'job')} is not in ${batchFiles.images} any more`;
-  const some = ids.length > maxGone ? `, the first ${maxGone}` : '';
-  await ui.warn(`${what}; to make them again${some}: --redo ${shellWord(ids.slice(0, maxGone).join(','))}`);
+async function noteGone(ends: LostEnds, { index }: Batch['state'], { ui }: Context): Promise<void> {
+  const isLeft = (row: number): boolean => index.has(row, 'inFile') && !index.has(row, 'toSend');
+  const step = missingPictureStep(idsWithoutPicture(ends, index).filter((id) => isLeft(index.find(id))));
+  if (step !== undefined) await ui.warn(step);
 }
 
 /** The jobs that are sent again because they were edited, and the most that they can cost. */

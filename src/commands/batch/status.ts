@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type BatchState, unanswered } from '../../batch/folder/state.ts';
 import { findHolder } from '../../batch/folder/lock.ts';
+import { findLostEnds, idsWithoutPicture } from '../../batch/folder/results.ts';
 import {
   countOf,
   describeCounts,
@@ -11,6 +12,7 @@ import {
   exitCodeOf,
   summaryDocument,
   incompleteStep,
+  missingPictureStep,
   nextStep,
   spentLimit,
   keptHint,
@@ -51,12 +53,14 @@ async function runStatus(names: readonly string[], context: Context): Promise<vo
   // This command succeeded, even if jobs failed: the document has the exit code of the process.
   const document = summaryDocument({ ...joined, counts, skipped: 0, outdir, failures, exitCode: outcomes.ok.code });
   const ended = folders.find((one) => one.lastError)?.lastError;
+  const missingPictures = folders.flatMap((one) => one.missingPictures);
   context.report.own = {
     ...document,
     ...(folders.length > 1 && { outdir: undefined, folders: folders.map(describeFolder) }),
     ...(ended && { lastError: ended }),
     running: running && { pid: running.pid, host: running.host },
     ...atService(states),
+    ...(missingPictures.length > 0 && { missingPictures }),
   };
   if (context.root.json) return;
   const lines = [`${countOf(counts.jobs, 'job')}: ${describeCounts(counts)}`];
@@ -71,6 +75,8 @@ async function runStatus(names: readonly string[], context: Context): Promise<vo
   if (cost !== '') lines.push(cost);
   const cut = incompleteStep(counts);
   if (cut) lines.push(cut);
+  const missing = missingPictureStep(missingPictures);
+  if (missing) lines.push(missing);
   lines.push(...describeFailures(failures, { counts, most: maxShown, results: batchFiles.results }));
   if (!running && exitCodeOf(counts) !== outcomes.ok.code) {
     const kept = await keptHint(counts, joined.beganAt);
@@ -88,13 +94,23 @@ async function runStatus(names: readonly string[], context: Context): Promise<vo
 interface FolderStatus extends BatchFolder {
   counts: Counts;
   running: Awaited<ReturnType<typeof findHolder>>;
+  /** Ids of jobs whose pictures were removed. */
+  missingPictures: string[];
   lastError: JsonObject | undefined;
 }
 
 async function readStatus(one: BatchFolder): Promise<FolderStatus> {
   const running = await findHolder(one.folder);
   const counts = countFolder(one);
-  return { ...one, counts, running, lastError: running ? undefined : await lastError(one.folder, counts) };
+  const ends = one.ends ?? (await findLostEnds(one.folder, one.state));
+  const missingPictures = idsWithoutPicture(ends, one.state.index);
+  return {
+    ...one,
+    counts,
+    running,
+    missingPictures,
+    lastError: running ? undefined : await lastError(one.folder, counts),
+  };
 }
 
 /** While it runs, it is unknown which of its jobs are still in flight. */

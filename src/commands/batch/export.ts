@@ -139,7 +139,7 @@ function formatOf(output: string): ExportFormat {
 }
 
 /** What the batch needs to go on is not replaced by a report. Throws GatewayError usage. */
-async function checkTarget(
+export async function checkTarget(
   output: string,
   folder: string,
   { force, context }: { force: boolean; context: Context },

@@ -172,6 +172,15 @@ export const exportFlags = {
   idColumn: { ...batchFlags.idColumn, advanced: true },
 } as const satisfies FlagTable;
 
+/** Flags that only `batch gallery` has. */
+export const galleryFlags = {
+  output: {
+    flags: '-o, --output <path>',
+    text: 'file for the page, which links to the pictures where they are (default: index.html in the first folder)',
+    parse: notAFlag,
+  },
+} as const satisfies FlagTable;
+
 const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, min: 60_000, h: 3_600_000 };
 
 /** Reads `--rate`: `5/s`, `100/m`, `2000/h`. Returns the ms between two requests. Throws GatewayError usage. */

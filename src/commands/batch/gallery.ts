@@ -1,5 +1,5 @@
 import { type FileHandle, readdir, readFile, stat } from 'node:fs/promises';
-import { basename, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import {
   type Card,
@@ -29,7 +29,10 @@ import { writeAnew } from '../../files/temp-file.ts';
 import { imageNameOf } from '../../batch/folder/results.ts';
 import { locateResults, openResults, type ResultPlaces, type ResultReader } from '../../batch/folder/results.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { setExamples } from '../../cli/flags/flag.ts';
+import { addFlags, type FlagValues, prefixUsageError, setExamples } from '../../cli/flags/flag.ts';
+import { galleryFlags } from './flags.ts';
+import { checkTarget } from './export.ts';
+import { checkFile } from '../../images/publish.ts';
 import { isObject, type JsonObject, type JsonValue, parseFlat } from '../../json.ts';
 import { typeOfName } from '../../images/image-type.ts';
 import { readInputImage } from '../../images/input.ts';
@@ -38,26 +41,49 @@ import { tooManyPixels } from '../../cli/output/preview.ts';
 
 /**
  * `batch gallery <outdir…>`: one page of all jobs, or of the pictures of a folder, which shows the pictures beside it. That of several
- * shards is in the first folder.
+ * shards is in the first folder, or where `-o` says.
  */
 export function batchGalleryCommand(command: Command): Action {
   command
     .argument('<outdir...>', 'folder of a batch or of pictures, or the folders of the shards of a batch')
-    .usage('<outdir…>');
+    .usage('<outdir…> [flags]');
   setExamples(command, [
     'gateway-cli batch gallery out && xdg-open out/index.html',
     'gateway-cli batch gallery out-1 out-2     # the shards together, in out-1/index.html',
+    'gateway-cli batch gallery out -o all.html',
     'gateway-cli image gen -n 4 "tile pattern" -o tiles/ --sidecar && gateway-cli batch gallery tiles',
   ]);
-  return (context, words) => runGallery(words, context);
+  addFlags(command, 'Flags', galleryFlags);
+  return (context, words, flags) => runGallery(words, flags as FlagValues<typeof galleryFlags>, context);
 }
 
-async function runGallery(outdirs: readonly string[], context: Context): Promise<void> {
+/** The file of a page. */
+interface Page {
+  /** As the user names it. */
+  name: string;
+  path: string;
+  /** Its links begin there. */
+  folder: string;
+}
+
+async function runGallery(
+  outdirs: readonly string[],
+  { output }: FlagValues<typeof galleryFlags>,
+  context: Context,
+): Promise<void> {
+  const { cwd } = context.io;
   const outdir = outdirs[0] as string;
-  const pictures = outdirs.length > 1 ? [] : await picturesOfFolder(resolve(context.io.cwd, outdir));
-  if (pictures.length > 0) return showPictures(outdir, pictures, context);
+  if (output === '-') throw usageError('the page links to the pictures from its own place', 'name a file: -o all.html');
+  const name = output ?? join(outdir, batchFiles.gallery);
+  const page = { name, path: resolve(cwd, name), folder: dirname(resolve(cwd, name)) };
+  const pictures = outdirs.length > 1 ? [] : await picturesOfFolder(resolve(cwd, outdir));
+  if (pictures.length > 0) {
+    if (output !== undefined) await checkFile(output, { cwd, force: true }).catch(prefixUsageError('-o: '));
+    return showPictures(resolve(cwd, outdir), pictures, page, context);
+  }
   const folders = await readFolders(outdirs, context);
-  const { folder } = folders[0] as BatchFolder;
+  if (output !== undefined)
+    for (const { folder } of folders) await checkTarget(output, folder, { force: true, context });
   const progress = context.ui.progress('preparing the gallery');
   context.atEnd(async () => progress.stop());
   const cards = await findCards(folders);
@@ -65,24 +91,23 @@ async function runGallery(outdirs: readonly string[], context: Context): Promise
   const counts = addCounts(folders.map(countFolder));
   const { usage } = joinStates(folders.map(({ state }) => state));
   let made = 0;
-  await writePage(folder, async (page) => {
-    await page.appendFile(galleryHead({ title: titleOf(folders), counts, usage }));
-    for await (const card of cards.read()) {
+  await writePage(page, async (file) => {
+    await file.appendFile(galleryHead({ title: titleOf(folders), counts, usage }));
+    for await (const { card, folder } of cards.read()) {
       context.signal.throwIfAborted();
-      await page.appendFile(galleryCard(await withHidden(card, folder)));
+      await file.appendFile(galleryCard(await seenFrom(page, folder, card)));
       made += card.pictures.length;
       progress.update(`${made}/${countOf(cards.pictures, 'picture')}`);
     }
-    await page.appendFile(galleryFoot);
+    await file.appendFile(galleryFoot);
   });
   progress.stop();
-  await reportPage(outdir, context);
+  await reportPage(page, context);
 }
 
-async function reportPage(outdir: string, { io, report, root }: Context): Promise<void> {
-  const shown = join(outdir, batchFiles.gallery);
-  report.own = { schema: 'gateway-cli/batch-gallery@1', path: shown };
-  if (!root.json) await io.stdout.write(`${shown}\n`);
+async function reportPage({ name }: Page, { io, report, root }: Context): Promise<void> {
+  report.own = { schema: 'gateway-cli/batch-gallery@1', path: name };
+  if (!root.json) await io.stdout.write(`${name}\n`);
 }
 
 /** The names of the pictures in a folder that is not of a batch, such as that of `image gen -n 4 -o tiles/`. */
@@ -94,17 +119,16 @@ async function picturesOfFolder(folder: string): Promise<string[]> {
 }
 
 /** A page with one card for each picture. */
-async function showPictures(outdir: string, names: readonly string[], context: Context): Promise<void> {
-  const folder = resolve(context.io.cwd, outdir);
-  await writePage(folder, async (page) => {
-    await page.appendFile(pageHead(basename(folder), [countOf(names.length, 'picture')]));
+async function showPictures(folder: string, names: readonly string[], page: Page, context: Context): Promise<void> {
+  await writePage(page, async (file) => {
+    await file.appendFile(pageHead(basename(folder), [countOf(names.length, 'picture')]));
     for (const name of names) {
       context.signal.throwIfAborted();
-      await page.appendFile(galleryCard(await withHidden(await cardOfPicture(folder, name), folder)));
+      await file.appendFile(galleryCard(await seenFrom(page, folder, await cardOfPicture(folder, name))));
     }
-    await page.appendFile(galleryFoot);
+    await file.appendFile(galleryFoot);
   });
-  await reportPage(outdir, context);
+  await reportPage(page, context);
 }
 
 /** What the picture's bytes and its sidecar say. */
@@ -120,8 +144,7 @@ async function cardOfPicture(folder: string, name: string): Promise<Card> {
 }
 
 /** Whole or not at all. A batch may run in the folder, so nothing but what this writes is cleared away. */
-async function writePage(folder: string, write: (page: FileHandle) => Promise<void>): Promise<void> {
-  const path = join(folder, batchFiles.gallery);
+async function writePage({ path, folder }: Page, write: (file: FileHandle) => Promise<void>): Promise<void> {
   try {
     await refuseForeign(path);
     await clearDeadParts(folder, await readdir(folder));
@@ -133,14 +156,20 @@ async function writePage(folder: string, write: (page: FileHandle) => Promise<vo
 
 /** Throws GatewayError usage if the file exists and is not a gallery. */
 async function refuseForeign(path: string): Promise<void> {
-  const page = await readFile(path, 'utf8').catch(() => '');
+  const stats = await stat(path).catch(() => undefined);
+  const page = stats?.isFile() === false ? 'a device' : await readFile(path, 'utf8').catch(() => '');
   if (page === '' || page.slice(0, galleryMark.length) === galleryMark) return;
   throw usageError(`${path} is a page of your own`, 'move it away, and run the same command again');
 }
 
-/** The card with the reasons why pictures of it are not shown. */
-async function withHidden(card: Card, folder: string): Promise<Card> {
-  const pictures = card.pictures.map(async (picture) => ({ ...picture, hidden: await whyHidden(picture, folder) }));
+/** The card of a folder with links from the page, and the reasons why pictures of it are not shown. */
+async function seenFrom(page: Page, folder: string, card: Card): Promise<Card> {
+  const way = relative(page.folder, folder);
+  const pictures = card.pictures.map(async (picture) => ({
+    ...picture,
+    way,
+    hidden: await whyHidden(picture, folder),
+  }));
   return { ...card, pictures: await Promise.all(pictures) };
 }
 
@@ -162,7 +191,7 @@ async function findCards(folders: readonly BatchFolder[]) {
 async function* readCards(
   folders: readonly BatchFolder[],
   places: readonly ResultPlaces[],
-): AsyncGenerator<Card, void> {
+): AsyncGenerator<{ card: Card; folder: string }, void> {
   const readers: ResultReader[] = [];
   const ids = folders.map(({ state }) => [...state.index.ids()]);
   try {
@@ -175,19 +204,12 @@ async function* readCards(
       } = folders[at] as BatchFolder;
       const [id, state] = [ids[at]?.[row] as string, index.stateOf(row)];
       const document = await readers[at]?.read(row);
-      if (document) yield seenFrom(folders, folder, cardOf(id, document, state === 'sent' || state === 'unknown'));
-      else if (state === 'sent') yield { id, state: 'unknown', error: unansweredError, pictures: [] };
+      if (document) yield { folder, card: cardOf(id, document, state === 'sent' || state === 'unknown') };
+      else if (state === 'sent') yield { folder, card: { id, state: 'unknown', error: unansweredError, pictures: [] } };
     }
   } finally {
     for (const reader of readers) await reader.close();
   }
-}
-
-/** The page is in the first folder, and links to the pictures of the others. */
-function seenFrom([first]: readonly BatchFolder[], folder: string, card: Card): Card {
-  if (first === undefined || folder === first.folder) return card;
-  const way = relative(first.folder, folder);
-  return { ...card, pictures: card.pictures.map((picture) => ({ ...picture, way })) };
 }
 
 const unansweredError = { class: 'unknown', message: 'sent, and no answer was written down; it may have been billed' };
@@ -228,9 +250,9 @@ const shown = new Set(['image/webp', 'image/gif', 'image/avif', 'image/png', 'im
 
 /** Why the gallery does not show a picture; undefined if it does. */
 async function whyHidden(picture: CardPicture, folder: string): Promise<string | undefined> {
-  const { way = '', path, mimeType, width = 0, height = 0 } = picture;
+  const { path, mimeType, width = 0, height = 0 } = picture;
   if (!shown.has(mimeType)) return `browsers show no ${mimeType}`;
-  const gone = await stat(join(folder, way, path)).then(
+  const gone = await stat(join(folder, path)).then(
     ({ size }) => (size > maxBytes ? 'the file is too large to be shown' : undefined),
     (error: unknown) => (codeOf(error) === 'ENOENT' ? 'the file does not exist any more' : readReason(error)),
   );

@@ -39,12 +39,22 @@ export const outcomes = {
   'batch-locked': { code: 14, billed: 'no', meaning: 'batch locked, or its journal does not match' },
   hangup: { code: 129, billed: 'unknown', meaning: 'ended by HUP' },
   interrupted: { code: 130, billed: 'unknown', meaning: 'ended by INT (Ctrl-C)' },
+  quit: { code: 131, billed: 'unknown', meaning: 'ended by QUIT' },
   closed: { code: 141, billed: 'unknown', meaning: 'stdout was closed by its reader' },
   terminated: { code: 143, billed: 'unknown', meaning: 'ended by TERM' },
 } as const satisfies Record<string, { code: number; billed: Certainty; meaning: string }>;
 
 /** The kind of a failure, as messages and the JSON document name it. */
 export type ErrorClass = Exclude<keyof typeof outcomes, 'ok'>;
+
+/** Classes of what ends a command from outside: a signal, or the reader of stdout. */
+export const endSignals: ReadonlySet<unknown> = new Set<ErrorClass>([
+  'hangup',
+  'interrupted',
+  'quit',
+  'closed',
+  'terminated',
+]);
 
 /** What is known about a failure in addition to its class and message. */
 export interface ErrorDetails {

@@ -2,9 +2,12 @@ import { GatewayError, type ErrorClass } from './errors.ts';
 import { type Ending, runProgram } from './cli/run.ts';
 import { createProcessIo, endProcess } from './terminal/process-io.ts';
 
-const classes = { SIGINT: 'interrupted', SIGTERM: 'terminated', SIGHUP: 'hangup' } as const satisfies Partial<
-  Record<NodeJS.Signals, ErrorClass>
->;
+const classes = {
+  SIGINT: 'interrupted',
+  SIGTERM: 'terminated',
+  SIGHUP: 'hangup',
+  SIGQUIT: 'quit',
+} as const satisfies Partial<Record<NodeJS.Signals, ErrorClass>>;
 
 type Signal = keyof typeof classes;
 

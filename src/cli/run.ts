@@ -15,7 +15,7 @@ import { fieldLine, missingField, ownDocument, resultDocument } from './output/d
 import { createUi, emptyReport, noSecrets } from './output/log.ts';
 import { withReplyHint } from './run/failure-hint.ts';
 import { createStdin } from './input/prompt.ts';
-import { type ErrorClass, failureOfThrown, GatewayError, isBug, outcomes } from '../errors.ts';
+import { endSignals, failureOfThrown, GatewayError, isBug, outcomes } from '../errors.ts';
 import { escapeForTerminal, jsonLine } from '../terminal/escape.ts';
 import {
   formatError,
@@ -197,11 +197,9 @@ async function printDocument(
   else if (error === undefined) throw missingField(document, field ?? []);
 }
 
-/** Errors that are not printed: the user pressed Ctrl-C, the shell reports the signal, or stdout is closed. */
-const silent = new Set<ErrorClass>(['closed', 'interrupted', 'terminated', 'hangup']);
-
 async function printError(error: GatewayError, { io, root, redaction: { redact } }: Run): Promise<void> {
-  if (silent.has(error.class)) return;
+  // The user pressed Ctrl-C, the shell reports the signal, or stdout is closed.
+  if (endSignals.has(error.class)) return;
   const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });
   const text = formatError(error, redact, await style.failure(error.class));
   await io.stderr.write(`${await wrapForStderr(text, io)}\n`);

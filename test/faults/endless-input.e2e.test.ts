@@ -7,7 +7,7 @@ import { bash, becomes, folder, namesIn, start } from './program.ts';
 
 const posix = process.platform !== 'win32';
 const nowhere = { url: 'http://127.0.0.1:1' };
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 
 /** An input that stays open, `secret` of which has come. */
 const inputs: Record<string, string[]> = {

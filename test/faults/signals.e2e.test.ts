@@ -17,6 +17,7 @@ const signals = [
   ['SIGINT', 130],
   ['SIGTERM', 143],
   ['SIGHUP', 129],
+  ['SIGQUIT', 131],
 ] as const;
 
 interface Moment {
@@ -56,7 +57,8 @@ describe.skipIf(!posix)('signals', () => {
     expect([ran.code, ran.signal, code]).toEqual([null, signal, code]);
     expect(ran.stdout).toBe(moment.stdout ?? '');
     expect(ran.stderr.replace(/^.*; retry 1 of 2 in .*\n/, '')).toBe('');
-    expect(namesIn(cwd)).toEqual([]);
+    // SIGQUIT leaves a core where the system's limit lets it.
+    expect(namesIn(cwd).filter((name) => !name.startsWith('core'))).toEqual([]);
     await server.requests[0]?.closed;
     expect(server.requests).toHaveLength(1);
   });

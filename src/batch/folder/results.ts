@@ -2,7 +2,7 @@ import { type FileHandle, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { addUnknown } from '../../cost/cost.ts';
 import type { Cost } from '../../cost/types.ts';
-import type { Certainty, ErrorClass } from '../../errors.ts';
+import { type Certainty, endSignals } from '../../errors.ts';
 import { cannotWrite, copyAside } from '../../files/synced-file.ts';
 import { copyRange, type Range, writeAnew } from '../../files/temp-file.ts';
 import type { Usage } from '../../formats/events.ts';
@@ -213,9 +213,6 @@ function endOf({ id, request, document }: ResultLine, at: number): JobRecord {
     error: ok === true ? undefined : error,
   };
 }
-
-/** Classes of errors that end a job from outside. Such a job has a result only if it was sent and may have been billed. */
-export const endSignals: ReadonlySet<unknown> = new Set<ErrorClass>(['interrupted', 'terminated', 'hangup', 'closed']);
 
 /**
  * Leaves one line in results.jsonl for each job, its last one; other lines are moved to the file beside it. The order is that of

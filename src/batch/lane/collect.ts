@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { hintOf } from '../../advice.ts';
-import { GatewayError } from '../../errors.ts';
+import { endSignals, GatewayError } from '../../errors.ts';
 import { removeFile } from '../../files/temp-file.ts';
 import { asideFile, cannotWrite, openToAppend } from '../../files/synced-file.ts';
 import { type BatchFormat, type BatchInfo, type BatchOutcome, loadBatchFormat } from '../../formats/batch-format.ts';
@@ -10,7 +10,6 @@ import { parseObject } from '../../json.ts';
 import { batchFiles, type Job, type JobAttempt } from '../types.ts';
 import type { ResultText } from '../../client/batch-api.ts';
 import type { Answered } from '../../client/send.ts';
-import { endSignals } from '../folder/results.ts';
 import { countOf } from '../report/summary.ts';
 import { askAgain, askService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
 import { budgetedMark, keyOf, type Part, type PartPlan, waitingBounds } from './parts.ts';

@@ -1,8 +1,7 @@
 import { requireDescriptors } from '../../cli/run/command.ts';
 import type { Answered } from '../../client/send.ts';
-import { GatewayError } from '../../errors.ts';
+import { endSignals, GatewayError } from '../../errors.ts';
 import { createGate, sleepByTimer } from '../../transport/gate.ts';
-import { endSignals } from '../folder/results.ts';
 import { countOf } from '../report/summary.ts';
 import { countOutcomes } from '../run/progress.ts';
 import { checkAgain } from '../run/queue.ts';

@@ -1,7 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isObject } from '../../json.ts';
-import { endSignals } from '../folder/results.ts';
 import type { Lock } from '../folder/lock.ts';
 import { type Batch, batchFiles, type Job, type JobAttempt, type JobOutcome, type SaveReply } from '../types.ts';
 import type { Pacer } from './send.ts';
@@ -12,7 +11,7 @@ import { outcomeOf } from '../../client/read-reply.ts';
 import { perform } from '../../client/send.ts';
 import { createMeter } from '../../cost/cost.ts';
 import { unusualTier } from '../../cost/price.ts';
-import { type GatewayError, isQuotaSpent } from '../../errors.ts';
+import { endSignals, type GatewayError, isQuotaSpent } from '../../errors.ts';
 import { otherModel } from '../../services.ts';
 import { planJobImages, savedFailure, savedIfUnwritten } from './job-files.ts';
 import { boundOfJob, type CheckedJob } from '../../commands/batch/jobs/request.ts';

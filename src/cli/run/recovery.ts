@@ -3,7 +3,7 @@ import { access, constants, readdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { blobsOf } from '../../client/picture-store.ts';
-import { type ErrorClass, failureOfThrown, GatewayError } from '../../errors.ts';
+import { endSignals, failureOfThrown, GatewayError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import {
   keepTempFiles,
@@ -96,7 +96,7 @@ function takesPrecedence(thrown: unknown): boolean {
   return !(thrown instanceof GatewayError) || endings.has(thrown.class);
 }
 
-const endings = new Set<ErrorClass>(['interrupted', 'terminated', 'hangup', 'closed', 'internal']);
+const endings = new Set([...endSignals, 'internal']);
 
 async function save(input: RecoveryInput, failure: GatewayError): Promise<string> {
   const { report } = input;

@@ -6,7 +6,7 @@ import { outcomeOf } from '../../client/read-reply.ts';
 import { type Operation, perform } from '../../client/send.ts';
 import { type Answer, type Result } from '../../client/result.ts';
 import { blobsOf } from '../../client/picture-store.ts';
-import { type ErrorClass, GatewayError, isQuotaSpent, messageOf } from '../../errors.ts';
+import { endSignals, type ErrorClass, GatewayError, isQuotaSpent, messageOf } from '../../errors.ts';
 import type { ImageOutput } from '../output/save-images.ts';
 import type { Connection } from './connection.ts';
 import { adviceForRest } from '../../client/verdict.ts';
@@ -39,7 +39,7 @@ export interface SendAllOutcome {
 }
 
 /** A signal, a closed stdout, a full disk and a bug end the command. */
-const endings = new Set<ErrorClass>(['interrupted', 'terminated', 'hangup', 'closed', 'not-written', 'internal']);
+const endings = new Set([...endSignals, 'not-written', 'internal']);
 /** Failures that the same request would have again. */
 const hopeless = new Set<ErrorClass>(['auth', 'rejected', 'usage']);
 

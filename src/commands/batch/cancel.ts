@@ -6,13 +6,12 @@ import type { Action, Context } from '../../cli/context.ts';
 import { openConnection } from '../../cli/run/connection.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
 import { startDeadline } from '../../client/deadline.ts';
-import { GatewayError, withoutCost } from '../../errors.ts';
+import { endSignals, GatewayError, withoutCost } from '../../errors.ts';
 import { loadBatchFormat } from '../../formats/batch-format.ts';
 import { authUseOf } from '../../formats/format.ts';
 import { surveyUses } from '../../settings/resolve.ts';
 import { readBatchFolder } from '../../batch/folder/folder.ts';
 import { countOf } from '../../batch/report/summary.ts';
-import { endSignals } from '../../batch/folder/results.ts';
 import { askAgain, requireOrigin } from '../../batch/lane/lane-run.ts';
 import { openParts, type Part, waitingRows } from '../../batch/lane/parts.ts';
 

@@ -5,7 +5,7 @@ import type { Turn } from '../../formats/ask.ts';
 import type { BodyValue } from '../../body.ts';
 import { deadlineOnce, within } from '../../client/deadline.ts';
 import { localTime } from '../../clock.ts';
-import { GatewayError } from '../../errors.ts';
+import { endSignals, GatewayError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import type { Settings } from '../../settings/types.ts';
 import { formatError, createStyle, wrapForStderr } from '../../terminal/output.ts';
@@ -207,8 +207,8 @@ async function freshName(now: number): Promise<string> {
 
 /** Prints the failure of a turn; one that ends the program is thrown. */
 export async function logFailure(error: unknown, { io, root, ui, signal }: Context): Promise<void> {
-  const ends = ['closed', 'internal', 'interrupted', 'terminated', 'hangup'];
-  if (signal.aborted || !(error instanceof GatewayError) || ends.includes(error.class)) throw error;
+  const isOrdinary = error instanceof GatewayError && error.class !== 'internal' && !endSignals.has(error.class);
+  if (signal.aborted || !isOrdinary) throw error;
   const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });
   const text = formatError(error, ui.redact, await style.failure(error.class));
   await io.stderr.write(`${await wrapForStderr(text, io)}\n`);

@@ -3,7 +3,7 @@ import { readModelList } from '../../client/free-requests.ts';
 import { outcomeOf } from '../../client/read-reply.ts';
 import { type Operation, perform } from '../../client/send.ts';
 import { openConnection } from '../../cli/run/connection.ts';
-import { type ErrorClass, GatewayError } from '../../errors.ts';
+import { endSignals, GatewayError } from '../../errors.ts';
 import { authUseOf, formatNames, keyFacts, loadFormat, postOf } from '../../formats/format.ts';
 import { createMemoryStore } from '../../images/store.ts';
 import { quirksOf, services, useNames, usesOf, vendorHeaderNames } from '../../services.ts';
@@ -259,7 +259,7 @@ async function askWith(
     const { error } = await outcomeOf(perform(probe, connection, options));
     return error ? refused(name, error) : accepted(name, 'accepted');
   } catch (error) {
-    if (error instanceof GatewayError && endings.has(error.class)) throw error;
+    if (error instanceof GatewayError && endSignals.has(error.class)) throw error;
     return refused(name, error);
   } finally {
     await connection.close();
@@ -270,7 +270,6 @@ function accepted(name: string, text: string): Answered {
   return { check: { name, state: 'ok', text }, isAbsent: false };
 }
 
-const endings = new Set<ErrorClass>(['interrupted', 'terminated', 'hangup', 'closed']);
 const absentStatuses = new Set([404, 405, 501]);
 
 function refused(name: string, error: unknown): Answered {

@@ -113,7 +113,11 @@ export async function runServed(
   context.report.exitCode = ended.code ?? 128 + (ended.signal === null ? 0 : constants.signals[ended.signal]);
 }
 
-const signals: Partial<Record<ErrorClass, NodeJS.Signals>> = { interrupted: 'SIGINT', hangup: 'SIGHUP' };
+const signals: Partial<Record<ErrorClass, NodeJS.Signals>> = {
+  interrupted: 'SIGINT',
+  hangup: 'SIGHUP',
+  quit: 'SIGQUIT',
+};
 
 /** The signal that ended the run, for the command and all that it started. */
 function passOn(reason: unknown, { child, leads }: { child: ChildProcess; leads: boolean }): void {

@@ -81,6 +81,7 @@ test('Ctrl-C keeps what came of the answer', async ({ server, cli }) => {
 
 test.for([
   ['SIGHUP', 'hangup', 129],
+  ['SIGQUIT', 'quit', 131],
   ['SIGTERM', 'terminated', 143],
 ] as const)('%s keeps what came of the answer, as Ctrl-C does', async ([name, ended, code], { server, cli }) => {
   const pause = createPause();

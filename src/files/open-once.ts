@@ -5,13 +5,13 @@ import { getBuiltinModule } from 'node:process';
 import type { Readable } from 'node:stream';
 
 /**
- * Opens what can be read only once: a pipe such as bash's `<(…)`, or a device. Undefined for a file, a folder, and what does not
- * exist. Nothing of it blocks a thread of Node, which would keep the process from ending: a pipe is opened without waiting for its
+ * Opens what can be read only once, a pipe such as bash's `<(…)` or a device, and what only seems to be empty, as files of /proc do.
+ * Undefined for another file, a folder, and what does not exist. Nothing of it blocks a thread of Node, which would keep the process from ending: a pipe is opened without waiting for its
  * writer, and read by the event loop. An abort ends the stream. Throws errors of the system.
  */
 export async function openOnce(path: string, signal?: AbortSignal): Promise<Readable | undefined> {
   const stats = await stat(path).catch(() => undefined);
-  if (stats === undefined || stats.isFile() || stats.isDirectory()) return undefined;
+  if (stats === undefined || (stats.isFile() && stats.size > 0) || stats.isDirectory()) return undefined;
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   if (stats.isFIFO()) return new Socket({ fd, readable: true, writable: false, ...(signal && { signal }) });
   const { isatty, ReadStream } = getBuiltinModule('node:tty');

@@ -43,6 +43,8 @@ interface InputReading {
   fetchUrl: FetchUrl;
   /** The time of the command; without it, only a signal ends the reading. */
   deadline?: (() => { signal: AbortSignal }) | undefined;
+  /** The copies of pipes that were made before, by their path: a conversation reads an input again with its prompt. */
+  copies?: Map<string, string> | undefined;
 }
 
 /** What a request has in addition to its prompt. */
@@ -167,7 +169,9 @@ async function openInput(flag: string, typed: string, reading: InputReading): Pr
     return { path, name: typed, origin: { isTemporary: true } };
   }
   const path = resolve(context.io.cwd, pathOf(flag, typed));
-  const file = await fileOf(path, { ...spoolingOf(reading), label: `${flag} ${quote(typed)}` });
+  const label = `${flag} ${quote(typed)}`;
+  const file = reading.copies?.get(path) ?? (await fileOf(path, { ...spoolingOf(reading), label }));
+  if (file !== path) reading.copies?.set(path, file);
   return file === path
     ? { path, name: typed, title: basename(typed), origin: {} }
     : { path: file, name: typed, origin: { isTemporary: true } };

@@ -74,6 +74,8 @@ interface Building {
   compile?: ((schema: JsonValue) => Promise<SchemaCheck>) | undefined;
   /** What to type for a blank without a value, if it is not a flag. */
   adviseBlank?: Blanks['advice'] | undefined;
+  /** The pipes that were read before, by their path. */
+  copies?: Map<string, string> | undefined;
   /** The earlier turns of the session. */
   earlier?: readonly SessionMessage[] | undefined;
   /** The media type of the name of `-o`. */

@@ -44,6 +44,7 @@ export async function runInteractive(
     system,
     images: flags.image ?? [],
     attach: flags.attach ?? [],
+    copies: new Map(),
     messages: resumed?.earlier ?? [],
     session: resumed,
     last: undefined,

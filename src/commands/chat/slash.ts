@@ -91,11 +91,13 @@ async function changeSystem(text: string, talk: Talk): Promise<void> {
 /** Checks files now, so that a wrong path is an error before the prompt is typed; a URL is fetched with the prompt. */
 async function addFiles(kind: 'image' | 'attach', typed: string, talk: Talk): Promise<void> {
   const { context, images, attach, settings } = talk;
-  const reading = { context, fetchUrl: talk.openFetchUrl(settings) };
+  const copies = new Map<string, string>();
+  const reading = { context, fetchUrl: talk.openFetchUrl(settings), copies };
   for (const file of await droppedFiles(typed, context.io)) {
     const read = kind === 'image' ? readImages : readAttachments;
     await read([file], reading, { flag: `/${kind}` });
     (kind === 'image' ? images : attach).push(file);
+    for (const [path, copy] of copies) talk.copies.set(path, copy);
   }
   const names = [...images, ...attach].map((file) => (isUrl(file) ? shownUrl(new URL(file)) : file));
   await context.ui.note(

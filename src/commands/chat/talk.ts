@@ -35,6 +35,8 @@ export interface Talk {
   /** Pictures and files for the next prompt. */
   images: string[];
   attach: string[];
+  /** The copies of those that were pipes, by their path: they cannot be read again. */
+  copies: Map<string, string>;
   messages: readonly SessionMessage[];
   session: KeptSession | undefined;
   /** The last prompt, for `/retry`. */
@@ -103,13 +105,13 @@ async function askAndKeep(
   talk: Talk,
   { signal, heard }: { signal: AbortSignal; heard: Heard },
 ): Promise<void> {
-  const { context, settings, flags, connection, limit, system, editor } = talk;
+  const { context, settings, flags, connection, limit, system, editor, copies } = talk;
   const { text, images: image, attach } = prompt;
   const before = saidBefore(prompt, talk);
   const earlier = system === null ? before.map((message) => ({ ...message, system: undefined })) : before;
   const deadline = deadlineOnce(settings.timeoutMs.value, signal);
   const fetchUrl = talk.openFetchUrl(settings, deadline);
-  const building = { context, use: 'chat' as const, settings, fetchUrl, deadline, earlier };
+  const building = { context, use: 'chat' as const, settings, fetchUrl, deadline, earlier, copies };
   const turnFlags = { ...flags, prompt: text, image, attach, ...(typeof system === 'string' && { system }) };
   const request = await within(deadline(), buildRequest([], turnFlags, building));
   const { check } = request;

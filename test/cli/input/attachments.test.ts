@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -46,6 +46,18 @@ const textDocument = (data: string, title?: string) => ({
   source: { type: 'text', media_type: 'text/plain', data },
   ...(title !== undefined && { title }),
 });
+
+test.skipIf(!existsSync('/proc/self/limits'))(
+  'a file of /proc, which says it is empty, goes out whole',
+  async ({ server, cli }) => {
+    server.reply({ body: textReply('ok') });
+    const ran = await cli(['text', 'read it', '--attach', '/proc/self/limits']);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(server.requests[0]?.json()).toMatchObject({
+      contents: [{ parts: [{ text: 'read it' }, inline('text/plain', readFileSync('/proc/self/limits', 'utf8'))] }],
+    });
+  },
+);
 
 test.for([
   ['Makefile', 'text/plain', 'all:\n'],

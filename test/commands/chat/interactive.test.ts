@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, vi } from 'vitest';
 import type { LineRead } from '../../../src/terminal/line-editor.ts';
@@ -146,6 +148,28 @@ test('/image goes only with the next prompt, and a wrong path is reported at onc
   expect(first?.messages[0]?.content).toMatchObject([{ type: 'image' }, { type: 'text', text: 'what?' }]);
   expect(second?.messages.at(-1)?.content).toBe('and?');
 });
+
+test.skipIf(process.platform === 'win32')(
+  '/image and /attach read a pipe once, and /retry sends the same again',
+  async ({ server, cli }) => {
+    const cwd = scratchFolder();
+    for (const name of ['picture', 'notes']) execFileSync('mkfifo', [join(cwd, name)]);
+    for (const text of ['one', 'another']) server.reply(answer(text));
+    const [ran] = await Promise.all([
+      cli(['chat'], { ...person(['/image picture', '/attach notes', 'what?', '/retry']).options, cwd, columns: 300 }),
+      writeFile(join(cwd, 'picture'), 'GIF89a\x01\x00\x01\x00'),
+      writeFile(join(cwd, 'notes'), 'buy milk'),
+    ]);
+    expect(ran.stderr).toContain(`with the next prompt: ${join(cwd, 'picture')}, ${join(cwd, 'notes')}\n`);
+    expect(server.requests).toHaveLength(2);
+    for (const request of server.requests)
+      expect(request.json()).toMatchObject({
+        messages: [
+          { content: [{ type: 'image' }, { type: 'document', source: { data: 'buy milk' } }, { text: 'what?' }] },
+        ],
+      });
+  },
+);
 
 test('/save keeps the conversation under a name, and goes on there', async ({ server, cli }) => {
   const cwd = scratchFolder();

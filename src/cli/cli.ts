@@ -1,3 +1,4 @@
+import type { Io } from '../terminal/io.ts';
 import { Command, CommanderError } from 'commander';
 import { type Tree, tree } from './command-tree.ts';
 import type { Action, OwnDocument } from './context.ts';
@@ -207,11 +208,11 @@ export async function shownDocument(error: CommanderError, text: string): Promis
 }
 
 /** Throws the error of parsing, explained if argv has a mistake. Returns if help or the version was printed. */
-export async function throwParsed(error: unknown, argv: readonly string[]): Promise<void> {
+export async function throwParsed(error: unknown, argv: readonly string[], io: Io): Promise<void> {
   if (!(error instanceof CommanderError)) throw error;
   if (isShown(error)) return;
   const { explainMistake } = await import('./mistake.ts');
-  throw explainMistake(error, { argv, command: places.get(error) });
+  throw await explainMistake(error, { argv, command: places.get(error) }, io);
 }
 
 /** Throws GatewayError usage for a flag with a dash that a text editor made. */

@@ -3,24 +3,32 @@ import { hintFor } from '../advice.ts';
 import { closest } from '../closest.ts';
 import { flagOfField } from '../advice-words.ts';
 import { type GatewayError, settingError, usageError } from '../errors.ts';
-import { settingFor } from './flags/set.ts';
+import { type AskedService, settingFor } from './flags/set.ts';
 import { nameOf, typedNames, wordsOf } from './cli.ts';
 import { commandsNamed, firstExample, topics } from './help/help.ts';
-import { keyInArgv } from './run/settings.ts';
+import { findAsked, keyInArgv, useOfCommand } from './run/settings.ts';
 import type { Reason } from '../reasons.ts';
 import { shellWord } from '../shell-word.ts';
+import type { Io } from '../terminal/io.ts';
 
 /** What was typed, and the command in which commander found the mistake. */
 interface TypedLine {
   argv: readonly string[];
   command: Command | undefined;
+  asked?: AskedService | undefined;
+}
+
+/** What a command with a mistake in its flags would ask, as far as the others say it. */
+async function askedBy(command: Command | undefined, io: Io): Promise<AskedService | undefined> {
+  const use = command && useOfCommand[nameOf(command)];
+  return use && findAsked(command.optsWithGlobals(), io, use);
 }
 
 /**
  * The error for a mistake that commander found. Its message never repeats the value of an unknown flag, nor the rest of a short
  * one: it may be a key.
  */
-export function explainMistake(error: CommanderError, typed: TypedLine): GatewayError {
+export async function explainMistake(error: CommanderError, typed: TypedLine, io: Io): Promise<GatewayError> {
   const dashed = explainOtherDash(typed);
   if (dashed) return dashed;
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
@@ -29,7 +37,10 @@ export function explainMistake(error: CommanderError, typed: TypedLine): Gateway
     case 'commander.help':
       return settingError('no command was given', { reason: 'no-command' });
     case 'commander.unknownOption':
-      return explainFlag(/^unknown option '([\s\S]*)'$/.exec(first)?.[1] ?? '', suggestion, typed);
+      return explainFlag(/^unknown option '([\s\S]*)'$/.exec(first)?.[1] ?? '', suggestion, {
+        ...typed,
+        asked: await askedBy(typed.command, io),
+      });
     case 'commander.unknownCommand':
       return explainUnknownCommand(typed, suggestion);
     case 'commander.missingArgument': {
@@ -107,7 +118,7 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
   if (field !== undefined && typed.command && /^batch(?: run)?$/.test(nameOf(typed.command)))
     return settingError(message, { reason: 'batch-field', value: new Option(field).attributeName() });
   if (/key|token|secret/i.test(flag) && !tokenLimit.test(flag)) return settingError(message, { reason: 'key-flag' });
-  const setting = typed.command && settingFor(flag, nameOf(typed.command));
+  const setting = typed.command && settingFor(flag, nameOf(typed.command), typed.asked);
   if (setting !== undefined) return settingError(message, { reason: 'field-without-flag', value: setting });
   const isOpposite = flag.startsWith('--no-') && !suggestion?.startsWith('--no-');
   // Commander takes --stop for near to --steps: a suggestion must be near without its dashes.

@@ -107,7 +107,7 @@ async function parseAndAct(argv: readonly string[], run: Run): Promise<void> {
   }
   if (written.out !== '') await writePaged(written.out, io);
   if (written.err !== '') await io.stderr.write(written.err);
-  if (thrown) await throwParsed(thrown.value, words);
+  if (thrown) await throwParsed(thrown.value, words, io);
 }
 
 /** Runs a command, then its cleanups, the last one first. The error of a cleanup never hides that of the command. */

@@ -47,22 +47,17 @@ test.each([
     'a field that has no flag',
     ['text', 'x', '--presence-penalty', '1'],
     'unknown flag --presence-penalty',
-    ': --set generationConfig.presencePenalty=… (format content); --set presence_penalty=… (format completions)\n',
+    ': --set generationConfig.presencePenalty=…\n',
   ],
   [
     'a field with another name in each format',
     ['text', 'x', '--effort', 'low'],
     'unknown flag --effort',
-    'thinkingLevel=… (format content); --set output_config.effort=… (format messages); --set reasoning_effort=… (format',
+    'thinkingLevel=…\n',
   ],
   ['in camel case', ['image', 'gen', '--frequencyPenalty=1', 'x'], '--frequencyPenalty', 'frequencyPenalty=…'],
   ['a field inside another', ['text', '--thinking-budget', '0', 'x'], 'flag', '.thinkingConfig.thinkingBudget=…'],
-  [
-    'one of a chat',
-    ['chat', 'x', '--service-tier', 'auto'],
-    'flag --service-tier',
-    '; --set service_tier=… (format messages, completions)\n',
-  ],
+  ['one of a chat', ['chat', 'x', '--service-tier', 'auto'], 'flag --service-tier', ': --set service_tier=…\n'],
   ['two of a chat', ['chat', '--thinking-budget=1', 'x'], 'flag', '--set thinking.type=enabled --set thinking.budget'],
   [
     'a field before the command',
@@ -80,7 +75,12 @@ test.each([
   ['one of pictures for a text', ['text', '--quality', 'low', 'x'], '--quality', 'see: gateway-cli text --help\n'],
   ['two flags that it can be', ['chat', '--save', 'trip', 'x'], '--save', 'did you mean: --output, --session\n'],
   ['one only of text', ['chat', 'x', '--seed', '1'], '--seed', '.seed=… (format content); --set seed=…'],
-  ['another', ['chat', 'x', '--safety', 'a=b'], 'flag --safety', ': --set safetySettings=… (format content)\n'],
+  [
+    'another',
+    ['chat', 'x', '--safety', 'a=b'],
+    'flag --safety',
+    'not have it; --set safetySettings=… (format content)\n',
+  ],
   ['one of no request', ['sessions', 'list', '--logprobs', '1'], '--logprobs', 'see: gateway-cli sessions list --help'],
   [
     'a URL for a picture that is not https',
@@ -324,4 +324,50 @@ test.each([
   expect(ran.stderr).toContain(hint);
   expect(ran.stderr).not.toContain('s3cr3t');
   expect(ran.stderr).not.toContain(canaryKey);
+});
+
+const content = 'generationConfig.presencePenalty';
+const effort =
+  '--set generationConfig.thinkingConfig.thinkingLevel=… (format content); --set output_config.effort=… (format';
+
+test.each([
+  ['text x --effort low', { GEMINI_API_KEY: 'k' }, ': --set generationConfig.thinkingConfig.thinkingLevel=…\n'],
+  ['text x --effort low', { ANTHROPIC_API_KEY: 'k' }, ': --set output_config.effort=…\n'],
+  ['chat x --effort low', { OPENAI_API_KEY: 'k' }, ': --set reasoning_effort=…\n'],
+  ['chat x --effort low --service ollama', { OPENAI_API_KEY: 'k' }, ': --set reasoning_effort=…\n'],
+  [
+    'text x --effort low --format messages',
+    { GATEWAY_BASE_URL: 'http://127.0.0.1:1' },
+    ': --set output_config.effort=…\n',
+  ],
+  ['chat x --effort low --base-url https://api.anthropic.com', {}, ': --set output_config.effort=…\n'],
+  ['text x --effort low', {}, effort],
+  ['text x --effort low --profile nope', {}, effort],
+  ['text x --presence-penalty 1', { OPENAI_API_KEY: 'k' }, ': --set presence_penalty=…\n'],
+  [
+    'text x --presence-penalty 1',
+    { ANTHROPIC_API_KEY: 'k' },
+    `: Anthropic does not have it; --set ${content}=… (--service gemini); --set presence_penalty=… (--service openai, openrouter, ollama)\n`,
+  ],
+  [
+    'text x --presence-penalty 1 --format messages',
+    { GATEWAY_BASE_URL: 'http://127.0.0.1:1' },
+    `: the messages format does not have it; --set ${content}=… (format content); --set presence_penalty=… (format completions)\n`,
+  ],
+  ['image gen x --background opaque', { OPENAI_API_KEY: 'k' }, ': --set background=…\n'],
+  [
+    'image gen x --background opaque',
+    { GEMINI_API_KEY: 'k' },
+    ': Google Gemini does not have it; --set background=… (--service openai)\n',
+  ],
+  [
+    'image gen x --background opaque',
+    { OPENROUTER_API_KEY: 'k' },
+    ': OpenRouter does not have it; --set background=… (--service openai)\n',
+  ],
+])('%s with %o names the --set of what is asked, and who has it where that has none', async (line, env, hint) => {
+  const ran = await run(line.split(' '), { env });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain('the field has no flag of its own: ');
+  expect(ran.stderr).toContain(hint);
 });

@@ -1,9 +1,11 @@
 import { usageError } from '../../errors.ts';
-import { formatNames } from '../../formats/format.ts';
+import { formatFacts, formatNames } from '../../formats/format.ts';
 import type { FormatName } from '../../formats/types.ts';
 import { isTooDeep, type JsonValue } from '../../json.ts';
 import { type Body, type BodyValue, isUpload } from '../../body.ts';
 import { quote } from './flag.ts';
+import { quirksOf, services, vendorsOf } from '../../services.ts';
+import type { SettingsSurvey } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 
 /** One `--set path=value`. The step `[]` appends to a list. */
@@ -168,30 +170,61 @@ const imageFields = [
   ['', 'quality background style moderation input_fidelity output_compression output_format response_format'],
 ] as const;
 
-/** The `--set` for a field that was typed as a flag, such as `--presence-penalty` or `--thinkingBudget`, with the formats that have it. */
-export function settingFor(flag: string, command: string): string | undefined {
+/** What a command asks, as far as its settings say it. */
+export type AskedService = Pick<SettingsSurvey, 'service' | 'format' | 'baseUrl' | 'use'>;
+
+/**
+ * The `--set` for a field that was typed as a flag, such as `--presence-penalty` or `--thinkingBudget`: that of the format in use,
+ * where it is known; else, or where it lacks the field, each with who has it.
+ */
+export function settingFor(flag: string, command: string, asked?: AskedService): string | undefined {
   if (!/^(text|chat|image)/.test(command)) return undefined;
-  const typed = normaliseFlagName(flag);
+  const isImage = command.startsWith('image');
+  if (asked !== undefined) {
+    const { service, format, baseUrl } = asked;
+    const { imagesOperation } = quirksOf(service.value, format.value, baseUrl?.value);
+    const own = settingIn(format.value, flag, isImage && imagesOperation === true);
+    if (own !== undefined) return own;
+  }
   const formatsBySetting = new Map<string, FormatName[]>();
   for (const format of formatNames) {
-    const other = otherNames[typed]?.[format];
-    if (other !== undefined) formatsBySetting.set(`--set ${other}=…`, [format]);
-    if (typed in otherNames) continue;
-    const own = fieldsWithoutFlag[format];
-    const rows = format === 'completions' && command.startsWith('image') ? [...own, ...imageFields] : own;
-    const fields = rows.flatMap(([object, names]) => names.split(' ').map((name) => object + name));
-    const lastSteps = (path: string, count: number) => normaliseFlagName(path.split('.').slice(-count).join(''));
-    // The name of the field; else the beginning of its last two steps, such as thinkingBudget for thinking.budget_tokens. A
-    // short word would match too many fields.
-    const field =
-      fields.find((path) => lastSteps(path, 1) === typed) ??
-      fields.find((path) => typed.length > 5 && lastSteps(path, 2).startsWith(typed));
-    if (field === undefined) continue;
-    const setting = `${field === 'thinking.budget_tokens' ? '--set thinking.type=enabled ' : ''}--set ${field}=…`;
+    const setting = settingIn(format, flag, isImage);
+    if (setting === undefined) continue;
     formatsBySetting.set(setting, [...(formatsBySetting.get(setting) ?? []), format]);
   }
   if (formatsBySetting.size === 0) return undefined;
-  return [...formatsBySetting].map(([setting, formats]) => `${setting} (format ${formats.join(', ')})`).join('; ');
+  const isOfService = asked?.format.origin.kind === 'service';
+  const list = [...formatsBySetting].map(([setting, formats]) => {
+    if (!isOfService) return `${setting} (format ${formats.join(', ')})`;
+    const isOfImages = formats.every((format) => settingIn(format, flag, false) === undefined);
+    const having = vendorsOf(asked.use).filter((name) => {
+      const { formats: own, quirks } = services[name];
+      return formats.some((format) => format === own[asked.use]) && (!isOfImages || quirks.imagesOperation === true);
+    });
+    return `${setting} (--service ${having.join(', ')})`;
+  });
+  if (asked === undefined) return list.join('; ');
+  const { title } = isOfService ? services[asked.service.value] : formatFacts[asked.format.value];
+  return `${title} does not have it; ${list.join('; ')}`;
+}
+
+/** `isOfImages`: with the fields of OpenAI's images operation. */
+function settingIn(format: FormatName, flag: string, isOfImages: boolean): string | undefined {
+  const typed = normaliseFlagName(flag);
+  const other = otherNames[typed]?.[format];
+  if (other !== undefined) return `--set ${other}=…`;
+  if (typed in otherNames) return undefined;
+  const own = fieldsWithoutFlag[format];
+  const rows = format === 'completions' && isOfImages ? [...own, ...imageFields] : own;
+  const fields = rows.flatMap(([object, names]) => names.split(' ').map((name) => object + name));
+  const lastSteps = (path: string, count: number) => normaliseFlagName(path.split('.').slice(-count).join(''));
+  // The name of the field; else the beginning of its last two steps, such as thinkingBudget for thinking.budget_tokens. A
+  // short word would match too many fields.
+  const field =
+    fields.find((path) => lastSteps(path, 1) === typed) ??
+    fields.find((path) => typed.length > 5 && lastSteps(path, 2).startsWith(typed));
+  if (field === undefined) return undefined;
+  return `${field === 'thinking.budget_tokens' ? '--set thinking.type=enabled ' : ''}--set ${field}=…`;
 }
 
 function normaliseFlagName(name: string): string {

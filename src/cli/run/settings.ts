@@ -19,6 +19,7 @@ import type {
 import type { TransportOptions } from '../../transport/types.ts';
 import { services } from '../../services.ts';
 import { isLoopback } from '../../transport/request.ts';
+import type { Io } from '../../terminal/io.ts';
 import type { Context } from '../context.ts';
 import {
   type connectionFlags,
@@ -105,6 +106,29 @@ export async function readSettings(flags: SettingFlags, context: Context, use: U
   for (const warning of warnings) await context.ui.warn(warning);
   await logChoices(settings, context);
   return settings;
+}
+
+/** The use of each command that asks a model once. */
+export const useOfCommand: Readonly<Record<string, Use>> = {
+  text: 'text',
+  chat: 'chat',
+  'image gen': 'image',
+  'image edit': 'edit',
+};
+
+/** What a command asks, for hints: undefined where its settings do not say it, or are wrong. */
+export async function findAsked(
+  { service, format, baseUrl, profile }: SettingsFlags,
+  io: Pick<Io, 'env' | 'cwd'>,
+  use: Use,
+): Promise<SettingsSurvey | undefined> {
+  try {
+    const config = await readConfig(await configPath(io));
+    const survey = surveySettings({ env: io.env, config, flags: { service, format, baseUrl, profile }, use });
+    return survey.baseUrl && survey;
+  } catch {
+    return undefined;
+  }
 }
 
 /** What chose the service, if nothing named it; for `--verbose`, what the base URL decides. */

@@ -4,7 +4,7 @@ import { readReason, runReason } from '../files/file-reason.ts';
 import { type ServiceName, services } from '../services.ts';
 import { isLoopback } from '../transport/request.ts';
 import { formatDuration } from './values.ts';
-import { vendorWay } from './missing.ts';
+import { localWay, vendorWay } from './missing.ts';
 import { baseUrlOfProfile } from './config-file.ts';
 import { Secret, createRedactor } from './redact.ts';
 import { type Environment, flagOf, fromFlagOf, fromVariables, variablesOf } from './sources.ts';
@@ -226,9 +226,13 @@ function noKey(input: SettingsInput, { service, baseUrl }: KeyPlace): KeySource 
   if (variable !== undefined)
     return missing(`no API key of ${service.value} is set`, `set ${variable}; you make a key at ${keyPage}`);
   const hint = `${ownKey}, or type: gateway-cli config set apiKey -`;
-  const vendor = isLocal && vendorWay(input);
-  const named = `if a vendor's service answers there, name it: ${vendor}\nelse ${hint}`;
-  return missing('no API key is set', vendor ? named : hint);
+  if (!isLocal) return missing('no API key is set', hint);
+  const vendor = vendorWay(input);
+  const ways = [
+    localWay(baseUrl.value, input.use),
+    vendor && `if a vendor's service answers there, name it: ${vendor}`,
+  ].filter(Boolean);
+  return missing('no API key is set', ways.length === 0 ? hint : [...ways, `else ${hint}`].join('\n'));
 }
 
 /** A missing key, with the reason why that of the profile does not go to this base URL. */

@@ -1,8 +1,9 @@
 import { GatewayError, usageError } from '../errors.ts';
-import { type ServiceName, serviceNames, services, usesOf, vendorsOf } from '../services.ts';
+import { serviceNames, services, usesOf, vendorsOf } from '../services.ts';
 import { isNamed, namesIn, pickProfile, serviceOfProfile } from './config-file.ts';
 import { fromEnvironment, typedFlags, variablesOf } from './sources.ts';
 import { keyNames, keysIn } from './vendor-variables.ts';
+import { isLoopback } from '../transport/request.ts';
 import type { Config, SettingsInput, SettingsSurvey, Use } from './types.ts';
 
 /** The command of each use, one that needs no gateway, and what a service without the use cannot do. */
@@ -25,7 +26,7 @@ const commands: { [use in Use]: { name: string; offline: string; lacking: string
 export function missingError(
   input: SettingsInput,
   missing: readonly ('base URL' | 'model')[],
-  service?: ServiceName,
+  survey?: Pick<SettingsSurvey, 'service' | 'baseUrl'>,
 ): GatewayError {
   const { use, env, flags } = input;
   const lacksUrl = missing.includes('base URL');
@@ -37,8 +38,10 @@ export function missingError(
   const isOfImages = use === 'image' || use === 'edit';
   const variable = variablesOf('model', use).at(-1);
   const ofText = variablesOf('model', 'chat').findLast((name) => fromEnvironment(env, name) !== undefined);
-  const vendor = service === 'gateway' && !lacksUrl && vendorWay(input);
+  const isOwn = survey?.service.value === 'gateway' && !lacksUrl;
+  const vendor = isOwn && vendorWay(input);
   const hint = [
+    isOwn && survey.baseUrl && localWay(survey.baseUrl.value, use),
     vendor && `if a vendor's service answers there, name it: ${vendor}`,
     lacksModel && isOfImages && ofText && `${ofText} is for text; images have a model of their own`,
     ...(lacksUrl
@@ -88,6 +91,13 @@ function severalKeys(keys: ReturnType<typeof keysIn>, use: Use): GatewayError {
 export function vendorWay({ use, env }: Pick<SettingsInput, 'use' | 'env'>): string | undefined {
   const key = keysIn(env).find(({ name }) => vendorsOf(use).includes(name));
   return key && `--service ${key.name}, whose key is in ${key.variable}`;
+}
+
+/** The service of most servers that run on the machine of their user. */
+export function localWay(baseUrl: string, use: Use): string | undefined {
+  const isText = use === 'text' || use === 'chat';
+  if (!isText || !isLoopback(new URL(baseUrl))) return undefined;
+  return "if a server with OpenAI's format answers there, such as llama.cpp, vLLM or LM Studio: --service openai";
 }
 
 function profileWay(input: SettingsInput): string {

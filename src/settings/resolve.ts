@@ -45,7 +45,7 @@ export function resolveSettings(input: SettingsInput): Settings {
   const needsUrl = baseUrl === undefined && !offline.value && input.flags.replay !== true;
   if (model !== undefined && !needsUrl) return { ...survey, model };
   const missing = [...(needsUrl ? (['base URL'] as const) : []), ...(model ? [] : (['model'] as const))];
-  throw missingError(input, missing, service.value);
+  throw missingError(input, missing, survey);
 }
 
 /** The settings of every use. */

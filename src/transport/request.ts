@@ -52,12 +52,26 @@ export function joinUrl(base: URL, path: string): URL {
   return url;
 }
 
-/** Host names as URL normalises them: 127.0.0.0/8 as four numbers, or mapped into IPv6. */
-const loopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
+/**
+ * Names of this machine as URL normalises them: localhost and what is below it, 127.0.0.0/8 as four numbers or mapped into IPv6,
+ * and the addresses on which a server listens that listens on all.
+ */
+const loopback =
+  /^(?:(?:[^.]+\.)*localhost\.?|0\.0\.0\.0|127\.\d+\.\d+\.\d+|\[::1?\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
 
-/** Whether an http(s) URL points to this machine: localhost, 127.0.0.0/8 or ::1. */
+/** Whether an http(s) URL points to this machine: the one place that decides it. */
 export function isLoopback(url: URL): boolean {
   return loopback.test(url.hostname);
+}
+
+/**
+ * What is connected to for a host name. What is below `localhost` is not looked up, so that no name server can lead it to another
+ * machine; not every system connects to the address of all.
+ */
+export function connectedHost(hostname: string): string {
+  if (hostname === '0.0.0.0') return '127.0.0.1';
+  if (hostname === '::') return '::1';
+  return /(?:^|\.)localhost\.?$/i.test(hostname) ? 'localhost' : hostname;
 }
 
 /** What names a proxy for a target: the setting, else the first variable that is set. It is not used for every target: see `proxyFor`. */

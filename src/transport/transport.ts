@@ -10,7 +10,7 @@ import { codeOf, GatewayError, settingError } from '../errors.ts';
 import { startExchange } from './exchange.ts';
 import { ConnectionEnd } from './network-error.ts';
 import { openTunnel, parseProxy, proxyFor } from './proxy.ts';
-import { isLoopback, namedProxy } from './request.ts';
+import { connectedHost, isLoopback, namedProxy } from './request.ts';
 import type { Trust } from './trust.ts';
 import type { Transport, TransportOptions } from './types.ts';
 import { checkUploads } from '../body.ts';
@@ -89,7 +89,7 @@ function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOpti
     ...(guard && { lookup: guard.lookup }),
   } as buildConnector.BuildOptions) as (...connecting: Parameters<buildConnector.connector>) => Socket;
   const direct: buildConnector.connector = (target, callback) => {
-    const socket = connectSocket(target, (...[error, connected]) => {
+    const socket = connectSocket({ ...target, hostname: connectedHost(target.hostname) }, (...[error, connected]) => {
       if (error === null || error === undefined) callback(null, connected as Socket);
       else callback(codeOf(error) === 'UND_ERR_CONNECT_TIMEOUT' ? timedOut(error) : error, null);
     });

@@ -91,9 +91,26 @@ const elsewhere: Readonly<Record<string, string>> = {
 export function requireKey(key: string): Key {
   const found = findKey(key);
   if (found !== undefined) return found;
-  const near = closest(key, configKeys);
-  const hint = near === undefined ? `keys are ${keysText}` : `did you mean: ${near}?`;
+  const near = nearestKeys(key);
+  const hint = near.length === 0 ? `keys are ${keysText}` : `did you mean: ${near.join(', ')}?`;
   throw usageError(`there is no setting ${quote(key)}`, elsewhere[key] ?? hint);
+}
+
+/** What people type for a key. */
+const otherNames: Readonly<Record<string, string>> = {
+  key: 'apiKey',
+  token: 'apiKey',
+  url: 'baseUrl',
+  endpoint: 'baseUrl',
+};
+
+/** `model` means all of `models.text`, `models.image` and so on. */
+function nearestKeys(key: string): string[] {
+  const near = otherNames[key.toLowerCase()] ?? closest(key, configKeys);
+  if (near !== undefined) return [near];
+  const groups = configKeys.filter((name) => name.includes('.')).map((name) => name.split('.')[0] ?? '');
+  const group = closest(key, groups);
+  return configKeys.filter((name) => name.startsWith(`${group}.`));
 }
 
 /** Whether the value of a key must not be typed as an argument. */

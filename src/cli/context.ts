@@ -130,12 +130,6 @@ export interface Report {
   tags?: Readonly<Record<string, string>>;
   /** A recording answered. */
   fromCache?: true;
-  /** The document of a command with a schema of its own, such as a dry run or a list of sessions. */
-  own?: OwnDocument | undefined;
-  /** The command has printed its document. */
-  printed?: true;
-  /** The exit code of a program that the command ran. */
-  exitCode?: number;
   lost: Lost;
   /** The recovery file of the reply, if it was written. */
   kept?: string | undefined;
@@ -156,8 +150,24 @@ export interface Context {
   atEnd(cleanup: () => Promise<void>): void;
 }
 
-/** Runs a command with its words and flags, as commander parsed them. */
-export type Action = (context: Context, words: string[], flags: Record<string, unknown>) => Promise<void>;
+/** How a command ended, in addition to what it has printed and reported. */
+export interface CommandOutcome {
+  /** Its own document for `--json`, such as a list of sessions, in place of the result of an answer. */
+  document?: OwnDocument;
+  /** Why it failed, where its document is printed all the same. */
+  error?: unknown;
+  /** The exit code of a program that it ran. */
+  exitCode?: number;
+  /** It has printed its document itself. */
+  isPrinted?: true;
+}
+
+/** Runs a command with its words and flags, as commander parsed them. What it throws is its error. */
+export type Action = (
+  context: Context,
+  words: string[],
+  flags: Record<string, unknown>,
+) => Promise<CommandOutcome | undefined | void>;
 
 /** Adds a command's arguments, flags and examples to the program; returns its action. `openProgram`: to be examined and not run. */
 export type Configure = (command: Command, openProgram: (words: readonly string[]) => Promise<Command>) => Action;

@@ -10,7 +10,7 @@ import {
   shownDocument,
   throwParsed,
 } from './cli.ts';
-import type { Action, Context, Report, RootOptions } from './context.ts';
+import type { Action, Context, CommandOutcome, Report, RootOptions } from './context.ts';
 import { fieldLine, missingField, ownDocument, resultDocument } from './output/document.ts';
 import { createUi, emptyReport, noSecrets } from './output/log.ts';
 import { withReplyHint } from './run/failure-hint.ts';
@@ -49,6 +49,7 @@ interface Run {
   io: Io;
   ending: Ending;
   report: Report;
+  outcome: CommandOutcome;
   root: RootOptions;
   redaction: typeof noSecrets;
 }
@@ -59,16 +60,16 @@ export async function runProgram(argv: readonly string[], bare: Io, ending: Endi
   const io = { ...bare, stdout: sanitizeOutput(stdout, env), stderr: sanitizeOutput(stderr, env) };
   const started = io.elapsed();
   const report = emptyReport(commandOf(argv));
-  const run: Run = { io, ending, report, root: rootBeforeParsing(argv), redaction: noSecrets };
+  const run: Run = { io, ending, report, outcome: {}, root: rootBeforeParsing(argv), redaction: noSecrets };
   const thrown = (await catchError(() => parseAndAct(argv, run))) ?? ending.bug;
   let error = thrown === undefined ? undefined : failureOfThrown(thrown.value);
-  if ((run.root.json || run.report.selected?.field) && !run.report.printed) {
+  if ((run.root.json || run.report.selected?.field) && !run.outcome.isPrinted) {
     const durationMs = io.elapsed() - started;
     const unprinted = await catchError(() => printDocument(run, error, durationMs));
     if (unprinted) error ??= await documentLost(failureOfThrown(unprinted.value), run);
   }
   if (error) await catchError(() => printError(error as GatewayError, run));
-  return { exitCode: error?.exitCode ?? run.report.exitCode ?? outcomes.ok.code, error };
+  return { exitCode: error?.exitCode ?? run.outcome.exitCode ?? outcomes.ok.code, error };
 }
 
 /** What an action throws. */
@@ -102,7 +103,7 @@ async function parseAndAct(argv: readonly string[], run: Run): Promise<void> {
   const program = await buildProgram(words, hooks);
   const thrown = await catchError(async () => void (await program.parseAsync(words, { from: 'user' })));
   if (run.root.json && thrown?.value instanceof CommanderError && isShown(thrown.value)) {
-    run.report.own = await shownDocument(thrown.value, written.out);
+    run.outcome = { document: await shownDocument(thrown.value, written.out) };
     written.out = '';
   }
   if (written.out !== '') await writePaged(written.out, io);
@@ -123,7 +124,10 @@ async function runAction(action: Action, command: Command, run: Run): Promise<vo
   const context = { io: { ...io, stdout }, signal, gracePeriod, root, ui, stdin, report, atEnd };
   const flags = command.opts();
   try {
-    const thrown = await catchError(() => action(context, command.args, flags));
+    const thrown = await catchError(async () => {
+      run.outcome = (await action(context, command.args, flags)) ?? {};
+      if (run.outcome.error !== undefined) throw run.outcome.error;
+    });
     await endWriting(thrown && { value: withReplyHint(thrown.value, context, flags['raw'] === true) }, context);
   } finally {
     for (const cleanup of cleanups) await catchError(cleanup);
@@ -182,15 +186,15 @@ function rootBeforeParsing(argv: readonly string[]): RootOptions {
 }
 
 async function printDocument(
-  { io, report, redaction }: Run,
+  { io, report, outcome, redaction }: Run,
   error: GatewayError | undefined,
   durationMs: number,
 ): Promise<void> {
   if (error?.class === 'closed') return;
   const document =
-    report.own === undefined
+    outcome.document === undefined
       ? resultDocument(report, { error, durationMs, redaction })
-      : ownDocument(report.own, report, { error, redaction });
+      : ownDocument(outcome.document, report, { error, redaction });
   const { field } = report.selected ?? {};
   const line = field === undefined ? jsonLine(document) : fieldLine(document, field);
   if (line !== undefined) await io.stdout.write(io.stdout.isTTY ? escapeForTerminal(line) : line);

@@ -20,19 +20,18 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
   addFlags(command, 'Flags', {
     recipe: { flags: '--recipe <name>', text: 'print a file to copy, of the topic batch, ci or recipes' },
   });
-  return async ({ io, root, report }, [name = ''], flags) => {
+  return async ({ io, root }, [name = ''], flags) => {
     const { recipe } = flags as { recipe?: string };
     if (!topics.includes(name)) {
       const commands = (await openProgram([])).commands.map((found) => found.name());
       throw unknownTopic(name, [...topics, ...commands]);
     }
-    if (recipe !== undefined) return void (await io.stdout.write(await readRecipe(name, recipe)));
+    if (recipe !== undefined) return io.stdout.write(await readRecipe(name, recipe));
     const text = await readShipped(`src/help/${name}.md`);
     if (root.json) {
       const schema = schemas[name];
       const jsonSchema: unknown = schema && JSON.parse(await readShipped(`dist/${schema}.schema.json`));
-      report.own = { schema: 'gateway-cli/help@1', text, jsonSchema };
-      return;
+      return { document: { schema: 'gateway-cli/help@1', text, jsonSchema } };
     }
     const { isTTY, columns: width } = io.stdout;
     const colored = wantsColor({ env: io.env, isTTY, color: root.color });
@@ -40,7 +39,7 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
     const named = (await openProgram([name])).commands.find((found) => found.name() === name);
     const usage = named === undefined ? '' : `${formatHelp(named, { full: false, width, colored })}\n`;
     const { blocksOf, renderMarkdown } = await import('../terminal/markdown.ts');
-    await writePaged(usage + renderMarkdown(blocksOf(text), { width, colored }), io);
+    return writePaged(usage + renderMarkdown(blocksOf(text), { width, colored }), io);
   };
 }
 

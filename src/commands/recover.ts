@@ -11,7 +11,7 @@ import { isObject, type JsonObject } from '../json.ts';
 import { readRecovery } from '../recovery/recovery-file.ts';
 import { tableLines } from '../terminal/break-lines.ts';
 import { escapeLine } from '../terminal/escape.ts';
-import type { Action, Context, Report, Turn } from '../cli/context.ts';
+import type { Action, Context, Report, Turn, CommandOutcome } from '../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, setExamples } from '../cli/flags/flag.ts';
 import { answerFileFlags } from '../cli/flags/format.ts';
 import { planImages, warnOfNoImage } from '../cli/run/command.ts';
@@ -43,7 +43,7 @@ export function recoverCommand(command: Command): Action {
   return (context, words, flags) => runRecover(words, flags as Flags, context);
 }
 
-async function runRecover([file]: readonly string[], flags: Flags, context: Context): Promise<void> {
+async function runRecover([file]: readonly string[], flags: Flags, context: Context): Promise<CommandOutcome | void> {
   if (file === undefined && flags.output === undefined) return runList(context);
   if (file === undefined)
     throw usageError(
@@ -80,17 +80,17 @@ async function runRecover([file]: readonly string[], flags: Flags, context: Cont
   );
   await warnOfCut(report.result, context);
   if (saved.body) return writeBody(saved.body, { force, context });
-  if (isImages) return;
+  if (isImages) return undefined;
   if (output !== '-') await warnOfNoImage(place, context);
   await printText(report.result, { isMarkdown: false, context });
-  await writeText(report.result);
+  return writeText(report.result);
 }
 
 /** Lists the recovery files, the newest first: time, command, job of a batch, and path. */
-async function runList({ io, root, report, ui }: Context): Promise<void> {
+async function runList({ io, root, ui }: Context): Promise<CommandOutcome | undefined> {
   const { listRecoveries } = await import('../cli/run/recovery.ts');
   const files = await listRecoveries();
-  if (root.json) return void (report.own = { schema: 'gateway-cli/recovery-files@1', files });
+  if (root.json) return { document: { schema: 'gateway-cli/recovery-files@1', files } };
   if (files.length === 0) await ui.notice('there is no recovery file');
   const rows = files.map(({ savedAt, command, job, path }) => [
     localTime(Date.parse(savedAt)),
@@ -98,6 +98,7 @@ async function runList({ io, root, report, ui }: Context): Promise<void> {
     path,
   ]);
   for (const line of tableLines(rows)) await io.stdout.write(`${escapeLine(line)}\n`);
+  return undefined;
 }
 
 /** Writes the body of a reply that was requested with `--raw`. */

@@ -44,7 +44,8 @@ async function main(): Promise<void> {
       ...(flags.includes('lane') && { lane: 'batch', poll: 20 }),
       ...(flags.includes('unknown') && { retryUnknown: true as const }),
     };
-    await runBatch(['jobs.jsonl'], command, context, hooks);
+    const { error } = await runBatch(['jobs.jsonl'], command, context, hooks);
+    if (error !== undefined) throw error;
   } catch (error) {
     const { message, hint, code } =
       error instanceof GatewayError

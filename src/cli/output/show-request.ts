@@ -3,7 +3,7 @@ import type { Post } from '../../formats/format.ts';
 import { usageError } from '../../errors.ts';
 import { hiddenHeaderNames, redactHeaders } from '../../settings/redact.ts';
 import type { Settings, KeySource } from '../../settings/types.ts';
-import type { Context } from '../context.ts';
+import type { Context, CommandOutcome } from '../context.ts';
 import type { HttpRequest } from '../../transport/types.ts';
 import { describeBody, isUpload } from '../../body.ts';
 
@@ -12,25 +12,24 @@ export async function printRequest(
   post: Post,
   target: Target,
   { flags, context, settings }: { flags: { curl?: true }; context: Context; settings: Settings },
-): Promise<void> {
+): Promise<CommandOutcome> {
   if (flags.curl) {
     if (settings.offline.value) throw usageError('--curl needs a gateway that runs', 'start one: gateway-cli serve');
     await context.io.stdout.write(curlOf(post, target, settings));
     await warnOfKey(settings.key, context);
     await warnOfHeaders(settings, context);
-    return;
+    return {};
   }
   const masked = { ...target, key: settings.key.kind === 'none' ? undefined : 'redacted' };
   const request = addressPost(masked, post);
   const secret = Object.keys(keyHeaders(masked, post.use)).filter((name) => name !== target.headerNames.version);
   const headers = redactHeaders(request.headers, context.ui.redact, [...secret, ...hiddenHeaderNames(settings)]);
   const body = describeBody(post.body);
-  if (context.root.json) {
-    context.report.own = { schema: 'gateway-cli/request@1', method: 'POST', url: request.url.href, headers, body };
-    return;
-  }
+  const { href: url } = request.url;
+  if (context.root.json) return { document: { schema: 'gateway-cli/request@1', method: 'POST', url, headers, body } };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  await context.io.stdout.write(`POST ${request.url.href}\n${lines.join('\n')}\n\n${JSON.stringify(body, null, 2)}\n`);
+  await context.io.stdout.write(`POST ${url}\n${lines.join('\n')}\n\n${JSON.stringify(body, null, 2)}\n`);
+  return {};
 }
 
 /** The printed command reads the key only from a variable: if it is not set, no key is sent. */

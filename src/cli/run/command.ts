@@ -5,7 +5,7 @@ import type { Answer, Result } from '../../client/result.ts';
 import { formatFacts, type Post } from '../../formats/format.ts';
 import { byDefault } from '../../settings/sources.ts';
 import type { Settings, Use } from '../../settings/types.ts';
-import type { Context } from '../context.ts';
+import type { Context, CommandOutcome } from '../context.ts';
 import type { ImageOutput, ImageOutputFlags, ImagePlan } from '../output/save-images.ts';
 import { createLateStore, mostImages } from '../../client/picture-store.ts';
 import type { FlagValues } from '../flags/flag.ts';
@@ -83,11 +83,15 @@ export function showsRequest({ dryRun, curl }: Pick<CommonFlags, 'dryRun' | 'cur
 }
 
 /** Shows the request of a command. It refuses what a real run refuses, makes no folder, and reads no key. */
-export async function showRequest(post: Post, plan: ImagePlan, { flags, context, settings }: Begun): Promise<void> {
+export async function showRequest(
+  post: Post,
+  plan: ImagePlan,
+  { flags, context, settings }: Begun,
+): Promise<CommandOutcome> {
   const target = await readTarget(settings, context);
   if (flags.dryRun && plan.output !== undefined) await planImages(plan, context);
   const { printRequest } = await import('../output/show-request.ts');
-  await printRequest(post, target, { flags, context, settings });
+  return printRequest(post, target, { flags, context, settings });
 }
 
 /**

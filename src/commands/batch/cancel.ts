@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { openBatchApi } from '../../client/batch-api.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
-import type { Action, Context } from '../../cli/context.ts';
+import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { openConnection } from '../../cli/run/connection.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
 import { startDeadline } from '../../client/deadline.ts';
@@ -26,8 +26,8 @@ export function batchCancelCommand(command: Command): Action {
   return (context, words, flags) => runCancel(words[0] as string, flags as ConnectionFlags, context);
 }
 
-async function runCancel(outdir: string, flags: ConnectionFlags, context: Context): Promise<void> {
-  const { ui, io, report, root } = context;
+async function runCancel(outdir: string, flags: ConnectionFlags, context: Context): Promise<CommandOutcome> {
+  const { ui, io, root } = context;
   const { state } = await readBatchFolder(outdir, context);
   const cancelled: { batch: string; jobs: number }[] = [];
   let failure: GatewayError | undefined;
@@ -44,13 +44,14 @@ async function runCancel(outdir: string, flags: ConnectionFlags, context: Contex
     if (failed) await ui.warn(`${part.batch}: ${failed.message}`);
     else cancelled.push({ batch: part.batch, jobs });
   }
-  report.own = { schema: 'gateway-cli/batch-cancel@1', cancelled };
-  if (open.length === 0) return ui.note(`no jobs of ${outdir} are at the service`);
+  const document = { schema: 'gateway-cli/batch-cancel@1', cancelled };
+  if (open.length === 0) await ui.note(`no jobs of ${outdir} are at the service`);
   if (!root.json)
     for (const { batch, jobs } of cancelled)
       await io.stdout.write(`${batch}: ${countOf(jobs, 'job')}, cancelled as far as they are not done\n`);
-  if (failure) throw failure;
-  await ui.note('what was done before is billed: the same batch command collects it');
+  if (failure) return { document, error: failure };
+  if (open.length > 0) await ui.note('what was done before is billed: the same batch command collects it');
+  return { document };
 }
 
 /** Without an id at the service nothing can be cancelled. */

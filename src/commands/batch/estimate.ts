@@ -1,3 +1,4 @@
+import type { CommandOutcome } from '../../cli/context.ts';
 import { countTokens, readWindow } from '../../client/free-requests.ts';
 import { startDeadline } from '../../client/deadline.ts';
 import type { PostOrGet } from '../../formats/format.ts';
@@ -61,13 +62,13 @@ interface Estimate {
 type EstimateBatch = Pick<Batch, 'source' | 'state' | 'plan' | 'builder' | 'flags' | 'context'>;
 
 /** `batch --estimate`: counts tokens and costs of all jobs. It sends only free requests and writes no file. */
-export async function showEstimate(batch: EstimateBatch, progress: Progress): Promise<void> {
+export async function showEstimate(batch: EstimateBatch, progress: Progress): Promise<CommandOutcome> {
   const { plan, context } = batch;
   const estimate = await estimateJobs(batch, (done) => progress.update(`${done}/${plan.toSend} counted`));
   progress.stop();
   const { jobs, total, toSend } = plan;
   const expected = expectedOf(batch.state, toSend);
-  context.report.own = {
+  const document = {
     schema: 'gateway-cli/batch-estimate@1',
     jobs,
     total,
@@ -80,7 +81,7 @@ export async function showEstimate(batch: EstimateBatch, progress: Progress): Pr
     tooLongJobs: estimate.tooLongJobs,
     expected,
   };
-  if (context.root.json) return;
+  if (context.root.json) return { document };
   const left = plan.left > 0 ? `, ${plan.left} left unsent by --limit` : '';
   const lines = [
     `${countOf(toSend, 'job')} to send${left}, ${sentBefore(plan)} sent before`,
@@ -88,6 +89,7 @@ export async function showEstimate(batch: EstimateBatch, progress: Progress): Pr
     ...(expected === undefined ? [] : [describeExpected(expected)]),
   ];
   await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));
+  return { document };
 }
 
 /** What the jobs would cost if their answers were like those that are there. */

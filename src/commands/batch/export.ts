@@ -18,7 +18,7 @@ import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import { checkFile } from '../../images/publish.ts';
 import { type Row, findColumns, rowOf, type RowState } from '../../batch/report/row.ts';
-import type { Action, Context } from '../../cli/context.ts';
+import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { jsonLine } from '../../terminal/escape.ts';
 import { addFlags, type FlagValues, prefixUsageError, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { exportFlags, type ExportFormat, exportFormats } from './flags.ts';
@@ -47,7 +47,11 @@ export function batchExportCommand(command: Command): Action {
   return (context, words, flags) => runExport(words, flags as Flags, context);
 }
 
-async function runExport(outdirs: readonly string[], flags: Flags, context: Context): Promise<void> {
+async function runExport(
+  outdirs: readonly string[],
+  flags: Flags,
+  context: Context,
+): Promise<CommandOutcome | undefined> {
   const { output = '-', force = false } = flags;
   if (output === '-' && context.root.json)
     throw usageError('the report and --json both write to stdout', 'name a file: -o results.csv');
@@ -74,15 +78,15 @@ async function runExport(outdirs: readonly string[], flags: Flags, context: Cont
   progress.stop();
   if (output === '-') {
     for await (const piece of text) await context.io.stdout.write(piece);
-    return;
+    return undefined;
   }
   const fill = async (append: (piece: string) => Promise<void>): Promise<void> => {
     for await (const piece of text) await append(piece);
   };
   await writeNewFile(output, fill, { cwd: context.io.cwd, force });
   const sum = Object.values(rows.counts).reduce((all, count) => all + count, 0);
-  context.report.own = { schema: 'gateway-cli/batch-export@1', path: output, format, rows: sum, leftOut };
   if (!context.root.json) await context.io.stdout.write(`${output}\n`);
+  return { document: { schema: 'gateway-cli/batch-export@1', path: output, format, rows: sum, leftOut } };
 }
 
 /** Lines that cannot be read now were jobs when they were sent. */

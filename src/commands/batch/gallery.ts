@@ -28,7 +28,7 @@ import { clearDeadParts, partNonce } from '../../files/process-mark.ts';
 import { writeAnew } from '../../files/temp-file.ts';
 import { imageNameOf } from '../../batch/folder/results.ts';
 import { locateResults, openResults, type ResultPlaces, type ResultReader } from '../../batch/folder/results.ts';
-import type { Action, Context } from '../../cli/context.ts';
+import type { Action, CommandOutcome, Context } from '../../cli/context.ts';
 import { addFlags, type FlagValues, prefixUsageError, setExamples } from '../../cli/flags/flag.ts';
 import { galleryFlags } from './flags.ts';
 import { checkTarget } from './export.ts';
@@ -70,7 +70,7 @@ async function runGallery(
   outdirs: readonly string[],
   { output }: FlagValues<typeof galleryFlags>,
   context: Context,
-): Promise<void> {
+): Promise<CommandOutcome> {
   const { cwd } = context.io;
   const outdir = outdirs[0] as string;
   if (output === '-') throw usageError('the page links to the pictures from its own place', 'name a file: -o all.html');
@@ -102,12 +102,12 @@ async function runGallery(
     await file.appendFile(galleryFoot);
   });
   progress.stop();
-  await reportPage(page, context);
+  return reportPage(page, context);
 }
 
-async function reportPage({ name }: Page, { io, report, root }: Context): Promise<void> {
-  report.own = { schema: 'gateway-cli/batch-gallery@1', path: name };
+async function reportPage({ name }: Page, { io, root }: Context): Promise<CommandOutcome> {
   if (!root.json) await io.stdout.write(`${name}\n`);
+  return { document: { schema: 'gateway-cli/batch-gallery@1', path: name } };
 }
 
 /** The names of the pictures in a folder that is not of a batch, such as that of `image gen -n 4 -o tiles/`. */
@@ -119,7 +119,12 @@ async function picturesOfFolder(folder: string): Promise<string[]> {
 }
 
 /** A page with one card for each picture. */
-async function showPictures(folder: string, names: readonly string[], page: Page, context: Context): Promise<void> {
+async function showPictures(
+  folder: string,
+  names: readonly string[],
+  page: Page,
+  context: Context,
+): Promise<CommandOutcome> {
   await writePage(page, async (file) => {
     await file.appendFile(pageHead(basename(folder), [countOf(names.length, 'picture')]));
     for (const name of names) {
@@ -128,7 +133,7 @@ async function showPictures(folder: string, names: readonly string[], page: Page
     }
     await file.appendFile(galleryFoot);
   });
-  await reportPage(page, context);
+  return reportPage(page, context);
 }
 
 /** What the picture's bytes and its sidecar say. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Context } from '../../cli/context.ts';
+import type { Action, Context, CommandOutcome, OwnDocument } from '../../cli/context.ts';
 import { type Batch, type BatchHooks, batchFiles, type Counts } from '../../batch/types.ts';
 import { errorDocument } from '../../cli/output/document.ts';
 import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
@@ -75,7 +75,7 @@ export function batchRunCommand(command: Command): Action {
     // Nothing was said: the help, as of every group of commands; and after it what is missing.
     if (words.length === 0 && !flags.prompts && !flags.data && !flags.template && !flags.output && !flags.estimate)
       command.parent?.outputHelp({ error: true });
-    await runBatch(words, flags, context);
+    return runBatch(words, flags, context);
   };
 }
 
@@ -88,7 +88,7 @@ export async function runBatch(
   flags: BatchFlags,
   context: Context,
   hooks: BatchHooks = {},
-): Promise<void> {
+): Promise<CommandOutcome> {
   if (flags.lane === 'batch') saveMemory();
   const startedAt = context.io.elapsed();
   const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
@@ -119,28 +119,34 @@ export async function runBatch(
   // A mistake in the jobs must not leave an empty folder.
   const batch = { ...planned, lock: early ?? (await enterNew(outdir.path, context, hooks.lease)) };
   await noteResume(batch);
-  const stop = await sendJobs(batch, hooks).catch(async (error: unknown) => {
-    // The journal could not be written: the summary is tried, and the error is reported.
-    await finishBatch(batch, { failure: error }).catch(() => undefined);
-    throw error;
-  });
+  let stop: Stop | undefined;
+  try {
+    stop = await sendJobs(batch, hooks);
+  } catch (error) {
+    return failBatch(batch, error);
+  }
   await noteEmptyShard(batch);
   if (stop !== 'signal') await arrange(batch, places);
-  await finishBatch(batch, { stop });
+  return finishBatch(batch, stop);
 }
 
 /** `batch - --stream`: a worker, with or without a folder. */
-async function runStream(words: readonly string[], flags: BatchFlags, context: Context): Promise<void> {
+async function runStream(words: readonly string[], flags: BatchFlags, context: Context): Promise<CommandOutcome> {
   const { finishStream, openStream, streamJobs } = await import('./stream.ts');
   const batch = await openStream(words, flags, context);
   const hasFolder = batch.results !== undefined;
-  const stop = await streamJobs(batch).catch(async (error: unknown) => {
-    if (hasFolder) await finishBatch(batch, { failure: error }).catch(() => undefined);
+  let stop: Stop | undefined;
+  try {
+    stop = await streamJobs(batch);
+  } catch (error) {
+    if (hasFolder) return failBatch(batch, error);
     throw error;
-  });
-  if (hasFolder && stop !== 'signal') await arrange(batch);
-  if (hasFolder) await finishBatch(batch, { stop });
-  await finishStream(batch, stop);
+  }
+  if (!hasFolder) return finishStream(batch, stop);
+  if (stop !== 'signal') await arrange(batch);
+  const outcome = await finishBatch(batch, stop);
+  // A line that is no job is in no folder.
+  return outcome.error === undefined ? { ...outcome, ...(await finishStream(batch, stop)) } : outcome;
 }
 
 /** The part of a batch that its end needs, whether its jobs were known before or not. */
@@ -223,17 +229,48 @@ function be(count: number, one: 'is' | 'was'): string {
 /** At most this many failures are listed one by one. */
 const maxShown = 5;
 
-/** Writes the summary, prints where the results are, and throws what the whole means: code 13, or the signal. */
-async function finishBatch(
-  batch: EndedBatch,
-  { stop, failure }: { stop?: Stop | undefined; failure?: unknown },
-): Promise<void> {
+/** The journal could not be written: the summary is tried, and the error is reported. */
+async function failBatch(batch: EndedBatch, error: unknown): Promise<CommandOutcome> {
+  const document = summarize(batch, countInFile(batch), error);
+  await saveSummary(batch, document).catch(() => undefined);
+  return { document, error };
+}
+
+/** Writes the summary, and prints where the results are. The error is what the whole means: code 13, or the signal. */
+async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<CommandOutcome> {
   const { context, flags, state, plan, outdir } = batch;
-  const counts = countJobs(state.index, { jobs: plan.jobs, inFile: true });
-  const ending = failure ?? (stop === 'signal' ? context.signal.reason : undefined);
-  const thrown = ending ?? (await failureOfCounts(counts, stop, batch));
+  const counts = countInFile(batch);
+  const error: unknown = stop === 'signal' ? context.signal.reason : await failureOfCounts(counts, stop, batch);
+  const document = summarize(batch, counts, error);
+  await saveSummary(batch, document);
+  await context.ui.note(describeCounts(counts));
+  const cost = describeSpending(state.spending, plan.hasPrices);
+  if (cost !== '') await context.ui.note(cost);
+  if (stop === 'signal') return { document, error };
+  if (!context.root.json && !flags.stream)
+    await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);
+  const cut = incompleteStep(counts);
+  if (cut) await context.ui.note(cut);
+  if (plan.left > 0)
+    await context.ui.note(`--limit left ${countOf(plan.left, 'job')} unsent: the same command sends the next ones`);
+  await noteFailures(batch, counts);
+  return { document, error };
+}
+
+function countInFile({ state, plan }: EndedBatch): Counts {
+  return countJobs(state.index, { jobs: plan.jobs, inFile: true });
+}
+
+async function saveSummary({ lock, outdir }: EndedBatch, summary: OwnDocument): Promise<void> {
+  await lock.confirm();
+  await writeSummary(outdir, JSON.stringify(summary));
+}
+
+/** The summary of a run, with the error that it ends with. */
+function summarize(batch: EndedBatch, counts: Counts, thrown: unknown): OwnDocument {
+  const { context, state, plan, outdir } = batch;
   const error = thrown === undefined ? undefined : failureOfThrown(thrown);
-  const summary = summaryDocument({
+  return summaryDocument({
     counts,
     skipped: sentBefore(plan),
     usage: state.usage,
@@ -244,22 +281,6 @@ async function finishBatch(
     exitCode: error?.exitCode ?? outcomes.ok.code,
     error: error && errorDocument(error, context.report, context.ui),
   });
-  context.report.own = summary;
-  await batch.lock.confirm();
-  await writeSummary(outdir, JSON.stringify(summary));
-  if (failure !== undefined) return;
-  await context.ui.note(describeCounts(counts));
-  const cost = describeSpending(state.spending, plan.hasPrices);
-  if (cost !== '') await context.ui.note(cost);
-  if (!context.root.json && !flags.stream && stop !== 'signal')
-    await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);
-  if (ending !== undefined) throw ending;
-  const cut = incompleteStep(counts);
-  if (cut) await context.ui.note(cut);
-  if (plan.left > 0)
-    await context.ui.note(`--limit left ${countOf(plan.left, 'job')} unsent: the same command sends the next ones`);
-  await noteFailures(batch, counts);
-  if (error !== undefined) throw error;
 }
 
 /** With few jobs and many shards, some shards have none: that is not a mistake. */
@@ -312,7 +333,7 @@ async function failureOfCounts(
 }
 
 /** `--dry-run`: all jobs are checked, and nothing is sent or written. */
-async function showPlan(batch: Omit<Batch, 'lock'>): Promise<void> {
+async function showPlan(batch: Omit<Batch, 'lock'>): Promise<CommandOutcome> {
   const { plan, context } = batch;
   const { jobs, total, toSend } = plan;
   const kinds = [...plan.kinds.values()];
@@ -325,9 +346,9 @@ async function showPlan(batch: Omit<Batch, 'lock'>): Promise<void> {
     origin: plan.origin,
     kinds,
   };
-  context.report.own = { schema: 'gateway-cli/batch-plan@1', ...facts };
+  const document = { schema: 'gateway-cli/batch-plan@1', ...facts };
   await noteEmptyShard(batch);
-  if (context.root.json) return;
+  if (context.root.json) return { document };
   const left = plan.left > 0 ? [`${plan.left} left unsent by --limit`] : [];
   const counts = [
     `${countOf(jobs, 'job')} checked`,
@@ -338,6 +359,7 @@ async function showPlan(batch: Omit<Batch, 'lock'>): Promise<void> {
   const edited = describeEdited(plan);
   const lines = [counts, ...kinds.map(describeKind), ...(edited === undefined ? [] : [edited])];
   await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));
+  return { document };
 }
 
 /** `text with m at OpenAI (https://api.openai.com): 12 jobs` */

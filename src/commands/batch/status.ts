@@ -24,7 +24,7 @@ import { escapeLine } from '../../terminal/escape.ts';
 import { isoTime } from '../../clock.ts';
 import { describeTimes, openParts, type Part, waitingRows } from '../../batch/lane/parts.ts';
 import { addCounts, type BatchFolder, countFolder, joinStates, readFolders } from '../../batch/report/folders.ts';
-import type { Action, Context } from '../../cli/context.ts';
+import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
 
 /** At most this many failures are named. */
@@ -41,7 +41,7 @@ export function batchStatusCommand(command: Command): Action {
   return (context, words) => runStatus(words, context);
 }
 
-async function runStatus(names: readonly string[], context: Context): Promise<void> {
+async function runStatus(names: readonly string[], context: Context): Promise<CommandOutcome> {
   const folders: FolderStatus[] = [];
   for (const one of await readFolders(names, context)) folders.push(await readStatus(one));
   const states = folders.map(({ state }) => state);
@@ -51,18 +51,18 @@ async function runStatus(names: readonly string[], context: Context): Promise<vo
   const failures = new Map(folders.flatMap(failuresOf));
   const outdir = names[0] as string;
   // This command succeeded, even if jobs failed: the document has the exit code of the process.
-  const document = summaryDocument({ ...joined, counts, skipped: 0, outdir, failures, exitCode: outcomes.ok.code });
+  const summary = summaryDocument({ ...joined, counts, skipped: 0, outdir, failures, exitCode: outcomes.ok.code });
   const ended = folders.find((one) => one.lastError)?.lastError;
   const missingPictures = folders.flatMap((one) => one.missingPictures);
-  context.report.own = {
-    ...document,
+  const document = {
+    ...summary,
     ...(folders.length > 1 && { outdir: undefined, folders: folders.map(describeFolder) }),
     ...(ended && { lastError: ended }),
     running: running && { pid: running.pid, host: running.host },
     ...atService(states),
     ...(missingPictures.length > 0 && { missingPictures }),
   };
-  if (context.root.json) return;
+  if (context.root.json) return { document };
   const lines = [`${countOf(counts.jobs, 'job')}: ${describeCounts(counts)}`];
   if (folders.length > 1) lines.push(...folders.map((one) => `${one.name}: ${describeCounts(one.counts)}`));
   for (const { name, running: by } of folders) {
@@ -89,6 +89,7 @@ async function runStatus(names: readonly string[], context: Context): Promise<vo
   }
   const { stdout } = context.io;
   await stdout.write(lines.map((line) => `${stdout.isTTY ? escapeLine(line) : line.replaceAll('\n', ' ')}\n`).join(''));
+  return { document };
 }
 
 interface FolderStatus extends BatchFolder {

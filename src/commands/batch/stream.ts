@@ -1,6 +1,6 @@
 import { hintOf } from '../../advice.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import type { Context } from '../../cli/context.ts';
+import type { Context, CommandOutcome } from '../../cli/context.ts';
 import { openConnectionsTo, type Connection } from '../../cli/run/connection.ts';
 import { enterOutdir, findOutdir, requireOwn } from '../../batch/folder/folder.ts';
 import { newBatchState, readJournal } from '../../batch/folder/journal.ts';
@@ -270,12 +270,12 @@ async function savedUnprinted(
   return error;
 }
 
-/** Reports the counts of the lines, unless the summary of a folder has done it. Throws GatewayError batch-failed, or the signal. */
-export async function finishStream(batch: StreamBatch, stop: Stop | undefined): Promise<void> {
+/** Reports the counts of the lines, unless the summary of a folder has done it. The error is batch-failed, or the signal. */
+export async function finishStream(batch: StreamBatch, stop: Stop | undefined): Promise<CommandOutcome> {
   const { printed, context, flags, results } = batch;
   if (results === undefined) await context.ui.note(describeCounts(printed));
-  if (stop === 'signal') throw context.signal.reason;
-  if (stop === undefined && exitCodeOf(printed) === 0) return;
+  if (stop === 'signal') return { error: context.signal.reason };
+  if (stop === undefined && exitCodeOf(printed) === 0) return {};
   const limits = {
     cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,
     tokens: `stopped after ${flags.maxTokensTotal} tokens: `,
@@ -284,9 +284,10 @@ export async function finishStream(batch: StreamBatch, stop: Stop | undefined): 
   const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop === undefined ? '' : limits[stop];
   const each = 'each line with "ok":false has its error; a job without a line was not sent';
   const lines = [each, stop instanceof GatewayError && hintOf(stop)];
-  throw new GatewayError('batch-failed', `${why}${describeCounts(printed)}`, {
+  const error = new GatewayError('batch-failed', `${why}${describeCounts(printed)}`, {
     hint: lines.filter(Boolean).join('\n'),
     sent: 'yes',
     retryable: true,
   });
+  return { error };
 }

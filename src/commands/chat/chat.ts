@@ -17,7 +17,7 @@ import type { ChatFlags } from './session.ts';
 import { buildRequest } from '../../cli/request/build-request.ts';
 import { openTools } from './tools.ts';
 import { askTurn } from './turn.ts';
-import type { Action, Context } from '../../cli/context.ts';
+import type { Action, CommandOutcome, Context } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { chatFlags } from '../../cli/flags/format.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
@@ -37,7 +37,7 @@ export function chatCommand(command: Command): Action {
   return (context, words, flags) => runChat(words, flags as ChatFlags, context);
 }
 
-async function runChat(words: readonly string[], typed: ChatFlags, context: Context): Promise<void> {
+async function runChat(words: readonly string[], typed: ChatFlags, context: Context): Promise<CommandOutcome | void> {
   const begun = await begin(words, typed, 'chat', context);
   const { flags, settings, deadline } = begun;
   const isSession = flags.session !== undefined || flags.continue;
@@ -75,10 +75,10 @@ async function runChat(words: readonly string[], typed: ChatFlags, context: Cont
   const held = check && (await holdToSchema(check, turned.answer, begun));
   if (held && !flags.jsonl) await printText(turned.answer.result, { isMarkdown, json: jsonOf(held), context });
   await finishText(turned.answer, { plan, held }, begun);
-  if (!session || !resumed?.file) return;
+  if (!session || !resumed?.file) return undefined;
   const turn = await session.storableTurns(turned, request, context);
-  if (turn) await resumed.file.append(turn);
-  else await context.ui.warn('the answer holds nothing that a session can keep');
+  if (turn) return resumed.file.append(turn);
+  return context.ui.warn('the answer holds nothing that a session can keep');
 }
 
 /** A conversation: no prompt in any form, a person at both ends, and nothing else that wants stdin or stdout. */

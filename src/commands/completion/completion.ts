@@ -15,12 +15,12 @@ export function completionCommand(command: Command): Action {
     'gateway-cli completion fish | source           # in ~/.config/fish/config.fish',
     'gateway-cli completion powershell | Out-String | Invoke-Expression',
   ]);
-  return async ({ io, root, report }, [shell = '']) => {
+  return async ({ io, root }, [shell = '']) => {
     const script = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined;
     if (script === undefined)
       throw usageError(`completion does not support ${quote(shell)}`, `name one of these shells: ${shells.join(', ')}`);
-    if (root.json) report.own = { schema: 'gateway-cli/completion@1', shell, script };
-    else await io.stdout.write(script);
+    if (root.json) return { document: { schema: 'gateway-cli/completion@1', shell, script } };
+    return io.stdout.write(script);
   };
 }
 

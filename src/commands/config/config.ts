@@ -54,11 +54,12 @@ export function configSetCommand(command: Command): Action {
     const config = (await changeConfig(opened.loaded.path, (current) =>
       withValue(current, profile, { key, word }),
     )) as Config;
-    await reportChange(`${key} is set in profile ${profile} (${loaded.path})`, opened, { key, context });
+    await context.ui.note(`${key} is set in profile ${profile} (${loaded.path})`);
     if (key.startsWith('models.')) await warnOfService(config.profiles[profile] ?? {}, profile, context);
     if (key === 'baseUrl') await warnOfAddress(config, profile, context);
     if (loaded.config.profile === undefined && profile !== 'default')
       await context.ui.note(`to use it without --profile: gateway-cli config use ${profile}`);
+    return { document: configDocument(opened, { key }) };
   };
 }
 
@@ -94,7 +95,8 @@ export function configUnsetCommand(command: Command): Action {
     const { loaded, profile } = opened;
     const changed = await changeConfig(opened.loaded.path, (current) => withoutKey(current, profile, key));
     const done = changed ? 'was removed from' : 'is not in';
-    await reportChange(`${key} ${done} profile ${profile} (${loaded.path})`, opened, { key, context });
+    await context.ui.note(`${key} ${done} profile ${profile} (${loaded.path})`);
+    return { document: configDocument(opened, { key }) };
   };
 }
 
@@ -117,7 +119,8 @@ export function configUseCommand(command: Command): Action {
     if (named !== undefined && named !== '' && named !== name)
       await context.ui.warn(`GATEWAY_PROFILE=${named} wins over it; unset that`);
     const inUse = typeof profile === 'object' ? `in use: ${describeMap(profile)}` : `profile ${profile} is in use`;
-    await reportChange(`${inUse} (${opened.loaded.path})`, { ...opened, profile }, { context });
+    await context.ui.note(`${inUse} (${opened.loaded.path})`);
+    return { document: configDocument({ ...opened, profile }, {}) };
   };
 }
 
@@ -155,21 +158,15 @@ function withProfileInUse({ config, path }: LoadedConfig, name: string, uses: re
   );
 }
 
-/** Reports a change: a note on stderr, and the document with `--json`. */
-async function reportChange(text: string, opened: Opened, what: { key?: string; context: Context }): Promise<void> {
-  what.context.report.own = configDocument(opened, { key: what.key });
-  await what.context.ui.note(text);
-}
-
 /** `config path`: where the file is, or would be. */
 export function configPathCommand(command: Command): Action {
   command.usage('[flags]');
   setExamples(command, ['gateway-cli config path', '"$EDITOR" "$(gateway-cli config path)"']);
-  return async ({ io, root, report }) => {
+  return async ({ io, root }) => {
     const path = await configPath(io);
     if (!root.json) return io.stdout.write(`${path}\n`);
     const { exists, config } = await readConfig(path);
-    report.own = { schema: 'gateway-cli/config@1', path, exists, profile: config.profile };
+    return { document: { schema: 'gateway-cli/config@1', path, exists, profile: config.profile } };
   };
 }
 
@@ -186,15 +183,14 @@ export function configListCommand(command: Command): Action {
     const profiles = Object.keys(config.profiles);
     if (root.json) {
       const settings = Object.fromEntries(rows.flatMap(entriesOf));
-      context.report.own = configDocument(opened, { exists, profiles, settings });
-      return;
+      return { document: configDocument(opened, { exists, profiles, settings }) };
     }
     if (profiles.length > 0) rows.unshift({ key: 'profiles', value: profiles.join(', '), from: path });
     const width = Math.max(...rows.map((row) => rowName(row).length));
     const lines = rows.map(
       (row) => `${rowName(row).padEnd(width)}  ${escapeLine(String(row.value))}  (${escapeLine(row.from)})\n`,
     );
-    await io.stdout.write(lines.join(''));
+    return io.stdout.write(lines.join(''));
   };
 }
 
@@ -210,7 +206,7 @@ export function configGetCommand(command: Command): Action {
   setExamples(command, ['gateway-cli config get baseUrl', 'gateway-cli config get models.image --profile work']);
   setNotes(command, [`Keys: ${keysText}`]);
   return async (context, [key = '']) => {
-    const { io, root, report } = context;
+    const { io, root } = context;
     const opened = await openConfig(context);
     const isOfPrices = requireKey(key).kind === 'prices';
     const name = key.startsWith('headers.') ? key.toLowerCase() : key;
@@ -221,7 +217,7 @@ export function configGetCommand(command: Command): Action {
     if (found === undefined) throw notInUse(key, opened);
     if (!root.json) return io.stdout.write(`${String(found.value)}\n`);
     const value: unknown = isOfPrices ? JSON.parse(String(found.value)) : found.value;
-    report.own = configDocument(opened, { key, value, from: found.from });
+    return { document: configDocument(opened, { key, value, from: found.from }) };
   };
 }
 

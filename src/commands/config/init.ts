@@ -40,7 +40,7 @@ export function configInitCommand(command: Command): Action {
       return { ...answered, profile: withNameFor(answered.profile, profile, usesToTake(service, current.config)) };
     })) as Config;
     const inUse = config.profile ?? profile;
-    context.report.own = configDocument({ ...opened, profile: inUse }, { exists: true });
+    const outcome = { document: configDocument({ ...opened, profile: inUse }, { exists: true }) };
     await warnOfAddress(config, profile, context);
     await ui.note(`written: profile ${profile} in ${loaded.path}`);
     if (typeof inUse === 'object') await ui.note(`in use: ${describeMap(inUse)}`);
@@ -49,10 +49,12 @@ export function configInitCommand(command: Command): Action {
     const { models = {} } = config.profiles[profile] ?? {};
     if (Object.keys(models).length === 0 && Object.keys(service.models).length === 0) {
       const own = { ...context, root: { ...root, profile } };
-      return noteWithoutModel(service, { isTested, isMap: inUse !== profile, context: own });
+      await noteWithoutModel(service, { isTested, isMap: inUse !== profile, context: own });
+      return outcome;
     }
     if (isTested) await tryIt({ ...loaded, exists: true, config: { ...config, profile } }, context);
     await ui.note(`try it: ${exampleFor({ ...service.models, ...models })}`);
+    return outcome;
   };
 }
 

@@ -17,7 +17,7 @@ import { budgetForm, isBudgetPath, parseAge } from '../../settings/values.ts';
 import { shellWord } from '../../shell-word.ts';
 import { tableLines } from '../../terminal/break-lines.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
-import type { Action, Context } from '../../cli/context.ts';
+import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, notAFlag, oneOf, setExamples } from '../../cli/flags/flag.ts';
 import { budgetsFolder } from '../../cli/run/budget.ts';
 
@@ -99,12 +99,11 @@ function leftOf({ limit, spent, inFlight }: LedgerSurvey): string | undefined {
   return areWithin([taken], limit.amount) ? subtractAmounts(limit.amount, taken) : '0';
 }
 
-async function runShow({ budget }: FlagValues<typeof showFlags>, context: Context): Promise<void> {
-  const { root, report, ui } = context;
+async function runShow({ budget }: FlagValues<typeof showFlags>, context: Context): Promise<CommandOutcome | void> {
+  const { root, ui } = context;
   const budgets = await surveyBudgets(budget, context);
   if (root.json) {
-    report.own = { schema: 'gateway-cli/costs@1', budgets: budgets.map(budgetDocument) };
-    return;
+    return { document: { schema: 'gateway-cli/costs@1', budgets: budgets.map(budgetDocument) } };
   }
   if (budgets.length === 0) return ui.notice('there is no budget yet: gateway-cli help costs');
   const rows = budgets.map((survey): string[] => {
@@ -114,7 +113,7 @@ async function runShow({ budget }: FlagValues<typeof showFlags>, context: Contex
     const left = `${leftOf(survey) ?? '?'} left of ${limit?.amount ?? '?'} ${currency}${per}`;
     return [name, left, `${spent} spent${reserved}`];
   });
-  await writeRows(rows, context);
+  return writeRows(rows, context);
 }
 
 function budgetDocument(survey: SurveyedBudget): object {
@@ -127,8 +126,8 @@ function unnamed(row: CostRow): object {
   return { ...row, name: undefined };
 }
 
-async function runReport(flags: FlagValues<typeof reportFlags>, context: Context): Promise<void> {
-  const { io, root, report, ui } = context;
+async function runReport(flags: FlagValues<typeof reportFlags>, context: Context): Promise<CommandOutcome | void> {
+  const { io, root, ui } = context;
   const { by = 'day', since, csv, budget } = flags;
   if (csv && root.json) throw usageError('--csv and --json both write to stdout', 'leave one of them out');
   const from = since === undefined ? '' : new Date(io.now() - since).toISOString().slice(0, 10);
@@ -137,21 +136,21 @@ async function runReport(flags: FlagValues<typeof reportFlags>, context: Context
   const rows = groupCosts(sums, by);
   const totals = groupCosts(sums, 'total');
   if (root.json) {
-    report.own = {
+    const document = {
       schema: 'gateway-cli/costs-report@1',
       by,
       from: from || undefined,
       rows: rows.map((row) => ({ [by]: row.name, ...unnamed(row) })),
       totals: totals.map(unnamed),
     };
-    return;
+    return { document };
   }
   if (csv) {
     const table = csvOf(rows, by);
-    return void (await io.stdout.write(io.stdout.isTTY ? escapeForTerminal(table) : table));
+    return io.stdout.write(io.stdout.isTTY ? escapeForTerminal(table) : table);
   }
   if (rows.length === 0) return ui.notice('no request was paid from a budget in this time');
-  await writeRows([...rows, ...totals].map(textOf), context);
+  return writeRows([...rows, ...totals].map(textOf), context);
 }
 
 /** `2026-11-25  12 requests  0.0042 USD  (1 of unknown cost; 3 saved 0.001)` */

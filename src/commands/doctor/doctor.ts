@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Context } from '../../cli/context.ts';
+import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
 import { type ConnectionFlags, refuseKeyInArgv, transportOptions } from '../../cli/run/settings.ts';
@@ -49,9 +49,9 @@ export function doctorCommand(command: Command): Action {
   return (context, _words, flags) => runDoctor(flags as Flags, context);
 }
 
-async function runDoctor(flags: Flags, context: Context): Promise<void> {
+async function runDoctor(flags: Flags, context: Context): Promise<CommandOutcome> {
   refuseKeyInArgv(flags);
-  const { io, root, report } = context;
+  const { io, root } = context;
   const { redact } = context.ui;
   const checks: Check[] = [];
   const settings: SettingRow[] = [];
@@ -69,14 +69,15 @@ async function runDoctor(flags: Flags, context: Context): Promise<void> {
   if (!root.json) for (const check of worstFirst) await io.stdout.write(await formatCheck(check, style, io.stdout));
   const failed = checks.filter(({ state }) => state === 'failed');
   const first = failed[0];
-  report.own = { schema: 'gateway-cli/doctor@1', checks, settings };
-  if (first === undefined) return;
+  const document = { schema: 'gateway-cli/doctor@1', checks, settings };
+  if (first === undefined) return { document };
   const count = failed.length === 1 ? 'one check' : `${failed.length} checks`;
   const names = failed.map(({ name, profile }) => (profile === undefined ? name : `${name} of ${profile}`));
-  throw new GatewayError(first.class ?? 'internal', `${count} failed: ${names.join('; ')}`, {
+  const error = new GatewayError(first.class ?? 'internal', `${count} failed: ${names.join('; ')}`, {
     hint: failed.find(({ fix }) => fix !== undefined)?.fix,
     sent: 'no',
   });
+  return { document, error };
 }
 
 /** In the order in which a request needs the rows; nothing is examined that depends on a failure. */

@@ -6,7 +6,7 @@ import type { Gate } from '../../transport/gate.ts';
 import { version } from '../../version.ts';
 import { limitToFiles, type Outcome, sendAll, mergeAnswers } from '../../cli/run/send-all.ts';
 import type { Attached } from '../../cli/input/attachments.ts';
-import type { Context, Action } from '../../cli/context.ts';
+import type { Action, CommandOutcome, Context } from '../../cli/context.ts';
 import { type BuiltRequest, buildRequest } from '../../cli/request/build-request.ts';
 import { typeOfName } from '../../images/image-type.ts';
 import { begin, checkAnswer, connect, showsRequest, showRequest, wantedOf } from '../../cli/run/command.ts';
@@ -27,7 +27,7 @@ async function runImage(
   typed: ImageFlags,
   use: 'image' | 'edit',
   context: Context,
-): Promise<void> {
+): Promise<CommandOutcome | void> {
   const begun = await begin(words, typed, use, context);
   const { flags, settings, deadline } = begun;
   const imageType = flags.output === undefined ? undefined : typeOfName(flags.output);
@@ -38,10 +38,10 @@ async function runImage(
   const preview = settings.preview.value;
   const plan = { ...flags, ...request, preview, count, provenance: provenanceOf(post, inputs) };
   if (showsRequest(flags)) {
-    await showRequest(post, plan, begun);
+    const shown = await showRequest(post, plan, begun);
     if (count > 1)
       await context.ui.notice(`without --${flags.curl ? 'curl' : 'dry-run'} ${count} such requests would be sent`);
-    return;
+    return shown;
   }
   const connected = await connect(plan, begun);
   const { images, connection } = connected;
@@ -64,6 +64,7 @@ async function runImage(
   if (!result) throw error;
   await checkAnswer({ result, error }, wantedOf(flags, count * (flags.candidates ?? 1)), context);
   if (images.mismatch) throw images.mismatch;
+  return undefined;
 }
 
 /** Of several replies that could not be decoded, all but the one of the error are kept here. */

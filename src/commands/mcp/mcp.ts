@@ -13,7 +13,7 @@ import {
 } from '../../cli/flags/flag.ts';
 import { connectionFlags, priceFlags } from '../../cli/flags/shared.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
-import type { Action, Context } from '../../cli/context.ts';
+import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { decodePreview } from '../../cli/output/preview.ts';
 import { shrink } from '../../images/pixels/picture.ts';
 import { absoluteBudget, parseBudget } from '../../settings/values.ts';
@@ -88,8 +88,8 @@ export function mcpCommand(command: Command): Action {
   return (context, _words, flags) => runMcp(flags as Flags, context);
 }
 
-async function runMcp(flags: Flags, context: Context): Promise<void> {
-  const { io, root: rootFlags, ui, report } = context;
+async function runMcp(flags: Flags, context: Context): Promise<CommandOutcome> {
+  const { io, root: rootFlags, ui } = context;
   if (flags.budget !== undefined) parseBudget(flags.budget, 'flag --budget');
   const budget = flags.budget && absoluteBudget(flags.budget, io.cwd);
   const folder = resolve(io.cwd, flags.root ?? '.');
@@ -100,9 +100,9 @@ async function runMcp(flags: Flags, context: Context): Promise<void> {
     const limits = flagWords({ 'max-requests': maxRequests, 'read-only': readOnly, budget });
     const entry = client.entry(['mcp', '--root', folder, ...limits, ...passed]);
     const { file } = client;
-    if (rootFlags.json) report.own = { schema: 'gateway-cli/mcp-config@1', client: flags.printConfig, file, entry };
-    else await io.stdout.write(entry);
-    return ui.notice(`paste this into ${file}`);
+    if (!rootFlags.json) await io.stdout.write(entry);
+    await ui.notice(`paste this into ${file}`);
+    return { document: { schema: 'gateway-cli/mcp-config@1', client: flags.printConfig, file, entry } };
   }
   const root = await openRoot(folder);
   if (io.stdin.kind === 'terminal')
@@ -110,11 +110,12 @@ async function runMcp(flags: Flags, context: Context): Promise<void> {
       'this server waits for a client on stdin; gateway-cli mcp --print-config <client> prints its entry',
     );
   const { serveTools } = await import('./server.ts');
-  // stdout carries only the protocol.
-  report.printed = true;
   // A variable: the command that lists models has no such flag.
   const env = absolutePaths(budget === undefined ? io.env : { ...io.env, GATEWAY_BUDGET: budget }, io.cwd);
-  await serveTools({ root, flags: passed, env, readOnly: readOnly === true, maxRequests }, context);
+  const serving = serveTools({ root, flags: passed, env, readOnly: readOnly === true, maxRequests }, context);
+  const error: unknown = await serving.then(undefined, (thrown: unknown) => thrown);
+  // stdout carries only the protocol.
+  return { isPrinted: true, error };
 }
 
 /** The environment for commands that run in another folder than this one. */

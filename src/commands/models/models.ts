@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
-import type { Action, Context } from '../../cli/context.ts';
+import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
 import { keepModels, type ListOwner } from '../../settings/kept-models.ts';
 import { cutToColumns, tableLines } from '../../terminal/break-lines.ts';
@@ -38,17 +38,17 @@ export function modelsCommand(command: Command): Action {
   return (context, [filter = ''], flags) => runModels(filter, flags as ConnectionFlags, context);
 }
 
-async function runModels(filter: string, flags: ConnectionFlags, context: Context): Promise<void> {
-  const { root, report, ui } = context;
+async function runModels(filter: string, flags: ConnectionFlags, context: Context): Promise<CommandOutcome> {
+  const { root, ui } = context;
   const progress = ui.progress('waiting for the list of models');
   const { lists, complete } = await requestLists(flags, context).finally(() => progress.stop());
   await cacheNames(lists, context);
   const all = merge(lists);
   const models = all.filter(({ id, title = '' }) => `${id}\n${title}`.toLowerCase().includes(filter.toLowerCase()));
-  if (root.json) report.own = { schema: 'gateway-cli/models@1', complete, models };
-  else await print(models, context);
+  if (!root.json) await print(models, context);
   if (models.length === 0)
     await ui.notice(all.length === 0 ? 'the list is empty' : `none of ${all.length} models matches`);
+  return { document: { schema: 'gateway-cli/models@1', complete, models } };
 }
 
 /** Merges models that are in both lists. */

@@ -15,16 +15,16 @@ export function promptsListCommand(command: Command): Action {
   command.usage('[flags]');
   setExamples(command, ['gateway-cli prompts list', 'git diff | gateway-cli text -t reviewer']);
   setNotes(command, notes);
-  return async ({ io, ui, root, report }) => {
+  return async ({ io, ui, root }) => {
     const prompts = await listPrompts(io);
     if (root.json) {
-      report.own = { schema: 'gateway-cli/prompts@1', prompts };
-      return;
+      return { document: { schema: 'gateway-cli/prompts@1', prompts } };
     }
     const names = asColumn(prompts.map(({ name }) => name));
     const rows = prompts.map(({ path }, index) => `${escapeLine(`${names[index]}  ${path}`)}\n`);
     await io.stdout.write(rows.join(''));
     if (prompts.length === 0) await ui.notice(`no prompt yet: write one to ${await promptsFolder(io)}/reviewer.md`);
+    return undefined;
   };
 }
 
@@ -33,12 +33,12 @@ export function promptsShowCommand(command: Command): Action {
   command.argument('<name>', 'a prompt of the list').usage('<name> [flags]');
   setExamples(command, ['gateway-cli prompts show reviewer']);
   setNotes(command, notes);
-  return async ({ io, root, report }, [typed = '']) => {
+  return async ({ io, root }, [typed = '']) => {
     const path = resolve(io.cwd, await findPrompt(typed, io));
     const text = await readFile(path, 'utf8').catch((error: unknown) => {
       throw unreadable('prompts show', typed, error);
     });
-    if (root.json) report.own = { schema: 'gateway-cli/prompt@1', name: typed, path, text };
-    else await io.stdout.write(io.stdout.isTTY ? escapeForTerminal(text) : text);
+    if (root.json) return { document: { schema: 'gateway-cli/prompt@1', name: typed, path, text } };
+    return io.stdout.write(io.stdout.isTTY ? escapeForTerminal(text) : text);
   };
 }

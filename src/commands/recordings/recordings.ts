@@ -28,13 +28,12 @@ export function recordingsListCommand(command: Command): Action {
     'gateway-cli recordings list recordings',
     "gateway-cli recordings list recordings --json | jq -r '.recordings[] | select(.status != 200).id'",
   ]);
-  return async ({ io, root, report }, [dir = '']) => {
+  return async ({ io, root }, [dir = '']) => {
     const found: Read[] = [];
     for (const recording of await surveyRecordings(resolve(io.cwd, dir)))
       found.push({ ...recording, reply: await readReply(recording.path) });
     if (root.json) {
-      report.own = { schema: 'gateway-cli/recordings@1', recordings: found.map(documentOf) };
-      return;
+      return { document: { schema: 'gateway-cli/recordings@1', recordings: found.map(documentOf) } };
     }
     const rows = found.map(({ at, reply, bytes, request: { method, path }, model, id }) => [
       localTime(at),
@@ -77,20 +76,20 @@ export function recordingsShowCommand(command: Command): Action {
     'gateway-cli recordings show recordings generateContent-some-model-2f61c0aa94d3e1b7-1',
     'gateway-cli recordings show recordings 2f61c0 --json | jq .reply.body',
   ]);
-  return async ({ io, root, report }, [dir = '', id = '']) => {
+  return async ({ io, root }, [dir = '', id = '']) => {
     const recording = findRecording(id, dir, await surveyRecordings(resolve(io.cwd, dir)));
     const { request, path, at } = recording;
     const reply = await readReply(path);
     const { status, headers } = reply;
     const body = bodyOf(reply);
     if (root.json) {
-      report.own = {
+      const document = {
         schema: 'gateway-cli/recording@1',
         ...documentOf({ ...recording, reply }),
         request,
         reply: status === undefined ? undefined : { status, headers, body },
       };
-      return;
+      return { document };
     }
     const lines = [
       `recorded ${localTime(at)}: ${outcomeOf(reply)}`,
@@ -102,7 +101,7 @@ export function recordingsShowCommand(command: Command): Action {
       ...(status === undefined ? [] : ['', bodyText(body)]),
     ];
     const text = `${lines.join('\n').trimEnd()}\n`;
-    await io.stdout.write(io.stdout.isTTY ? escapeForTerminal(text) : text);
+    return io.stdout.write(io.stdout.isTTY ? escapeForTerminal(text) : text);
   };
 }
 
@@ -147,7 +146,7 @@ export function recordingsPruneCommand(command: Command): Action {
     'gateway-cli recordings prune recordings --failed',
   ]);
   addFlags(command, 'Flags', pruneFlags);
-  return async ({ io, root, report, ui }, [dir = ''], flags) => {
+  return async ({ io, root, ui }, [dir = ''], flags) => {
     const { maxAge = Infinity, failed = false, dryRun = false } = flags as FlagValues<typeof pruneFlags>;
     if (maxAge === Infinity && !failed)
       throw usageError('recordings prune needs to know what to remove', 'for example: --max-age 30d, or --failed');
@@ -165,10 +164,9 @@ export function recordingsPruneCommand(command: Command): Action {
     const bytes = chosen.reduce((sum, recording) => sum + recording.bytes, 0);
     if (root.json) {
       const removed = chosen.map(({ id }) => id);
-      report.own = { schema: 'gateway-cli/recordings@1', removed, bytes, dryRun };
-      return;
+      return { document: { schema: 'gateway-cli/recordings@1', removed, bytes, dryRun } };
     }
     const done = dryRun ? 'would remove' : 'removed';
-    await ui.note(`${done} ${chosen.length} of ${all.length} recordings, ${sizeOf(bytes)}`);
+    return ui.note(`${done} ${chosen.length} of ${all.length} recordings, ${sizeOf(bytes)}`);
   };
 }

@@ -9,7 +9,7 @@ import { keyNames } from '../../settings/vendor-variables.ts';
 import { shellWord } from '../../shell-word.ts';
 import { jsonLine } from '../../terminal/escape.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
-import type { Action, Context } from '../../cli/context.ts';
+import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { serveFlags } from '../../cli/flags/serve.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
@@ -40,7 +40,7 @@ export function serveCommand(command: Command): Action {
   return (context, words, flags) => runServe(words, flags as ServeFlags, context);
 }
 
-async function runServe(words: readonly string[], flags: ServeFlags, context: Context): Promise<void> {
+async function runServe(words: readonly string[], flags: ServeFlags, context: Context): Promise<CommandOutcome> {
   const key = flags.apiKeyFile === undefined ? createKey() : await readServedKey(flags.apiKeyFile, context);
   checkOfflineFlags(flags);
   const service = imitatedService(flags);
@@ -90,7 +90,8 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
   if (flags.vendorEnv) for (const warning of notRedirected(words)) await context.ui.warn(warning);
   if (words.length > 0) return runServed(words, { variables, unset, context });
   await announce(gateway, { variables, unset }, { context, name: source?.name ?? service });
-  await untilAborted(new Promise(() => {}), context.signal);
+  const error: unknown = await untilAborted(new Promise(() => {}), context.signal).catch((reason: unknown) => reason);
+  return { isPrinted: true, error };
 }
 
 const addressHints: Record<string, string> = {
@@ -167,7 +168,7 @@ async function announce(
   { variables, unset }: { variables: Record<string, string>; unset: readonly string[] },
   { context, name }: { context: Context; name: string | undefined },
 ): Promise<void> {
-  const { io, root, report, ui } = context;
+  const { io, root, ui } = context;
   if (root.json) {
     const document = {
       schema: 'gateway-cli/serve@1',
@@ -178,7 +179,6 @@ async function announce(
       env: variables,
       ...(unset.length > 0 && { unset }),
     };
-    report.printed = true;
     await io.stdout.write(jsonLine(document));
     return;
   }

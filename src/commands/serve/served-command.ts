@@ -14,7 +14,7 @@ import { type ErrorClass, GatewayError, usageError } from '../../errors.ts';
 import { misleadingVariables } from '../../gateway/service.ts';
 import { type Use, useNames } from '../../services.ts';
 import { useDefaults } from '../../settings/resolve.ts';
-import type { Context } from '../../cli/context.ts';
+import type { Context, CommandOutcome } from '../../cli/context.ts';
 
 type Variables = Record<string, string>;
 
@@ -87,7 +87,7 @@ export function notRedirected(words: readonly string[]): string[] {
 export async function runServed(
   words: readonly string[],
   { variables, unset, context }: { variables: Record<string, string>; unset: readonly string[]; context: Context },
-): Promise<void> {
+): Promise<CommandOutcome> {
   const env = servedEnvironment(context.io.env, variables);
   for (const name of [...misleadingVariables, ...unset]) if (!Object.hasOwn(variables, name)) delete env[name];
   const [program = '', ...args] = words;
@@ -109,8 +109,8 @@ export async function runServed(
   });
   context.signal.removeEventListener('abort', stop);
   context.signal.throwIfAborted();
-  context.report.printed = true;
-  context.report.exitCode = ended.code ?? 128 + (ended.signal === null ? 0 : constants.signals[ended.signal]);
+  const exitCode = ended.code ?? 128 + (ended.signal === null ? 0 : constants.signals[ended.signal]);
+  return { isPrinted: true, exitCode };
 }
 
 const signals: Partial<Record<ErrorClass, NodeJS.Signals>> = {

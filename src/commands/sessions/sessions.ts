@@ -31,13 +31,12 @@ export function sessionsListCommand(command: Command): Action {
     'gateway-cli sessions list rome',
     'gateway-cli sessions list --json | jq -r .sessions[0].name',
   ]);
-  return async ({ io, ui, root, report }, [word = '']) => {
+  return async ({ io, ui, root }, [word = '']) => {
     const entries = await listSessions();
     const described = await Promise.all(entries.map(async (entry) => ({ entry, listed: await describe(entry) })));
     const found = described.filter(({ listed: { name, prompt } }) => hasWord(`${name} ${prompt}`, word));
     if (root.json) {
-      report.own = { schema: 'gateway-cli/sessions@1', sessions: found.map(({ listed }) => listed) };
-      return;
+      return { document: { schema: 'gateway-cli/sessions@1', sessions: found.map(({ listed }) => listed) } };
     }
     const names = asColumn(found.map(({ listed }) => listed.name));
     const times = asColumn(found.map(({ entry }) => localTime(entry.changed)));
@@ -47,6 +46,7 @@ export function sessionsListCommand(command: Command): Action {
       await io.stdout.write(`${escapeLine(row)}\n`);
     }
     if (found.length === 0) await ui.notice(noneOf(entries, 'matches'));
+    return undefined;
   };
 }
 
@@ -54,7 +54,7 @@ export function sessionsListCommand(command: Command): Action {
 export function sessionsSearchCommand(command: Command): Action {
   command.argument('<word...>', 'words that one message has, in any case').usage('<word…> [flags]');
   setExamples(command, ['gateway-cli sessions search lighthouse', 'gateway-cli sessions search "three days" rome']);
-  return async ({ io, ui, root, report }, words) => {
+  return async ({ io, ui, root }, words) => {
     const found = [];
     const all = await listSessions();
     // One after the other: a session can be large.
@@ -65,14 +65,14 @@ export function sessionsSearchCommand(command: Command): Action {
         found.push({ ...(await describe(entry)), found: texts.map((text) => lineWith(words, text)) });
     }
     if (root.json) {
-      report.own = { schema: 'gateway-cli/sessions@1', sessions: found };
-      return;
+      return { document: { schema: 'gateway-cli/sessions@1', sessions: found } };
     }
     const names = asColumn(found.map(({ name }) => name));
     for (const [index, { found: lines }] of found.entries())
       await io.stdout.write(`${escapeLine(`${names[index]}  ${lines[0] ?? ''}`)}\n`);
     if (found.length === 0)
       await ui.notice(noneOf(all, words.length === 1 ? 'has this word' : 'has a message with these words'));
+    return undefined;
   };
 }
 
@@ -130,7 +130,7 @@ export function sessionsRemoveCommand(command: Command): Action {
   addFlags(command, 'Flags', {
     all: { flags: '--all', text: 'remove all sessions, and the history of what was typed into conversations' },
   });
-  return async ({ io, root, report }, names, flags) => {
+  return async ({ io, root }, names, flags) => {
     const { all = false } = flags as { all?: true };
     if (all && names.length > 0) throw usageError('--all removes every session, and one is named', 'keep one of them');
     if (!all && names.length === 0)
@@ -147,8 +147,8 @@ export function sessionsRemoveCommand(command: Command): Action {
     for (const { path } of chosen) for (const file of [asideFile(path), path]) await removeFile(file);
     if (all) await removeFile(join(await sessionsFolder(), historyFile));
     const removed = chosen.map(({ name }) => name);
-    if (root.json) report.own = { schema: 'gateway-cli/sessions@1', removed };
-    else await io.stdout.write(removed.map((name) => `${name}\n`).join(''));
+    if (root.json) return { document: { schema: 'gateway-cli/sessions@1', removed } };
+    return io.stdout.write(removed.map((name) => `${name}\n`).join(''));
   };
 }
 
@@ -172,12 +172,11 @@ export function sessionsShowCommand(command: Command): Action {
     const { name, path, messages } = await load(typed, context);
     if (context.root.json) {
       const shown = messages.map((message) => ({ ...message, content: blocksOf(message).map(shortened) }));
-      context.report.own = { schema: 'gateway-cli/session@1', name, path, messages: shown };
-      return;
+      return { document: { schema: 'gateway-cli/session@1', name, path, messages: shown } };
     }
     const text = await formatConversation(messages, context);
-    if (context.io.stdout.isTTY) await writePaged(text, context.io);
-    else await context.io.stdout.write(text);
+    if (context.io.stdout.isTTY) return writePaged(text, context.io);
+    return context.io.stdout.write(text);
   };
 }
 
@@ -192,7 +191,7 @@ export function sessionsExportCommand(command: Command): Action {
     const { name, path, messages } = await load(typed, context);
     if (!context.root.json) return print(exportMarkdown(name, messages), context);
     const exported = messages.map(({ role, content }) => ({ role, content }));
-    context.report.own = { schema: 'gateway-cli/session@1', name, path, messages: exported };
+    return { document: { schema: 'gateway-cli/session@1', name, path, messages: exported } };
   };
 }
 

@@ -18,7 +18,7 @@ import { perform, type Performed } from '../../client/send.ts';
 import { endOf, within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
 import type { StreamDelta } from '../../formats/events.ts';
-import type { Action, Context } from '../../cli/context.ts';
+import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { answerFileFlags, contentFlags, textFlags } from '../../cli/flags/format.ts';
 import type { Progress } from '../../terminal/progress.ts';
@@ -41,7 +41,7 @@ export function textCommand(command: Command): Action {
   return (context, words, flags) => runText(words, flags as Flags, context);
 }
 
-async function runText(words: readonly string[], typed: Flags, context: Context): Promise<void> {
+async function runText(words: readonly string[], typed: Flags, context: Context): Promise<CommandOutcome | void> {
   if (typed.jsonl && !typed.stream) throw usageError('--jsonl prints the events of a stream', 'add --stream');
   const begun = await begin(words, typed, 'text', context);
   const { flags, settings, deadline } = begun;
@@ -71,7 +71,7 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   if (!stream || (held && !flags.jsonl)) await printText(answer.result, { isMarkdown, json: jsonOf(held), context });
   await images.save(blobsOf(answer.result), answer.result, () => endOf(deadline()));
 
-  await finishText(answer, { plan, held }, begun);
+  return finishText(answer, { plan, held }, begun);
 }
 
 /** JSON and the like is printed as it is. */

@@ -4,10 +4,10 @@ import type { Deadline } from '../client/deadline.ts';
 import type { Payment } from '../client/send.ts';
 import type { Bound, Cost, Reservation } from '../cost/types.ts';
 import type { Certainty, GatewayError } from '../errors.ts';
-import type { LeaseTimes } from '../files/lease.ts';
+import type { LockTimes } from '../files/lock.ts';
 import type { Usage } from '../formats/events.ts';
 import type { BatchFlags } from '../commands/batch/flags.ts';
-import type { Lock } from './folder/lock.ts';
+import type { FolderLock } from './folder/lock.ts';
 import type { BatchState } from './folder/state.ts';
 import type { CheckedJob, RequestBuilder } from '../commands/batch/jobs/request.ts';
 import type { JobSource } from '../commands/batch/jobs/source.ts';
@@ -208,7 +208,7 @@ export interface BatchHooks {
   /** Instead of the ten seconds that jobs in flight have after a signal. */
   graceMs?: number | undefined;
   /** Instead of the minute after which another machine may take over. */
-  lease?: LeaseTimes | undefined;
+  lock?: LockTimes | undefined;
   /** Instead of the two minutes for which a run looks for a batch that the service does not list. */
   unlistedMs?: number | undefined;
 }
@@ -220,7 +220,7 @@ export interface Batch {
   source: JobSource;
   builder: RequestBuilder;
   outdir: string;
-  lock: Lock;
+  lock: FolderLock;
   shard: Shard | undefined;
   state: BatchState;
   lostEnds: readonly JobRecord[];

@@ -8,7 +8,7 @@ import { answeredMessages, lastTurnStart, parseMessage, type SessionMessage, who
 import type { JsonValue } from '../json.ts';
 import { shellWord } from '../shell-word.ts';
 import { type BodyValue, isUpload } from '../body.ts';
-import { type ProcessLock, takeProcessLock } from '../files/lock.ts';
+import { describeOwner, type Lock, takeLock } from '../files/lock.ts';
 
 /** The content of a session file. */
 interface StoredSession {
@@ -103,6 +103,7 @@ export async function openSession(named: string): Promise<SessionFile> {
     let stored = await readSession(path);
     const update = async (write: () => Promise<StoredSession>): Promise<void> => {
       try {
+        requireOwn(lock);
         stored = await write();
       } catch (error) {
         throw notWritten(path, error);
@@ -125,6 +126,12 @@ export async function openSession(named: string): Promise<SessionFile> {
     await lock.release();
     throw error;
   }
+}
+
+/** A conversation that was stopped can lose its session to another machine. */
+function requireOwn(lock: Lock): void {
+  const by = lock.look() ? undefined : lock.takenBy();
+  if (by !== undefined) throw new Error(`${describeOwner(by)} took it over meanwhile`);
 }
 
 async function appendTurn(
@@ -215,9 +222,9 @@ export async function storable(value: BodyValue): Promise<JsonValue> {
  * Takes `<path>.lock` from the reading to the last turn, so that only one chat writes a session. Throws GatewayError usage before
  * a request is paid.
  */
-async function lockSession(path: string): Promise<ProcessLock> {
+async function lockSession(path: string): Promise<Lock> {
   const file = `${path}.lock`;
-  const lock = await takeProcessLock(file).catch((error: unknown) => {
+  const lock = await takeLock(file, { wasNotRenewed: true }).catch((error: unknown) => {
     throw settingError(`the session ${JSON.stringify(path)} cannot be written: ${writeReason(error)}`, {
       reason: 'session-place',
       cause: error,
@@ -225,7 +232,7 @@ async function lockSession(path: string): Promise<ProcessLock> {
   });
   if ('release' in lock) return lock;
   throw usageError(
-    `the session ${JSON.stringify(path)} is in use by ${lock.heldBy}`,
+    `the session ${JSON.stringify(path)} is in use by ${describeOwner(lock.heldBy)}`,
     `wait for it, or if it no longer runs: rm ${shellWord(file)}`,
   );
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants, type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf } from '../errors.ts';
-import type { BriefLock } from '../files/lease.ts';
+import type { Lock } from '../files/lock.ts';
 import { removeFile, syncFolder, writeTempFile } from '../files/temp-file.ts';
 import { isObject } from '../json.ts';
 import { addAmounts } from './cost.ts';
@@ -79,7 +79,7 @@ function keyOf({ day, command, service, model, lane, tags, currency }: SumLine):
 }
 
 /** Rewrites the file: ended requests are replaced by their sums, open reservations stay as they are. */
-export async function compact(handle: FileHandle, lock: BriefLock, ledger: LedgerFile): Promise<void> {
+export async function compact(handle: FileHandle, lock: Lock, ledger: LedgerFile): Promise<void> {
   const { state, path } = ledger;
   const all: LedgerSums = { sums: new Map(), open: new Map() };
   for await (const { line } of readLedger(handle)) if (line !== undefined) addToSums(all, line);
@@ -94,7 +94,7 @@ export async function compact(handle: FileHandle, lock: BriefLock, ledger: Ledge
   const header = JSON.stringify({ ...head, compactedBytes: text.length });
   const temp = await writeTempFile(dirname(path), (file) => file.writeFile(`${header}\n${text}`));
   try {
-    if (lock.isHeld()) await rename(temp, path);
+    if (lock.look()) await rename(temp, path);
   } finally {
     await removeFile(temp);
   }

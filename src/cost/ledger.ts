@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonic } from '../clock.ts';
 import { GatewayError, usageError } from '../errors.ts';
-import { type BriefLock, withBriefLock } from '../files/lease.ts';
+import { type Lock, withLock } from '../files/lock.ts';
 import { ownMark } from '../files/process-mark.ts';
 import { openToAppend } from '../files/synced-file.ts';
 import { notWritten } from '../files/temp-file.ts';
@@ -233,7 +233,7 @@ async function workOff(ledger: Opened): Promise<void> {
     const taken = ledger.waiting.splice(0);
     try {
       const lock = `${ledger.path}.lock`;
-      while (!(await withBriefLock(lock, waitOf(taken), (held) => workUnder(held, taken, ledger))));
+      while (!(await withLock(lock, waitOf(taken), (held) => workUnder(held, taken, ledger))));
       for (const { done } of taken) done();
     } catch (error) {
       const failure = error instanceof GatewayError ? error : notWritten(ledger.path, error);
@@ -253,11 +253,11 @@ function waitOf(taken: readonly Waiting[]): Pick<AbortSignal, 'throwIfAborted'> 
 }
 
 /** False if the lock may be lost before anything is appended: the work is to be done again. */
-async function workUnder(lock: BriefLock, taken: Waiting[], ledger: Opened): Promise<boolean> {
+async function workUnder(lock: Lock, taken: Waiting[], ledger: Opened): Promise<boolean> {
   const handle = await openToAppend(ledger.path, 0o600);
   try {
     await catchUp(handle, ledger);
-    if (!lock.isHeld()) return false;
+    if (!lock.look()) return false;
     const lines = linesOf(taken, ledger);
     await append(handle, lines, ledger).catch((error: unknown) => {
       // What was not written does not belong to the state.

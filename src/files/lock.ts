@@ -1,127 +1,273 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { link, readFile, rename, unlink, writeFile } from 'node:fs/promises';
+// The one lock of all that processes share: batches, sessions, budgets, rate groups and the config file. A lock is a file that is
+// created exclusively and names its owner: host, PID namespace, process, and the boot and time at which that started, so that no later
+// process of the same number is taken for it. The owner renews the file's time every ten seconds. On the owner's own host only the
+// process counts: while it runs the lock is busy, however long it was not renewed, and once it has ended, or the machine was started
+// again, the next one takes over at once. Elsewhere the lock is stale when its time is more than a minute off, before or after the clock
+// of the file system, which is the only clock that all hosts share. To take over, a process creates `<lock>.takeover` exclusively, with
+// its own name in it, looks at the lock again, and renames the one over the other; a takeover that was killed in between is judged like a
+// lock. A stopped owner can lose its lock and wake up, so it looks before each write that cannot be undone whether the file is still its
+// own: what it then has written, the next owner reads, and what it has not, it does not write.
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { link, open, readFile, realpath, rename, unlink, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonic } from '../clock.ts';
 import { codeOf } from '../errors.ts';
-import { parseObject } from '../json.ts';
+import { isObject, type JsonValue, parseObject } from '../json.ts';
 import { isRunning, ownMark, type ProcessMark } from './process-mark.ts';
-import { ignoreMissing, linkErrors, randomNonce, removeFile } from './temp-file.ts';
+import {
+  ignoreMissing,
+  linkErrors,
+  makeFolder,
+  randomNonce,
+  removeFile,
+  requireReplaceable,
+  statNewFile,
+} from './temp-file.ts';
 
-/** A lock file, held until its release or the end of its process. */
-export interface ProcessLock {
+/** A lock, held until its release, the end of its process, or a takeover. */
+export interface Lock {
+  /** The owner from whom it was taken over. */
+  takenFrom: LockOwner | undefined;
+  /** Whether it is still held. What was seen within the last second counts. Throws errors of the system. */
+  isHeld(): boolean;
+  /** Looks now whether it is still held. Throws errors of the system. */
+  look(): boolean;
+  /** Who has it, once it was lost; undefined: it was removed. */
+  takenBy(): Pick<LockOwner, 'mark'> | undefined;
   release(): Promise<void>;
 }
 
-/**
- * Takes the lock file at `path`, or takes it over if its process has ended. Returns a description of the holder, such as
- * `process 4711`, if another process has it. Throws errors of the system.
- */
-export async function takeProcessLock(path: string): Promise<ProcessLock | { heldBy: string }> {
-  for (let attempt = 0; attempt < 5; attempt++) {
-    const own = ownLockText();
-    if (await createFile(path, own)) return heldLock(path);
-    const found = await readText(path);
-    if (found === undefined) continue;
-    if (!isDead(found)) return { heldBy: describeHolder(found) };
-    if (await takeOver({ path, dead: found, own, isDead })) return heldLock(path);
+/** Who has a lock. */
+export interface LockOwner {
+  /** Undefined: the file is being written, or is not of this program. */
+  mark: ProcessMark | undefined;
+  /** Whether its process can be looked for from here. */
+  isHere: boolean;
+  /** When the lock is stale, in ms; 0 or less: now. */
+  leftMs: number;
+}
+
+export interface LockTimes {
+  renewMs: number;
+  staleMs: number;
+}
+
+interface LockOptions {
+  /** How long to wait for another owner, in ms. */
+  waitMs?: number;
+  /** Ends the wait: its reason is thrown. */
+  signal?: Pick<AbortSignal, 'throwIfAborted'>;
+  times?: LockTimes;
+  /** Older versions did not renew this lock: without `renewMs` in it, its time says nothing. */
+  wasNotRenewed?: boolean;
+}
+
+const usualTimes: LockTimes = { renewMs: 10_000, staleMs: 60_000 };
+/** The longest pause between two attempts, ms. */
+const maxPauseMs = 20;
+/** How long others may be busy with a lock that nobody has, ms. */
+const raceMs = 200;
+
+/** Takes the lock at `path`, or returns who has it. Throws errors of the system. */
+export async function takeLock(path: string, options: LockOptions = {}): Promise<Lock | { heldBy: LockOwner }> {
+  const { waitMs = 0, signal, times = usualTimes } = options;
+  const text = `${JSON.stringify({ ...ownMark(), renewMs: times.renewMs, nonce: randomBytes(8).toString('hex') })}\n`;
+  const since = monotonic();
+  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
+    signal?.throwIfAborted();
+    const owner = await readOwner(path, options);
+    if (owner === undefined && (await createFile(path, text))) return hold(path, { text, times });
+    if (owner && owner.leftMs <= 0 && (await takeOver(path, { owner, text, options })))
+      return hold(path, { text, times, takenFrom: owner });
+
+    const isBusy = owner !== undefined && owner.leftMs > 0;
+    if (monotonic() - since >= waitMs + (isBusy ? 0 : raceMs)) return { heldBy: owner ?? unknownOwner };
+    await sleep(Math.random() * pauseMs);
   }
-  return { heldBy: describeHolder('') };
 }
 
-/** The text of a lock of this process, which is unique. */
-export function ownLockText(): string {
-  return JSON.stringify({ ...ownMark(), nonce: randomBytes(8).toString('hex') });
+/** Does work while no other process has the lock at `path`. Throws the signal's reason, and errors of the system. */
+export async function withLock<T>(
+  path: string,
+  signal: Pick<AbortSignal, 'throwIfAborted'>,
+  work: (lock: Lock) => Promise<T>,
+): Promise<T> {
+  const lock = (await takeLock(path, { waitMs: Number.POSITIVE_INFINITY, signal })) as Lock;
+  try {
+    return await work(lock);
+  } finally {
+    await lock.release();
+  }
 }
 
-/** Releases only once: later the file may be another's. */
-function heldLock(path: string): ProcessLock {
-  let released: Promise<void> | undefined;
-  return { release: () => (released ??= removeFile(path).catch(() => {})) };
+/** Who has the lock at `path`; undefined if it is free or stale. Throws errors of the system. */
+export async function findOwner(path: string): Promise<LockOwner | undefined> {
+  const found = await readLock(path);
+  if (found === undefined) return undefined;
+  // In a folder that cannot be written to, the clock of the file system cannot be read.
+  const owner = await judge(path, found, {}).catch(() => ({ ...found, isHere: false, leftMs: usualTimes.staleMs }));
+  return owner.leftMs > 0 ? owner : undefined;
 }
 
-/** Whether the process of a lock ran on this machine and has ended. An incomplete text is still being written. */
-export function isDead(text: string): boolean {
-  const mark = parseMark(text);
-  return mark !== undefined && isRunning(mark) === false;
-}
-
-export function parseMark(text: string): ProcessMark | undefined {
-  const { host, pid, namespace, started } = parseObject(text);
-  if (typeof host !== 'string' || typeof pid !== 'number') return undefined;
-  return {
-    host,
-    pid,
-    namespace: typeof namespace === 'string' ? namespace : undefined,
-    started: typeof started === 'string' ? started : undefined,
-  };
-}
-
-function describeHolder(text: string): string {
-  const [mark, own] = [parseMark(text), ownMark()];
+/** `process 4711 of another machine` */
+export function describeOwner({ mark }: Pick<LockOwner, 'mark'>): string {
+  const own = ownMark();
   if (mark === undefined) return 'another process';
   if (mark.host !== own.host) return `process ${mark.pid} of another machine`;
   return `process ${mark.pid}${mark.namespace === own.namespace ? '' : ' of another container'}`;
 }
 
-/** A dead lock file, and the one that replaces it. */
-export interface Takeover {
-  path: string;
-  /** The text of the dead lock, as it was read. */
-  dead: string;
-  /** The text of the new lock; it must be unique (a nonce). */
-  own: string;
-  /** Whether the process that wrote a text has certainly ended. */
-  isDead(text: string): boolean;
-  /** Called with the claim held, for a lock that its holder can renew. */
-  isStillDead?(): Promise<boolean>;
+/** Makes the folder of a file that processes write under a lock. Throws errors of the system, and if no file can be there. */
+export async function prepareSharedFile(path: string): Promise<void> {
+  await makeFolder(dirname(path), 0o700);
+  await requireReplaceable(await realpath(path).catch(() => path));
 }
 
-/**
- * Replaces a dead lock by an own one; true if it did. Only one of many concurrent processes succeeds: the claim to replace a
- * lock is a file of its own, named by the content of the dead lock, and the lock is replaced by a rename, only while it is
- * still the dead one. The claim of a process that died can be claimed in the same way. Throws errors of the system.
- */
-export async function takeOver({ path, dead, own, isDead, isStillDead }: Takeover): Promise<boolean> {
-  const claims = await claimTakeover({ path, dead, own, isDead });
-  if (claims === undefined) return false;
+const unknownOwner: LockOwner = { mark: undefined, isHere: false, leftMs: Number.POSITIVE_INFINITY };
+
+/** A lock file. */
+interface FoundLock {
+  /** As it was read; it is never the same of two locks. */
+  text: string;
+  mark: ProcessMark | undefined;
+  /** Undefined: of an older version. */
+  renewMs: JsonValue | undefined;
+  mtimeMs: number;
+}
+
+type FoundOwner = FoundLock & LockOwner;
+
+/** The owner of a lock, stale or not; undefined if there is no file. */
+async function readOwner(path: string, options: LockOptions): Promise<FoundOwner | undefined> {
+  const found = await readLock(path);
+  return found && judge(path, found, options);
+}
+
+async function readLock(path: string): Promise<FoundLock | undefined> {
+  // Opened, because a network file system then reports a time that is not cached.
+  const handle = await open(path, 'r').catch(ignoreMissing);
   try {
-    if ((await readText(path)) !== dead || (await isStillDead?.()) === false) return false;
-    const next = `${path}.${idOf(own)}.new`;
-    await createFile(next, own);
-    await rename(next, path);
-    return true;
+    const text = await handle?.readFile('utf8');
+    const { mtimeMs = 0 } = (await handle?.stat()) ?? {};
+    return text === undefined ? undefined : { text, ...parseLock(text), mtimeMs };
   } finally {
-    await releaseClaims(claims);
+    await handle?.close();
   }
 }
 
-/** The files that make up the claim to replace a lock, the own one last; undefined if a running process has the claim. */
-export async function claimTakeover({ path, dead, own, isDead }: Takeover): Promise<string[] | undefined> {
-  const claims: string[] = [];
-  for (let of = dead; claims.length < 100;) {
-    const claim = `${path}.${idOf(of)}`;
-    claims.push(claim);
-    if (await createFile(claim, own)) return claims;
-    const holder = await readText(claim);
-    if (holder === undefined) claims.pop();
-    else if (isDead(holder)) of = holder;
-    else return undefined;
+/** Older versions wrote the owner of a batch below `mark`. */
+function parseLock(text: string): Pick<FoundLock, 'mark' | 'renewMs'> {
+  const lock = parseObject(text);
+  const { host, pid, namespace, started } = isObject(lock['mark']) ? lock['mark'] : lock;
+  if (typeof host !== 'string' || typeof pid !== 'number') return { mark: undefined, renewMs: undefined };
+  const mark = {
+    host,
+    pid,
+    namespace: typeof namespace === 'string' ? namespace : undefined,
+    started: typeof started === 'string' ? started : undefined,
+  };
+  return { mark, renewMs: lock['renewMs'] };
+}
+
+async function judge(
+  path: string,
+  found: FoundLock,
+  { times = usualTimes, wasNotRenewed = false }: LockOptions,
+): Promise<FoundOwner> {
+  const running = found.mark && isRunning(found.mark);
+  if (running !== undefined) return { ...found, isHere: true, leftMs: running ? Number.POSITIVE_INFINITY : 0 };
+
+  const owner = { ...found, isHere: false };
+  if (wasNotRenewed && found.mark !== undefined && found.renewMs === undefined)
+    return { ...owner, leftMs: Number.POSITIVE_INFINITY };
+  // A new file has the time of now by the same clock.
+  const { mtimeMs } = await statNewFile(dirname(path));
+  return { ...owner, leftMs: times.staleMs - Math.abs(mtimeMs - found.mtimeMs) };
+}
+
+/** Replaces a stale lock; false if it is no longer that one, or another process is about to replace it. */
+async function takeOver(
+  path: string,
+  { owner, text, options }: { owner: FoundOwner; text: string; options: LockOptions },
+): Promise<boolean> {
+  const takeover = `${path}.takeover`;
+  if (!(await createFile(takeover, text))) {
+    const other = await readOwner(takeover, options);
+    if (other && other.leftMs <= 0) await removeFile(takeover);
+    return false;
   }
-  return undefined;
+  const now = await readOwner(path, options).catch(() => undefined);
+  if (now?.text === owner.text && now.leftMs <= 0) {
+    await rename(takeover, path);
+    return true;
+  }
+  await removeFile(takeover);
+  return false;
 }
 
-/** Removes the claim: it is useless for a lock that was replaced, and free again for one that was not. */
-export async function releaseClaims(claims: readonly string[]): Promise<void> {
-  for (const claim of claims) await unlink(claim).catch(() => undefined);
+/** What a look at the file says counts for this time, ms. */
+const seenMs = 1000;
+
+function hold(
+  path: string,
+  { text, times, takenFrom }: { text: string; times: LockTimes; takenFrom?: LockOwner },
+): Lock {
+  let seenAt = Date.now();
+  let found: string | undefined = text;
+  let released: Promise<void> | undefined;
+  // A renewal that fails is repeated at the next beat.
+  const beat = setInterval(() => void renew(path, text).catch(() => undefined), times.renewMs).unref();
+
+  const look = (): boolean => {
+    const now = Date.now();
+    // What was lost once stays lost.
+    if (found === text) found = readNow(path);
+    seenAt = now;
+    return found === text;
+  };
+  const release = async (): Promise<void> => {
+    clearInterval(beat);
+    if ((await readText(path)) === text) await removeFile(path);
+  };
+  return {
+    takenFrom,
+    look,
+    takenBy: () => (found === undefined ? undefined : { mark: parseLock(found).mark }),
+    isHeld() {
+      const ageMs = Date.now() - seenAt;
+      return ageMs >= 0 && ageMs < seenMs ? found === text : look();
+    },
+    // Once: later the file may be another's.
+    release: () => (released ??= release().catch(() => undefined)),
+  };
 }
 
-function idOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+/** Synchronous, like the writes of the journal: a turn through Node's threads takes longer than the read itself. */
+function readNow(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    return ignoreMissing(error);
+  }
+}
+
+/** Writes the same byte, so that the file system sets the time by its own clock. Leaves the lock of another alone. */
+async function renew(path: string, text: string): Promise<void> {
+  const handle = await open(path, 'r+').catch(ignoreMissing);
+  try {
+    if ((await handle?.readFile('utf8')) === text) await handle?.write(text.slice(0, 1), 0);
+  } finally {
+    await handle?.close();
+  }
 }
 
 /**
  * Creates a file; false if it exists. It appears with its whole text: an empty file of a process that was killed meanwhile
- * would lock forever without a holder.
+ * would lock for a minute without an owner.
  */
-export async function createFile(path: string, text: string): Promise<boolean> {
+async function createFile(path: string, text: string): Promise<boolean> {
   const whole = `${path}.${randomNonce()}.new`;
   try {
     await writeFile(whole, text, { flag: 'wx', mode: 0o600 });
@@ -138,7 +284,6 @@ export async function createFile(path: string, text: string): Promise<boolean> {
   }
 }
 
-/** A file's text; undefined if it does not exist. */
-export function readText(path: string): Promise<string | undefined> {
+function readText(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch(ignoreMissing);
 }

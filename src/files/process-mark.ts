@@ -20,14 +20,18 @@ export function ownMark(): ProcessMark {
   return { host: hostname(), pid, namespace: ownNamespace(), started: statusOf(pid)?.started };
 }
 
-/** Whether the process of a mark is running; undefined if it belongs to another machine or container, where it cannot be checked. */
+/** Whether the process of a mark is running; undefined if it belongs to another machine or container, where it cannot be looked for. */
 export function isRunning(mark: ProcessMark): boolean | undefined {
   if (mark.host !== hostname() || mark.namespace !== ownNamespace()) return undefined;
-  if (!exists(mark.pid)) return false;
+  try {
+    kill(mark.pid, 0);
+  } catch (error) {
+    // EPERM: it runs as another user.
+    if (codeOf(error) !== 'EPERM') return false;
+  }
   const status = statusOf(mark.pid);
-  if (status === undefined) return true;
-  // A container that restarts has the same name and the same small process numbers: only the start time differs.
-  return !status.isZombie && (mark.started === undefined || mark.started === status.started);
+  // A machine that was started again, or a container, gives the same number to another process.
+  return status === undefined || (!status.hasEnded && (mark.started ?? status.started) === status.started);
 }
 
 /** Containers can share a host name, and all of them have small process numbers. */
@@ -44,29 +48,18 @@ function ifKnown<T>(read: () => T): T | undefined {
   }
 }
 
-function exists(pid: number): boolean {
-  try {
-    return kill(pid, 0);
-  } catch (error) {
-    // EPERM: it runs as another user.
-    return codeOf(error) === 'EPERM';
-  }
-}
-
 /** The boot of this machine, if the system reports it: data written since then exists, synced or not. */
 export function bootMark(): string | undefined {
   return ifKnown(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
 }
 
-/** Only on Linux. A zombie keeps its number until its parent waits for it, which in a container may never happen. */
-function statusOf(of: number): { isZombie: boolean; started: string } | undefined {
-  // In another PID namespace than that of /proc, its numbers belong to other processes.
-  if (ifKnown(() => readlinkSync('/proc/self')) !== String(pid)) return undefined;
+/** Only on Linux. A process that ended keeps its number until its parent asks for its end, which in a container may never happen. */
+function statusOf(of: number): { hasEnded: boolean; started: string } | undefined {
   const stat = ifKnown(() => readFileSync(`/proc/${of}/stat`, 'latin1'));
   if (stat === undefined) return undefined;
   // The name in brackets can contain spaces and brackets; after it the state is the first field, the start time the 20th.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return { isZombie: fields[0] === 'Z', started: `${bootMark()}/${fields[19]}` };
+  return { hasEnded: fields[0] === 'Z', started: `${bootMark()}/${fields[19]}` };
 }
 
 let ownText: string | undefined;

@@ -14,7 +14,7 @@ const roundsEach = 5;
 const episodes = 3;
 const jobCount = 240;
 const concurrency = 4;
-const lease = ['none', '1', '1500'];
+const stale = ['none', '1', '1500'];
 
 /** What happens to the runs of a round, the command in front of each of them, and the codes with which they may end. */
 const kinds = {
@@ -73,7 +73,7 @@ function below(round: Round, limit: number): number {
 
 function run({ server, folder }: Round, before: readonly string[]): Child {
   totals.runs++;
-  return start(folder, server, { before, argv: lease });
+  return start(folder, server, { before, argv: stale });
 }
 
 function runSomewhere(round: Round): Child {

@@ -9,7 +9,7 @@ import { GatewayError } from '../../src/errors.ts';
 import { createProcessIo } from '../../src/terminal/process-io.ts';
 
 const [step, nth = '1', ...flags] = process.argv.slice(2);
-const leaseMs = flags.find((flag) => /^\d+$/.test(flag));
+const staleMs = flags.find((flag) => /^\d+$/.test(flag));
 const io = createProcessIo(process);
 const report = emptyReport('batch run');
 const cleanups: (() => Promise<void>)[] = [];
@@ -28,7 +28,7 @@ const context: Context = {
 let seen = 0;
 const hooks = {
   graceMs: 0,
-  lease: leaseMs === undefined ? undefined : { leaseMs: Number(leaseMs), beatMs: Number(leaseMs) / 10 },
+  lock: staleMs === undefined ? undefined : { staleMs: Number(staleMs), renewMs: Number(staleMs) / 10 },
   unlistedMs: 150,
   step(name: string) {
     if (name !== step || ++seen !== Number(nth)) return;

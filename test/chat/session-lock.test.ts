@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { SessionMessage } from '../../src/chat/message.ts';
 import { openSession } from '../../src/chat/session-file.ts';
 import { ownMark } from '../../src/files/process-mark.ts';
 import { deadPid, markOf } from '../helpers/processes.ts';
@@ -52,6 +53,47 @@ test.each([
   writeFileSync(`${path}.lock`, content);
   await expect(openSession(path)).rejects.toMatchObject({ class: 'usage' });
   expect(readFileSync(`${path}.lock`, 'utf8')).toBe(content);
+});
+
+const ofAnotherMachine = { pid: 7, host: 'elsewhere', nonce: 'n' };
+
+/** As it is when its owner gave no sign for two minutes. */
+function writeOld(path: string, lock: object): void {
+  writeFileSync(`${path}.lock`, JSON.stringify(lock));
+  const old = new Date(Date.now() - 120_000);
+  utimesSync(`${path}.lock`, old, old);
+}
+
+test('takes over from another machine that gave no sign of life for a minute', async () => {
+  const path = place();
+  writeOld(path, { ...ofAnotherMachine, renewMs: 10_000 });
+  const session = await openSession(path);
+  expect(JSON.parse(readFileSync(`${path}.lock`, 'utf8'))).toMatchObject(ownMark());
+  await session.close();
+});
+
+test('an older version, which gives no sign of life, keeps the session on another machine', async () => {
+  const path = place();
+  writeOld(path, ofAnotherMachine);
+  await expect(openSession(path)).rejects.toMatchObject({ class: 'usage' });
+});
+
+test('a conversation whose session another machine took over does not write into it', async () => {
+  const path = place();
+  const turn: SessionMessage[] = [
+    { role: 'user', content: 'q' },
+    { role: 'assistant', content: 'a' },
+  ];
+  const session = await openSession(path);
+  await session.append(turn);
+  const text = readFileSync(path, 'utf8');
+  writeOld(path, { ...ofAnotherMachine, renewMs: 10_000 });
+  const lost = { class: 'not-written', message: expect.stringContaining('process 7 of another machine took it over') };
+  await expect(session.append(turn)).rejects.toMatchObject(lost);
+  await expect(session.replaceLast(turn)).rejects.toMatchObject(lost);
+  expect(readFileSync(path, 'utf8')).toBe(text);
+  await session.close();
+  expect(readFileSync(`${path}.lock`, 'utf8')).toContain('elsewhere');
 });
 
 test.skipIf(!existsSync('/proc/self/stat'))('takes over a lock whose process number was reused', async () => {

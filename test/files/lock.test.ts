@@ -1,94 +1,291 @@
-import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { once } from 'node:events';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
+import { dirname, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { findOwner, type Lock, takeLock, withLock } from '../../src/files/lock.ts';
+import { ownMark } from '../../src/files/process-mark.ts';
+import { isPartName } from '../../src/files/temp-file.ts';
 import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
+import { deadPid, markOf } from '../helpers/processes.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
-import { createFile, takeOver } from '../../src/files/lock.ts';
 
-const isDead = (text: string): boolean => text.startsWith('dead');
+const elsewhere = '{"host":"elsewhere","pid":7,"renewMs":10000,"nonce":"n"}\n';
+const own = { ...ownMark(), started: ownMark().started };
+const held: Lock[] = [];
 
-test('one of a hundred concurrent attempts takes over a dead lock, and leaves only the lock', async () => {
-  for (let round = 0; round < 20; round++) {
-    const path = join(scratchFolder(), 'lock');
-    writeFileSync(path, 'dead 0');
-    const tries = Array.from({ length: 100 }, (_, n) => takeOver({ path, dead: 'dead 0', own: `alive ${n}`, isDead }));
-    const taken = (await Promise.all(tries)).flatMap((won, n) => (won ? [`alive ${n}`] : []));
-    expect(taken).toHaveLength(1);
-    expect(readFileSync(path, 'utf8')).toBe(taken[0]);
-    expect(readdirSync(join(path, '..'))).toEqual(['lock']);
-  }
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const lock of held.splice(0)) await lock.release();
 });
 
-test('a lock that is renewed during the claim is not replaced', async () => {
-  const path = join(scratchFolder(), 'lock');
-  writeFileSync(path, 'dead 0');
-  const isStillDead = async (): Promise<boolean> => readdirSync(join(path, '..')).length < 2;
-  expect(await takeOver({ path, dead: 'dead 0', own: 'alive 2', isDead, isStillDead })).toBe(false);
-  expect(readFileSync(path, 'utf8')).toBe('dead 0');
-  expect(readdirSync(join(path, '..'))).toEqual(['lock']);
+const place = (): string => join(scratchFolder(), 'lock');
+const left = (path: string): string[] => readdirSync(dirname(path));
+
+/** A lock of a process that has ended on this machine. */
+async function placeDead(): Promise<string> {
+  const path = place();
+  writeFileSync(path, JSON.stringify({ ...markOf(await deadPid()), nonce: 'n' }));
+  return path;
+}
+
+/** Sets the time of a lock back, or forth. */
+function age(path: string, ms: number): void {
+  const at = new Date(Date.now() - ms);
+  utimesSync(path, at, at);
+}
+
+/** Replaces a lock by another process's, as a takeover does. */
+function replace(path: string): void {
+  writeFileSync(`${path}.new`, elsewhere);
+  renameSync(`${path}.new`, path);
+}
+
+async function take(path: string, options = {}): Promise<Lock> {
+  const lock = await takeLock(path, options);
+  if ('heldBy' in lock) throw new Error(`another process has it: ${JSON.stringify(lock.heldBy)}`);
+  held.push(lock);
+  return lock;
+}
+
+const isTaken = (lock: object): boolean => !('heldBy' in lock);
+
+describe('who gets a lock', () => {
+  test('one process has it until its release, and the file says in words which one', async () => {
+    const path = place();
+    const lock = await take(path);
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ host: hostname(), pid: process.pid });
+    expect(await takeLock(path)).toMatchObject({ heldBy: { mark: { pid: process.pid }, isHere: true } });
+    await lock.release();
+    expect(left(path)).toEqual([]);
+    await take(path);
+  });
+
+  test('one of many that ask at once gets a free lock', async () => {
+    const path = place();
+    const locks = await Promise.all(Array.from({ length: 100 }, () => takeLock(path)));
+    expect(locks.filter(isTaken)).toHaveLength(1);
+    expect(left(path)).toEqual(['lock']);
+  });
+
+  test('one of a hundred gets the lock of a process that ended, and nothing else is left', async () => {
+    for (let round = 0; round < 3; round++) {
+      const path = await placeDead();
+      const locks = await Promise.all(Array.from({ length: 100 }, () => takeLock(path)));
+      expect(locks.filter(isTaken)).toHaveLength(1);
+      expect(locks.find(isTaken)).toMatchObject({ takenFrom: { isHere: true } });
+      expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ pid: process.pid });
+      expect(left(path)).toEqual(['lock']);
+    }
+  });
+
+  test('each of many that wait gets it in turn, and never two at once', async () => {
+    const path = await placeDead();
+    const { signal } = new AbortController();
+    const counts = { inside: 0, most: 0, done: 0 };
+    const work = async (): Promise<void> => {
+      counts.most = Math.max(counts.most, ++counts.inside);
+      await turn();
+      counts.inside--;
+      counts.done++;
+    };
+    await Promise.all(Array.from({ length: 30 }, () => withLock(path, signal, work)));
+    expect(counts).toEqual({ inside: 0, most: 1, done: 30 });
+    expect(left(path)).toEqual([]);
+  });
+
+  test('a takeover that was killed in between is cleared away', async () => {
+    const path = await placeDead();
+    writeFileSync(`${path}.takeover`, JSON.stringify(markOf(await deadPid())));
+    await take(path);
+    expect(left(path)).toEqual(['lock']);
+  });
+
+  test('while another process takes it over, a stale lock is busy', async () => {
+    const path = await placeDead();
+    writeFileSync(`${path}.takeover`, JSON.stringify(own));
+    expect(await takeLock(path)).toHaveProperty('heldBy');
+    unlinkSync(`${path}.takeover`);
+    await take(path);
+  });
+
+  test.skipIf(process.platform === 'win32')('a lock that is released while it is asked for is free', async () => {
+    const path = place();
+    // Such a link exists and cannot be read, like a lock that is removed between the two steps.
+    symlinkSync('nowhere', path);
+    setImmediate(() => unlinkSync(path));
+    await take(path);
+    expect(left(path)).toEqual(['lock']);
+  });
+
+  test('a wait ends when its signal says so, with its reason', async () => {
+    const path = place();
+    await take(path);
+    const stop = new AbortController();
+    const waiting = withLock(path, stop.signal, async () => undefined);
+    stop.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+    expect(left(path)).toEqual(['lock']);
+  });
 });
 
-test('a lock that changed meanwhile is not replaced', async () => {
-  const path = join(scratchFolder(), 'lock');
-  writeFileSync(path, 'alive 1');
-  expect(await takeOver({ path, dead: 'dead 0', own: 'alive 2', isDead })).toBe(false);
-  expect(readFileSync(path, 'utf8')).toBe('alive 1');
-  expect(readdirSync(join(path, '..'))).toEqual(['lock']);
+describe('when a lock is stale', () => {
+  test.skipIf(!existsSync('/proc/self/stat'))(
+    'the lock of a process whose number another has now, or of an earlier boot, is free at once',
+    async () => {
+      const path = place();
+      writeFileSync(path, JSON.stringify({ ...own, started: 'another boot/1', renewMs: 10_000 }));
+      expect(await findOwner(path)).toBeUndefined();
+      await take(path);
+    },
+  );
+
+  test('a process that runs here keeps its lock, however old the file is', async () => {
+    const path = place();
+    writeFileSync(path, JSON.stringify(own));
+    age(path, 7 * 24 * 3_600_000);
+    expect(await takeLock(path)).toMatchObject({ heldBy: { leftMs: Number.POSITIVE_INFINITY } });
+  });
+
+  test.each([
+    ['just now', 0, false],
+    ['50 seconds ago', 50_000, false],
+    ['70 seconds ago', 70_000, true],
+    ['a year from now, by a clock that was set back', -365 * 24 * 3_600_000, true],
+  ])('the lock of another machine that was renewed %s: it is free: %s', async (_, ms, isFree) => {
+    const path = place();
+    writeFileSync(path, elsewhere);
+    age(path, ms);
+    expect((await findOwner(path)) === undefined).toBe(isFree);
+    expect(isTaken(await takeLock(path))).toBe(isFree);
+    expect(readFileSync(path, 'utf8') === elsewhere).toBe(!isFree);
+  });
+
+  test.each(['', '{"host":', '[]', '{"pid":1}'])(
+    'a lock that does not say whose it is, %j, is busy for a minute',
+    async (text) => {
+      const path = place();
+      writeFileSync(path, text);
+      expect(await takeLock(path)).toMatchObject({ heldBy: { mark: undefined, isHere: false } });
+      age(path, 70_000);
+      await take(path);
+    },
+  );
+
+  test('the lock of an older version of a batch is read, too', async () => {
+    const path = place();
+    writeFileSync(path, JSON.stringify({ mark: own, nonce: 'n' }));
+    age(path, 70_000);
+    expect(await takeLock(path)).toMatchObject({ heldBy: { mark: { pid: process.pid }, isHere: true } });
+  });
+
+  test('the file that tells the time of the file system is named as unfinished, so that a later run can remove it', async () => {
+    const path = place();
+    writeFileSync(path, elsewhere);
+    const watcher = watch(dirname(path));
+    const made = once(watcher, 'change') as Promise<[string, string]>;
+    await findOwner(path);
+    const [, name] = await made;
+    watcher.close();
+    expect(isPartName(name), name).toBe(true);
+  });
 });
 
-test.each([
-  ['dead 1', true, ['lock']],
-  ['alive 1', false, ['lock', 'lock.claim']],
-])('a claim of %s is taken over: %s', async (holder, won, left) => {
-  const folder = scratchFolder();
-  const path = join(folder, 'lock');
-  writeFileSync(path, 'dead 0');
-  const claim = `${path}.${createHash('sha256').update('dead 0').digest('hex').slice(0, 16)}`;
-  writeFileSync(claim, holder);
-  expect(await takeOver({ path, dead: 'dead 0', own: 'alive 2', isDead })).toBe(won);
-  expect(readFileSync(path, 'utf8')).toBe(won ? 'alive 2' : 'dead 0');
-  expect(readdirSync(folder).map((name) => (join(folder, name) === claim ? 'lock.claim' : name))).toEqual(left);
-});
+describe('what the owner of a lock sees', () => {
+  test('it is still its own, and stays so', async () => {
+    const lock = await take(place());
+    expect([lock.isHeld(), lock.look(), lock.isHeld()]).toEqual([true, true, true]);
+  });
 
-test.skipIf(process.platform === 'win32')(
-  'a claim that is released while it is read goes to the next process',
-  async () => {
-    const path = join(scratchFolder(), 'lock');
-    writeFileSync(path, 'dead 0');
-    const claim = `${path}.${createHash('sha256').update('dead 0').digest('hex').slice(0, 16)}`;
-    // Such a link exists and cannot be read, like a file that is removed between the two steps.
-    symlinkSync('nowhere', claim);
-    setImmediate(() => unlinkSync(claim));
-    expect(await takeOver({ path, dead: 'dead 0', own: 'alive 2', isDead })).toBe(true);
-    expect(readdirSync(join(path, '..'))).toEqual(['lock']);
-  },
-);
+  test.each([
+    ['another process has taken it over', replace, { mark: { host: 'elsewhere', pid: 7 } }],
+    ['it was removed', unlinkSync, undefined],
+  ])('%s: at its next look it is lost, and stays lost', async (_, change, by) => {
+    const path = place();
+    const lock = await take(path);
+    const text = readFileSync(path, 'utf8');
+    change(path);
+    expect(lock.look()).toBe(false);
+    expect(lock.takenBy()).toEqual(
+      by === undefined ? undefined : expect.objectContaining({ mark: expect.objectContaining(by.mark) }),
+    );
+    expect(lock.isHeld()).toBe(false);
+    writeFileSync(path, text);
+    expect([lock.look(), lock.isHeld()]).toEqual([false, false]);
+  });
+
+  test.each([
+    ['two seconds later', 2000],
+    ['after a clock was set back', -3_600_000],
+  ])('a takeover is seen without a look: %s', async (_, ms) => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const path = place();
+    const lock = await take(path);
+    replace(path);
+    vi.setSystemTime(Date.now() + ms);
+    expect(lock.isHeld()).toBe(false);
+  });
+
+  test('its release leaves the lock of another process', async () => {
+    const path = place();
+    const lock = await take(path);
+    replace(path);
+    await lock.release();
+    expect(readFileSync(path, 'utf8')).toBe(elsewhere);
+  });
+
+  test('it renews the time of the file again and again, and not its content, nor the file of another', async () => {
+    const path = place();
+    await take(path, { times: { renewMs: 5, staleMs: 60_000 } });
+    const text = readFileSync(path, 'utf8');
+    for (let beat = 0; beat < 3; beat++) {
+      age(path, 3_600_000);
+      await expect.poll(() => Date.now() - statSync(path).mtimeMs).toBeLessThan(1_800_000);
+    }
+    expect(readFileSync(path, 'utf8')).toBe(text);
+    replace(path);
+    age(path, 3_600_000);
+    const { mtimeMs } = statSync(path);
+    await take(join(dirname(path), 'other'), { times: { renewMs: 5, staleMs: 60_000 } });
+    age(join(dirname(path), 'other'), 3_600_000);
+    await expect.poll(() => Date.now() - statSync(join(dirname(path), 'other')).mtimeMs).toBeLessThan(1_800_000);
+    expect(statSync(path).mtimeMs).toBe(mtimeMs);
+  });
+});
 
 test.skipIf(!tellsOpenFiles)('leaves no file open', async () => {
-  const folder = scratchFolder();
-  const path = join(folder, 'lock');
-  writeFileSync(path, 'dead 0');
-  await takeOver({ path, dead: 'dead 0', own: 'alive 2', isDead });
-  expect(openFilesIn(folder)).toEqual([]);
+  const path = await placeDead();
+  const lock = await take(path);
+  lock.look();
+  await takeLock(path);
+  expect(openFilesIn(dirname(path))).toEqual([]);
 });
 
 test('a lock appears with its whole text', async () => {
   const folder = scratchFolder();
-  const seen = new Set<string>();
+  const seen = new Set<boolean>();
   for (let round = 0; round < 50; round++) {
     const path = join(folder, `lock-${round}`);
-    const state = { isMade: false };
-    const making = createFile(path, 'whole').finally(() => (state.isMade = true));
-    while (!state.isMade) {
-      if (existsSync(path)) seen.add(readFileSync(path, 'utf8'));
+    const state = { isTaken: false };
+    const taking = take(path).finally(() => (state.isTaken = true));
+    while (!state.isTaken) {
+      if (existsSync(path)) seen.add(readFileSync(path, 'utf8').endsWith('}\n'));
       await turn();
     }
-    expect(await making).toBe(true);
-    expect(await createFile(path, 'another')).toBe(false);
-    seen.add(readFileSync(path, 'utf8'));
+    await taking;
   }
-  expect([...seen]).toEqual(['whole']);
+  expect([...seen].filter((isWhole) => !isWhole)).toEqual([]);
   expect(readdirSync(folder)).toHaveLength(50);
 });

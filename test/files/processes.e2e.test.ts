@@ -24,24 +24,17 @@ test('a process of another machine cannot be checked', () => {
   expect(isRunning({ ...ownMark(), host: 'elsewhere' })).toBeUndefined();
 });
 
-test.skipIf(!canUnshare).for([
-  ['with a /proc of its own', unshare, true],
-  ['with the /proc of this one', ['unshare', '-pf'], false],
-] as const)(
-  'a process of another PID namespace cannot be checked: one %s',
-  async ([, [command, ...argv], hasFacts]) => {
-    const script = `const { isRunning, ownMark } = await import(process.argv[1]);
+test.skipIf(!canUnshare)('a process of another PID namespace cannot be checked', async () => {
+  const [command, ...argv] = unshare;
+  const script = `const { isRunning, ownMark } = await import(process.argv[1]);
     const outer = JSON.parse(process.argv[2]);
     console.log(JSON.stringify({ own: ownMark(), ownRuns: isRunning(ownMark()), outerRuns: isRunning(outer) ?? null }));`;
-    const path = await bundle('src/files/process-mark.ts');
-    const node = [process.execPath, '--input-type=module', '-e', script, path, JSON.stringify(ownMark())];
-    const inner = JSON.parse(execFileSync(command, [...argv, ...node], { encoding: 'utf8' })) as { own: ProcessMark };
-    expect(inner).toMatchObject({ own: { host: ownMark().host, pid: 1 }, ownRuns: true, outerRuns: null });
-    // The numbers of an outer /proc do not give the start time of a process.
-    expect(inner.own.started !== undefined).toBe(hasFacts);
-    expect(isRunning(inner.own)).toBeUndefined();
-  },
-);
+  const path = await bundle('src/files/process-mark.ts');
+  const node = [process.execPath, '--input-type=module', '-e', script, path, JSON.stringify(ownMark())];
+  const inner = JSON.parse(execFileSync(command, [...argv, ...node], { encoding: 'utf8' })) as { own: ProcessMark };
+  expect(inner).toMatchObject({ own: { host: ownMark().host, pid: 1 }, ownRuns: true, outerRuns: null });
+  expect(isRunning(inner.own)).toBeUndefined();
+});
 
 test.skipIf(!isLinux)('a mark without a PID namespace cannot be checked', () => {
   expect(isRunning({ ...ownMark(), namespace: undefined })).toBeUndefined();

@@ -1,12 +1,12 @@
 import { stat, readdir, lstat, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { type Lock, takeLock } from './lock.ts';
+import { type FolderLock, lockFolder } from './lock.ts';
 import { cannotWrite, asideFile } from '../../files/synced-file.ts';
 import { batchFiles } from '../types.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { readReason, writeReason } from '../../files/file-reason.ts';
 import { writeAnew, makeFolder, isFolder, isPartName } from '../../files/temp-file.ts';
-import type { LeaseTimes } from '../../files/lease.ts';
+import type { LockTimes } from '../../files/lock.ts';
 import type { Context } from '../../cli/context.ts';
 import { shellWord } from '../../shell-word.ts';
 import { parseRecord, notAJournal, readJournal } from './journal.ts';
@@ -77,17 +77,18 @@ export async function requireOwn(path: string): Promise<void> {
  * Makes the folder if it does not exist, locks it until the end of the run, and removes what killed runs left. Throws
  * usage or batch-locked.
  */
-export async function enterOutdir(path: string, context: Context, lease?: LeaseTimes): Promise<Lock> {
+export async function enterOutdir(path: string, context: Context, times?: LockTimes): Promise<FolderLock> {
   await makeBatchFolder(path);
   await requireOwn(path);
   await makeBatchFolder(join(path, batchFiles.images));
-  const lock = await lockFolder(path, lease);
+  const lock = await lockWritable(path, times);
   context.atEnd(() => lock.release());
   await clearParts(path);
   if (lock.takenFrom) {
-    const { pid, host, ranOut } = lock.takenFrom;
-    const why = ranOut ? 'whose lease has run out' : 'which is dead';
-    await context.ui.note(`took over from process ${pid} on ${host}, ${why}`);
+    const { mark, isHere } = lock.takenFrom;
+    const who = mark === undefined ? 'a run that did not say its name' : `process ${mark.pid} on ${mark.host}`;
+    const why = isHere ? 'which is dead' : 'which gave no sign of life for a minute';
+    await context.ui.note(`took over from ${who}, ${why}`);
   }
   return lock;
 }
@@ -100,8 +101,8 @@ async function makeBatchFolder(path: string): Promise<void> {
 }
 
 /** Locks a folder. Throws GatewayError batch-locked; or usage if it is not writable, as nothing was sent yet. */
-async function lockFolder(path: string, lease?: LeaseTimes): Promise<Lock> {
-  return takeLock(path, lease).catch((error: unknown) => {
+async function lockWritable(path: string, times?: LockTimes): Promise<FolderLock> {
+  return lockFolder(path, times).catch((error: unknown) => {
     const denied = error instanceof GatewayError && error.class === 'not-written';
     throw denied ? usageError(error.message, 'name another folder with -o', error) : error;
   });

@@ -11,7 +11,7 @@ import {
 } from '../types.ts';
 import { mayHaveCost } from './state.ts';
 import type { PartRecord } from '../lane/parts.ts';
-import type { Lock } from './lock.ts';
+import type { FolderLock } from './lock.ts';
 import { GatewayError } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -51,7 +51,7 @@ type Ended = Exclude<JobOutcome, { state: 'unsent' }>;
 interface RecorderOptions {
   folder: string;
   run: RunRecord;
-  lock: Pick<Lock, 'check' | 'confirm'>;
+  lock: Pick<FolderLock, 'check' | 'confirm'>;
   /** Ends of jobs that an earlier run could not write down. */
   lostEnds: readonly JobRecord[];
   now: () => number;
@@ -64,7 +64,7 @@ const gatherMs = 50;
 /** Opens journal and results of a folder, and writes the run's own record. */
 export async function openRecorder({ folder, lostEnds, ...options }: RecorderOptions): Promise<Recorder> {
   const { run, lock, now, step } = options;
-  await lock.confirm();
+  lock.confirm();
   const journal = await SyncedFile.open(join(folder, batchFiles.journal));
   const results = await SyncedFile.open(join(folder, batchFiles.results));
   const open: Open = { ...options, journal, results };
@@ -72,35 +72,38 @@ export async function openRecorder({ folder, lostEnds, ...options }: RecorderOpt
   await write([...lostEnds, { ...run, results: results.size }], open);
   return {
     async ready(group) {
-      await lock.check();
+      lock.check();
       // A run that takes over after this confirmation finds the group in the journal: it is appended before.
-      await Promise.all([writeReady(group, open), lock.confirm()]);
+      await writeReady(group, open);
+      lock.confirm();
     },
     async sent(entry) {
-      await lock.check();
+      lock.check();
       append(recordsOf('sent', [entry], now()), open);
       if (run.boot === undefined) await journal.sync();
       step?.('sent-written', entry.job.id);
       // A process that was suspended after the check finds that it lost the lock, and records the job as unsent.
-      await lock.check()?.catch(async (error: unknown) => {
+      try {
+        lock.check();
+      } catch (error) {
         await takeBack(entry, open);
         throw error;
-      });
+      }
     },
     async unsent(group) {
-      await lock.check();
+      lock.check();
       if (run.boot !== undefined) await write(recordsOf('unsent', group, now()), open);
     },
     async ended(entry, outcome) {
-      await lock.check();
+      lock.check();
       if (outcome.state === 'unsent') await takeBack(entry, open);
       else await writeEnd(entry, outcome, open);
     },
     async parts(records) {
-      await lock.check();
+      lock.check();
       // A run that takes over after this confirmation finds the part in the journal: it is written before.
       await write(records, open);
-      await lock.confirm();
+      lock.confirm();
     },
     flushWithoutDelay() {
       results.syncWithoutDelay();
@@ -153,7 +156,7 @@ async function writeEnd(
   await results.sync(gatherMs);
   step?.('result-synced', id);
   // A process that was suspended before may have written the result to a file that another run has replaced.
-  await lock.check();
+  lock.check();
   await journal.appendSoon(JSON.stringify(endOf({ id, request, at: now(), bound, part }, outcome)));
   step?.('ended-written', id);
   await journal.sync(gatherMs);

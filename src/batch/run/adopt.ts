@@ -8,7 +8,7 @@ import { createEmptyStore } from '../../images/store.ts';
 import { isObject } from '../../json.ts';
 import { readRecovery, type SavedReply } from '../../recovery/recovery-file.ts';
 import { resultLine } from '../folder/recorder.ts';
-import type { Lock } from '../folder/lock.ts';
+import type { FolderLock } from '../folder/lock.ts';
 import { findLostEnds, type LostEnds } from '../folder/results.ts';
 import { type BatchState, hasOpenJobs, isOpen, keepFailure } from '../folder/state.ts';
 import { countOf } from '../report/summary.ts';
@@ -22,7 +22,7 @@ import { batchFiles } from '../types.ts';
 export async function adoptReplies(
   folder: string,
   state: BatchState,
-  { ends, lock, ui }: Pick<Context, 'ui'> & { ends: LostEnds; lock: Pick<Lock, 'confirm'> },
+  { ends, lock, ui }: Pick<Context, 'ui'> & { ends: LostEnds; lock: Pick<FolderLock, 'confirm'> },
 ): Promise<LostEnds> {
   if (state.beganAt === undefined || !hasOpenJobs(state)) return ends;
   const place = await realpath(folder);
@@ -41,7 +41,7 @@ export async function adoptReplies(
     else kept.set(id, { path, line });
   }
   if (kept.size === 0) return ends;
-  await lock.confirm();
+  lock.confirm();
   await append(
     join(folder, batchFiles.results),
     Array.from(kept.values(), ({ line }) => line),

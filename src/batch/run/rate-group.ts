@@ -1,7 +1,7 @@
 import { appendFile, readFile, realpath, rename, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { usageError } from '../../errors.ts';
-import { prepareSharedFile, withBriefLock } from '../../files/lease.ts';
+import { prepareSharedFile, withLock } from '../../files/lock.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { notWritten } from '../../files/temp-file.ts';
 import { parseObject } from '../../json.ts';
@@ -111,7 +111,7 @@ function hold(group: Group, waitMs: number): Promise<void> {
 
 async function change(group: Group, signal: AbortSignal, next: (state: GroupState) => GroupState): Promise<void> {
   const { path } = group;
-  await withBriefLock(`${path}.lock`, signal, async () => {
+  await withLock(`${path}.lock`, signal, async () => {
     // Renamed, so that readers without the lock see a whole file.
     const part = `${path}.part`;
     await writeFile(part, `${JSON.stringify(next(await readGroup(group)))}\n`);

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isObject } from '../../json.ts';
-import type { Lock } from '../folder/lock.ts';
+import type { FolderLock } from '../folder/lock.ts';
 import { type Batch, batchFiles, type Job, type JobAttempt, type JobOutcome, type SaveReply } from '../types.ts';
 import type { Pacer } from './send.ts';
 import type { SharedGate } from '../../transport/gate.ts';
@@ -41,7 +41,7 @@ export interface JobSender {
 }
 
 export interface SenderOptions {
-  batch: Pick<Batch, 'context' | 'flags' | 'outdir'> & { lock: Pick<Lock, 'check'> };
+  batch: Pick<Batch, 'context' | 'flags' | 'outdir'> & { lock: Pick<FolderLock, 'check'> };
   /** There are no results to which a later run could add a reply that was saved for recovery. */
   isFolderless?: boolean;
   /** Checks the job, and builds its request. */
@@ -239,7 +239,7 @@ const longestWaitMs = 300_000;
 type JobGate = Pick<SharedGate, 'enter' | 'close' | 'allowRetry'>;
 
 /** The gate of one job, which each of its attempts enters. The first one had its turn before it was recorded as sent. */
-export function paceRetries(gate: JobGate, pace: Pacer, lock: Pick<Lock, 'check'>): JobGate {
+export function paceRetries(gate: JobGate, pace: Pacer, lock: Pick<FolderLock, 'check'>): JobGate {
   let isFirst = true;
   return {
     close: gate.close,
@@ -249,7 +249,7 @@ export function paceRetries(gate: JobGate, pace: Pacer, lock: Pick<Lock, 'check'
       isFirst = false;
       // It may close while the turn is waited for, and the lock may be lost while it is closed.
       await gate.enter(signal);
-      await lock.check();
+      lock.check();
     },
   };
 }

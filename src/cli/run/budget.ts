@@ -6,7 +6,7 @@ import type { LedgerEntry } from '../../cost/ledger-lines.ts';
 import { currencyOf, normaliseTier, unusualTier } from '../../cost/price.ts';
 import { GatewayError, messageOf, usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
-import { prepareSharedFile } from '../../files/lease.ts';
+import { prepareSharedFile } from '../../files/lock.ts';
 import { loadFormat } from '../../formats/format.ts';
 import { otherModel } from '../../services.ts';
 import { type BudgetSetting, isBudgetPath, parseBudget } from '../../settings/values.ts';

@@ -6,7 +6,7 @@ import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { priceFlags } from '../../cli/flags/shared.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
 import { newBatchState, readJournal } from '../../batch/folder/journal.ts';
-import type { Lock } from '../../batch/folder/lock.ts';
+import type { FolderLock } from '../../batch/folder/lock.ts';
 import {
   arrangeResults,
   countMissing,
@@ -34,7 +34,7 @@ import {
 } from '../../batch/report/summary.ts';
 import { isSpent, totalTokens } from '../../batch/folder/state.ts';
 import { failureOfThrown, GatewayError, outcomes } from '../../errors.ts';
-import type { LeaseTimes } from '../../files/lease.ts';
+import type { LockTimes } from '../../files/lock.ts';
 import { enterOutdir, findOutdir, requireOwn, writeSummary } from '../../batch/folder/folder.ts';
 import { type BatchPlan, type JobKind, planBatch, sentBefore } from '../../batch/run/plan.ts';
 import { adoptReplies } from '../../batch/run/adopt.ts';
@@ -102,7 +102,7 @@ export async function runBatch(
   const onHashed = (bytes: number): void => checking.addBytes(bytes);
   const builder = createRequestBuilder({ context, flags, source, output: outdir.path, onHashed });
   const isTrial = flags.dryRun === true || flags.estimate === true;
-  const early = outdir.exists && !isTrial ? await enterOutdir(outdir.path, context, hooks.lease) : undefined;
+  const early = outdir.exists && !isTrial ? await enterOutdir(outdir.path, context, hooks.lock) : undefined;
   const checking = trackChecking(context);
   const state = outdir.exists ? await readJournal(outdir.path) : newBatchState();
   // A folder without a run has no results.
@@ -117,7 +117,7 @@ export async function runBatch(
   if (ends) await noteGone(ends, state, context);
   if (flags.dryRun) return showPlan(planned);
   // A mistake in the jobs must not leave an empty folder.
-  const batch = { ...planned, lock: early ?? (await enterNew(outdir.path, context, hooks.lease)) };
+  const batch = { ...planned, lock: early ?? (await enterNew(outdir.path, context, hooks.lock)) };
   await noteResume(batch);
   let stop: Stop | undefined;
   try {
@@ -158,7 +158,7 @@ async function arrange(
   places?: ResultPlaces,
 ): Promise<void> {
   if (!flags.ordered && plan.again === 0 && state.run === undefined) return;
-  await lock.confirm();
+  lock.confirm();
   const sorting = context.ui.progress('sorting the results');
   try {
     const now = await locateResults(outdir, state.index, { places });
@@ -171,8 +171,8 @@ async function arrange(
 }
 
 /** Enters a new folder. Throws GatewayError batch-locked if another run has begun in it. */
-async function enterNew(path: string, context: Context, lease: LeaseTimes | undefined): Promise<Lock> {
-  const lock = await enterOutdir(path, context, lease);
+async function enterNew(path: string, context: Context, times: LockTimes | undefined): Promise<FolderLock> {
+  const lock = await enterOutdir(path, context, times);
   if ((await readJournal(path)).run === undefined) return lock;
   throw new GatewayError('batch-locked', 'another run began in this folder meanwhile', {
     hint: 'run the same command again',
@@ -262,7 +262,7 @@ function countInFile({ state, plan }: EndedBatch): Counts {
 }
 
 async function saveSummary({ lock, outdir }: EndedBatch, summary: OwnDocument): Promise<void> {
-  await lock.confirm();
+  lock.confirm();
   await writeSummary(outdir, JSON.stringify(summary));
 }
 

@@ -1,9 +1,8 @@
 import { lstat, readlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
-import { type ProcessLock, takeProcessLock } from '../../files/lock.ts';
+import { describeOwner, type Lock, takeLock } from '../../files/lock.ts';
 import { makeFolder, syncFolder, writeAnew } from '../../files/temp-file.ts';
 import { configPath, nameFor, readConfig, requireProfileName } from '../../settings/config-file.ts';
 import { type Config, type LoadedConfig, type Use, useNames } from '../../settings/types.ts';
@@ -52,7 +51,6 @@ export function listed(words: readonly string[]): string {
 
 /** Changes take milliseconds. */
 const longestWaitMs = 10_000;
-const pollMs = 20;
 
 /**
  * Makes one change to the config file as it is now: other programs may have changed it since it was opened. Returns the config
@@ -86,17 +84,13 @@ export async function changeConfig(
   }
 }
 
-async function lockConfig(path: string, file: string): Promise<ProcessLock> {
-  for (let waitedMs = 0; ; waitedMs += pollMs) {
-    const lock = await takeProcessLock(file);
-    if ('release' in lock) return lock;
-    if (waitedMs >= longestWaitMs)
-      throw usageError(
-        `${path}: is being changed by ${lock.heldBy}`,
-        `try again, or if it no longer runs: rm ${shellWord(file)}`,
-      );
-    await sleep(pollMs);
-  }
+async function lockConfig(path: string, file: string): Promise<Lock> {
+  const lock = await takeLock(file, { waitMs: longestWaitMs });
+  if ('release' in lock) return lock;
+  throw usageError(
+    `${path}: is being changed by ${describeOwner(lock.heldBy)}`,
+    `try again, or if it no longer runs: rm ${shellWord(file)}`,
+  );
 }
 
 /** A written file belongs to the user. Throws GatewayError usage for a command that others may have put there: it would be run. */

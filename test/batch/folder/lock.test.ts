@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findHolder, takeLock } from '../../../src/batch/folder/lock.ts';
-import { isRunning, ownMark } from '../../../src/files/process-mark.ts';
+import { findHolder, lockFolder } from '../../../src/batch/folder/lock.ts';
+import { ownMark } from '../../../src/files/process-mark.ts';
 import { deadPid, markOf } from '../../helpers/processes.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
@@ -14,24 +14,24 @@ const write = (path: string, mark: object) => writeFileSync(lockIn(path), JSON.s
 describe('the lock of a folder', () => {
   test('is held until it is released', async () => {
     const path = folder();
-    const lock = await takeLock(path);
-    await expect(takeLock(path)).rejects.toMatchObject({ class: 'batch-locked', exitCode: 14 });
-    await expect(takeLock(path)).rejects.toThrow(`process ${process.pid} on ${hostname()} works in this folder`);
+    const lock = await lockFolder(path);
+    await expect(lockFolder(path)).rejects.toMatchObject({ class: 'batch-locked', exitCode: 14 });
+    await expect(lockFolder(path)).rejects.toThrow(`process ${process.pid} on ${hostname()} works in this folder`);
     await lock.release();
     expect(readdirSync(path)).toEqual([]);
-    await (await takeLock(path)).release();
+    await (await lockFolder(path)).release();
   });
 
   test('is taken by one of many', async () => {
     const path = folder();
-    const results = await Promise.allSettled(Array.from({ length: 20 }, () => takeLock(path)));
+    const results = await Promise.allSettled(Array.from({ length: 20 }, () => lockFolder(path)));
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
   test('of a dead process is taken over by one of many', async () => {
     const path = folder();
     write(path, markOf(await deadPid()));
-    const results = await Promise.allSettled(Array.from({ length: 20 }, () => takeLock(path)));
+    const results = await Promise.allSettled(Array.from({ length: 20 }, () => lockFolder(path)));
     const taken = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     expect(taken).toHaveLength(1);
     await taken[0]?.release();
@@ -42,37 +42,37 @@ describe('the lock of a folder', () => {
     const path = folder();
     const pid = await deadPid();
     write(path, markOf(pid));
-    const lock = await takeLock(path);
-    expect(lock.takenFrom).toMatchObject({ pid });
+    const lock = await lockFolder(path);
+    expect(lock.takenFrom).toMatchObject({ mark: { pid } });
     await lock.release();
   });
 
   test.skipIf(!existsSync('/proc/self/stat'))('of a process whose number was given away is dead', async () => {
     const path = folder();
     write(path, { ...ownMark(), started: 'another boot/1' });
-    const lock = await takeLock(path);
-    expect(lock.takenFrom).toMatchObject({ started: 'another boot/1' });
+    const lock = await lockFolder(path);
+    expect(lock.takenFrom).toMatchObject({ mark: { started: 'another boot/1' } });
     await lock.release();
   });
 
   test('of another machine holds while it is touched, and is dead after a minute', async () => {
     const path = folder();
     write(path, { host: 'another-machine', pid: 1 });
-    await expect(takeLock(path)).rejects.toThrow('process 1 on another-machine');
+    await expect(lockFolder(path)).rejects.toThrow('process 1 on another-machine');
     const old = new Date(Date.now() - 120_000);
     utimesSync(lockIn(path), old, old);
-    await (await takeLock(path)).release();
+    await (await lockFolder(path)).release();
   });
 
   test('that is not written yet is in use', async () => {
     const path = folder();
     writeFileSync(lockIn(path), '');
-    await expect(takeLock(path)).rejects.toThrow('another run works in this folder');
+    await expect(lockFolder(path)).rejects.toThrow('another run works in this folder');
   });
 
   test('is not removed by one who has lost it', async () => {
     const path = folder();
-    const lock = await takeLock(path);
+    const lock = await lockFolder(path);
     write(path, { host: 'another-machine', pid: 1 });
     await lock.release();
     expect(JSON.parse(readFileSync(lockIn(path), 'utf8'))).toMatchObject({ nonce: 'n' });
@@ -81,17 +81,10 @@ describe('the lock of a folder', () => {
   test('reports who holds it', async () => {
     const path = folder();
     expect(await findHolder(path)).toBeUndefined();
-    const lock = await takeLock(path);
+    const lock = await lockFolder(path);
     expect(await findHolder(path)).toMatchObject({ pid: process.pid });
     await lock.release();
     write(path, markOf(await deadPid()));
     expect(await findHolder(path)).toBeUndefined();
   });
-});
-
-test('a mark shows whether its process runs', async () => {
-  expect(isRunning(ownMark())).toBe(true);
-  expect(isRunning(markOf(process.ppid))).toBe(true);
-  expect(isRunning(markOf(await deadPid()))).toBe(false);
-  expect(isRunning({ host: 'elsewhere', pid: 1 })).toBeUndefined();
 });

@@ -15,8 +15,10 @@ async function openInScratch({ boot, lostAt = Infinity }: { boot?: string | unde
   const run = { ...facts, jobs: 1, total: 1, list: 'x', boot, at: 1 };
   // The first look is that of its opening.
   let looks = -1;
-  const look = (): Promise<void> | undefined => (++looks >= lostAt ? Promise.reject(lost) : undefined);
-  const lock = { check: look, confirm: async () => look() };
+  const look = (): void => {
+    if (++looks >= lostAt) throw lost;
+  };
+  const lock = { check: look, confirm: look };
   const recorder = await openRecorder({ folder, run, lock, lostEnds: [], now: () => 1 });
   const lines = () => readFileSync(join(folder, 'journal.jsonl'), 'utf8').trimEnd().split('\n');
   return { recorder, types: () => lines().map((line) => (JSON.parse(line) as { type: string }).type) };

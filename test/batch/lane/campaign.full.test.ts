@@ -10,7 +10,7 @@ const rows = Array.from({ length: rowCount }, (_, at) => ({ id: `r${at}`, prompt
 /** One row costs (3 * 1 + 2 * 10) / 1,000,000 / 2: what the server counts, at half the price. */
 const costOfAll = [{ amount: '0.023', currency: 'USD' }];
 
-const leaseMs = 1500;
+const staleMs = 1500;
 const lateHost = offBy('+3d');
 const earlyHost = offBy('-3d');
 
@@ -73,7 +73,7 @@ function momentsOf(api: ApiName): (StepKill | RequestKill)[] {
 type Run = (step: string, nth: number, before: readonly string[], flags?: readonly string[]) => Child;
 
 /**
- * Runs again as long as the lease of one that was killed on another host goes on; the last one's end. Of a run that was killed
+ * Runs again as long as the lock of one that was killed on another host is not stale; the last one's end. Of a run that was killed
  * right before a creation nobody can tell whether the batch exists: the user says that its jobs are sent again.
  */
 async function untilFree(run: (flags: readonly string[]) => Child): Promise<NodeJS.Signals | number | null> {
@@ -123,7 +123,7 @@ test.for(apiNames)(
     folder.write('none.json', '{"prices":{"*":{"input":"1","output":"10","batch":"0.5"}}}');
     folder.jobs(...rows);
     const run: Run = (step, nth, before, flags = []) => {
-      const argv = [step, `${nth}`, 'lane', `${leaseMs}`, ...flags];
+      const argv = [step, `${nth}`, 'lane', `${staleMs}`, ...flags];
       return start(folder, server, { argv, before, env: { GATEWAY_FORMAT: api } });
     };
     try {

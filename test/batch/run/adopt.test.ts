@@ -161,7 +161,11 @@ test('a run that has lost its folder takes no reply', async ({ folder, batch }) 
   const state = await readJournal(join(folder.cwd, 'out'));
   const ends = await findLostEnds(join(folder.cwd, 'out'), state);
   const lost = new GatewayError('batch-locked', 'another run took this folder over');
-  const lock = { confirm: () => Promise.reject(lost) };
+  const lock = {
+    confirm: () => {
+      throw lost;
+    },
+  };
   const ui = { note: async () => undefined } as unknown as Context['ui'];
   await expect(adoptReplies(join(folder.cwd, 'out'), state, { ends, lock, ui })).rejects.toBe(lost);
   expect([folder.lines('results.jsonl').length, existsSync(path)]).toEqual([2, true]);

@@ -7,7 +7,7 @@ import { type Child, childProgram } from './start-child.ts';
 import { type BatchFolder, manyJobs, test } from './with-batch.ts';
 
 const jobCount = 40;
-const leaseMs = 1500;
+const staleMs = 1500;
 const inContainer = [...unshare];
 let start: Awaited<ReturnType<typeof childProgram>>;
 
@@ -21,7 +21,7 @@ async function startHolder(folder: BatchFolder, server: CountingServer, before: 
   const answered = new Promise<void>((resolve) => (answer = resolve));
   server.answer = (_, count) => (server.bodies.length <= 4 && count === 1 ? { after: answered } : undefined);
   folder.jobs(...manyJobs(jobCount));
-  const holder = start(folder, server, { before, argv: ['none', '1', `${leaseMs}`] });
+  const holder = start(folder, server, { before, argv: ['none', '1', `${staleMs}`] });
   await server.received(4);
   return { holder, answer };
 }
@@ -29,7 +29,7 @@ async function startHolder(folder: BatchFolder, server: CountingServer, before: 
 /** Runs the same batch, again as long as another one has the folder; the last of them. */
 async function runUntilFree(folder: BatchFolder, server: CountingServer): Promise<Child> {
   for (;;) {
-    const child = start(folder, server, { argv: ['none', '1', `${leaseMs}`] });
+    const child = start(folder, server, { argv: ['none', '1', `${staleMs}`] });
     if ((await child.ended) !== 14) return child;
     expect(child.stderr()).toContain('works in this folder');
   }
@@ -43,7 +43,11 @@ function expectPaidOnce({ counts }: CountingServer): void {
 const renewedAt = (folder: BatchFolder): number => statSync(join(folder.cwd, 'out/lock.json')).mtimeMs;
 
 describe.skipIf(!canUnshare)('a run in another PID namespace (needs unshare and root)', () => {
-  test('keeps the folder as long as it lives, with the lease of a minute', async ({ server, folder, batch }) => {
+  test('keeps the folder as long as it lives, and gives it up after a minute without a sign of life', async ({
+    server,
+    folder,
+    batch,
+  }) => {
     const { holder, answer } = await startHolder(folder, server);
     const second = await batch();
     expect(second.code).toBe(14);
@@ -55,17 +59,17 @@ describe.skipIf(!canUnshare)('a run in another PID namespace (needs unshare and 
     expect((await batch()).code).toBe(0);
   });
 
-  test('that was killed is followed when its lease has run out', async ({ server, folder }) => {
+  test('that was killed is followed when its lock is stale', async ({ server, folder }) => {
     const { holder } = await startHolder(folder, server);
     holder.kill();
     await holder.ended;
     const next = await runUntilFree(folder, server);
-    expect(next.stderr()).toContain('whose lease has run out');
+    expect(next.stderr()).toContain('which gave no sign of life for a minute');
     expect(next.stderr()).toContain(`${jobCount - 4} done, 4 unknown (may have been billed)`);
     expectPaidOnce(server);
   });
 
-  test('that was suspended for longer than its lease sends nothing more, keeps what it paid for and ends with 14', async ({
+  test('that was stopped for longer than its lock is good for sends nothing more, keeps what it paid for and ends with 14', async ({
     server,
     folder,
   }) => {
@@ -91,9 +95,9 @@ describe.skipIf(!canUnshare)('a run in another PID namespace (needs unshare and 
     async (offset, { server, folder }) => {
       const { holder, answer } = await startHolder(folder, server, [...inContainer, ...offBy(offset)]);
       const began = renewedAt(folder);
-      // Longer than the lease, by the file system's clock.
-      for (let tries = 0; tries < 3 || renewedAt(folder) - began < 2 * leaseMs; tries++) {
-        const second = start(folder, server, { argv: ['none', '1', `${leaseMs}`] });
+      // Longer than a lock is good for, by the file system's clock.
+      for (let tries = 0; tries < 3 || renewedAt(folder) - began < 2 * staleMs; tries++) {
+        const second = start(folder, server, { argv: ['none', '1', `${staleMs}`] });
         expect([await second.ended, second.stderr()]).toEqual([14, expect.stringContaining('works in this folder')]);
       }
       answer();

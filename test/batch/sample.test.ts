@@ -268,3 +268,48 @@ test('a count is refused where it is no number or its command makes no picture, 
   ]);
   expect(server.counts.size).toBe(0);
 });
+
+const columns = ['run', '--data', 'rows.csv', '-o', 'out', '--ordered', 'to {{city}}'];
+
+test('a column that no text uses can be added and edited: nothing is sent for it, and reports have it as it is now', async ({
+  batch,
+  folder,
+  server,
+}) => {
+  folder.write('rows.csv', 'city,sku\nRome,1\nOslo,2\nBonn,3\n');
+  server.answer = (prompt) => (prompt === 'to Bonn' ? { status: 400, body: { error: { message: 'no' } } } : undefined);
+  expect((await batch(columns)).code).toBe(13);
+  const [{ usage } = {}] = folder.lines('summary.json');
+  folder.write('rows.csv', 'shop,city,sku\nx,Rome,1\ny,Oslo,7\nz,Bonn,3\n');
+  const again = await batch(columns);
+  const told = 'new variables of 3 jobs that were sent before are in results.jsonl: no text that is sent uses them\n';
+  expect([again.code, again.stderr]).toEqual([13, expect.stringContaining(told)]);
+  expect([...server.counts.values()]).toEqual([1, 1, 1]);
+  expect(folder.lines('summary.json')).toMatchObject([{ usage, done: 2, failed: 1 }]);
+  expect(folder.lines('results.jsonl').map(({ id, vars, ok }) => [id, vars, ok])).toEqual([
+    ['row-000001', { shop: 'x', city: 'Rome', sku: '1' }, true],
+    ['row-000002', { shop: 'y', city: 'Oslo', sku: '7' }, true],
+    ['row-000003', { shop: 'z', city: 'Bonn', sku: '3' }, false],
+  ]);
+  const { stdout } = await batch(['export', 'out']);
+  expect(stdout).toMatch(/^id,.*,shop,city,sku,.*\r\nrow-000001,.*,x,Rome,1,.*\r\nrow-000002,.*,y,Oslo,7,/);
+  expect((await batch(columns)).stderr).not.toContain('variables');
+});
+
+test('a result keeps the variables of its request where a column of its text was edited, and the job is not sent', async ({
+  batch,
+  folder,
+  server,
+}) => {
+  folder.write('rows.csv', 'city,sku\nRome,1\nOslo,2\nBonn,3\n');
+  expect((await batch(columns)).code).toBe(0);
+  folder.write('rows.csv', 'city,sku\nRome,5\nLima,6\nParis,7\n');
+  expect((await batch([...columns, '--accept-changes', '--limit', '1'])).code).toBe(0);
+  const varsAndTexts = folder.lines('results.jsonl').map(({ vars, prompt }) => [vars, prompt]);
+  expect(varsAndTexts).toEqual([
+    [{ city: 'Rome', sku: '5' }, 'to Rome'],
+    [{ city: 'Lima', sku: '6' }, 'to Lima'],
+    [{ city: 'Bonn', sku: '3' }, 'to Bonn'],
+  ]);
+  expect(Object.fromEntries(server.counts)).toEqual({ 'to Rome': 1, 'to Oslo': 1, 'to Bonn': 1, 'to Lima': 1 });
+});

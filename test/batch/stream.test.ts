@@ -157,6 +157,14 @@ test('sends nothing more while the reader of stdout takes nothing', async ({ bat
   expect(ids((await ran).stdout)).toHaveLength(20);
 });
 
+test('a job that an earlier run answered is printed with the variables that it has now', async ({ batch, server }) => {
+  const job = (vars: object) => line('a', { prompt: 'to {{city}}', vars: { city: 'Rome', ...vars } });
+  await batch([...args, '-o', 'out'], { stdin: job({ sku: 1 }) });
+  const again = await batch([...args, '-o', 'out'], { stdin: job({ sku: 2 }) });
+  expect(linesOf(again.stdout)).toMatchObject([{ id: 'a', ok: true, vars: { city: 'Rome', sku: 2 } }]);
+  expect(Object.fromEntries(server.counts)).toEqual({ 'to Rome': 1 });
+});
+
 test('with a folder, a job that an earlier run answered is printed and not sent again', async ({
   batch,
   server,

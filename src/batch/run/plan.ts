@@ -8,6 +8,7 @@ import { addCost } from '../../cost/cost.ts';
 import { currencyOf, priceOf } from '../../cost/price.ts';
 import type { Cost } from '../../cost/types.ts';
 import { closest } from '../../closest.ts';
+import { isObject } from '../../json.ts';
 import { shellWord } from '../../shell-word.ts';
 import { keyForAnyOrigin } from '../../settings/key.ts';
 import { Secret } from '../../settings/redact.ts';
@@ -48,6 +49,10 @@ export interface BatchPlan {
   ready: Map<string, { job: Job; checked: CheckedJob }>;
   /** Some job has a price. */
   hasPrices: boolean;
+  /** Some job has variables. */
+  hasVars: boolean;
+  /** Rows of jobs that were edited, and are not sent: their results are those of the requests before. */
+  leftEdited: Set<number>;
 }
 
 /** Jobs that this run leaves, because an earlier one sent them. */
@@ -80,6 +85,8 @@ export function emptyPlan(origin: string): BatchPlan {
     list: '',
     origin,
     hasPrices: false,
+    hasVars: false,
+    leftEdited: new Set(),
     edited,
     kinds: new Map(),
     gateways: new Map(),
@@ -191,6 +198,8 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   };
   const decision = decideOn(row, checked.request, { ...planning, isRedone });
   if (decision === 'run') countDue(job, checked, { plan, edited });
+  else if (edited) plan.leftEdited.add(row);
+  plan.hasVars ||= isObject(job.values['vars']);
   if (decision === 'changed') {
     if (planning.changes++ < maxNamed) planning.changed.push(job.id);
     planning.areFailed &&= planning.state.index.stateOf(row) === 'failed';

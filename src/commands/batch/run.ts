@@ -38,6 +38,7 @@ import type { LockTimes } from '../../files/lock.ts';
 import { enterOutdir, findOutdir, requireOwn, writeSummary } from '../../batch/folder/folder.ts';
 import { type BatchPlan, type JobKind, planBatch, sentBefore } from '../../batch/run/plan.ts';
 import { adoptReplies } from '../../batch/run/adopt.ts';
+import { refreshVars } from '../../batch/run/refresh-vars.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { trackChecking } from '../../batch/run/progress.ts';
 import { requireRate, saveMemory, sendJobs } from '../../batch/run/send.ts';
@@ -121,6 +122,7 @@ export async function runBatch(
   await noteResume(batch);
   let stop: Stop | undefined;
   try {
+    if (places && plan.hasVars) await noteVars(await refreshVars(batch, places), context);
     stop = await sendJobs(batch, hooks);
   } catch (error) {
     return failBatch(batch, error);
@@ -193,6 +195,13 @@ async function noteResume({ plan, context, source, flags, state }: Batch): Promi
     const what = `${countOf(plan.removed, 'job')} of the journal ${be(plan.removed, 'is')}`;
     await context.ui.warn(`${what} no longer in ${source.name}`);
   }
+}
+
+/** Jobs whose variables were edited, and whose requests are the same. */
+async function noteVars(jobs: number, { ui }: Context): Promise<void> {
+  if (jobs === 0) return;
+  const what = `new variables of ${countOf(jobs, 'job')} that ${be(jobs, 'was')} sent before`;
+  await ui.note(`${what} are in ${batchFiles.results}: no text that is sent uses them`);
 }
 
 /** Jobs that are done, and whose pictures were removed since. */

@@ -5,6 +5,7 @@ import { openConnectionsTo, type Connection } from '../../cli/run/connection.ts'
 import { enterOutdir, findOutdir, requireOwn } from '../../batch/folder/folder.ts';
 import { newBatchState, readJournal } from '../../batch/folder/journal.ts';
 import { adoptReplies } from '../../batch/run/adopt.ts';
+import { withVars } from '../../batch/run/refresh-vars.ts';
 import { noRecorder, type Recorder } from '../../batch/folder/recorder.ts';
 import { findLostEnds, openResults, type ResultReader } from '../../batch/folder/results.ts';
 import { describeCounts, exitCodeOf } from '../../batch/report/summary.ts';
@@ -232,8 +233,9 @@ async function knownResult(
       hint: 'the command that submitted it collects it: --lane batch',
       ...maybeBilled,
     });
+  const isSame = index.requestOf(row) === request;
   const result = await results.read(row);
-  if (result) return result;
+  if (result) return isSame ? withVars(result, job, batch.context.ui) : result;
   const hint = 'to send it again: --retry-unknown';
   throw new GatewayError('no-reply', unanswered.message, { hint, ...maybeBilled });
 }

@@ -1,0 +1,53 @@
+import { join } from 'node:path';
+import type { Context } from '../../cli/context.ts';
+import { SyncedFile } from '../../files/synced-file.ts';
+import { isObject, type JsonObject } from '../../json.ts';
+import { openResults, type ResultPlaces } from '../folder/results.ts';
+import { isOpen } from '../folder/state.ts';
+import { type Batch, batchFiles, type Job } from '../types.ts';
+
+/** A result with the variables that its job has now. */
+export function withVars(
+  document: JsonObject,
+  { values: { vars } }: Job,
+  ui: Pick<Context['ui'], 'clean'>,
+): JsonObject {
+  return { ...document, vars: isObject(vars) ? ui.clean(vars) : undefined } as JsonObject;
+}
+
+/** Lines that are synced together. */
+const groupSize = 1000;
+
+/**
+ * Gives the results of earlier runs the variables that their jobs have now: a column that no text uses can be added or edited
+ * without another request, and reports show it. Returns the number of these jobs. Throws GatewayError not-written or batch-locked.
+ */
+export async function refreshVars(
+  { source, state, plan, outdir, lock, context }: Batch,
+  places: ResultPlaces,
+): Promise<number> {
+  const { index } = state;
+  const results = await openResults(outdir, index, places);
+  let file: SyncedFile | undefined;
+  let count = 0;
+  try {
+    for await (const job of source.jobs(() => undefined)) {
+      context.signal.throwIfAborted();
+      const row = index.find(job.id);
+      if (row < 0 || index.has(row, 'toSend') || isOpen(row, state) || plan.leftEdited.has(row)) continue;
+      const document = await results.read(row);
+      if (document === undefined) continue;
+      const now = withVars(document, job, context.ui);
+      if (JSON.stringify(now['vars']) === JSON.stringify(document['vars'])) continue;
+      if (file === undefined) await lock.confirm();
+      file ??= await SyncedFile.open(join(outdir, batchFiles.results));
+      file.append(JSON.stringify(now));
+      if (++count % groupSize === 0) await file.sync();
+    }
+    await file?.sync();
+  } finally {
+    await results.close();
+    await file?.close();
+  }
+  return count;
+}

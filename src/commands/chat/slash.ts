@@ -88,16 +88,29 @@ async function changeSystem(text: string, talk: Talk): Promise<void> {
   await talk.context.ui.note(`system: ${inForce ?? 'none'}`);
 }
 
-/** Checks files now, so that a wrong path is an error before the prompt is typed; a URL is fetched with the prompt. */
+/**
+ * Checks files now, so that a wrong path is an error before the prompt is typed; a URL is fetched with the prompt. Ctrl-C ends the
+ * reading of a pipe.
+ */
 async function addFiles(kind: 'image' | 'attach', typed: string, talk: Talk): Promise<void> {
-  const { context, images, attach, settings } = talk;
+  const { context, images, attach, settings, editor } = talk;
+  const stop = new AbortController();
+  const signal = AbortSignal.any([context.signal, stop.signal]);
   const copies = new Map<string, string>();
-  const reading = { context, fetchUrl: talk.openFetchUrl(settings), copies };
-  for (const file of await droppedFiles(typed, context.io)) {
-    const read = kind === 'image' ? readImages : readAttachments;
-    await read([file], reading, { flag: `/${kind}` });
-    (kind === 'image' ? images : attach).push(file);
-    for (const [path, copy] of copies) talk.copies.set(path, copy);
+  const reading = { context, fetchUrl: talk.openFetchUrl(settings), deadline: () => ({ signal }), copies };
+  editor.onInterrupt(() => stop.abort());
+  try {
+    for (const file of await droppedFiles(typed, context.io)) {
+      const read = kind === 'image' ? readImages : readAttachments;
+      await read([file], reading, { flag: `/${kind}` });
+      (kind === 'image' ? images : attach).push(file);
+      for (const [path, copy] of copies) talk.copies.set(path, copy);
+    }
+  } catch (error) {
+    if (context.signal.aborted || !stop.signal.aborted) throw error;
+    return await context.ui.note(`stopped; ${typed} is not sent`);
+  } finally {
+    editor.onInterrupt(undefined);
   }
   const names = [...images, ...attach].map((file) => (isUrl(file) ? shownUrl(new URL(file)) : file));
   await context.ui.note(

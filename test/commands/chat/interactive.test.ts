@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, vi } from 'vitest';
 import type { LineRead } from '../../../src/terminal/line-editor.ts';
@@ -168,6 +168,23 @@ test.skipIf(process.platform === 'win32')(
           { content: [{ type: 'image' }, { type: 'document', source: { data: 'buy milk' } }, { text: 'what?' }] },
         ],
       });
+  },
+);
+
+test.skipIf(process.platform === 'win32')(
+  'Ctrl-C ends /image of a pipe that stays open, and the conversation goes on',
+  async ({ server, cli }) => {
+    const cwd = scratchFolder();
+    execFileSync('mkfifo', [join(cwd, 'pipe')]);
+    server.reply(answer('still there'));
+    const someone = person(['/image pipe', 'and?']);
+    const running = cli(['chat'], { ...someone.options, cwd, columns: 300 });
+    const writer = await open(join(cwd, 'pipe'), 'w');
+    someone.interrupt();
+    const ran = await running;
+    await writer.close();
+    expect(ran.stderr).toContain('stopped; pipe is not sent\n');
+    expect(server.requests[0]?.json()).toMatchObject({ messages: [{ content: 'and?' }] });
   },
 );
 

@@ -12,7 +12,7 @@ import {
   foldResult,
   openBlock,
 } from './folded.ts';
-import { createTextFilter, type TextFilter } from './text-images.ts';
+import { createTextFilter, type TextFilter } from './text-files.ts';
 
 /** Makes one result of the events of one reply, and says what each means to a reader. */
 export function createFold(options: Pick<Folded, 'model' | 'maxCandidates' | 'store'>) {
@@ -185,9 +185,9 @@ function textDelta({ kind }: Block, text: string, block: number): StreamDelta {
   return { type: kind === 'thinking' ? 'thinking' : 'text', text, block };
 }
 
-function filterOf(block: Block, { index, picturesInText: images }: FoldedCandidate, folded: Folded): TextFilter {
+function filterOf(block: Block, { index, filesInText: files }: FoldedCandidate, folded: Folded): TextFilter {
   const { filters, store, waiting } = folded;
-  const filter = filters.get(block) ?? createTextFilter(store, index, { waiting, images });
+  const filter = filters.get(block) ?? createTextFilter(store, index, { waiting, files });
   filters.set(block, filter);
   return filter;
 }

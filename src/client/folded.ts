@@ -3,7 +3,7 @@ import type { ReplyEvent, Usage } from '../formats/events.ts';
 import { isPicture, type PictureStore } from './picture-store.ts';
 import type { Result, ResultImage } from './result.ts';
 import { endedWell, otherModelWarnings } from './verdict.ts';
-import type { TextFilter } from './text-images.ts';
+import type { TextFilter } from './text-files.ts';
 import { isObject, type JsonObject, type JsonValue, objectField, parseFlat, textField } from '../json.ts';
 
 /** An event of one type. */
@@ -16,7 +16,7 @@ export interface FoldedCandidate {
   /** Blocks that have not ended, by the wire's index; those without one below 0. */
   readonly open: Map<number, Block>;
   readonly blobs: ResultImage[];
-  readonly picturesInText: ResultImage[];
+  readonly filesInText: ResultImage[];
   said: Partial<EventOf<'candidate'>>;
 }
 
@@ -50,7 +50,7 @@ export interface Folded {
 export function candidateAt(index = 0, { candidates }: Folded): FoldedCandidate {
   const before = candidates.get(index);
   if (before) return before;
-  const candidate = { index, blocks: [], open: new Map(), blobs: [], picturesInText: [], said: {} };
+  const candidate = { index, blocks: [], open: new Map(), blobs: [], filesInText: [], said: {} };
   candidates.set(index, candidate);
   return candidate;
 }
@@ -169,7 +169,7 @@ function resultOf(candidates: readonly FoldedCandidate[], model: string): Result
   const result = emptyResult(model);
   const [first] = candidates;
   for (const candidate of candidates) {
-    const { index, said, blobs, blocks, picturesInText } = candidate;
+    const { index, said, blobs, blocks, filesInText } = candidate;
     const markdown = markdownOf(blocks);
     result.candidates.push({
       index,
@@ -179,8 +179,9 @@ function resultOf(candidates: readonly FoldedCandidate[], model: string): Result
       finishMessage: said.message,
       safetyRatings: said.ratings,
     });
-    const files = blobs.filter((blob) => !isPicture(blob));
-    result.images.push(...blobs.filter(isPicture), ...picturesInText);
+    const found = [...blobs, ...filesInText];
+    const files = found.filter((blob) => !isPicture(blob));
+    result.images.push(...found.filter(isPicture));
     if (files.length > 0) (result.files ??= []).push(...files);
     for (const block of blocks) if (block.kind === 'tool_use') result.toolCalls.push(callOf(block));
   }

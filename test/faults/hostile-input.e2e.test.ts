@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { failureOf } from '../../src/formats/failure.ts';
-import { MarkdownImageSplitter } from '../../src/client/text-images.ts';
+import { DataUrlSplitter } from '../../src/client/text-files.ts';
 import { Secret, createRedactor } from '../../src/settings/redact.ts';
 import { escapeForTerminal, escapeLine } from '../../src/terminal/escape.ts';
 import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
@@ -58,8 +58,8 @@ describe('prototype pollution', () => {
 });
 
 /** The splitter that has read a text. */
-function splitterOf(text: string): MarkdownImageSplitter {
-  const splitter = new MarkdownImageSplitter();
+function splitterOf(text: string): DataUrlSplitter {
+  const splitter = new DataUrlSplitter();
   splitter.feed(text);
   return splitter;
 }

@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest';
 import { createClient } from '../../src/index.ts';
 import { png } from '../helpers/replies.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
-import { imageReply, test, textReply } from '../helpers/with-server.ts';
+import { eventStream, imageReply, messageEvents, test, textReply } from '../helpers/with-server.ts';
 
 const sound = Buffer.from('RIFF\x04\0\0\0WAVE');
 const paper = Buffer.from('%PDF-1.7\n');
@@ -92,6 +92,60 @@ describe('bytes that are not a picture', () => {
     server.reply({ body: soundReply });
     expect(await cli(['batch', 'jobs.jsonl', '-o', 'out'], { cwd })).toMatchObject({ code: 0 });
     expect(readFileSync(join(cwd, 'out/images/a.wav'))).toEqual(sound);
+  });
+
+  const isStream = { 'content-type': 'text/event-stream' };
+  const report = Buffer.concat([paper, Buffer.alloc(3000, 'x')]);
+  const said = `the [report.pdf](data:application/pdf;base64,${base64(report)}) is here`;
+  const cuts = [said.slice(0, 12), said.slice(12, 30), said.slice(30, 700), said.slice(700)];
+  const choice = (key: 'message' | 'delta', content: string, ends?: string) => ({
+    id: 'c',
+    model: 'm',
+    choices: [{ index: 0, [key]: { role: 'assistant', content }, finish_reason: ends ?? null }],
+  });
+  const message = { id: 'm', type: 'message', role: 'assistant', model: 'm', stop_reason: 'end_turn', usage: {} };
+  const inText: Record<string, [string[], object]> = {
+    'text, content': [['text'], { body: partsReply({ text: said }) }],
+    'text --stream, content': [
+      ['text', '--stream'],
+      { headers: isStream, body: cuts.map((text) => `data: ${JSON.stringify(partsReply({ text }))}\n\n`).join('') },
+    ],
+    'chat --no-stream, messages': [
+      ['chat', '--no-stream'],
+      { body: { ...message, content: [{ type: 'text', text: said }] } },
+    ],
+    'chat, messages': [['chat'], { headers: isStream, body: eventStream(...messageEvents(...cuts)) }],
+    'text, completions': [['text', '--format', 'completions'], { body: choice('message', said, 'stop') }],
+    'text --stream, completions': [
+      ['text', '--stream', '--format', 'completions'],
+      {
+        headers: isStream,
+        body: [...cuts.map((text) => choice('delta', text)), choice('delta', '', 'stop')]
+          .map((event) => `data: ${JSON.stringify(event)}\n\n`)
+          .join(''),
+      },
+    ],
+  };
+
+  test.for(Object.entries(inText))(
+    'that the text holds as a link are saved: %s',
+    async ([, [argv, reply]], { server, cli }) => {
+      server.reply(reply);
+      const cwd = scratchFolder();
+      const ran = await cli([...argv, 'hi'], { cwd });
+      expect(ran).toMatchObject({ code: 0, stdout: 'the [report.pdf] is here\n' });
+      expect(ran.stderr).toBe('gateway-cli: warning: a file came: application/pdf; it is in file-1.pdf\n');
+      expect(readFileSync(join(cwd, 'file-1.pdf'))).toEqual(report);
+    },
+  );
+
+  test('that the text holds as a link reach the caller of the library', async ({ server }) => {
+    server.reply({ body: partsReply({ text: said }) });
+    const client = createClient({ baseUrl: server.url });
+    const reply = await client.generateContent({ model: 'm', prompt: 'x' });
+    await client.close();
+    expect(reply).toMatchObject({ text: 'the [report.pdf] is here', images: [], files: [{ extension: 'pdf' }] });
+    expect(Buffer.from(reply.files?.[0]?.data ?? [])).toEqual(report);
   });
 
   test('reach the caller of the library', async ({ server }) => {

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
-import { MarkdownImageSplitter, type MarkdownPiece } from '../../src/client/text-images.ts';
+import { DataUrlSplitter, type TextPiece } from '../../src/client/text-files.ts';
 
 interface Split {
   text: string;
-  images: { mimeType: string; data: string; ended: boolean }[];
+  files: { mimeType: string; data: string; ended: boolean }[];
 }
 
 function split(pieces: readonly string[]): Split {
-  const splitter = new MarkdownImageSplitter();
-  const result: Split = { text: '', images: [] };
-  const take = (piece: MarkdownPiece): void => {
-    const image = result.images.at(-1);
+  const splitter = new DataUrlSplitter();
+  const result: Split = { text: '', files: [] };
+  const take = (piece: TextPiece): void => {
+    const image = result.files.at(-1);
     if (piece.type === 'text') result.text += piece.text;
-    else if (piece.type === 'image-start') result.images.push({ mimeType: piece.mimeType, data: '', ended: false });
+    else if (piece.type === 'file-start') result.files.push({ mimeType: piece.mimeType, data: '', ended: false });
     else if (piece.type === 'base64' && image) image.data += piece.text;
     else if (image) image.ended = true;
   };
@@ -22,13 +22,16 @@ function split(pieces: readonly string[]): Split {
 }
 
 const data = 'QUJDREVGR0hJSktM';
-const image = (mimeType = 'image/png', base64 = data): Split['images'][number] => ({
+const long = data.repeat(5);
+const image = (mimeType = 'image/png', base64 = data): Split['files'][number] => ({
   mimeType,
   data: base64,
   ended: true,
 });
 
-test.each<[string, string, string, Split['images']]>([
+const pdf = image('application/pdf', long);
+
+test.each<[string, string, string, Split['files']]>([
   ['plain text', 'Hello!', 'Hello!', []],
   ['Markdown', `a ![cat](data:image/png;base64,${data}) b`, 'a  b', [image()]],
   [
@@ -48,7 +51,7 @@ test.each<[string, string, string, Split['images']]>([
   ['a bare URL before a line', `data:image/png;base64,${data}\nHere`, '\nHere', [image()]],
   ['a bare URL before a word', `data:image/png;base64,${data}=Here`, 'Here', [image('image/png', `${data}=`)]],
   ['HTML', `<img src="data:image/png;base64,${data}">`, '<img src="">', [image()]],
-  ['a link', `[x](data:image/png;base64,${data})`, '[x]()', [image()]],
+  ['a link', `[x](data:image/png;base64,${data})`, '[x]', [image()]],
   [
     'parameters and capitals',
     `![a](DATA:Image/PNG;q="1";Base64,${data})`,
@@ -63,30 +66,37 @@ test.each<[string, string, string, Split['images']]>([
   ['brackets in the alt text', `![a [b] \\] c](data:image/png;base64,${data})`, '', [image()]],
   ['no closing parenthesis', `![a](data:image/png;base64,${data} and more`, ' and more', [image()]],
   ['an http picture', '![a](https://host/a.png) b', '![a](https://host/a.png) b', []],
-  ['another data URL', `![a](data:text/plain;base64,${data})`, `![a](data:text/plain;base64,${data})`, []],
+  ['a file', `the [report.pdf](data:application/pdf;base64,${long}) is here`, 'the [report.pdf] is here', [pdf]],
+  ['a file in angle brackets', `[a](<data:Application/PDF;name=a.pdf;base64,${long}> "a title")`, '[a]', [pdf]],
+  ['a file in the form of an image', `![a](data:audio/wav;base64,${long}==)`, '', [image('audio/wav', `${long}==`)]],
+  ['wrapped Base64 of a file', `[a](data:application/pdf;base64,${long.replace(/.{60}/g, '$&\r\n')})`, '[a]', [pdf]],
+  ['a file after a link', `[a](http://a) [b](data:application/pdf;base64,${long})`, '[a](http://a) [b]', [pdf]],
+  ['an example', `[a](data:text/plain;base64,${data})`, `[a](data:text/plain;base64,${data})`, []],
+  ['an example in words', '[a](data:application/pdf;base64,...)', '[a](data:application/pdf;base64,...)', []],
+  ['a bare URL of a file', `data:font/woff2;base64,${long}`, `data:font/woff2;base64,${long}`, []],
   ['a URL without Base64', '![a](data:image/png,x)', '![a](data:image/png,x)', []],
   ['code', 'vec![1, 2]; if (!x[0]) a![b] !', 'vec![1, 2]; if (!x[0]) a![b] !', []],
   ['a false start', `![x ![y](data:image/png;base64,${data}) data:image/`, '![x  data:image/', [image()]],
   ['a URL inside alt text', `![data:image/png;base64,${data}`, '![', [image()]],
-  ['a paragraph inside alt text', `![a\n\nb](data:image/png;base64,${data})`, '![a\n\nb]()', [image()]],
+  ['a paragraph inside alt text', `![a\n\nb](data:image/png;base64,${data})`, '![a\n\nb]', [image()]],
   ['an empty picture', '![a](data:image/png;base64,)x', 'x', [image('image/png', '')]],
   ['half of an opening at the end', 'a ![b](data:ima', 'a ![b](data:ima', []],
-])('separates pictures from text: %s, cut anywhere', (_name, input, text, images) => {
-  expect(split([input])).toEqual({ text, images });
-  expect(split([...input])).toEqual({ text, images });
+])('separates files from text: %s, cut anywhere', (_name, input, text, images) => {
+  expect(split([input])).toEqual({ text, files: images });
+  expect(split([...input])).toEqual({ text, files: images });
   for (let at = 1; at < input.length; at++)
-    expect(split([input.slice(0, at), input.slice(at)])).toEqual({ text, images });
+    expect(split([input.slice(0, at), input.slice(at)])).toEqual({ text, files: images });
 });
 
 test.each([
   ['a picture in Markdown that was cut has no end', `x ![a](data:image/png;base64,${data}`, false],
   ['a bare URL that the text ends has one', `x data:image/png;base64,${data}`, true],
 ])('%s', (_name, input, ended) => {
-  expect(split([input])).toMatchObject({ text: 'x ', images: [{ data, ended }] });
+  expect(split([input])).toMatchObject({ text: 'x ', files: [{ data, ended }] });
 });
 
 test('passes text on at once, and holds back little', () => {
-  const splitter = new MarkdownImageSplitter();
+  const splitter = new DataUrlSplitter();
   expect(splitter.feed('Hello ')).toEqual([{ type: 'text', text: 'Hello ' }]);
   expect(splitter.feed('a!')).toEqual([{ type: 'text', text: 'a' }]);
   expect(splitter.feed(' b ![')).toEqual([{ type: 'text', text: '! b ' }]);
@@ -95,13 +105,13 @@ test('passes text on at once, and holds back little', () => {
 });
 
 test('passes Base64 on while it arrives', () => {
-  const splitter = new MarkdownImageSplitter();
+  const splitter = new DataUrlSplitter();
   splitter.feed('![a](data:image/png;base64,');
   expect(splitter.feed('AAAA')).toEqual([{ type: 'base64', text: 'AAAA' }]);
-  expect(splitter.feed('BB)')).toEqual([{ type: 'base64', text: 'BB' }, { type: 'image-end' }]);
+  expect(splitter.feed('BB)')).toEqual([{ type: 'base64', text: 'BB' }, { type: 'file-end' }]);
 });
 
 test('takes a placeholder for Base64', () => {
   const text = 'a ![x](data:image/png;base64,gatewayCliBlob_0123abcd_7) b';
-  expect(split([text])).toEqual({ text: 'a  b', images: [image('image/png', 'gatewayCliBlob_0123abcd_7')] });
+  expect(split([text])).toEqual({ text: 'a  b', files: [image('image/png', 'gatewayCliBlob_0123abcd_7')] });
 });

@@ -1,9 +1,9 @@
 import type { DivertedString } from '../scan/json-scan.ts';
 import type { PictureStore } from './picture-store.ts';
 import type { ResultImage } from './result.ts';
-import { type HeadMatch, matchDataUrl, matchMarkdownImage } from '../scan/data-url.ts';
+import { type HeadMatch, matchDataUrl, matchLinkTarget, matchMarkdownImage } from '../scan/data-url.ts';
 
-/** Takes pictures that are data URLs in the text of one block out of it, streamed or whole (deviations 1, 2 and 4). */
+/** Takes files that are data URLs in the text of one block out of it, streamed or whole (deviations 1, 2 and 4). */
 export interface TextFilter {
   /** The part of the text that may be kept now. */
   take(text: string): string;
@@ -11,7 +11,7 @@ export interface TextFilter {
   flush(): string;
 }
 
-interface OpenPicture {
+interface OpenFile {
   mimeType: string;
   /** The beginning of its Base64, or the placeholder of all of it: the scanner may have taken it out of its event. */
   head: string;
@@ -21,16 +21,16 @@ interface OpenPicture {
 /** Longer than any placeholder. */
 const headLength = 256;
 
-/** The bounds of the work on pictures, and the store; pictures that were cut are dropped. */
+/** Work on files in the order in which they came, and the files; those that were cut are dropped. */
 interface Found {
   waiting: (() => Promise<void>)[];
-  images: ResultImage[];
+  files: ResultImage[];
 }
 
 /** A data URL may span deltas, never blocks. */
-export function createTextFilter(store: PictureStore, candidate: number, { waiting, images }: Found): TextFilter {
-  const splitter = new MarkdownImageSplitter();
-  let open: OpenPicture | undefined;
+export function createTextFilter(store: PictureStore, candidate: number, { waiting, files }: Found): TextFilter {
+  const splitter = new DataUrlSplitter();
+  let open: OpenFile | undefined;
 
   async function add(base64: string): Promise<void> {
     if (!open) return;
@@ -47,16 +47,16 @@ export function createTextFilter(store: PictureStore, candidate: number, { waiti
     open = undefined;
     await taken?.sink.end();
     const blob = await store.resolve(taken?.placeholder ?? head);
-    if (blob) images.push({ declaredType: mimeType, candidate, draft: false, blob });
+    if (blob) files.push({ declaredType: mimeType, candidate, draft: false, blob });
   }
 
-  async function keep(piece: MarkdownPiece): Promise<void> {
-    if (piece.type === 'image-start') open = { mimeType: piece.mimeType, head: '', taken: undefined };
-    else if (piece.type === 'image-end') await close();
+  async function keep(piece: TextPiece): Promise<void> {
+    if (piece.type === 'file-start') open = { mimeType: piece.mimeType, head: '', taken: undefined };
+    else if (piece.type === 'file-end') await close();
     else if (piece.type === 'base64') await add(piece.text);
   }
 
-  function textOf(pieces: readonly MarkdownPiece[]): string {
+  function textOf(pieces: readonly TextPiece[]): string {
     let text = '';
     for (const piece of pieces) {
       if (piece.type === 'text') text += piece.text;
@@ -68,39 +68,39 @@ export function createTextFilter(store: PictureStore, candidate: number, { waiti
   return { take: (text) => textOf(splitter.feed(text)), flush: () => textOf(splitter.finish()) };
 }
 
-/** A piece of text that can contain images as data URLs (deviations 1, 2 and 4). */
-export type MarkdownPiece =
+/** A piece of text that can contain files as data URLs (deviations 1, 2 and 4). */
+export type TextPiece =
   | { type: 'text'; text: string }
-  | { type: 'image-start'; mimeType: string }
+  | { type: 'file-start'; mimeType: string }
   | { type: 'base64'; text: string }
-  | { type: 'image-end' };
+  | { type: 'file-end' };
 
 const longestTitle = 300;
 
 /**
- * Separates images from a text that arrives in pieces of any length. It holds back only text that can still become a data URL;
- * Base64 is never `text`.
+ * Separates files from a text that arrives in pieces of any length. `![…](data:…)` and a picture's bare URL go out of it; of
+ * `[name](data:…)` the `[name]` stays. It holds back only text that can still become a data URL; Base64 is never `text`.
  */
-export class MarkdownImageSplitter {
+export class DataUrlSplitter {
   #state: 'text' | 'base64' | 'closing' = 'text';
   #held = '';
-  /** Inside `![…](…)`, which ends with `)`; a bare URL ends with its Base64. */
+  /** Inside `![…](…)` or `[…](…)`, which end with `)`; a bare URL ends with its Base64. */
   #inParens = false;
   #padded = false;
-  #pieces: MarkdownPiece[] = [];
+  #pieces: TextPiece[] = [];
 
-  feed(text: string): MarkdownPiece[] {
+  feed(text: string): TextPiece[] {
     this.#pieces = [];
     this.#split(this.#held + text, false);
     return this.#pieces;
   }
 
-  /** The text that was held back at the end. A Markdown image without its `)` was cut and has no image-end. */
-  finish(): MarkdownPiece[] {
+  /** The text that was held back at the end. What lacks its `)` was cut and has no file-end. */
+  finish(): TextPiece[] {
     this.#pieces = [];
     this.#split(this.#held, true);
     const ended = this.#state === 'closing' || (this.#state === 'base64' && !this.#inParens);
-    if (ended) this.#pieces.push({ type: 'image-end' });
+    if (ended) this.#pieces.push({ type: 'file-end' });
     this.#pushText(this.#held);
     this.#held = '';
     this.#state = 'text';
@@ -132,11 +132,12 @@ export class MarkdownImageSplitter {
     for (; at < text.length; at++) {
       const match = matchAt(text, at);
       if (match.kind === 'no' || (match.kind === 'partial' && last)) continue;
-      this.#pushText(text.slice(from, at));
+      const isLink = text[at] === ']';
+      this.#pushText(text.slice(from, match.kind === 'match' && isLink ? at + 1 : at));
       if (match.kind === 'partial') return at === from ? undefined : at;
-      this.#pieces.push({ type: 'image-start', mimeType: match.mimeType });
+      this.#pieces.push({ type: 'file-start', mimeType: match.mimeType });
       this.#state = 'base64';
-      this.#inParens = text[at] === '!';
+      this.#inParens = isLink || text[at] === '!';
       this.#padded = false;
       return match.end;
     }
@@ -151,7 +152,7 @@ export class MarkdownImageSplitter {
     if (at < text.length) {
       if (this.#inParens && '\r\n'.includes(text.charAt(at))) return at + 1;
       this.#state = this.#inParens ? 'closing' : 'text';
-      if (!this.#inParens) this.#pieces.push({ type: 'image-end' });
+      if (!this.#inParens) this.#pieces.push({ type: 'file-end' });
     }
     return at;
   }
@@ -162,14 +163,14 @@ export class MarkdownImageSplitter {
     return true;
   }
 
-  /** After the Base64 of a Markdown image: an optional title, then `)`. Without `)` the rest is text again. */
+  /** After the Base64 of an image or a link: an optional title, then `)`. Without `)` the rest is text again. */
   #closing(text: string, at: number): number | undefined {
     const rest = text.slice(at, at + longestTitle);
     const first = rest.trimStart()[0];
     const canClose = first === undefined || '>"\'()'.includes(first);
     const close = canClose ? rest.indexOf(')') : -1;
     if (canClose && close < 0 && rest.length < longestTitle) return undefined;
-    this.#pieces.push({ type: 'image-end' });
+    this.#pieces.push({ type: 'file-end' });
     this.#state = 'text';
     return at + close + 1;
   }
@@ -182,5 +183,6 @@ for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 function matchAt(text: string, at: number): HeadMatch {
   const code = text.charCodeAt(at);
   if (code === 0x21) return matchMarkdownImage(text, at);
+  if (code === 0x5d) return matchLinkTarget(text, at);
   return code === 0x64 || code === 0x44 ? matchDataUrl(text, at) : { kind: 'no' };
 }

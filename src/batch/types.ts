@@ -1,15 +1,19 @@
 import type { Context } from '../cli/context.ts';
-import type { BuiltRequest } from '../cli/request/build-request.ts';
-import type { Deadline } from '../client/deadline.ts';
-import type { Payment } from '../client/send.ts';
-import type { Bound, Cost, Reservation } from '../cost/types.ts';
+import type { Deadline, EndOf } from '../client/deadline.ts';
+import type { Answer } from '../client/result.ts';
+import type { Operation } from '../client/send.ts';
+import type { Bound, Cost } from '../cost/types.ts';
 import type { Certainty, GatewayError } from '../errors.ts';
 import type { LockTimes } from '../files/lock.ts';
 import type { Usage } from '../formats/events.ts';
 import type { BatchFlags } from '../commands/batch/flags.ts';
 import type { FolderLock } from './folder/lock.ts';
 import type { BatchState } from './folder/state.ts';
-import type { CheckedJob, RequestBuilder } from '../commands/batch/jobs/request.ts';
+import type { RequestBuilder } from '../commands/batch/jobs/request.ts';
+import type { BlobStore } from '../images/types.ts';
+import type { Settings } from '../settings/types.ts';
+import type { RetryPolicy } from '../transport/retry.ts';
+import type { Digest } from './digest.ts';
 import type { JobSource } from '../commands/batch/jobs/source.ts';
 import type { PartRecord } from './lane/parts.ts';
 import type { BatchPlan } from './run/plan.ts';
@@ -140,27 +144,65 @@ export interface JournalEntry {
   part?: string | undefined;
 }
 
-/** One job of this run, from the moment its request is built until its outcome is recorded. */
-export interface JobAttempt extends JournalEntry {
-  job: Job;
-  checked: CheckedJob;
-  /** The request, with the files of its URLs once they are fetched. */
-  built: BuiltRequest;
-  /** Why they could not be fetched. */
-  inputFailure?: unknown;
-  /** What the budget holds for it. */
-  reservation?: Reservation | undefined;
-  /** What pays for it from a budget that runs share. */
-  payment?: Payment | undefined;
-  /** Bounds its time, which starts when its inputs are fetched, or when it is sent. */
-  deadline?: Deadline;
-  startedAt: number;
-  /** Requests that were sent. */
+/** A job as the request that is sent for it. To be closed. */
+export interface PreparedJob extends Digest {
+  settings: Settings;
+  operation: Operation;
+  /** What it can cost, if its model has a price. */
+  bound: Bound | undefined;
+  /** In place of the usual waits between attempts. */
+  retries: Partial<RetryPolicy>;
+  /** It goes in a lane that is often full: its attempts are not counted against those that all jobs have together. */
+  isFlex: boolean;
+  /** Builds the request again with the files of its URLs, if it has any: they are fetched right before the job is sent. */
+  fetchInputs: ((deadline: Deadline) => Promise<Operation>) | undefined;
+  output: JobOutput;
+  close(): Promise<void>;
+}
+
+/** What is made of the reply of one job: its files, and its line in the results. */
+export interface JobOutput {
+  /** Takes the bytes of files while the reply is read. */
+  readonly store: BlobStore;
+  /** At most this many pictures are written. */
+  readonly mostImages: number;
+  /** Checks, before anything is paid for, that pictures can be written. Throws GatewayError not-written. */
+  prepare(): Promise<void>;
+  /** What the answer cost, if that is known. */
+  count(answer: Answer): Cost | undefined;
+  /** Publishes the files of the answer, and holds it against what is wanted of it. Throws GatewayError; what came is kept for the document. */
+  accept(answer: Answer, bounds: { endOf: EndOf; signal: AbortSignal }): Promise<void>;
+  /** Files of the reply that could not be written. */
+  readonly hasLost: boolean;
+  /** Keeps what came of a reply that could not be written in a recovery file. Returns the failure, whose hint names the file. */
+  keep(failure: unknown, reply: JobReply): Promise<GatewayError>;
+  /** The document that --json prints of one command. */
+  document(reply: JobReply, error: GatewayError | undefined): object;
+  /** Keeps a whole result that cannot be written in a recovery file. */
+  keepResult(failure: unknown, reply: JobReply, document: object): ReturnType<SaveReply>;
+  /** The reply answers an earlier version of the job: only its model is known of that. */
+  leaveEdits(model: string): void;
+}
+
+/** What came of the request of a job. */
+export interface JobReply {
+  /** The hash of what it answers. */
+  request: string;
+  answer?: Answer | undefined;
+  /** Why there is none. */
+  failure?: unknown;
+  /** Requests that were sent; 1 for one that was not, and 0 for a reply that a recording gave. */
   attempts: number;
+  isRecorded: boolean;
   /** One of its requests was sent and may have been billed. */
   mayBeBilled: boolean;
-  /** A request is in flight: its reply is paid for, and worth waiting for. */
-  inFlight: boolean;
+  durationMs: number;
+}
+
+/** A job that is ready to be sent. */
+export interface ReadyJob extends JournalEntry {
+  job: Job;
+  prepared: PreparedJob;
 }
 
 /** Numbers of jobs by state. `pending` is what has not been sent yet. */

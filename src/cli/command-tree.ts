@@ -54,7 +54,7 @@ export const tree: Tree = {
   batch: {
     summary: 'many requests from a file: parallel, resumable, each paid for once',
     commands: {
-      run: leaf('run the jobs of a file (the default)', () => import('../commands/batch/run.ts'), 'batchRunCommand', {
+      run: leaf('run the jobs of a file (the default)', () => import('../commands/batch/batch.ts'), 'batchRunCommand', {
         isDefault: true,
       }),
       status: leaf('show the state of a batch', () => import('../commands/batch/status.ts'), 'batchStatusCommand'),

@@ -5,7 +5,7 @@ import type { GatewayError } from '../errors.ts';
 import type { StoredBlob } from '../images/types.ts';
 import type { JsonValue } from '../json.ts';
 import type { Secret, Redaction } from '../settings/redact.ts';
-import type { Io } from '../terminal/io.ts';
+import type { Input, Io } from '../terminal/io.ts';
 import type { Progress } from '../terminal/progress.ts';
 
 /** Flags of the program itself, before or after the command's name. */
@@ -21,8 +21,8 @@ export interface RootOptions {
   profile?: string;
 }
 
-/** What people see in addition to the payload, on stderr. */
-export interface Ui extends Redaction {
+/** What is told to people, on stderr. */
+interface Notes {
   /** A line that a log or a script needs, too; not with `--quiet`. */
   note(text: string): Promise<void>;
   /** A line for a person who watches: only on a terminal or with `--verbose`, so that an editor's filter gets nothing but the answer. */
@@ -31,6 +31,10 @@ export interface Ui extends Redaction {
   warn(text: string): Promise<void>;
   /** A line for `--verbose`. */
   detail(text: string): Promise<void>;
+}
+
+/** What people see in addition to the payload, on stderr. */
+export interface Ui extends Redaction, Notes {
   /** Redacts these from now on: keys are known only after the settings are read. */
   hide(secrets: readonly Secret[]): void;
   /** A spinner with `text`, or one line after 5 s; only on a terminal. Not with `--quiet` and `--verbose`. */
@@ -147,6 +151,16 @@ export interface Context {
   readonly stdin: Stdin;
   readonly report: Report;
   /** Registers a cleanup for the end of the run, whatever its outcome. The last one runs first. */
+  atEnd(cleanup: () => Promise<void>): void;
+}
+
+/** What reads the inputs of a request: a command, or a job of a batch, which reads them from the folder of its file. */
+export interface InputContext {
+  readonly io: { readonly cwd: string; readonly stdin: Input };
+  readonly signal: AbortSignal;
+  readonly ui: Notes;
+  readonly stdin: Stdin;
+  readonly report: { readonly command: string };
   atEnd(cleanup: () => Promise<void>): void;
 }
 

@@ -1,7 +1,7 @@
 // A batch in a process of its own that kills itself at one step of one job, or fails to write there, or has no patience after
 // SIGTERM: bundled and started by tests.
 import process from 'node:process';
-import { runBatch } from '../../src/commands/batch/run.ts';
+import { runBatch } from '../../src/commands/batch/batch.ts';
 import type { Context } from '../../src/cli/context.ts';
 import { createUi, emptyReport } from '../../src/cli/output/log.ts';
 import { createStdin } from '../../src/cli/input/prompt.ts';

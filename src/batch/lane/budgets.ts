@@ -5,7 +5,7 @@ import type { Bound, Budget } from '../../cost/types.ts';
 import { leftOf, type OpenBudget, openBudget, overBudget, reserveBatch } from '../../cli/run/budget.ts';
 import { type GatewayError, messageOf } from '../../errors.ts';
 import { gatewayKey } from '../run/plan.ts';
-import type { JobAttempt, Batch } from '../types.ts';
+import type { ReadyJob, Batch } from '../types.ts';
 import type { Context } from '../../cli/context.ts';
 import type { BatchState } from '../folder/state.ts';
 import type { Part } from './parts.ts';
@@ -15,7 +15,7 @@ export interface LaneBudgets {
   /** The file of the budget of a profile; undefined if it has none. */
   pathOf(profile: string): string | undefined;
   /** Whether what is left pays for another job, before it is in a batch. Returns the error if not. */
-  admit(attempt: JobAttempt): Promise<GatewayError | undefined>;
+  admit(job: ReadyJob): Promise<GatewayError | undefined>;
   /** Reserves what the jobs of a part can cost. Throws GatewayError over-budget if that is too much. */
   reserve(part: Part, signal: AbortSignal): Promise<void>;
   /** Writes down what a part cost, or gives it back. A failure is a warning. */
@@ -42,13 +42,14 @@ export async function openLaneBudgets({ plan, flags, context }: Batch): Promise<
 
   return {
     pathOf: (profile) => budgets.get(profile)?.path,
-    async admit({ checked, built, bound = noBound }) {
-      const budget = budgets.get(gatewayKey(checked.settings));
+    async admit({ prepared: { settings, operation }, bound = noBound }) {
+      const budget = budgets.get(gatewayKey(settings));
       if (budget === undefined) return undefined;
       const room = rooms.get(budget.path) ?? (await openRoom(budget));
       rooms.set(budget.path, room);
       const reservation = await room.budget.reserve(bound);
-      if (reservation === undefined) return overBudget(budget, built.model, addAmounts(room.taken, room.budget.spent));
+      if (reservation === undefined)
+        return overBudget(budget, operation.model, addAmounts(room.taken, room.budget.spent));
       reservation.spend(undefined);
       return undefined;
     },

@@ -7,12 +7,16 @@ import { type BatchFormat, type BatchInfo, type BatchOutcome, loadBatchFormat } 
 import type { Bound } from '../../cost/types.ts';
 import { failureOf } from '../../formats/failure.ts';
 import { parseObject } from '../../json.ts';
-import { batchFiles, type Job, type JobAttempt } from '../types.ts';
+import { batchFiles, type Job, type JobOutcome, type PreparedJob } from '../types.ts';
 import type { ResultText } from '../../client/batch-api.ts';
-import type { Answered } from '../../client/send.ts';
+import { type EndOf, startDeadline, timeOf } from '../../client/deadline.ts';
+import { readReply } from '../../client/read-reply.ts';
+import type { Answer } from '../../client/result.ts';
+import type { FormatName } from '../../formats/types.ts';
+import { createYield, settleJob } from '../run/live.ts';
 import { countOf } from '../report/summary.ts';
 import { askAgain, askService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
-import { budgetedMark, keyOf, type Part, type PartPlan, waitingBounds } from './parts.ts';
+import { budgetedMark, keyOf, type Part, waitingBounds } from './parts.ts';
 import { createGatheredFile, type GatheredFile } from '../lines.ts';
 
 /** A batch that has ended, and its results, each found by the row of its job. */
@@ -29,6 +33,8 @@ interface Collection {
   fault: string | undefined;
   /** Ends of jobs that are being written. */
   pending: Set<Promise<void>>;
+  /** Waits if a turn of the event loop becomes long. */
+  yieldToEventLoop: () => Promise<void> | undefined;
 }
 
 /** Downloads the results of a batch that has ended, joins them to its jobs only by their keys, and records them. */
@@ -37,7 +43,9 @@ export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Pr
   const format = await loadBatchFormat(part.plan.format);
   const file = await createGatheredFile(run.batch.outdir);
   const pending = new Set<Promise<void>>();
-  const collection: Collection = { part, info, format, run, file, places: new Map(), fault: undefined, pending };
+  const yieldToEventLoop = createYield(() => run.batch.context.io.elapsed());
+  const facts = { part, info, format, run, file, pending, yieldToEventLoop };
+  const collection: Collection = { ...facts, places: new Map(), fault: undefined };
   try {
     const failure = await download(collection);
     await file.flush();
@@ -245,53 +253,68 @@ function unfinished(kind: 'cancelled' | 'expired', message?: string): GatewayErr
   return new GatewayError('gateway', words, { sent: 'yes', billed: 'no', retryable: true });
 }
 
-/** Reads a result as a reply: the connection of the job answers with it. */
+/** Reads the result of a job as its reply, and records what it means. */
 async function joinJob(
   { job, row, bound }: WaitingJob,
-  answer: BatchOutcome | GatewayError,
-  { part, run, pending }: Collection,
+  result: BatchOutcome | GatewayError,
+  { part, run, pending, yieldToEventLoop }: Collection,
 ): Promise<void> {
-  const { collector, batch, now } = run;
-  const attempt = await collector.prepare(job);
-  const request = batch.state.index.requestOf(row);
+  const { batch, now } = run;
+  const { signal } = batch.context;
+  const prepared = await batch.builder.check(job, batch.plan.origin);
   // The answer is to the request that was submitted, even if the job was edited since.
-  if (attempt.request !== request) leaveEdits(attempt, part);
-  Object.assign(attempt, { request, bound, part: budgetedMark(part) });
-  run.answers.next = answer instanceof GatewayError ? answer : replyOf(answer, part.plan);
-  const outcome = await collector.send(attempt);
+  const request = batch.state.index.requestOf(row);
+  if (prepared.request !== request) prepared.output.leaveEdits(part.plan.model);
+  const entry = { job, request, bound, part: budgetedMark(part) };
+  const deadline = startDeadline(prepared.settings.timeoutMs.value, signal);
+  const bounds = { endOf: () => timeOf(deadline), signal: deadline.signal };
+  let outcome: JobOutcome;
+  try {
+    await yieldToEventLoop();
+    const came = await readResult(result, prepared, { ...bounds, part });
+    const reply = { ...came, request, attempts: 1, isRecorded: false, mayBeBilled: false };
+    outcome = await settleJob({ prepared }, reply, { ...bounds, since: batch.context.io.elapsed(), batch });
+  } finally {
+    deadline.end();
+    await prepared.close();
+  }
   if (outcome.state !== 'unsent') Object.assign(outcome.document, { durationMs: Math.max(0, now() - part.at) });
   const isOurs = outcome.state === 'unsent' || endSignals.has(outcome.error?.class);
-  if (isOurs) batch.context.signal.throwIfAborted();
+  if (isOurs) signal.throwIfAborted();
   // A failure stays pending: it is thrown where all are waited for.
-  const recorded = run.recordOutcome(attempt, outcome).then(() => void pending.delete(recorded));
+  const recorded = run.recordOutcome(entry, outcome).then(() => void pending.delete(recorded));
   recorded.catch(() => undefined);
   pending.add(recorded);
 }
 
-/** Removes what was edited: only the model is known about the job as it was submitted. */
-function leaveEdits(attempt: JobAttempt, { plan }: Part): void {
-  const { job, checked } = attempt;
-  const built = { ...checked.built, model: plan.model, prompt: undefined };
-  const values = { ...job.values, vars: null };
-  Object.assign(attempt, { job: { ...job, values }, checked: { ...checked, built }, built });
-  const what = 'the job was edited since it was submitted: this answers what was submitted';
-  checked.own.output.report.warnings.push(`${what}, and --accept-changes sends the new version`);
+/** The answer in a result, read as that of a live reply is; or why there is none. */
+async function readResult(
+  result: BatchOutcome | GatewayError,
+  { output, operation }: PreparedJob,
+  { part, endOf }: { part: Part; endOf: EndOf },
+): Promise<{ answer: Answer } | { failure: unknown }> {
+  const { format, model } = part.plan;
+  try {
+    // The folder of images is checked first, as it is for a live reply.
+    await output.prepare();
+    const reply = { status: 200, headers: {}, body: bodyOf(result, format) };
+    const { store, mostImages } = output;
+    const { candidates } = operation;
+    return { answer: await readReply(reply, { format, model, candidates, store, mostImages, endOf, joined: true }) };
+  } catch (failure) {
+    return { failure };
+  }
 }
 
-function replyOf(outcome: BatchOutcome, { format }: PartPlan): Answered | GatewayError {
-  if (outcome.kind === 'cancelled' || outcome.kind === 'expired') return unfinished(outcome.kind, outcome.message);
-  if (outcome.kind === 'succeeded') {
-    const bytes = Buffer.from(JSON.stringify(outcome.body));
-    return { attempts: 1, reply: { status: 200, headers: {}, body: oneChunk(bytes) } };
-  }
-  const { status = 500, body } = outcome as Extract<BatchOutcome, { kind: 'errored' }>;
+/** The bytes of the reply in a result. Throws GatewayError for a result without one. */
+function bodyOf(result: BatchOutcome | GatewayError, format: FormatName): Buffer {
+  if (result instanceof GatewayError) throw result;
+  if (result.kind === 'succeeded') return Buffer.from(JSON.stringify(result.body));
+  if (result.kind !== 'errored') throw unfinished(result.kind, result.message);
+  const { status = 500, body } = result;
   const failure = failureOf({ status, headers: {}, body: JSON.stringify(body), format, sentKey: undefined });
   // Only this job was refused, not the others of its batch.
-  return failure.withDetails({ hint: hintOf(failure, 'library'), reason: undefined, retryAfterMs: undefined });
-}
-
-async function* oneChunk(bytes: Buffer): AsyncGenerator<Uint8Array, void> {
-  yield bytes;
+  throw failure.withDetails({ hint: hintOf(failure, 'library'), reason: undefined, retryAfterMs: undefined });
 }
 
 /** Ends the jobs that the job file does not name any more, and keeps their results aside. */

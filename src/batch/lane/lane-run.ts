@@ -1,6 +1,5 @@
 import { type BatchApi, openBatchApi } from '../../client/batch-api.ts';
 import { type Deadline, startDeadline } from '../../client/deadline.ts';
-import type { Answered } from '../../client/send.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import { GatewayError, withoutCost } from '../../errors.ts';
 import { type BatchFormat, type BatchInfo, type BatchPage, loadBatchFormat } from '../../formats/batch-format.ts';
@@ -9,7 +8,6 @@ import { resultDocument } from '../../cli/output/document.ts';
 import { originOf } from '../../commands/batch/jobs/request.ts';
 import type { JournalEntry, Batch, BatchHooks, JobOutcome, JobRecord, Step } from '../types.ts';
 import type { Recorder } from '../folder/recorder.ts';
-import type { JobSender } from '../run/sender.ts';
 import type { LaneBudgets } from './budgets.ts';
 import { countOf } from '../report/summary.ts';
 import {
@@ -29,14 +27,9 @@ export interface LaneRun {
   /** By `gatewayKey`. */
   connections: ReadonlyMap<string, Pick<Connection, 'send' | 'keyDigest'>>;
   recorder: Recorder;
-  sender: JobSender;
   hooks: BatchHooks;
   step: Step | undefined;
   now: () => number;
-  /** The answer to the next request of `collector`. */
-  answers: { next: Answered | GatewayError | undefined };
-  /** Reads results as if they were replies. */
-  collector: JobSender;
   /** The budgets that pay for parts; absent if no part has one. */
   budgets: LaneBudgets | undefined;
   /** Records the end of a job, and counts it. */

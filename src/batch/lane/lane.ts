@@ -1,13 +1,9 @@
 import { requireDescriptors } from '../../cli/run/command.ts';
-import type { Answered } from '../../client/send.ts';
 import { endSignals, GatewayError } from '../../errors.ts';
-import { createGate, sleepByTimer } from '../../transport/gate.ts';
 import { countOf } from '../report/summary.ts';
 import { countOutcomes } from '../run/progress.ts';
-import { checkAgain } from '../run/queue.ts';
 import type { Stop } from '../run/runner.ts';
 import { saveMemory } from '../run/send.ts';
-import { createJobSender } from '../run/sender.ts';
 import type { Batch } from '../types.ts';
 import type { LaneBudgets } from './budgets.ts';
 import { type LaneRun, losePart } from './lane-run.ts';
@@ -21,37 +17,27 @@ export async function sendByBatches(
   options: Pick<LaneRun, 'batch' | 'connections' | 'recorder' | 'hooks'>,
 ): Promise<Stop | undefined> {
   const { batch, recorder, hooks } = options;
-  const { context, state, plan, builder } = batch;
+  const { context, state } = batch;
   const { io } = context;
   requireDescriptors();
   saveMemory();
   const ends = countOutcomes(batch);
-  const answers: LaneRun['answers'] = { next: undefined };
-  const common = {
-    batch,
-    connectionTo: () => ({ send: () => answerWith(answers) }),
-    gate: createGate({ elapsed: () => io.elapsed(), sleep: sleepByTimer, jobs: state.index.size }),
-    pace: async () => undefined,
-  };
   return runLane({
     ...options,
-    answers,
-    sender: createJobSender({ ...common, check: (job) => checkAgain(job, batch) }),
-    collector: createJobSender({ ...common, check: (job) => builder.check(job, plan.origin) }),
     step: hooks.step,
     now: () => io.now(),
     budgets: await openBudgets(batch),
-    async recordOutcome(attempt, outcome) {
-      ends.count(attempt, outcome);
+    async recordOutcome(entry, outcome) {
+      ends.count(entry, outcome);
       try {
-        await recorder.ended(attempt, outcome);
+        await recorder.ended(entry, outcome);
         if (outcome.state !== 'unsent')
-          countPaid({ ...outcome, type: outcome.state, part: attempt.part }, state, attempt.bound);
-        state.index.mark(state.index.find(attempt.job.id), 'atService', false);
+          countPaid({ ...outcome, type: outcome.state, part: entry.part }, state, entry.bound);
+        state.index.mark(state.index.find(entry.job.id), 'atService', false);
       } catch (error) {
         if (outcome.state === 'unsent') throw error;
         const { failure } = (await outcome.saveReply?.(error)) ?? { failure: error };
-        ends.lose(attempt.job, failure);
+        ends.lose(entry.job, failure);
         throw failure;
       }
     },
@@ -63,15 +49,6 @@ async function openBudgets(batch: Batch): Promise<LaneBudgets | undefined> {
   const isPaid = [...batch.plan.gateways.values()].some(({ settings }) => settings.budget !== undefined);
   const wasPaid = [...batch.state.parts.values()].some(({ plan }) => plan.budget !== undefined);
   return isPaid || wasPaid ? (await import('./budgets.ts')).openLaneBudgets(batch) : undefined;
-}
-
-/** Answers the request of a job with its result from the batch, so that the result is read as a reply. */
-async function answerWith(answers: LaneRun['answers']): Promise<Answered> {
-  const { next } = answers;
-  answers.next = undefined;
-  if (next === undefined) throw new GatewayError('internal', 'a job of a batch was sent alone', { sent: 'no' });
-  if (next instanceof GatewayError) throw next;
-  return next;
 }
 
 async function runLane(run: LaneRun): Promise<Stop | undefined> {

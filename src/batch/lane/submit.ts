@@ -1,6 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { type RequestBody, segmentBody, streamBody } from '../../body.ts';
 import { mayExist, type SentFile } from '../../client/batch-api.ts';
+import { startDeadline, timeOf } from '../../client/deadline.ts';
+import type { Operation } from '../../client/send.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { type BatchFormat, loadBatchFormat } from '../../formats/batch-format.ts';
@@ -9,10 +11,11 @@ import { originOf } from '../../commands/batch/jobs/request.ts';
 import { createGatheredFile, type GatheredFile, maxLineBytes, readFileLines } from '../lines.ts';
 import { countOf } from '../report/summary.ts';
 import { gatewayKey } from '../run/plan.ts';
-import { jobsToSend } from '../run/queue.ts';
+import { readInputs, settleJob } from '../run/live.ts';
+import { jobsToSend, prepareAgain } from '../run/queue.ts';
 import type { Stop } from '../run/runner.ts';
 import { openBudget } from '../run/send.ts';
-import type { JobAttempt } from '../types.ts';
+import type { ReadyJob } from '../types.ts';
 import {
   apiOf,
   askService,
@@ -32,10 +35,10 @@ interface BatchDraft {
   plan: Omit<PartPlan, 'after' | 'key'>;
   /** The path of its requests. */
   path: string;
-  jobs: (Pick<JobAttempt, 'request' | 'bound'> & { id: string; line: number | undefined })[];
+  jobs: (Pick<ReadyJob, 'request' | 'bound'> & { id: string; line: number | undefined })[];
   /** Whether another entry fits. */
   hasRoom(entryBytes: number): boolean;
-  add(attempt: JobAttempt, entry: RequestBody): Promise<void>;
+  add(job: ReadyJob, entry: RequestBody): Promise<void>;
   /** Ends the file: the body of the request that creates the batch, or the lines to upload. */
   seal(): Promise<{ file: SentFile; isInline: boolean }>;
   remove(): Promise<void>;
@@ -43,7 +46,7 @@ interface BatchDraft {
 
 /** Cuts the jobs of the plan into batches of the service, and creates these. Resolves with the reason why it ended early. */
 export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
-  const { batch, sender } = run;
+  const { batch } = run;
   const { signal } = batch.context;
   const drafts = new Map<string, BatchDraft>();
   // All of a batch is spent once it is created: this limit holds between runs.
@@ -53,23 +56,23 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
   try {
     for await (const job of jobsToSend(batch)) {
       if (signal.aborted) return 'signal';
-      const attempt = await sender.prepare(job);
-      await sender.fetchInputs(attempt);
-      if (attempt.inputFailure !== undefined) {
-        await run.recordOutcome(attempt, await sender.send(attempt));
-        continue;
+      const ready = await prepareAgain(job, batch);
+      const { prepared, bound = { amount: '0', isMost: false } } = ready;
+      try {
+        const operation = await fetchInputs(ready, run);
+        if (operation === undefined) continue;
+        const reservation = await budget?.reserve(bound);
+        const refusal = budget && !reservation ? ('cost' as const) : await run.budgets?.admit(ready);
+        if (refusal !== undefined) {
+          await submitAll(drafts, run);
+          return refusal;
+        }
+        reservation?.spend(undefined);
+        if (!bound.isMost) unbounded++;
+        await addJob(ready, operation, { drafts, run });
+      } finally {
+        await prepared.close();
       }
-      const { bound = { amount: '0', isMost: false } } = attempt;
-      const reservation = await budget?.reserve(bound);
-      const refusal = budget && !reservation ? ('cost' as const) : await run.budgets?.admit(attempt);
-      if (refusal !== undefined) {
-        await sender.drop(attempt);
-        await submitAll(drafts, run);
-        return refusal;
-      }
-      reservation?.spend(undefined);
-      if (!bound.isMost) unbounded++;
-      await addJob(attempt, drafts, run).finally(() => sender.drop(attempt));
     }
     await submitAll(drafts, run);
     if ((budget || run.budgets) && unbounded > 0)
@@ -83,6 +86,26 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
   }
 }
 
+/** The request with the files of its URLs. Undefined if they could not be fetched: that is the end of the job. */
+async function fetchInputs(job: ReadyJob, run: LaneRun): Promise<Operation | undefined> {
+  const { prepared, request } = job;
+  if (!prepared.fetchInputs) return prepared.operation;
+  const { batch } = run;
+  const { io, signal } = batch.context;
+  const since = io.elapsed();
+  const deadline = startDeadline(prepared.settings.timeoutMs.value, signal);
+  try {
+    const inputs = await readInputs(prepared, deadline);
+    if ('operation' in inputs) return inputs.operation;
+    const reply = { ...inputs, request, attempts: 1, isRecorded: false, mayBeBilled: false };
+    const bounds = { endOf: () => timeOf(deadline), signal: deadline.signal };
+    await run.recordOutcome(job, await settleJob(job, reply, { ...bounds, since, batch }));
+    return undefined;
+  } finally {
+    deadline.end();
+  }
+}
+
 async function submitAll(drafts: Map<string, BatchDraft>, run: LaneRun): Promise<void> {
   for (const [key, draft] of drafts) {
     if (run.batch.context.signal.aborted) return;
@@ -92,16 +115,20 @@ async function submitAll(drafts: Map<string, BatchDraft>, run: LaneRun): Promise
 }
 
 /** Adds a job to the batch of its model, operation and gateway. A full batch is created first. */
-async function addJob(attempt: JobAttempt, drafts: Map<string, BatchDraft>, run: LaneRun): Promise<void> {
-  const { checked, built, job } = attempt;
-  const { post, model } = built;
+async function addJob(
+  ready: ReadyJob,
+  { post, model }: Operation,
+  { drafts, run }: { drafts: Map<string, BatchDraft>; run: LaneRun },
+): Promise<void> {
+  const { job } = ready;
+  const { settings } = ready.prepared;
   const format = await loadBatchFormat(post.format);
-  const profile = gatewayKey(checked.settings);
+  const profile = gatewayKey(settings);
   const path = format.pathOf?.(post.path) ?? post.path;
   const group = JSON.stringify([profile, post.format, post.use, model, path]);
   const plan = {
     profile,
-    origin: originOf(checked.settings),
+    origin: originOf(settings),
     format: post.format,
     use: post.use,
     model,
@@ -111,14 +138,14 @@ async function addJob(attempt: JobAttempt, drafts: Map<string, BatchDraft>, run:
   drafts.set(group, draft);
   // Throws GatewayError usage for a number that JSON cannot represent.
   const entry = segmentBody(format.entry(keyOf(draft.mark, job.id), post));
-  if (draft.hasRoom(entry.bytes)) return draft.add(attempt, entry);
+  if (draft.hasRoom(entry.bytes)) return draft.add(ready, entry);
   if (draft.jobs.length === 0) {
     const size = `its request has ${entry.bytes} bytes, more than a batch of the service takes`;
     throw usageError(`${run.batch.source.name}:${job.line}: ${size}`, 'send this job with --lane live');
   }
   drafts.delete(group);
   await submitDraft(draft, run).finally(() => draft.remove());
-  return addJob(attempt, drafts, run);
+  return addJob(ready, { post, model }, { drafts, run });
 }
 
 /** Opens a batch in a folder. */

@@ -1,9 +1,10 @@
 import { addIdHash, hashId, hexOf, type IdHash, isInShard } from '../digest.ts';
 import type { ServiceName } from '../../services.ts';
-import type { Job, JobCommand, JobState, RunRecord, Batch } from '../types.ts';
+import type { Batch, Job, JobCommand, JobState, PreparedJob, ReadyJob, RunRecord } from '../types.ts';
 import { addressPost } from '../../transport/request.ts';
 import type { Post } from '../../formats/format.ts';
 import { usageError, GatewayError } from '../../errors.ts';
+import { readyJob } from './queue.ts';
 import { addCost } from '../../cost/cost.ts';
 import { currencyOf, priceOf } from '../../cost/price.ts';
 import type { Cost } from '../../cost/types.ts';
@@ -13,7 +14,7 @@ import { shellWord } from '../../shell-word.ts';
 import { keyForAnyOrigin } from '../../settings/key.ts';
 import { Secret } from '../../settings/redact.ts';
 import type { Settings } from '../../settings/types.ts';
-import { boundOfJob, type CheckedJob, originOf } from '../../commands/batch/jobs/request.ts';
+import { originOf } from '../../commands/batch/jobs/request.ts';
 import { rowId } from '../../commands/batch/jobs/data-rows.ts';
 import { type LineErrors, collectLineErrors, duplicate, takesRows } from '../../commands/batch/jobs/source.ts';
 import { type BatchFlags, requireOneLane } from '../../commands/batch/flags.ts';
@@ -46,7 +47,7 @@ export interface BatchPlan {
   /** By `gatewayKey`. */
   gateways: Map<string, BatchGateway>;
   /** The first jobs to send, in the order of the file, by their ids: they are not read again to be sent. */
-  ready: Map<string, { job: Job; checked: CheckedJob }>;
+  ready: Map<string, ReadyJob>;
   /** Some job has a price. */
   hasPrices: boolean;
   /** Some job has variables. */
@@ -191,13 +192,14 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   if (!isInShard(job.id, planning.shard)) return;
   plan.jobs++;
   await planning.checkPrice(settings);
-  const checked = await builder.check(job, plan.origin);
-  addGateway(checked, plan);
-  const edited = isEditedSince(row, checked.request, planning) && {
+  const prepared = await builder.check(job, plan.origin);
+  const { request } = prepared;
+  addGateway(prepared, plan);
+  const edited = isEditedSince(row, request, planning) && {
     wasBilled: planning.state.failures.get(job.id)?.billed !== 'no',
   };
-  const decision = decideOn(row, checked.request, { ...planning, isRedone });
-  if (decision === 'run') countDue(job, checked, { plan, edited });
+  const decision = decideOn(row, request, { ...planning, isRedone });
+  if (decision === 'run') countDue(job, prepared, { plan, edited });
   else if (edited) plan.leftEdited.add(row);
   plan.hasVars ||= isObject(job.values['vars']);
   if (decision === 'changed') {
@@ -207,9 +209,9 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   const isSent = decision === 'run';
   if (isSent) planning.state.index.mark(row, 'toSend');
   // From the first job on that is not kept ready, none is: later ones would be sent before it.
-  if (isSent) planning.room -= plan.ready.size < maxKept.jobs ? checked.characters : Number.POSITIVE_INFINITY;
-  if (isSent && planning.room >= 0) plan.ready.set(job.id, { job, checked });
-  else await checked.own.end();
+  if (isSent) planning.room -= plan.ready.size < maxKept.jobs ? prepared.characters : Number.POSITIVE_INFINITY;
+  if (isSent && planning.room >= 0) plan.ready.set(job.id, readyJob(job, prepared));
+  else await prepared.close();
 }
 
 type PriceCheck = (settings: Settings) => Promise<void>;
@@ -242,22 +244,20 @@ function isEditedSince(row: number, request: string, { state: { index } }: Plann
 /** Counts a job that is sent. */
 function countDue(
   { id, command }: Job,
-  checked: CheckedJob,
+  { operation: { model }, settings, bound }: PreparedJob,
   { plan, edited: isEdited }: { plan: BatchPlan; edited: false | { wasBilled: boolean } },
 ): void {
-  const { built, settings } = checked;
   const service = settings.service.value;
   const origin = originOf(settings);
-  const key = JSON.stringify([command, built.model, service, origin]);
-  const kind = plan.kinds.get(key) ?? { command, model: built.model, service, origin, jobs: 0 };
+  const key = JSON.stringify([command, model, service, origin]);
+  const kind = plan.kinds.get(key) ?? { command, model, service, origin, jobs: 0 };
   kind.jobs++;
   plan.kinds.set(key, kind);
   if (!isEdited) return;
   const { edited } = plan;
   if (edited.jobs++ < maxNamed) edited.ids.push(id);
   if (isEdited.wasBilled) edited.billed++;
-  const bound = boundOfJob(checked);
-  const currency = currencyOf(priceOf(settings.prices, built.model) ?? {});
+  const currency = currencyOf(priceOf(settings.prices, model) ?? {});
   edited.most = bound?.isMost && edited.most ? addCost(edited.most, { amount: bound.amount, currency }) : undefined;
 }
 
@@ -346,7 +346,7 @@ export function decideOn(
   return decision;
 }
 
-function addGateway({ built: { post }, settings }: CheckedJob, { gateways }: BatchPlan): void {
+function addGateway({ operation: { post }, settings }: PreparedJob, { gateways }: BatchPlan): void {
   const key = gatewayKey(settings);
   const gateway = gateways.get(key) ?? { settings, forms: {}, post };
   gateway.forms = { [post.use]: settings.auth.value, ...gateway.forms };

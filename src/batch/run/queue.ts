@@ -1,20 +1,18 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Recorder } from '../folder/recorder.ts';
-import type { CheckedJob } from '../../commands/batch/jobs/request.ts';
-import type { Batch, Job, JobAttempt, JobOutcome, Step } from '../types.ts';
+import type { Batch, Job, JobOutcome, PreparedJob, ReadyJob, Step } from '../types.ts';
 import { GatewayError } from '../../errors.ts';
-import type { JobSender } from './sender.ts';
 
 /** Jobs on their way to the workers: while requests are in flight, the next ones are built and recorded as ready. */
 export interface JobQueue {
   /** The next job; undefined after the last one and after the signal. Throws what building or recording a job threw. */
-  next(signal: AbortSignal): Promise<JobAttempt | undefined>;
+  next(signal: AbortSignal): Promise<ReadyJob | undefined>;
   /** It was taken, and is not sent in this run. */
-  giveBack(attempt: JobAttempt): Promise<void> | void;
+  giveBack(job: ReadyJob): Promise<void> | void;
   /** A job has ended; its worker waits until the result is printed. Rejects if stdout is closed or full. */
-  ended?(attempt: JobAttempt, outcome: JobOutcome): Promise<void>;
+  ended?(job: ReadyJob, outcome: JobOutcome): Promise<void>;
   /** A job is over, with a result or without. */
-  release?(attempt: JobAttempt): void;
+  release?(job: ReadyJob): void;
   /** Records that what is left was not sent. Throws GatewayError not-written. */
   close(): Promise<void>;
 }
@@ -22,7 +20,8 @@ export interface JobQueue {
 interface JobQueueOptions {
   /** The jobs to send, in the order of their file. */
   jobs: AsyncIterator<Job, void>;
-  sender: JobSender;
+  /** Builds the request of a job. Throws what ends the batch. */
+  prepare(job: Job): Promise<ReadyJob>;
   recorder: Recorder;
   /** The most jobs that are ready, unless jobs end much faster than the disk writes. */
   ahead: number;
@@ -41,8 +40,9 @@ const maxTimes = 4;
 const atOnce = 16;
 
 /** Nothing is taken before the first `next`. */
-export function openJobQueue({ jobs, sender, recorder, ahead: usual, elapsed, step }: JobQueueOptions): JobQueue {
-  const ready: JobAttempt[] = [];
+export function openJobQueue(options: JobQueueOptions): JobQueue {
+  const { jobs, prepare, recorder, ahead: usual, elapsed, step } = options;
+  const ready: ReadyJob[] = [];
   // The first group is smaller: its jobs are sent while the next are built.
   let ahead = Math.min(usual, Math.max(4, Math.ceil(usual / 8)));
   let loadedAt: number | undefined;
@@ -51,7 +51,7 @@ export function openJobQueue({ jobs, sender, recorder, ahead: usual, elapsed, st
   let over = false;
 
   async function load(): Promise<void> {
-    const group: JobAttempt[] = [];
+    const group: ReadyJob[] = [];
     if (loadedAt !== undefined && ahead < usual) ahead = usual;
     else if (loadedAt !== undefined && elapsed() - loadedAt < soonMs) ahead = Math.min(ahead * 2, usual * maxTimes);
     try {
@@ -60,7 +60,7 @@ export function openJobQueue({ jobs, sender, recorder, ahead: usual, elapsed, st
         if (done) over = true;
         if (!job) break;
         step?.('taken', job.id);
-        group.push(await sender.prepare(job));
+        group.push(await prepare(job));
         if (group.length % atOnce === 0) await yieldToEventLoop();
       }
       if (group.length > 0) await recorder.ready(group);
@@ -69,7 +69,7 @@ export function openJobQueue({ jobs, sender, recorder, ahead: usual, elapsed, st
     } catch (error) {
       failure = { error };
       // The journal does not name them: to record them as unsent would make them as new.
-      for (const attempt of group) await sender.drop(attempt);
+      for (const { prepared } of group) await prepared.close();
     }
     loading = undefined;
   }
@@ -79,18 +79,18 @@ export function openJobQueue({ jobs, sender, recorder, ahead: usual, elapsed, st
       for (;;) {
         if (failure) throw failure.error;
         if (signal.aborted) return undefined;
-        const attempt = ready.shift();
+        const job = ready.shift();
         if (!over && ready.length <= ahead / 2) loading ??= load();
-        if (attempt || !loading) return attempt;
+        if (job || !loading) return job;
         await loading;
       }
     },
-    giveBack: (attempt) => void ready.unshift(attempt),
+    giveBack: (job) => void ready.unshift(job),
     async close() {
       over = true;
       await loading;
       await jobs.return?.();
-      for (const attempt of ready) await sender.drop(attempt);
+      for (const { prepared } of ready) await prepared.close();
       await recorder.unsent(ready);
     },
   };
@@ -125,26 +125,31 @@ export async function* jobsToSend({
   if (left > 0) throw changed(source.name);
 }
 
-/** The request as it was checked, or built again from the file, and then the same. Throws GatewayError batch-locked. */
-export async function checkAgain(
+/** The job as it was checked, or built again from the file, and then the same. Throws GatewayError batch-locked. */
+export async function prepareAgain(
   job: Job,
   batch: Pick<Batch, 'plan' | 'builder' | 'state' | 'source'>,
-): Promise<CheckedJob> {
+): Promise<ReadyJob> {
   const { plan, builder, state, source } = batch;
   const ready = plan.ready.get(job.id);
   // It grows with its answer, so the plan must not hold it.
   plan.ready.delete(job.id);
-  if (ready) return ready.checked;
+  if (ready) return ready;
   const place = `${source.name}:${job.line}: the job or its files`;
   try {
-    const checked = await builder.check(job, plan.origin);
-    if (state.index.requestOf(state.index.find(job.id)) === checked.request) return checked;
-    await checked.own.end();
+    const prepared = await builder.check(job, plan.origin);
+    if (state.index.requestOf(state.index.find(job.id)) === prepared.request) return readyJob(job, prepared);
+    await prepared.close();
   } catch (error) {
     // It was valid when it was checked.
     throw error instanceof GatewayError && error.class === 'usage' ? changed(place, error) : error;
   }
   throw changed(place);
+}
+
+export function readyJob(job: Job, prepared: PreparedJob): ReadyJob {
+  const { request, bound } = prepared;
+  return { job, request, bound, prepared };
 }
 
 function changed(what: string, cause?: unknown): GatewayError {

@@ -1,15 +1,16 @@
 import { setMaxListeners } from 'node:events';
 import { GatewayError } from '../../errors.ts';
-import type { Budget } from '../../cost/types.ts';
+import type { Payment } from '../../client/send.ts';
+import type { Budget, Reservation } from '../../cost/types.ts';
 import type { SharedGate } from '../../transport/gate.ts';
 import { isSpent, mayHaveCost } from '../folder/state.ts';
 import type { Recorder } from '../folder/recorder.ts';
 import { countOf } from '../report/summary.ts';
 import type { Tally } from './progress.ts';
 import type { JobQueue } from './queue.ts';
-import type { JobSender } from './sender.ts';
+import type { JobSender } from './live.ts';
 import type { Pacer } from './send.ts';
-import type { Batch, JobAttempt, JobOutcome, Step } from '../types.ts';
+import type { Batch, ReadyJob, JobOutcome, Step } from '../types.ts';
 
 export interface RunnerOptions {
   batch: Pick<Batch, 'context' | 'flags' | 'state'>;
@@ -104,10 +105,9 @@ async function runWorker(run: Run): Promise<void> {
   const { taking, queue } = run;
   try {
     while (mayTakeMore(run)) {
-      const attempt = await queue.next(taking.signal);
-      if (!attempt) return;
-      await waitForTurn(attempt, run);
-      await runAttempt(attempt, run);
+      const job = await queue.next(taking.signal);
+      if (!job) return;
+      await runJob(job, await waitForTurn(job, run), run);
     }
   } catch (error) {
     if (!taking.signal.aborted) stopWithError(run, error);
@@ -122,81 +122,88 @@ function mayTakeMore(run: Run): boolean {
   return !run.taking.signal.aborted;
 }
 
+/** What holds money for a job whose turn has come. */
+interface Turn {
+  /** In the budget of the run. */
+  reservation: Reservation | undefined;
+  /** In a budget that runs share. */
+  payment: Payment | undefined;
+}
+
 /** Waits for the budget, the rate and the gate. Throws if no further job is sent: the job goes back to the queue. */
-async function waitForTurn(attempt: JobAttempt, run: Run): Promise<void> {
-  const { pace, gate, taking, queue } = run;
+async function waitForTurn(job: ReadyJob, run: Run): Promise<Turn> {
+  const { pace, gate, taking, queue, sender } = run;
+  const turn: Turn = { reservation: undefined, payment: undefined };
   try {
-    await reserveBudget(attempt, run);
+    turn.reservation = await reserve(job, run);
     await pace(taking.signal);
     await gate.enter(taking.signal);
     taking.signal.throwIfAborted();
-    await reserveShared(attempt, run);
+    // Last of all, because what a killed run has reserved counts as spent.
+    turn.payment = await sender.pay(job);
+    await turn.payment?.reserve(taking.signal);
+    return turn;
   } catch (error) {
-    attempt.reservation?.free();
-    await queue.giveBack(attempt);
+    const isOut = error instanceof GatewayError && error.details.reason === 'budget';
+    if (isOut) stopTaking(run, error, error);
+    turn.reservation?.free();
+    await turn.payment?.cancel();
+    await queue.giveBack(job);
     throw error;
   }
 }
 
-async function reserveBudget(attempt: JobAttempt, run: Run): Promise<void> {
+async function reserve({ bound = noBound }: ReadyJob, run: Run): Promise<Reservation | undefined> {
   const { budget, taking } = run;
-  if (budget === undefined) return;
-  const { bound = { amount: '0', isMost: false } } = attempt;
-  attempt.reservation = await budget.reserve(bound, taking.signal);
-  if (attempt.reservation !== undefined) return;
+  if (budget === undefined) return undefined;
+  const reservation = await budget.reserve(bound, taking.signal);
+  if (reservation !== undefined) return reservation;
   // It could exceed the budget, and so could any job after it.
   stopTaking(run, 'cost', undefined);
   taking.signal.throwIfAborted();
+  return undefined;
 }
 
-/** Last of all, because what a killed run has reserved counts as spent. */
-async function reserveShared(attempt: JobAttempt, run: Run): Promise<void> {
-  const { sender, taking } = run;
-  await sender.reserve(attempt, taking.signal).catch((error: unknown) => {
-    const isOut = error instanceof GatewayError && error.details.reason === 'budget';
-    if (isOut) stopTaking(run, error, error);
-    throw error;
-  });
-}
+const noBound = { amount: '0', isMost: false };
 
-async function runAttempt(attempt: JobAttempt, run: Run): Promise<void> {
+async function runJob(job: ReadyJob, { reservation, payment }: Turn, run: Run): Promise<void> {
   const { recorder, sender, queue, tally, step } = run;
+  const { elapsed } = run.batch.context.io;
+  let sentAt: number | undefined;
+  const onReady = async (): Promise<void> => {
+    await recorder.sent(job);
+    sentAt = elapsed();
+  };
   try {
-    await sender.fetchInputs(attempt);
-    await recorder.sent(attempt).catch(async (error: unknown) => {
-      await sender.drop(attempt);
-      throw error;
-    });
-    const sentAt = run.batch.context.io.elapsed();
-    const outcome = await sender.send(attempt).catch((error: unknown) => {
+    const outcome = await sender.send(job, { payment, onReady }).catch((error: unknown) => {
       // It may have been paid for: whatever could be recorded, it is not as new.
-      tally.lose(attempt.job, error);
+      if (sentAt !== undefined) tally.lose(job.job, error);
       throw error;
     });
-    step?.('answered', attempt.job.id);
-    tally.count(attempt, outcome);
-    stopForQuota(outcome, sentAt, run);
-    if (outcome.state === 'unsent' || !mayHaveCost(outcome)) attempt.reservation?.free();
-    else attempt.reservation?.spend(outcome.cost);
-    recordOutcome(attempt, outcome, run);
-    await queue.ended?.(attempt, outcome);
+    step?.('answered', job.job.id);
+    tally.count(job, outcome);
+    stopForQuota(outcome, sentAt ?? elapsed(), run);
+    if (outcome.state === 'unsent' || !mayHaveCost(outcome)) reservation?.free();
+    else reservation?.spend(outcome.cost);
+    recordOutcome(job, outcome, run);
+    await queue.ended?.(job, outcome);
   } catch (error) {
     stopWithError(run, error);
   } finally {
-    queue.release?.(attempt);
+    queue.release?.(job);
   }
 }
 
 /** The next job does not wait for the disk: only a power cut can lose what is written, and the resume finds that out. */
-function recordOutcome(attempt: JobAttempt, outcome: JobOutcome, run: Run): void {
+function recordOutcome(job: ReadyJob, outcome: JobOutcome, run: Run): void {
   const recorded = run.recorder
-    .ended(attempt, outcome)
+    .ended(job, outcome)
     .catch(async (error: unknown) => {
       // First of all, no worker sends a job that could not be recorded either.
       stopTaking(run, undefined, error);
       if (outcome.state === 'unsent') return stopWithError(run, error);
       const { failure } = (await outcome.saveReply?.(error)) ?? { failure: error };
-      run.tally.lose(attempt.job, failure);
+      run.tally.lose(job.job, failure);
       stopWithError(run, failure);
     })
     .finally(() => run.recording.delete(recorded));

@@ -5,10 +5,10 @@ import { createGate, type GateOptions, type SharedGate, sleepByTimer } from '../
 import { openRecorder, type Recorder } from '../folder/recorder.ts';
 import { runJobs, type Stop } from './runner.ts';
 import { gatewayKey } from './plan.ts';
-import { checkAgain, jobsToSend, openJobQueue } from './queue.ts';
-import { createJobSender, type SenderOptions } from './sender.ts';
+import { jobsToSend, openJobQueue, prepareAgain } from './queue.ts';
+import { createJobSender, type SenderOptions } from './live.ts';
 import { openBounds } from '../lane/parts.ts';
-import type { Batch, BatchHooks, RunRecord } from '../types.ts';
+import type { Batch, BatchHooks, Job, ReadyJob, RunRecord } from '../types.ts';
 import { addAmounts, createBudget, sumOfHeld } from '../../cost/cost.ts';
 import type { Budget } from '../../cost/types.ts';
 import { usageError } from '../../errors.ts';
@@ -37,12 +37,12 @@ export async function sendJobs(batch: Batch, hooks: BatchHooks): Promise<Stop | 
   if (plan.toSend === 0) return undefined;
   const workers = await openWorkers(batch, {
     jobs: plan.toSend,
-    check: (job) => checkAgain(job, batch),
     connectionTo: ({ settings }) => connections.get(gatewayKey(settings)) as Connection,
   });
-  const { sender, concurrency: ahead } = workers;
+  const { concurrency: ahead } = workers;
+  const prepare = (job: Job): Promise<ReadyJob> => prepareAgain(job, batch);
   const elapsed = (): number => context.io.elapsed();
-  const queue = openJobQueue({ jobs: jobsToSend(batch), sender, recorder, ahead, elapsed, step });
+  const queue = openJobQueue({ jobs: jobsToSend(batch), prepare, recorder, ahead, elapsed, step });
   const tally = trackProgress(batch, workers.gate);
   return runJobs({ ...workers, batch, queue, recorder, tally, step, graceMs }).finally(() => tally.stop());
 }
@@ -50,7 +50,7 @@ export async function sendJobs(batch: Batch, hooks: BatchHooks): Promise<Stop | 
 /** What the workers of a run share: their sender, the rate, the gate and the budget. `jobs` is how many come, if that is known. */
 export async function openWorkers(
   batch: SenderOptions['batch'] & Pick<Batch, 'state'>,
-  { jobs, ...options }: Pick<SenderOptions, 'check' | 'connectionTo' | 'isFolderless'> & { jobs: number | undefined },
+  { jobs, ...options }: Pick<SenderOptions, 'connectionTo'> & { jobs: number | undefined },
 ) {
   requireDescriptors();
   const { flags, context } = batch;

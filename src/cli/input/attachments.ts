@@ -11,7 +11,7 @@ import type { FetchedInput } from '../../transport/types.ts';
 import { decodeText, isStdin, isUrl, isUtf16, shownUrl, unreadable, urlForFile } from './input-files.ts';
 import { createUpload, type Upload } from '../../body.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { Context } from '../context.ts';
+import type { InputContext } from '../context.ts';
 import { quote } from '../flags/flag.ts';
 import { sizeOf } from './prompt.ts';
 import type { ImageInputFlags } from './stray-files.ts';
@@ -39,7 +39,7 @@ const maxFetchedMebibytes = 64;
 export type FetchUrl = (url: URL, label: string) => Promise<FetchedInput | undefined>;
 
 interface InputReading {
-  context: Context;
+  context: InputContext;
   fetchUrl: FetchUrl;
   /** The time of the command; without it, only a signal ends the reading. */
   deadline?: (() => { signal: AbortSignal }) | undefined;
@@ -97,7 +97,7 @@ export async function readImages(
 }
 
 /** Whether the command has `--attach`. */
-function takesFiles({ report: { command } }: Context): boolean {
+function takesFiles({ report: { command } }: InputContext): boolean {
   return !command.startsWith('image');
 }
 
@@ -301,7 +301,7 @@ async function refuseOtherText(path: string, label: string): Promise<never> {
   throw usageError(`${label} is not text: it holds NUL bytes`, 'if it is UTF-16, convert it: iconv -f UTF-16 -t UTF-8');
 }
 
-async function warnOfSize(typed: string, bytes: number, { ui }: Context): Promise<void> {
+async function warnOfSize(typed: string, bytes: number, { ui }: InputContext): Promise<void> {
   if (bytes > largeInput)
     await ui.warn(`${quote(typed)} has ${sizeOf(bytes)}; gateways may refuse more than ${sizeOf(largeInput)}`);
 }

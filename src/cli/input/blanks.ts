@@ -2,7 +2,7 @@ import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { closest } from '../../closest.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { Context } from '../context.ts';
+import type { InputContext } from '../context.ts';
 import { parseJson, quote, type Var } from '../flags/flag.ts';
 import { readObjectFlag, readTextFlag } from './input-files.ts';
 import type { TextPlaces } from './prompt.ts';
@@ -97,7 +97,7 @@ export interface VarFlags {
 /** The values of `--vars` and `--var`; undefined with `--no-vars`. Throws GatewayError usage. */
 export async function readBlanks(
   flags: VarFlags,
-  context: Context,
+  context: InputContext,
   advice: Blanks['advice'] = (name) => adviseFlag(name, flags.places?.testData !== undefined),
 ): Promise<Blanks | undefined> {
   const { var: single = [], vars } = flags;
@@ -119,7 +119,7 @@ export async function readBlanks(
   return { values, used: new Set(), advice };
 }
 
-async function readVars(vars: string | JsonObject, context: Context): Promise<JsonObject> {
+async function readVars(vars: string | JsonObject, context: InputContext): Promise<JsonObject> {
   if (typeof vars !== 'string') return vars;
   if (/^\d+$/.test(vars))
     throw usageError(
@@ -136,7 +136,7 @@ async function readVars(vars: string | JsonObject, context: Context): Promise<Js
 export async function warnOfUnused(
   { var: single = [] }: VarFlags,
   blanks: Blanks | undefined,
-  { ui }: Context,
+  { ui }: InputContext,
 ): Promise<void> {
   for (const { name } of single) {
     if (blanks === undefined || blanks.used.has(name)) continue;

@@ -6,7 +6,7 @@ import { readReason } from '../../files/file-reason.ts';
 import { openOnce } from '../../files/open-once.ts';
 import { lookAt, shellWord } from '../../shell-word.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import type { Context } from '../context.ts';
+import type { InputContext } from '../context.ts';
 import { parseJson, quote } from '../flags/flag.ts';
 
 /** Largest text on stdin or in a pipe, in bytes. */
@@ -18,7 +18,7 @@ export function isStdin(path: string): boolean {
 }
 
 /** The text of a file flag; `-` is stdin. Throws GatewayError usage: unreadable, too large, not UTF-8. */
-export async function readTextFlag(flag: string, path: string, context: Context): Promise<string> {
+export async function readTextFlag(flag: string, path: string, context: InputContext): Promise<string> {
   const bytes = isStdin(path)
     ? await readBounded(context.stdin.claim(flag), `${flag} -: stdin`)
     : await readUserFile(flag, path, context.io.cwd);
@@ -85,7 +85,7 @@ async function readBounded(stream: AsyncIterable<Uint8Array>, label: string): Pr
 export type FileOrJson = string | JsonObject | JsonValue[];
 
 /** The JSON of a file flag. */
-export async function readJsonFlag(flag: string, path: FileOrJson, context: Context): Promise<JsonValue> {
+export async function readJsonFlag(flag: string, path: FileOrJson, context: InputContext): Promise<JsonValue> {
   if (typeof path !== 'string') return path;
   if (/^\s*(?:\{[\s\S]*\}|\[[\s\S]*\])\s*$/.test(path)) return parseJson(flag, path);
   // A file may have such a name, half of a JSON text has none.
@@ -95,7 +95,7 @@ export async function readJsonFlag(flag: string, path: FileOrJson, context: Cont
 }
 
 /** The JSON object of a file flag. */
-export async function readObjectFlag(flag: string, path: FileOrJson, context: Context): Promise<JsonObject> {
+export async function readObjectFlag(flag: string, path: FileOrJson, context: InputContext): Promise<JsonObject> {
   const value = await readJsonFlag(flag, path, context);
   if (isObject(value)) return value;
   throw usageError(`${flagAndPath(flag, path)}: a JSON object is needed`, 'it begins with { and ends with }');
@@ -105,7 +105,7 @@ export async function readObjectFlag(flag: string, path: FileOrJson, context: Co
 export async function readListFlag(
   flag: string,
   path: FileOrJson,
-  { key, context }: { key: string; context: Context },
+  { key, context }: { key: string; context: InputContext },
 ): Promise<JsonValue[]> {
   const value = await readJsonFlag(flag, path, context);
   const list = isObject(value) && Array.isArray(value[key]) ? value[key] : value;

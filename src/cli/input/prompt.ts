@@ -1,5 +1,5 @@
 import { settingError, usageError } from '../../errors.ts';
-import type { Context, Stdin } from '../context.ts';
+import type { InputContext, Stdin } from '../context.ts';
 import { quote } from '../flags/flag.ts';
 import { type Blanks, fillText } from './blanks.ts';
 import { decodeText, readTextFlag } from './input-files.ts';
@@ -46,7 +46,7 @@ interface PromptRules {
 export async function readPrompt(
   words: readonly string[],
   flags: PromptFlags,
-  context: Context,
+  context: InputContext,
   rules: PromptRules,
 ): Promise<string | undefined> {
   const given = await givenPrompt(words, flags, context, rules.blanks);
@@ -61,7 +61,7 @@ export async function readPrompt(
 async function givenPrompt(
   words: readonly string[],
   flags: PromptFlags,
-  context: Context,
+  context: InputContext,
   blanks: Blanks | undefined,
 ): Promise<string | undefined> {
   const typed = await typedPrompt(words, flags, context, blanks);
@@ -74,7 +74,7 @@ async function givenPrompt(
 async function typedPrompt(
   words: readonly string[],
   flags: PromptFlags,
-  context: Context,
+  context: InputContext,
   blanks: Blanks | undefined,
 ): Promise<string | undefined> {
   // First: with --prompt, a stray image would be reported as a second prompt.
@@ -111,7 +111,7 @@ const abandonSocketMs = 3000;
 async function readStdinPart(
   given: string | undefined,
   flags: PromptFlags,
-  context: Context,
+  context: InputContext,
   rules: PromptRules,
 ): Promise<string | undefined> {
   const { io, stdin, ui } = context;
@@ -142,7 +142,7 @@ export function sizeOf(bytes: number): string {
   return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-function missingPrompt({ readsStdin }: PromptRules, { io, stdin, report }: Context, empty: boolean): Error {
+function missingPrompt({ readsStdin }: PromptRules, { io, stdin, report }: InputContext, empty: boolean): Error {
   const { command } = report;
   const ignored = !empty && !readsStdin && stdin.claimedBy === undefined && /^(pipe|file)$/.test(io.stdin.kind);
   return usageError(

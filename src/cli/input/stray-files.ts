@@ -3,7 +3,7 @@ import { extname, resolve } from 'node:path';
 import { settingError } from '../../errors.ts';
 import { isImageExtension } from '../../images/image-type.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { Context } from '../context.ts';
+import type { InputContext } from '../context.ts';
 import { quote } from '../flags/flag.ts';
 
 /** The flags for input images and files, as they were typed. */
@@ -25,7 +25,7 @@ const fileName = /^\S+\.[a-z]\w{0,4}$/i;
 export async function refuseStrayFiles(
   words: readonly string[],
   flags: ImageInputFlags,
-  { io, report: { command } }: Context,
+  { io, report: { command } }: InputContext,
 ): Promise<void> {
   const takesImages = command.startsWith('image');
   const named = words.filter((word) => isImage(word) || (!takesImages && fileName.test(word)));

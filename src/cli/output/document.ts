@@ -67,7 +67,7 @@ export function ownDocument(
 }
 
 /** If only recordings answered, the error says that nothing was sent or billed. */
-export function unbilled(error: GatewayError, { fromCache, attempts }: Report): GatewayError {
+function unbilled(error: GatewayError, { fromCache, attempts }: Report): GatewayError {
   return fromCache && attempts === 0 ? error.withDetails({ sent: 'no', billed: 'no' }) : error;
 }
 

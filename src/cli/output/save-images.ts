@@ -13,7 +13,7 @@ import { createFileStore } from '../../images/store.ts';
 import type { BlobStore, StoredBlob } from '../../images/types.ts';
 import { isCutPicture } from '../../images/whole.ts';
 import type { Io } from '../../terminal/io.ts';
-import type { Context, WrittenImage } from '../context.ts';
+import type { Context, Report, WrittenImage } from '../context.ts';
 import type { JsonObject } from '../../json.ts';
 import { prefixUsageError } from '../flags/flag.ts';
 import { isPrintedAtEnd } from './print.ts';
@@ -65,11 +65,22 @@ export interface ImageOutput {
 /** The reply of some images. */
 type ReplyFacts = Partial<Pick<Result, 'responseId' | 'modelVersion' | 'usage'>>;
 
+/** Who saves images: a command, or a job of a batch, which prints nothing. */
+export interface SavingContext {
+  readonly io: { readonly cwd: string; now(): number };
+  readonly ui: { warn(text: string): Promise<void>; clean<T>(value: T): T };
+  /** Gets what is written, and what is not. */
+  readonly report: Pick<Report, 'images' | 'files' | 'lost'>;
+  atEnd(cleanup: () => Promise<void>): void;
+}
+
 /** The state of one command's output. */
 interface SaveState {
   plan: OutputPlan;
   wanted: ImagePlan;
-  context: Context;
+  context: SavingContext;
+  /** The command that shows them. */
+  shownBy: Context | undefined;
   toStdout: boolean;
   /** Number of the next name. */
   nextIndex: number;
@@ -81,8 +92,17 @@ interface SaveState {
 
 /** Plans the names of a command's images, and checks that they can be written. Throws GatewayError usage. */
 export async function planSaving(wanted: ImagePlan, context: Context): Promise<ImageOutput> {
+  if (wanted.output === '-') checkStdout(wanted, context.io);
+  return planImageFiles(wanted, context, context);
+}
+
+/** The same of images that only `shownBy` prints. */
+export async function planImageFiles(
+  wanted: ImagePlan,
+  context: SavingContext,
+  shownBy?: Context,
+): Promise<ImageOutput> {
   const toStdout = wanted.output === '-';
-  if (toStdout) checkStdout(wanted, context.io);
   const { cwd } = context.io;
   const { beside } = wanted;
   // The images of the text in `out.txt` are out.png, out-2.png and so on.
@@ -92,7 +112,7 @@ export async function planSaving(wanted: ImagePlan, context: Context): Promise<I
   if (name === '' || name?.includes('\0')) throw usageError('-o needs a name', 'for example: -o cat.png');
   const plan = await checkedPlan(name, wanted, context).catch(prefixUsageError('-o: '));
   const most = wanted.maxImages ?? mostImages;
-  const saving: SaveState = { plan, wanted, context, toStdout, nextIndex: 0, written: 0, mismatches: [] };
+  const saving: SaveState = { plan, wanted, context, shownBy, toStdout, nextIndex: 0, written: 0, mismatches: [] };
   return {
     openStore(onFallback) {
       const folder = toStdout ? tmpdir() : resolve(cwd, plan.folder);
@@ -124,7 +144,7 @@ function checkStdout({ count = 1, sidecar }: ImagePlan, { stdout }: Io): void {
   if (sidecar) throw usageError('--sidecar has no file to write it beside with -o -', 'name a file: -o image.png');
 }
 
-async function checkedPlan(name: string | undefined, wanted: ImagePlan, { io }: Context): Promise<OutputPlan> {
+async function checkedPlan(name: string | undefined, wanted: ImagePlan, { io }: SavingContext): Promise<OutputPlan> {
   const { cwd } = io;
   const plan = planOutput(name, {
     isDirectory: name !== undefined && (await isFolder(resolve(cwd, name))),
@@ -205,7 +225,7 @@ async function saveFile(file: ResultImage, saving: SaveState): Promise<void> {
 }
 
 async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveState): Promise<void> {
-  const { context, wanted, plan } = saving;
+  const { context, wanted, plan, shownBy } = saving;
   const { picture, warning } = await describePicture(image);
   const { extension, ...facts } = picture;
   if (warning) await context.ui.warn(warning);
@@ -214,8 +234,8 @@ async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveStat
   const options = { cwd: context.io.cwd, force: wanted.force === true };
   const id = context.ui.clean(reply.responseId ?? '');
   const path =
-    saving.toStdout && index === 0
-      ? await writeToStdout(image.blob, context.io)
+    shownBy && saving.toStdout && index === 0
+      ? await writeToStdout(image.blob, shownBy.io)
       : await publish(image.blob, candidateNames(plan, { index, extension, id }), options);
   const written: WrittenImage = { path, ...facts, ...(image.reply !== undefined && { reply: image.reply }) };
   context.report.images.push(written);
@@ -230,9 +250,9 @@ async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveStat
     const sidecar = sidecarFacts(written, reply, wanted);
     await writeSidecar(path, { ...context.ui.clean(sidecar), image: sidecar.image }, options);
   }
-  if (wanted.preview && path !== '-') {
+  if (shownBy && wanted.preview && path !== '-') {
     const { showPreview } = await import('./preview.ts');
-    await showPreview(written, resolve(context.io.cwd, path), context);
+    await showPreview(written, resolve(context.io.cwd, path), shownBy);
   }
   await printPath(path, saving);
 }
@@ -269,10 +289,10 @@ async function warnOfName(path: string, extension: string, { plan, context, toSt
   }
 }
 
-async function printPath(path: string, { context, toStdout, wanted }: SaveState): Promise<void> {
-  if (toStdout || context.root.json) return;
-  if (wanted.imagesAreExtra) await context.ui.note(`image saved: ${path}`);
-  else if (!isPrintedAtEnd(context)) await context.io.stdout.write(`${path}\n`);
+async function printPath(path: string, { shownBy, toStdout, wanted }: SaveState): Promise<void> {
+  if (!shownBy || toStdout || shownBy.root.json) return;
+  if (wanted.imagesAreExtra) await shownBy.ui.note(`image saved: ${path}`);
+  else if (!isPrintedAtEnd(shownBy)) await shownBy.io.stdout.write(`${path}\n`);
 }
 
 /** How an image differs from the requested aspect ratio or size, if it does (deviation 42). */

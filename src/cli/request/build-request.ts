@@ -14,7 +14,7 @@ import {
 import { type JsonObject, type JsonValue } from '../../json.ts';
 import { quirksOf, type ServiceName, services, type Use, vendorsOf } from '../../services.ts';
 import type { Settings } from '../../settings/types.ts';
-import type { Context } from '../context.ts';
+import type { InputContext } from '../context.ts';
 import { quote } from '../flags/flag.ts';
 import { parseToolChoice } from '../flags/format.ts';
 import { applySettings, type Setting } from '../flags/set.ts';
@@ -63,7 +63,7 @@ export interface RequestFlags extends VarFlags, PromptFlags {
 
 /** What a request is built from in addition to its words and flags. */
 interface Building {
-  context: Context;
+  context: InputContext;
   use: Use;
   fetchUrl: FetchUrl;
   /** The time of the command; of a batch, none. */
@@ -190,7 +190,7 @@ function limitOf({ maxTokens: set }: Building['settings'], body: RequestLimits):
   return body.maxTokens !== undefined || set?.origin.kind === 'default' ? undefined : set?.value;
 }
 
-async function readFiles(flags: RequestFlags, blanks: Blanks | undefined, context: Context) {
+async function readFiles(flags: RequestFlags, blanks: Blanks | undefined, context: InputContext) {
   const { tools, body, schema, toolConfig } = flags;
   return {
     system: await readSystem(flags, blanks, context),
@@ -205,7 +205,7 @@ async function readFiles(flags: RequestFlags, blanks: Blanks | undefined, contex
 export async function readSystem(
   { system, systemFile, places }: RequestFlags,
   blanks: Blanks | undefined,
-  context: Context,
+  context: InputContext,
 ): Promise<string | undefined> {
   if (system !== undefined && systemFile !== undefined)
     throw usageError('the system instruction is given twice: --system and --system-file', 'keep one of them');

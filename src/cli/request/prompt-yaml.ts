@@ -1,7 +1,7 @@
 import { closest } from '../../closest.ts';
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import type { Context } from '../context.ts';
+import type { InputContext } from '../context.ts';
 import { decimal, notEmpty, parseJson, quote, whole } from '../flags/flag.ts';
 import { settingFor } from '../flags/set.ts';
 import { readTextFlag } from '../input/input-files.ts';
@@ -33,7 +33,7 @@ const keys = 'name description model modelParameters responseFormat jsonSchema m
 const maxAliases = 100;
 
 /** Reads the prompt file of a flag. Throws GatewayError usage. */
-export async function openPromptYaml(flag: string, path: string, context: Context) {
+export async function openPromptYaml(flag: string, path: string, context: InputContext) {
   const place = `${flag} ${quote(path)}`;
   const content = await parsePromptYaml(await readTextFlag(flag, path, context), place);
   if (content.hasEvaluators) await context.ui.detail(`${place}: evaluators are not used`);

@@ -1,7 +1,7 @@
 import type { CommandOutcome } from '../../cli/context.ts';
 import { countTokens, readWindow } from '../../client/free-requests.ts';
 import { startDeadline } from '../../client/deadline.ts';
-import type { PostOrGet } from '../../formats/format.ts';
+import { type Format, loadFormat, type PostOrGet } from '../../formats/format.ts';
 import type { Body } from '../../body.ts';
 import { measureRequest } from '../../formats/request-size.ts';
 import { addCost, estimateOf, scaleAmount } from '../../cost/cost.ts';
@@ -12,10 +12,9 @@ import type { Progress } from '../../terminal/progress.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import type { BatchState } from '../../batch/folder/state.ts';
 import { countJobs, countOf } from '../../batch/report/summary.ts';
-import type { CheckedJob } from './jobs/request.ts';
-import type { Job, Batch } from '../../batch/types.ts';
+import type { Batch, Job, PreparedJob } from '../../batch/types.ts';
 import { gatewayKey, sentBefore } from '../../batch/run/plan.ts';
-import { checkAgain, jobsToSend } from '../../batch/run/queue.ts';
+import { prepareAgain, jobsToSend } from '../../batch/run/queue.ts';
 import { defaultConcurrency, openConnections } from '../../batch/run/send.ts';
 
 /** The sums of the jobs of one model. */
@@ -126,11 +125,12 @@ async function estimateJobs(batch: EstimateBatch, onCounted: (done: number) => v
   let done = 0;
   const work = async (): Promise<void> => {
     for await (const job of jobs) {
-      const checked = await checkAgain(job, batch);
+      const { prepared } = await prepareAgain(job, batch);
       try {
-        add(job, checked, await counter(job, checked));
+        const count = await counter(job, prepared);
+        add(job, prepared, { ...count, limits: (await loadFormat(prepared.operation.post.format)).limits });
       } finally {
-        await checked.own.end();
+        await prepared.close();
       }
       onCounted(++done);
     }
@@ -153,10 +153,10 @@ interface Count {
 function createCounter(
   { context }: EstimateBatch,
   connections: ReadonlyMap<string, Connection>,
-): (job: Job, checked: CheckedJob) => Promise<Count> {
+): (job: Job, prepared: PreparedJob) => Promise<Count> {
   const windows = new Map<string, Promise<number | undefined>>();
   const unable = new Set<string>();
-  return async (job, { built: { post, model }, settings, hasUrls }) => {
+  return async (job, { operation: { post, model }, settings, hasUrls }) => {
     context.signal.throwIfAborted();
     const gateway = gatewayKey(settings);
     const key = `${gateway} ${model}`;
@@ -194,13 +194,15 @@ function countBytes(body: Body): Pick<Count, 'tokens' | 'by'> {
 }
 
 /** Adds up jobs by model, and their costs by lane. */
-function createSums(estimate: Estimate): (job: Job, checked: CheckedJob, count: Count) => void {
+type AddJob = (job: Job, prepared: PreparedJob, count: Count & Pick<Format, 'limits'>) => void;
+
+function createSums(estimate: Estimate): AddJob {
   const { models, lanes } = estimate;
   const lacking = new Set<string>();
-  return ({ id, line }, { built, settings }, { tokens, by, window }) => {
-    const { model, post, format } = built;
+  return ({ id, line }, { operation, settings }, { tokens, by, window, limits: limitsOf }) => {
+    const { model, post } = operation;
     const price = priceOf(settings.prices, model);
-    const limits = format.limits(post.body);
+    const limits = limitsOf(post.body);
     const key = `${gatewayKey(settings)} ${model}`;
     const sum = models.get(key) ?? { ...noJobs, model, hasPrice: price !== undefined };
     models.set(key, sum);

@@ -9,7 +9,7 @@ import { withVars } from '../../batch/run/refresh-vars.ts';
 import { noRecorder, type Recorder } from '../../batch/folder/recorder.ts';
 import { findLostEnds, openResults, type ResultReader } from '../../batch/folder/results.ts';
 import { describeCounts, exitCodeOf } from '../../batch/report/summary.ts';
-import { createRequestBuilder, originOf, type CheckedJob } from './jobs/request.ts';
+import { createRequestBuilder, originOf } from './jobs/request.ts';
 import { openJobStream, type StreamedJob } from './jobs/source.ts';
 import {
   createPriceCheck,
@@ -24,14 +24,13 @@ import { countOutcomes } from '../../batch/run/progress.ts';
 import { runJobs, type Stop } from '../../batch/run/runner.ts';
 import { defaultGraceMs, openFolderRecorder, openWorkers, requireRate, saveMemory } from '../../batch/run/send.ts';
 import { type BatchFlags, requireStream } from './flags.ts';
-import type { Counts, JobOutcome, Batch, JobAttempt } from '../../batch/types.ts';
+import type { Batch, Counts, Job, JobOutcome, PreparedJob, ReadyJob } from '../../batch/types.ts';
 import { noLock } from '../../batch/folder/lock.ts';
 import { untilAborted } from '../../clock.ts';
 import { resultDocument } from '../../cli/output/document.ts';
 import { emptyReport } from '../../cli/output/log.ts';
 import { unanswered } from '../../batch/folder/state.ts';
-import type { JobQueue } from '../../batch/run/queue.ts';
-import type { JobSender } from '../../batch/run/sender.ts';
+import { type JobQueue, readyJob } from '../../batch/run/queue.ts';
 import type { Settings } from '../../settings/types.ts';
 
 /** A batch whose jobs are not known before they are sent. */
@@ -53,7 +52,14 @@ export async function openStream(words: readonly string[], flags: BatchFlags, co
   const outdir = flags.output === undefined ? undefined : await findOutdir(flags.output, context);
   if (outdir?.exists) await requireOwn(outdir.path);
   const output = outdir?.path ?? cwd;
-  const builder = createRequestBuilder({ context, flags, source: { name: 'stdin', folder: cwd }, output });
+  const isFolderless = outdir === undefined;
+  const builder = createRequestBuilder({
+    context,
+    flags,
+    source: { name: 'stdin', folder: cwd },
+    output,
+    isFolderless,
+  });
   const settings = await builder.settingsOf({ id: '', line: 0, command: 'text', name: undefined, values: {} });
   if (settings.lane.value === 'batch')
     throw usageError('--stream cannot be combined with --lane batch', 'use --lane live');
@@ -86,20 +92,20 @@ export async function streamJobs(batch: StreamBatch): Promise<Stop | undefined> 
   context.gracePeriod.ms = defaultGraceMs + 2000;
   const workers = await openWorkers(batch, {
     jobs: undefined,
-    isFolderless: results === undefined,
-    check: (job) => batch.builder.check(job, batch.plan.origin),
     connectionTo: createConnections(batch),
   });
-  const queue = openStreamQueue(lines, { batch, sender: workers.sender, recorder });
+  const prepare = async (job: Job): Promise<ReadyJob> =>
+    readyJob(job, await batch.builder.check(job, batch.plan.origin));
+  const queue = openStreamQueue(lines, { batch, prepare, recorder });
   return runJobs({ ...workers, batch, queue, recorder, tally: countOutcomes(batch), graceMs: defaultGraceMs });
 }
 
 /** Opens the connection of a job when the first one needs it. Throws GatewayError usage if a key would go to several hosts. */
-function createConnections({ flags, context }: StreamBatch): (checked: CheckedJob) => Promise<Connection> {
+function createConnections({ flags, context }: StreamBatch): (prepared: PreparedJob) => Promise<Connection> {
   const opened = new Map<string, Promise<Connection>>();
   const used: Settings[] = [];
-  return ({ settings, built }) => {
-    const { use } = built.post;
+  return ({ settings, operation }) => {
+    const { use } = operation.post;
     const key = `${use} ${gatewayKey(settings)}`;
     const known = opened.get(key);
     if (known) return known;
@@ -125,11 +131,11 @@ interface Turn {
 /** Jobs of a stream, each recorded as ready when a worker takes it. Lines that are not sent are answered at once. */
 export function openStreamQueue(
   lines: AsyncGenerator<StreamedJob, void>,
-  { batch, sender, recorder }: { batch: StreamBatch; sender: JobSender; recorder: Recorder },
+  { batch, prepare, recorder }: { batch: StreamBatch; prepare(job: Job): Promise<ReadyJob>; recorder: Recorder },
 ): JobQueue {
-  const turns = new WeakMap<JobAttempt, Turn>();
+  const turns = new WeakMap<ReadyJob, Turn>();
   const numbered = inTurn(lines, batch.flags.ordered === true);
-  const release = (attempt: JobAttempt): void => turns.get(attempt)?.end();
+  const release = (job: ReadyJob): void => turns.get(job)?.end();
   return {
     async next(signal) {
       for (;;) {
@@ -138,11 +144,11 @@ export function openStreamQueue(
         if (done) return undefined;
         const { line, turn } = value;
         try {
-          const taken = await takeLine(line, sender, batch);
-          if ('attempt' in taken) {
-            turns.set(taken.attempt, turn);
-            await recorder.ready([taken.attempt]);
-            return taken.attempt;
+          const taken = await takeLine(line, prepare, batch);
+          if ('ready' in taken) {
+            turns.set(taken.ready, turn);
+            await recorder.ready([taken.ready]);
+            return taken.ready;
           }
           await turn.came;
           await printLine(taken.document, batch);
@@ -153,16 +159,16 @@ export function openStreamQueue(
         }
       }
     },
-    async giveBack(attempt) {
-      release(attempt);
-      await sender.drop(attempt);
-      await recorder.unsent([attempt]);
+    async giveBack(ready) {
+      release(ready);
+      await ready.prepared.close();
+      await recorder.unsent([ready]);
     },
-    async ended(attempt, outcome) {
+    async ended(ready, outcome) {
       // A job that was not sent gets no line.
       if (outcome.state === 'unsent') return;
-      await turns.get(attempt)?.came;
-      const { job, request } = attempt;
+      await turns.get(ready)?.came;
+      const { job, request } = ready;
       await printLine({ id: job.id, request, ...outcome.document }, batch).catch(async (error: unknown) => {
         throw await savedUnprinted(error, outcome, batch);
       });
@@ -186,26 +192,26 @@ async function* inTurn(
   }
 }
 
-/** The attempt for a job that is sent, or the document that answers any other line. */
+/** The job of a line, if it is sent, or the document that answers any other line. */
 async function takeLine(
   line: StreamedJob,
-  sender: JobSender,
+  prepare: (job: Job) => Promise<ReadyJob>,
   batch: StreamBatch,
-): Promise<{ attempt: JobAttempt } | { document: object }> {
+): Promise<{ ready: ReadyJob } | { document: object }> {
   if ('error' in line) return refusal(line, line.error, batch);
   const { job } = line;
-  let attempt: JobAttempt | undefined;
+  let ready: ReadyJob | undefined;
   try {
     if (job.command.startsWith('image') && batch.results === undefined)
       throw usageError(`stdin:${job.line}: an image needs a folder`, 'name one: gateway-cli batch - --stream -o out');
     await batch.checkPrice(await batch.builder.settingsOf(job));
-    attempt = await sender.prepare(job);
-    const document = batch.results && (await knownResult(attempt, batch.results, batch));
-    if (document === undefined) return { attempt };
-    await sender.drop(attempt);
+    ready = await prepare(job);
+    const document = batch.results && (await knownResult(ready, batch.results, batch));
+    if (document === undefined) return { ready };
+    await ready.prepared.close();
     return { document };
   } catch (error) {
-    if (attempt) await sender.drop(attempt);
+    await ready?.prepared.close();
     if (!(error instanceof GatewayError) || error.class === 'not-written') throw error;
     return refusal(line, error, batch);
   }
@@ -213,7 +219,7 @@ async function takeLine(
 
 /** The result of the job from an earlier run; undefined if the job must be sent. Throws GatewayError if neither is possible. */
 async function knownResult(
-  { job, request }: JobAttempt,
+  { job, request }: ReadyJob,
   results: ResultReader,
   batch: StreamBatch,
 ): Promise<object | undefined> {

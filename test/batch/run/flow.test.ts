@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseRate } from '../../../src/commands/batch/flags.ts';
 import { createPacer } from '../../../src/batch/run/send.ts';
-import { paceRetries } from '../../../src/batch/run/sender.ts';
+import { paceRetries } from '../../../src/batch/run/live.ts';
 import type { SharedGate } from '../../../src/transport/gate.ts';
 import { progressText } from '../../../src/batch/run/progress.ts';
 import {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { noRecorder } from '../../../src/batch/folder/recorder.ts';
 import { openJobQueue } from '../../../src/batch/run/queue.ts';
 import type { Job } from '../../../src/batch/types.ts';
-import { attemptOf, jobOf } from './with-runner.ts';
+import { readyOf, jobOf } from './with-runner.ts';
 
 /** A queue of endless jobs; what it built, in what groups, and what it gave back. */
 function queueOf({
@@ -20,18 +20,10 @@ function queueOf({
   const seen = { built: [] as string[], groups: [] as number[], unsent: [] as string[] };
   const queue = openJobQueue({
     jobs: jobs(),
-    sender: {
-      async prepare(job) {
-        seen.built.push(job.id);
-        await prepared?.(job.id);
-        return attemptOf(job);
-      },
-      reserve: () => Promise.resolve(),
-      fetchInputs: async () => undefined,
-      send: () => Promise.reject(new Error('x')),
-      drop: async () => undefined,
-      abort: () => undefined,
-      inFlight: 0,
+    async prepare(job) {
+      seen.built.push(job.id);
+      await prepared?.(job.id);
+      return readyOf(job);
     },
     recorder: {
       ...noRecorder,

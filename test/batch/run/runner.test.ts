@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 import { GatewayError } from '../../../src/errors.ts';
+import { noLock } from '../../../src/batch/folder/lock.ts';
 import { noRecorder } from '../../../src/batch/folder/recorder.ts';
-import { attemptOf, done, failed, start } from './with-runner.ts';
+import { createJobSender } from '../../../src/batch/run/live.ts';
+import type { Context } from '../../../src/cli/context.ts';
+import type { Payment } from '../../../src/client/send.ts';
+import { createGate } from '../../../src/transport/gate.ts';
+import { done, failed, jobOf, readyOf, start } from './with-runner.ts';
 
 const count = (log: readonly string[], word: string) => log.filter((line) => line.startsWith(word)).length;
 
@@ -81,7 +86,7 @@ test('when their time is over they are ended, and written down as what they are'
     options: { graceMs: 0 },
   });
   expect(await ended).toBe('signal');
-  expect(log.slice(-6).toSorted()).toEqual(['drop 3', 'drop 4', 'unknown 1', 'unsent 2', 'unsent 3', 'unsent 4']);
+  expect(log.slice(-6).toSorted()).toEqual(['close 3', 'close 4', 'unknown 1', 'unsent 2', 'unsent 3', 'unsent 4']);
 });
 
 test('a signal that came before ends it before the first job', async () => {
@@ -142,29 +147,31 @@ test('an end that cannot be written down ends the run too', async () => {
 
 test('jobs beside one that could not be built are dropped, and not recorded as unsent: they were not recorded as ready', async () => {
   const gone = new GatewayError('usage', 'the file is gone');
-  const dropped: string[] = [];
   const { log, ended } = await start({
-    changes: {
-      async prepare(job) {
-        if (job.id === '2') throw gone;
-        return attemptOf(job);
-      },
-      drop: async ({ job }) => void dropped.push(job.id),
+    async prepare(job, closed) {
+      if (job.id === '2') throw gone;
+      return readyOf(job, closed);
     },
   });
   await expect(ended).rejects.toBe(gone);
-  expect(dropped).toEqual(['1']);
-  expect(log).toEqual([]);
+  expect(log).toEqual(['close 1']);
 });
 
-test('a job that could not be written down as sent is dropped', async () => {
+test('a job that could not be written down as sent is not sent, and what it opened is closed', async () => {
   const full = new GatewayError('not-written', 'the disk is full');
-  const { log, ended } = await start({
-    jobs: 1,
-    options: { recorder: { ...noRecorder, sent: () => Promise.reject(full) } },
+  const log: string[] = [];
+  const { signal } = new AbortController();
+  const sender = createJobSender({
+    batch: { context: { signal, io: { elapsed: () => 0 } } as unknown as Context, flags: {}, lock: noLock },
+    connectionTo: () => Promise.reject(new Error('it was sent')),
+    gate: createGate({ elapsed: () => 0, sleep: () => Promise.reject(new Error('it waited')), jobs: 1 }),
+    pace: async () => undefined,
   });
-  await expect(ended).rejects.toBe(full);
-  expect(log).toEqual(['drop 1']);
+  const payment = { cancel: async () => void log.push('cancel') } as unknown as Payment;
+  await expect(sender.send(readyOf(jobOf(1), log), { payment, onReady: () => Promise.reject(full) })).rejects.toBe(
+    full,
+  );
+  expect(log).toEqual(['cancel', 'close 1']);
 });
 
 test('only who has a job waits for a turn', async () => {
@@ -183,7 +190,7 @@ test('a job whose turn did not come before the signal is given back', async () =
   };
   const { log, ended } = await start({ jobs: 1, signal: stop.signal, options: { pace } });
   expect(await ended).toBe('signal');
-  expect(log).toEqual(['ready 1', 'drop 1', 'unsent 1']);
+  expect(log).toEqual(['ready 1', 'close 1', 'unsent 1']);
 });
 
 test('a bug in one job ends the run, and those under way are waited for', async () => {

@@ -3,9 +3,8 @@ import { newBatchState } from '../../../src/batch/folder/journal.ts';
 import { emptyPlan } from '../../../src/batch/run/plan.ts';
 import { openStreamQueue, type StreamBatch } from '../../../src/commands/batch/stream.ts';
 import type { StreamedJob } from '../../../src/commands/batch/jobs/source.ts';
-import type { JobSender } from '../../../src/batch/run/sender.ts';
 import { noRecorder } from '../../../src/batch/folder/recorder.ts';
-import { attemptOf, done, jobOf } from './with-runner.ts';
+import { readyOf, done, jobOf } from './with-runner.ts';
 
 test('with --ordered, a result does not wait for an earlier job that could not be recorded as ready', async () => {
   const printed: string[] = [];
@@ -24,7 +23,7 @@ test('with --ordered, a result does not wait for an earlier job that could not b
   const full = new Error('the disk is full');
   const queue = openStreamQueue(lines(), {
     batch,
-    sender: { prepare: async (job) => attemptOf(job) } as JobSender,
+    prepare: async (job) => readyOf(job),
     recorder: {
       ...noRecorder,
       ready: async ([entry]) => (entry?.job.id === '1' ? Promise.reject(full) : undefined),

@@ -5,8 +5,8 @@ import type { Context } from '../../../src/cli/context.ts';
 import { runJobs, type RunnerOptions } from '../../../src/batch/run/runner.ts';
 import { openJobQueue } from '../../../src/batch/run/queue.ts';
 import { noRecorder, type Recorder } from '../../../src/batch/folder/recorder.ts';
-import type { JobAttempt, Job, JobOutcome } from '../../../src/batch/types.ts';
-import type { JobSender } from '../../../src/batch/run/sender.ts';
+import type { Job, JobOutcome, PreparedJob, ReadyJob } from '../../../src/batch/types.ts';
+import type { JobSender } from '../../../src/batch/run/live.ts';
 
 export const done: JobOutcome = { state: 'done', document: {}, usage: { totalTokens: 10 } };
 
@@ -17,6 +17,8 @@ interface Setup {
   send?: (id: number, signal: AbortSignal) => Promise<JobOutcome>;
   /** What the sender does in another way. */
   changes?: Partial<JobSender>;
+  /** How requests are built. */
+  prepare?: (job: Job, log: string[]) => Promise<ReadyJob>;
   options?: Partial<RunnerOptions>;
   flags?: BatchFlags;
   signal?: AbortSignal;
@@ -31,8 +33,9 @@ export function jobOf(line: number): Job {
 }
 
 /** Its request, built: all that a runner needs to know of it. */
-export function attemptOf(job: Job): JobAttempt {
-  return { job, request: 'r' } as JobAttempt;
+export function readyOf(job: Job, log: string[] = []): ReadyJob {
+  const prepared = { close: async () => void log.push(`close ${job.id}`) } as unknown as PreparedJob;
+  return { job, request: 'r', bound: undefined, prepared };
 }
 
 /** A run whose jobs do what the test says, with the order in which everything happened. */
@@ -43,17 +46,16 @@ export async function start(setup: Setup) {
   async function* source(): AsyncGenerator<Job, void> {
     for (let line = 1; line <= jobs; line++) yield jobOf(line);
   }
+  const prepare = (job: Job): Promise<ReadyJob> => (setup.prepare ?? (async () => readyOf(job, log)))(job, log);
   const inFlight = new AbortController();
   const sender: JobSender = {
-    prepare: async (job) => attemptOf(job),
-    reserve: () => Promise.resolve(),
-    fetchInputs: async () => undefined,
-    async send({ job: { id } }) {
+    pay: async () => undefined,
+    async send({ job: { id } }, { onReady }) {
+      await onReady();
       log.push(`send ${id}`);
       state.most = Math.max(state.most, ++state.running);
       return send(Number(id), inFlight.signal).finally(() => state.running--);
     },
-    drop: async ({ job: { id } }) => void log.push(`drop ${id}`),
     abort: (reason) => inFlight.abort(reason),
     inFlight: 0,
     ...changes,
@@ -74,7 +76,7 @@ export async function start(setup: Setup) {
   const ahead = options.concurrency ?? 2;
   const ended = runJobs({
     batch,
-    queue: openJobQueue({ jobs: source(), sender, recorder, ahead, elapsed }),
+    queue: openJobQueue({ jobs: source(), prepare, recorder, ahead, elapsed }),
     sender,
     recorder,
     tally: countOutcomes(batch),

@@ -1,6 +1,9 @@
-import { type Digest, digestRequest } from '../../../batch/digest.ts';
+import { digestRequest } from '../../../batch/digest.ts';
 import { atLine } from './job-line.ts';
-import type { Job, JobCommand } from '../../../batch/types.ts';
+import type { Job, JobCommand, PreparedJob } from '../../../batch/types.ts';
+import { createJobOutput } from './output.ts';
+import type { BatchFlags } from '../flags.ts';
+import type { Operation } from '../../../client/send.ts';
 import type { JobSource } from './source.ts';
 import type { Deadline } from '../../../client/deadline.ts';
 import { boundOf } from '../../../cost/cost.ts';
@@ -16,25 +19,15 @@ import { byDefault } from '../../../settings/sources.ts';
 import { buildRequest, type BuiltRequest } from '../../../cli/request/build-request.ts';
 import type { TextPlaces } from '../../../cli/input/prompt.ts';
 import type { Body } from '../../../body.ts';
-import type { Context } from '../../../cli/context.ts';
+import type { Context, InputContext } from '../../../cli/context.ts';
 import { compileSchema, type SchemaCheck } from '../../../cli/input/schema.ts';
 import { openFetchUrls } from '../../../cli/run/connection.ts';
 import { type ConnectionFlags, readSettings } from '../../../cli/run/settings.ts';
-import { emptyReport } from '../../../cli/output/log.ts';
-
-/** A job as the request that its command would send. To be ended: its report holds what reading the inputs warned of. */
-export interface CheckedJob extends Digest {
-  built: BuiltRequest;
-  settings: Settings;
-  own: JobContext;
-  /** Builds the request again with the files of its URLs, if it has any: they are fetched right before the job is sent. */
-  fetchInputs: ((deadline: Deadline) => Promise<BuiltRequest>) | undefined;
-}
 
 /** Builds requests of jobs; settings and schemas are read once each. */
 export interface RequestBuilder {
   /** `origin` is that of the batch. Throws GatewayError usage with the job's place in its file. */
-  check(job: Job, origin: string): Promise<CheckedJob>;
+  check(job: Job, origin: string): Promise<PreparedJob>;
   settingsOf(job: Job): Promise<Settings>;
 }
 
@@ -58,10 +51,12 @@ interface JobSettings {
 
 interface BuilderOptions {
   context: Context;
-  flags: ConnectionFlags;
+  flags: BatchFlags;
   source: Pick<JobSource, 'name' | 'folder' | 'adviseBlank'>;
   /** The folder that jobs write to. */
   output: string;
+  /** The folder has no results: they are printed. */
+  isFolderless?: boolean;
   /** Called with the bytes of input files that were hashed since its last call. */
   onHashed?: (bytes: number) => void;
 }
@@ -77,19 +72,19 @@ const uses: Readonly<Record<JobCommand, Use>> = {
 const maxSchemas = 100;
 
 export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
-  const { context, flags, source, output, onHashed } = options;
-  const { name: file, folder: input, adviseBlank = adviseVars } = source;
+  const { context, flags, source, output: folder, isFolderless = false, onHashed } = options;
+  const { name: file, adviseBlank = adviseVars } = source;
   const settings = new Map<string, Promise<Settings>>();
   const compile = compileOnce();
-  const createContext = createJobContexts(context, { input, output });
-  const quietUi = createContext('batch').input.ui;
+  const openInputs = createInputContexts(context, source.folder);
+  const quiet = { ...context, ui: { ...context.ui, warn: nothing, detail: nothing } };
   const openFetchUrl = openFetchUrls(flags, context);
 
   function settingsOf({ command, values, line }: Job): Promise<Settings> {
     const { model, profile } = values as JobSettings;
     const key = JSON.stringify([command, model, profile]);
     // Warnings of the settings are printed once, not once a model.
-    const from = settings.size === 0 ? context : { ...context, ui: quietUi };
+    const from = settings.size === 0 ? context : quiet;
     const read = settings.get(key) ?? readSettings(withJob(flags, values), from, uses[command]).then(withoutStdin);
     settings.set(key, read);
     if (profile === undefined) return read;
@@ -103,28 +98,57 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
     async check(job, batchOrigin) {
       const found = await settingsOf(job);
       const origin = originOf(found);
-      const own = createContext(job.command);
+      const { inputs, warnings, close } = openInputs(job.command);
       const build = (deadline?: Deadline): Promise<BuiltRequest> => {
         const fetchUrl = openFetchUrl(found, deadline && (() => deadline));
-        return buildJob(job, { context: own.input, settings: found, compile, adviseBlank, fetchUrl });
+        return buildJob(job, { context: inputs, settings: found, compile, adviseBlank, fetchUrl });
       };
+      const { candidates } = job.values as { candidates?: number };
+      const operationOf = ({ post, model }: BuiltRequest): Operation => ({ post, model, candidates });
       try {
         const built = await build();
         if (found.lane.value === 'batch') requireBatchable(built, found);
         const elsewhere = origin === batchOrigin ? undefined : origin;
         const digest = await digestRequest({ ...built.post, body: withoutLane(built), origin: elsewhere }, onHashed);
-        const fetchInputs = (deadline: Deadline): Promise<BuiltRequest> => {
+        const fetchInputs = async (deadline: Deadline): Promise<Operation> => {
           // The inputs have warned before.
-          own.input.report.warnings.length = 0;
-          return build(deadline);
+          warnings.length = 0;
+          return operationOf(await build(deadline));
         };
-        return { built, settings: found, ...digest, own, fetchInputs: digest.hasUrls ? fetchInputs : undefined };
+        const { atEnd } = inputs;
+        return {
+          ...digest,
+          settings: found,
+          operation: operationOf(built),
+          bound: boundOfRequest(built, found),
+          retries: retriesOf(built, flags),
+          isFlex: built.ask.tier !== undefined,
+          fetchInputs: digest.hasUrls ? fetchInputs : undefined,
+          output: createJobOutput(job, {
+            built,
+            settings: found,
+            warnings,
+            atEnd,
+            folder,
+            isFolderless,
+            flags,
+            context,
+          }),
+          close,
+        };
       } catch (error) {
-        await own.end();
+        await close();
         throw atLine(file, job.line, readable(error));
       }
     },
   };
+}
+
+/** The longest wait of a job between its retries; the flex lane has its own. */
+const longestWaitMs = 300_000;
+
+function retriesOf({ ask }: BuiltRequest, { retryMaxTime }: BatchFlags): PreparedJob['retries'] {
+  return retryMaxTime === undefined && ask.tier ? {} : { maxWaitMs: retryMaxTime ?? longestWaitMs };
 }
 
 /** A folder can go on in another lane: the tier of the lane is not a part of the request. */
@@ -148,10 +172,8 @@ export function originOf(settings: Settings): string {
 }
 
 /** What a job can cost, recorded even without a limit: a later run may have one. */
-export function boundOfJob({ built, settings }: CheckedJob): Bound | undefined {
-  const { prices, lane } = settings;
+function boundOfRequest({ post, format, model }: BuiltRequest, { prices, lane }: Settings): Bound | undefined {
   if (Object.keys(prices).length === 0) return undefined;
-  const { post, format, model } = built;
   const price = priceOf(prices, model);
   return price && boundOf(post.body, price, { ...format.limits(post.body), lane });
 }
@@ -193,69 +215,41 @@ function readable(error: unknown): unknown {
     : error;
 }
 
-/** A context for one job: its warnings and files are its own, it prints nothing and reads no stdin. */
-interface JobContext {
-  /** Resolves paths against the folder of the jobs. */
-  input: Context;
-  /** Resolves paths against the folder of the batch. */
-  output: Context;
-  /** Runs what the job registered for its end. */
-  end(): Promise<void>;
+/** What one job reads its inputs with. */
+interface JobInputs {
+  inputs: InputContext;
+  /** What they warned of: it is in the job's result. */
+  warnings: string[];
+  /** Runs what was registered for the end. */
+  close(): Promise<void>;
 }
 
-/**
- * Makes contexts of jobs out of the batch's, with the folders that jobs read from and write to. What all have in common is made
- * once: there are thousands.
- */
-function createJobContexts(
-  batch: Context,
-  folders: { input: string; output: string },
-): (command: string) => JobContext {
-  const { signal, gracePeriod, root } = batch;
-  const common = {
-    signal,
-    gracePeriod,
-    root: { json: true, quiet: true, ...(root.profile !== undefined && { profile: root.profile }) },
-    stdin: { claimedBy: 'the jobs', claim: refuseStdin, reserve: refuseStdin },
-  } as const;
-  const input = { ...batch.io, cwd: folders.input };
-  const output = { ...batch.io, cwd: folders.output };
-  const quiet = { ...batch.ui, ...silent };
+/** Paths are relative to the folder of the jobs, nothing is printed, and stdin is not read. */
+function createInputContexts({ io, signal, ui }: Context, folder: string): (command: string) => JobInputs {
+  const files = { cwd: folder, stdin: io.stdin };
+  const stdin = { claimedBy: 'the jobs', claim: refuseStdin, reserve: refuseStdin };
   return (command) => {
-    const report = emptyReport(command);
+    const warnings: string[] = [];
     const cleanups: (() => Promise<void>)[] = [];
-    const own = {
-      ...common,
-      report,
-      // Only the warnings of a job are kept: they are in its result.
-      ui: { ...quiet, warn: async (text: string) => void report.warnings.push(batch.ui.redact(text)) },
-      atEnd: (cleanup: () => Promise<void>) => void cleanups.unshift(cleanup),
-    };
+    const warn = async (text: string): Promise<void> => void warnings.push(ui.redact(text));
     return {
-      input: { ...own, io: input },
-      output: { ...own, io: output },
-      async end() {
+      warnings,
+      inputs: {
+        io: files,
+        signal,
+        stdin,
+        report: { command },
+        ui: { note: nothing, notice: nothing, detail: nothing, warn },
+        atEnd: (cleanup) => void cleanups.unshift(cleanup),
+      },
+      async close() {
         for (const cleanup of cleanups.splice(0)) await cleanup().catch(() => undefined);
       },
     };
   };
 }
 
-const ignore = (): void => undefined;
-
 const nothing = async (): Promise<void> => undefined;
-
-const progress = { update: ignore, clear: ignore, stop: ignore };
-
-const silent = {
-  note: nothing,
-  detail: nothing,
-  think: nothing,
-  show: nothing,
-  hide: ignore,
-  progress: () => progress,
-  isVerbose: false,
-};
 
 function refuseStdin(by: string): never {
   throw usageError(`${by} - cannot be used in a job`, 'put it into a file beside the jobs');

@@ -1,0 +1,294 @@
+import type { Context } from '../../cli/context.ts';
+import type { Answer } from '../../client/result.ts';
+import type { Batch, JobEnd, JobOutcome, JobOutput, JobReply, PreparedJob, ReadyJob } from '../types.ts';
+import type { FolderLock } from '../folder/lock.ts';
+import type { Pacer } from './send.ts';
+import { createDeadlines, type Deadline, type EndOf, timeOf } from '../../client/deadline.ts';
+import { outcomeOf } from '../../client/read-reply.ts';
+import { type Operation, type Payment, type PayingSender, perform, type Performed } from '../../client/send.ts';
+import { unusualTier } from '../../cost/price.ts';
+import { endSignals, type GatewayError, isBug, isQuotaSpent } from '../../errors.ts';
+import { hintOf } from '../../advice.ts';
+import { otherModel } from '../../services.ts';
+import type { SharedGate } from '../../transport/gate.ts';
+
+/** Sends the jobs of a run. */
+export interface JobSender {
+  /** Opens what pays for a job in a budget that runs share, if there is one. */
+  pay(job: ReadyJob): Promise<Payment | undefined>;
+  /**
+   * Sends the request of a job, reads the reply and publishes its files. `onReady` is awaited right before: from then on it may go
+   * out. A failure of the job is in the outcome; what it throws (a full disk, a bug) ends the batch.
+   */
+  send(job: ReadyJob, call: { payment: Payment | undefined; onReady: () => Promise<void> }): Promise<JobOutcome>;
+  /** Ends the requests in flight. The signal of the run ends only what is not in flight. */
+  abort(reason: unknown): void;
+  /** Jobs whose reply is waited for. */
+  readonly inFlight: number;
+}
+
+export interface SenderOptions {
+  batch: Pick<Batch, 'context' | 'flags'> & { lock: Pick<FolderLock, 'check'> };
+  connectionTo(job: PreparedJob): PayingSender | Promise<PayingSender>;
+  gate: SharedGate;
+  /** Waits for the turn that `--rate` gives. */
+  pace: Pacer;
+}
+
+/** Its last member waits if a turn of the event loop becomes long. */
+type Sending = SenderOptions & { yieldToEventLoop: () => Promise<void> | undefined };
+
+/** A call that goes on. */
+interface Flight {
+  deadline: Deadline;
+  startedAt: number;
+  attempts: number;
+  isRecorded: boolean;
+  mayBeBilled: boolean;
+  /** A request is in flight: its reply is paid for, and worth waiting for. */
+  inFlight: boolean;
+}
+
+export function createJobSender(options: SenderOptions): JobSender {
+  const { batch, connectionTo } = options;
+  const { io, signal } = batch.context;
+  const sending: Sending = { ...options, yieldToEventLoop: createYield(() => io.elapsed()) };
+  const startDeadline = createDeadlines();
+  // One listener for all jobs: none has to listen for itself.
+  const flights = new Set<Flight>();
+  const endWaiting = (): void => {
+    for (const { inFlight, deadline } of flights) if (!inFlight) deadline.abort(signal.reason);
+  };
+  signal.addEventListener('abort', endWaiting, { once: true });
+
+  function start({ settings }: PreparedJob): Flight {
+    const deadline = startDeadline(settings.timeoutMs.value);
+    const facts = { attempts: 1, isRecorded: false, mayBeBilled: false, inFlight: false };
+    const flight: Flight = { deadline, startedAt: io.elapsed(), ...facts };
+    flights.add(flight);
+    if (signal.aborted) deadline.abort(signal.reason);
+    return flight;
+  }
+
+  return {
+    async pay({ prepared }) {
+      // What a recording answers costs nothing: requests that it lacks reserve when they are sent.
+      if (batch.flags.replay !== undefined) return undefined;
+      return (await connectionTo(prepared)).pay?.(prepared.operation);
+    },
+    async send(job, { payment, onReady }) {
+      const { prepared, request } = job;
+      let flight: Flight | undefined;
+      try {
+        // Its time starts when its inputs are fetched, or when it is sent.
+        if (prepared.fetchInputs) flight = start(prepared);
+        const inputs = await readInputs(prepared, flight?.deadline);
+        await onReady();
+        flight ??= start(prepared);
+        const { deadline } = flight;
+        const call = { flight, payment, sending };
+        const came = 'failure' in inputs ? inputs : await answerTo(prepared, inputs.operation, call);
+        const { startedAt, attempts, isRecorded, mayBeBilled } = flight;
+        const reply = { request, attempts, isRecorded, mayBeBilled, ...came };
+        // A signal that comes now ends nothing: what was paid for is written first.
+        const bounds = { endOf: () => timeOf(deadline), signal: deadline.signal };
+        return await settleJob(job, reply, { ...bounds, since: startedAt, batch });
+      } finally {
+        if (flight) flights.delete(flight);
+        flight?.deadline.end();
+        await payment?.cancel();
+        await prepared.close();
+      }
+    },
+    abort: (reason) => flights.forEach(({ deadline }) => deadline.abort(reason)),
+    get inFlight() {
+      return [...flights].filter(({ inFlight }) => inFlight).length;
+    },
+  };
+}
+
+/** The request with the files of its URLs, or why they could not be fetched. */
+export async function readInputs(
+  { operation, fetchInputs }: PreparedJob,
+  deadline: Deadline | undefined,
+): Promise<{ operation: Operation } | { failure: unknown }> {
+  if (!fetchInputs || !deadline) return { operation };
+  try {
+    return { operation: await fetchInputs(deadline) };
+  } catch (failure) {
+    return { failure };
+  }
+}
+
+/** Sends a request with its retries, and reads the reply. */
+async function answerTo(
+  prepared: PreparedJob,
+  operation: Operation,
+  { flight, payment, sending }: { flight: Flight; payment: Payment | undefined; sending: Sending },
+): Promise<{ answer: Performed } | { failure: unknown }> {
+  const { batch, gate, pace } = sending;
+  const { signal } = batch.context;
+  const { deadline } = flight;
+  const { output, retries, isFlex } = prepared;
+  let mayEarlierBeBilled = false;
+  try {
+    // The folder of images is checked before anything is paid for.
+    await output.prepare();
+    const connection = await sending.connectionTo(prepared);
+    const deltas = perform(operation, connection, {
+      deadline,
+      store: output.store,
+      endOf: () => timeOf(deadline),
+      mostImages: output.mostImages,
+      joined: true,
+      payment,
+      beforeRead({ attempts }) {
+        flight.attempts = attempts;
+        if (attempts === 0) flight.isRecorded = true;
+        return sending.yieldToEventLoop();
+      },
+      policy: retries,
+      gate: { ...paceRetries(gate, pace, batch.lock), ...(isFlex && { allowRetry: () => true }) },
+      onSent: () => void Object.assign(flight, { mayBeBilled: true, inFlight: true }),
+      onRetry({ error }) {
+        flight.attempts++;
+        flight.inFlight = false;
+        // An attempt that cost nothing does not change that an earlier one may have been billed.
+        mayEarlierBeBilled ||= error.billed !== 'no';
+        flight.mayBeBilled = mayEarlierBeBilled;
+        if (signal.aborted) deadline.abort(signal.reason);
+      },
+    });
+    return { answer: await outcomeOf(deltas) };
+  } catch (failure) {
+    return { failure };
+  }
+}
+
+interface Settling {
+  /** Looked at between the steps of work on the answer. */
+  endOf: EndOf;
+  signal: AbortSignal;
+  /** When the job began, by the monotonic clock. */
+  since: number;
+  batch: Pick<Batch, 'context'>;
+}
+
+/** What a reply means for its job, whatever way it came. Throws what ends the batch. */
+export async function settleJob(
+  { prepared: { output } }: Pick<ReadyJob, 'prepared'>,
+  came: Omit<JobReply, 'durationMs'>,
+  { endOf, signal, since, batch: { context } }: Settling,
+): Promise<JobOutcome> {
+  const { answer, attempts, mayBeBilled, isRecorded } = came;
+  const cost = answer && !isRecorded ? output.count(answer) : undefined;
+  const failure = answer ? await thrownBy(() => output.accept(answer, { endOf, signal })) : came.failure;
+  const reply: JobReply = { ...came, durationMs: context.io.elapsed() - since };
+  const error = failure === undefined ? undefined : await readFailure(failure, reply, { output, context });
+  if (context.signal.aborted && error && endSignals.has(error.class) && !mayBeBilled) return { state: 'unsent' };
+  if (error?.details.reason === 'budget' && !mayBeBilled) return { state: 'unsent', quotaSpent: error };
+  const isSpent = error !== undefined && isQuotaSpent(error);
+  if (isSpent && error.details.reason !== 'retry-time' && attempts === 1) return { state: 'unsent', quotaSpent: error };
+  const document = output.document(reply, error);
+  return {
+    state: stateOf(error, reply),
+    document,
+    // What a cache answers counts in no sum.
+    ...(isRecorded ? { billed: 'no' } : { usage: answer?.result.usage, cost }),
+    ...modelsOf(answer),
+    error: error && { class: error.class, message: context.ui.redact(error.message), billed: error.billed },
+    incomplete: error === undefined && answer?.result.complete === false ? true : undefined,
+    ...(isSpent && { longWait: error }),
+    saveReply: answer && ((unwritten) => output.keepResult(unwritten, reply, document)),
+  };
+}
+/** The error of a job. Throws what ends the batch: a bug, unless a reply came before it, and what cannot be written. */
+async function readFailure(
+  thrown: unknown,
+  reply: JobReply,
+  { output, context }: { output: JobOutput; context: Context },
+): Promise<GatewayError> {
+  const failure = thrown as GatewayError;
+  const isOfJob = isBug(thrown) && reply.answer !== undefined;
+  if (!isOfJob && isBug(thrown)) throw thrown;
+  if (!isOfJob && failure.class === 'not-written') throw await output.keep(failure, reply);
+  let error = failure;
+  if (isOfJob || failure.details.unread !== undefined || output.hasLost) {
+    error = await output.keep(thrown, reply);
+    await context.ui.warn(`${error.message}; ${hintOf(error) ?? ''}`);
+  }
+  // Only recordings answered.
+  const isFree = reply.isRecorded && reply.attempts === 0;
+  return isFree ? error.withDetails({ sent: 'no', billed: 'no' }) : error;
+}
+
+/** The names of the model if another one answered, and the service tier if it is not the usual one. */
+function modelsOf(answer: Answer | undefined): Pick<JobEnd, 'requestedModel' | 'model' | 'tier'> {
+  if (answer === undefined) return {};
+  const { model, modelVersion, serviceTier } = answer.result;
+  const other = otherModel(model, modelVersion);
+  const tier = serviceTier && unusualTier(serviceTier);
+  return { ...(other !== undefined && { requestedModel: model, model: other }), tier };
+}
+
+/** Sent and never answered, or cut by a signal: it may have been billed, so it is not sent again unless the user asks. */
+function stateOf(error: GatewayError | undefined, { mayBeBilled }: JobReply): 'done' | 'failed' | 'unknown' {
+  if (error === undefined) return 'done';
+  return error.class === 'no-reply' || (endSignals.has(error.class) && mayBeBilled) ? 'unknown' : 'failed';
+}
+
+async function thrownBy(act: () => Promise<void>): Promise<unknown> {
+  try {
+    await act();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+/** The part of the gate that one job uses. */
+type JobGate = Pick<SharedGate, 'enter' | 'close' | 'allowRetry'>;
+
+/** The gate of one job, which each of its attempts enters. The first one had its turn before it was recorded as sent. */
+export function paceRetries(gate: JobGate, pace: Pacer, lock: Pick<FolderLock, 'check'>): JobGate {
+  let isFirst = true;
+  return {
+    close: gate.close,
+    allowRetry: gate.allowRetry,
+    async enter(signal) {
+      if (!isFirst) await pace(signal);
+      isFirst = false;
+      // It may close while the turn is waited for, and the lock may be lost while it is closed.
+      await gate.enter(signal);
+      lock.check();
+    },
+  };
+}
+
+/** The longest work in one turn of the event loop, in ms. What is left waits for turns of its own. */
+const longestMs = 2;
+
+/**
+ * Keeps turns short. Many replies may come at once; read all in one turn, they would hold up the requests that follow them
+ * until its end, and go out together again. Undefined: there is time left.
+ */
+export function createYield(elapsed: () => number): () => Promise<void> | undefined {
+  const waiting: (() => void)[] = [];
+  let began: number | undefined;
+  const end = (): void => void (began = undefined);
+  const next = (): void => {
+    waiting.shift()?.();
+    if (waiting.length > 0) setImmediate(next);
+  };
+  const isShort = (): boolean => {
+    if (began === undefined) setImmediate(end);
+    began ??= elapsed();
+    return elapsed() - began < longestMs;
+  };
+  return () => {
+    if (waiting.length === 0 && isShort()) return undefined;
+    return new Promise((resolve) => {
+      if (waiting.push(resolve) === 1) setImmediate(next);
+    });
+  };
+}

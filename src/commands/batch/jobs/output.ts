@@ -1,0 +1,138 @@
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Context, Report } from '../../../cli/context.ts';
+import type { BuiltRequest } from '../../../cli/request/build-request.ts';
+import { emptyReport } from '../../../cli/output/log.ts';
+import { resultDocument } from '../../../cli/output/document.ts';
+import type { ImageOutput, SavingContext } from '../../../cli/output/save-images.ts';
+import { answerOfSchema, wantedOf } from '../../../cli/run/command.ts';
+import { type RecoveryInput, saveAfterBug, saveForRecovery } from '../../../cli/run/recovery.ts';
+import { blobsOf, createLateStore, mostImages } from '../../../client/picture-store.ts';
+import { verdictOf } from '../../../client/verdict.ts';
+import { createMeter } from '../../../cost/cost.ts';
+import { type ErrorClass, GatewayError, isBug } from '../../../errors.ts';
+import { hintOf } from '../../../advice.ts';
+import { fileWord } from '../../../images/naming.ts';
+import { isObject } from '../../../json.ts';
+import type { Settings } from '../../../settings/types.ts';
+import { hashId, hexOf } from '../../../batch/digest.ts';
+import { batchFiles, type Job, type JobOutput, type JobReply } from '../../../batch/types.ts';
+import type { BatchFlags } from '../flags.ts';
+
+/** The disk is full, or another run has the folder. */
+const unwritten: ReadonlySet<ErrorClass> = new Set(['not-written', 'batch-locked']);
+
+interface OutputOptions {
+  built: BuiltRequest;
+  settings: Settings;
+  /** What reading the inputs warned of, and what the answer adds to it. */
+  warnings: string[];
+  atEnd: Context['atEnd'];
+  /** The folder of the batch, and whether it has results, to which a later run can add a reply that was kept. */
+  folder: string;
+  isFolderless: boolean;
+  flags: BatchFlags;
+  context: Context;
+}
+
+/** What is made of the reply of a job: pictures in the folder, a line of the results, a recovery file where neither can be written. */
+export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
+  const { built, settings, warnings, atEnd, folder, flags, context } = options;
+  const { io, ui } = context;
+  const isImage = job.command.startsWith('image');
+  const report: Report = { ...emptyReport(job.command), job: job.id, warnings };
+  if (Object.keys(settings.prices).length > 0) report.meter = createMeter(settings);
+  let { model, prompt } = built;
+  let vars = isObject(job.values['vars']) ? job.values['vars'] : undefined;
+  let images: ImageOutput | undefined;
+  const warn = async (text: string): Promise<void> => void warnings.push(ui.redact(text));
+  const saving: SavingContext = {
+    io: { cwd: folder, now: () => io.now() },
+    ui: { warn, clean: (value) => ui.clean(value) },
+    report,
+    atEnd,
+  };
+  const store = createLateStore(async () => {
+    const { createFileStore } = await import('../../../images/store.ts');
+    return createFileStore({ folder: join(folder, batchFiles.images), fallback: tmpdir() });
+  });
+  atEnd(() => store.discard());
+
+  /** Images go to `images/<name>`. A name that is taken gets a number, so no image is replaced. */
+  async function planImages(): Promise<ImageOutput> {
+    const { strict = false, maxImages = mostImages } = flags;
+    const { aspect, size } = job.values as { aspect?: string; size?: string };
+    const output = `${batchFiles.images}/${imageName(job)}.{ext}`;
+    try {
+      const { planImageFiles } = await import('../../../cli/output/save-images.ts');
+      return await planImageFiles({ output, aspect, size, strict, maxImages, prompt, model }, saving);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      throw new GatewayError('not-written', error.message, { ...error.details, cause: error });
+    }
+  }
+
+  function recoveryOf({ request, answer, attempts, isRecorded }: JobReply, document?: object): RecoveryInput {
+    Object.assign(report, { result: answer?.result, attempts, ...(isRecorded && { fromCache: true }) });
+    const batch = options.isFolderless ? undefined : { folder: resolve(folder), request };
+    return { report, io, redaction: ui, batch, document };
+  }
+
+  return {
+    store,
+    mostImages: flags.maxImages ?? mostImages,
+    async prepare() {
+      if (isImage) images = await planImages();
+    },
+    count: (answer) => report.meter?.count(answer),
+    async accept(answer, { endOf, signal }) {
+      const { result } = answer;
+      const blobs = blobsOf(result);
+      if (blobs.length > 0) images ??= await planImages();
+      await images?.save(blobs, result, endOf);
+      // An image that could not be written is saved for recovery, and ends the batch.
+      if (report.lost.failure !== undefined) throw report.lost.failure;
+      for (const warning of result.warnings) await warn(warning);
+      const { candidates = 1 } = job.values as { candidates?: number };
+      const { error, warning } = verdictOf(answer, wantedOf(flags, isImage ? candidates : 0));
+      if (error) throw error;
+      if (warning) await warn(`${warning.message}; ${hintOf(warning)}`);
+      if (built.check) report.answer = (await answerOfSchema(built.check, answer, signal)).value;
+      if (images?.mismatch) throw images.mismatch;
+    },
+    get hasLost() {
+      return report.lost.images.length > 0;
+    },
+    async keep(failure, reply) {
+      const input = recoveryOf(reply);
+      return isBug(failure) ? saveAfterBug(failure, input) : saveForRecovery(failure as GatewayError, input);
+    },
+    document(reply, error) {
+      recoveryOf(reply);
+      const { durationMs, answer } = reply;
+      return Object.assign(resultDocument(report, { error, durationMs, redaction: ui }), {
+        ...(answer === undefined && { requestedModel: model, model }),
+        name: job.name,
+        ...ui.clean({ vars, prompt }),
+      });
+    },
+    async keepResult(failure, reply, document) {
+      const input = recoveryOf(reply, document);
+      report.lost.text = (reply.answer?.result.text ?? '') !== '';
+      const isUnwritten = failure instanceof GatewayError && unwritten.has(failure.class);
+      return { failure: isUnwritten ? await saveForRecovery(failure, input) : failure, path: report.kept };
+    },
+    leaveEdits(submitted) {
+      [model, prompt, vars] = [submitted, undefined, undefined];
+      const what = 'the job was edited since it was submitted: this answers what was submitted';
+      warnings.push(`${what}, and --accept-changes sends the new version`);
+    },
+  };
+}
+
+/** The job's `name`, else its id; an id that is not a file name gets its hash. */
+function imageName({ id, name }: Pick<Job, 'id' | 'name'>): string {
+  if (name !== undefined) return name;
+  const word = fileWord(id);
+  return word === id ? word : `${word}-${hexOf(hashId(id)).slice(0, 8)}`;
+}

@@ -269,6 +269,25 @@ test('a count is refused where it is no number or its command makes no picture, 
   expect(server.counts.size).toBe(0);
 });
 
+test('a column named id that names no job is told before the first job is sent, with its flag', async ({
+  batch,
+  folder,
+  server,
+}) => {
+  const told =
+    'the jobs of rows.csv are named by the numbers of their rows; to name them by its column "ID": --id-column ID\n';
+  folder.write('rows.csv', 'ID,city\nr,Rome\no,Oslo\n');
+  const rows = ['run', '--data', 'rows.csv', '-o', 'out', 'to {{city}}'];
+  expect((await batch([...rows, '--dry-run'])).stderr).toBe(told);
+  expect((await batch(rows)).stderr).toContain(told);
+  // With other ids, everything in the folder would be paid for again.
+  expect((await batch(rows)).stderr).not.toContain('--id-column');
+  const named = ['run', '--data', 'rows.csv', '-o', 'named', '--ordered', '--id-column', 'ID', 'to {{city}}'];
+  expect((await batch(named)).stderr).not.toContain('numbers');
+  expect(folder.lines('results.jsonl', 'named').map(({ id }) => id)).toEqual(['r', 'o']);
+  expect(Object.fromEntries(server.counts)).toEqual({ 'to Rome': 2, 'to Oslo': 2 });
+});
+
 const columns = ['run', '--data', 'rows.csv', '-o', 'out', '--ordered', 'to {{city}}'];
 
 test('a column that no text uses can be added and edited: nothing is sent for it, and reports have it as it is now', async ({

@@ -116,6 +116,7 @@ export async function runBatch(
   if (flags.estimate) return (await import('./estimate.ts')).showEstimate(planned, checking.progress);
   checking.progress.stop();
   if (ends) await noteGone(ends, state, context);
+  if (!state.run) await noteIdColumn(source, context);
   if (flags.dryRun) return showPlan(planned);
   // A mistake in the jobs must not leave an empty folder.
   const batch = { ...planned, lock: early ?? (await enterNew(outdir.path, context, hooks.lock)) };
@@ -195,6 +196,13 @@ async function noteResume({ plan, context, source, flags, state }: Batch): Promi
     const what = `${countOf(plan.removed, 'job')} of the journal ${be(plan.removed, 'is')}`;
     await context.ui.warn(`${what} no longer in ${source.name}`);
   }
+}
+
+/** Ids decide what is sent again: a column counts only if it is named, and a folder keeps the ids that it began with. */
+async function noteIdColumn({ name, unusedIdColumn: column }: Batch['source'], { ui }: Context): Promise<void> {
+  if (column === undefined) return;
+  const next = `to name them by its column ${JSON.stringify(column)}: --id-column ${shellWord(column)}`;
+  await ui.note(`the jobs of ${name} are named by the numbers of their rows; ${next}`);
 }
 
 /** Jobs whose variables were edited, and whose requests are the same. */

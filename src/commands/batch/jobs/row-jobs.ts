@@ -42,14 +42,19 @@ export async function openRowJobs(
   const toValues = Object.values(defaults.values).some((value) => hasBlank(JSON.stringify(value)))
     ? (columns: JsonObject) => fillDefaults(defaults, columns)
     : () => defaults;
+  let unusedIdColumn: string | undefined;
   return {
     name: data.name,
+    get unusedIdColumn() {
+      return unusedIdColumn;
+    },
     lineForm: 'a header line, then one row per line; or a JSON array of objects',
     folder: data.folder,
     adviseBlank,
     async *jobs(onFault) {
       for await (const { id, line, columns } of data.rows(onFault)) {
         let job: Job | undefined;
+        if (flags.idColumn === undefined) unusedIdColumn ??= Object.keys(columns).find((name) => /^id$/i.test(name));
         try {
           const filled = { file: data.name, defaults: toValues(columns) };
           job = intoTemplate(readJobObject({ id, vars: columns }, line, filled), template, flags);

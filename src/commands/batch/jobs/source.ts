@@ -34,6 +34,8 @@ export interface JobSource {
   folder: string;
   /** What to type for a blank without a value, if it is not a key of a job. */
   adviseBlank?: (name: string) => string;
+  /** A column that is named id, where rows are known by their numbers; of the rows that were read so far. */
+  readonly unusedIdColumn?: string | undefined;
   /**
    * The jobs in their order. A line that is not a job goes to `onFault` as GatewayError usage with file and line, and is
    * passed over.

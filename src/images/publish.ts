@@ -1,10 +1,9 @@
 import type { Stats } from 'node:fs';
-import { chmod, lstat, mkdir, stat } from 'node:fs/promises';
-import { dirname, extname, resolve } from 'node:path';
+import { chmod, lstat, mkdir, readdir, stat } from 'node:fs/promises';
+import { basename, dirname, extname, resolve } from 'node:path';
 import { codeOf, GatewayError, settingError, usageError } from '../errors.ts';
 import { writeReason } from '../files/file-reason.ts';
 import {
-  freeNumber,
   writeNewFile,
   newFileMode,
   notWritten,
@@ -171,13 +170,9 @@ const maxTries = 1000;
  * the user gave the name and `force`. Throws GatewayError not-written: then the blob's own file still exists.
  */
 export async function publish(blob: StoredBlob, names: CandidateNames, options: PublishOptions): Promise<string> {
-  const isTaken = async (at: number): Promise<boolean> => {
-    const name = names(at);
-    // If it cannot be determined, writing gives the error.
-    return name !== undefined && (await lstat(resolve(options.cwd, name.path)).catch(() => undefined)) !== undefined;
-  };
   let last = '';
   let temp: string | undefined;
+  let taken: Set<string> | undefined;
   try {
     for (let at = 0, tries = 0; tries < maxTries; tries++) {
       const name = names(at);
@@ -187,7 +182,10 @@ export async function publish(blob: StoredBlob, names: CandidateNames, options: 
       temp ??= await finishedFile(blob, dirname(final));
       const replace = name.given && options.force;
       if (await tryName(temp, final, { ...options, bytes: blob.bytes, replace })) return last;
-      at = await freeNumber(at + 1, isTaken);
+      // A name that it lacks can be taken all the same, by another process or in other letters: writing tells.
+      taken ??= new Set(await readdir(dirname(final)).catch(() => []));
+      do at++;
+      while (taken.has(basename(names(at)?.path ?? '')));
     }
     throw new GatewayError('not-written', `cannot write ${JSON.stringify(last)}: it already exists`, {
       sent: 'yes',

@@ -142,18 +142,13 @@ test('reports the error of the system, and keeps the stored picture', async () =
   await store.discard();
 });
 
-test('finds a name after 2,000 taken ones without trying each', async () => {
+test('finds the first free name among many taken ones', async () => {
   const cwd = scratchFolder();
-  for (let n = 1; n <= 2000; n++) writeFileSync(join(cwd, `image-${n}.png`), '');
-  const asked = new Set<number>();
-  const names: CandidateNames = (at) => {
-    asked.add(at);
-    return numbered(at);
-  };
+  for (let n = 1; n <= 60; n++) if (n !== 50) writeFileSync(join(cwd, `image-${n}.png`), '');
   const store = createFileStore({ folder: cwd });
-  expect(await publish(await blobIn(store), names, { cwd, force: false })).toBe('image-2001.png');
+  expect(await publish(await blobIn(store), numbered, { cwd, force: false })).toBe('image-50.png');
+  expect(await publish(await blobIn(store), numbered, { cwd, force: false })).toBe('image-61.png');
   await store.discard();
-  expect(asked.size).toBeLessThan(50);
 });
 
 test('writes facts beside a picture, and replaces a sidecar only with force', async () => {

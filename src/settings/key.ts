@@ -228,11 +228,10 @@ function noKey(input: SettingsInput, { service, baseUrl }: KeyPlace): KeySource 
   const hint = `${ownKey}, or type: gateway-cli config set apiKey -`;
   if (!isLocal) return missing('no API key is set', hint);
   const vendor = vendorWay(input);
-  const ways = [
-    localWay(baseUrl.value, input.use),
-    vendor && `if a vendor's service answers there, name it: ${vendor}`,
-  ].filter(Boolean);
-  return missing('no API key is set', ways.length === 0 ? hint : [...ways, `else ${hint}`].join('\n'));
+  if (vendor !== undefined)
+    return missing('no API key is set', `if a vendor's service answers there, name it: ${vendor}\nelse ${hint}`);
+  const local = localWay(baseUrl.value, input.use);
+  return missing('no API key is set', local === undefined ? hint : `${hint}\n${local}`);
 }
 
 /** A missing key, with the reason why that of the profile does not go to this base URL. */

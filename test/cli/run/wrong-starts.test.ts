@@ -49,10 +49,13 @@ function runIn({ argv, env, cwd }: State): Promise<Ran> {
   return run(argv, { cwd, env: { GATEWAY_CONFIG: join(cwd, 'config.json'), ...env } });
 }
 
-/** The hint of a run, without the line for those who have no gateway. */
+/** What does not hold here: there is a gateway, and it does not have OpenAI's format. */
+const notHere = /--offline|if a server with OpenAI's format answers there/;
+
+/** The hint of a run, without the lines for those with another gateway, or with none. */
 function hintIn({ stderr }: Ran): string {
   const lines = stderr.split('\n').slice(1);
-  return lines.filter((line) => line.startsWith('  ') && !line.includes('--offline')).join('\n');
+  return lines.filter((line) => line.startsWith('  ') && !notHere.test(line)).join('\n');
 }
 
 /** Types what the hint says; what it leaves open comes from what the user knows. */

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createCiGuard } from '../../src/terminal/output.ts';
@@ -167,11 +168,11 @@ test('a slow reader holds the server back, in flat memory and without loss', asy
   const delta = eventStream(messageEvents('x'.repeat(32_000))[2] as object);
   const [head, tail] = [messageEvents().slice(0, 2), messageEvents().slice(2)].map((events) => eventStream(...events));
   const cwd = folder();
-  let sentUnread = 0;
+  let sent = 0;
   function* stream() {
     yield head as string;
     for (let count = 0; count < 1500; count++) {
-      if (!existsSync(join(cwd, 'reading'))) sentUnread = count;
+      sent = count;
       yield delta;
     }
     yield tail as string;
@@ -179,7 +180,19 @@ test('a slow reader holds the server back, in flat memory and without loss', asy
   server.reply({ chunks: stream() });
   const peak = `import fs from 'node:fs'; process.on('exit', () => fs.writeFileSync('peak', String(process.resourceUsage().maxRSS / 1024)));`;
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(peak)}` };
-  const ran = await bash('$CLI chat x | { read -r -N 1 first; sleep 2; touch reading; wc -c; }', server, { cwd, env });
+  const script = 'mkfifo gate; $CLI chat x | { read -r -N 1 first; read -r < gate; wc -c; }';
+  const running = bash(script, server, { cwd, env });
+  // The reader waits at the gate. When the buffers before it are full, nothing more is sent.
+  let before = 0;
+  const isStuck = (): boolean => {
+    const isSame = sent > 0 && sent === before;
+    before = sent;
+    return isSame;
+  };
+  await expect.poll(isStuck, { timeout: 60_000, interval: 500 }).toBe(true);
+  const sentUnread = sent;
+  await writeFile(join(cwd, 'gate'), '\n');
+  const ran = await running;
   expect(ran).toMatchObject({ code: 0, stderr: '' });
   expect(Number(ran.stdout)).toBe(1500 * 32_000);
   // What the kernel's buffers hold on loopback, and a little of our own.

@@ -19,12 +19,12 @@ const groups = [
   {
     name: 'client',
     test: own(
-      'client/(?:send|read-reply)|formats/(?:content/)?format|images/aspect|files/(?:file-reason|open-once)|shell-word|advice',
+      'client/(?:client|read-reply)|formats/(?:content/)?format|images/aspect|files/(?:file-reason|open-once)|shell-word|advice',
     ),
   },
   { name: 'library', test: own('client/.*') },
   { name: 'text', test: own('cli/run(?:/costs|/send-all)?|commands/text/text') },
-  { name: 'transport', test: own('transport/transport') },
+  { name: 'transport', test: own('transport/connection') },
   { name: 'checker', test: own('settings/parse|commands/config/keys') },
   { name: 'columns', test: own('terminal/(?:break-lines|markdown|live-markdown|live-text|frame|wrap|table-columns)') },
   { name: 'images', test: own('cli/output/save-images') },

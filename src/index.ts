@@ -1,4 +1,5 @@
-export { createClient, isResponseError, ResponseError } from './client/client.ts';
+export { isResponseError, ResponseError } from './client/call.ts';
+export { createClient } from './client/client.ts';
 export { GatewayError, isGatewayError } from './errors.ts';
 export type {
   CallOptions,

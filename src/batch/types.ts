@@ -1,7 +1,7 @@
 import type { Context } from '../cli/context.ts';
 import type { Deadline, EndOf } from '../client/deadline.ts';
 import type { Answer } from '../client/result.ts';
-import type { Operation } from '../client/send.ts';
+import type { PreparedRequest } from '../client/send.ts';
 import type { Bound, Cost } from '../cost/types.ts';
 import type { Certainty, GatewayError } from '../errors.ts';
 import type { LockTimes } from '../files/lock.ts';
@@ -147,7 +147,7 @@ export interface JournalEntry {
 /** A job as the request that is sent for it. To be closed. */
 export interface PreparedJob extends Digest {
   settings: Settings;
-  operation: Operation;
+  operation: PreparedRequest;
   /** What it can cost, if its model has a price. */
   bound: Bound | undefined;
   /** In place of the usual waits between attempts. */
@@ -155,7 +155,7 @@ export interface PreparedJob extends Digest {
   /** It goes in a lane that is often full: its attempts are not counted against those that all jobs have together. */
   isFlex: boolean;
   /** Builds the request again with the files of its URLs, if it has any: they are fetched right before the job is sent. */
-  fetchInputs: ((deadline: Deadline) => Promise<Operation>) | undefined;
+  fetchInputs: ((deadline: Deadline) => Promise<PreparedRequest>) | undefined;
   output: JobOutput;
   close(): Promise<void>;
 }

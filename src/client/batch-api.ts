@@ -5,12 +5,13 @@ import { isObject, type JsonObject, parseFlat } from '../json.ts';
 import { ItemSplitter } from '../scan/json-items.ts';
 import type { HttpReply } from '../transport/types.ts';
 import { createUpload } from '../body.ts';
-import type { Answered, PostOptions } from './send.ts';
+import type { Answered } from '../transport/retry.ts';
+import type { SendOptions } from './send.ts';
 import type { Deadline } from './deadline.ts';
 import type { AuthUse } from '../formats/types.ts';
 
 /** Sends one request, with retries. */
-type Send = (post: PostOrGet, options: Partial<PostOptions> & Pick<PostOptions, 'deadline'>) => Promise<Answered>;
+type Send = (post: PostOrGet, options: SendOptions) => Promise<Answered>;
 
 /** The batch API of one service. Every method throws GatewayError, or the reason of the caller's abort. */
 export interface BatchApi {
@@ -137,7 +138,7 @@ export function mayExist(error: unknown): boolean {
 type Upload = (
   lines: SentFile,
   path: string,
-  requestJson: (call: Call, more?: Partial<PostOptions>) => Promise<JsonReply>,
+  requestJson: (call: Call, more?: Partial<SendOptions>) => Promise<JsonReply>,
 ) => Promise<JsonReply>;
 
 const uploadForm: Upload = ({ path: source, bytes, name }, path, requestJson) => {

@@ -1,6 +1,10 @@
 import type { StreamDelta } from '../formats/events.ts';
+import type { PostOrGet } from '../formats/format.ts';
 import type { AskFields, AuthUse, FormatName } from '../formats/types.ts';
-import type { Certainty, RetryNotice } from '../errors.ts';
+import type { Certainty, GatewayError, RetryNotice } from '../errors.ts';
+import type { Answered } from '../transport/retry.ts';
+import type { Connection, Fetch, FetchWrapper, HttpReply, HttpRequest } from '../transport/types.ts';
+import type { AskOptions, Payments, Performed, PreparedRequest, SendOptions } from './send.ts';
 import type { Result } from './result.ts';
 import type { AuthForm, ServiceName } from '../services.ts';
 import type { JsonObject } from '../json.ts';
@@ -50,6 +54,29 @@ export interface ClientOptions {
   clientCert?: string | undefined;
   /** PEM; together with `clientCert`. */
   clientKey?: string | undefined;
+  /** Connections that are open, in place of own ones: several clients can share them, and `close` leaves them open. */
+  connection?: Pick<Connection, 'fetch'> | undefined;
+  /**
+   * What stands around the connection, inside the retries, the first outermost: it may answer in its place. It sees every attempt,
+   * and never the key.
+   */
+  use?: readonly FetchWrapper[] | undefined;
+  /** The base URL that recordings know this one by, where it is another each time, and its key too. */
+  recordedAs?: string | undefined;
+  /** Pays for requests to models. */
+  payments?: Payments | undefined;
+  /** Called before each attempt; the request has no key. */
+  onRequest?: ((request: HttpRequest) => void) | undefined;
+  /** Called with the head of each reply, whatever its status. */
+  onReply?: ((reply: HttpReply) => void) | undefined;
+  /** Called when a request has its answer, of which only the head has come. */
+  onAnswered?: ((answered: Answered) => void) | undefined;
+  /** Called with what ended a request that has no answer: what it returns is thrown in its place. */
+  onFailure?: ((error: GatewayError, request: PostOrGet) => GatewayError | Promise<GatewayError>) | undefined;
+  /** Further attempts while the service says that it is busy, if they are more than `retries`: for the flex lane. */
+  busyRetries?: number | undefined;
+  /** Lets a request of the flex lane go out at full price where the lane stays too busy for it, and is called then. */
+  onFallback?: ((error: GatewayError) => void) | undefined;
 }
 
 /** Options of one call. */
@@ -206,6 +233,23 @@ export interface Client {
   messages(request: MessagesRequest, options?: CallOptions): Promise<Reply>;
   /** Like `messages`, streamed; nothing is sent before the first delta is requested. */
   streamMessages(request: MessagesRequest, options?: CallOptions): MessageStream;
+  /**
+   * Sends a request that is ready, and reads its reply; the deltas of one arriving chunk come together. Returns what came, with the
+   * error of an answer that is not whole; whether a whole one is what was asked for is the caller's to judge.
+   */
+  ask(request: PreparedRequest, options: AskOptions): AsyncGenerator<StreamDelta[], Performed>;
+  /** Sends a request, with retries, and leaves its reply to be read. A status other than 2xx is thrown as the error that it means. */
+  send(request: PostOrGet, options: SendOptions): Promise<Answered>;
+  /** What `send` would send, but for its key. Throws GatewayError usage for a URL that the key must not go to. */
+  address(request: PostOrGet): HttpRequest;
+  /** One attempt of any request to the endpoint, with the key; its status is not judged. For what passes requests on. */
+  readonly fetch: Fetch;
+  /** What pays for the requests of `ask`. */
+  readonly payments: Payments | undefined;
+  /** A digest of the key and a word, by which the key is recognized without keeping it; undefined without a key. */
+  keyDigest(word: string): Promise<string | undefined>;
+  /** What was corrected in the base URL. */
+  readonly warnings: readonly string[];
   /** Ends every connection. */
   close(): Promise<void>;
 }

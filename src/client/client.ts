@@ -1,54 +1,48 @@
 import { hintOf } from '../advice.ts';
-import { monotonic } from '../clock.ts';
-import { type Certainty, GatewayError, isGatewayError, type RetryNotice, usageError } from '../errors.ts';
-import { type Ask, readTurns } from '../formats/ask.ts';
+import { defaultTimeoutMs } from '../clock.ts';
+import { GatewayError, isGatewayError, usageError } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
-import { loadFormat, postOf } from '../formats/format.ts';
-import type { JsonValue } from '../json.ts';
-import { isAspect } from '../images/aspect.ts';
 import { quirksOf, services, type Use } from '../services.ts';
+import type { AnyRequest, ClientCall, SendProgress } from './call.ts';
 import type {
-  AskRequest,
   CallOptions,
   Client,
   ClientOptions,
-  ContentRequest,
   FilePicture,
   FolderOptions,
   MemoryPicture,
-  MessagesRequest,
   MessageStream,
-  Picture,
   Received,
   Reply,
-  MediaInput,
 } from './client-types.ts';
 import { outcomeOf } from './read-reply.ts';
-import { createSender, perform, type Performed, type Sender, targetOf } from './send.ts';
-import { type Deadline, endOf, within } from './deadline.ts';
-import { folderSink, memorySink, type PictureSink } from './picture-sink.ts';
-import { verdictOf } from './verdict.ts';
-import type { FormatName, Quirks } from '../formats/types.ts';
-import { fileOf, readInputImage, type Spooling } from '../images/input.ts';
-import { sniffType } from '../images/image-type.ts';
-import { createUpload, type Upload } from '../body.ts';
+import { sendOrFallBack } from './lane.ts';
+import { perform } from './send.ts';
+import { addressRequest, digestKey, readEndpoint } from './endpoint.ts';
+import { composeFetch, connectLate } from './fetch.ts';
+import type { FormatName } from '../formats/types.ts';
+import type { Connection } from '../transport/types.ts';
 
 /**
  * A client of one gateway. Nothing is connected or read yet, and nothing is shared with other clients.
  * Throws GatewayError usage for an invalid base URL.
  */
 export function createClient(options: ClientOptions): Client {
-  const sender = createSender(options);
-  const service = services[options.service ?? 'gateway'];
-  const { href } = targetOf(options).target.baseUrl;
+  const { endpoint, warnings } = readEndpoint(options);
+  const { payments, connection } = options;
+  const own = connection ? undefined : connectLate(options);
+  const fetch = composeFetch({ ...options, endpoint, connection: connection ?? (own as Connection) });
+  const sending = { endpoint, fetch, options };
+  const service = services[endpoint.service];
   const formatOf = (use: Use): FormatName => {
     const format = options.format ?? service.formats[use];
     if (format === undefined) throw usageError(`${service.title} makes no images`, 'choose another service');
     return format;
   };
   const callOf = (request: AnyRequest, call: CallOptions = {}): ClientCall => ({
-    sender,
-    quirksIn: (format) => quirksOf(service.name, format, href),
+    client,
+    timeoutMs: call.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs,
+    quirksIn: (format) => quirksOf(service.name, format, endpoint.baseUrl.href),
     use: 'text',
     format: formatOf('text'),
     request,
@@ -64,20 +58,29 @@ export function createClient(options: ClientOptions): Client {
   ): Promise<Reply<FilePicture> | Reply> {
     const use = request.media?.length ? 'edit' : 'image';
     const clientCall: ClientCall = { ...callOf(request, call), use, format: formatOf(use), stream: undefined };
-    if (call.folder === undefined) return reply(clientCall, memorySink());
-    return reply(clientCall, await folderSink(call.folder));
+    return call.folder === undefined ? reply(clientCall) : replyInto(call.folder, clientCall);
   }
-  return {
-    generate: async (request, call) => reply(callOf(request, call), memorySink()),
+  const client: Client = {
+    generate: async (request, call) => reply(callOf(request, call)),
     stream: (request, call) => stream(callOf(request, call)),
-    generateContent: async (request, call) => reply({ ...callOf(request, call), format: 'content' }, memorySink()),
+    generateContent: async (request, call) => reply({ ...callOf(request, call), format: 'content' }),
     streamContent: (request, call) => stream({ ...callOf(request, call), format: 'content' }),
     generateImages,
     messages: async (request, call) =>
-      reply({ ...callOf(request, call), use: 'chat', format: 'messages', stream: undefined }, memorySink()),
+      reply({ ...callOf(request, call), use: 'chat', format: 'messages', stream: undefined }),
     streamMessages: (request, call) => stream({ ...callOf(request, call), use: 'chat', format: 'messages' }),
-    close: () => sender.close(),
+    ask: (request, asking) => perform(request, client, asking),
+    send: (request, sendOptions) => sendOrFallBack(request, sendOptions, sending),
+    address: (request) => addressRequest(endpoint, request),
+    fetch,
+    payments,
+    keyDigest: (word) => digestKey(endpoint, word),
+    warnings,
+    async close() {
+      await own?.close();
+    },
   };
+  return client;
 }
 
 /** What is thrown out of the library: an error that has a reason gets its hint here, in words about options. */
@@ -88,136 +91,46 @@ function withHint<Thrown>(thrown: Thrown): Thrown {
   return thrown;
 }
 
-async function reply<Image extends Picture>(clientCall: ClientCall, sink: PictureSink<Image>): Promise<Reply<Image>> {
-  try {
-    return await outcomeOf(sendCall(clientCall, sink));
-  } catch (error) {
+/** What one call needs is loaded with the first: the command line has its own. */
+const loadCall = () => import('./call.ts');
+
+async function reply(clientCall: ClientCall): Promise<Reply> {
+  const { memorySink, sendCall } = await loadCall();
+  return withHints(outcomeOf(sendCall(clientCall, memorySink())));
+}
+
+async function replyInto(folder: string, clientCall: ClientCall): Promise<Reply<FilePicture>> {
+  const { folderSink, sendCall } = await loadCall();
+  return withHints(folderSink(folder).then((sink) => outcomeOf(sendCall(clientCall, sink))));
+}
+
+function withHints<Outcome>(work: Promise<Outcome>): Promise<Outcome> {
+  return work.catch((error: unknown) => {
     throw withHint(error);
-  }
+  });
 }
 
 function stream(clientCall: ClientCall): MessageStream {
   const progress: SendProgress = { attempts: 0, sent: 'no', billed: 'no' };
-  const deltas = sendCall({ ...clientCall, stream: true, progress }, memorySink());
-  return openStream(deltas, progress, clientCall.call.signal);
-}
-
-/** How far the sending of a call is. */
-interface SendProgress {
-  attempts: number;
-  sent: Certainty;
-  billed: Certainty;
-}
-
-type AnyRequest = AskRequest | ContentRequest | MessagesRequest;
-
-interface ClientCall {
-  sender: Sender;
-  quirksIn: (format: FormatName) => Quirks;
-  use: Use;
-  format: FormatName;
-  request: AnyRequest;
-  call: CallOptions;
-  onRetry: (notice: RetryNotice) => void;
-  stream: boolean | undefined;
-  progress?: SendProgress;
-}
-
-/** Sends a request, and returns its reply, or throws the error that the reply means. */
-async function* sendCall<Image extends Picture>(
-  { sender, quirksIn, use, format: name, request, call, onRetry, stream, progress }: ClientCall,
-  sink: PictureSink<Image>,
-): AsyncGenerator<StreamDelta, Reply<Image>> {
-  const started = monotonic();
-  const deadline = sender.startDeadline(call);
-  const { media = [], mask }: Pick<AskRequest, 'media' | 'mask'> = request;
-  const opened = await within(deadline, openMedia(mask ? [...media, mask] : media, deadline.signal));
-  try {
-    const modelAsk = askOf(request, { use, stream });
-    const format = await loadFormat(name);
-    const inputs = { media: opened.inline.slice(0, media.length), mask: opened.inline[media.length] };
-    const post = postOf({ ...modelAsk, ...inputs }, format, quirksIn(name));
-    const options = { deadline, onRetry, store: sink.store, ...(progress && follow(progress)) };
-    const deltas = perform({ post, model: modelAsk.model, candidates: modelAsk.candidates }, sender, options);
-    const { result, error, attempts } = yield* flatten(deltas, call.signal, deadline);
-    const kept = await sink.keep(result, deadline.signal);
-    call.signal?.throwIfAborted();
-    const reply = { ...kept, attempts, durationMs: Math.round(monotonic() - started) };
-    const images = use === 'image' || use === 'edit' ? 1 : 0;
-    const wanted = { images, requireComplete: call.requireComplete === true };
-    const verdict = verdictOf({ result, error: error ?? endOf(deadline) }, wanted);
-    if (verdict.error) throw new ResponseError(verdict.error, reply);
-    if (verdict.warning) reply.warnings.push(verdict.warning.message);
-    return reply;
-  } finally {
-    deadline.end();
-    await opened.cleanup();
-    await sink.store.discard();
-  }
-}
-
-/** Keeps the progress of a call while it is sent. */
-function follow(progress: SendProgress) {
-  return {
-    onSent() {
-      progress.attempts++;
-      progress.sent = 'yes';
-      progress.billed = 'unknown';
-    },
-    beforeRead: () => void (progress.billed = 'yes'),
+  const open = async () => {
+    const { memorySink, sendCall } = await loadCall();
+    return sendCall({ ...clientCall, stream: true, progress }, memorySink());
   };
-}
-
-/** The ask of a request. Throws GatewayError usage. */
-function askOf(request: AnyRequest, { use, stream }: Pick<Ask, 'use' | 'stream'>): Ask {
-  const { media: _media, contents, messages, turns, ...rest } = { ...request } as Record<string, unknown>;
-  const ask = { ...rest, use, stream } as Ask;
-  if (ask.aspect !== undefined && !isAspect(ask.aspect))
-    throw usageError(`aspect takes width:height, not ${JSON.stringify(ask.aspect)}`, 'for example: 16:9');
-  // In JavaScript an omitted field may be null.
-  const ownTurns = contents ?? messages ?? undefined;
-  return {
-    ...ask,
-    ...((turns ?? undefined) !== undefined && { turns: readTurns(listOf('turns', turns), 'turns') }),
-    ...(ownTurns !== undefined && { ownTurns: listOf(contents ? 'contents' : 'messages', ownTurns) }),
-  };
-}
-
-function listOf(name: string, value: unknown): JsonValue[] {
-  if (Array.isArray(value)) return value as JsonValue[];
-  throw usageError(`${name} is not an array`, 'give a list of turns');
-}
-
-/** Deltas one by one. Some may have arrived already: an abort drops them at once, and after the time limit the reply is read without them. */
-async function* flatten(
-  deltas: AsyncGenerator<StreamDelta[], Performed>,
-  signal: CallOptions['signal'],
-  deadline: Deadline,
-): AsyncGenerator<StreamDelta, Performed> {
-  try {
-    for (;;) {
-      const next = await deltas.next();
-      if (next.done) return next.value;
-      for (const delta of next.value) {
-        signal?.throwIfAborted();
-        if (!deadline.signal.aborted) yield delta;
-      }
-    }
-  } finally {
-    await deltas.return(undefined as never);
-  }
+  return openStream(open, progress, clientCall.call.signal);
 }
 
 /** Gives the deltas of a generator to the caller's loop, and keeps what it returns or throws for `reply`. */
 function openStream(
-  deltas: AsyncGenerator<StreamDelta, Reply<MemoryPicture>>,
+  open: () => Promise<AsyncGenerator<StreamDelta, Reply<MemoryPicture>>>,
   progress: SendProgress,
   signal: AbortSignal | undefined,
 ): MessageStream {
+  let opened: ReturnType<typeof open> | undefined;
   let text = '';
   let outcome: { reply: Reply } | { error: unknown } | undefined;
   async function next(): Promise<IteratorResult<StreamDelta, undefined>> {
     try {
+      const deltas = await (opened ??= open());
       const step = await deltas.next();
       if (!step.done) {
         if (step.value.type === 'text') text += step.value.text;
@@ -232,6 +145,7 @@ function openStream(
     }
   }
   async function leave(): Promise<IteratorResult<StreamDelta, undefined>> {
+    const deltas = await (opened ??= open());
     await deltas.return(undefined as never);
     return { done: true, value: undefined };
   }
@@ -246,56 +160,4 @@ function openStream(
     },
     received: (): Received => ({ text, ...progress }),
   };
-}
-
-/** A reply came, but it is cut, blocked, or lacks what was requested. `reply` has what came. */
-export class ResponseError extends GatewayError {
-  readonly reply: Reply<Picture>;
-
-  constructor(error: GatewayError, reply: Reply<Picture>) {
-    super(error.class, error.message, { ...error.details, cause: error });
-    this.reply = reply;
-  }
-}
-
-/** Whether something thrown is a ResponseError, of any copy of the package. */
-export function isResponseError(error: unknown): error is ResponseError {
-  return isGatewayError(error) && 'reply' in error;
-}
-
-/** Media ready to be sent. */
-interface OpenedMedia {
-  inline: { mimeType: string; data: Upload }[];
-  /** Removes what was spooled. */
-  cleanup(): Promise<void>;
-}
-
-/** Finds type and size of each medium. Throws GatewayError usage: unreadable, or of no known image type and none given. */
-async function openMedia(media: readonly MediaInput[], signal: AbortSignal): Promise<OpenedMedia> {
-  const cleanups: (() => Promise<void>)[] = [];
-  const cleanup = async (): Promise<void> => {
-    for (const remove of cleanups) await remove();
-  };
-  try {
-    const inline: OpenedMedia['inline'] = [];
-    for (const medium of media)
-      inline.push(await openOne(medium, { signal, atEnd: (remove) => void cleanups.push(remove) }));
-    return { inline, cleanup };
-  } catch (error) {
-    await cleanup();
-    throw error;
-  }
-}
-
-async function openOne(medium: MediaInput, spooling: Spooling): Promise<OpenedMedia['inline'][number]> {
-  if ('path' in medium) {
-    const label = JSON.stringify(medium.path);
-    const path = await fileOf(medium.path, { ...spooling, label });
-    const image = await readInputImage(path, { label });
-    return { mimeType: image.mimeType, data: createUpload(path, image.bytes) };
-  }
-  const data = medium instanceof Uint8Array ? medium : medium.data;
-  const mimeType = medium instanceof Uint8Array ? sniffType(medium) : medium.mimeType;
-  if (mimeType === undefined) throw usageError('the bytes are not an image of a known type', 'give { data, mimeType }');
-  return { mimeType, data: createUpload(data) };
 }

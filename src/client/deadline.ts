@@ -4,7 +4,7 @@ import { longestTimerMs, monotonic } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
 
 /** How far an exchange got; decides what a timeout means. */
-export type Phase = 'unsent' | 'sent' | 'reading';
+type Phase = 'unsent' | 'sent' | 'reading';
 
 /** Bounds everything of a command, from what it reads to its last wait. */
 export interface Deadline {

@@ -5,7 +5,7 @@ import type { FormatName } from '../formats/types.ts';
 import { createMemoryStore } from '../images/store.ts';
 import { field, isObject, type JsonValue, listField, numberField, textField } from '../json.ts';
 import { readDiverted, withRequest } from './read-reply.ts';
-import type { Answered } from './send.ts';
+import type { Answered } from '../transport/retry.ts';
 
 /*
  * What a service says for free: the models that it has, how many tokens a request has, and how many a model takes.

@@ -1,5 +1,5 @@
 import { codeOf, GatewayError, messageOf } from '../errors.ts';
-import type { Exchange, HttpReply, HttpRequest } from '../transport/types.ts';
+import type { Fetch, HttpReply, HttpRequest } from '../transport/types.ts';
 import { Problem } from './problem.ts';
 import type { GatewayRequest, Handler, Reply } from './types.ts';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -11,6 +11,9 @@ interface UpstreamAddress {
   headers: Readonly<Record<string, string>>;
   /** The part of `headers` that the user set. */
   ownHeaders?: Readonly<Record<string, string>> | undefined;
+  /** Where the key goes, if it is put there later. */
+  keyHeader?: HttpRequest['keyHeader'];
+  base?: HttpRequest['base'];
 }
 
 /** One request that is paid for. */
@@ -25,13 +28,13 @@ interface UpstreamPayment {
 
 /** Where requests are passed on to. */
 export interface UpstreamOptions {
-  exchange: Exchange;
+  fetch: Fetch;
   address: (request: GatewayRequest) => UpstreamAddress;
   /** Lower-case names of headers that are meant for this gateway, in addition to the usual ones: they are never passed on. */
   localHeaders?: readonly string[] | undefined;
   /** How long the head of a reply is waited for, ms (default 10 min). */
   timeoutMs?: number | undefined;
-  /** The exchange looks at whole bodies, so they are not passed on while they come. */
+  /** The fetch looks at whole bodies, so they are not passed on while they come. */
   wholeBodies?: boolean | undefined;
   /** What pays for a request; undefined for one that costs nothing. Throws Problem for one that is not passed on. */
   pay?: ((request: GatewayRequest, body: Buffer) => Promise<UpstreamPayment | undefined>) | undefined;
@@ -46,7 +49,7 @@ const shortBody = 64 * 1024;
 
 /**
  * Answers requests by passing them on: the body as it came, the reply's status, headers and chunks as they come, with
- * back-pressure, to the ending that they had. A caller that leaves ends the exchange. Throws Problem 502, 503 or 504.
+ * back-pressure, to the ending that they had. A caller that leaves ends the fetch. Throws Problem 502, 503 or 504.
  */
 export function createUpstreamHandler(options: UpstreamOptions): Handler {
   return async (request) => {
@@ -57,7 +60,7 @@ export function createUpstreamHandler(options: UpstreamOptions): Handler {
     const signal = AbortSignal.any([request.left.signal, late.signal]);
     try {
       const beforeSend = payment && (() => payment.reserve(signal));
-      const reply = await options.exchange(requestTo(request, body, options), { signal, beforeSend });
+      const reply = await options.fetch(requestTo(request, body, options), { signal, beforeSend });
       return passOn(payment?.watch(reply) ?? reply, request);
     } catch (error) {
       await payment?.fail(error);
@@ -71,11 +74,11 @@ export function createUpstreamHandler(options: UpstreamOptions): Handler {
 }
 
 /** Answers requests from recordings; one that is not recorded is answered with 404. */
-export function createReplayHandler(exchangeAt: (base: URL) => Exchange): Handler {
+export function createReplayHandler(fetch: Fetch): Handler {
   const base = new URL('http://127.0.0.1');
   return createUpstreamHandler({
-    exchange: exchangeAt(base),
-    address: ({ path }) => ({ url: new URL(path, base), headers: {} }),
+    fetch,
+    address: ({ path }) => ({ url: new URL(path, base), headers: {}, base }),
     usageStatus: 404,
     wholeBodies: true,
   });
@@ -101,13 +104,15 @@ function requestTo(
   body: HttpRequest['body'],
   { address, localHeaders = [] }: UpstreamOptions,
 ): HttpRequest {
-  const { url, headers, ownHeaders } = address(request);
+  const { url, headers, ownHeaders, keyHeader, base } = address(request);
   const parameters = new URLSearchParams(request.query);
   parameters.delete('key');
   return {
     method: request.method,
     url: Object.assign(new URL(url), { search: parameters.toString() }),
     ownHeaders,
+    keyHeader,
+    base,
     headers: { ...forwardedHeaders(request.headers, localHeaders), ...headers },
     body,
   };
@@ -132,7 +137,7 @@ function passOn({ status, headers, body, recordedAt }: HttpReply, request: Gatew
 const notAgain = { headers: { 'x-should-retry': 'false' } };
 
 /**
- * The error reply for an exchange without a reply: 503 if nothing was sent and so nothing billed, else 502.
+ * The error reply for a fetch without a reply: 503 if nothing was sent and so nothing billed, else 502.
  * If it may have been billed, it says that clients must not retry. An error that is not a GatewayError is a bug of
  * ours, and comes back as it is.
  */

@@ -12,7 +12,7 @@ import {
   type TempFile,
   writeFully,
 } from '../files/temp-file.ts';
-import type { Exchange, HttpReply } from '../transport/types.ts';
+import type { FetchWrapper, HttpReply } from '../transport/types.ts';
 import { encodeHead, encodeLine, type Ended, readRecordingName, recordingName, shownHash } from './format.ts';
 import { createChunkMasker, type Mask, recordedHeaders } from './mask.ts';
 import { describeRequest, type RequestKey } from './request-key.ts';
@@ -32,10 +32,10 @@ export interface RecorderOptions {
 
 /** Records exchanges. */
 export interface Recorder {
-  /** An exchange that is recorded; `base` is the URL that the paths of requests are below. */
-  record(exchange: Exchange, base: URL): Exchange;
-  /** Records one exchange of a request with a known key. */
-  recordOne(key: RequestKey, exchange: () => Promise<HttpReply>, signal: AbortSignal): Promise<HttpReply>;
+  /** Records what is fetched. */
+  record: FetchWrapper;
+  /** Records one fetch of a request with a known key. */
+  recordOne(key: RequestKey, fetch: () => Promise<HttpReply>, signal: AbortSignal): Promise<HttpReply>;
   /** Ends recordings that are still open. */
   close(): Promise<void>;
 }
@@ -44,7 +44,7 @@ export interface Recorder {
 export async function openRecorder(options: RecorderOptions): Promise<Recorder> {
   const nextNumber = await openCounter(options.folder);
   const open = new Set<RecordingWriter>();
-  const recordOne: Recorder['recordOne'] = async (key, exchange, signal) => {
+  const recordOne: Recorder['recordOne'] = async (key, fetch, signal) => {
     const sent = { key, number: nextNumber(key.hash), at: options.now() };
     const start = (reply?: HttpReply): RecordingWriter => {
       const writer = startRecording({ ...sent, reply }, options);
@@ -52,7 +52,7 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
       return { ...writer, end: (ended) => writer.end(ended).finally(() => open.delete(writer)) };
     };
     try {
-      const reply = await exchange();
+      const reply = await fetch();
       return { ...reply, body: recorded(reply.body, start(reply), signal) };
     } catch (error) {
       const isLost = error instanceof GatewayError && error.class === 'no-reply';
@@ -62,9 +62,9 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
   };
   return {
     recordOne,
-    record: (exchange, base) => async (request, exchangeOptions) => {
-      const key = await describeRequest(request, base);
-      return recordOne(key, () => exchange(request, exchangeOptions), exchangeOptions.signal);
+    record: (next) => async (request, call) => {
+      const key = await describeRequest(request);
+      return recordOne(key, () => next(request, call), call.signal);
     },
     async close() {
       await Promise.all([...open].map((writer) => writer.end('left')));

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { untilAborted } from '../clock.ts';
 import { codeOf, GatewayError } from '../errors.ts';
-import type { Exchange, HttpReply, HttpRequest } from '../transport/types.ts';
+import type { Fetch, HttpReply, HttpRequest } from '../transport/types.ts';
 import {
   type Ended,
   parseHead,
@@ -16,19 +16,17 @@ import { openGrowingIndex, openIndex } from './recording-index.ts';
 import { describeRequest, type RequestKey } from './request-key.ts';
 
 /**
- * Answers requests from the recordings of a folder, chunk by chunk without waits; nothing is sent. The exchange throws
- * GatewayError usage if no recording matches, bad-reply if one cannot be read. `base` is the URL that the paths of requests are
- * below.
+ * Answers requests from the recordings of a folder, chunk by chunk without waits; nothing is sent. The fetch throws
+ * GatewayError usage if no recording matches, bad-reply if one cannot be read.
  */
-export async function openReplay(folder: string): Promise<(base: URL) => Exchange> {
+export async function openReplay(folder: string): Promise<Fetch> {
   const take = await openIndex(folder);
-  return (base) =>
-    async (request, { signal, onSent }) => {
-      signal.throwIfAborted();
-      const path = await take(await describeRequest(request, base));
-      onSent?.();
-      return playRecording(path, request, { signal });
-    };
+  return async (request, { signal, onSent }) => {
+    signal.throwIfAborted();
+    const path = await take(await describeRequest(request));
+    onSent?.();
+    return playRecording(path, request, { signal });
+  };
 }
 
 /** How a folder is used as a cache. */
@@ -52,9 +50,9 @@ export async function openCache(options: CacheOptions): Promise<Pick<Recorder, '
   const acquire = createNamedLocks();
   const find = createFinder(options);
   return {
-    record: (exchange, base) => async (request, exchangeOptions) => {
-      const { signal } = exchangeOptions;
-      const key = await describeRequest(request, base);
+    record: (next) => async (request, call) => {
+      const { signal } = call;
+      const key = await describeRequest(request);
       const release = await acquire(`${key.hash} ${key.scope} ${request.sample ?? 0}`, signal);
       try {
         const found = await find(index.find(key), key, request.sample);
@@ -63,7 +61,7 @@ export async function openCache(options: CacheOptions): Promise<Pick<Recorder, '
           const reply = await playRecording(found.path, request, { signal, endsWell: true });
           return { ...reply, recordedAt: found.at };
         }
-        const reply = await recorder.recordOne(key, () => exchange(request, exchangeOptions), signal);
+        const reply = await recorder.recordOne(key, () => next(request, call), signal);
         return { ...reply, body: endingWith(reply.body, release) };
       } catch (error) {
         release();
@@ -149,7 +147,7 @@ type RequestName = Pick<HttpRequest, 'method' | 'url'>;
 
 /**
  * The reply of a recording. With `endsWell`, a reply that was cut after its reader had all it needed ends without an error.
- * Throws GatewayError like the exchange of `openReplay`.
+ * Throws GatewayError like `openReplay`'s fetch.
  */
 async function playRecording(
   path: string,

@@ -26,9 +26,9 @@ export interface RequestKey {
   label: string;
 }
 
-/** Describes a request below a base URL. Files are read for their digests. Throws GatewayError usage if one cannot be read. */
-export async function describeRequest(request: HttpRequest, base: URL): Promise<RequestKey> {
-  const { method, url, body } = request;
+/** Describes a request. Files are read for their digests. Throws GatewayError usage if one cannot be read. */
+export async function describeRequest(request: HttpRequest): Promise<RequestKey> {
+  const { method, url, body, base = new URL(url.origin) } = request;
   const path = pathBelow(url, base);
   const content = await readBody(body);
   const text = requestText(path, content, method);

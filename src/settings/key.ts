@@ -251,8 +251,3 @@ function keptFrom(key: string, home: string, baseUrl: Sourced<string> | undefine
     baseUrl === undefined ? 'there is no base URL' : `the base URL is at ${originOf(baseUrl.value)} (${baseUrl.from})`;
   return `${key} is for ${home} only, and ${other}`;
 }
-
-/** A digest of a key and a word, by which the key is recognized. Crypto is loaded only here: it would take each command 2 ms. */
-export async function digestKey(key: string, word: string): Promise<string> {
-  return (await import('node:crypto')).hash('sha256', `${word} ${key}`, 'hex').slice(0, 8);
-}

@@ -2,18 +2,18 @@ import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { plainBody, streamBody } from '../body.ts';
-import type { ConnectionPool, PooledConnection } from './transport.ts';
+import type { ConnectionPool, PooledConnection } from './connection.ts';
 import { ConnectionEnd, networkError, type Phase } from './network-error.ts';
-import type { ExchangeOptions, HttpReply, HttpRequest } from './types.ts';
+import type { FetchCall, HttpReply, HttpRequest } from './types.ts';
 
 type Controller = Dispatcher.DispatchController;
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
-/** Sends one request on an idle connection: see `Exchange` in types.ts. */
+/** Sends one request on an idle connection: what `Fetch` promises. */
 export async function startExchange(
   pool: ConnectionPool,
   request: HttpRequest,
-  options: ExchangeOptions & { idleTimeoutMs: number },
+  options: FetchCall & { idleTimeoutMs: number },
 ): Promise<HttpReply> {
   const { url } = request;
   options.signal.throwIfAborted();
@@ -68,7 +68,7 @@ interface Caller {
 /** One exchange in flight. undici calls `onRequestStart` right before it writes the head: from then on it counts as sent. */
 class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #request: HttpRequest;
-  readonly #options: ExchangeOptions & { idleTimeoutMs: number };
+  readonly #options: FetchCall & { idleTimeoutMs: number };
   readonly #caller: Caller;
   readonly #onAbort = (): void => this.#stop(this.#options.signal.reason, { atOnce: true });
   #phase: Phase = 'connecting';
@@ -76,7 +76,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #controller: Controller | undefined;
   #queue: ChunkQueue | undefined;
 
-  constructor(request: HttpRequest, options: ExchangeOptions & { idleTimeoutMs: number }, caller: Caller) {
+  constructor(request: HttpRequest, options: FetchCall & { idleTimeoutMs: number }, caller: Caller) {
     this.#request = request;
     this.#options = options;
     this.#caller = caller;

@@ -2,16 +2,16 @@ import { lookup as lookUp } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { GatewayError, settingError, usageError } from '../errors.ts';
 import { version } from '../version.ts';
-import { openTransport } from './transport.ts';
-import type { HttpReply, InputFetcher, Transport, TransportOptions } from './types.ts';
+import { openConnection } from './connection.ts';
+import type { HttpReply, InputFetcher, Connection, ConnectionOptions } from './types.ts';
 
 const maxRedirects = 5;
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
 /** Fetches URLs without the key, headers and certificate of the user. A redirect is followed only to public addresses. */
-export function openInputFetcher({ clientCert: _cert, clientKey: _key, ...options }: TransportOptions): InputFetcher {
-  const direct = openTransport(options);
-  const redirected = openTransport({ ...options, guard: { check: checkPublic, lookup: lookupPublic } });
+export function openInputFetcher({ clientCert: _cert, clientKey: _key, ...options }: ConnectionOptions): InputFetcher {
+  const direct = openConnection(options);
+  const redirected = openConnection({ ...options, guard: { check: checkPublic, lookup: lookupPublic } });
   return {
     async fetch(url, signal) {
       let at = url;
@@ -33,9 +33,9 @@ export function openInputFetcher({ clientCert: _cert, clientKey: _key, ...option
   };
 }
 
-function get(transport: Transport, url: URL, signal: AbortSignal): Promise<HttpReply> {
+function get(transport: Connection, url: URL, signal: AbortSignal): Promise<HttpReply> {
   const headers = { accept: '*/*', 'user-agent': `gateway-cli/${version}` };
-  return transport.exchange(
+  return transport.fetch(
     { method: 'GET', url, headers, body: { segments: [], bytes: 0 } },
     { signal, acceptsAnyHead: true },
   );

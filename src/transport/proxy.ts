@@ -5,7 +5,7 @@ import type { Reason } from '../reasons.ts';
 import { type Advice, codeOf, GatewayError, usageError } from '../errors.ts';
 import { ConnectionEnd, describeCause, isTrustCode } from './network-error.ts';
 import { isLoopback, namedProxy, proxyVariable } from './request.ts';
-import type { TransportOptions } from './types.ts';
+import type { ConnectionOptions } from './types.ts';
 
 /** A proxy, and where it is set: `HTTPS_PROXY`, `flag --proxy`. */
 export interface Proxy {
@@ -20,7 +20,7 @@ export interface Proxy {
  * Throws GatewayError usage for an invalid proxy URL, without repeating it.
  * undici's `EnvHttpProxyAgent` ignores ALL_PROXY, uses a proxy for loopback, and uses HTTP_PROXY for https too.
  */
-export function proxyFor(target: URL, options: Pick<TransportOptions, 'env' | 'proxy'>): Proxy | undefined {
+export function proxyFor(target: URL, options: Pick<ConnectionOptions, 'env' | 'proxy'>): Proxy | undefined {
   const setting = namedProxy(target, options);
   if (setting === undefined || isLoopback(target) || isExempt(target, proxyVariable(options.env, 'NO_PROXY')))
     return undefined;
@@ -28,7 +28,7 @@ export function proxyFor(target: URL, options: Pick<TransportOptions, 'env' | 'p
 }
 
 /** Reads the URL of an HTTP proxy. Throws GatewayError usage without repeating the URL, which can have a password. */
-export function parseProxy({ value, from }: NonNullable<TransportOptions['proxy']>): Proxy {
+export function parseProxy({ value, from }: NonNullable<ConnectionOptions['proxy']>): Proxy {
   const full = value.includes('://') ? value : `http://${value}`;
   const url = URL.canParse(full) ? new URL(full) : undefined;
   const hint = 'it looks like http://host:port or http://user:password@host:port';

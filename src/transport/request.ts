@@ -1,10 +1,5 @@
-import { type RequestBody, segmentBody, segmentForm, withLength } from '../body.ts';
 import { GatewayError, settingError, usageError } from '../errors.ts';
-import { keyFacts, type PostOrGet } from '../formats/format.ts';
-import type { AuthForm } from '../services.ts';
-import { version } from '../version.ts';
-import type { HttpRequest, TransportOptions } from './types.ts';
-import type { AuthUse } from '../formats/types.ts';
+import type { ConnectionOptions } from './types.ts';
 
 const versions = ['/v1', '/v1beta'];
 
@@ -77,8 +72,8 @@ export function connectedHost(hostname: string): string {
 /** What names a proxy for a target: the setting, else the first variable that is set. It is not used for every target: see `proxyFor`. */
 export function namedProxy(
   target: URL,
-  { env, proxy }: Pick<TransportOptions, 'env' | 'proxy'>,
-): TransportOptions['proxy'] {
+  { env, proxy }: Pick<ConnectionOptions, 'env' | 'proxy'>,
+): ConnectionOptions['proxy'] {
   if (proxy !== undefined) return proxy;
   const names = [target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY', 'ALL_PROXY'];
   const from = names.find((each) => (env[each.toLowerCase()] ?? env[each]) !== undefined);
@@ -88,7 +83,7 @@ export function namedProxy(
 }
 
 /** The value of a variable for proxies; lower case takes precedence. */
-export function proxyVariable(env: TransportOptions['env'], name: string): string {
+export function proxyVariable(env: ConnectionOptions['env'], name: string): string {
   return (env[name.toLowerCase()] ?? env[name] ?? '').trim();
 }
 
@@ -98,78 +93,12 @@ export function requireSafeUrl(url: URL, { allowHttp, hasKey }: { allowHttp: boo
   throw settingError(`the key would go to ${url.origin} unencrypted`, { reason: 'insecure' });
 }
 
-/** A gateway, and how requests to it are made. */
-export interface Target {
-  baseUrl: URL;
-  /** Absent: requests go out without a key. */
-  key: string | undefined;
-  auth: Readonly<Record<AuthUse, AuthForm>>;
-  headerNames: {
-    /** The header of the form `api-key`, if the format has none of its own. */
-    apiKey: string;
-    /** The header of the version of the messages format. */
-    version: string;
-  };
-  /** Further headers of every request, lower-case names. */
-  headers: Readonly<Record<string, string>>;
-  allowHttp: boolean;
-}
-
-/** Reads the base URL. Throws GatewayError usage. What it corrects is a warning. */
-export function createTarget(options: Omit<Target, 'baseUrl'> & { baseUrl: string }): {
-  target: Target;
-  warnings: string[];
-} {
-  const { url, warnings } = parseBaseUrl(options.baseUrl);
-  return { target: { ...options, baseUrl: url }, warnings };
-}
-
-/** The HTTP request of a post or a GET: what `--dry-run` shows and what is sent. Throws GatewayError usage for an unsafe URL. */
-export function addressPost(target: Target, post: Omit<PostOrGet, 'format'>): HttpRequest {
-  requireSafeUrl(target.baseUrl, { allowHttp: target.allowHttp, hasKey: target.key !== undefined });
-  const body = bodyOf(post);
-  const headers = {
-    ...(body && { 'content-type': body.contentType ?? 'application/json' }),
-    accept: post.accept ?? 'application/json',
-    'user-agent': `gateway-cli/${version}`,
-  };
-  const url = joinUrl(target.baseUrl, post.path);
-  url.search = post.query ?? '';
-  return {
-    method: body ? 'POST' : 'GET',
-    url,
-    ownHeaders: target.headers,
-    headers: Object.assign(headers, post.headers, target.headers, keyHeaders(target, post.use)),
-    body: body ?? { segments: [], bytes: 0 },
-  };
-}
-
-function bodyOf({ body, form, file }: Omit<PostOrGet, 'format'>): RequestBody | undefined {
-  if (file !== undefined) return { ...withLength([file]), contentType: file.file?.mimeType };
-  return body && (form ? segmentForm(body) : segmentBody(body));
-}
-
-const messagesVersion = '2023-06-01';
-
 /**
- * The headers of the key and of the version, with lower-case names; without a key the latter alone. Whitespace around the key is
- * removed. Throws GatewayError auth, without the key in it.
+ * A key as it goes into a header, without white space around it. Only visible ASCII is allowed: anything else breaks the header, or
+ * was copied by mistake. Throws GatewayError auth, without the key in it.
  */
-export function keyHeaders(
-  { key, auth, headerNames }: Pick<Target, 'key' | 'auth' | 'headerNames'>,
-  use: AuthUse,
-): Record<string, string> {
-  const version: Record<string, string> =
-    use === 'messages' ? { [headerNames.version.toLowerCase()]: messagesVersion } : {};
-  if (key === undefined) return version;
-  const value = checkedKey(key.trim());
-  const { form, header = headerNames.apiKey } = keyFacts[use];
-  const isBearer = (auth[use] === 'auto' ? form : auth[use]) === 'bearer';
-  return isBearer ? { authorization: `Bearer ${value}`, ...version } : { [header.toLowerCase()]: value, ...version };
-}
-
-/** Only visible ASCII is allowed: anything else breaks the header, or was copied by mistake. */
-function checkedKey(key: string): string {
+export function checkKey(given: string): string {
+  const key = given.trim();
   const position = key.search(/[^\x21-\x7e]/);
   if (key !== '' && position === -1) return key;
   const fault = key === '' ? 'is empty' : `has an invalid character at position ${position + 1}`;

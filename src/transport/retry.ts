@@ -1,7 +1,7 @@
 import { longestTimerMs } from '../clock.ts';
 import { GatewayError, type RetryNotice } from '../errors.ts';
 import { type Gate, type Sleep, sleepByTimer } from './gate.ts';
-import type { Exchange, HttpReply, HttpRequest } from './types.ts';
+import type { Fetch, FetchCall, HttpReply, HttpRequest } from './types.ts';
 
 /** What the user allows. */
 export interface RetryPolicy {
@@ -30,7 +30,7 @@ export interface ErrorReply {
 
 /** What sending with retries needs in addition to the request. */
 export interface RetryOptions {
-  exchange: Exchange;
+  fetch: Fetch;
   /** The user's signal together with the total deadline, waits included. */
   signal: AbortSignal;
   policy: RetryPolicy;
@@ -39,7 +39,12 @@ export interface RetryOptions {
    * retry cannot succeed: the money or the quota of the day is used up.
    */
   classify: (reply: ErrorReply) => GatewayError | Promise<GatewayError>;
-  onSent?: (() => void) | undefined;
+  /** What an abort by the time means, and any other end, by whether the last attempt was sent. */
+  explain?: ((thrown: unknown, isSent: boolean) => unknown) | undefined;
+  /** Pays for an attempt, right before it is sent. One that is not paid for is none. */
+  reserve?: ((signal: AbortSignal) => Promise<void>) | undefined;
+  /** The first bytes of an attempt are sent: its number, from 1. */
+  onSent?: ((attempts: number) => void) | undefined;
   onRetry?: ((notice: RetryNotice) => void) | undefined;
   gate?: Gate | undefined;
   sleep?: Sleep | undefined;
@@ -48,33 +53,65 @@ export interface RetryOptions {
   random?: (() => number) | undefined;
 }
 
+/** A reply whose body is still to be read. */
+export interface Answered {
+  reply: HttpReply;
+  /** Requests that were sent: none if a cache answered. */
+  attempts: number;
+}
+
 /**
- * Sends a request until a 2xx head arrives or a retry cannot help; every attempt sends the same bytes.
- * Throws GatewayError, or the signal's reason.
+ * Sends a request until a 2xx head arrives or a retry cannot help; every attempt sends the same bytes. Attempts are counted here,
+ * and nowhere else: they are in the outcome and in every error. Throws GatewayError, or the signal's reason.
  */
-export async function sendWithRetries(
-  request: HttpRequest,
-  options: RetryOptions,
-): Promise<{ reply: HttpReply; attempts: number }> {
-  const { policy, gate, signal, sleep = sleepByTimer, now = Date.now, random = Math.random } = options;
+export async function sendWithRetries(request: HttpRequest, options: RetryOptions): Promise<Answered> {
+  const { policy, gate, signal, reserve, sleep = sleepByTimer, now = Date.now, random = Math.random } = options;
+  let attempts = 0;
+  let isSent = false;
   let waitedMs = 0;
   let last: GatewayError | undefined;
-  for (let attempt = 1; ; attempt++) {
-    await gate?.enter(signal).catch((reason: unknown) => endWait(signal, last ?? reason));
-    const result = await sendOnce(request, options);
-    if ('status' in result) return { reply: result, attempts: attempt };
-    const { error, outcome } = result;
-    const decision = decideRetry({ attempt, waitedMs, outcome, policy, now: now(), random: random() });
-    const pauseMs = decision.retry ? decision.waitMs : decision.retryAfterMs;
-    const isRateLimit = outcome.kind === 'reply' && outcome.status === 429;
-    // A request that gives up instead of waiting does not hold back the others.
-    if (isRateLimit && pauseMs !== undefined && pauseMs <= policy.maxWaitMs) gate?.close(pauseMs);
-    if (!decision.retry) throw finalError(error, decision, policy);
-    if (gate?.allowRetry?.() === false) throw error;
-    options.onRetry?.({ attempt, retries: retriesFor(outcome, policy), waitMs: decision.waitMs, error });
-    await sleep(decision.waitMs, signal).catch(() => endWait(signal, error));
-    waitedMs += decision.waitMs;
-    last = error;
+  try {
+    for (let attempt = 1; ; attempt++) {
+      await gate?.enter(signal).catch((reason: unknown) => endWait(signal, last ?? reason));
+      attempts++;
+      isSent = false;
+      const call: FetchCall = {
+        signal,
+        beforeSend:
+          reserve &&
+          (() =>
+            reserve(signal).catch((error: unknown) => {
+              // What is not paid for is not sent.
+              attempts--;
+              throw error;
+            })),
+        onSent() {
+          isSent = true;
+          options.onSent?.(attempts);
+        },
+      };
+      const result = await sendOnce(request, call, options);
+      if ('status' in result) {
+        // What a cache answers was not sent.
+        return { reply: result, attempts: result.recordedAt === undefined ? attempts : attempts - 1 };
+      }
+
+      const { error, outcome } = result;
+      const decision = decideRetry({ attempt, waitedMs, outcome, policy, now: now(), random: random() });
+      const pauseMs = decision.retry ? decision.waitMs : decision.retryAfterMs;
+      const isRateLimit = outcome.kind === 'reply' && outcome.status === 429;
+      // A request that gives up instead of waiting does not hold back the others.
+      if (isRateLimit && pauseMs !== undefined && pauseMs <= policy.maxWaitMs) gate?.close(pauseMs);
+      if (!decision.retry) throw finalError(error, decision, policy);
+      if (gate?.allowRetry?.() === false) throw error;
+      options.onRetry?.({ attempt, retries: retriesFor(outcome, policy), waitMs: decision.waitMs, error });
+      await sleep(decision.waitMs, signal).catch(() => endWait(signal, error));
+      waitedMs += decision.waitMs;
+      last = error;
+    }
+  } catch (thrown) {
+    const error = options.explain?.(thrown, isSent) ?? thrown;
+    throw error instanceof GatewayError ? error.withDefaults({ attempts }) : error;
   }
 }
 
@@ -83,14 +120,18 @@ interface FailedAttempt {
   outcome: Outcome;
 }
 
-async function sendOnce(request: HttpRequest, options: RetryOptions): Promise<HttpReply | FailedAttempt> {
-  const { exchange, signal, onSent } = options;
+/** One attempt. Throws what is no failure of it: a bug, or the end of the call. */
+async function sendOnce(
+  request: HttpRequest,
+  call: FetchCall,
+  options: RetryOptions,
+): Promise<HttpReply | FailedAttempt> {
   try {
-    const reply = await exchange(request, { signal, onSent });
+    const reply = await options.fetch(request, call);
     if (reply.status >= 200 && reply.status < 300) return reply;
     return await readErrorReply(request, reply, options);
   } catch (error) {
-    if (!(error instanceof GatewayError) || signal.aborted) throw error;
+    if (!(error instanceof GatewayError) || call.signal.aborted) throw error;
     const retryable = error.details.retryable !== false;
     return { error, outcome: error.class === 'not-sent' ? { kind: 'not-sent', retryable } : { kind: 'final' } };
   }

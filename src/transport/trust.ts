@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import * as tls from 'node:tls';
 import { codeOf, settingError, usageError } from '../errors.ts';
-import type { TransportOptions } from './types.ts';
+import type { ConnectionOptions } from './types.ts';
 
 /** Lists the certificate authorities of a store, as PEM. */
 type ListAuthorities = (place: 'default' | 'system') => string[];
@@ -36,7 +36,7 @@ const certificateFaults: Readonly<Record<string, string>> = {
  * TLS settings in addition to Node's own: certificates are added to those that Node trusts and never replace them.
  * Undefined if there are none. Throws GatewayError usage for texts that are not certificates or keys.
  */
-export async function openTrust(options: TransportOptions): Promise<Trust | undefined> {
+export async function openTrust(options: ConnectionOptions): Promise<Trust | undefined> {
   const { clientCert, clientKey } = options;
   const authorities = await authoritiesOf(options);
   if (authorities === undefined && clientCert === undefined && clientKey === undefined) return undefined;
@@ -61,7 +61,7 @@ export async function openTrust(options: TransportOptions): Promise<Trust | unde
  * has to contain all. Undefined if there are no further ones. Throws GatewayError usage.
  */
 export async function authoritiesOf(
-  { ca, systemCa = false, env }: Pick<TransportOptions, 'ca' | 'systemCa' | 'env'>,
+  { ca, systemCa = false, env }: Pick<ConnectionOptions, 'ca' | 'systemCa' | 'env'>,
   list: ListAuthorities | undefined = getCACertificates,
 ): Promise<string[] | undefined> {
   if (ca === undefined && !systemCa) return undefined;
@@ -78,11 +78,11 @@ export function requireSystemStore(list: ListAuthorities | undefined = getCACert
 }
 
 /** Whether adding the system's store could make a certificate trusted. */
-export function hasMoreAuthorities({ systemCa = false }: Pick<TransportOptions, 'systemCa'>): boolean {
+export function hasMoreAuthorities({ systemCa = false }: Pick<ConnectionOptions, 'systemCa'>): boolean {
   return getCACertificates !== undefined && !systemCa;
 }
 
-async function extraCertificates(env: TransportOptions['env']): Promise<string[]> {
+async function extraCertificates(env: ConnectionOptions['env']): Promise<string[]> {
   const path = env['NODE_EXTRA_CA_CERTS'];
   if (path === undefined || path === '') return [];
   try {

@@ -5,13 +5,23 @@ export interface HttpRequest {
   /** Default `POST`. */
   readonly method?: string | undefined;
   readonly url: URL;
-  /** Lower-case names. */
+  /** Lower-case names. That of the key is there in its place, with its prefix alone. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody;
+  /** Where the key goes; absent where none is sent. */
+  readonly keyHeader?: KeyHeader | undefined;
+  /** The base URL that recordings know the gateway by; its origin if there is none. */
+  readonly base?: URL | undefined;
   /** The headers that the user set: they may select the model or account, so recordings are distinguished by them. */
   readonly ownHeaders?: Readonly<Record<string, string>> | undefined;
   /** The index of this request among identical ones, from 0: recordings give each its own reply. */
   readonly sample?: number | undefined;
+}
+
+/** `authorization` and `Bearer `: where a key goes, known before it is read. */
+export interface KeyHeader {
+  readonly name: string;
+  readonly prefix: string;
 }
 
 /** The head of a reply, and its body as it arrives. Reading applies back-pressure; ending the loop early aborts the request. */
@@ -26,11 +36,11 @@ export interface HttpReply {
   readonly recordedAt?: number | undefined;
 }
 
-/** What one exchange needs in addition to its request. */
-export interface ExchangeOptions {
-  /** Ends the exchange: the user's signal or the total deadline. */
+/** What one fetch needs in addition to its request. */
+export interface FetchCall {
+  /** Ends it: the user's signal or the total deadline. */
   signal: AbortSignal;
-  /** Awaited before anything is sent, but not for what a recording answers. What it throws ends the exchange. */
+  /** Awaited right before a connection is used, but not for what a recording answers. What it throws ends the fetch. */
   beforeSend?: (() => Promise<void> | undefined) | undefined;
   /** Called just before the first bytes are sent: from then on the request may be billed. */
   onSent?: (() => void) | undefined;
@@ -38,11 +48,14 @@ export interface ExchangeOptions {
   acceptsAnyHead?: boolean | undefined;
 }
 
-/** Sends one request and waits for the head of its reply. Throws GatewayError: not-sent, no-reply or bad-reply. */
-export type Exchange = (request: HttpRequest, options: ExchangeOptions) => Promise<HttpReply>;
+/** Sends one request once and waits for the head of its reply, of any status. Throws GatewayError: not-sent, no-reply or bad-reply. */
+export type Fetch = (request: HttpRequest, call: FetchCall) => Promise<HttpReply>;
 
-/** Connection settings of a transport. */
-export interface TransportOptions {
+/** What stands around a fetch: it may answer in its place, or look at what passes. */
+export type FetchWrapper = (next: Fetch) => Fetch;
+
+/** How to connect. */
+export interface ConnectionOptions {
   /** Environment with the proxy variables; a proxy is never used for loopback. */
   env: Readonly<Record<string, string | undefined>>;
   /** The URL of a proxy that takes precedence over the variables, and its source: `flag --proxy`. */
@@ -60,8 +73,8 @@ export interface TransportOptions {
 }
 
 /** Connections to gateways; close it after the last reply was read. */
-export interface Transport {
-  exchange: Exchange;
+export interface Connection {
+  fetch: Fetch;
   close(): Promise<void>;
 }
 
@@ -74,7 +87,7 @@ export interface FetchedInput {
 
 /** Fetches the inputs that the user named by URL. */
 export interface InputFetcher {
-  /** Throws GatewayError: that of the exchange; usage for a status other than 200 and for a redirect that is not followed. */
+  /** Throws GatewayError: that of the fetch; usage for a status other than 200 and for a redirect that is not followed. */
   fetch(url: URL, signal: AbortSignal): Promise<FetchedInput>;
   close(): Promise<void>;
 }

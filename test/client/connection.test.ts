@@ -1,27 +1,27 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { sendPost } from '../../src/client/send.ts';
-import { type Deadline, startDeadline } from '../../src/client/deadline.ts';
-import type { Exchange, HttpReply } from '../../src/transport/types.ts';
-import { requestTo } from '../transport/post.ts';
+import { createClient } from '../../src/client/client.ts';
+import type { ClientOptions } from '../../src/client/client-types.ts';
+import type { Answered, SendOptions } from '../../src/client/send.ts';
+import { startDeadline } from '../../src/client/deadline.ts';
+import type { Fetch, HttpReply } from '../../src/transport/types.ts';
 
 afterEach(() => {
   vi.useRealTimers();
 });
 
-const policy = { retries: 1, maxWaitMs: 1, safeOnly: false };
-
 function send(
-  exchange: Exchange,
-  { deadline, ...options }: Partial<Parameters<typeof sendPost>[2]> & { deadline: Deadline },
-): ReturnType<typeof sendPost> {
-  const request = requestTo('http://gateway.test/', {}, { authorization: 'Bearer k' });
-  const sending = sendPost({ exchange }, request, { deadline, policy, format: 'content', ...options });
-  sending.catch(() => {});
-  return sending;
+  fetch: Fetch,
+  { options, ...sending }: SendOptions & { options?: Partial<ClientOptions> },
+): Promise<Answered> {
+  const client = createClient({ baseUrl: 'http://127.0.0.1:1', connection: { fetch }, ...options });
+  const policy = { retries: 1, maxWaitMs: 1, safeOnly: false };
+  const sent = client.send({ path: '/', format: 'content', use: 'text', body: {} }, { policy, ...sending });
+  sent.catch(() => {});
+  return sent;
 }
 
 /** Waits until the signal aborts, sent before or not. */
-function silence(isSent: boolean): Exchange {
+function silence(isSent: boolean): Fetch {
   return async (_request, { signal, onSent }) => {
     if (isSent) onSent?.();
     return await new Promise((_resolve, reject) => {
@@ -50,7 +50,7 @@ test('each attempt is unsent at first, whatever became of the one before', async
   let attempts = 0;
   let secondBegan = (): void => {};
   const second = new Promise<void>((resolve) => (secondBegan = resolve));
-  const exchange: Exchange = async (request, options) => {
+  const fetch: Fetch = async (request, options) => {
     if (++attempts > 1) {
       secondBegan();
       return await silence(false)(request, options);
@@ -58,7 +58,7 @@ test('each attempt is unsent at first, whatever became of the one before', async
     options.onSent?.();
     return answered;
   };
-  const sending = send(exchange, { deadline: startDeadline(1000) });
+  const sending = send(fetch, { deadline: startDeadline(1000) });
   await second;
   await vi.advanceTimersByTimeAsync(1000);
   await expect(sending).rejects.toMatchObject({ class: 'not-sent' });
@@ -84,7 +84,7 @@ test('a refused key is judged by how it was sent, and the body is reported as it
   const body = '{"error":"Missing Authorization header"}';
   const sending = send(async () => ({ status: 401, headers: {}, body: bodyOf(body) }), {
     deadline: startDeadline(1000),
-    sentKey: { service: 'gateway', form: 'auto', header: 'x-api-key', version: 'v' },
+    options: { apiKey: 'k', headerNames: { apiKey: 'x-api-key' } },
     onFailedBody: (bytes) => void bodies.push(Buffer.from(bytes).toString()),
   });
   await expect(sending).rejects.toMatchObject({ class: 'auth', details: { reason: 'auth', value: 'bearer' } });

@@ -3,7 +3,7 @@ import { hintOf } from '../../src/advice.ts';
 import { type FailedReply, failureOf } from '../../src/formats/failure.ts';
 import { byAuthUse } from '../../src/formats/format.ts';
 import { type ServiceName, services } from '../../src/services.ts';
-import { keyHeaders } from '../../src/transport/request.ts';
+import { keyHeaderOf } from '../../src/client/endpoint.ts';
 
 /** What decides how a key is sent; the hints change it. */
 interface Start {
@@ -96,16 +96,11 @@ function namesOf({ service = 'gateway', headerNames = '' }: Start): { apiKey: st
   return { apiKey: apiKey || own.apiKey, version: version || own.version };
 }
 
-function keyHeaderOf(start: Start, form: NonNullable<Start['auth']>): string {
-  const target = { key: 'k', auth: byAuthUse(() => form), headerNames: namesOf(start) };
-  return Object.keys(keyHeaders(target, start.use))[0] ?? '';
-}
-
 function refuse(start: Start, [status, body]: Said): ReturnType<typeof failureOf> {
   const { use, service = 'gateway', auth = 'auto' } = start;
   const names = namesOf(start);
   const form = auth === 'auto' ? services[service].auth : auth;
-  const header = keyHeaderOf(start, form);
+  const { name: header } = keyHeaderOf({ auth: byAuthUse(() => form), headerNames: names }, use);
   const format: FailedReply['format'] = use === 'messages' ? 'messages' : 'content';
   return failureOf({ status, headers: {}, body, format, sentKey: { service, form, header, version: names.version } });
 }
@@ -243,7 +238,7 @@ const gateways: [string, readonly Start['use'][], Gateway][] = [
 function sentBy(start: Start): [header: string, version: string] {
   const names = namesOf(start);
   const form = start.auth ?? 'auto';
-  return [keyHeaderOf(start, form), names.version];
+  return [keyHeaderOf({ auth: byAuthUse(() => form), headerNames: names }, start.use).name, names.version];
 }
 
 describe('a user who types what each hint says', () => {

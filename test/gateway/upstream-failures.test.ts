@@ -6,7 +6,7 @@ import { createUpstreamHandler } from '../../src/gateway/upstream.ts';
 import { createApp } from '../../src/gateway/app.ts';
 import { listen } from '../../src/gateway/listen.ts';
 import { GatewayError } from '../../src/errors.ts';
-import { openTransport } from '../../src/transport/transport.ts';
+import { openConnection } from '../../src/transport/connection.ts';
 import { createPause, reset } from '../helpers/scripted-server.ts';
 import { key } from './gateway-under-test.ts';
 import { path, post, test, upstreamKey } from './upstream-under-test.ts';
@@ -45,9 +45,9 @@ describe('an upstream that gives no reply is reported in the shape of the format
     await once(free, 'listening');
     const { port } = free.address() as AddressInfo;
     free.close();
-    const transport = openTransport({ env: {} });
+    const transport = openConnection({ env: {} });
     const handler = createUpstreamHandler({
-      exchange: transport.exchange,
+      fetch: transport.fetch,
       address: () => ({ url: new URL(`http://127.0.0.1:${port}/x`), headers: { 'x-api-key': upstreamKey } }),
     });
     const listening = await listen(createApp({ key, handler }));
@@ -86,7 +86,7 @@ describe('an upstream that gives no reply is reported in the shape of the format
 
 describe('a failure of class usage', () => {
   test.override({
-    options: { exchange: () => Promise.reject(new GatewayError('usage', 'no recording fits')), usageStatus: 404 },
+    options: { fetch: () => Promise.reject(new GatewayError('usage', 'no recording fits')), usageStatus: 404 },
   });
 
   test('has the status that it was given', async ({ gateway }) => {

@@ -5,7 +5,7 @@ import { createApp } from '../../src/gateway/app.ts';
 import { listen } from '../../src/gateway/listen.ts';
 import type { LogEntry } from '../../src/gateway/types.ts';
 import { createUpstreamHandler, type UpstreamOptions } from '../../src/gateway/upstream.ts';
-import { openTransport } from '../../src/transport/transport.ts';
+import { openConnection } from '../../src/transport/connection.ts';
 import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-server.ts';
 import { key } from './gateway-under-test.ts';
 
@@ -30,10 +30,10 @@ export const test = base.extend<{
   },
   options: {},
   gateway: async ({ server, options }, use) => {
-    const transport = openTransport({ env: {} });
+    const transport = openConnection({ env: {} });
     const log: LogEntry[] = [];
     const handler = createUpstreamHandler({
-      exchange: transport.exchange,
+      fetch: transport.fetch,
       address: ({ path }) => ({ url: new URL(`/prefix${path}`, server.url), headers: { 'x-api-key': upstreamKey } }),
       ...options,
     });

@@ -6,21 +6,20 @@ import { expect, test } from 'vitest';
 import { Secret, createMasker } from '../../src/settings/redact.ts';
 import {
   answers,
-  base,
   type BodyStep,
   calm,
   recordingsIn,
   messagesRequest,
   readBody,
   recorderFor,
-} from './exchange-under-test.ts';
+} from './fetch-under-test.ts';
 
 const failure = (code: string): Error => Object.assign(new Error('gone'), { code });
 
 test('writes the request, the head without secrets, every chunk, and the end', async () => {
   const { recorder, folder } = await recorderFor();
-  const exchange = recorder.record(answers(['a', 'b\n', Buffer.from([0xff])]), base);
-  expect(await readBody(await exchange(messagesRequest(), calm))).toEqual({
+  const fetch = recorder.record(answers(['a', 'b\n', Buffer.from([0xff])]));
+  expect(await readBody(await fetch(messagesRequest(), calm))).toEqual({
     chunks: ['a', 'b\n', 'ÿ'],
     error: undefined,
   });
@@ -46,7 +45,7 @@ test('writes the request, the head without secrets, every chunk, and the end', a
 
 test.skipIf(process.platform === 'win32')('writes files that only their owner can read', async () => {
   const { recorder, folder } = await recorderFor();
-  await readBody(await recorder.record(answers(['a']), base)(messagesRequest(), calm));
+  await readBody(await recorder.record(answers(['a']))(messagesRequest(), calm));
   expect(readdirSync(folder).map((name) => statSync(join(folder, name)).mode & 0o777)).toEqual([0o600]);
 });
 
@@ -56,18 +55,18 @@ test.each<[string, BodyStep[], string]>([
   ['nothing at all as an end', [], 'end'],
 ])('records %s', async (_name, steps, ended) => {
   const { recorder, folder } = await recorderFor();
-  await readBody(await recorder.record(answers(steps), base)(messagesRequest(), calm));
+  await readBody(await recorder.record(answers(steps))(messagesRequest(), calm));
   expect(recordingsIn(folder)[0]?.lines.at(-1)).toEqual({ ended });
 });
 
 test('records that the reader stopped, even before the first chunk', async () => {
   const { recorder, folder } = await recorderFor();
-  const exchange = recorder.record(answers(['a', 'b'], ['c']), base);
-  const { body } = await exchange(messagesRequest('{"n":1}'), calm);
+  const fetch = recorder.record(answers(['a', 'b'], ['c']));
+  const { body } = await fetch(messagesRequest('{"n":1}'), calm);
   const reader = body[Symbol.asyncIterator]();
   await reader.next();
   await reader.return?.();
-  await exchange(messagesRequest('{"n":2}'), calm);
+  await fetch(messagesRequest('{"n":2}'), calm);
   expect(readdirSync(folder).filter((name) => name.endsWith('.jsonl'))).toHaveLength(1);
   await recorder.close();
   const kept = recordingsIn(folder).map(({ lines }) => lines.slice(2));
@@ -84,18 +83,18 @@ test('records an abort as a reader that stopped', async () => {
     stop.abort(new Error('Ctrl-C'));
     throw stop.signal.reason;
   }
-  const exchange = recorder.record(async () => ({ status: 200, headers: {}, body: body() }), base);
-  const { error } = await readBody(await exchange(messagesRequest(), stop));
+  const fetch = recorder.record(async () => ({ status: 200, headers: {}, body: body() }));
+  const { error } = await readBody(await fetch(messagesRequest(), stop));
   expect(error).toBe(stop.signal.reason);
   expect(recordingsIn(folder)[0]?.lines.at(-1)).toMatchObject({ ended: 'left' });
 });
 
 test('numbers equal requests in the order of sending, after the existing ones', async () => {
   const first = await recorderFor();
-  const again = (recorder: typeof first.recorder) => recorder.record(answers(['a'], ['b']), base);
-  const exchange = again(first.recorder);
-  const one = await exchange(messagesRequest('{"a":1,"b":2}'), calm);
-  const two = await exchange(messagesRequest('{"b":2,"a":1}'), calm);
+  const again = (recorder: typeof first.recorder) => recorder.record(answers(['a'], ['b']));
+  const fetch = again(first.recorder);
+  const one = await fetch(messagesRequest('{"a":1,"b":2}'), calm);
+  const two = await fetch(messagesRequest('{"b":2,"a":1}'), calm);
   await readBody(two);
   await readBody(one);
   const second = again((await recorderFor({ folder: first.folder })).recorder);
@@ -110,9 +109,9 @@ test('numbers equal requests in the order of sending, after the existing ones', 
 test('never replaces a file that another process has written meanwhile', async () => {
   const { recorder, folder } = await recorderFor();
   const probe = await recorderFor();
-  await readBody(await probe.recorder.record(answers(['p']), base)(messagesRequest(), calm));
+  await readBody(await probe.recorder.record(answers(['p']))(messagesRequest(), calm));
   const [taken = ''] = readdirSync(probe.folder);
-  const reply = await recorder.record(answers(['mine']), base)(messagesRequest(), calm);
+  const reply = await recorder.record(answers(['mine']))(messagesRequest(), calm);
   writeFileSync(join(folder, taken), 'theirs');
   await readBody(reply);
   expect(readFileSync(join(folder, taken), 'utf8')).toBe('theirs');
@@ -134,8 +133,8 @@ test('keeps keys out of requests, heads and chunks', async () => {
     'www-authenticate': 'x',
     date: 'today',
   };
-  const exchange = recorder.record(async () => ({ status: 401, headers, body: body() }), base);
-  await readBody(await exchange(messagesRequest({ model: 'm', text: `my key is ${key}` }), calm));
+  const fetch = recorder.record(async () => ({ status: 401, headers, body: body() }));
+  await readBody(await fetch(messagesRequest({ model: 'm', text: `my key is ${key}` }), calm));
   const [name = ''] = readdirSync(folder);
   const text = readFileSync(join(folder, name), 'utf8');
   expect(text).not.toContain('canary');
@@ -153,7 +152,7 @@ test('continues without a recording if it cannot be written, with a warning', as
   const failures: unknown[] = [];
   const { recorder, folder } = await recorderFor({ onFailure: (error) => void failures.push(error) });
   rmSync(folder, { recursive: true });
-  const reply = await recorder.record(answers(['a', 'b']), base)(messagesRequest(), calm);
+  const reply = await recorder.record(answers(['a', 'b']))(messagesRequest(), calm);
   // The body is read long after the file could not be opened.
   for (let i = 0; i < 5; i++) await readdir(tmpdir());
   expect(await readBody(reply)).toEqual({ chunks: ['a', 'b'], error: undefined });
@@ -163,7 +162,7 @@ test('continues without a recording if it cannot be written, with a warning', as
 test('can be closed in the middle of a chunk', async () => {
   const { recorder, folder } = await recorderFor();
   const long = 'x'.repeat(200_000);
-  const { body } = await recorder.record(answers(['a', long, 'b']), base)(messagesRequest(), calm);
+  const { body } = await recorder.record(answers(['a', long, 'b']))(messagesRequest(), calm);
   const reader = body[Symbol.asyncIterator]();
   await reader.next();
   const reading = reader.next();
@@ -173,10 +172,10 @@ test('can be closed in the middle of a chunk', async () => {
   expect(recordingsIn(folder)[0]?.lines.slice(2)).toEqual([{ text: 'a' }, { text: long }, { ended: 'left' }]);
 });
 
-test('an exchange that was not sent leaves no file', async () => {
+test('a request that was not sent leaves no file', async () => {
   const { recorder, folder } = await recorderFor();
-  const exchange = recorder.record(() => Promise.reject(failure('ECONNREFUSED')), base);
-  await expect(exchange(messagesRequest(), calm)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  const fetch = recorder.record(() => Promise.reject(failure('ECONNREFUSED')));
+  await expect(fetch(messagesRequest(), calm)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   await recorder.close();
   expect(readdirSync(folder)).toEqual([]);
 });

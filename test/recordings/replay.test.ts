@@ -2,20 +2,20 @@ import { appendFileSync, readdirSync, readFileSync, renameSync, writeFileSync } 
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openReplay } from '../../src/recordings/replay.ts';
-import { answers, base, type BodyStep, calm, messagesRequest, readBody, recorderFor } from './exchange-under-test.ts';
+import { answers, type BodyStep, calm, messagesRequest, readBody, recorderFor } from './fetch-under-test.ts';
 
 /** A folder with one recording for each body; by default of equal requests. */
 async function recorded(bodies: readonly (readonly BodyStep[])[], requests: readonly object[] = []): Promise<string> {
   const { recorder, folder } = await recorderFor();
-  const exchange = recorder.record(answers(...bodies), base);
-  for (const index of bodies.keys()) await readBody(await exchange(messagesRequest(requests[index]), calm));
+  const fetch = recorder.record(answers(...bodies));
+  for (const index of bodies.keys()) await readBody(await fetch(messagesRequest(requests[index]), calm));
   return folder;
 }
 
 /** Replays a folder. */
 async function play(folder: string) {
-  const exchange = (await openReplay(folder))(base);
-  return { ask: (body?: object) => exchange(messagesRequest(body), calm) };
+  const fetch = await openReplay(folder);
+  return { ask: (body?: object) => fetch(messagesRequest(body), calm) };
 }
 
 const text = async (reply: Promise<Parameters<typeof readBody>[0]>): Promise<string> =>
@@ -114,8 +114,8 @@ test('says what to do if nothing is recorded', async () => {
 test('ends when the signal aborts', async () => {
   const folder = await recorded([['a', 'b']]);
   const stop = new AbortController();
-  const exchange = (await openReplay(folder))(base);
-  const { body } = await exchange(messagesRequest(), stop);
+  const fetch = await openReplay(folder);
+  const { body } = await fetch(messagesRequest(), stop);
   const chunks: string[] = [];
   const reading = (async () => {
     for await (const chunk of body) {
@@ -157,7 +157,7 @@ test('a recording that was added after the start answers too', async () => {
   const { ask } = await play(folder);
   await expect(ask({ n: 2 })).rejects.toThrow('no recording');
   const { recorder } = await recorderFor({ folder });
-  const exchange = recorder.record(answers(['later']), base);
-  await readBody(await exchange(messagesRequest({ n: 2 }), calm));
+  const fetch = recorder.record(answers(['later']));
+  await readBody(await fetch(messagesRequest({ n: 2 }), calm));
   expect(await text(ask({ n: 2 }))).toBe('later');
 });

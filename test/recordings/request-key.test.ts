@@ -11,10 +11,11 @@ const base = new URL('https://gateway.example/prefix/');
 
 function request(body: string | Uint8Array, url = 'https://gateway.example/prefix/v1/messages'): HttpRequest {
   const bytes = Buffer.from(body);
-  return { url: new URL(url), headers: {}, body: { segments: [bytes], bytes: bytes.length } };
+  return { url: new URL(url), base, headers: {}, body: { segments: [bytes], bytes: bytes.length } };
 }
 
-const hashOf = async (made: HttpRequest, at = base): Promise<string> => (await describeRequest(made, at)).hash;
+const hashOf = async (made: HttpRequest, at = base): Promise<string> =>
+  (await describeRequest({ ...made, base: at })).hash;
 
 describe('equal requests have equal hashes', () => {
   const photo = Buffer.alloc(5000, 'photo');
@@ -100,10 +101,10 @@ test('two forms with files of one size are two requests', async () => {
 
 test('shows a long upload by its size and by the digest that sha256sum gives', async () => {
   const bytes = Buffer.alloc(3000, 7);
-  const { text, label } = await describeRequest(
-    { ...request(''), body: segmentBody({ model: 'some/model v1', data: createUpload(bytes) }) },
-    base,
-  );
+  const { text, label } = await describeRequest({
+    ...request(''),
+    body: segmentBody({ model: 'some/model v1', data: createUpload(bytes) }),
+  });
   const digest = createHash('sha256').update(bytes).digest('hex');
   expect(JSON.parse(text)).toEqual({
     method: 'POST',
@@ -115,7 +116,7 @@ test('shows a long upload by its size and by the digest that sha256sum gives', a
 
 test.each([600, 100_000])('treats JSON that is nested %d deep as plain bytes', async (depth) => {
   const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`;
-  const { text } = await describeRequest(request(deep), base);
+  const { text } = await describeRequest(request(deep));
   expect((JSON.parse(text) as { body: string }).body).toMatch(
     new RegExp(`^<${2 * depth} bytes, sha256 [0-9a-f]{64}>$`),
   );
@@ -123,7 +124,7 @@ test.each([600, 100_000])('treats JSON that is nested %d deep as plain bytes', a
 
 test('names a file that cannot be read', async () => {
   const gone = { ...request(''), body: segmentBody({ data: createUpload('/no/such/photo.png', 3000) }) };
-  await expect(describeRequest(gone, base)).rejects.toMatchObject({
+  await expect(describeRequest(gone)).rejects.toMatchObject({
     class: 'usage',
     message: 'cannot read /no/such/photo.png (ENOENT)',
   });

@@ -1,8 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openConnections, sendPost } from '../../src/client/send.ts';
-import { addressPost, createTarget } from '../../src/transport/request.ts';
+import { createClient } from '../../src/client/client.ts';
 import { startDeadline } from '../../src/client/deadline.ts';
-import { byAuthUse, postOf } from '../../src/formats/format.ts';
+import { postOf } from '../../src/formats/format.ts';
 import { messages } from '../../src/formats/messages/format.ts';
 import { hasRecorded, recordedBody, recordedReplies } from '../formats/recorded.ts';
 import { startScriptedServer } from '../helpers/scripted-server.ts';
@@ -41,26 +40,16 @@ test.skipIf(!first)(
   async () => {
     const { body, expected } = first as (typeof streams)[number];
     const server = await startScriptedServer();
-    const transport = await openConnections({ env: {} });
+    const client = createClient({ baseUrl: server.url, apiKey: 'k', retries: 0 });
     onTestFinished(async () => {
-      await transport.close();
+      await client.close();
       await server.close();
-    });
-    const { target } = createTarget({
-      baseUrl: server.url,
-      key: 'k',
-      auth: byAuthUse(() => 'auto'),
-      headerNames: { apiKey: 'x-vendor-a-api-key', version: 'vendor-b-version' },
-      headers: {},
-      allowHttp: false,
     });
     const deadline = startDeadline(60_000);
     for (let at = 0; at <= body.length; at++) {
       server.reply({ headers: { 'content-type': 'text/event-stream' }, chunks: halves(body, at).filter(isSome) });
       const post = postOf({ use: 'chat', model: 'm', stream: true }, messages, { service: 'gateway/messages' });
-      const request = addressPost(target, post);
-      const policy = { retries: 0, maxWaitMs: 0, safeOnly: true };
-      const { reply } = await sendPost(transport, request, { format: 'messages', deadline, policy });
+      const { reply } = await client.send(post, { deadline });
       const { deltas, answer } = await messageOf(reply);
       expect([at, printed(deltas), answer.error]).toEqual([at, expected.text, undefined]);
     }

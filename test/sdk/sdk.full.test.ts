@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApp } from '../../src/gateway/app.ts';
 import { listen, type Listening } from '../../src/gateway/listen.ts';
 import { createUpstreamHandler } from '../../src/gateway/upstream.ts';
-import { openTransport } from '../../src/transport/transport.ts';
+import { openConnection } from '../../src/transport/connection.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { shell } from '../helpers/spawn.ts';
 import { packages, runScript as run } from './installed.ts';
@@ -14,13 +14,13 @@ const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9Q
 const key = 'local-sdk-key';
 
 describe("the vendors' clients (test/sdk, installed by the full run)", { timeout: 300_000 }, () => {
-  const transport = openTransport({ env: {} });
+  const transport = openConnection({ env: {} });
   let direct: Listening;
   let passing: Listening;
   beforeAll(async () => {
     direct = await listen(createApp({ key }));
     const handler = createUpstreamHandler({
-      exchange: transport.exchange,
+      fetch: transport.fetch,
       localHeaders: ['anthropic-version'],
       address: ({ format, headers, path }) => ({
         url: new URL(path, direct.url),

@@ -4,27 +4,27 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { type ErrorDetails, GatewayError } from '../../src/errors.ts';
 import { defaultRetryPolicy, type RetryOptions, sendWithRetries } from '../../src/transport/retry.ts';
 import { longestTimerMs } from '../../src/clock.ts';
-import type { Exchange, HttpReply } from '../../src/transport/types.ts';
+import type { Fetch, HttpReply } from '../../src/transport/types.ts';
 import { requestTo } from './post.ts';
 
 afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Sends with the given outcomes, one for each exchange; `calls` counts the exchanges. */
+/** Sends with the given outcomes, one for each fetch; `calls` counts them. */
 function send(
   ends: readonly (() => Promise<HttpReply>)[],
   options: Partial<RetryOptions> = {},
 ): { calls: () => number; waits: number[]; result: Promise<unknown> } {
   let calls = 0;
   const waits: number[] = [];
-  const exchange: Exchange = async () => {
+  const fetch: Fetch = async () => {
     const end = ends[calls++];
-    if (end === undefined) throw new Error('one exchange too many');
+    if (end === undefined) throw new Error('one fetch too many');
     return await end();
   };
   const result = sendWithRetries(requestTo('http://127.0.0.1:1/'), {
-    exchange,
+    fetch,
     signal: new AbortController().signal,
     policy: defaultRetryPolicy,
     classify: ({ status }) => new GatewayError('gateway', `status ${status}`),
@@ -70,7 +70,7 @@ test.each([
   expect(calls()).toBe(1);
 });
 
-test('an abort throws its own reason, and no retry is reported', async () => {
+test('an abort throws its own reason, with the attempts that were made, and no retry is reported', async () => {
   const controller = new AbortController();
   const reason = new GatewayError('interrupted', 'ended by INT');
   const notices: unknown[] = [];
@@ -79,7 +79,11 @@ test('an abort throws its own reason, and no retry is reported', async () => {
     throw reason;
   };
   const { result } = send([end], { signal: controller.signal, onRetry: (notice) => notices.push(notice) });
-  await expect(result).rejects.toBe(reason);
+  await expect(result).rejects.toMatchObject({
+    class: 'interrupted',
+    message: 'ended by INT',
+    details: { attempts: 1 },
+  });
   expect(notices).toEqual([]);
 });
 

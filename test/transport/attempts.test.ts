@@ -28,7 +28,7 @@ function send(server: ScriptedServer, options: Partial<RetryOptions> = {}): Run 
   const result = sendWithRetries(
     requestTo(`${server.url}/v1/messages?x=y`, { data: createUpload(Buffer.from('abc')) }),
     {
-      exchange: open().exchange,
+      fetch: open().fetch,
       signal: new AbortController().signal,
       policy: defaultRetryPolicy,
       classify,
@@ -141,12 +141,12 @@ test.each<[string, (server: ScriptedServer) => void, string]>([
 test('repeats requests that were not sent', async () => {
   const server = await serve();
   server.reply({ body: {} });
-  const { exchange } = open();
+  const { fetch } = open();
   let calls = 0;
   const { result, notices } = send(server, {
-    async exchange(request, options) {
+    async fetch(request, options) {
       if (++calls === 1) throw new GatewayError('not-sent', 'refused', { sent: 'no', retryable: true });
-      return await exchange(request, options);
+      return await fetch(request, options);
     },
   });
   expect(await result).toMatchObject({ attempts: 2 });
@@ -212,8 +212,8 @@ test("a deadline that ends while an error's body is read still throws that error
   server.reply({ status: 400, chunks: ['bad field', createPause().until] });
   const { result } = send(server, {
     signal: controller.signal,
-    async exchange(request, options) {
-      const reply = await open().exchange(request, options);
+    async fetch(request, options) {
+      const reply = await open().fetch(request, options);
       setImmediate(() => controller.abort(new DOMException('time is up', 'TimeoutError')));
       return reply;
     },

@@ -15,7 +15,7 @@ test('reads no more from the socket than a slow reader takes, whatever the size 
     }
   }
   server.reply({ chunks: endless() });
-  const { body } = await transport.exchange(requestTo(server.url), { signal: new AbortController().signal });
+  const { body } = await transport.fetch(requestTo(server.url), { signal: new AbortController().signal });
   let read = 0;
   for await (const chunk of body) {
     read += chunk.byteLength;

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
-import { createConnectionPool } from '../../src/transport/transport.ts';
+import { createConnectionPool } from '../../src/transport/connection.ts';
 import { reset } from '../helpers/scripted-server.ts';
 import { failureOf, open, post, serve } from './post.ts';
 

@@ -32,7 +32,7 @@ describe('slow reader: the connection ends while the reader is paused', () => {
   test.each(cases)('a body $name, $size bytes', async ({ isWhole, make, size }) => {
     const server = await serve();
     server.reply(make('x'.repeat(size)));
-    const { body } = await open().exchange(requestTo(server.url), { signal: new AbortController().signal });
+    const { body } = await open().fetch(requestTo(server.url), { signal: new AbortController().signal });
     await manyTurns();
     let bytes = 0;
     let error: unknown;
@@ -51,7 +51,7 @@ describe('slow reader: the connection ends while the reader is paused', () => {
       const server = await serve();
       server.reply({ raw: [head(fields), 'x'.repeat(300_000)] });
       const transport = open();
-      await transport.exchange(requestTo(server.url), { signal: new AbortController().signal });
+      await transport.fetch(requestTo(server.url), { signal: new AbortController().signal });
       await manyTurns();
       await transport.close();
       await expect(server.requests[0]?.closed).resolves.toBeUndefined();

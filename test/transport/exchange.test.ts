@@ -40,7 +40,7 @@ test('yields the first chunk before the server sends the last', async () => {
   const server = await serve();
   const pause = createPause();
   server.reply({ chunks: ['one', pause.until, 'two'] });
-  const reply = await open().exchange(requestTo(server.url), { signal: new AbortController().signal });
+  const reply = await open().fetch(requestTo(server.url), { signal: new AbortController().signal });
   const seen: string[] = [];
   for await (const chunk of reply.body) {
     seen.push(Buffer.from(chunk).toString());
@@ -130,7 +130,7 @@ test('an abort replaces chunks that were not read yet', async () => {
   // Head and chunk in one write: both arrive together.
   server.raw('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\none', createPause().until);
   const controller = new AbortController();
-  const reply = await open().exchange(requestTo(server.url), { signal: controller.signal });
+  const reply = await open().fetch(requestTo(server.url), { signal: controller.signal });
   const chunks = reply.body[Symbol.asyncIterator]();
   const reason = new Error('ctrl-c');
   controller.abort(reason);

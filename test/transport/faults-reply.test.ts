@@ -54,7 +54,7 @@ test('RST or FIN mid-body: RST', async () => {
   const server = await serve();
   const pause = createPause();
   server.reply({ chunks: ['abc', pause.until, reset] });
-  const reply = await open().exchange(requestTo(server.url), { signal: new AbortController().signal });
+  const reply = await open().fetch(requestTo(server.url), { signal: new AbortController().signal });
   const chunks = reply.body[Symbol.asyncIterator]();
   expect(Buffer.from((await chunks.next()).value).toString()).toBe('abc');
   pause.release();
@@ -198,7 +198,7 @@ describe.each(Object.entries(codings))('a body that is compressed with %s', (cod
   test('ends with its reader', async () => {
     const server = await serve();
     server.reply({ headers, chunks: [compress('first').subarray(0, 4), new Promise(() => {})] });
-    const reply = await open().exchange(requestTo(server.url), { signal: new AbortController().signal });
+    const reply = await open().fetch(requestTo(server.url), { signal: new AbortController().signal });
     const chunks = reply.body[Symbol.asyncIterator]();
     void chunks.next().catch(() => {});
     expect(await chunks.return?.()).toEqual({ done: true, value: undefined });

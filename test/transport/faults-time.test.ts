@@ -51,7 +51,7 @@ test('slow-loris body: slow bytes do not outlast the signal', async () => {
   const server = await serve();
   server.reply({ chunks: drip() });
   const controller = new AbortController();
-  const reply = await open().exchange(requestTo(server.url), { signal: controller.signal });
+  const reply = await open().fetch(requestTo(server.url), { signal: controller.signal });
   const reason = new Error('time is up');
   let bytes = 0;
   const reading = (async () => {
@@ -70,7 +70,7 @@ test('slow-loris body: two minutes without a chunk end it', async () => {
   const server = await serve();
   const pause = createPause();
   server.reply({ chunks: ['abc', pause.until, 'def', createPause().until] });
-  const { body } = await open().exchange(requestTo(server.url), { signal: new AbortController().signal });
+  const { body } = await open().fetch(requestTo(server.url), { signal: new AbortController().signal });
   const chunks = body[Symbol.asyncIterator]();
   await chunks.next();
   const second = chunks.next();
@@ -104,7 +104,7 @@ test('a slow reader does not use up the idle time', async () => {
   const server = await serve();
   const pause = createPause();
   server.reply({ chunks: ['abc', pause.until, 'def'] });
-  const reply = await open({ idleTimeoutMs: 300 }).exchange(requestTo(server.url), {
+  const reply = await open({ idleTimeoutMs: 300 }).fetch(requestTo(server.url), {
     signal: new AbortController().signal,
   });
   const chunks = reply.body[Symbol.asyncIterator]();
@@ -138,7 +138,7 @@ test('an abort while connecting ends at once', async () => {
 test('leaving the loop early closes the connection, so that the gateway can stop', async () => {
   const server = await serve();
   server.reply({ chunks: ['abc', createPause().until] });
-  const reply = await open().exchange(requestTo(server.url), { signal: new AbortController().signal });
+  const reply = await open().fetch(requestTo(server.url), { signal: new AbortController().signal });
   for await (const chunk of reply.body) {
     expect(Buffer.from(chunk).toString()).toBe('abc');
     break;
@@ -157,7 +157,7 @@ test('slow reader: the server waits for the reader', async () => {
     }
   }
   server.reply({ chunks: endless() });
-  const reply = await open().exchange(requestTo(server.url), { signal: new AbortController().signal });
+  const reply = await open().fetch(requestTo(server.url), { signal: new AbortController().signal });
   const chunks = reply.body[Symbol.asyncIterator]();
   await chunks.next();
   let before = -1;

@@ -1,8 +1,7 @@
 import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { addressPost, createTarget } from '../../src/transport/request.ts';
-import { byAuthUse } from '../../src/formats/format.ts';
+import { createClient } from '../../src/client/client.ts';
 import {
   type Body,
   checkUploads,
@@ -103,14 +102,7 @@ test.each([0, 1, block - 1, block, block + 1, 3 * block + 2])(
     const { content, upload } = await fileOf(bytes, `${bytes}.bin`);
     const server = await serve();
     server.reply({ body: {} });
-    const { target } = createTarget({
-      baseUrl: server.url,
-      key: 'k',
-      auth: byAuthUse(() => 'bearer'),
-      headerNames: { apiKey: 'x', version: 'v' },
-      headers: {},
-      allowHttp: false,
-    });
+    const client = createClient({ baseUrl: server.url });
     const post = {
       path: '/v1/images/edits',
       format: 'completions',
@@ -118,8 +110,8 @@ test.each([0, 1, block - 1, block, block + 1, 3 * block + 2])(
       form: true,
       body: { image: upload },
     } as const;
-    const request = addressPost(target, post);
-    const reply = await open().exchange(request, { signal: new AbortController().signal });
+    const request = client.address(post);
+    const reply = await open().fetch(request, { signal: new AbortController().signal });
     for await (const chunk of reply.body) expect(chunk.length).toBeGreaterThan(0);
     const [got] = server.requests;
     const body = got?.body ?? Buffer.alloc(0);

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { openTransport } from '../../src/transport/transport.ts';
-import type { HttpReply, HttpRequest, Transport, TransportOptions } from '../../src/transport/types.ts';
+import { openConnection } from '../../src/transport/connection.ts';
+import type { HttpReply, HttpRequest, Connection, ConnectionOptions } from '../../src/transport/types.ts';
 import { type Body, segmentBody } from '../../src/body.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-server.ts';
@@ -14,8 +14,8 @@ export async function serve(options?: Parameters<typeof startScriptedServer>[0])
 }
 
 /** A transport that is closed after the test. */
-export function open(options: Partial<TransportOptions> = {}): Transport {
-  const transport = openTransport({ env: {}, ...options });
+export function open(options: Partial<ConnectionOptions> = {}): Connection {
+  const transport = openConnection({ env: {}, ...options });
   onTestFinished(() => transport.close());
   return transport;
 }
@@ -24,11 +24,11 @@ export function requestTo(url: string, body: Body = { n: 1 }, headers: Record<st
   return { url: new URL(url), headers: { 'content-type': 'application/json', ...headers }, body: segmentBody(body) };
 }
 
-export interface PostOptions extends Partial<TransportOptions> {
+export interface PostOptions extends Partial<ConnectionOptions> {
   body?: Body;
   headers?: Record<string, string>;
   signal?: AbortSignal;
-  transport?: Transport;
+  transport?: Connection;
 }
 
 /** How one exchange ended, body included. */
@@ -46,7 +46,7 @@ export async function post(url: string, options: PostOptions = {}): Promise<Endi
   const { body, headers, signal = new AbortController().signal, transport = open(options) } = options;
   const ending: Ending = { text: '', sent: false };
   try {
-    ending.reply = await transport.exchange(requestTo(url, body, headers), {
+    ending.reply = await transport.fetch(requestTo(url, body, headers), {
       signal,
       onSent: () => (ending.sent = true),
     });

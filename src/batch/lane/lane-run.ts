@@ -1,6 +1,6 @@
 import { type BatchApi, openBatchApi } from '../../client/batch-api.ts';
 import { type Deadline, startDeadline } from '../../client/deadline.ts';
-import type { Connection } from '../../cli/run/connection.ts';
+import type { Client } from '../../client/client-types.ts';
 import { GatewayError, withoutCost } from '../../errors.ts';
 import { type BatchFormat, type BatchInfo, type BatchPage, loadBatchFormat } from '../../formats/batch-format.ts';
 import { emptyReport } from '../../cli/output/log.ts';
@@ -25,7 +25,7 @@ import {
 export interface LaneRun {
   batch: Batch;
   /** By `gatewayKey`. */
-  connections: ReadonlyMap<string, Pick<Connection, 'send' | 'keyDigest'>>;
+  connections: ReadonlyMap<string, Pick<Client, 'send' | 'keyDigest'>>;
   recorder: Recorder;
   hooks: BatchHooks;
   step: Step | undefined;

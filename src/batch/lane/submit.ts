@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { type RequestBody, segmentBody, streamBody } from '../../body.ts';
 import { mayExist, type SentFile } from '../../client/batch-api.ts';
 import { startDeadline, timeOf } from '../../client/deadline.ts';
-import type { Operation } from '../../client/send.ts';
+import type { PreparedRequest } from '../../client/send.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { type BatchFormat, loadBatchFormat } from '../../formats/batch-format.ts';
@@ -87,7 +87,7 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
 }
 
 /** The request with the files of its URLs. Undefined if they could not be fetched: that is the end of the job. */
-async function fetchInputs(job: ReadyJob, run: LaneRun): Promise<Operation | undefined> {
+async function fetchInputs(job: ReadyJob, run: LaneRun): Promise<PreparedRequest | undefined> {
   const { prepared, request } = job;
   if (!prepared.fetchInputs) return prepared.operation;
   const { batch } = run;
@@ -117,7 +117,7 @@ async function submitAll(drafts: Map<string, BatchDraft>, run: LaneRun): Promise
 /** Adds a job to the batch of its model, operation and gateway. A full batch is created first. */
 async function addJob(
   ready: ReadyJob,
-  { post, model }: Operation,
+  { post, model }: PreparedRequest,
   { drafts, run }: { drafts: Map<string, BatchDraft>; run: LaneRun },
 ): Promise<void> {
   const { job } = ready;

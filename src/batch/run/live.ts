@@ -5,7 +5,8 @@ import type { FolderLock } from '../folder/lock.ts';
 import type { Pacer } from './send.ts';
 import { createDeadlines, type Deadline, type EndOf, timeOf } from '../../client/deadline.ts';
 import { outcomeOf } from '../../client/read-reply.ts';
-import { type Operation, type Payment, type PayingSender, perform, type Performed } from '../../client/send.ts';
+import type { Client } from '../../client/client-types.ts';
+import { type Payment, perform, type Performed, type PreparedRequest } from '../../client/send.ts';
 import { unusualTier } from '../../cost/price.ts';
 import { endSignals, type GatewayError, isBug, isQuotaSpent } from '../../errors.ts';
 import { hintOf } from '../../advice.ts';
@@ -29,7 +30,7 @@ export interface JobSender {
 
 export interface SenderOptions {
   batch: Pick<Batch, 'context' | 'flags'> & { lock: Pick<FolderLock, 'check'> };
-  connectionTo(job: PreparedJob): PayingSender | Promise<PayingSender>;
+  connectionTo(job: PreparedJob): Pick<Client, 'send' | 'payments'> | Promise<Client>;
   gate: SharedGate;
   /** Waits for the turn that `--rate` gives. */
   pace: Pacer;
@@ -74,7 +75,7 @@ export function createJobSender(options: SenderOptions): JobSender {
     async pay({ prepared }) {
       // What a recording answers costs nothing: requests that it lacks reserve when they are sent.
       if (batch.flags.replay !== undefined) return undefined;
-      return (await connectionTo(prepared)).pay?.(prepared.operation);
+      return (await connectionTo(prepared)).payments?.open(prepared.operation);
     },
     async send(job, { payment, onReady }) {
       const { prepared, request } = job;
@@ -111,7 +112,7 @@ export function createJobSender(options: SenderOptions): JobSender {
 export async function readInputs(
   { operation, fetchInputs }: PreparedJob,
   deadline: Deadline | undefined,
-): Promise<{ operation: Operation } | { failure: unknown }> {
+): Promise<{ operation: PreparedRequest } | { failure: unknown }> {
   if (!fetchInputs || !deadline) return { operation };
   try {
     return { operation: await fetchInputs(deadline) };
@@ -123,7 +124,7 @@ export async function readInputs(
 /** Sends a request with its retries, and reads the reply. */
 async function answerTo(
   prepared: PreparedJob,
-  operation: Operation,
+  operation: PreparedRequest,
   { flight, payment, sending }: { flight: Flight; payment: Payment | undefined; sending: Sending },
 ): Promise<{ answer: Performed } | { failure: unknown }> {
   const { batch, gate, pace } = sending;

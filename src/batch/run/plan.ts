@@ -1,7 +1,6 @@
 import { addIdHash, hashId, hexOf, type IdHash, isInShard } from '../digest.ts';
 import type { ServiceName } from '../../services.ts';
 import type { Batch, Job, JobCommand, JobState, PreparedJob, ReadyJob, RunRecord } from '../types.ts';
-import { addressPost } from '../../transport/request.ts';
 import type { Post } from '../../formats/format.ts';
 import { usageError, GatewayError } from '../../errors.ts';
 import { readyJob } from './queue.ts';
@@ -19,7 +18,7 @@ import { rowId } from '../../commands/batch/jobs/data-rows.ts';
 import { type LineErrors, collectLineErrors, duplicate, takesRows } from '../../commands/batch/jobs/source.ts';
 import { type BatchFlags, requireOneLane } from '../../commands/batch/flags.ts';
 import { priceWarning, requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
-import { type AuthForms, readTarget } from '../../cli/run/connection.ts';
+import { type AuthForms, surveyClient } from '../../cli/run/client.ts';
 
 /** What a run will do, found out before anything is sent. The index of the journal marks the jobs to send. */
 export interface BatchPlan {
@@ -363,8 +362,7 @@ async function checkGateways({ plan, context, builder, source, lineErrors }: Pla
   requireOwnKeys([...plan.gateways.values()].map(({ settings }) => settings));
   for (const { settings, forms, post } of plan.gateways.values()) {
     if (settings.offline.value || post === undefined) continue;
-    const target = await readTarget(settings, context, forms);
-    addressPost({ ...target, key: 'redacted' }, post);
+    (await surveyClient(settings, context, forms)).address(post);
   }
 }
 

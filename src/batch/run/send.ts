@@ -17,7 +17,8 @@ import { version } from '../../version.ts';
 import { trackProgress } from './progress.ts';
 import type { BatchFlags } from '../../commands/batch/flags.ts';
 import type { Context } from '../../cli/context.ts';
-import { openConnectionsTo, type Connection } from '../../cli/run/connection.ts';
+import { openClients } from '../../cli/run/client.ts';
+import type { Client } from '../../client/client-types.ts';
 
 /** How long jobs in flight can go on after a signal. */
 export const defaultGraceMs = 10_000;
@@ -37,7 +38,7 @@ export async function sendJobs(batch: Batch, hooks: BatchHooks): Promise<Stop | 
   if (plan.toSend === 0) return undefined;
   const workers = await openWorkers(batch, {
     jobs: plan.toSend,
-    connectionTo: ({ settings }) => connections.get(gatewayKey(settings)) as Connection,
+    connectionTo: ({ settings }) => connections.get(gatewayKey(settings)) as Client,
   });
   const { concurrency: ahead } = workers;
   const prepare = (job: Job): Promise<ReadyJob> => prepareAgain(job, batch);
@@ -118,10 +119,10 @@ export async function openConnections({
   plan,
   flags,
   context,
-}: Pick<Batch, 'plan' | 'flags' | 'context'>): Promise<ReadonlyMap<string, Connection>> {
-  const opened = await openConnectionsTo([...plan.gateways.values()], flags, context);
+}: Pick<Batch, 'plan' | 'flags' | 'context'>): Promise<ReadonlyMap<string, Client>> {
+  const opened = await openClients([...plan.gateways.values()], flags, context);
   context.atEnd(() => opened.close());
-  return new Map([...plan.gateways.keys()].map((key, at) => [key, opened.connections[at] as Connection]));
+  return new Map([...plan.gateways.keys()].map((key, at) => [key, opened.clients[at] as Client]));
 }
 
 /** `--max-cost`, without what earlier runs have spent, and what batches of the service can cost. */

@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import type { Deadline } from '../../client/deadline.ts';
-import type { PaidEnd, Operation, PayingSender } from '../../client/send.ts';
+import type { Client } from '../../client/client-types.ts';
+import type { PaidEnd, PreparedRequest } from '../../client/send.ts';
 import type { Answer, Result } from '../../client/result.ts';
 import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import { GatewayError } from '../../errors.ts';
@@ -143,8 +144,8 @@ async function printThinking(text: string, printing: PrintState): Promise<void> 
  * the status. Where GitHub's runner reads along, the body cannot give it commands.
  */
 export async function printRaw(
-  sender: PayingSender,
-  operation: Pick<Operation, 'post' | 'model'>,
+  client: Client,
+  request: PreparedRequest,
   deadline: Deadline,
   context: Context,
 ): Promise<void> {
@@ -157,10 +158,10 @@ export async function printRaw(
   let failedBody: Uint8Array | undefined;
   // Nothing reads what a reply cost.
   let end: PaidEnd = {};
-  const payment = sender.pay?.(operation);
+  const payment = client.payments?.open(request);
   try {
     const onFailedBody = (body: Uint8Array) => void (failedBody = body);
-    const { reply } = await sender.send(operation.post, { deadline, payment, onFailedBody });
+    const { reply } = await client.send(request.post, { deadline, payment, onFailedBody });
     // That body came from an earlier attempt, which failed.
     failedBody = undefined;
     if (files) await writeAndKeep(reply.body, new files.BlockWriter({ folder: tmpdir() }), context);

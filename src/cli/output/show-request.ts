@@ -1,34 +1,31 @@
-import { addressPost, keyHeaders, type Target } from '../../transport/request.ts';
-import type { Post } from '../../formats/format.ts';
 import { usageError } from '../../errors.ts';
 import { hiddenHeaderNames, redactHeaders } from '../../settings/redact.ts';
 import type { Settings, KeySource } from '../../settings/types.ts';
 import type { Context, CommandOutcome } from '../context.ts';
 import type { HttpRequest } from '../../transport/types.ts';
-import { describeBody, isUpload } from '../../body.ts';
+import { type Body, describeBody, isUpload } from '../../body.ts';
 
-/** Prints the request for `--dry-run` or `--curl`. Reads no key and sends nothing. */
+/** Prints the request of a body for `--dry-run` or `--curl`. It has no key, and nothing is sent. */
 export async function printRequest(
-  post: Post,
-  target: Target,
+  request: HttpRequest,
+  body: Body,
   { flags, context, settings }: { flags: { curl?: true }; context: Context; settings: Settings },
 ): Promise<CommandOutcome> {
   if (flags.curl) {
     if (settings.offline.value) throw usageError('--curl needs a gateway that runs', 'start one: gateway-cli serve');
-    await context.io.stdout.write(curlOf(post, target, settings));
+    await context.io.stdout.write(curlOf(request, settings));
     await warnOfKey(settings.key, context);
     await warnOfHeaders(settings, context);
     return {};
   }
-  const masked = { ...target, key: settings.key.kind === 'none' ? undefined : 'redacted' };
-  const request = addressPost(masked, post);
-  const secret = Object.keys(keyHeaders(masked, post.use)).filter((name) => name !== target.headerNames.version);
-  const headers = redactHeaders(request.headers, context.ui.redact, [...secret, ...hiddenHeaderNames(settings)]);
-  const body = describeBody(post.body);
+  const { name: keyName = '' } = request.keyHeader ?? {};
+  const headers = redactHeaders(request.headers, context.ui.redact, [keyName, ...hiddenHeaderNames(settings)]);
+  const shown = describeBody(body);
   const { href: url } = request.url;
-  if (context.root.json) return { document: { schema: 'gateway-cli/request@1', method: 'POST', url, headers, body } };
+  if (context.root.json)
+    return { document: { schema: 'gateway-cli/request@1', method: 'POST', url, headers, body: shown } };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  await context.io.stdout.write(`POST ${url}\n${lines.join('\n')}\n\n${JSON.stringify(body, null, 2)}\n`);
+  await context.io.stdout.write(`POST ${url}\n${lines.join('\n')}\n\n${JSON.stringify(shown, null, 2)}\n`);
   return {};
 }
 
@@ -52,15 +49,12 @@ async function warnOfHeaders({ headers }: Settings, { ui }: Context): Promise<vo
   }
 }
 
-function curlOf(post: Post, target: Target, { headers, key: source }: Settings): string {
-  const key = 'KEY';
-  const withKey = { ...target, key: source.kind === 'none' ? undefined : key };
+function curlOf(request: HttpRequest, { headers, key }: Settings): string {
   const variables = new Map<string, string>();
   for (const { value: header } of headers)
     if (typeof header.value !== 'string') variables.set(header.name, variableOf(header.name));
-  for (const [name, value] of Object.entries(keyHeaders(withKey, post.use)))
-    if (value.endsWith(key)) variables.set(name, variableOfKey(source) ?? 'GATEWAY_API_KEY');
-  return curlCommand(addressPost(withKey, post), variables);
+  if (request.keyHeader) variables.set(request.keyHeader.name, variableOfKey(key) ?? 'GATEWAY_API_KEY');
+  return curlCommand(request, variables);
 }
 
 /** `X_CORP_TOKEN` for `x-corp-token`. */

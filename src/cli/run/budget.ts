@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from 'node:path';
-import type { Payment, PaidEnd, Operation, PayingSender } from '../../client/send.ts';
+import type { Payment, Payments, PaidEnd, PreparedRequest } from '../../client/send.ts';
 import { boundOf, costOfAnswer } from '../../cost/cost.ts';
 import { type Ledger, type LedgerBatch, openLedger, unknownAmount } from '../../cost/ledger.ts';
 import type { LedgerEntry } from '../../cost/ledger-lines.ts';
@@ -51,10 +51,10 @@ export async function openBudgets(
   gateways: readonly SettingsSurvey[],
   tags: readonly Tag[] | undefined,
   context: Context,
-): Promise<PayingSender['pay'][]> {
+): Promise<(Payments | undefined)[]> {
   const budgets = [];
   for (const settings of gateways) budgets.push(await openBudget(settings, tags, context));
-  return budgets.map((budget) => budget && ((operation) => payFrom(budget, operation)));
+  return budgets.map((budget) => budget && { open: (request) => payFrom(budget, request) });
 }
 
 /** Throws GatewayError usage where no file can be. */
@@ -102,7 +102,7 @@ async function budgetPath({ place }: BudgetSetting, { origin }: Sourced<string>,
 /** What decides the cost of a request. */
 interface PaidOperation {
   model: string;
-  post: Pick<Operation['post'], 'format' | 'body'>;
+  post: Pick<PreparedRequest['post'], 'format' | 'body'>;
 }
 
 /** Pays for one request. */

@@ -12,7 +12,8 @@ import type { FlagValues } from '../flags/flag.ts';
 import type { outputFlags } from '../flags/shared.ts';
 import { type AnswerFlags, endLine, imagesOfText, isPrintedAtEnd, prepareAnswerOutput } from '../output/print.ts';
 import type { BuiltRequest } from '../request/build-request.ts';
-import { type Connection, openConnection, openFetchUrls, readTarget } from './connection.ts';
+import { openClient, openFetchUrls, surveyClient } from './client.ts';
+import type { Client } from '../../client/client-types.ts';
 import { type ConnectionFlags, readSettings } from './settings.ts';
 import { refuseTwoPrompts } from '../input/prompt.ts';
 import type { PromptYamlFlags } from '../request/prompt-yaml.ts';
@@ -88,21 +89,21 @@ export async function showRequest(
   plan: ImagePlan,
   { flags, context, settings }: Begun,
 ): Promise<CommandOutcome> {
-  const target = await readTarget(settings, context);
+  const client = await surveyClient(settings, context);
   if (flags.dryRun && plan.output !== undefined) await planImages(plan, context);
   const { printRequest } = await import('../output/show-request.ts');
-  return printRequest(post, target, { flags, context, settings });
+  return printRequest(client.address(post), post.body, { flags, context, settings });
 }
 
 /**
- * Between a command's request and its sending: the output is checked, then the key read and the connection opened. Returns what
+ * Between a command's request and its sending: the output is checked, then the key read and the client opened. Returns what
  * sends the request and what publishes the pictures of the reply. `isKept`: a session keeps the answer, even if stdout is closed.
  */
 export async function connect(
   plan: ImagePlan,
   { flags, context, settings, deadline, isKept = false }: Begun & { isKept?: boolean },
-): Promise<{ images: ImageOutput; connection: Connection }> {
-  await readTarget(settings, context);
+): Promise<{ images: ImageOutput; client: Client }> {
+  await surveyClient(settings, context);
   const isInFile = plan.imagesAreExtra ? context.report.selected?.file !== undefined : plan.output !== '-';
   if (context.io.stdout.mayBeClosed && (flags.raw || !(isInFile || isKept)))
     await context.ui.warn('stdout is closed or discarded, so the answer is kept nowhere; > <file> keeps it');
@@ -112,9 +113,9 @@ export async function connect(
     context.report.meter = await openMeter(settings, context.ui);
   }
   requireDescriptors();
-  const connection = await openConnection(settings, flags, context, { deadline });
-  context.atEnd(() => connection.close());
-  return { images, connection };
+  const client = await openClient(settings, flags, context, { deadline });
+  context.atEnd(() => client.close());
+  return { images, client };
 }
 
 /**

@@ -11,12 +11,11 @@ import type { Context } from '../context.ts';
  * and the name in the kept list of models that is nearest to one that the service did not find.
  */
 export async function withSettingsHint(
-  thrown: unknown,
+  thrown: GatewayError,
   post: PostOrGet,
   settings: SettingsSurvey,
   { io }: Context,
-): Promise<unknown> {
-  if (!(thrown instanceof GatewayError)) return thrown;
+): Promise<GatewayError> {
   const { key, typedFlags: flags } = settings;
   const error = thrown.withDetails({ flags, ...(thrown.class === 'auth' && 'from' in key && { source: key.from }) });
   const { reason, status } = error.details;

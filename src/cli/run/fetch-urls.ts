@@ -7,8 +7,8 @@ import type { Context } from '../context.ts';
 import { replayedFolder } from '../flags/shared.ts';
 import { shownUrl } from '../input/input-files.ts';
 import { sizeOf } from '../input/prompt.ts';
-import type { OpenFetchUrl } from './connection.ts';
-import { type ConnectionFlags, transportOptions } from './settings.ts';
+import type { OpenFetchUrl } from './client.ts';
+import { type ConnectionFlags, connectionOptions } from './settings.ts';
 
 /** Classes of errors of a fetch. The gateway has received nothing then. */
 const fetchErrors = new Set<ErrorClass>(['not-sent', 'no-reply', 'bad-reply', 'incomplete']);
@@ -42,7 +42,7 @@ async function openFetcher(
   flags: ConnectionFlags,
   context: Context,
 ): Promise<InputFetcher> {
-  const options = await transportOptions(settings, flags, context);
+  const options = await connectionOptions(settings, flags, context);
   const { openInputFetcher } = await import('../../transport/fetch-input.ts');
   const fetcher = openInputFetcher(options);
   context.atEnd(() => fetcher.close());

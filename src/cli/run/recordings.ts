@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import type { Exchanges } from '../../client/send.ts';
 import { createEmptyStore } from '../../images/store.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { readReply } from '../../client/read-reply.ts';
@@ -7,11 +6,11 @@ import { GatewayError, usageError } from '../../errors.ts';
 import { formatOfPath } from '../../formats/format.ts';
 import { openCache, openReplay } from '../../recordings/replay.ts';
 import { recordedModels } from '../../recordings/models.ts';
-import { openRecorder, type RecorderOptions } from '../../recordings/recorder.ts';
+import { openRecorder, type Recorder, type RecorderOptions } from '../../recordings/recorder.ts';
 import { variablesOf } from '../../settings/sources.ts';
 import { createMasker, type Credential, isUnmistakable } from '../../settings/redact.ts';
-import type { KeySource, Use } from '../../settings/types.ts';
-import type { HttpReply, Transport } from '../../transport/types.ts';
+import type { Use } from '../../settings/types.ts';
+import type { Fetch, HttpReply } from '../../transport/types.ts';
 import type { Context } from '../context.ts';
 import { prefixUsageError } from '../flags/flag.ts';
 import { isCache, type RecordingFlags } from '../flags/shared.ts';
@@ -33,20 +32,18 @@ export async function noModelToReplay(replay: string, { io }: Context, use: Use)
 }
 
 /** Answers from recordings; nothing is sent. Throws GatewayError usage if there are none. */
-export async function openReplaying(replay: string, { io }: Context): Promise<Exchanges> {
-  const at = await openReplay(resolve(io.cwd, replay)).catch(prefixUsageError('--replay '));
-  return { at, close: async () => undefined };
+export function openReplaying(replay: string, { io }: Context): Promise<Fetch> {
+  return openReplay(resolve(io.cwd, replay)).catch(prefixUsageError('--replay '));
 }
 
 /**
- * Records exchanges, without credentials, in the folder of `--record`, and with `--replay` too answers from it.
+ * Records what is sent, without credentials, in the folder of `--record`, and with `--replay` too answers from it.
  * Throws GatewayError usage.
  */
 export async function openRecording(
-  transport: Transport,
   flags: RecordingFlags & { record: string },
   { context, credentials }: { context: Context; credentials: readonly Credential[] },
-): Promise<Exchanges> {
+): Promise<Pick<Recorder, 'record' | 'close'>> {
   const { record, maxAge } = flags;
   const { io, ui } = context;
   await warnOfPlainCredentials(credentials, context);
@@ -59,30 +56,7 @@ export async function openRecording(
   const opening = isCache(flags)
     ? openCache({ ...options, maxAgeMs: maxAge, isComplete: isCompleteReply })
     : openRecorder(options);
-  const recorder = await opening.catch(prefixUsageError('--record '));
-  return {
-    at: (base) => recorder.record(transport.exchange, base),
-    async close() {
-      await recorder.close();
-      await transport.close();
-    },
-  };
-}
-
-/** Recorded replies need no key, so a missing key is an error only when a request goes out. `keyless`: by origin. */
-export function requireKeys(
-  transport: Transport,
-  keyless: ReadonlyMap<string, KeySource>,
-  readKey: (source: KeySource) => Promise<unknown>,
-): Transport {
-  return {
-    ...transport,
-    async exchange(request, options) {
-      const source = keyless.get(request.url.origin);
-      if (source !== undefined) await readKey(source);
-      return transport.exchange(request, options);
-    },
-  };
+  return opening.catch(prefixUsageError('--record '));
 }
 
 /** Whether the client can read a reply to its end; for paths that are not of a format, whether the reply has an end. */

@@ -3,19 +3,19 @@ import pLimit from 'p-limit';
 import type { Context, Lost } from '../context.ts';
 import { type Deadline, endOf } from '../../client/deadline.ts';
 import { outcomeOf } from '../../client/read-reply.ts';
-import { type Operation, perform } from '../../client/send.ts';
+import type { Client } from '../../client/client-types.ts';
+import type { PreparedRequest } from '../../client/send.ts';
 import { type Answer, type Result } from '../../client/result.ts';
 import { blobsOf } from '../../client/picture-store.ts';
 import { endSignals, type ErrorClass, GatewayError, isQuotaSpent, messageOf } from '../../errors.ts';
 import type { ImageOutput } from '../output/save-images.ts';
-import type { Connection } from './connection.ts';
 import { adviceForRest } from '../../client/verdict.ts';
 import type { Gate } from '../../transport/gate.ts';
 import type { Usage } from '../../formats/events.ts';
 
 /** What is requested, how often, and where the pictures go. */
-export interface SendAllOptions extends Operation {
-  connection: Connection;
+export interface SendAllOptions extends PreparedRequest {
+  client: Client;
   deadline: Deadline;
   images: ImageOutput;
   count: number;
@@ -70,14 +70,14 @@ interface SendState extends SendAllOptions {
 }
 
 async function sendOne(index: number, before: Promise<unknown> | undefined, state: SendState): Promise<Outcome> {
-  const { connection, deadline, images, gate } = state;
+  const { client, deadline, images, gate } = state;
   if (state.isDiskInDoubt) await before;
   const over = state.over ?? state.lost.failure;
   if (over !== undefined) return { failure: over };
   try {
     const store = images.openStore(() => (state.isDiskInDoubt = true));
     const options = { deadline, sample: index, gate, store, mostImages: images.most };
-    const answer = await outcomeOf(perform(state, connection, options));
+    const answer = await outcomeOf(client.ask(state, options));
     state.onAnswer?.(++state.answered);
     if (state.count > 1)
       for (const part of [...answer.result.candidates, ...blobsOf(answer.result)]) part.reply = index;

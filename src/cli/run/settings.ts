@@ -16,7 +16,7 @@ import type {
   SettingsSurvey,
   Use,
 } from '../../settings/types.ts';
-import type { TransportOptions } from '../../transport/types.ts';
+import type { ConnectionOptions } from '../../transport/types.ts';
 import { services } from '../../services.ts';
 import { isLoopback } from '../../transport/request.ts';
 import type { Io } from '../../terminal/io.ts';
@@ -168,11 +168,11 @@ export function originOf({ baseUrl }: Pick<SettingsSurvey, 'baseUrl'>): string {
 }
 
 /** How to connect; the files that flags name are read. Throws GatewayError usage. */
-export async function transportOptions(
+export async function connectionOptions(
   { proxy, systemCa, offline }: Pick<SettingsSurvey, 'proxy' | 'systemCa' | 'offline'>,
   flags: Pick<ConnectionFlags, 'cacert' | 'clientCert' | 'clientKey'>,
   { io }: Context,
-): Promise<TransportOptions> {
+): Promise<ConnectionOptions> {
   const { cacert, clientCert, clientKey } = flags;
   if ((clientCert === undefined) !== (clientKey === undefined))
     throw usageError('--client-cert and --client-key go together', 'give both PEM files');

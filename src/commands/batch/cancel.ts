@@ -3,7 +3,7 @@ import { openBatchApi } from '../../client/batch-api.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
-import { openConnection } from '../../cli/run/connection.ts';
+import { openClient } from '../../cli/run/client.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
 import { startDeadline } from '../../client/deadline.ts';
 import { endSignals, GatewayError, withoutCost } from '../../errors.ts';
@@ -83,13 +83,12 @@ async function cancelPart({ plan, batch = '' }: Part, flags: ConnectionFlags, co
   const settings = sameKey ?? surveys.text;
   const { baseUrl, offline } = settings;
   requireOrigin(offline.value ? 'offline' : baseUrl && new URL(baseUrl.value).origin, origin);
-  const connection = await openConnection(settings, flags, context, { forms: { [use]: settings.auth.value } });
+  const client = await openClient(settings, flags, context, { forms: { [use]: settings.auth.value } });
   const deadline = startDeadline(settings.timeoutMs.value, context.signal);
   try {
-    const send: Parameters<typeof openBatchApi>[1] = (post, options) => connection.send(post, options);
-    await openBatchApi(await loadBatchFormat(name), send, use).cancel(batch, deadline);
+    await openBatchApi(await loadBatchFormat(name), client.send, use).cancel(batch, deadline);
   } finally {
     deadline.end();
-    await connection.close();
+    await client.close();
   }
 }

@@ -9,7 +9,7 @@ import { currencyOf, describeCosts, pricedTiers, priceOf, priceOfTier } from '..
 import type { Cost } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Progress } from '../../terminal/progress.ts';
-import type { Connection } from '../../cli/run/connection.ts';
+import type { Client } from '../../client/client-types.ts';
 import type { BatchState } from '../../batch/folder/state.ts';
 import { countJobs, countOf } from '../../batch/report/summary.ts';
 import type { Batch, Job, PreparedJob } from '../../batch/types.ts';
@@ -152,7 +152,7 @@ interface Count {
 /** Counts at the service, which is free; by bytes if the service cannot. */
 function createCounter(
   { context }: EstimateBatch,
-  connections: ReadonlyMap<string, Connection>,
+  connections: ReadonlyMap<string, Client>,
 ): (job: Job, prepared: PreparedJob) => Promise<Count> {
   const windows = new Map<string, Promise<number | undefined>>();
   const unable = new Set<string>();
@@ -161,7 +161,7 @@ function createCounter(
     const gateway = gatewayKey(settings);
     const key = `${gateway} ${model}`;
     const deadline = startDeadline(settings.timeoutMs.value, context.signal);
-    const connection = connections.get(gateway) as Connection;
+    const connection = connections.get(gateway) as Client;
     const send = (request: PostOrGet) => connection.send(request, { deadline });
     try {
       if (!windows.has(key)) windows.set(key, readWindow(send, post, model));

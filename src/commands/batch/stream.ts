@@ -1,7 +1,8 @@
 import { hintOf } from '../../advice.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import type { Context, CommandOutcome } from '../../cli/context.ts';
-import { openConnectionsTo, type Connection } from '../../cli/run/connection.ts';
+import { openClients } from '../../cli/run/client.ts';
+import type { Client } from '../../client/client-types.ts';
 import { enterOutdir, findOutdir, requireOwn } from '../../batch/folder/folder.ts';
 import { newBatchState, readJournal } from '../../batch/folder/journal.ts';
 import { adoptReplies } from '../../batch/run/adopt.ts';
@@ -101,8 +102,8 @@ export async function streamJobs(batch: StreamBatch): Promise<Stop | undefined> 
 }
 
 /** Opens the connection of a job when the first one needs it. Throws GatewayError usage if a key would go to several hosts. */
-function createConnections({ flags, context }: StreamBatch): (prepared: PreparedJob) => Promise<Connection> {
-  const opened = new Map<string, Promise<Connection>>();
+function createConnections({ flags, context }: StreamBatch): (prepared: PreparedJob) => Promise<Client> {
+  const opened = new Map<string, Promise<Client>>();
   const used: Settings[] = [];
   return ({ settings, operation }) => {
     const { use } = operation.post;
@@ -112,9 +113,9 @@ function createConnections({ flags, context }: StreamBatch): (prepared: Prepared
     requireOwnKeys([...used, settings]);
     used.push(settings);
     const gateway = { settings, forms: { [use]: settings.auth.value } };
-    const connection = openConnectionsTo([gateway], flags, context).then(({ connections, close }) => {
+    const connection = openClients([gateway], flags, context).then(({ clients, close }) => {
       context.atEnd(close);
-      return connections[0] as Connection;
+      return clients[0] as Client;
     });
     opened.set(key, connection);
     return connection;

@@ -57,7 +57,7 @@ async function runChat(words: readonly string[], typed: ChatFlags, context: Cont
   const plan = await planBesideText(flags, request, context);
   if (showsRequest(flags)) return showRequest(post, plan, begun);
   const connected = await connect(plan, { ...begun, isKept: resumed?.file !== undefined });
-  if (flags.raw) return printRaw(connected.connection, request, deadline(), context);
+  if (flags.raw) return printRaw(connected.client, request, deadline(), context);
 
   const isMarkdown = settings.markdown.value && check === undefined;
   const limit = flags.maxCost === undefined ? undefined : await openCostLimit(flags.maxCost, settings);

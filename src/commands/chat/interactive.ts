@@ -10,7 +10,7 @@ import { readBlanks, warnOfUnused } from '../../cli/input/blanks.ts';
 import { readSystem } from '../../cli/request/build-request.ts';
 import { formatConversation } from '../sessions/conversation.ts';
 import { requireDescriptors } from '../../cli/run/command.ts';
-import { openConnection, openFetchUrls, readTarget } from '../../cli/run/connection.ts';
+import { openClient, openFetchUrls, surveyClient } from '../../cli/run/client.ts';
 import { openCostLimit, openMeter } from '../../cli/run/costs.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { ChatFlags, Resumed } from './session.ts';
@@ -25,10 +25,10 @@ export async function runInteractive(
   const { io, ui, signal } = context;
   if (!io.openEditor) throw new GatewayError('internal', 'no line editor');
   const { flags, system } = await withoutBlanks(typed, context);
-  await readTarget(settings, context);
+  await surveyClient(settings, context);
   requireDescriptors();
-  const connection = await openConnection(settings, flags, context);
-  context.atEnd(() => connection.close());
+  const client = await openClient(settings, flags, context);
+  context.atEnd(() => client.close());
   context.report.meter = await openMeter(settings, ui);
   const history = await openHistory(flags.save !== false);
   const editor = await io.openEditor({ history: history.entries, complete: (line) => completeLine(line, io.cwd) });
@@ -37,7 +37,7 @@ export async function runInteractive(
     context,
     settings,
     flags,
-    connection,
+    client,
     openFetchUrl: openFetchUrls(flags, context),
     editor,
     limit: flags.maxCost === undefined ? undefined : await openCostLimit(flags.maxCost, settings),

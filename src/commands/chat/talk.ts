@@ -18,14 +18,15 @@ import type { Context } from '../../cli/context.ts';
 import { printText } from '../../cli/output/print.ts';
 import { checkAnswer, holdToSchema, jsonOf, planBesideText, planImages, wantedOf } from '../../cli/run/command.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
-import type { Connection, OpenFetchUrl } from '../../cli/run/connection.ts';
+import type { Client } from '../../client/client-types.ts';
+import type { OpenFetchUrl } from '../../cli/run/client.ts';
 
 /** A conversation with a person, while it goes on. */
 export interface Talk {
   context: Context;
   settings: Settings;
   flags: ChatFlags;
-  connection: Connection;
+  client: Client;
   openFetchUrl: OpenFetchUrl;
   editor: LineEditor;
   /** `--max-cost` of the whole conversation. */
@@ -105,7 +106,7 @@ async function askAndKeep(
   talk: Talk,
   { signal, heard }: { signal: AbortSignal; heard: Heard },
 ): Promise<void> {
-  const { context, settings, flags, connection, limit, system, editor, copies } = talk;
+  const { context, settings, flags, client, limit, system, editor, copies } = talk;
   const { text, images: image, attach } = prompt;
   const before = saidBefore(prompt, talk);
   const earlier = system === null ? before.map((message) => ({ ...message, system: undefined })) : before;
@@ -128,7 +129,7 @@ async function askAndKeep(
   const isMarkdown = settings.markdown.value && check === undefined;
   const onText = (part: string): void => void (heard.text += part);
   const isHeld = check !== undefined;
-  const setup = { context, connection, flags, images, isMarkdown, isHeld, tools, limit, deadline: deadline(), onText };
+  const setup = { context, client, flags, images, isMarkdown, isHeld, tools, limit, deadline: deadline(), onText };
   const turned = await askTurn(request, setup);
   const textFlags = { ...flags, code: undefined };
   const held = check && (await holdToSchema(check, turned.answer, { flags: textFlags, deadline }));

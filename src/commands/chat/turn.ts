@@ -1,5 +1,5 @@
 import { type Deadline, endOf } from '../../client/deadline.ts';
-import { perform } from '../../client/send.ts';
+import type { Client } from '../../client/client-types.ts';
 import { type Answer, type Result } from '../../client/result.ts';
 import { blobsOf } from '../../client/picture-store.ts';
 import type { Reservation } from '../../cost/types.ts';
@@ -11,14 +11,13 @@ import type { Context, Report } from '../../cli/context.ts';
 import type { ImageOutput } from '../../cli/output/save-images.ts';
 import { printStream, printText, stopPlain } from '../../cli/output/print.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
-import type { Connection } from '../../cli/run/connection.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
 import { sumUsage } from '../../cli/run/send-all.ts';
 
 /** What the requests of a turn have in common. */
 interface TurnSetup {
   context: Context;
-  connection: Connection;
+  client: Client;
   flags: ChatFlags;
   images: ImageOutput;
   /** Whether the Markdown of the answer is formatted, if stdout is a terminal that can show it. */
@@ -114,11 +113,11 @@ async function withCostCounted(
 
 async function askOnce(
   request: Pick<BuiltRequest, 'post' | 'model'>,
-  { context, connection, images, isMarkdown, isHeld, flags, deadline, onText }: TurnSetup,
+  { context, client, images, isMarkdown, isHeld, flags, deadline, onText }: TurnSetup,
 ): Promise<Answer> {
   const store = images.openStore();
   const progress = context.ui.progress('waiting for the gateway');
-  const deltas = perform(request, connection, {
+  const deltas = client.ask(request, {
     deadline,
     store,
     joined: flags.jsonl ? undefined : true,

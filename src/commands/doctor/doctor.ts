@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
-import { type ConnectionFlags, refuseKeyInArgv, transportOptions } from '../../cli/run/settings.ts';
+import { type ConnectionFlags, refuseKeyInArgv, connectionOptions } from '../../cli/run/settings.ts';
 import { GatewayError } from '../../errors.ts';
 import { type SettingRow, rowName } from '../../settings/survey.ts';
 import { type Use, useNames } from '../../settings/types.ts';
@@ -122,7 +122,7 @@ async function* examineGateway(examined: GatewaySubject & { flags: Flags }): Asy
   for (const row of [addressRow, keyRow, modelsRow]) yield* runRows([row], examined);
   if (examined.url === undefined) return;
   const { examineNetwork } = await import('./network.ts');
-  const transport = await transportOptions(settings, flags, context);
+  const transport = await connectionOptions(settings, flags, context);
   const options = { baseUrl: examined.url, transport, signal: context.signal };
   const hasKey = examined.key !== undefined || settings.key.kind === 'none';
   if (!(yield* examineNetwork(options)) || !hasKey) return;

@@ -1,8 +1,8 @@
 import { deadlineOnce } from '../../client/deadline.ts';
 import { readModelList } from '../../client/free-requests.ts';
 import { outcomeOf } from '../../client/read-reply.ts';
-import { type Operation, perform } from '../../client/send.ts';
-import { openConnection } from '../../cli/run/connection.ts';
+import type { PreparedRequest } from '../../client/send.ts';
+import { openClient } from '../../cli/run/client.ts';
 import { endSignals, GatewayError } from '../../errors.ts';
 import { authUseOf, formatNames, keyFacts, loadFormat, postOf } from '../../formats/format.ts';
 import { createMemoryStore } from '../../images/store.ts';
@@ -25,9 +25,10 @@ async function findList({ surveyed, uses, key, flags, context }: GatewaySubject)
   const offered = uses.filter((use) => usesOf(surveyed.byUse[use].service.value).includes(use));
   for (const format of new Set(offered.map((use) => surveyed.byUse[use].format.value))) {
     const survey = surveyed.byUse[offered.find((use) => surveyed.byUse[use].format.value === format) ?? 'text'];
-    const connection = await openConnection(withKey(survey, key), flags, context);
+    const deadline = deadlineOnce(survey.timeoutMs.value, context.signal);
+    const client = await openClient(withKey(survey, key), flags, context, { deadline });
     try {
-      const { models } = await readModelList((get) => connection.send(get, once), format);
+      const { models } = await readModelList((get) => client.send(get, { ...once, deadline: deadline() }), format);
       const names = models.slice(0, maxNamed).map(({ id }) => id);
       const some = [...names, ...(models.length > maxNamed ? ['…'] : [])].join(', ');
       const { hasPublicList, title } = services[survey.service.value];
@@ -39,7 +40,7 @@ async function findList({ surveyed, uses, key, flags, context }: GatewaySubject)
       if (!(error instanceof GatewayError) || error.details.status === undefined) throw error;
       failures.push(error);
     } finally {
-      await connection.close();
+      await client.close();
     }
   }
   // A list that does not exist says nothing about the key, and the gateway may lack the format of the other list.
@@ -242,7 +243,7 @@ function withFix({ scheme, users, check }: Tried, works: AuthScheme, { context, 
 /** Sends a request with a scheme. Throws what ends the program: a signal, a closed output. */
 async function askWith(
   scheme: AuthScheme,
-  probe: Operation,
+  probe: PreparedRequest,
   { live, use, name }: { live: GatewaySubject; use: Use; name: string },
 ): Promise<Answered> {
   const survey = withKey(live.surveyed.byUse[use], live.key);
@@ -253,16 +254,16 @@ async function askWith(
     headerNames: { apiKey: byDefault(scheme.apiKey), version: byDefault(scheme.version) },
   };
   const deadline = deadlineOnce(settings.timeoutMs.value, live.context.signal);
-  const connection = await openConnection(settings, live.flags, live.context, { deadline });
+  const client = await openClient(settings, live.flags, live.context, { deadline });
   try {
     const options = { ...once, deadline: deadline(), store: createMemoryStore() };
-    const { error } = await outcomeOf(perform(probe, connection, options));
+    const { error } = await outcomeOf(client.ask(probe, options));
     return error ? refused(name, error) : accepted(name, 'accepted');
   } catch (error) {
     if (error instanceof GatewayError && endSignals.has(error.class)) throw error;
     return refused(name, error);
   } finally {
-    await connection.close();
+    await client.close();
   }
 }
 

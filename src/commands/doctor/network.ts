@@ -1,14 +1,14 @@
 import { startDeadline } from '../../client/deadline.ts';
-import { openTransport } from '../../transport/transport.ts';
+import { openConnection } from '../../transport/connection.ts';
 import { proxyFor } from '../../transport/proxy.ts';
 import { isLoopback } from '../../transport/request.ts';
-import type { TransportOptions } from '../../transport/types.ts';
+import type { ConnectionOptions } from '../../transport/types.ts';
 import { type Check, type Finding, type Row, runRows } from './checks.ts';
 
 /** What the connection to a gateway is examined with. */
 export interface NetworkOptions {
   baseUrl: URL;
-  transport: TransportOptions;
+  transport: ConnectionOptions;
   signal: AbortSignal;
   /** How long the connection can take, and then the reply, in ms. */
   timeoutMs?: number;
@@ -51,14 +51,14 @@ function listAuthorities({ baseUrl, transport }: NetworkOptions): Finding {
 
 /** One HEAD without a key: whether the host can be reached, and speaks HTTP. The error of a connection says what is wrong. */
 async function askHead({ baseUrl, transport, signal, timeoutMs = 10_000 }: NetworkOptions): Promise<Finding> {
-  const opened = openTransport({ ...transport, connectTimeoutMs: timeoutMs });
+  const opened = openConnection({ ...transport, connectTimeoutMs: timeoutMs });
   // The connection has a time limit of its own, which is over first.
   const deadline = startDeadline(2 * timeoutMs, signal);
   let isSent = false;
   try {
     const request = { method: 'HEAD', url: baseUrl, headers: {}, body: { segments: [], bytes: 0 } };
     const onSent = (): void => void (isSent = true);
-    const { status } = await opened.exchange(request, { signal: deadline.signal, onSent, acceptsAnyHead: true });
+    const { status } = await opened.fetch(request, { signal: deadline.signal, onSent, acceptsAnyHead: true });
     return `HTTP ${status} to HEAD ${baseUrl.pathname} without a key; any status will do`;
   } catch (error) {
     signal.throwIfAborted();

@@ -44,8 +44,8 @@ async function runImage(
     return shown;
   }
   const connected = await connect(plan, begun);
-  const { images, connection } = connected;
-  if (flags.raw) return printRaw(connection, request, deadline(), context);
+  const { images, client } = connected;
+  if (flags.raw) return printRaw(client, request, deadline(), context);
 
   const progress = context.ui.progress('waiting for the gateway');
   const onAnswer = (answered: number): void => {

@@ -6,7 +6,9 @@ import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.
 import { keepModels, type ListOwner } from '../../settings/kept-models.ts';
 import { cutToColumns, tableLines } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
-import { type AuthForms, type Connection, openConnection } from '../../cli/run/connection.ts';
+import { type AuthForms, openClient } from '../../cli/run/client.ts';
+import type { Client } from '../../client/client-types.ts';
+import { type Deadline, deadlineOnce } from '../../client/deadline.ts';
 import { type ModelList, readModelList, type ListedModel } from '../../client/free-requests.ts';
 import { GatewayError } from '../../errors.ts';
 import { authUseOf } from '../../formats/format.ts';
@@ -127,10 +129,11 @@ export async function requestLists(
   const failures: GatewayError[] = [];
   const cuts: string[] = [];
   for (const { formats, forms, settings } of await sourcesOf(flags, context)) {
-    const connection = await openConnection(settings, flags, context, { forms });
-    context.atEnd(() => connection.close());
+    const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
+    const client = await openClient(settings, flags, context, { forms, deadline });
+    context.atEnd(() => client.close());
     for (const format of formats) {
-      const list = await requestList(format, connection, settings);
+      const list = await requestList(format, client, { settings, deadline: deadline() });
       if (list instanceof GatewayError) {
         failures.push(list);
         continue;
@@ -178,12 +181,15 @@ async function sourcesOf(flags: ConnectionFlags, context: Context): Promise<Sour
 
 async function requestList(
   format: FormatName,
-  connection: Connection,
-  { service }: SettingsSurvey,
+  client: Client,
+  { settings, deadline }: { settings: SettingsSurvey; deadline: Deadline },
 ): Promise<ModelList | GatewayError> {
-  const { listQuery } = services[service.value];
+  const { listQuery } = services[settings.service.value];
   try {
-    return await readModelList((get) => connection.send({ ...get, ...(listQuery && { query: listQuery }) }), format);
+    return await readModelList(
+      (get) => client.send({ ...get, ...(listQuery && { query: listQuery }) }, { deadline }),
+      format,
+    );
   } catch (error) {
     if (error instanceof GatewayError && error.details.status !== undefined) return error;
     throw error;

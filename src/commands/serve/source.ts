@@ -70,13 +70,12 @@ export async function openSource(flags: ServeFlags, place: SourcePlace): Promise
 }
 
 async function openReplaySource(replay: string, { context }: SourcePlace): Promise<Source> {
-  const exchanges = await openReplaying(replay, context);
   return {
-    handler: createReplayHandler(exchanges.at),
+    handler: createReplayHandler(await openReplaying(replay, context)),
     headerNames: {},
     variables: await replayedVariables(replay, context),
     name: `replays ${replay}`,
     isPaid: true,
-    close: exchanges.close,
+    close: async () => undefined,
   };
 }

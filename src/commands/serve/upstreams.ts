@@ -1,5 +1,5 @@
-import type { Exchanges } from '../../client/send.ts';
-import { addressPost, createTarget, keyHeaders, type Target } from '../../transport/request.ts';
+import { addressRequest, type Endpoint, endpointHeaders, readEndpoint } from '../../client/endpoint.ts';
+import { composeFetch } from '../../client/fetch.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { byAuthUse, formatNames, formatOfAuthUse } from '../../formats/format.ts';
 import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/types.ts';
@@ -13,7 +13,8 @@ import { keyNames } from '../../settings/vendor-variables.ts';
 import { surveyUses } from '../../settings/resolve.ts';
 import type { SettingsSurvey, Sourced, Use } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
-import { openExchanges, openTransports } from '../../cli/run/connection.ts';
+import { openConnections, openRecordings } from '../../cli/run/client.ts';
+import type { Fetch } from '../../transport/types.ts';
 import { readConfiguredKey, readSettingsFlags } from '../../cli/run/settings.ts';
 import { keepVariables, modelVariables } from './served-command.ts';
 import type { Pays } from './payments.ts';
@@ -30,7 +31,7 @@ interface SurveyedProfile {
 
 /** A profile that calls are passed on to. */
 interface Upstream extends SurveyedProfile {
-  target: Target;
+  endpoint: Endpoint;
   credentials: Credential[];
 }
 
@@ -46,13 +47,13 @@ export async function openUpstreams(names: readonly string[], flags: ServeFlags,
   const chosen = byFormat(upstreams);
   const credentials = upstreams.flatMap((upstream) => upstream.credentials);
   context.ui.hide(credentials.map(({ secret }) => secret));
-  const transport = await openTransports(
+  const connection = await openConnections(
     upstreams.map(({ survey }) => survey.text),
     flags,
     context,
   );
   const local = { name: 'the local key', secret: new Secret(localKey) };
-  const exchanges = await openExchanges(transport, flags, { context, credentials: [...credentials, local] });
+  const recordings = await openRecordings(flags, { context, credentials: [...credentials, local] });
   const models = modelVariables(modelsOf({ ...chosen.content.survey, chat: chosen.messages.survey.chat }));
   const variables = { ...models, ...serviceVariables(upstreams) };
   if (flags.record !== undefined) await keepVariables(flags.record, variables, context);
@@ -61,21 +62,26 @@ export async function openUpstreams(names: readonly string[], flags: ServeFlags,
     version: chosen.messages.survey.chat.headerNames.version?.value,
   };
   const pays = await openPays(upstreams, flags, context);
-  const parts = { exchanges, headerNames, served, pays, wholeBodies: flags.record !== undefined };
-  const handlers = byAuthUse((use) => upstreamHandler(use, chosen[formatOfAuthUse(use)], parts));
+  const parts = { headerNames, served, pays, wholeBodies: flags.record !== undefined };
+  const handlers = byAuthUse((use) => {
+    const upstream = chosen[formatOfAuthUse(use)];
+    const fetch = composeFetch({ endpoint: upstream.endpoint, connection, use: recordings.use });
+    return upstreamHandler(use, upstream, { ...parts, fetch });
+  });
   return {
     handler: (request) => handlers[useOf(request)](request),
     headerNames,
     variables,
     name: upstreams
       .map(
-        ({ profile, survey, target }) =>
-          `${survey.text.profile ? 'profile' : 'service'} ${profile}, ${target.baseUrl.origin}`,
+        ({ profile, survey, endpoint }) =>
+          `${survey.text.profile ? 'profile' : 'service'} ${profile}, ${endpoint.baseUrl.origin}`,
       )
       .join('; '),
     isPaid: pays !== undefined,
     async close() {
-      await exchanges.close();
+      await recordings.close();
+      await connection.close();
       await pays?.written();
     },
   };
@@ -103,8 +109,8 @@ async function openPays(
 
 async function prepareUpstream({ profile, survey }: SurveyedProfile, context: Context): Promise<Upstream> {
   const key = survey.text.key.kind === 'none' ? undefined : await readProfileKey(profile, survey.text, context);
-  const target = await targetOf(survey, key?.reveal(), context);
-  return { profile, survey, target, credentials: credentialsOf(survey.text, key) };
+  const endpoint = await endpointOf(survey, key?.reveal(), context);
+  return { profile, survey, endpoint, credentials: credentialsOf(survey.text, key) };
 }
 
 /**
@@ -192,12 +198,12 @@ async function surveyProfile(profile: string, flags: ServeFlags, context: Contex
   return survey;
 }
 
-async function targetOf({ text, image, chat }: Survey, key: string | undefined, { ui }: Context): Promise<Target> {
+async function endpointOf({ text, image, chat }: Survey, key: string | undefined, { ui }: Context): Promise<Endpoint> {
   const { headerNames, headers, allowHttp } = text;
   const surveys = { ...byAuthUse(() => chat), text, image };
-  const { target, warnings } = createTarget({
+  const { endpoint, warnings } = readEndpoint({
     baseUrl: text.baseUrl?.value ?? '',
-    key,
+    apiKey: key,
     auth: byAuthUse((use) => surveys[use].auth.value),
     headerNames: {
       apiKey: headerNames.apiKey?.value ?? placeholders.apiKey,
@@ -208,12 +214,12 @@ async function targetOf({ text, image, chat }: Survey, key: string | undefined, 
   });
   for (const warning of warnings) await ui.warn(warning);
   // A URL that a key must not go to is refused now, not when the first caller comes.
-  addressPost(target, { path: '/v1/messages', use: 'messages', body: {} });
-  return target;
+  addressRequest(endpoint, { path: '/v1/messages', use: 'messages', body: {} });
+  return endpoint;
 }
 
 interface UpstreamParts {
-  exchanges: Exchanges;
+  fetch: Fetch;
   /** The names that the formats have upstream. */
   headerNames: ServedHeaderNames;
   served: ServedHeaderNames;
@@ -224,36 +230,36 @@ interface UpstreamParts {
 
 function upstreamHandler(
   use: AuthUse,
-  { target, survey }: Upstream,
-  { exchanges, headerNames, served, wholeBodies, pays }: UpstreamParts,
+  { endpoint, survey }: Upstream,
+  { fetch, headerNames, served, wholeBodies, pays }: UpstreamParts,
 ): Handler {
   const names = [
     served.apiKey,
     served.version,
     headerNames.apiKey,
     headerNames.version,
-    ...Object.keys(target.headers),
+    ...Object.keys(endpoint.headers),
   ];
   const versionNames = [
     served.version,
-    target.headerNames.version,
+    endpoint.headerNames.version,
     placeholders.version,
     vendorHeaderNames.version,
   ].filter((name) => name !== undefined);
   return createUpstreamHandler({
-    exchange: exchanges.at(target.baseUrl),
+    fetch,
     localHeaders: names.filter((name) => name !== undefined),
     timeoutMs: survey.text.timeoutMs.value,
     wholeBodies,
     pay: pays?.of(survey.text),
     address(request) {
-      const { url } = addressPost(target, { path: request.path, use, body: {} });
-      const headers = { ...target.headers, ...keyHeaders(target, use) };
+      const { url, base, keyHeader, ownHeaders } = addressRequest(endpoint, { path: request.path, use, body: {} });
+      const headers = { ...ownHeaders, ...endpointHeaders(endpoint, use) };
       // The version that the caller speaks, under the name that upstream knows.
       const spoken = versionNames.map((name) => request.headers[name]).find((value) => typeof value === 'string');
-      const versionName = target.headerNames.version;
+      const versionName = endpoint.headerNames.version;
       if (typeof spoken === 'string' && versionName in headers) headers[versionName] = spoken;
-      return { url, headers, ownHeaders: target.headers };
+      return { url, base, headers, ownHeaders, keyHeader };
     },
   });
 }

@@ -14,7 +14,7 @@ import type { AskFlags } from '../../cli/run/settings.ts';
 import { printRaw, printStream, printText, stopPlain } from '../../cli/output/print.ts';
 import { blobsOf } from '../../client/picture-store.ts';
 import { outcomeOf } from '../../client/read-reply.ts';
-import { perform, type Performed } from '../../client/send.ts';
+import type { Performed } from '../../client/send.ts';
 import { endOf, within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
 import type { StreamDelta } from '../../formats/events.ts';
@@ -48,18 +48,21 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   const request = await within(deadline(), buildRequest(words, flags, begun));
   const plan = await planBesideText(flags, request, context);
   if (showsRequest(flags)) return showRequest(request.post, plan, begun);
-  const { images, connection } = await connect(plan, begun);
-  if (flags.raw) return printRaw(connection, request, deadline(), context);
+  const { images, client } = await connect(plan, begun);
+  if (flags.raw) return printRaw(client, request, deadline(), context);
 
   const progress = context.ui.progress('waiting for the gateway');
   context.atEnd(async () => progress.stop());
   const { candidates, stream } = flags;
-  const deltas = perform({ ...request, candidates }, connection, {
-    deadline: deadline(),
-    store: await images.openStore(),
-    mostImages: images.most,
-    beforeRead: stream && (() => stopPlain(progress, context)),
-  });
+  const deltas = client.ask(
+    { ...request, candidates },
+    {
+      deadline: deadline(),
+      store: await images.openStore(),
+      mostImages: images.most,
+      beforeRead: stream && (() => stopPlain(progress, context)),
+    },
+  );
   const { check } = request;
   const isMarkdown = settings.markdown.value && check === undefined && !isData(flags.responseMime);
   const printing = { flags, isMarkdown, isHeld: check !== undefined, progress, context };

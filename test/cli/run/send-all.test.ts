@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { startDeadline } from '../../../src/client/deadline.ts';
 import { sendAll } from '../../../src/cli/run/send-all.ts';
 import type { ImageOutput } from '../../../src/cli/output/save-images.ts';
-import type { Connection } from '../../../src/cli/run/connection.ts';
+import { createClient } from '../../../src/client/client.ts';
+import type { Client } from '../../../src/client/client-types.ts';
+import type { Fetch } from '../../../src/transport/types.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { createMemoryStore } from '../../../src/images/store.ts';
 import { imageReply } from '../../helpers/with-server.ts';
@@ -11,17 +13,16 @@ import { replyOf } from '../../replies/reading.ts';
 
 const good = () => replyOf([Buffer.from(JSON.stringify(imageReply({ mimeType: 'image/png', data: png })))]);
 
+/** A client whose connection is this one. */
+function clientOf(fetch: Fetch): Client {
+  return createClient({ baseUrl: 'http://127.0.0.1:1', connection: { fetch }, retries: 0 });
+}
+
 /** Requests that end one way each; those of which a test does not speak are never made. */
 async function ask(count: number, ...endings: (() => ReturnType<typeof good>)[]) {
   let sent = 0;
   let saved = 0;
-  const connection: Connection = {
-    send: async () => ({
-      reply: (endings[sent++] as () => ReturnType<typeof good>)(),
-      attempts: 1,
-    }),
-    close: async () => {},
-  };
+  const client = clientOf(async () => (endings[sent++] as () => ReturnType<typeof good>)());
   const images: ImageOutput = {
     openStore: () => createMemoryStore(),
     save: async (found) => void (saved += found.length),
@@ -30,7 +31,7 @@ async function ask(count: number, ...endings: (() => ReturnType<typeof good>)[])
   };
   const post = { path: '/', use: 'image', format: 'content', body: {} } as const;
   const asked = await sendAll({
-    connection,
+    client,
     deadline: startDeadline(60_000),
     post,
     model: 'm',
@@ -76,10 +77,7 @@ test('goes on after a failure of one request', async () => {
 
 test('where a picture had to go elsewhere, the next is asked for when those before are saved', async () => {
   const order: string[] = [];
-  const connection: Connection = {
-    send: async () => (order.push('sent'), { reply: good(), attempts: 1 }),
-    close: async () => {},
-  };
+  const client = clientOf(async () => (order.push('sent'), good()));
   const images: ImageOutput = {
     openStore: (onFallback) => (onFallback?.(), createMemoryStore()),
     save: async () => void order.push('saved'),
@@ -88,7 +86,7 @@ test('where a picture had to go elsewhere, the next is asked for when those befo
   };
   const post = { path: '/', use: 'image', format: 'content', body: {} } as const;
   await sendAll({
-    connection,
+    client,
     deadline: startDeadline(60_000),
     post,
     model: 'm',

@@ -3,7 +3,7 @@ import { atLine } from './job-line.ts';
 import type { Job, JobCommand, PreparedJob } from '../../../batch/types.ts';
 import { createJobOutput } from './output.ts';
 import type { BatchFlags } from '../flags.ts';
-import type { Operation } from '../../../client/send.ts';
+import type { PreparedRequest } from '../../../client/send.ts';
 import type { JobSource } from './source.ts';
 import type { Deadline } from '../../../client/deadline.ts';
 import { boundOf } from '../../../cost/cost.ts';
@@ -21,7 +21,7 @@ import type { TextPlaces } from '../../../cli/input/prompt.ts';
 import type { Body } from '../../../body.ts';
 import type { Context, InputContext } from '../../../cli/context.ts';
 import { compileSchema, type SchemaCheck } from '../../../cli/input/schema.ts';
-import { openFetchUrls } from '../../../cli/run/connection.ts';
+import { openFetchUrls } from '../../../cli/run/client.ts';
 import { type ConnectionFlags, readSettings } from '../../../cli/run/settings.ts';
 
 /** Builds requests of jobs; settings and schemas are read once each. */
@@ -104,13 +104,13 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
         return buildJob(job, { context: inputs, settings: found, compile, adviseBlank, fetchUrl });
       };
       const { candidates } = job.values as { candidates?: number };
-      const operationOf = ({ post, model }: BuiltRequest): Operation => ({ post, model, candidates });
+      const operationOf = ({ post, model }: BuiltRequest): PreparedRequest => ({ post, model, candidates });
       try {
         const built = await build();
         if (found.lane.value === 'batch') requireBatchable(built, found);
         const elsewhere = origin === batchOrigin ? undefined : origin;
         const digest = await digestRequest({ ...built.post, body: withoutLane(built), origin: elsewhere }, onHashed);
-        const fetchInputs = async (deadline: Deadline): Promise<Operation> => {
+        const fetchInputs = async (deadline: Deadline): Promise<PreparedRequest> => {
           // The inputs have warned before.
           warnings.length = 0;
           return operationOf(await build(deadline));

@@ -1,23 +1,23 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openRecorder, type Recorder, type RecorderOptions } from '../../src/recordings/recorder.ts';
-import type { Exchange, HttpReply, HttpRequest } from '../../src/transport/types.ts';
+import type { Fetch, HttpReply, HttpRequest } from '../../src/transport/types.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
-export const base = new URL('http://127.0.0.1:9/');
+const base = new URL('http://127.0.0.1:9/');
 
 /** A request of the messages format with a given body. */
 export function messagesRequest(body: object | string = { model: 'm', n: 1 }): HttpRequest {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   const headers = { 'x-api-key': 'not-kept' };
-  return { url: new URL('/v1/messages', base), headers, body: { segments: [bytes], bytes: bytes.length } };
+  return { url: new URL('/v1/messages', base), base, headers, body: { segments: [bytes], bytes: bytes.length } };
 }
 
 /** A step of a body: bytes, or an error. */
 export type BodyStep = string | Uint8Array | Error;
 
-/** An exchange that answers with the next of the given bodies. */
-export function answers(...bodies: readonly (readonly BodyStep[])[]): Exchange {
+/** A fetch that answers with the next of the given bodies. */
+export function answers(...bodies: readonly (readonly BodyStep[])[]): Fetch {
   const queue = [...bodies];
   return async (): Promise<HttpReply> => {
     const steps = queue.shift() ?? [];

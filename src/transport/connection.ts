@@ -12,7 +12,7 @@ import { ConnectionEnd } from './network-error.ts';
 import { openTunnel, parseProxy, proxyFor } from './proxy.ts';
 import { connectedHost, isLoopback, namedProxy } from './request.ts';
 import type { Trust } from './trust.ts';
-import type { Transport, TransportOptions } from './types.ts';
+import type { Connection, ConnectionOptions } from './types.ts';
 import { checkUploads } from '../body.ts';
 
 const defaultConnectTimeoutMs = 10_000;
@@ -28,10 +28,10 @@ export interface HostGuard {
 
 /**
  * Opens HTTP/1.1 with keep-alive connections: no redirects, no encodings, a proxy from the settings or the environment.
- * The first exchange connects. Throws GatewayError usage for an invalid proxy URL; the exchange throws for other settings that
+ * The first fetch connects. Throws GatewayError usage for an invalid proxy URL; the fetch throws for other settings that
  * cannot be used.
  */
-export function openTransport(options: TransportOptions & { guard?: HostGuard }): Transport {
+export function openConnection(options: ConnectionOptions & { guard?: HostGuard }): Connection {
   if (options.proxy !== undefined) parseProxy(options.proxy);
   const connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
   const idleTimeoutMs = options.idleTimeoutMs ?? defaultIdleTimeoutMs;
@@ -47,7 +47,7 @@ export function openTransport(options: TransportOptions & { guard?: HostGuard })
   }
 
   return {
-    async exchange(request, { signal, beforeSend, onSent, acceptsAnyHead }) {
+    async fetch(request, { signal, beforeSend, onSent, acceptsAnyHead }) {
       requireChecks(request.url, options.env);
       await checkUploads(request.body);
       if (beforeSend) await beforeSend();
@@ -60,7 +60,7 @@ export function openTransport(options: TransportOptions & { guard?: HostGuard })
       });
     },
     async close() {
-      // The exchange threw for settings that cannot be used; then there is nothing to close.
+      // The fetch threw for settings that cannot be used; then there is nothing to close.
       const pool = await opened?.catch(() => undefined);
       closing.abort();
       await pool?.destroy();
@@ -69,7 +69,7 @@ export function openTransport(options: TransportOptions & { guard?: HostGuard })
 }
 
 interface ConnectOptions {
-  options: Parameters<typeof openTransport>[0];
+  options: Parameters<typeof openConnection>[0];
   trust: Trust | undefined;
   connectTimeoutMs: number;
   /** Ends every connection, also one that is still being opened. */
@@ -118,7 +118,7 @@ function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOpti
 }
 
 /** The variable disables every certificate check silently. */
-function requireChecks(url: URL, env: TransportOptions['env']): void {
+function requireChecks(url: URL, env: ConnectionOptions['env']): void {
   if (url.protocol !== 'https:' || env['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0' || isLoopback(url)) return;
   throw settingError('NODE_TLS_REJECT_UNAUTHORIZED=0 turns certificate checks off', { reason: 'unchecked' });
 }
@@ -134,7 +134,7 @@ export interface PooledConnection {
   discard(): void;
 }
 
-/** The keep-alive connections of a transport, by origin. */
+/** Keep-alive connections, by origin. */
 export interface ConnectionPool {
   /** An idle connection, else a new one. Throws GatewayError not-sent after `destroy`. */
   acquire(origin: string): PooledConnection;
@@ -176,7 +176,7 @@ export function createConnectionPool(connect: buildConnector.connector): Connect
       const pool = origins.get(origin) ?? { all: new Set(), idle: [], busy: 0, maxBusy: 0, isOutOfSync: false };
       origins.set(origin, pool);
       pool.maxBusy = Math.max(pool.maxBusy, ++pool.busy);
-      return takeIdle(pool) ?? openConnection(origin, pool, connect);
+      return takeIdle(pool) ?? openPooled(origin, pool, connect);
     },
     async destroy() {
       isOpen = false;
@@ -207,7 +207,7 @@ function startRest(connection: PooledConnection): Rest {
   return rest;
 }
 
-function openConnection(origin: string, pool: OriginPool, connect: buildConnector.connector): PooledConnection {
+function openPooled(origin: string, pool: OriginPool, connect: buildConnector.connector): PooledConnection {
   let isIdle = false;
   const client = new Client(origin, {
     connect: (target, callback) =>

@@ -1,0 +1,282 @@
+import { createClient } from '../../client/client.ts';
+import type { Client, ClientOptions } from '../../client/client-types.ts';
+import { type Deadline, deadlineOnce, within } from '../../client/deadline.ts';
+import { connect } from '../../client/fetch.ts';
+import { defaultTimeoutMs } from '../../clock.ts';
+import { usageError } from '../../errors.ts';
+import { byAuthUse } from '../../formats/format.ts';
+import type { AuthUse } from '../../formats/types.ts';
+import type { AuthForm } from '../../services.ts';
+import {
+  type Credential,
+  credentialsOf,
+  hiddenHeaderNames,
+  isUnmistakable,
+  revealHeaders,
+  type Secret,
+} from '../../settings/redact.ts';
+import type { SettingsSurvey, KeySource } from '../../settings/types.ts';
+import type { Connection, FetchWrapper } from '../../transport/types.ts';
+import { withSettingsHint } from './failure-hint.ts';
+import type { Context } from '../context.ts';
+import { isCache, type RecordingFlags, replayedFolder } from '../flags/shared.ts';
+import { type ConnectionFlags, connectionOptions, originOf, readConfiguredKey } from './settings.ts';
+import type { FetchUrl } from '../input/attachments.ts';
+import { announcedEnd, logReply, logRequest, logRetry } from '../output/log.ts';
+
+/** Forms of authentication where one client serves several uses. */
+export type AuthForms = Partial<Record<AuthUse, AuthForm>>;
+
+/**
+ * A client before its key is read and anything is connected: enough to show a request. Warns if the base URL was corrected.
+ * Throws GatewayError usage.
+ */
+export async function surveyClient(settings: SettingsSurvey, context: Context, forms?: AuthForms): Promise<Client> {
+  const apiKey = settings.key.kind === 'none' ? undefined : refuseKey;
+  const client = createClient({ ...endpointOptions(settings, context, forms), apiKey });
+  for (const warning of client.warnings) await context.ui.warn(warning);
+  return client;
+}
+
+/** In the place of a key that is not read. */
+async function refuseKey(): Promise<never> {
+  throw new Error('a request that is only shown was sent');
+}
+
+/** What the settings say about the gateway, in the words of the library. */
+function endpointOptions(settings: SettingsSurvey, context: Context, forms?: AuthForms): ClientOptions {
+  const { service, auth, headerNames, headers, allowHttp } = settings;
+  const plainHeaders = revealHeaders(headers.map(({ value }) => value));
+  context.ui.hide(credentialsOf(settings).map(({ secret }) => secret));
+  return {
+    service: service.value,
+    baseUrl: settings.baseUrl?.value ?? 'http://127.0.0.1',
+    auth: byAuthUse((use) => forms?.[use] ?? auth.value),
+    headerNames: { apiKey: headerNames.apiKey?.value, version: headerNames.version?.value },
+    headers: plainHeaders,
+    allowHttp: allowHttp.value,
+  };
+}
+
+/** One of the gateways that a command asks. */
+interface AskedGateway {
+  settings: SettingsSurvey;
+  forms?: AuthForms | undefined;
+}
+
+/**
+ * Opens a client: reads the key, or starts the local gateway for `--offline`. `surveyClient`, or doctor's own check, has warned of
+ * the base URL before. `deadline` is the command's time, if it may have begun.
+ */
+export async function openClient(
+  settings: SettingsSurvey,
+  flags: ConnectionFlags,
+  context: Context,
+  { forms, deadline }: Pick<AskedGateway, 'forms'> & { deadline?: () => Deadline } = {},
+): Promise<Client> {
+  const { clients, close } = await openClients([{ settings, forms }], flags, context, deadline);
+  return { ...(clients[0] as Client), close };
+}
+
+/** Opens a client of each gateway, with its own key; they share connections, and what is recorded goes to one place. Offline there is one. */
+export async function openClients(
+  gateways: readonly AskedGateway[],
+  flags: ConnectionFlags,
+  context: Context,
+  deadline = deadlineOnce(gateways[0]?.settings.timeoutMs.value ?? defaultTimeoutMs, context.signal),
+): Promise<{ clients: Client[]; close(): Promise<void> }> {
+  const surveys = gateways.map(({ settings }) => settings);
+  const isPaid = surveys.some(({ budget }) => budget !== undefined);
+  const payments = isPaid ? await (await import('./budget.ts')).openBudgets(surveys, flags.tag, context) : [];
+  const { connection, use, own, close } = await openWay(surveys, flags, context, deadline);
+  let fallbacks = 0;
+  const clients = gateways.map(({ settings, forms }, at) =>
+    createClient({
+      ...endpointOptions(settings, context, forms),
+      ...own[at],
+      connection,
+      use,
+      payments: payments[at],
+      ...retryOptions(settings, flags),
+      onFallback: flags.laneFallback === 'live' ? () => fallbacks++ : undefined,
+      ...reportTo(context, settings),
+    }),
+  );
+  return {
+    clients,
+    async close() {
+      await close();
+      const requests = fallbacks === 1 ? '1 request was' : `${fallbacks} requests were`;
+      if (fallbacks > 0) await context.ui.note(`${requests} sent at full price: the flex lane stayed busy`);
+    },
+  };
+}
+
+/** The service refuses requests of the flex lane while it is busy: they are retried for long. */
+function retryOptions(
+  { lane }: SettingsSurvey,
+  { retries, retryMaxTime, retrySafeOnly }: ConnectionFlags,
+): ClientOptions {
+  const plain = { retries, retryMaxWaitMs: retryMaxTime, retrySafeOnly };
+  if (lane.value !== 'flex') return plain;
+  return { ...plain, busyRetries: retries ?? 60, retryMaxWaitMs: retryMaxTime ?? 900_000 };
+}
+
+/** Logs what a client sends and gets, and counts it in the report. */
+function reportTo(context: Context, settings: SettingsSurvey): ClientOptions {
+  const { report, ui } = context;
+  const hidden = hiddenHeaderNames(settings);
+  let isAnnounced = false;
+  return {
+    onRequest: (request) => logRequest(request, hidden, context),
+    onRetry: (notice) => logRetry(notice, context),
+    onReply(reply) {
+      if (reply.recordedAt !== undefined) report.fromCache = true;
+      logReply(reply, context);
+      const end = isAnnounced ? undefined : announcedEnd(reply);
+      if (end === undefined) return;
+      isAnnounced = true;
+      void ui.warn(end);
+    },
+    onAnswered({ attempts }) {
+      report.attempts += attempts;
+    },
+    onFailure(error, request) {
+      report.attempts += error.details.attempts ?? 0;
+      return withSettingsHint(error, request, settings, context);
+    },
+  };
+}
+
+/** How the requests of a command reach its gateways. */
+interface Way {
+  /** Absent where recordings answer everything. */
+  connection?: Connection;
+  use: FetchWrapper[];
+  /** What belongs to each gateway. A replay has no key, and a cache needs none. */
+  own: Pick<ClientOptions, 'apiKey' | 'baseUrl' | 'recordedAs'>[];
+  close(): Promise<void>;
+}
+
+async function openWay(
+  surveys: readonly SettingsSurvey[],
+  flags: ConnectionFlags,
+  context: Context,
+  deadline: () => Deadline,
+): Promise<Way> {
+  const replayed = replayedFolder(flags);
+  if (replayed !== undefined) {
+    const { openReplaying } = await import('./recordings.ts');
+    const replay = await openReplaying(replayed, context);
+    return { use: [() => replay], own: [], close: async () => undefined };
+  }
+  const connection = await openConnections(surveys, flags, context);
+  const [first] = surveys;
+  if (first?.offline.value) {
+    const recordings = await openRecordings(flags, { context, credentials: credentialsOf(first) });
+    const { startOffline } = await import('./offline.ts');
+    const local = await startOffline({ headerNames: endpointOptions(first, context).headerNames });
+    // Its port is another one each time; for recordings it is always the same gateway.
+    const own = [{ baseUrl: local.url, apiKey: local.key, recordedAs: 'http://offline' }];
+    const close = async () => {
+      await recordings.close();
+      await connection.close();
+      await local.close();
+    };
+    return { connection, use: recordings.use, own, close };
+  }
+  const credentials: Credential[] = [];
+  const own: Way['own'] = [];
+  const keyless = new Map<string, KeySource>();
+  for (const settings of surveys) {
+    const isKeyless = isCache(flags) && settings.key.kind === 'missing';
+    if (isKeyless) keyless.set(originOf(settings), settings.key);
+    const needsKey = settings.key.kind !== 'none' && !isKeyless;
+    const key = needsKey ? await within(deadline(), readOwnKey(settings, context, deadline().signal)) : undefined;
+    credentials.push(...credentialsOf(settings, key));
+    own.push({ apiKey: key?.reveal() });
+  }
+  context.ui.hide(credentials.map(({ secret }) => secret));
+  const { use, close } = await openRecordings(flags, { context, credentials });
+  if (keyless.size > 0) use.push(requireKeys(keyless, context));
+  return {
+    connection,
+    use,
+    own,
+    async close() {
+      await close();
+      await connection.close();
+    },
+  };
+}
+
+/** A key in the place of the model would be in URLs, logs and file names. Throws GatewayError usage or auth. */
+async function readOwnKey(
+  { key: source, model }: SettingsSurvey,
+  context: Context,
+  signal: AbortSignal,
+): Promise<Secret> {
+  const key = await readConfiguredKey(source, context, signal);
+  if (model?.value.includes(key.reveal()) && isUnmistakable(key.reveal()))
+    throw usageError(`the model (${model.from}) is the key`, 'give the name of a model: -m <model>');
+  return key;
+}
+
+/** Recorded replies need no key, so a missing key is an error only when a request goes out. `keyless`: by origin. */
+function requireKeys(keyless: ReadonlyMap<string, KeySource>, context: Context): FetchWrapper {
+  return (next) => async (request, call) => {
+    const source = keyless.get(request.url.origin);
+    if (source !== undefined) await readConfiguredKey(source, context);
+    return next(request, call);
+  };
+}
+
+/** The way to each gateway, by its own proxy and its own certificates. */
+export async function openConnections(
+  gateways: readonly (Parameters<typeof connectionOptions>[0] & Pick<SettingsSurvey, 'baseUrl'>)[],
+  flags: Parameters<typeof connectionOptions>[1],
+  context: Context,
+): Promise<Connection> {
+  const ways = new Map(gateways.map((settings) => [originOf(settings), settings]));
+  for (const { proxy, systemCa, baseUrl } of gateways) {
+    const way = ways.get(originOf({ baseUrl }));
+    if (way?.proxy?.value === proxy?.value && way?.systemCa.value === systemCa.value) continue;
+    throw usageError('two profiles reach the same host in different ways', 'give both the same proxy and systemCa');
+  }
+  const opened = new Map<string, Connection>();
+  for (const [origin, settings] of ways) {
+    opened.set(origin, await connect(await connectionOptions(settings, flags, context)));
+  }
+  const [only] = opened.values();
+  if (only !== undefined && opened.size === 1) return only;
+  return {
+    fetch: (request, call) => (opened.get(request.url.origin) as Connection).fetch(request, call),
+    close: async () => void (await Promise.all([...opened.values()].map((connection) => connection.close()))),
+  };
+}
+
+/** With `--record`, what is sent is kept, without the credentials. Throws GatewayError usage. */
+export async function openRecordings(
+  { record, ...flags }: RecordingFlags,
+  options: { context: Context; credentials: readonly Credential[] },
+): Promise<{ use: FetchWrapper[]; close(): Promise<void> }> {
+  if (record === undefined) return { use: [], close: async () => undefined };
+  const { openRecording } = await import('./recordings.ts');
+  const recorder = await openRecording({ ...flags, record }, options);
+  return { use: [recorder.record], close: () => recorder.close() };
+}
+
+/** What fetches the URLs of a command, of one job, or of one turn. Without a deadline they are fetched later. */
+export type OpenFetchUrl = (
+  settings: Pick<SettingsSurvey, 'offline' | 'proxy' | 'systemCa'>,
+  deadline?: () => Deadline,
+) => FetchUrl;
+
+/** Makes what fetches URLs for one command. Its code is loaded with the first URL. */
+export function openFetchUrls(flags: ConnectionFlags, context: Context): OpenFetchUrl {
+  let opened: Promise<OpenFetchUrl> | undefined;
+  return (settings, deadline) => async (url, label) => {
+    opened ??= import('./fetch-urls.ts').then(({ urlFetcher }) => urlFetcher(flags, context));
+    return (await opened)(settings, deadline)(url, label);
+  };
+}

@@ -1,0 +1,187 @@
+import { monotonic } from '../clock.ts';
+import { type Certainty, GatewayError, isGatewayError, type RetryNotice, usageError } from '../errors.ts';
+import { type Ask, readTurns } from '../formats/ask.ts';
+import type { StreamDelta } from '../formats/events.ts';
+import { loadFormat, postOf } from '../formats/format.ts';
+import type { FormatName, Quirks } from '../formats/types.ts';
+import type { JsonValue } from '../json.ts';
+import { isAspect } from '../images/aspect.ts';
+import { sniffType } from '../images/image-type.ts';
+import { fileOf, readInputImage, type Spooling } from '../images/input.ts';
+import type { Use } from '../services.ts';
+import { createUpload, type Upload } from '../body.ts';
+import type {
+  AskRequest,
+  CallOptions,
+  Client,
+  ContentRequest,
+  MediaInput,
+  MessagesRequest,
+  Picture,
+  Reply,
+} from './client-types.ts';
+import { type Deadline, endOf, startDeadline, within } from './deadline.ts';
+import type { PictureSink } from './picture-sink.ts';
+
+export { folderSink, memorySink } from './picture-sink.ts';
+import type { Performed } from './send.ts';
+import { verdictOf } from './verdict.ts';
+
+/** A reply came, but it is cut, blocked, or lacks what was requested. `reply` has what came. */
+export class ResponseError extends GatewayError {
+  readonly reply: Reply<Picture>;
+
+  constructor(error: GatewayError, reply: Reply<Picture>) {
+    super(error.class, error.message, { ...error.details, cause: error });
+    this.reply = reply;
+  }
+}
+
+/** Whether something thrown is a ResponseError, of any copy of the package. */
+export function isResponseError(error: unknown): error is ResponseError {
+  return isGatewayError(error) && 'reply' in error;
+}
+
+/** How far the sending of a call is. */
+export interface SendProgress {
+  attempts: number;
+  sent: Certainty;
+  billed: Certainty;
+}
+
+export type AnyRequest = AskRequest | ContentRequest | MessagesRequest;
+
+export interface ClientCall {
+  client: Client;
+  timeoutMs: number;
+  quirksIn: (format: FormatName) => Quirks;
+  use: Use;
+  format: FormatName;
+  request: AnyRequest;
+  call: CallOptions;
+  onRetry: (notice: RetryNotice) => void;
+  stream: boolean | undefined;
+  progress?: SendProgress;
+}
+
+/** Sends a request, and returns its reply, or throws the error that the reply means. */
+export async function* sendCall<Image extends Picture>(
+  { client, timeoutMs, quirksIn, use, format: name, request, call, onRetry, stream, progress }: ClientCall,
+  sink: PictureSink<Image>,
+): AsyncGenerator<StreamDelta, Reply<Image>> {
+  const started = monotonic();
+  const deadline = startDeadline(timeoutMs, call.signal);
+  const { media = [], mask }: Pick<AskRequest, 'media' | 'mask'> = request;
+  const opened = await within(deadline, openMedia(mask ? [...media, mask] : media, deadline.signal));
+  try {
+    const modelAsk = askOf(request, { use, stream });
+    const format = await loadFormat(name);
+    const inputs = { media: opened.inline.slice(0, media.length), mask: opened.inline[media.length] };
+    const post = postOf({ ...modelAsk, ...inputs }, format, quirksIn(name));
+    const options = { deadline, onRetry, store: sink.store, ...(progress && follow(progress)) };
+    const deltas = client.ask({ post, model: modelAsk.model, candidates: modelAsk.candidates }, options);
+    const { result, error, attempts } = yield* flatten(deltas, call.signal, deadline);
+    const kept = await sink.keep(result, deadline.signal);
+    call.signal?.throwIfAborted();
+    const reply = { ...kept, attempts, durationMs: Math.round(monotonic() - started) };
+    const images = use === 'image' || use === 'edit' ? 1 : 0;
+    const wanted = { images, requireComplete: call.requireComplete === true };
+    const verdict = verdictOf({ result, error: error ?? endOf(deadline) }, wanted);
+    if (verdict.error) throw new ResponseError(verdict.error, reply);
+    if (verdict.warning) reply.warnings.push(verdict.warning.message);
+    return reply;
+  } finally {
+    deadline.end();
+    await opened.cleanup();
+    await sink.store.discard();
+  }
+}
+
+/** Keeps the progress of a call while it is sent. */
+function follow(progress: SendProgress) {
+  return {
+    onSent(attempts: number) {
+      progress.attempts = attempts;
+      progress.sent = 'yes';
+      progress.billed = 'unknown';
+    },
+    beforeRead: () => void (progress.billed = 'yes'),
+  };
+}
+
+/** The ask of a request. Throws GatewayError usage. */
+function askOf(request: AnyRequest, { use, stream }: Pick<Ask, 'use' | 'stream'>): Ask {
+  const { media: _media, contents, messages, turns, ...rest } = { ...request } as Record<string, unknown>;
+  const ask = { ...rest, use, stream } as Ask;
+  if (ask.aspect !== undefined && !isAspect(ask.aspect))
+    throw usageError(`aspect takes width:height, not ${JSON.stringify(ask.aspect)}`, 'for example: 16:9');
+  // In JavaScript an omitted field may be null.
+  const ownTurns = contents ?? messages ?? undefined;
+  return {
+    ...ask,
+    ...((turns ?? undefined) !== undefined && { turns: readTurns(listOf('turns', turns), 'turns') }),
+    ...(ownTurns !== undefined && { ownTurns: listOf(contents ? 'contents' : 'messages', ownTurns) }),
+  };
+}
+
+function listOf(name: string, value: unknown): JsonValue[] {
+  if (Array.isArray(value)) return value as JsonValue[];
+  throw usageError(`${name} is not an array`, 'give a list of turns');
+}
+
+/** Deltas one by one. Some may have arrived already: an abort drops them at once, and after the time limit the reply is read without them. */
+async function* flatten(
+  deltas: AsyncGenerator<StreamDelta[], Performed>,
+  signal: CallOptions['signal'],
+  deadline: Deadline,
+): AsyncGenerator<StreamDelta, Performed> {
+  try {
+    for (;;) {
+      const next = await deltas.next();
+      if (next.done) return next.value;
+      for (const delta of next.value) {
+        signal?.throwIfAborted();
+        if (!deadline.signal.aborted) yield delta;
+      }
+    }
+  } finally {
+    await deltas.return(undefined as never);
+  }
+}
+
+/** Media ready to be sent. */
+interface OpenedMedia {
+  inline: { mimeType: string; data: Upload }[];
+  /** Removes what was spooled. */
+  cleanup(): Promise<void>;
+}
+
+/** Finds type and size of each medium. Throws GatewayError usage: unreadable, or of no known image type and none given. */
+async function openMedia(media: readonly MediaInput[], signal: AbortSignal): Promise<OpenedMedia> {
+  const cleanups: (() => Promise<void>)[] = [];
+  const cleanup = async (): Promise<void> => {
+    for (const remove of cleanups) await remove();
+  };
+  try {
+    const inline: OpenedMedia['inline'] = [];
+    for (const medium of media)
+      inline.push(await openOne(medium, { signal, atEnd: (remove) => void cleanups.push(remove) }));
+    return { inline, cleanup };
+  } catch (error) {
+    await cleanup();
+    throw error;
+  }
+}
+
+async function openOne(medium: MediaInput, spooling: Spooling): Promise<OpenedMedia['inline'][number]> {
+  if ('path' in medium) {
+    const label = JSON.stringify(medium.path);
+    const path = await fileOf(medium.path, { ...spooling, label });
+    const image = await readInputImage(path, { label });
+    return { mimeType: image.mimeType, data: createUpload(path, image.bytes) };
+  }
+  const data = medium instanceof Uint8Array ? medium : medium.data;
+  const mimeType = medium instanceof Uint8Array ? sniffType(medium) : medium.mimeType;
+  if (mimeType === undefined) throw usageError('the bytes are not an image of a known type', 'give { data, mimeType }');
+  return { mimeType, data: createUpload(data) };
+}

@@ -1,0 +1,137 @@
+import { type RequestBody, segmentBody, segmentForm, withLength } from '../body.ts';
+import { usageError } from '../errors.ts';
+import { byAuthUse, keyFacts, type PostOrGet } from '../formats/format.ts';
+import type { SentKey } from '../formats/key-advice.ts';
+import type { AuthUse } from '../formats/types.ts';
+import { type AuthForm, type ServiceName, services } from '../services.ts';
+import { checkKey, joinUrl, parseBaseUrl, requireSafeUrl } from '../transport/request.ts';
+import type { HttpRequest, KeyHeader } from '../transport/types.ts';
+import { version } from '../version.ts';
+import type { ClientOptions } from './client-types.ts';
+
+/** Where requests go, and with which key. */
+export interface Endpoint {
+  service: ServiceName;
+  baseUrl: URL;
+  /** The base URL that recordings know it by, where its own is another each time. */
+  recordedAs?: URL | undefined;
+  /** Absent: requests go out without a key. A function is asked when the first request is sent. */
+  apiKey: ClientOptions['apiKey'];
+  auth: Readonly<Record<AuthUse, AuthForm>>;
+  headerNames: {
+    /** The header of the form `api-key`, if the format has none of its own. */
+    apiKey: string;
+    /** The header of the version of the messages format. */
+    version: string;
+  };
+  /** Further headers of every request, lower-case names. */
+  headers: Readonly<Record<string, string>>;
+  allowHttp: boolean;
+}
+
+/** Reads what the options of a client say about its endpoint. Throws GatewayError usage. What is corrected is a warning. */
+export function readEndpoint(options: ClientOptions): { endpoint: Endpoint; warnings: string[] } {
+  const name = options.service ?? 'gateway';
+  const service = services[name];
+  const { baseUrl = service.baseUrl, auth, headerNames, headers = {}, allowHttp = false, recordedAs, apiKey } = options;
+  if (baseUrl === undefined)
+    throw usageError('no base URL is set', "give createClient a baseUrl, or a service: 'gemini'");
+  const { url, warnings } = parseBaseUrl(typeof baseUrl === 'string' ? baseUrl : baseUrl.href);
+  const endpoint = {
+    service: name,
+    baseUrl: url,
+    recordedAs: recordedAs === undefined ? undefined : new URL(recordedAs),
+    apiKey,
+    auth: readAuth(auth, service.auth),
+    headerNames: {
+      apiKey: headerNames?.apiKey ?? service.headerNames.apiKey,
+      version: headerNames?.version ?? service.headerNames.version,
+    },
+    headers: Object.fromEntries(Object.entries(headers).map(([header, value]) => [header.toLowerCase(), value])),
+    allowHttp,
+  };
+  return { endpoint, warnings };
+}
+
+/** `auto` is the form that the service uses. */
+function readAuth(auth: ClientOptions['auth'] = 'auto', own: AuthForm): Record<AuthUse, AuthForm> {
+  return byAuthUse((use) => {
+    const { [use]: form = 'auto' } = typeof auth === 'string' ? { [use]: auth } : auth;
+    return form === 'auto' ? own : form;
+  });
+}
+
+/**
+ * The HTTP request of a post or a GET, but for its key: what a dry run shows and what is sent. Throws GatewayError usage for a URL
+ * that the key must not go to, auth for a key that cannot be one.
+ */
+export function addressRequest(endpoint: Endpoint, post: Omit<PostOrGet, 'format'>): HttpRequest {
+  const { baseUrl, apiKey, headers: ownHeaders, recordedAs } = endpoint;
+  requireSafeUrl(baseUrl, { allowHttp: endpoint.allowHttp, hasKey: apiKey !== undefined });
+  if (typeof apiKey === 'string') checkKey(apiKey);
+  const body = bodyOf(post);
+  const url = joinUrl(baseUrl, post.path);
+  url.search = post.query ?? '';
+  const headers = {
+    ...(body && { 'content-type': body.contentType ?? 'application/json' }),
+    accept: post.accept ?? 'application/json',
+    'user-agent': `gateway-cli/${version}`,
+  };
+  return {
+    method: body ? 'POST' : 'GET',
+    url,
+    base: recordedAs ?? baseUrl,
+    ownHeaders,
+    headers: Object.assign(headers, post.headers, ownHeaders, endpointHeaders(endpoint, post.use)),
+    keyHeader: apiKey === undefined ? undefined : keyHeaderOf(endpoint, post.use),
+    body: body ?? { segments: [], bytes: 0 },
+  };
+}
+
+function bodyOf({ body, form, file }: Omit<PostOrGet, 'format'>): RequestBody | undefined {
+  if (file !== undefined) return { ...withLength([file]), contentType: file.file?.mimeType };
+  return body && (form ? segmentForm(body) : segmentBody(body));
+}
+
+const messagesVersion = '2023-06-01';
+
+/** The headers of the key, with its prefix alone, and of the version; without a key the latter alone. Their names are in lower case. */
+export function endpointHeaders(
+  endpoint: Pick<Endpoint, 'apiKey' | 'auth' | 'headerNames'>,
+  use: AuthUse,
+): Record<string, string> {
+  const version: Record<string, string> =
+    use === 'messages' ? { [endpoint.headerNames.version.toLowerCase()]: messagesVersion } : {};
+  if (endpoint.apiKey === undefined) return version;
+  const { name, prefix } = keyHeaderOf(endpoint, use);
+  return { [name]: prefix, ...version };
+}
+
+/** Where the key of a request goes. */
+export function keyHeaderOf({ auth, headerNames }: Pick<Endpoint, 'auth' | 'headerNames'>, use: AuthUse): KeyHeader {
+  const { form, header = headerNames.apiKey } = keyFacts[use];
+  const isBearer = (auth[use] === 'auto' ? form : auth[use]) === 'bearer';
+  return isBearer ? { name: 'authorization', prefix: 'Bearer ' } : { name: header.toLowerCase(), prefix: '' };
+}
+
+/** How the key is sent, by which a refusal is explained. */
+export function sentKeyOf(endpoint: Endpoint, use: AuthUse): SentKey {
+  const { service, apiKey, auth, headerNames } = endpoint;
+  const { baseUrl } = services[service];
+  const isElsewhere = baseUrl !== undefined && new URL(baseUrl).origin !== endpoint.baseUrl.origin;
+  return {
+    service,
+    form: auth[use],
+    header: apiKey === undefined ? undefined : keyHeaderOf(endpoint, use).name,
+    version: headerNames.version.toLowerCase(),
+    ...(isElsewhere && { isElsewhere }),
+  };
+}
+
+/** A digest of the key and a word. Crypto is loaded only here: it would take each command 2 ms. */
+export async function digestKey({ apiKey, recordedAs }: Endpoint, word: string): Promise<string | undefined> {
+  // A gateway that is another each time has a new key, too.
+  if (apiKey === undefined || recordedAs !== undefined) return undefined;
+  const key = typeof apiKey === 'function' ? await apiKey() : apiKey;
+  return (await import('node:crypto')).hash('sha256', `${word} ${key}`, 'hex').slice(0, 8);
+}

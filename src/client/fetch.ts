@@ -1,0 +1,77 @@
+import type { Connection, ConnectionOptions, Fetch, FetchWrapper, HttpReply, HttpRequest } from '../transport/types.ts';
+import { checkKey } from '../transport/request.ts';
+import type { ClientOptions } from './client-types.ts';
+import type { Endpoint } from './endpoint.ts';
+
+/** What the requests of a client pass. */
+interface Passed {
+  endpoint: Endpoint;
+  connection: Pick<Connection, 'fetch'>;
+  /** Recordings and the like, the first outermost. */
+  use?: readonly FetchWrapper[] | undefined;
+  onRequest?: ((request: HttpRequest) => void) | undefined;
+  onReply?: ((reply: HttpReply) => void) | undefined;
+}
+
+/**
+ * One attempt of a request. From the outside, where `sendWithRetries` calls it and counts: the log, which sees no key; what is
+ * used around the connection, which may answer in its place; the key, which is read only for what is really sent; the connection,
+ * which has the attempt paid for when nothing but its network can fail any more.
+ */
+export function composeFetch({ endpoint, connection, use = [], onRequest, onReply }: Passed): Fetch {
+  const keyed = withKey(endpoint, connection.fetch);
+  const used = use.reduceRight((next, wrap) => wrap(next), keyed);
+  return async (request, call) => {
+    onRequest?.(request);
+    const reply = await used(request, call);
+    onReply?.(reply);
+    return reply;
+  };
+}
+
+/** Puts the key into the place that a request has for it. */
+function withKey(endpoint: Endpoint, next: Fetch): Fetch {
+  const { apiKey } = endpoint;
+  let known: Promise<string> | undefined;
+  const readKey = async () => (typeof apiKey === 'function' ? apiKey() : (apiKey ?? ''));
+  return async (request, call) => {
+    if (request.keyHeader === undefined) return next(request, call);
+    // What failed once, such as a key store that was locked, is tried again by the next request.
+    known ??= forgetIfItFails(readKey(), () => (known = undefined));
+    const key = await known;
+    const { name, prefix } = request.keyHeader;
+    return next({ ...request, headers: { ...request.headers, [name]: prefix + checkKey(key) } }, call);
+  };
+}
+
+/** Connects when the first request is sent: the HTTP client is loaded then, and not at start-up. */
+export function connectLate(options: ClientOptions): Connection {
+  const { env = {}, systemCa, ca, clientCert, clientKey } = options;
+  const proxy = options.proxy === undefined ? undefined : { value: options.proxy, from: 'option proxy' };
+  let opened: Promise<Connection> | undefined;
+  return {
+    async fetch(request, call) {
+      opened ??= forgetIfItFails(
+        connect({ env, proxy, systemCa, ca, clientCert, clientKey }),
+        () => (opened = undefined),
+      );
+      return (await opened).fetch(request, call);
+    },
+    async close() {
+      // The fetch has thrown for settings that cannot be used: there is nothing to close then.
+      await (await opened?.catch(() => undefined))?.close();
+    },
+  };
+}
+
+/** Opens connections. Throws GatewayError usage for an invalid proxy, and for a store of certificates that cannot be read. */
+export async function connect(options: ConnectionOptions): Promise<Connection> {
+  const { openConnection } = await import('../transport/connection.ts');
+  if (options.systemCa) (await import('../transport/trust.ts')).requireSystemStore();
+  return openConnection(options);
+}
+
+function forgetIfItFails<T>(work: Promise<T>, forget: () => void): Promise<T> {
+  work.catch(forget);
+  return work;
+}

@@ -1,0 +1,58 @@
+import { GatewayError } from '../errors.ts';
+import { formatFacts, type PostOrGet } from '../formats/format.ts';
+import type { Answered } from '../transport/retry.ts';
+import type { ClientOptions } from './client-types.ts';
+import { type Sending, type SendOptions, sendRequest } from './send.ts';
+
+/** Sends a request; where the client allows it, one of the flex lane goes out at full price if the lane stays too busy for it. */
+export async function sendOrFallBack(
+  request: PostOrGet,
+  own: SendOptions,
+  sending: Sending & { options: Pick<ClientOptions, 'onFallback' | 'onAnswered' | 'onFailure'> },
+): Promise<Answered> {
+  const { onFallback, onAnswered, onFailure } = sending.options;
+  try {
+    const answered = await sendRequest(request, own, sending).catch(async (error: unknown) => {
+      const live = onFallback && withoutTier(request);
+      if (live === undefined || !isBusy(error) || own.deadline.signal.aborted) throw error;
+      const { attempts: failed = 0 } = error.details;
+      onFallback?.(error);
+      own.onRetry?.({ attempt: failed, retries: failed, waitMs: 0, error });
+      return sendAgain(live, own, { sending, failed });
+    });
+    onAnswered?.(answered);
+    return answered;
+  } catch (error) {
+    throw onFailure && error instanceof GatewayError ? await onFailure(error, request) : error;
+  }
+}
+
+/** Sends a request after others that count with it. */
+async function sendAgain(
+  request: PostOrGet,
+  own: SendOptions,
+  { sending, failed }: { sending: Sending; failed: number },
+): Promise<Answered> {
+  try {
+    const { reply, attempts } = await sendRequest(request, own, sending);
+    return { reply, attempts: attempts + failed };
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    throw error.withDetails({ attempts: (error.details.attempts ?? 0) + failed });
+  }
+}
+
+/** Whether the lane was too busy: nothing was billed. With a spent quota the live lane would refuse the request, too. */
+function isBusy(error: unknown): error is GatewayError {
+  if (!(error instanceof GatewayError)) return false;
+  const { reason, status = 0 } = error.details;
+  return reason !== 'quota-spent' && [429, 503, 529].includes(status);
+}
+
+/** Undefined if the request asks for no tier. */
+function withoutTier(request: PostOrGet): PostOrGet | undefined {
+  const { tierField } = formatFacts[request.format];
+  if (tierField === undefined || request.body?.[tierField] !== 'flex') return undefined;
+  const { [tierField]: _, ...body } = request.body;
+  return { ...request, body };
+}

@@ -65,14 +65,15 @@ test('the library loads nothing of the commands', async () => {
   expect(library.names.toSorted()).toEqual(['client', 'library', 'rolldown-runtime']);
 });
 
-test('a batch loads nothing that measures columns, which takes 35 ms', async () => {
+test('a batch loads nothing that measures columns, which takes 35 ms, and no threads without a schema', async () => {
   const server = await startScriptedServer();
   const prompts = join(scratchFolder(), 'prompts.txt');
   writeFileSync(prompts, 'hi\n');
-  const { names } = await loadedBy(`batch --prompts ${prompts} -o ${prompts}-out --dry-run`, server);
+  const { names, modules } = await loadedBy(`batch --prompts ${prompts} -o ${prompts}-out --dry-run`, server);
   await server.close();
   expect(names).toContain('batch');
   expect(names).not.toContain('columns');
+  expect(modules).not.toContain('worker_threads');
 });
 
 test.each(['--version', '--help'])('%s loads nothing of the bundle', async (words) => {

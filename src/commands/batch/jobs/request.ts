@@ -20,7 +20,7 @@ import { buildRequest, type BuiltRequest } from '../../../cli/request/build-requ
 import type { TextPlaces } from '../../../cli/input/prompt.ts';
 import type { Body } from '../../../body.ts';
 import type { Context, InputContext } from '../../../cli/context.ts';
-import { compileSchema, type SchemaCheck } from '../../../cli/input/schema.ts';
+import type { SchemaCheck } from '../../../cli/input/schema.ts';
 import { openFetchUrls } from '../../../cli/run/client.ts';
 import { type ConnectionFlags, readSettings } from '../../../cli/run/settings.ts';
 
@@ -176,6 +176,11 @@ function boundOfRequest({ post, format, model }: BuiltRequest, { prices, lane }:
   if (Object.keys(prices).length === 0) return undefined;
   const price = priceOf(prices, model);
   return price && boundOf(post.body, price, { ...format.limits(post.body), lane });
+}
+
+/** What checks them is loaded with the first one. */
+async function compileSchema(schema: JsonValue): Promise<SchemaCheck> {
+  return (await import('../../../cli/input/schema.ts')).compileSchema(schema);
 }
 
 function compileOnce(): (schema: JsonValue) => Promise<SchemaCheck> {

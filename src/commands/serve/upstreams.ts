@@ -54,8 +54,9 @@ export async function openUpstreams(names: readonly string[], flags: ServeFlags,
   );
   const local = { name: 'the local key', secret: new Secret(localKey) };
   const recordings = await openRecordings(flags, { context, credentials: [...credentials, local] });
-  const models = modelVariables(modelsOf({ ...chosen.content.survey, chat: chosen.messages.survey.chat }));
-  const variables = { ...models, ...serviceVariables(upstreams) };
+  const speaker = speakerOf(upstreams);
+  const survey = speaker?.survey ?? { ...chosen.content.survey, chat: chosen.messages.survey.chat };
+  const variables = { ...modelVariables(modelsOf(survey)), ...serviceVariables(speaker) };
   if (flags.record !== undefined) await keepVariables(flags.record, variables, context);
   const headerNames = {
     apiKey: chosen.content.survey.text.headerNames.apiKey?.value,
@@ -87,10 +88,23 @@ export async function openUpstreams(names: readonly string[], flags: ServeFlags,
   };
 }
 
-/** A command speaks as the one service that answers it; several are one gateway, which has a format for each use. */
-function serviceVariables([first, ...others]: readonly Upstream[]): Record<string, string> {
-  if (first === undefined || others.length > 0) return {};
-  const { service, format } = first.survey.text;
+/**
+ * The profile as whose service a command speaks; undefined where several are one gateway, which has the formats of text and chat.
+ * Where they lack one of these, a command could not use it: the first profile then answers all.
+ */
+function speakerOf(upstreams: readonly Upstream[]): Upstream | undefined {
+  const isSpoken = (format: FormatName): boolean => upstreams.some(({ survey }) => speaks(survey, format));
+  const isOneGateway = upstreams.length > 1 && isSpoken('content') && isSpoken('messages');
+  return isOneGateway ? undefined : upstreams[0];
+}
+
+function speaks(survey: Survey, format: FormatName): boolean {
+  return useNames.some((use) => survey[use].format.value === format);
+}
+
+function serviceVariables(speaker: Upstream | undefined): Record<string, string> {
+  if (speaker === undefined) return {};
+  const { service, format } = speaker.survey.text;
   return {
     ...(service.value !== 'gateway' && { GATEWAY_SERVICE: service.value }),
     ...(format.origin.kind === 'profile' && { GATEWAY_FORMAT: format.value }),
@@ -124,7 +138,7 @@ function byFormat<T extends SurveyedProfile>(profiles: readonly T[]): Record<For
   const isGateway = ({ survey }: T): boolean => survey.text.service.value === 'gateway';
   const speaking = (format: FormatName): T[] =>
     profiles
-      .filter(({ survey }) => useNames.some((use) => survey[use].format.value === format))
+      .filter(({ survey }) => speaks(survey, format))
       .toSorted((one, other) => Number(isGateway(one)) - Number(isGateway(other)));
   const idle = profiles.find((profile) => formatNames.every((format) => speaking(format)[0] !== profile));
   if (idle !== undefined) {

@@ -154,6 +154,49 @@ test.each(ownProfiles)(
   },
 );
 
+const places: readonly [string, readonly string[]][] = [
+  ['gemini,claude', ['gemini', 'claude']],
+  ['gemini,claude,gpt', ['gemini', 'claude']],
+  ['claude,gpt', ['claude', 'claude']],
+  ['gpt,claude', ['gpt', 'gpt']],
+  ['gemini,gpt', ['gemini', 'gemini']],
+  ['gpt,gemini', ['gpt', 'gpt']],
+];
+test.each(places)(
+  'text and chat of a command of serve --upstream %s are answered by %s',
+  async (upstreams, answering) => {
+    const cwd = scratchFolder();
+    const started = await Promise.all(
+      Object.entries(replies).map(async ([name, body]) => {
+        const server = await startStandIn(() => ({ status: 200, headers: {}, body: JSON.stringify(body) }));
+        onTestFinished(() => server.close());
+        return [name, server] as const;
+      }),
+    );
+    const servers = Object.fromEntries(started);
+    const profile = (name: string, service: string) => ({
+      [name]: { service, baseUrl: servers[name]?.url, apiKey: keys.gpt, models: { text: `${name}-model` } },
+    });
+    const config = writeConfig(cwd, {
+      ...profile('gemini', 'gemini'),
+      ...profile('claude', 'anthropic'),
+      ...profile('gpt', 'openai'),
+    });
+    const served = await startServe(['--upstream', upstreams], { cwd, config });
+    for (const [at, words] of [
+      ['text', 'hi'],
+      ['chat', 'hi', '--no-save'],
+    ].entries()) {
+      const before = Object.values(servers).map(({ requests }) => requests.length);
+      const ran = await run(words, { cwd, env: { ...served.env, GATEWAY_CONFIG: config } });
+      expect(ran).toMatchObject({ code: 0, stdout: 'Hi.\n', stderr: '' });
+      const asked = Object.keys(servers).filter((name, index) => servers[name]?.requests.length !== before[index]);
+      expect(asked).toEqual([answering[at]]);
+    }
+    await served.stop();
+  },
+);
+
 test('serve --upstream takes the name of a service whose key variable is set, without a profile', async () => {
   const cwd = scratchFolder();
   const env = { OPENAI_API_KEY: keys.gpt, GATEWAY_API_KEY: 'of-another' };

@@ -29,15 +29,18 @@ const lateCheckMs = 3000;
 /** Longer for what is not paid for yet: the thread starts with it, and a machine can be busy. */
 const longestCompileMs = 30_000;
 
-/** Compiles a JSON Schema of the user. Throws GatewayError usage if it is not valid, or takes too long. */
-export async function compileSchema(schema: JsonValue, limitMs = longestCheckMs): Promise<SchemaCheck> {
+/** Compiles a JSON Schema of the user. Throws GatewayError usage if it is not valid, or takes too long; the reason of the signal. */
+export async function compileSchema(
+  schema: JsonValue,
+  { limitMs = longestCheckMs, signal }: Partial<Limits> = {},
+): Promise<SchemaCheck> {
   if (!isObject(schema)) throw usageError('--schema: a JSON Schema is an object', 'it begins with { and ends with }');
   const text = JSON.stringify(schema);
-  const { invalid, late } = await askThread({ schema: text }, { limitMs: longestCompileMs });
+  const { invalid, late } = await askThread({ schema: text }, { limitMs: longestCompileMs, signal });
   const hint = 'check it against https://json-schema.org';
   if (invalid !== undefined) throw usageError(`--schema: ${invalid}`, hint);
   if (late) throw usageError(`--schema: it could not be compiled: ${late}`, 'give a simpler one');
-  return (answer, signal) => checkAnswer(answer, text, { limitMs, signal });
+  return (answer, ending) => checkAnswer(answer, text, { limitMs, lateMs: lateCheckMs, signal: ending });
 }
 
 /** What of a value does not fit a schema of ours: `/count must be integer`. Throws GatewayError not-sent if nobody can tell. */
@@ -83,7 +86,8 @@ function notChecked(why: string): GatewayError {
 
 interface Limits {
   limitMs: number;
-  /** Ends a check; what it says about time ends only the check. */
+  /** How long it goes on when the signal says that the time is over, which then is no error; without it, not at all. */
+  lateMs?: number;
   signal?: AbortSignal | undefined;
 }
 
@@ -101,13 +105,14 @@ function askThread(question: SchemaQuestion, limits: Limits): Promise<Report> {
 }
 
 /** Asks the thread, and ends it if it does not answer in time: nothing else stops a regular expression. */
-async function askNow(question: SchemaQuestion, { limitMs, signal }: Limits): Promise<Report> {
+async function askNow(question: SchemaQuestion, { limitMs, lateMs, signal }: Limits): Promise<Report> {
+  const goesOn = (): boolean => lateMs !== undefined && signal !== undefined && isTimeout(signal);
   const end = new AbortController();
   const stop = (): void => end.abort();
   let timer = setTimeout(stop, limitMs);
   const endSoon = (): void => {
     clearTimeout(timer);
-    if (signal && isTimeout(signal)) timer = setTimeout(stop, Math.min(limitMs, lateCheckMs));
+    if (goesOn()) timer = setTimeout(stop, Math.min(limitMs, lateMs ?? 0));
     else stop();
   };
   if (signal?.aborted) endSoon();
@@ -124,7 +129,7 @@ async function askNow(question: SchemaQuestion, { limitMs, signal }: Limits): Pr
   } catch (error) {
     thread = undefined;
     void worker.terminate();
-    if (signal?.aborted && !isTimeout(signal)) throw signal.reason;
+    if (signal?.aborted && !goesOn()) throw signal.reason;
     if (end.signal.aborted && signal?.aborted) return { late: 'the time of the command was over' };
     if (end.signal.aborted) return { late: `it took longer than ${limitMs / 1000} s` };
     return { late: error instanceof RangeError ? 'it is too deep' : messageOf(error) };

@@ -250,8 +250,9 @@ async function readMedia(flags: RequestFlags, building: Building): Promise<Input
 }
 
 /** Throws GatewayError usage for a value that is not a JSON Schema. */
-async function compileSchema(schema: JsonValue, { compile }: Building): Promise<SchemaCheck> {
-  return compile ? compile(schema) : (await import('../input/schema.ts')).compileSchema(schema);
+async function compileSchema(schema: JsonValue, { compile, deadline }: Building): Promise<SchemaCheck> {
+  if (compile) return compile(schema);
+  return (await import('../input/schema.ts')).compileSchema(schema, { signal: deadline?.().signal });
 }
 
 function givenTwice(flag: string): Error {

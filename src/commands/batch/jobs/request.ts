@@ -75,7 +75,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   const { context, flags, source, output: folder, isFolderless = false, onHashed } = options;
   const { name: file, adviseBlank = adviseVars } = source;
   const settings = new Map<string, Promise<Settings>>();
-  const compile = compileOnce();
+  const compile = compileOnce(context.signal);
   const openInputs = createInputContexts(context, source.folder);
   const quiet = { ...context, ui: { ...context.ui, warn: nothing, detail: nothing } };
   const openFetchUrl = openFetchUrls(flags, context);
@@ -179,15 +179,15 @@ function boundOfRequest({ post, format, model }: BuiltRequest, { prices, lane }:
 }
 
 /** What checks them is loaded with the first one. */
-async function compileSchema(schema: JsonValue): Promise<SchemaCheck> {
-  return (await import('../../../cli/input/schema.ts')).compileSchema(schema);
+async function compileSchema(schema: JsonValue, signal: AbortSignal): Promise<SchemaCheck> {
+  return (await import('../../../cli/input/schema.ts')).compileSchema(schema, { signal });
 }
 
-function compileOnce(): (schema: JsonValue) => Promise<SchemaCheck> {
+function compileOnce(signal: AbortSignal): (schema: JsonValue) => Promise<SchemaCheck> {
   const schemas = new Map<string, Promise<SchemaCheck>>();
   return (schema) => {
     const text = JSON.stringify(schema);
-    const known = schemas.get(text) ?? compileSchema(schema);
+    const known = schemas.get(text) ?? compileSchema(schema, signal);
     if (schemas.size < maxSchemas) schemas.set(text, known);
     return known;
   };

@@ -155,14 +155,15 @@ export const services: Readonly<Record<ServiceName, Service>> = {
 /** Every name that `--service` takes. */
 export const serviceNames = Object.keys(services) as ServiceName[];
 
+/** Whether a base URL is at the service's own host: the same scheme, host and port. No URL is, of a service without one. */
+export function isOwnHost(name: ServiceName, baseUrl: string | URL): boolean {
+  const { baseUrl: own } = services[name];
+  return own !== undefined && new URL(own).origin === new URL(baseUrl).origin;
+}
+
 /** The service whose host is that of a base URL; undefined for other hosts, and for text that is not a URL. */
 export function serviceOfUrl(baseUrl: string): ServiceName | undefined {
-  if (!URL.canParse(baseUrl)) return undefined;
-  const { origin } = new URL(baseUrl);
-  return serviceNames.find((name) => {
-    const { baseUrl: own } = services[name];
-    return own !== undefined && new URL(own).origin === origin;
-  });
+  return URL.canParse(baseUrl) ? serviceNames.find((name) => isOwnHost(name, baseUrl)) : undefined;
 }
 
 /** The uses that a service has. */
@@ -213,9 +214,8 @@ function withoutPath(model: string): string {
 
 /** How a service differs from others of its format, and the name under which a session remembers it. */
 export function quirksOf(name: ServiceName, format: FormatName, baseUrl: string | undefined): Quirks {
-  const { quirks, baseUrl: home } = services[name];
-  if (baseUrl === undefined || (home !== undefined && new URL(baseUrl).origin === new URL(home).origin))
-    return { ...quirks, service: `${name}/${format}` };
+  const { quirks } = services[name];
+  if (baseUrl === undefined || isOwnHost(name, baseUrl)) return { ...quirks, service: `${name}/${format}` };
   // Another server that speaks a vendor's format knows its older fields.
   const { imagesOperation, includeUsage } = quirks;
   return { imagesOperation, includeUsage, service: `${new URL(baseUrl).host}/${format}` };

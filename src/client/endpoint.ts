@@ -3,7 +3,7 @@ import { usageError } from '../errors.ts';
 import { byAuthUse, keyFacts, type PostOrGet } from '../formats/format.ts';
 import type { SentKey } from '../formats/key-advice.ts';
 import type { AuthUse } from '../formats/types.ts';
-import { type AuthForm, type ServiceName, services } from '../services.ts';
+import { type AuthForm, isOwnHost, type ServiceName, services } from '../services.ts';
 import { checkKey, joinUrl, parseBaseUrl, requireSafeUrl } from '../transport/request.ts';
 import type { HttpRequest, KeyHeader } from '../transport/types.ts';
 import { version } from '../version.ts';
@@ -117,8 +117,7 @@ export function keyHeaderOf({ auth, headerNames }: Pick<Endpoint, 'auth' | 'head
 /** How the key is sent, by which a refusal is explained. */
 export function sentKeyOf(endpoint: Endpoint, use: AuthUse): SentKey {
   const { service, apiKey, auth, headerNames } = endpoint;
-  const { baseUrl } = services[service];
-  const isElsewhere = baseUrl !== undefined && new URL(baseUrl).origin !== endpoint.baseUrl.origin;
+  const isElsewhere = services[service].baseUrl !== undefined && !isOwnHost(service, endpoint.baseUrl);
   return {
     service,
     form: auth[use],

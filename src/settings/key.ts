@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
 import { GatewayError } from '../errors.ts';
 import { readReason, runReason } from '../files/file-reason.ts';
-import { type ServiceName, services } from '../services.ts';
+import { type ServiceName, isOwnHost, services } from '../services.ts';
 import { isLoopback } from '../transport/request.ts';
 import { formatDuration } from './values.ts';
 import { localWay, vendorWay } from './missing.ts';
@@ -170,13 +170,9 @@ function ownVariable({ env }: SettingsInput, { service, baseUrl }: KeyPlace): Ke
   if (found === undefined || ownUrl === undefined || baseUrl === undefined) return undefined;
   const { origin } = baseUrl;
   const isPair = origin.kind === 'variable' && addressVariables.includes(origin.name);
-  if (isPair || isAt(ownUrl, baseUrl.value) || isLoopback(new URL(baseUrl.value)))
+  if (isPair || isOwnHost(service.value, baseUrl.value) || isLoopback(new URL(baseUrl.value)))
     return found.from.endsWith('_FILE') ? inFile(found) : asValue(found);
   return missing(keptFrom(`the key in ${found.from.replace('environment ', '')}`, ownUrl, baseUrl), ownKey);
-}
-
-function isAt(ownUrl: string, baseUrl: string): boolean {
-  return originOf(ownUrl) === originOf(baseUrl);
 }
 
 /** Whether a profile has a key of its own. */
@@ -221,7 +217,7 @@ function noKey(input: SettingsInput, { service, baseUrl }: KeyPlace): KeySource 
   const { keyVariables, keyPage, baseUrl: ownUrl } = services[service.value];
   const [variable] = keyVariables;
   // The vendor's key would not go there.
-  if (ownUrl !== undefined && baseUrl !== undefined && !isLocal && !isAt(ownUrl, baseUrl.value))
+  if (ownUrl !== undefined && baseUrl !== undefined && !isLocal && !isOwnHost(service.value, baseUrl.value))
     return missing(`no API key for ${originOf(baseUrl.value)} is set (${baseUrl.from})`, ownKey);
   if (variable !== undefined)
     return missing(`no API key of ${service.value} is set`, `set ${variable}; you make a key at ${keyPage}`);

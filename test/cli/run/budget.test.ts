@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
 import { scratchFolder } from '../../helpers/scratch.ts';
@@ -261,3 +261,27 @@ test.for([
     expect([ran.code, error]).toEqual([2, expect.objectContaining({ class: 'usage', sent: 'no', billed: 'no' })]);
   },
 );
+
+const elsewhere = '{"host":"elsewhere","pid":7,"nonce":"n"}\n';
+
+test('a budget whose lock another host holds ends a command at its time limit, and nothing is sent', async ({
+  cli,
+}) => {
+  const { cwd, flags } = place('1.00');
+  writeFileSync(join(cwd, 'team.jsonl.lock'), elsewhere);
+  const ran = await cli(['text', 'hi', ...limit, ...flags, '--timeout', '1'], { cwd });
+  expect([ran.code, ran.stderr]).toEqual([7, expect.stringContaining('not sent within 1 s')]);
+  expect(readFileSync(join(cwd, 'team.jsonl.lock'), 'utf8')).toBe(elsewhere);
+});
+
+test('a lock from the future holds no budget: its host cannot have written it', async ({ server, cli }) => {
+  const { cwd, flags, lines } = place('1.00');
+  const lock = join(cwd, 'team.jsonl.lock');
+  writeFileSync(lock, elsewhere);
+  const later = Date.now() / 1000 + 3600;
+  utimesSync(lock, later, later);
+  server.reply({ body: textReply('a') });
+  const ran = await cli(['text', 'hi', ...limit, ...flags], { cwd });
+  expect([ran.code, ran.stderr]).toEqual([0, '']);
+  expect(lines().map(({ type }) => type)).toEqual(['budget', 'limit', 'reserved', 'spent']);
+});

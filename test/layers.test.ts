@@ -120,9 +120,39 @@ function mayImport(from: string, target: string, typeOnly: boolean): boolean {
 function isTypes(target: string): boolean {
   return (
     target.endsWith('types.ts') ||
-    ['cli/context.ts', 'client/result.ts', 'formats/ask.ts', 'formats/events.ts', 'terminal/io.ts'].includes(target)
+    ['cli/context.ts', 'client/index.ts', 'formats/ask.ts', 'formats/events.ts', 'terminal/io.ts'].includes(target)
   );
 }
+
+/** The walls: what no file of a room may import, not even its types. */
+const walls: readonly [rule: string, room: RegExp, target: RegExp][] = [
+  [
+    'the command line and batches know the client by its index alone',
+    /^(?:cli|commands|batch|terminal)\//,
+    /^client\/(?!index\.ts$)/,
+  ],
+  ['the local gateway knows neither the client nor the command line', /^gateway\//, /^(?:client|cli|commands|batch)\//],
+  [
+    'the client knows nobody who uses it',
+    /^client\//,
+    /^(?:cli|commands|batch|gateway|testing|recordings|cost|settings|terminal)\//,
+  ],
+  [
+    'formats are pure: they know no connection, no file and nobody who uses them',
+    /^formats\//,
+    /^(?:client|transport|cli|commands|batch|gateway|files|images|settings|terminal|recordings|cost)\//,
+  ],
+  ['errors know no service and no hint', /^errors\.ts$/, /^(?:services|advice|advice-words)\.ts$/],
+];
+
+test.each(walls)('%s', (_, room, target) => {
+  const through = files
+    .filter((file) => room.test(file))
+    .flatMap((file) =>
+      importsOf(file).flatMap((each) => (target.test(each.target) ? [`${file} → ${each.target}`] : [])),
+    );
+  expect(through).toEqual([]);
+});
 
 test('every folder has a rule', () => {
   expect([...new Set(files.map(layerOf))].filter((layer) => !(layer in allowed) && !open.has(layer))).toEqual([]);

@@ -1,7 +1,5 @@
 import type { Context } from '../cli/context.ts';
-import type { Deadline, EndOf } from '../client/deadline.ts';
-import type { Answer } from '../client/result.ts';
-import type { PreparedRequest } from '../client/send.ts';
+import type { Answer, Deadline, EndOf, PreparedRequest } from '../client/index.ts';
 import type { Bound, Cost } from '../cost/types.ts';
 import type { Certainty, GatewayError } from '../errors.ts';
 import type { LockTimes } from '../files/lock.ts';

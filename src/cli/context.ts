@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Result, ResultImage, ToolCall } from '../client/result.ts';
+import type { Result, ResultImage, ToolCall } from '../client/index.ts';
 import type { Meter } from '../cost/types.ts';
 import type { GatewayError } from '../errors.ts';
 import type { StoredBlob } from '../images/types.ts';

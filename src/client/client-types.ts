@@ -4,6 +4,7 @@ import type { AskFields, AuthUse, FormatName } from '../formats/types.ts';
 import type { Certainty, GatewayError, RetryNotice } from '../errors.ts';
 import type { Answered } from '../transport/retry.ts';
 import type { Connection, Fetch, FetchWrapper, HttpReply, HttpRequest } from '../transport/types.ts';
+import type { ListOptions, ModelList } from './free-requests.ts';
 import type { AskOptions, Payments, Performed, PreparedRequest, SendOptions } from './send.ts';
 import type { Result } from './result.ts';
 import type { AuthForm, ServiceName } from '../services.ts';
@@ -242,6 +243,12 @@ export interface Client {
   send(request: PostOrGet, options: SendOptions): Promise<Answered>;
   /** What `send` would send, but for its key. Throws GatewayError usage for a URL that the key must not go to. */
   address(request: PostOrGet): HttpRequest;
+  /** The models that the service lists in a format. */
+  listModels(format: FormatName, options: ListOptions): Promise<ModelList>;
+  /** Counts the input tokens of a request at the service, which is free. Undefined if the service cannot. */
+  countTokens(request: PreparedRequest, options: SendOptions): Promise<number | undefined>;
+  /** How many input tokens the model of a request takes, if the service says so. */
+  contextWindow(request: PreparedRequest, options: SendOptions): Promise<number | undefined>;
   /** One attempt of any request to the endpoint, with the key; its status is not judged. For what passes requests on. */
   readonly fetch: Fetch;
   /** What pays for the requests of `ask`. */

@@ -72,6 +72,9 @@ export function createClient(options: ClientOptions): Client {
     ask: (request, asking) => perform(request, client, asking),
     send: (request, sendOptions) => sendOrFallBack(request, sendOptions, sending),
     address: (request) => addressRequest(endpoint, request),
+    listModels: async (format, listing) => (await loadFreeRequests()).readModelList(client, format, listing),
+    countTokens: async (request, counting) => (await loadFreeRequests()).countTokens(client, request, counting),
+    contextWindow: async (request, asking) => (await loadFreeRequests()).readWindow(client, request, asking),
     fetch,
     payments,
     keyDigest: (word) => digestKey(endpoint, word),
@@ -91,8 +94,9 @@ function withHint<Thrown>(thrown: Thrown): Thrown {
   return thrown;
 }
 
-/** What one call needs is loaded with the first: the command line has its own. */
+/** What the methods need is loaded with the first call: each command needs few of them. */
 const loadCall = () => import('./call.ts');
+const loadFreeRequests = () => import('./free-requests.ts');
 
 async function reply(clientCall: ClientCall): Promise<Reply> {
   const { memorySink, sendCall } = await loadCall();

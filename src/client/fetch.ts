@@ -52,7 +52,7 @@ export function connectLate(options: ClientOptions): Connection {
   return {
     async fetch(request, call) {
       opened ??= forgetIfItFails(
-        connect({ env, proxy, systemCa, ca, clientCert, clientKey }),
+        openConnection({ env, proxy, systemCa, ca, clientCert, clientKey }),
         () => (opened = undefined),
       );
       return (await opened).fetch(request, call);
@@ -65,10 +65,10 @@ export function connectLate(options: ClientOptions): Connection {
 }
 
 /** Opens connections. Throws GatewayError usage for an invalid proxy, and for a store of certificates that cannot be read. */
-export async function connect(options: ConnectionOptions): Promise<Connection> {
-  const { openConnection } = await import('../transport/connection.ts');
+export async function openConnection(options: ConnectionOptions): Promise<Connection> {
+  const transport = await import('../transport/connection.ts');
   if (options.systemCa) (await import('../transport/trust.ts')).requireSystemStore();
-  return openConnection(options);
+  return transport.openConnection(options);
 }
 
 function forgetIfItFails<T>(work: Promise<T>, forget: () => void): Promise<T> {

@@ -1,17 +1,25 @@
 import { GatewayError, withoutCost } from '../errors.ts';
-import { authUseOf, loadFormat, type Post, type PostOrGet } from '../formats/format.ts';
+import { authUseOf, loadFormat, type PostOrGet } from '../formats/format.ts';
 import { parseReply } from '../formats/parse-reply.ts';
 import type { FormatName } from '../formats/types.ts';
 import { createMemoryStore } from '../images/store.ts';
 import { field, isObject, type JsonValue, listField, numberField, textField } from '../json.ts';
 import { readDiverted, withRequest } from './read-reply.ts';
 import type { Answered } from '../transport/retry.ts';
+import type { Client } from './client-types.ts';
+import type { PreparedRequest, SendOptions } from './send.ts';
 
 /*
  * What a service says for free: the models that it has, how many tokens a request has, and how many a model takes.
  */
 
-type Send = (request: PostOrGet) => Promise<Answered>;
+type Sender = Pick<Client, 'send'>;
+
+/** How a list is asked for. */
+export interface ListOptions extends SendOptions {
+  /** In place of the format's own, on each page. */
+  query?: string | undefined;
+}
 
 /** The JSON of a reply. Throws GatewayError. */
 async function readJson({ reply }: Answered, format: FormatName): Promise<JsonValue> {
@@ -25,21 +33,30 @@ async function readJson({ reply }: Answered, format: FormatName): Promise<JsonVa
 }
 
 /** Counts the input tokens of a request at the service. Undefined if the service or its format cannot. */
-export async function countTokens(send: Send, post: Post, model: string): Promise<number | undefined> {
+export async function countTokens(
+  client: Sender,
+  { post, model }: PreparedRequest,
+  options: SendOptions,
+): Promise<number | undefined> {
   const { counting } = await loadFormat(post.format);
   if (counting === undefined) return undefined;
   const { format, use } = post;
-  const reply = await ask(send, { ...counting.tokens(post.body, model), format, use });
+  const reply = await ask(client, { ...counting.tokens(post.body, model), format, use }, options);
   return countIn(reply, ['totalTokens', 'inputTokens']);
 }
 
 /** How many input tokens a model takes, if the service says so. */
-export async function readWindow(send: Send, post: Post, model: string): Promise<number | undefined> {
+export async function readWindow(
+  client: Sender,
+  { post, model }: PreparedRequest,
+  options: SendOptions,
+): Promise<number | undefined> {
   const { counting } = await loadFormat(post.format);
   if (counting === undefined) return undefined;
   const { format, use } = post;
   // Without the window, the estimate says less: only a key that is refused ends it.
-  const reply = await ask(send, { ...counting.model(model), format, use }).catch((error: unknown) => {
+  const window = { ...counting.model(model), format, use };
+  const reply = await ask(client, window, options).catch((error: unknown) => {
     const { status } = error instanceof GatewayError ? error.details : {};
     if (status === undefined || status === 401) throw error;
     return undefined;
@@ -48,8 +65,8 @@ export async function readWindow(send: Send, post: Post, model: string): Promise
 }
 
 /** The reply; undefined if the service does not have the operation. */
-async function ask(send: Send, request: PostOrGet): Promise<JsonValue | undefined> {
-  const answered = await send(request).catch((error: unknown) => {
+async function ask(client: Sender, request: PostOrGet, options: SendOptions): Promise<JsonValue | undefined> {
+  const answered = await client.send(request, options).catch((error: unknown) => {
     if (!(error instanceof GatewayError) || ![404, 405, 501].includes(error.details.status ?? 0)) throw error;
     return undefined;
   });
@@ -84,20 +101,21 @@ const maxPages = 100;
 const maxModels = 10_000;
 
 /** The models of one list, its pages followed. Throws GatewayError, and the reason of the caller's abort. */
-export function readModelList(send: Send, name: FormatName): Promise<ModelList> {
-  return readPages(send, name).catch((error: unknown) => {
+export function readModelList(client: Sender, name: FormatName, options: ListOptions): Promise<ModelList> {
+  return readPages(client, name, options).catch((error: unknown) => {
     throw withoutCost(error, 'run the same command again: a list costs nothing');
   });
 }
 
-async function readPages(send: Send, name: FormatName): Promise<ModelList> {
+async function readPages(client: Sender, name: FormatName, { query, ...options }: ListOptions): Promise<ModelList> {
   const format = await loadFormat(name);
   const use = authUseOf(name, 'text');
   const models: ListedModel[] = [];
   const seen = new Set<string | undefined>();
   for (let token: string | undefined; ;) {
     seen.add(token);
-    const answered = await send({ ...format.models(token), format: name, use });
+    const asked = { ...format.models(token), ...(query !== undefined && { query }) };
+    const answered = await client.send({ ...asked, format: name, use }, options);
     const page = readModelPage(await readJson(answered, name));
     if (page === undefined) {
       const details = { reason: 'address', sent: 'yes' } as const;

@@ -1,9 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { emptyResult } from '../client/folded.ts';
-import type { Result, ResultCandidate } from '../client/result.ts';
-import { verdictOf } from '../client/verdict.ts';
+import { emptyResult, type Result, type ResultCandidate, verdictOf } from '../client/index.ts';
 import { localTime } from '../clock.ts';
 import { usageError } from '../errors.ts';
 import type { StoredBlob } from '../images/types.ts';

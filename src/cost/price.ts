@@ -1,6 +1,6 @@
 import type { FormatName } from '../formats/types.ts';
 import type { Price, Prices, Sourced } from '../settings/types.ts';
-import type { Result } from '../client/result.ts';
+import type { Result } from '../client/index.ts';
 import { isoTime } from '../clock.ts';
 import { quote } from '../errors.ts';
 import { isMovingAlias, otherModel } from '../services.ts';

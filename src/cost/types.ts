@@ -1,4 +1,4 @@
-import type { Result } from '../client/result.ts';
+import type { Result } from '../client/index.ts';
 
 /** An amount of money: a decimal number without exponent, and a code such as USD. */
 export interface Cost {

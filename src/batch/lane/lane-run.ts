@@ -1,6 +1,4 @@
-import { type BatchApi, openBatchApi } from '../../client/batch-api.ts';
-import { type Deadline, startDeadline } from '../../client/deadline.ts';
-import type { Client } from '../../client/client-types.ts';
+import { type BatchApi, type Client, type Deadline, openBatchApi, startDeadline } from '../../client/index.ts';
 import { GatewayError, withoutCost } from '../../errors.ts';
 import { type BatchFormat, type BatchInfo, type BatchPage, loadBatchFormat } from '../../formats/batch-format.ts';
 import { emptyReport } from '../../cli/output/log.ts';

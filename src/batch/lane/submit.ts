@@ -1,8 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { type RequestBody, segmentBody, streamBody } from '../../body.ts';
-import { mayExist, type SentFile } from '../../client/batch-api.ts';
-import { startDeadline, timeOf } from '../../client/deadline.ts';
-import type { PreparedRequest } from '../../client/send.ts';
+import { mayExist, type PreparedRequest, type SentFile, startDeadline, timeOf } from '../../client/index.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { type BatchFormat, loadBatchFormat } from '../../formats/batch-format.ts';

@@ -1,12 +1,19 @@
 import type { Context } from '../../cli/context.ts';
-import type { Answer } from '../../client/result.ts';
+import {
+  type Answer,
+  type Client,
+  createDeadlines,
+  type Deadline,
+  type EndOf,
+  outcomeOf,
+  type Payment,
+  type Performed,
+  type PreparedRequest,
+  timeOf,
+} from '../../client/index.ts';
 import type { Batch, JobEnd, JobOutcome, JobOutput, JobReply, PreparedJob, ReadyJob } from '../types.ts';
 import type { FolderLock } from '../folder/lock.ts';
 import type { Pacer } from './send.ts';
-import { createDeadlines, type Deadline, type EndOf, timeOf } from '../../client/deadline.ts';
-import { outcomeOf } from '../../client/read-reply.ts';
-import type { Client } from '../../client/client-types.ts';
-import { type Payment, perform, type Performed, type PreparedRequest } from '../../client/send.ts';
 import { unusualTier } from '../../cost/price.ts';
 import { endSignals, type GatewayError, isBug, isQuotaSpent } from '../../errors.ts';
 import { hintOf } from '../../advice.ts';
@@ -30,7 +37,7 @@ export interface JobSender {
 
 export interface SenderOptions {
   batch: Pick<Batch, 'context' | 'flags'> & { lock: Pick<FolderLock, 'check'> };
-  connectionTo(job: PreparedJob): Pick<Client, 'send' | 'payments'> | Promise<Client>;
+  connectionTo(job: PreparedJob): Pick<Client, 'ask' | 'payments'> | Promise<Client>;
   gate: SharedGate;
   /** Waits for the turn that `--rate` gives. */
   pace: Pacer;
@@ -136,7 +143,7 @@ async function answerTo(
     // The folder of images is checked before anything is paid for.
     await output.prepare();
     const connection = await sending.connectionTo(prepared);
-    const deltas = perform(operation, connection, {
+    const deltas = connection.ask(operation, {
       deadline,
       store: output.store,
       endOf: () => timeOf(deadline),

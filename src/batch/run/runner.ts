@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { GatewayError } from '../../errors.ts';
-import type { Payment } from '../../client/send.ts';
+import type { Payment } from '../../client/index.ts';
 import type { Budget, Reservation } from '../../cost/types.ts';
 import type { SharedGate } from '../../transport/gate.ts';
 import { isSpent, mayHaveCost } from '../folder/state.ts';

@@ -18,7 +18,7 @@ import { trackProgress } from './progress.ts';
 import type { BatchFlags } from '../../commands/batch/flags.ts';
 import type { Context } from '../../cli/context.ts';
 import { openClients } from '../../cli/run/client.ts';
-import type { Client } from '../../client/client-types.ts';
+import type { Client } from '../../client/index.ts';
 
 /** How long jobs in flight can go on after a signal. */
 export const defaultGraceMs = 10_000;

@@ -1,9 +1,14 @@
 import { tmpdir } from 'node:os';
-import type { Deadline } from '../../client/deadline.ts';
-import type { Client } from '../../client/client-types.ts';
-import type { PaidEnd, PreparedRequest } from '../../client/send.ts';
-import type { Answer, Result } from '../../client/result.ts';
-import { verdictOf, type Wanted } from '../../client/verdict.ts';
+import {
+  type Answer,
+  type Client,
+  type Deadline,
+  type PaidEnd,
+  type PreparedRequest,
+  type Result,
+  verdictOf,
+  type Wanted,
+} from '../../client/index.ts';
 import { GatewayError } from '../../errors.ts';
 import type { BlockWriter } from '../../files/block-writer.ts';
 import type { StreamDelta } from '../../formats/events.ts';

@@ -1,9 +1,14 @@
 import { createReadStream } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import type { EndOf } from '../../client/deadline.ts';
-import { describePicture, isPicture, mostImages } from '../../client/picture-store.ts';
-import type { Result, ResultImage } from '../../client/result.ts';
+import {
+  describePicture,
+  type EndOf,
+  isPicture,
+  mostImages,
+  type Result,
+  type ResultImage,
+} from '../../client/index.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { isFolder } from '../../files/temp-file.ts';
 import { fitsAspect, matchesSize } from '../../images/aspect.ts';

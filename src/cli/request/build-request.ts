@@ -1,5 +1,5 @@
 import { lastSystem, openCallResults, type SessionMessage } from '../../chat/message.ts';
-import type { Deadline } from '../../client/deadline.ts';
+import type { Deadline } from '../../client/index.ts';
 import { usageError } from '../../errors.ts';
 import { type Ask, readTurns, type Turn } from '../../formats/ask.ts';
 import {

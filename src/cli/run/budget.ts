@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from 'node:path';
-import type { Payment, Payments, PaidEnd, PreparedRequest } from '../../client/send.ts';
+import type { PaidEnd, Payment, Payments, PreparedRequest } from '../../client/index.ts';
 import { boundOf, costOfAnswer } from '../../cost/cost.ts';
 import { type Ledger, type LedgerBatch, openLedger, unknownAmount } from '../../cost/ledger.ts';
 import type { LedgerEntry } from '../../cost/ledger-lines.ts';

@@ -1,7 +1,12 @@
-import { createClient } from '../../client/client.ts';
-import type { Client, ClientOptions } from '../../client/client-types.ts';
-import { type Deadline, deadlineOnce, within } from '../../client/deadline.ts';
-import { connect } from '../../client/fetch.ts';
+import {
+  type Client,
+  type ClientOptions,
+  createClient,
+  type Deadline,
+  deadlineOnce,
+  openConnection,
+  within,
+} from '../../client/index.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
 import { byAuthUse } from '../../formats/format.ts';
@@ -245,7 +250,7 @@ export async function openConnections(
   }
   const opened = new Map<string, Connection>();
   for (const [origin, settings] of ways) {
-    opened.set(origin, await connect(await connectionOptions(settings, flags, context)));
+    opened.set(origin, await openConnection(await connectionOptions(settings, flags, context)));
   }
   const [only] = opened.values();
   if (only !== undefined && opened.size === 1) return only;

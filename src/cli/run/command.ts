@@ -1,24 +1,29 @@
 import { closeSync, openSync } from 'node:fs';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
-import { deadlineOnce } from '../../client/deadline.ts';
-import type { Answer, Result } from '../../client/result.ts';
+import {
+  type Answer,
+  type Client,
+  createLateStore,
+  deadlineOnce,
+  mostImages,
+  type Result,
+  verdictOf,
+  type Wanted,
+} from '../../client/index.ts';
 import { formatFacts, type Post } from '../../formats/format.ts';
 import { byDefault } from '../../settings/sources.ts';
 import type { Settings, Use } from '../../settings/types.ts';
 import type { Context, CommandOutcome } from '../context.ts';
 import type { ImageOutput, ImageOutputFlags, ImagePlan } from '../output/save-images.ts';
-import { createLateStore, mostImages } from '../../client/picture-store.ts';
 import type { FlagValues } from '../flags/flag.ts';
 import type { outputFlags } from '../flags/shared.ts';
 import { type AnswerFlags, endLine, imagesOfText, isPrintedAtEnd, prepareAnswerOutput } from '../output/print.ts';
 import type { BuiltRequest } from '../request/build-request.ts';
 import { openClient, openFetchUrls, surveyClient } from './client.ts';
-import type { Client } from '../../client/client-types.ts';
 import { type ConnectionFlags, readSettings } from './settings.ts';
 import { refuseTwoPrompts } from '../input/prompt.ts';
 import type { PromptYamlFlags } from '../request/prompt-yaml.ts';
 import { hintOf } from '../../advice.ts';
-import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import { jsonLine } from '../../terminal/escape.ts';
 import type { CheckedAnswer, SchemaCheck } from '../input/schema.ts';
 import { services } from '../../services.ts';

@@ -1,6 +1,6 @@
 import { hintOf } from '../../advice.ts';
 import { type ErrorClass, GatewayError, usageError } from '../../errors.ts';
-import type { Deadline } from '../../client/deadline.ts';
+import type { Deadline } from '../../client/index.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import type { FetchedInput, InputFetcher } from '../../transport/types.ts';
 import type { Context } from '../context.ts';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { createEmptyStore } from '../../images/store.ts';
 import { writeReason } from '../../files/file-reason.ts';
-import { readReply } from '../../client/read-reply.ts';
+import { readReply } from '../../client/index.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { formatOfPath } from '../../formats/format.ts';
 import { openCache, openReplay } from '../../recordings/replay.ts';

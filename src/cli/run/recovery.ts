@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { access, constants, readdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { blobsOf } from '../../client/picture-store.ts';
+import { blobsOf } from '../../client/index.ts';
 import { endSignals, failureOfThrown, GatewayError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import {

@@ -1,15 +1,19 @@
 import { readdir, readFile } from 'node:fs/promises';
 import pLimit from 'p-limit';
 import type { Context, Lost } from '../context.ts';
-import { type Deadline, endOf } from '../../client/deadline.ts';
-import { outcomeOf } from '../../client/read-reply.ts';
-import type { Client } from '../../client/client-types.ts';
-import type { PreparedRequest } from '../../client/send.ts';
-import { type Answer, type Result } from '../../client/result.ts';
-import { blobsOf } from '../../client/picture-store.ts';
+import {
+  adviceForRest,
+  type Answer,
+  blobsOf,
+  type Client,
+  type Deadline,
+  endOf,
+  outcomeOf,
+  type PreparedRequest,
+  type Result,
+} from '../../client/index.ts';
 import { endSignals, type ErrorClass, GatewayError, isQuotaSpent, messageOf } from '../../errors.ts';
 import type { ImageOutput } from '../output/save-images.ts';
-import { adviceForRest } from '../../client/verdict.ts';
 import type { Gate } from '../../transport/gate.ts';
 import type { Usage } from '../../formats/events.ts';
 

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
-import { openBatchApi } from '../../client/batch-api.ts';
+import { openBatchApi, startDeadline } from '../../client/index.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { openClient } from '../../cli/run/client.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
-import { startDeadline } from '../../client/deadline.ts';
 import { endSignals, GatewayError, withoutCost } from '../../errors.ts';
 import { loadBatchFormat } from '../../formats/batch-format.ts';
 import { authUseOf } from '../../formats/format.ts';

@@ -1,7 +1,6 @@
 import type { CommandOutcome } from '../../cli/context.ts';
-import { countTokens, readWindow } from '../../client/free-requests.ts';
-import { startDeadline } from '../../client/deadline.ts';
-import { type Format, loadFormat, type PostOrGet } from '../../formats/format.ts';
+import { type Client, startDeadline } from '../../client/index.ts';
+import { type Format, loadFormat } from '../../formats/format.ts';
 import type { Body } from '../../body.ts';
 import { measureRequest } from '../../formats/request-size.ts';
 import { addCost, estimateOf, scaleAmount } from '../../cost/cost.ts';
@@ -9,7 +8,6 @@ import { currencyOf, describeCosts, pricedTiers, priceOf, priceOfTier } from '..
 import type { Cost } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Progress } from '../../terminal/progress.ts';
-import type { Client } from '../../client/client-types.ts';
 import type { BatchState } from '../../batch/folder/state.ts';
 import { countJobs, countOf } from '../../batch/report/summary.ts';
 import type { Batch, Job, PreparedJob } from '../../batch/types.ts';
@@ -156,19 +154,19 @@ function createCounter(
 ): (job: Job, prepared: PreparedJob) => Promise<Count> {
   const windows = new Map<string, Promise<number | undefined>>();
   const unable = new Set<string>();
-  return async (job, { operation: { post, model }, settings, hasUrls }) => {
+  return async (job, { operation, settings, hasUrls }) => {
+    const { post, model } = operation;
     context.signal.throwIfAborted();
     const gateway = gatewayKey(settings);
     const key = `${gateway} ${model}`;
     const deadline = startDeadline(settings.timeoutMs.value, context.signal);
-    const connection = connections.get(gateway) as Client;
-    const send = (request: PostOrGet) => connection.send(request, { deadline });
+    const client = connections.get(gateway) as Client;
     try {
-      if (!windows.has(key)) windows.set(key, readWindow(send, post, model));
+      if (!windows.has(key)) windows.set(key, client.contextWindow(operation, { deadline }));
       const window = await windows.get(key);
       // What a URL names is fetched when its job is sent: the service cannot count it now.
       if (hasUrls || unable.has(key)) return { ...countBytes(post.body), window };
-      const tokens = await countTokens(send, post, model);
+      const tokens = await client.countTokens(operation, { deadline });
       if (tokens !== undefined) return { tokens, by: 'service', window };
       unable.add(key);
       return { ...countBytes(post.body), window };

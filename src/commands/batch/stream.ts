@@ -2,7 +2,7 @@ import { hintOf } from '../../advice.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import type { Context, CommandOutcome } from '../../cli/context.ts';
 import { openClients } from '../../cli/run/client.ts';
-import type { Client } from '../../client/client-types.ts';
+import type { Client } from '../../client/index.ts';
 import { enterOutdir, findOutdir, requireOwn } from '../../batch/folder/folder.ts';
 import { newBatchState, readJournal } from '../../batch/folder/journal.ts';
 import { adoptReplies } from '../../batch/run/adopt.ts';

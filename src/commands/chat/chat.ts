@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { within } from '../../client/deadline.ts';
+import { within } from '../../client/index.ts';
 import { usageError } from '../../errors.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
 import {

@@ -3,7 +3,7 @@ import { storable } from '../../chat/session-file.ts';
 import { listSessions, sessionPath } from '../../chat/session-path.ts';
 import type { Turn } from '../../formats/ask.ts';
 import type { BodyValue } from '../../body.ts';
-import { deadlineOnce, within } from '../../client/deadline.ts';
+import { type Client, deadlineOnce, within } from '../../client/index.ts';
 import { localTime } from '../../clock.ts';
 import { endSignals, GatewayError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
@@ -18,7 +18,6 @@ import type { Context } from '../../cli/context.ts';
 import { printText } from '../../cli/output/print.ts';
 import { checkAnswer, holdToSchema, jsonOf, planBesideText, planImages, wantedOf } from '../../cli/run/command.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
-import type { Client } from '../../client/client-types.ts';
 import type { OpenFetchUrl } from '../../cli/run/client.ts';
 
 /** A conversation with a person, while it goes on. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { type ToolOutcome, toolResult } from '../../chat/message.ts';
-import type { Result, ToolCall } from '../../client/result.ts';
+import type { Result, ToolCall } from '../../client/index.ts';
 import { usageError } from '../../errors.ts';
 import { runReason } from '../../files/file-reason.ts';
 import { blocksOf, type Turn } from '../../formats/ask.ts';

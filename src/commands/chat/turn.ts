@@ -1,7 +1,4 @@
-import { type Deadline, endOf } from '../../client/deadline.ts';
-import type { Client } from '../../client/client-types.ts';
-import { type Answer, type Result } from '../../client/result.ts';
-import { blobsOf } from '../../client/picture-store.ts';
+import { type Answer, blobsOf, type Client, type Deadline, endOf, type Result } from '../../client/index.ts';
 import type { Reservation } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import { lastTurn, type Turn } from '../../formats/ask.ts';

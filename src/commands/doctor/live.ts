@@ -1,7 +1,4 @@
-import { deadlineOnce } from '../../client/deadline.ts';
-import { readModelList } from '../../client/free-requests.ts';
-import { outcomeOf } from '../../client/read-reply.ts';
-import type { PreparedRequest } from '../../client/send.ts';
+import { deadlineOnce, outcomeOf, type PreparedRequest } from '../../client/index.ts';
 import { openClient } from '../../cli/run/client.ts';
 import { endSignals, GatewayError } from '../../errors.ts';
 import { authUseOf, formatNames, keyFacts, loadFormat, postOf } from '../../formats/format.ts';
@@ -28,7 +25,7 @@ async function findList({ surveyed, uses, key, flags, context }: GatewaySubject)
     const deadline = deadlineOnce(survey.timeoutMs.value, context.signal);
     const client = await openClient(withKey(survey, key), flags, context, { deadline });
     try {
-      const { models } = await readModelList((get) => client.send(get, { ...once, deadline: deadline() }), format);
+      const { models } = await client.listModels(format, { ...once, deadline: deadline() });
       const names = models.slice(0, maxNamed).map(({ id }) => id);
       const some = [...names, ...(models.length > maxNamed ? ['…'] : [])].join(', ');
       const { hasPublicList, title } = services[survey.service.value];

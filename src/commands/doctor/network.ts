@@ -1,4 +1,4 @@
-import { startDeadline } from '../../client/deadline.ts';
+import { startDeadline } from '../../client/index.ts';
 import { openConnection } from '../../transport/connection.ts';
 import { proxyFor } from '../../transport/proxy.ts';
 import { isLoopback } from '../../transport/request.ts';

@@ -1,4 +1,4 @@
-import { within } from '../../client/deadline.ts';
+import { within } from '../../client/index.ts';
 import { describeBody } from '../../body.ts';
 import type { Post } from '../../formats/format.ts';
 import type { JsonObject } from '../../json.ts';

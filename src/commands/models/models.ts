@@ -7,9 +7,7 @@ import { keepModels, type ListOwner } from '../../settings/kept-models.ts';
 import { cutToColumns, tableLines } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { type AuthForms, openClient } from '../../cli/run/client.ts';
-import type { Client } from '../../client/client-types.ts';
-import { type Deadline, deadlineOnce } from '../../client/deadline.ts';
-import { type ModelList, readModelList, type ListedModel } from '../../client/free-requests.ts';
+import { type Client, type Deadline, deadlineOnce, type ListedModel, type ModelList } from '../../client/index.ts';
 import { GatewayError } from '../../errors.ts';
 import { authUseOf } from '../../formats/format.ts';
 import { services, usesOf } from '../../services.ts';
@@ -186,10 +184,7 @@ async function requestList(
 ): Promise<ModelList | GatewayError> {
   const { listQuery } = services[settings.service.value];
   try {
-    return await readModelList(
-      (get) => client.send({ ...get, ...(listQuery && { query: listQuery }) }, { deadline }),
-      format,
-    );
+    return await client.listModels(format, { deadline, query: listQuery });
   } catch (error) {
     if (error instanceof GatewayError && error.details.status !== undefined) return error;
     throw error;

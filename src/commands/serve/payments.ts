@@ -1,6 +1,5 @@
 import { PassThrough, Readable } from 'node:stream';
-import type { PaidEnd, Payment } from '../../client/send.ts';
-import { readReply } from '../../client/read-reply.ts';
+import { type PaidEnd, type Payment, readReply } from '../../client/index.ts';
 import type { Body } from '../../body.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
 import { failureOf } from '../../formats/failure.ts';

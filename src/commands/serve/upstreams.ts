@@ -1,5 +1,4 @@
-import { addressRequest, type Endpoint, endpointHeaders, readEndpoint } from '../../client/endpoint.ts';
-import { composeFetch } from '../../client/fetch.ts';
+import { type Client, type ClientOptions, createClient } from '../../client/index.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { byAuthUse, formatNames, formatOfAuthUse } from '../../formats/format.ts';
 import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/types.ts';
@@ -14,8 +13,7 @@ import { surveyUses } from '../../settings/resolve.ts';
 import type { SettingsSurvey, Sourced, Use } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
 import { openConnections, openRecordings } from '../../cli/run/client.ts';
-import type { Fetch } from '../../transport/types.ts';
-import { readConfiguredKey, readSettingsFlags } from '../../cli/run/settings.ts';
+import { originOf, readConfiguredKey, readSettingsFlags } from '../../cli/run/settings.ts';
 import { keepVariables, modelVariables } from './served-command.ts';
 import type { Pays } from './payments.ts';
 import type { Source, ServeFlags, SourcePlace } from './source.ts';
@@ -31,7 +29,7 @@ interface SurveyedProfile {
 
 /** A profile that calls are passed on to. */
 interface Upstream extends SurveyedProfile {
-  endpoint: Endpoint;
+  options: ClientOptions;
   credentials: Credential[];
 }
 
@@ -66,8 +64,8 @@ export async function openUpstreams(names: readonly string[], flags: ServeFlags,
   const parts = { headerNames, served, pays, wholeBodies: flags.record !== undefined };
   const handlers = byAuthUse((use) => {
     const upstream = chosen[formatOfAuthUse(use)];
-    const fetch = composeFetch({ endpoint: upstream.endpoint, connection, use: recordings.use });
-    return upstreamHandler(use, upstream, { ...parts, fetch });
+    const client = createClient({ ...upstream.options, connection, use: recordings.use });
+    return upstreamHandler(use, upstream, { ...parts, client });
   });
   return {
     handler: (request) => handlers[useOf(request)](request),
@@ -75,8 +73,7 @@ export async function openUpstreams(names: readonly string[], flags: ServeFlags,
     variables,
     name: upstreams
       .map(
-        ({ profile, survey, endpoint }) =>
-          `${survey.text.profile ? 'profile' : 'service'} ${profile}, ${endpoint.baseUrl.origin}`,
+        ({ profile, survey }) => `${survey.text.profile ? 'profile' : 'service'} ${profile}, ${originOf(survey.text)}`,
       )
       .join('; '),
     isPaid: pays !== undefined,
@@ -123,8 +120,8 @@ async function openPays(
 
 async function prepareUpstream({ profile, survey }: SurveyedProfile, context: Context): Promise<Upstream> {
   const key = survey.text.key.kind === 'none' ? undefined : await readProfileKey(profile, survey.text, context);
-  const endpoint = await endpointOf(survey, key?.reveal(), context);
-  return { profile, survey, endpoint, credentials: credentialsOf(survey.text, key) };
+  const options = await optionsOf(survey, key?.reveal(), context);
+  return { profile, survey, options, credentials: credentialsOf(survey.text, key) };
 }
 
 /**
@@ -212,12 +209,16 @@ async function surveyProfile(profile: string, flags: ServeFlags, context: Contex
   return survey;
 }
 
-async function endpointOf({ text, image, chat }: Survey, key: string | undefined, { ui }: Context): Promise<Endpoint> {
+async function optionsOf(
+  { text, image, chat }: Survey,
+  apiKey: string | undefined,
+  { ui }: Context,
+): Promise<ClientOptions> {
   const { headerNames, headers, allowHttp } = text;
   const surveys = { ...byAuthUse(() => chat), text, image };
-  const { endpoint, warnings } = readEndpoint({
+  const options: ClientOptions = {
     baseUrl: text.baseUrl?.value ?? '',
-    apiKey: key,
+    apiKey,
     auth: byAuthUse((use) => surveys[use].auth.value),
     headerNames: {
       apiKey: headerNames.apiKey?.value ?? placeholders.apiKey,
@@ -225,15 +226,16 @@ async function endpointOf({ text, image, chat }: Survey, key: string | undefined
     },
     headers: revealHeaders(headers.map(({ value }) => value)),
     allowHttp: allowHttp.value,
-  });
-  for (const warning of warnings) await ui.warn(warning);
+  };
+  const client = createClient(options);
+  for (const warning of client.warnings) await ui.warn(warning);
   // A URL that a key must not go to is refused now, not when the first caller comes.
-  addressRequest(endpoint, { path: '/v1/messages', use: 'messages', body: {} });
-  return endpoint;
+  client.address({ path: '/v1/messages', format: 'messages', use: 'messages', body: {} });
+  return options;
 }
 
 interface UpstreamParts {
-  fetch: Fetch;
+  client: Client;
   /** The names that the formats have upstream. */
   headerNames: ServedHeaderNames;
   served: ServedHeaderNames;
@@ -244,35 +246,34 @@ interface UpstreamParts {
 
 function upstreamHandler(
   use: AuthUse,
-  { endpoint, survey }: Upstream,
-  { fetch, headerNames, served, wholeBodies, pays }: UpstreamParts,
+  { options, survey }: Upstream,
+  { client, headerNames, served, wholeBodies, pays }: UpstreamParts,
 ): Handler {
+  const ownVersion = options.headerNames?.version ?? placeholders.version;
   const names = [
     served.apiKey,
     served.version,
     headerNames.apiKey,
     headerNames.version,
-    ...Object.keys(endpoint.headers),
+    ...Object.keys(options.headers ?? {}),
   ];
-  const versionNames = [
-    served.version,
-    endpoint.headerNames.version,
-    placeholders.version,
-    vendorHeaderNames.version,
-  ].filter((name) => name !== undefined);
+  const versionNames = [served.version, ownVersion, placeholders.version, vendorHeaderNames.version].filter(
+    (name) => name !== undefined,
+  );
   return createUpstreamHandler({
-    fetch,
+    fetch: client.fetch,
     localHeaders: names.filter((name) => name !== undefined),
     timeoutMs: survey.text.timeoutMs.value,
     wholeBodies,
     pay: pays?.of(survey.text),
     address(request) {
-      const { url, base, keyHeader, ownHeaders } = addressRequest(endpoint, { path: request.path, use, body: {} });
-      const headers = { ...ownHeaders, ...endpointHeaders(endpoint, use) };
+      const asked = client.address({ path: request.path, format: formatOfAuthUse(use), use, body: {} });
+      const { url, base, ownHeaders = {}, keyHeader } = asked;
+      const isOurs = (name: string) => name in ownHeaders || name === keyHeader?.name || name === ownVersion;
+      const headers = Object.fromEntries(Object.entries(asked.headers).filter(([name]) => isOurs(name)));
       // The version that the caller speaks, under the name that upstream knows.
       const spoken = versionNames.map((name) => request.headers[name]).find((value) => typeof value === 'string');
-      const versionName = endpoint.headerNames.version;
-      if (typeof spoken === 'string' && versionName in headers) headers[versionName] = spoken;
+      if (typeof spoken === 'string' && ownVersion in headers) headers[ownVersion] = spoken;
       return { url, base, headers, ownHeaders, keyHeader };
     },
   });

@@ -12,10 +12,7 @@ import {
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import { printRaw, printStream, printText, stopPlain } from '../../cli/output/print.ts';
-import { blobsOf } from '../../client/picture-store.ts';
-import { outcomeOf } from '../../client/read-reply.ts';
-import type { Performed } from '../../client/send.ts';
-import { endOf, within } from '../../client/deadline.ts';
+import { blobsOf, endOf, outcomeOf, type Performed, within } from '../../client/index.ts';
 import { usageError } from '../../errors.ts';
 import type { StreamDelta } from '../../formats/events.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';

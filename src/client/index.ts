@@ -1,0 +1,29 @@
+/*
+ * The library as the program uses it, and nothing below it: what command line and batches need of a client is here, or is a method
+ * of `createClient`. What users import is in `../index.ts`.
+ */
+
+// Calls.
+export { createClient } from './client.ts';
+export { openConnection } from './fetch.ts';
+export type { Client, ClientOptions } from './client-types.ts';
+export type { PaidEnd, Payment, Payments, Performed, PreparedRequest } from './send.ts';
+export type { ListedModel, ModelList } from './free-requests.ts';
+
+// The time of a call, or of several steps.
+export { createDeadlines, deadlineOnce, endOf, startDeadline, timeOf, within } from './deadline.ts';
+export type { Deadline, EndOf } from './deadline.ts';
+
+// Answers: reading them, judging them, and what is in them.
+export { outcomeOf, readReply } from './read-reply.ts';
+export { adviceForRest, verdictOf } from './verdict.ts';
+export { emptyResult } from './folded.ts';
+export type { Answer, Result, ResultCandidate, ResultImage, ToolCall } from './result.ts';
+export type { Wanted } from './verdict.ts';
+
+// Their pictures.
+export { blobsOf, createLateStore, describePicture, isPicture, mostImages } from './picture-store.ts';
+
+// The services' batches.
+export { mayExist, openBatchApi } from './batch-api.ts';
+export type { BatchApi, ResultText, SentFile } from './batch-api.ts';

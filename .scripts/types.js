@@ -28,7 +28,8 @@ function declarations(root, entries) {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile);
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
   const src = join(root, 'src');
-  const emitting = { noEmit: false, declaration: true, emitDeclarationOnly: true, stripInternal: true };
+  // What is wrong in them is for `npm run types` to say: checking them here, too, took 9 s.
+  const emitting = { noEmit: false, declaration: true, emitDeclarationOnly: true, stripInternal: true, noCheck: true };
   const program = ts.createProgram(
     entries.map((name) => join(src, `${name}.ts`)),
     { ...options, ...emitting, outDir: src, rootDir: src },

@@ -84,12 +84,12 @@ describe.skipIf(!posix)('what exists at the name already', () => {
     expect(lstatSync(path).isCharacterDevice()).toBe(true);
   });
 
-  test('two runs at once never share a name', async () => {
+  test('runs at once never share a name', async () => {
     const server = await serve();
     server.always(reply);
-    const ran = await bash('for i in 1 2 3 4 5 6; do $CLI image gen x & done; wait', server);
-    expect(ran.stdout.trim().split('\n').toSorted()).toEqual([1, 2, 3, 4, 5, 6].map((n) => `image-${n}.png`));
-    expect(namesIn(ran.cwd)).toHaveLength(6);
+    const ran = await bash('for i in 1 2 3; do $CLI image gen x & done; wait', server);
+    expect(ran.stdout.trim().split('\n').toSorted()).toEqual([1, 2, 3].map((n) => `image-${n}.png`));
+    expect(namesIn(ran.cwd)).toHaveLength(3);
   });
 });
 
@@ -186,7 +186,7 @@ test('SIGKILL never leaves a short file under a final name', async () => {
   const server = await serve();
   server.always({ body: imageReply({ mimeType: 'image/png', data: large.toString('base64') }) });
   const cwd = folder();
-  const kills = isFull ? 200 : 4;
+  const kills = isFull ? 200 : 2;
   let whole = 0;
   for (let kill = 0; kill < kills; kill++) {
     const before = new Set(readdirSync(cwd));

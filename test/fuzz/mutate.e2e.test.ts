@@ -13,7 +13,7 @@ import { isFull } from '../helpers/full.ts';
 
 /** `GATEWAY_CLI_FUZZ_SEED=<n>` brings a run back; each mutation of it has the next number. */
 const seed = Number(process.env['GATEWAY_CLI_FUZZ_SEED'] ?? Date.now() % 2 ** 31);
-const count = Number(process.env['GATEWAY_CLI_FUZZ_COUNT'] ?? (isFull ? 10_000 : 300));
+const count = Number(process.env['GATEWAY_CLI_FUZZ_COUNT'] ?? (isFull ? 10_000 : 100));
 const parts = isFull ? 10 : 1;
 
 interface Sample {

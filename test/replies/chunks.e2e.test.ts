@@ -13,8 +13,8 @@ const streams = recordedReplies(/\.sse$/).map(({ file, expected }) => ({
   expected,
   body: Buffer.from(recordedBody(file)),
 }));
-/** Longer streams get a seam at every offset too, but many seams at once: fewer in the full run. */
-const { long, step } = isFull ? { long: 4096, step: 251 } : { long: 512, step: 31 };
+/** Longer streams get a seam at every offset too, but many seams at once: fewer in the full run, which leaves none out. */
+const { long, step, stride } = isFull ? { long: 4096, step: 251, stride: 1 } : { long: 512, step: 31, stride: 10 };
 
 describe.skipIf(!hasRecorded)('a recorded stream reads the same however its bytes arrive', () => {
   test.each(streams.map((stream) => [stream.file, stream] as const))('%s', async (_, { body, expected }) => {
@@ -25,7 +25,7 @@ describe.skipIf(!hasRecorded)('a recorded stream reads the same however its byte
     expect(JSON.stringify(await messageOf(replyOf(comb(body, { first: 0, step: 1 }))))).toBe(same);
     const offsets = body.length < long ? body.length : step;
     const misread: number[] = [];
-    for (let at = 0; at < offsets; at++) {
+    for (let at = 0; at < offsets; at += stride) {
       const chunks = body.length < long ? halves(body, at) : comb(body, { first: at, step });
       if (JSON.stringify(await messageOf(replyOf(chunks))) !== same) misread.push(at);
     }
@@ -36,7 +36,7 @@ describe.skipIf(!hasRecorded)('a recorded stream reads the same however its byte
 const [first] = streams.toSorted((a, b) => a.body.length - b.body.length);
 
 test.skipIf(!first)(
-  'a stream cut in two at every offset reads the same over kept connections (skipped without ../shared/fixtures)',
+  'a stream cut in two at any offset reads the same over kept connections (skipped without ../shared/fixtures)',
   async () => {
     const { body, expected } = first as (typeof streams)[number];
     const server = await startScriptedServer();
@@ -46,7 +46,7 @@ test.skipIf(!first)(
       await server.close();
     });
     const deadline = startDeadline(60_000);
-    for (let at = 0; at <= body.length; at++) {
+    for (let at = 0; at <= body.length; at += stride) {
       server.reply({ headers: { 'content-type': 'text/event-stream' }, chunks: halves(body, at).filter(isSome) });
       const post = postOf({ use: 'chat', model: 'm', stream: true }, messages, { service: 'gateway/messages' });
       const { reply } = await client.send(post, { deadline });

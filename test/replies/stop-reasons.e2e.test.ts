@@ -4,6 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, vi } from 'vitest';
 import { createClient, ResponseError } from '../../src/index.ts';
 import { person } from '../commands/chat/person.ts';
+import { sample } from '../helpers/full.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { canaryKey, eventStream, messageEvents, test } from '../helpers/with-server.ts';
 import { png } from './deviation.ts';
@@ -57,8 +58,11 @@ const ways: [name: string, argv: string[], body: (reason: string) => string][] =
   ['chat --no-stream', ['chat', 'x', '--no-stream'], messageBody],
 ];
 
-describe.each(ways)('%s', (_, argv, body) => {
-  test.for(rules)(
+/** One reason of each kind: which reason is of which kind, the first way says. */
+const kinds = new Set([complete[0], limits[0], stopped[0], unknown[0]]);
+
+describe.each(ways)('%s', (way, argv, body) => {
+  test.for(sample(rules, ({ reason }) => way === 'text' || kinds.has(reason)))(
     'an answer that ends with $reason is exit $code, and what came is kept',
     async ({ reason, code, whole, warning }, { server, cli }) => {
       server.always({ body: body(reason) });

@@ -56,13 +56,25 @@ test.each([
   for (let at = 1; at < text.length; at++) expect(() => decode([text.slice(0, at), text.slice(at)])).toThrow(error);
 });
 
+/** Why a text is refused; '' if it is not. */
+function refusalOf(text: Uint8Array): string {
+  try {
+    decode([text]);
+    return '';
+  } catch (error) {
+    return String(error);
+  }
+}
+
 test('finds an invalid byte at any position of a long text', () => {
   const text = Buffer.from(Buffer.alloc(3000, 7).toString('base64'));
+  const missed: number[] = [];
   for (let at = 0; at < text.length; at++) {
     const broken = Buffer.from(text);
     broken[at] = 0x2e;
-    expect(() => decode([broken])).toThrow('0x2e');
+    if (!refusalOf(broken).includes('0x2e')) missed.push(at);
   }
+  expect(missed).toEqual([]);
 });
 
 test('decodes the output of Node, cut anywhere', () => {

@@ -185,7 +185,7 @@ describe.each(Object.entries(codings))('a body that is compressed with %s', (cod
 
   test('is refused where it is not what its head says, or far larger than it came', async () => {
     const server = await serve();
-    for (const body of ['{"ok":true}', compress(Buffer.alloc(30_000_000))]) {
+    for (const body of ['{"ok":true}', compress(Buffer.alloc(20_000_000))]) {
       server.reply({ headers, body });
       expect(failureOf(await post(server.url))).toMatchObject({
         class: 'bad-reply',

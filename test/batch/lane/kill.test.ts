@@ -3,11 +3,7 @@ import { expectedOf, killAndGoOn } from './kill.ts';
 
 test.for([
   ['content', 'part-creating', '1'],
-  ['content', 'part-sent', '1'],
   ['messages', 'part-answered', '1'],
-  ['completions', 'part-uploaded', '1'],
-  ['completions', 'part-answered', '1'],
-  ['messages', 'result-written', '7'],
 ] as const)(
   '%s, kill -9 at %s, time %s: the next run goes on, and no job is submitted twice',
   { timeout: 120_000 },

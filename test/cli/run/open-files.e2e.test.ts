@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test as plain } from 'vitest';
 import { countOpenFiles, filesFor, requestsWithin } from '../../../src/cli/run/send-all.ts';
+import { isFull, sample } from '../../helpers/full.ts';
 import { shell } from '../../helpers/spawn.ts';
 import { imageReply } from '../../helpers/with-server.ts';
 import { environmentFor, manyJobs, test } from '../../batch/with-batch.ts';
@@ -29,14 +30,16 @@ plain.skipIf(!isLinux)('the system tells how many files are open', async () => {
 
 const picture = { mimeType: 'image/png', data: Buffer.from('89504e470d0a1a0a', 'hex').toString('base64') };
 
-test.skipIf(!isLinux).for([
+const fewFiles: [jobs: string, limit: number, flags: string][] = [
   ['texts', 256, ''],
   ['pictures', 128, `--defaults '{"command":"image gen"}'`],
   ['texts with hardly a file left', 64, ''],
-] as const)(
+];
+
+test.skipIf(!isLinux).for(sample(fewFiles, ([, limit]) => limit < 256))(
   'with few open files fewer jobs run at once than asked for: %s under ulimit -n %d',
   async ([, limit, flags], { server, folder }) => {
-    const count = 400;
+    const count = isFull ? 400 : 210;
     folder.jobs(...manyJobs(count));
     server.answer = () => ({
       after: new Promise((resolve) => setImmediate(resolve)),
@@ -89,7 +92,7 @@ test.skipIf(!isLinux).for([
     if (body) server.answer = () => ({ body });
     const env = { ...environmentFor(server), XDG_STATE_HOME: join(folder.cwd, 'state') };
     let written = 0;
-    for (let limit = 18; limit < 32; limit++) {
+    for (let limit = 18; limit < 32; limit += isFull ? 1 : 4) {
       const before = server.bodies.length;
       const script = `rm -f out.*; ulimit -n ${limit}; "$BIN" ${words}`;
       const { code, stderr } = await shell(script, { cwd: folder.cwd, env });

@@ -53,12 +53,18 @@ function widestWord(cell = ''): number {
   return widest(cell.replaceAll(/\s+/g, '\n'));
 }
 
+/** What is copied whole: it stays in one line, which can be wider than its column and the terminal. */
+const address = /https?:\/\/\S/i;
+
 /** A row of a table; cells wider than their column continue in further lines. */
 export function rowLines(
   row: readonly string[],
   { widths, align }: { widths: readonly number[]; align: readonly Align[] },
 ): string[] {
-  const columns = widths.map((width, column) => wrapped(row[column] ?? '', { width }, { hard: true }));
+  const columns = widths.map((width, column) => {
+    const cell = row[column] ?? '';
+    return wrapped(cell, { width }, { hard: !address.test(cell) });
+  });
   const height = Math.max(...columns.map((lines) => lines.length));
   return Array.from({ length: height }, (_, at) => {
     const pieces = columns.map((lines, column) => padded(lines[at] ?? '', widths[column] ?? 0, align[column]));

@@ -145,6 +145,17 @@ test('a long address is one line for the terminal, so that it is copied whole', 
   expect(shown).toEqual(['See', address, 'and here', `(${address}).`, '', `• ${address}`]);
 });
 
+test('a long address in a cell is one line for the terminal, so that it is copied whole', async () => {
+  const address = `https://example.com/${'a'.repeat(60)}?b=${'c'.repeat(40)}`;
+  const row = (at: number, where: string) => `| n${at} | ${where} | ${words(6, `m${at}x`)} |\n`;
+  const text = `| Name | Where | Meaning |\n|---|---|---|\n${row(1, 'here')}${row(2, address)}${row(3, 'there')}`;
+  for (const pieces of [[text], piecesOf(text)]) {
+    const shown = await show(pieces, { columns: 50 });
+    expect(shown.filter((line) => line.includes(address))).toHaveLength(1);
+    expect(letters(shown.join(''))).toContain('there');
+  }
+});
+
 test('sends no sequence to a terminal for a text that comes whole', async () => {
   let written = '';
   const stdout = {

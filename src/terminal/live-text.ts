@@ -57,9 +57,12 @@ export function advance(live: LiveText, place: Place): Drawing {
   }
 }
 
-/** The text without a last line of nothing but marks, such as `-`: what follows makes them an item, a rule or a heading. */
+/**
+ * The text without a last line of nothing but marks, such as `-`, which what follows makes an item, a rule or a heading; and
+ * without marks at its end, which can be one of two.
+ */
 function decidedPart(text: string): string {
-  return text.replace(/(?<=^|\n)[ \t>]*(?:[-*+_=#`~|:]+[ \t]*)?$/, '');
+  return text.replace(/(?<=^|\n)[ \t>]*(?:[-*+_=#`~|:]+[ \t]*)?$/, '').replace(/(?<![*_~`])[*_~`]+$/, '');
 }
 
 /**
@@ -231,13 +234,23 @@ function dropPrinted(live: LiveText, at: number): void {
     live.firstNumber = undefined;
     live.measuredRows = undefined;
   }
-  if (block?.type === 'paragraph') cut(live, 0, live.printed);
+  if (block?.type === 'paragraph') dropWords(live, block as Tokens.Paragraph);
   else if (block?.type === 'list') dropItems(live, block as Tokens.List);
   else if (block?.type === 'table') dropRows(live, block as Tokens.Table);
   else if (block?.type === 'code') cut(live, lineStart(live.text, isFence.test(block.raw) ? 1 : 0), lineStartAt(live));
 }
 
 const isFence = /^ {0,3}(?:`{3}|~{3})/;
+
+/** Emphasis or a link that goes on stays whole: without its beginning, its end would be other text. */
+function dropWords(live: LiveText, { tokens }: Tokens.Paragraph): void {
+  const { printed = 0 } = live;
+  const open = tokens.findIndex(({ raw }) => raw.includes(breakMark));
+  const start = tokens.slice(0, Math.max(0, open)).reduce((sum, { raw }) => sum + raw.length, 0);
+  cut(live, 0, isSpan.has(tokens[open]?.type ?? '') ? start : printed);
+}
+
+const isSpan = new Set(['strong', 'em', 'del', 'link', 'image']);
 
 function dropItems(live: LiveText, { items, ordered, start }: Tokens.List): void {
   const { printed = 0 } = live;
@@ -248,11 +261,11 @@ function dropItems(live: LiveText, { items, ordered, start }: Tokens.List): void
   cut(live, 0, at);
 }
 
-/** The rows that decide the widths stay. */
+/** The rows that decide the widths stay, those after the printed ones too. */
 function dropRows(live: LiveText, { rows }: Tokens.Table): void {
   const next = rows.findIndex((row) => row.some(({ text }) => text.includes(breakMark)));
   if (next < 1) return;
-  live.measuredRows ??= Math.min(next, mostMeasuredRows);
+  live.measuredRows ??= Math.min(rows.length, mostMeasuredRows);
   cut(live, lineStart(live.text, 2 + live.measuredRows), lineStartAt(live));
 }
 

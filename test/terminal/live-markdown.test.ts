@@ -214,6 +214,25 @@ test('shows the same in the end, wherever the text is cut', async () => {
   expect(await show([...document], { rows: 5 })).toEqual(expected);
 });
 
+const crossing = `Some words and **bold words that go on for more than a line** and [a link
+whose text is long too](http://a.b/c) and *more emphasis than fits in it* end.
+
+| Short | Name | Other |
+|---|---|---|
+| a | b | abcdefghijk |
+| abcdefghijk | abcdefghi | abcdefghijk |
+| c | d | e |
+
+After it.`;
+
+test('shows the same in the end in narrow windows, also where emphasis, a link or a row takes several lines', async () => {
+  for (const columns of [20, 23, 26, 29, 32, 36, 41, 48])
+    expect([columns, await show(piecesOf(crossing), { columns })]).toEqual([
+      columns,
+      await show([crossing], { columns }),
+    ]);
+});
+
 test('formats a text of more than 32 KB that comes in one piece, but for a block that is as long', async () => {
   const paragraphs = Array.from({ length: 60 }, (_, at) => `Part **${at}** is ${'long '.repeat(120)}end.`);
   const text = ['- one', '- two', '', ...paragraphs.flatMap((paragraph) => [paragraph, ''])].join('\n');

@@ -76,8 +76,6 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
     response.destroy();
     return 0;
   });
-  // A caller that has the whole reply may leave before the exchange has ended here.
-  const isCut = caller.isGone && bytes !== Number(reply.headers['content-length']);
   settings.log?.({
     method: request.method ?? '',
     path,
@@ -85,7 +83,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
     model: reply.model,
     durationMs: settings.elapsed() - started,
     bytes,
-    note: noteOf(reply, failure, isCut),
+    note: noteOf(reply, failure, caller.isGone),
   });
 }
 
@@ -102,9 +100,9 @@ function watchCaller(response: ServerResponse): { isGone: boolean; left: AbortCo
 }
 
 /** The note in the log, beside the status. */
-function noteOf({ ending = 'end', note }: Reply, failure: string | undefined, isCut: boolean): string | undefined {
+function noteOf({ ending = 'end', note }: Reply, failure: string | undefined, isGone: boolean): string | undefined {
   const end = ending === 'end' ? undefined : ending;
-  const own = failure ?? end ?? (isCut ? callerLeft : undefined);
+  const own = failure ?? end ?? (isGone ? callerLeft : undefined);
   return note === undefined || own === undefined ? (note ?? own) : `${note}; ${own}`;
 }
 

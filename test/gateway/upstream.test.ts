@@ -230,6 +230,22 @@ test('a caller that has every byte of the declared length has not left, though t
   await gateway.close(0);
 });
 
+test('a caller that leaves before it has every byte has left, though all of them were handed over', async () => {
+  const length = 64 * 1024 * 1024;
+  const log: LogEntry[] = [];
+  const handler: Handler = async () => ({
+    status: 200,
+    headers: { 'content-length': String(length) },
+    body: 'x'.repeat(length),
+  });
+  const gateway = await listen(createApp({ key, handler, log: (entry) => void log.push(entry) }));
+  const socket = await openPost(gateway);
+  await once(socket, 'data');
+  socket.destroy();
+  await expect.poll(() => log).toMatchObject([{ status: 200, bytes: length, note: 'the caller left' }]);
+  await gateway.close(0);
+});
+
 /** Waits until a count has not changed for many turns of the event loop. */
 async function untilStill(count: () => number): Promise<void> {
   let last = -1;

@@ -53,7 +53,11 @@ async function writeBody(response: ServerResponse, body: Reply['body'], length: 
     written += Buffer.byteLength(chunk);
     keepFrames(response);
     const isLast = written === length;
-    return response.write(chunk, (error) => void (isLast && !error && taken.add(response)));
+    const { socket } = response;
+    // Node reports no error for what was still to be sent when the connection was closed.
+    return response.write(chunk, (error) => {
+      if (isLast && !error && socket?.destroyed === false) taken.add(response);
+    });
   };
   for await (const chunk of typeof body === 'string' ? [body] : body) {
     if (response.destroyed) break;

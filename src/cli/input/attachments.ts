@@ -7,7 +7,6 @@ import { usageError } from '../../errors.ts';
 import type { Media } from '../../formats/ask.ts';
 import { fileOf, readInputImage, spool, type Spooling } from '../../images/input.ts';
 import { sniffMedia } from '../../images/media-type.ts';
-import type { FetchedInput } from '../../transport/types.ts';
 import { decodeText, isStdin, isUrl, isUtf16, shownUrl, unreadable, urlForFile } from './input-files.ts';
 import { createUpload, type Upload } from '../../body.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -32,15 +31,20 @@ export interface Attached {
 /** Above this many bytes a gateway may refuse the request. */
 const largeInput = 20_000_000;
 
-/** Largest input that is fetched. */
-const maxFetchedMebibytes = 64;
+/** The file of an input that is a URL. */
+export interface FetchedFile {
+  path: string;
+  /** The Content-Type header of its server. */
+  mimeType: string | undefined;
+}
 
-/** Fetches a URL, `label` in messages; undefined if it is fetched later. Throws GatewayError. */
-export type FetchUrl = (url: URL, label: string) => Promise<FetchedInput | undefined>;
+/** By the URL as it was typed. */
+export type FetchedFiles = ReadonlyMap<string, FetchedFile>;
 
 interface InputReading {
   context: InputContext;
-  fetchUrl: FetchUrl;
+  /** URLs that are not in it are fetched later: a place is left for them. */
+  fetched?: FetchedFiles | undefined;
   /** The time of the command; without it, only a signal ends the reading. */
   deadline?: (() => { signal: AbortSignal }) | undefined;
   /** The copies of pipes that were made before, by their path: a conversation reads an input again with its prompt. */
@@ -181,20 +185,16 @@ function spoolingOf({ context, deadline }: InputReading): Spooling {
   return { signal: (deadline?.() ?? context).signal, atEnd: context.atEnd };
 }
 
-/** Fetches a URL. Throws GatewayError usage if it is not https. */
-async function openUrl(flag: string, typed: string, reading: InputReading): Promise<OpenedInput> {
-  const url = parseInputUrl(flag, typed);
-  const name = shownUrl(url);
-  const label = `${flag} ${quote(name)}`;
-  const input = { name, title: lastOfUrl(url.pathname) || url.host, origin: { isTemporary: true, url: url.href } };
-  const fetched = await reading.fetchUrl(url, label);
-  if (fetched === undefined) return { ...input, path: undefined };
-  const { atEnd } = reading.context;
-  const path = await spool(fetched.body, { label, capMebibytes: maxFetchedMebibytes, atEnd });
-  return { ...input, path, declaredType: fetched.mimeType };
+/** The file of a URL. Throws GatewayError usage if it is not https. */
+function openUrl(flag: string, typed: string, { fetched }: InputReading): OpenedInput {
+  const { url } = parseInputUrl(flag, typed);
+  const { path, mimeType } = fetched?.get(typed) ?? {};
+  const title = lastOfUrl(url.pathname) || url.host;
+  return { path, name: shownUrl(url), title, declaredType: mimeType, origin: { isTemporary: true, url: url.href } };
 }
 
-function parseInputUrl(flag: string, typed: string): URL {
+/** A URL of an input, and what it is called in messages. Throws GatewayError usage if it is not https. */
+export function parseInputUrl(flag: string, typed: string): { url: URL; label: string } {
   if (!/^https?:/i.test(typed)) throw urlForFile(flag, typed);
   if (!URL.canParse(typed)) throw usageError(`${flag}: the URL is not valid`, 'it looks like https://host/photo.jpg');
   const url = new URL(typed);
@@ -204,7 +204,7 @@ function parseInputUrl(flag: string, typed: string): URL {
   if (url.username !== '' || url.password !== '')
     throw usageError(`${label}: the URL holds a user name or password`, instead);
   url.hash = '';
-  return url;
+  return { url, label };
 }
 
 /** The path of a word, which can be a `file:///…` URL. Throws GatewayError usage for a file on another host. */

@@ -8,6 +8,7 @@ import { lookAt, shellWord } from '../../shell-word.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { InputContext } from '../context.ts';
 import { parseJson, quote } from '../flags/flag.ts';
+import type { ImageInputFlags } from './stray-files.ts';
 
 /** Largest text on stdin or in a pipe, in bytes. */
 const maxBytes = 64 * 1024 * 1024;
@@ -57,6 +58,22 @@ export function unreadable(flag: string, path: string, error: unknown): Error {
 /** Whether a path is a URL. */
 export function isUrl(path: string): boolean {
   return /^(https?|ftp|s3|gs):\/\//i.test(path);
+}
+
+/** An input that is a URL, as it was typed, and its flag. */
+export interface InputUrl {
+  flag: string;
+  typed: string;
+}
+
+/** The inputs that are URLs. */
+export function inputUrls({ image = [], attach = [], mask }: ImageInputFlags & { mask?: string }): InputUrl[] {
+  const inputs = [
+    ...image.map((typed) => ({ flag: '-i', typed })),
+    ...attach.map((typed) => ({ flag: '--attach', typed })),
+    ...(mask === undefined ? [] : [{ flag: '--mask', typed: mask }]),
+  ];
+  return inputs.filter(({ typed }) => isUrl(typed));
 }
 
 /** A URL for messages, without its query, which may contain a secret. */

@@ -18,7 +18,7 @@ import type { InputContext } from '../context.ts';
 import { quote } from '../flags/flag.ts';
 import { parseToolChoice } from '../flags/format.ts';
 import { applySettings, type Setting } from '../flags/set.ts';
-import type { Attached, FetchUrl, Inputs } from '../input/attachments.ts';
+import type { Attached, FetchedFiles, Inputs } from '../input/attachments.ts';
 import { type Blanks, fillLeaves, fillText, readBlanks, type VarFlags, warnOfUnused } from '../input/blanks.ts';
 import { type FileOrJson, readJsonFlag, readListFlag, readObjectFlag, readTextFlag } from '../input/input-files.ts';
 import { type PromptFlags, readPrompt, type TextPlaces } from '../input/prompt.ts';
@@ -62,10 +62,11 @@ export interface RequestFlags extends VarFlags, PromptFlags {
 }
 
 /** What a request is built from in addition to its words and flags. */
-interface Building {
+export interface Building {
   context: InputContext;
   use: Use;
-  fetchUrl: FetchUrl;
+  /** The files of URLs. */
+  fetched?: FetchedFiles | undefined;
   /** The time of the command; of a batch, none. */
   deadline?: (() => Deadline) | undefined;
   settings: Pick<Settings, 'model' | 'noStdin' | 'maxTokens' | 'service' | 'format' | 'baseUrl'> &

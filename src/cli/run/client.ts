@@ -26,7 +26,6 @@ import { withSettingsHint } from './failure-hint.ts';
 import type { Context } from '../context.ts';
 import { isCache, type RecordingFlags, replayedFolder } from '../flags/shared.ts';
 import { type ConnectionFlags, connectionOptions, originOf, readConfiguredKey } from './settings.ts';
-import type { FetchUrl } from '../input/attachments.ts';
 import { announcedEnd, logReply, logRequest, logRetry } from '../output/log.ts';
 
 /** Forms of authentication where one client serves several uses. */
@@ -269,19 +268,4 @@ export async function openRecordings(
   const { openRecording } = await import('./recordings.ts');
   const recorder = await openRecording({ ...flags, record }, options);
   return { use: [recorder.record], close: () => recorder.close() };
-}
-
-/** What fetches the URLs of a command, of one job, or of one turn. Without a deadline they are fetched later. */
-export type OpenFetchUrl = (
-  settings: Pick<SettingsSurvey, 'offline' | 'proxy' | 'systemCa'>,
-  deadline?: () => Deadline,
-) => FetchUrl;
-
-/** Makes what fetches URLs for one command. Its code is loaded with the first URL. */
-export function openFetchUrls(flags: ConnectionFlags, context: Context): OpenFetchUrl {
-  let opened: Promise<OpenFetchUrl> | undefined;
-  return (settings, deadline) => async (url, label) => {
-    opened ??= import('./fetch-urls.ts').then(({ urlFetcher }) => urlFetcher(flags, context));
-    return (await opened)(settings, deadline)(url, label);
-  };
 }

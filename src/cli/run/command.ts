@@ -9,6 +9,7 @@ import {
   type Result,
   verdictOf,
   type Wanted,
+  within,
 } from '../../client/index.ts';
 import { formatFacts, type Post } from '../../formats/format.ts';
 import { byDefault } from '../../settings/sources.ts';
@@ -18,9 +19,10 @@ import type { ImageOutput, ImageOutputFlags, ImagePlan } from '../output/save-im
 import type { FlagValues } from '../flags/flag.ts';
 import type { outputFlags } from '../flags/shared.ts';
 import { type AnswerFlags, endLine, imagesOfText, isPrintedAtEnd, prepareAnswerOutput } from '../output/print.ts';
-import type { BuiltRequest } from '../request/build-request.ts';
-import { openClient, openFetchUrls, surveyClient } from './client.ts';
+import { type Building, type BuiltRequest, buildRequest, type RequestFlags } from '../request/build-request.ts';
+import { openClient, surveyClient } from './client.ts';
 import { type ConnectionFlags, readSettings } from './settings.ts';
+import { inputUrls } from '../input/input-files.ts';
 import { refuseTwoPrompts } from '../input/prompt.ts';
 import type { PromptYamlFlags } from '../request/prompt-yaml.ts';
 import { hintOf } from '../../advice.ts';
@@ -55,8 +57,25 @@ export async function begin<Flags extends CommonFlags>(
   const settings = withoutBatchLane(await readSettings(flags, context, use), context.report.command);
   // The time of the command begins when the deadline is first used.
   const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
-  const fetchUrl = openFetchUrls(flags, context)(settings, deadline);
-  return { context, use, flags, settings, deadline, fetchUrl, print };
+  return { context, use, flags, settings, deadline, print };
+}
+
+/** Fetches the inputs that are URLs, and builds the request, within the time of the command. Throws GatewayError. */
+export async function prepareRequest(
+  words: readonly string[],
+  flags: RequestFlags & ConnectionFlags,
+  building: Building & Pick<Begun, 'context' | 'settings' | 'deadline'>,
+): Promise<BuiltRequest> {
+  const { context, settings, deadline } = building;
+  const prepare = async (): Promise<BuiltRequest> => {
+    const urls = inputUrls(flags);
+    if (urls.length === 0) return buildRequest(words, flags, building);
+    const { openUrlFetcher } = await import('./fetch-urls.ts');
+    const options = { settings, deadline: deadline(), atEnd: context.atEnd };
+    const fetched = await openUrlFetcher(flags, context).fetchAll(urls, options);
+    return buildRequest(words, flags, { ...building, fetched });
+  };
+  return within(deadline(), prepare());
 }
 
 /** The lane `batch` of a profile is for batches. Throws GatewayError usage if it was typed. */

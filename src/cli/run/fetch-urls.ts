@@ -3,42 +3,89 @@ import { type ErrorClass, GatewayError, usageError } from '../../errors.ts';
 import type { Deadline } from '../../client/index.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import type { FetchedInput, InputFetcher } from '../../transport/types.ts';
-import type { Context } from '../context.ts';
+import { spool } from '../../images/input.ts';
+import type { SettingsSurvey } from '../../settings/types.ts';
+import type { Context, InputContext } from '../context.ts';
 import { replayedFolder } from '../flags/shared.ts';
-import { shownUrl } from '../input/input-files.ts';
+import { type FetchedFile, type FetchedFiles, parseInputUrl } from '../input/attachments.ts';
+import { type InputUrl, shownUrl } from '../input/input-files.ts';
 import { sizeOf } from '../input/prompt.ts';
-import type { OpenFetchUrl } from './client.ts';
 import { type ConnectionFlags, connectionOptions } from './settings.ts';
 
 /** Classes of errors of a fetch. The gateway has received nothing then. */
 const fetchErrors = new Set<ErrorClass>(['not-sent', 'no-reply', 'bad-reply', 'incomplete']);
 
-/** Fetches the URLs of inputs. The connection is opened with the first URL. */
-export function urlFetcher(flags: ConnectionFlags, context: Context): OpenFetchUrl {
-  /** One fetcher for each proxy and set of authorities: the jobs of a batch can differ in them. */
+interface FetchOptions {
+  settings: Pick<SettingsSurvey, 'offline' | 'proxy' | 'systemCa'>;
+  deadline: Deadline;
+  /** Registers the removal of the files. */
+  atEnd: InputContext['atEnd'];
+}
+
+/** Fetches the inputs that are URLs, into temporary files. */
+export interface UrlFetcher {
+  fetchAll(urls: readonly InputUrl[], options: FetchOptions): Promise<FetchedFiles>;
+}
+
+/** Opens what fetches the URLs of a command, or of the jobs of a batch, which can differ in proxy and authorities. */
+export function openUrlFetcher(flags: ConnectionFlags, context: Context): UrlFetcher {
   const opened = new Map<string, Promise<InputFetcher>>();
-  return (settings, deadline) => async (url, label) => {
-    const offline = settings.offline.value ? '--offline' : replayedFolder(flags) !== undefined && '--replay';
-    if (offline) throw usageError(`${label}: ${offline} uses no network`, 'save the file, and name that');
-    if (deadline === undefined) return undefined;
-    const time = deadline();
-    const progress = context.ui.progress(`fetching ${url.host}`);
-    try {
-      const key = JSON.stringify([settings.proxy?.value, settings.systemCa.value]);
-      const fetcher = opened.get(key) ?? openFetcher(settings, flags, context);
-      opened.set(key, fetcher);
-      const fetched = await (await fetcher).fetch(url, time.signal);
-      await context.ui.detail(`fetched ${shownUrl(url)} (${fetched.mimeType ?? 'no content-type'})`);
-      return { ...fetched, body: readExplained(fetched.body, { label, time, progress }) };
-    } catch (error) {
-      progress.stop();
-      throw explain(error, label, time);
-    }
+  return {
+    async fetchAll(urls, { settings, deadline, atEnd }) {
+      requireNetwork(urls, settings, flags);
+      const files = new Map<string, FetchedFile>();
+      for (const { flag, typed } of urls) {
+        if (files.has(typed)) continue;
+        const key = JSON.stringify([settings.proxy?.value, settings.systemCa.value]);
+        const fetcher = opened.get(key) ?? openFetcher(settings, flags, context);
+        opened.set(key, fetcher);
+        files.set(typed, await fetchFile(parseInputUrl(flag, typed), { fetcher, context, deadline, atEnd }));
+      }
+      return files;
+    },
   };
 }
 
+/** Throws GatewayError usage for URLs where no network is used. */
+export function requireNetwork(
+  [first]: readonly InputUrl[],
+  { offline }: Pick<SettingsSurvey, 'offline'>,
+  flags: ConnectionFlags,
+): void {
+  const flag = offline.value ? '--offline' : replayedFolder(flags) !== undefined && '--replay';
+  if (first === undefined || !flag) return;
+  const { label } = parseInputUrl(first.flag, first.typed);
+  throw usageError(`${label}: ${flag} uses no network`, 'save the file, and name that');
+}
+
+/** Largest input that is fetched. */
+const maxFetchedMebibytes = 64;
+
+async function fetchFile(
+  { url, label }: ReturnType<typeof parseInputUrl>,
+  {
+    fetcher,
+    context,
+    deadline,
+    atEnd,
+  }: Omit<FetchOptions, 'settings'> & { fetcher: Promise<InputFetcher>; context: Context },
+): Promise<FetchedFile> {
+  const progress = context.ui.progress(`fetching ${url.host}`);
+  let fetched: FetchedInput;
+  try {
+    fetched = await (await fetcher).fetch(url, deadline.signal);
+    await context.ui.detail(`fetched ${shownUrl(url)} (${fetched.mimeType ?? 'no content-type'})`);
+  } catch (error) {
+    progress.stop();
+    throw explain(error, label, deadline);
+  }
+  const body = readExplained(fetched.body, { label, time: deadline, progress });
+  const path = await spool(body, { label, capMebibytes: maxFetchedMebibytes, atEnd });
+  return { path, mimeType: fetched.mimeType };
+}
+
 async function openFetcher(
-  settings: Parameters<OpenFetchUrl>[0],
+  settings: FetchOptions['settings'],
   flags: ConnectionFlags,
   context: Context,
 ): Promise<InputFetcher> {

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { within } from '../../client/index.ts';
 import { usageError } from '../../errors.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
 import {
@@ -10,11 +9,11 @@ import {
   showsRequest,
   jsonOf,
   planBesideText,
+  prepareRequest,
   showRequest,
 } from '../../cli/run/command.ts';
 import { printRaw, printText } from '../../cli/output/print.ts';
 import type { ChatFlags } from './session.ts';
-import { buildRequest } from '../../cli/request/build-request.ts';
 import { openTools } from './tools.ts';
 import { askTurn } from './turn.ts';
 import type { Action, CommandOutcome, Context } from '../../cli/context.ts';
@@ -51,7 +50,7 @@ async function runChat(words: readonly string[], typed: ChatFlags, context: Cont
     return runInteractive(flags, { context, settings, resumed });
   }
   const building = { ...begun, earlier: resumed?.earlier };
-  const request = await within(deadline(), buildRequest(words, flags, building));
+  const request = await prepareRequest(words, flags, building);
   const { post, check } = request;
   const tools = await openTools(flags, request, { context });
   const plan = await planBesideText(flags, request, context);

@@ -10,7 +10,7 @@ import { readBlanks, warnOfUnused } from '../../cli/input/blanks.ts';
 import { readSystem } from '../../cli/request/build-request.ts';
 import { formatConversation } from '../sessions/conversation.ts';
 import { requireDescriptors } from '../../cli/run/command.ts';
-import { openClient, openFetchUrls, surveyClient } from '../../cli/run/client.ts';
+import { openClient, surveyClient } from '../../cli/run/client.ts';
 import { openCostLimit, openMeter } from '../../cli/run/costs.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { ChatFlags, Resumed } from './session.ts';
@@ -38,7 +38,6 @@ export async function runInteractive(
     settings,
     flags,
     client,
-    openFetchUrl: openFetchUrls(flags, context),
     editor,
     limit: flags.maxCost === undefined ? undefined : await openCostLimit(flags.maxCost, settings),
     system,

@@ -7,6 +7,7 @@ import { writeReason } from '../../files/file-reason.ts';
 import { removeFile } from '../../files/temp-file.ts';
 import { twoColumns, wrapText } from '../../cli/help/help.ts';
 import { readAttachments, readImages } from '../../cli/input/attachments.ts';
+import { requireNetwork } from '../../cli/run/fetch-urls.ts';
 import { isUrl, shownUrl } from '../../cli/input/input-files.ts';
 import { sessionPath } from '../../chat/session-path.ts';
 import { lockedSession } from './session.ts';
@@ -93,15 +94,16 @@ async function changeSystem(text: string, talk: Talk): Promise<void> {
  * reading of a pipe.
  */
 async function addFiles(kind: 'image' | 'attach', typed: string, talk: Talk): Promise<void> {
-  const { context, images, attach, settings, editor } = talk;
+  const { context, images, attach, settings, flags, editor } = talk;
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   const copies = new Map<string, string>();
-  const reading = { context, fetchUrl: talk.openFetchUrl(settings), deadline: () => ({ signal }), copies };
+  const reading = { context, deadline: () => ({ signal }), copies };
   editor.onInterrupt(() => stop.abort());
   try {
     for (const file of await droppedFiles(typed, context.io)) {
       const read = kind === 'image' ? readImages : readAttachments;
+      if (isUrl(file)) requireNetwork([{ flag: `/${kind}`, typed: file }], settings, flags);
       await read([file], reading, { flag: `/${kind}` });
       (kind === 'image' ? images : attach).push(file);
       for (const [path, copy] of copies) talk.copies.set(path, copy);

@@ -3,7 +3,7 @@ import { storable } from '../../chat/session-file.ts';
 import { listSessions, sessionPath } from '../../chat/session-path.ts';
 import type { Turn } from '../../formats/ask.ts';
 import type { BodyValue } from '../../body.ts';
-import { type Client, deadlineOnce, within } from '../../client/index.ts';
+import { type Client, deadlineOnce } from '../../client/index.ts';
 import { localTime } from '../../clock.ts';
 import { endSignals, GatewayError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
@@ -11,14 +11,20 @@ import type { Settings } from '../../settings/types.ts';
 import { formatError, createStyle, wrapForStderr } from '../../terminal/output.ts';
 import type { LineEditor } from '../../terminal/line-editor.ts';
 import { type ChatFlags, type KeptSession, lockedSession, storableTurns } from './session.ts';
-import { buildRequest } from '../../cli/request/build-request.ts';
 import { openTools } from './tools.ts';
 import { askTurn, questionOf } from './turn.ts';
 import type { Context } from '../../cli/context.ts';
 import { printText } from '../../cli/output/print.ts';
-import { checkAnswer, holdToSchema, jsonOf, planBesideText, planImages, wantedOf } from '../../cli/run/command.ts';
+import {
+  checkAnswer,
+  holdToSchema,
+  jsonOf,
+  planBesideText,
+  planImages,
+  prepareRequest,
+  wantedOf,
+} from '../../cli/run/command.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
-import type { OpenFetchUrl } from '../../cli/run/client.ts';
 
 /** A conversation with a person, while it goes on. */
 export interface Talk {
@@ -26,7 +32,6 @@ export interface Talk {
   settings: Settings;
   flags: ChatFlags;
   client: Client;
-  openFetchUrl: OpenFetchUrl;
   editor: LineEditor;
   /** `--max-cost` of the whole conversation. */
   limit: CostLimit | undefined;
@@ -110,10 +115,9 @@ async function askAndKeep(
   const before = saidBefore(prompt, talk);
   const earlier = system === null ? before.map((message) => ({ ...message, system: undefined })) : before;
   const deadline = deadlineOnce(settings.timeoutMs.value, signal);
-  const fetchUrl = talk.openFetchUrl(settings, deadline);
-  const building = { context, use: 'chat' as const, settings, fetchUrl, deadline, earlier, copies };
+  const building = { context, use: 'chat' as const, settings, deadline, earlier, copies };
   const turnFlags = { ...flags, prompt: text, image, attach, ...(typeof system === 'string' && { system }) };
-  const request = await within(deadline(), buildRequest([], turnFlags, building));
+  const request = await prepareRequest([], turnFlags, building);
   const { check } = request;
   heard.question = questionOf(request);
   heard.service = request.quirks.service;

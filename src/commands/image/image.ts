@@ -1,4 +1,3 @@
-import { within } from '../../client/index.ts';
 import { describeBody } from '../../body.ts';
 import type { Post } from '../../formats/format.ts';
 import type { JsonObject } from '../../json.ts';
@@ -7,9 +6,17 @@ import { version } from '../../version.ts';
 import { limitToFiles, type Outcome, sendAll, mergeAnswers } from '../../cli/run/send-all.ts';
 import type { Attached } from '../../cli/input/attachments.ts';
 import type { Action, CommandOutcome, Context } from '../../cli/context.ts';
-import { type BuiltRequest, buildRequest } from '../../cli/request/build-request.ts';
+import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import { typeOfName } from '../../images/image-type.ts';
-import { begin, checkAnswer, connect, showsRequest, showRequest, wantedOf } from '../../cli/run/command.ts';
+import {
+  begin,
+  checkAnswer,
+  connect,
+  prepareRequest,
+  showsRequest,
+  showRequest,
+  wantedOf,
+} from '../../cli/run/command.ts';
 import { printRaw } from '../../cli/output/print.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
@@ -31,7 +38,7 @@ async function runImage(
   const begun = await begin(words, typed, use, context);
   const { flags, settings, deadline } = begun;
   const imageType = flags.output === undefined ? undefined : typeOfName(flags.output);
-  const request = await within(deadline(), buildRequest(words, flags, { ...begun, imageType }));
+  const request = await prepareRequest(words, flags, { ...begun, imageType });
   const { post, inputs } = request;
   await warnOfType(imageType, request, flags, context);
   const { count = 1, candidates } = flags;

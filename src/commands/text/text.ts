@@ -7,19 +7,19 @@ import {
   showsRequest,
   jsonOf,
   planBesideText,
+  prepareRequest,
   showRequest,
 } from '../../cli/run/command.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import { printRaw, printStream, printText, stopPlain } from '../../cli/output/print.ts';
-import { blobsOf, endOf, outcomeOf, type Performed, within } from '../../client/index.ts';
+import { blobsOf, endOf, outcomeOf, type Performed } from '../../client/index.ts';
 import { usageError } from '../../errors.ts';
 import type { StreamDelta } from '../../formats/events.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { answerFileFlags, contentFlags, textFlags } from '../../cli/flags/format.ts';
 import type { Progress } from '../../terminal/progress.ts';
-import { buildRequest } from '../../cli/request/build-request.ts';
 
 type Flags = AskFlags<typeof textFlags & typeof answerFileFlags>;
 
@@ -42,7 +42,7 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   if (typed.jsonl && !typed.stream) throw usageError('--jsonl prints the events of a stream', 'add --stream');
   const begun = await begin(words, typed, 'text', context);
   const { flags, settings, deadline } = begun;
-  const request = await within(deadline(), buildRequest(words, flags, begun));
+  const request = await prepareRequest(words, flags, begun);
   const plan = await planBesideText(flags, request, context);
   if (showsRequest(flags)) return showRequest(request.post, plan, begun);
   const { images, client } = await connect(plan, begun);

@@ -20,7 +20,9 @@ import type { TextPlaces } from '../../../cli/input/prompt.ts';
 import type { Body } from '../../../body.ts';
 import type { Context, InputContext } from '../../../cli/context.ts';
 import type { SchemaCheck } from '../../../cli/input/schema.ts';
-import { openFetchUrls } from '../../../cli/run/client.ts';
+import { openUrlFetcher, requireNetwork } from '../../../cli/run/fetch-urls.ts';
+import { inputUrls } from '../../../cli/input/input-files.ts';
+import type { FetchedFiles } from '../../../cli/input/attachments.ts';
 import { type ConnectionFlags, readSettings } from '../../../cli/run/settings.ts';
 
 /** Builds requests of jobs; settings and schemas are read once each. */
@@ -77,7 +79,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   const compile = compileOnce(context.signal);
   const openInputs = createInputContexts(context, source.folder);
   const quiet = { ...context, ui: { ...context.ui, warn: nothing, detail: nothing } };
-  const openFetchUrl = openFetchUrls(flags, context);
+  const fetcher = openUrlFetcher(flags, context);
 
   function settingsOf({ command, values, line }: Job): Promise<Settings> {
     const { model, profile } = values as JobSettings;
@@ -98,23 +100,23 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
       const found = await settingsOf(job);
       const origin = originOf(found);
       const { inputs, warnings, close } = openInputs(job.command);
-      const build = (deadline?: Deadline): Promise<BuiltRequest> => {
-        const fetchUrl = openFetchUrl(found, deadline && (() => deadline));
-        return buildJob(job, { context: inputs, settings: found, compile, adviseBlank, fetchUrl });
-      };
+      const urls = inputUrls(job.values);
+      const build = (fetched?: FetchedFiles): Promise<BuiltRequest> =>
+        buildJob(job, { context: inputs, settings: found, compile, adviseBlank, fetched });
       const { candidates } = job.values as { candidates?: number };
       const operationOf = ({ post, model }: BuiltRequest): PreparedRequest => ({ post, model, candidates });
       try {
+        requireNetwork(urls, found, flags);
         const built = await build();
         if (found.lane.value === 'batch') requireBatchable(built, found);
         const elsewhere = origin === batchOrigin ? undefined : origin;
         const digest = await digestRequest({ ...built.post, body: withoutLane(built), origin: elsewhere }, onHashed);
+        const { atEnd } = inputs;
         const fetchInputs = async (deadline: Deadline): Promise<PreparedRequest> => {
           // The inputs have warned before.
           warnings.length = 0;
-          return operationOf(await build(deadline));
+          return operationOf(await build(await fetcher.fetchAll(urls, { settings: found, deadline, atEnd })));
         };
-        const { atEnd } = inputs;
         return {
           ...digest,
           settings: found,
@@ -122,7 +124,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
           bound: boundOfRequest(built, found),
           retries: retriesOf(built, flags),
           isFlex: built.ask.tier !== undefined,
-          fetchInputs: digest.hasUrls ? fetchInputs : undefined,
+          fetchInputs: urls.length > 0 ? fetchInputs : undefined,
           output: createJobOutput(job, {
             built,
             settings: found,

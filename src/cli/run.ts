@@ -16,7 +16,7 @@ import { createUi, emptyReport, noSecrets } from './output/log.ts';
 import { withReplyHint } from './run/failure-hint.ts';
 import { createStdin } from './input/prompt.ts';
 import { endSignals, failureOfThrown, GatewayError, isBug, outcomes } from '../errors.ts';
-import { escapeForTerminal, jsonLine } from '../terminal/escape.ts';
+import { escapeForTerminal, jsonLine, writeEscaped } from '../terminal/escape.ts';
 import {
   formatError,
   createStyle,
@@ -197,7 +197,7 @@ async function printDocument(
       : ownDocument(outcome.document, report, { error, redaction });
   const { field } = report.selected ?? {};
   const line = field === undefined ? jsonLine(document) : fieldLine(document, field);
-  if (line !== undefined) await io.stdout.write(io.stdout.isTTY ? escapeForTerminal(line) : line);
+  if (line !== undefined) await writeEscaped(io.stdout, line);
   else if (error === undefined) throw missingField(document, field ?? []);
 }
 

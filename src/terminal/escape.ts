@@ -1,3 +1,5 @@
+import type { Output } from './io.ts';
+
 /**
  * Characters that a terminal executes: C0 without tab and newline, DEL, C1, a carriage return inside a line, and bidirectional
  * controls.
@@ -13,6 +15,11 @@ const dangerousOrColour = new RegExp(String.raw`\x1b\[[\d;]*m|${dangerous.source
  */
 export function escapeForTerminal(text: string): string {
   return text.replace(dangerous, visible);
+}
+
+/** Writes text of others: harmless for a terminal, unchanged for a program or a file. */
+export function writeEscaped(output: Pick<Output, 'isTTY' | 'write'>, text: string): Promise<void> {
+  return output.write(output.isTTY ? escapeForTerminal(text) : text);
 }
 
 /** Escapes text that has colours of the program, which stay. */

@@ -12,7 +12,7 @@ import {
 import { GatewayError } from '../../errors.ts';
 import type { BlockWriter } from '../../files/block-writer.ts';
 import type { StreamDelta } from '../../formats/events.ts';
-import { escapeForTerminal, jsonLine } from '../../terminal/escape.ts';
+import { jsonLine, writeEscaped } from '../../terminal/escape.ts';
 import type { Output } from '../../terminal/io.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { createCiByteGuard, isReadByCi, wantsColor } from '../../terminal/output.ts';
@@ -58,7 +58,7 @@ function plainPayload(stdout: Output, onOutput?: () => void): Payload {
     async write(text) {
       last = text.at(-1) ?? last;
       onOutput?.();
-      await stdout.write(stdout.isTTY ? escapeForTerminal(text) : text);
+      await writeEscaped(stdout, text);
     },
     async end() {
       if (last !== '' && last !== '\n') await stdout.write('\n');

@@ -16,7 +16,7 @@ import { listFolder } from '../../files/list-folder.ts';
 import { budgetForm, isBudgetPath, parseAge } from '../../settings/values.ts';
 import { shellWord } from '../../shell-word.ts';
 import { tableLines } from '../../terminal/break-lines.ts';
-import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
+import { escapeLine, writeEscaped } from '../../terminal/escape.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, notAFlag, oneOf, setExamples } from '../../cli/flags/flag.ts';
 import { budgetsFolder } from '../../cli/run/budget.ts';
@@ -146,8 +146,7 @@ async function runReport(flags: FlagValues<typeof reportFlags>, context: Context
     return { document };
   }
   if (csv) {
-    const table = csvOf(rows, by);
-    return io.stdout.write(io.stdout.isTTY ? escapeForTerminal(table) : table);
+    return writeEscaped(io.stdout, csvOf(rows, by));
   }
   if (rows.length === 0) return ui.notice('no request was paid from a budget in this time');
   return writeRows([...rows, ...totals].map(textOf), context);

@@ -6,7 +6,7 @@ import { setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { unreadable } from '../../cli/input/input-files.ts';
 import { findPrompt, listPrompts, promptsFolder } from '../../cli/input/named-prompts.ts';
 import { asColumn } from '../../terminal/break-lines.ts';
-import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
+import { escapeLine, writeEscaped } from '../../terminal/escape.ts';
 
 const notes = ['A prompt is a .md or .prompt.yml file in the folder prompts beside the config file.'];
 
@@ -39,6 +39,6 @@ export function promptsShowCommand(command: Command): Action {
       throw unreadable('prompts show', typed, error);
     });
     if (root.json) return { document: { schema: 'gateway-cli/prompt@1', name: typed, path, text } };
-    return io.stdout.write(io.stdout.isTTY ? escapeForTerminal(text) : text);
+    return writeEscaped(io.stdout, text);
   };
 }

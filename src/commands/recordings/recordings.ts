@@ -7,7 +7,7 @@ import { type RecordedReply, readReply } from '../../recordings/format.ts';
 import { type SurveyedRecording, surveyRecordings } from '../../recordings/recording-index.ts';
 import { shortenedJson } from '../../recordings/request-key.ts';
 import { tableLines } from '../../terminal/break-lines.ts';
-import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
+import { escapeLine, writeEscaped } from '../../terminal/escape.ts';
 import type { Action } from '../../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, setExamples } from '../../cli/flags/flag.ts';
 import { sizeOf } from '../../cli/input/prompt.ts';
@@ -101,7 +101,7 @@ export function recordingsShowCommand(command: Command): Action {
       ...(status === undefined ? [] : ['', bodyText(body)]),
     ];
     const text = `${lines.join('\n').trimEnd()}\n`;
-    return io.stdout.write(io.stdout.isTTY ? escapeForTerminal(text) : text);
+    return writeEscaped(io.stdout, text);
   };
 }
 

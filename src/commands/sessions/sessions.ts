@@ -14,7 +14,7 @@ import { usageError } from '../../errors.ts';
 import { removeFile } from '../../files/temp-file.ts';
 import { shellWord } from '../../shell-word.ts';
 import { asColumn, cutToColumns } from '../../terminal/break-lines.ts';
-import { escapeLine, escapeForTerminal } from '../../terminal/escape.ts';
+import { escapeLine, writeEscaped } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { formatConversation } from './conversation.ts';
@@ -189,7 +189,7 @@ export function sessionsExportCommand(command: Command): Action {
   ]);
   return async (context, [typed = '']) => {
     const { name, path, messages } = await load(typed, context);
-    if (!context.root.json) return print(exportMarkdown(name, messages), context);
+    if (!context.root.json) return writeEscaped(context.io.stdout, exportMarkdown(name, messages));
     const exported = messages.map(({ role, content }) => ({ role, content }));
     return { document: { schema: 'gateway-cli/session@1', name, path, messages: exported } };
   };
@@ -206,10 +206,6 @@ async function load(
   const { messages, end, size } = await readSession(path);
   if (end < size) await ui.warn(cutTurn(path));
   return { name: basename(path, '.jsonl'), path, messages };
-}
-
-async function print(text: string, { io }: Context): Promise<void> {
-  await io.stdout.write(io.stdout.isTTY ? escapeForTerminal(text) : text);
 }
 
 /** Replaces the Base64 of an image or file by its size. */

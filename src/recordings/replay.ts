@@ -62,7 +62,14 @@ export async function openCache(options: CacheOptions): Promise<Pick<Recorder, '
           return { ...reply, recordedAt: found.at };
         }
         const reply = await recorder.recordOne(key, () => next(request, call), signal);
-        return { ...reply, body: endingWith(reply.body, release) };
+        // A reader that leaves before it began to read ends no loop over the body.
+        signal.addEventListener('abort', release, { once: true });
+        if (signal.aborted) release();
+        const end = () => {
+          signal.removeEventListener('abort', release);
+          release();
+        };
+        return { ...reply, body: endingWith(reply.body, end) };
       } catch (error) {
         release();
         throw error;

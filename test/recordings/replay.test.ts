@@ -1,7 +1,8 @@
 import { appendFileSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openReplay } from '../../src/recordings/replay.ts';
+import { openCache, openReplay } from '../../src/recordings/replay.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 import { answers, type BodyStep, calm, messagesRequest, readBody, recorderFor } from './fetch-under-test.ts';
 
 /** A folder with one recording for each body; by default of equal requests. */
@@ -160,4 +161,19 @@ test('a recording that was added after the start answers too', async () => {
   const fetch = recorder.record(answers(['later']));
   await readBody(await fetch(messagesRequest({ n: 2 }), calm));
   expect(await text(ask({ n: 2 }))).toBe('later');
+});
+
+test('a caller that leaves before it reads its reply does not keep equal requests waiting', async () => {
+  const folder = join(scratchFolder(), 'cache');
+  const onFailure = (error: unknown): never => {
+    throw error;
+  };
+  const mask = { hide: (text: string) => text, reach: 0 };
+  const cache = await openCache({ folder, mask, onFailure, now: () => 5, isComplete: async () => true });
+  const fetch = cache.record(answers(['first'], ['second']));
+  const left = new AbortController();
+  await fetch(messagesRequest(), { signal: left.signal });
+  const waiting = fetch(messagesRequest(), calm);
+  left.abort();
+  expect(await text(waiting)).toBe('second');
 });

@@ -15,7 +15,7 @@ import type { Batch, JobEnd, JobOutcome, JobOutput, JobReply, PreparedJob, Ready
 import type { FolderLock } from '../folder/lock.ts';
 import type { Pacer } from './send.ts';
 import { unusualTier } from '../../cost/price.ts';
-import { endSignals, type GatewayError, isBug, isQuotaSpent } from '../../errors.ts';
+import { endSignals, GatewayError, isBug, isQuotaSpent } from '../../errors.ts';
 import { hintOf } from '../../advice.ts';
 import { otherModel } from '../../services.ts';
 import type { SharedGate } from '../../transport/gate.ts';
@@ -159,7 +159,6 @@ async function answerTo(
       gate: { ...paceRetries(gate, pace, batch.lock), ...(isFlex && { allowRetry: () => true }) },
       onSent: () => void Object.assign(flight, { mayBeBilled: true, inFlight: true }),
       onRetry({ error }) {
-        flight.attempts++;
         flight.inFlight = false;
         // An attempt that cost nothing does not change that an earlier one may have been billed.
         mayEarlierBeBilled ||= error.billed !== 'no';
@@ -169,6 +168,7 @@ async function answerTo(
     });
     return { answer: await outcomeOf(deltas) };
   } catch (failure) {
+    if (failure instanceof GatewayError) flight.attempts = failure.details.attempts ?? flight.attempts;
     return { failure };
   }
 }

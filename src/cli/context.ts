@@ -35,6 +35,8 @@ interface Notes {
 
 /** What people see in addition to the payload, on stderr. */
 export interface Ui extends Redaction, Notes {
+  /** What `warn` has said, for the document. */
+  readonly warnings: readonly string[];
   /** Redacts these from now on: keys are known only after the settings are read. */
   hide(secrets: readonly Secret[]): void;
   /** A spinner with `text`, or one line after 5 s; only on a terminal. Not with `--quiet` and `--verbose`. */
@@ -104,7 +106,7 @@ export interface OwnDocument {
   [key: string]: unknown;
 }
 
-/** What a command knows so far. It is filled while the command runs, so that an error is reported with as much as a success. */
+/** What is known of an answer so far. It is filled while it comes, so that an error is reported with as much as a success. */
 export interface Report {
   /** `image gen` */
   command: string;
@@ -118,7 +120,7 @@ export interface Report {
   files?: Omit<WrittenImage, 'width' | 'height'>[];
   /** The requests of a tool loop. */
   turns?: Turn[] | undefined;
-  warnings: string[];
+  readonly warnings: readonly string[];
   /** The answer as JSON, if `--schema` checked it. */
   answer?: JsonValue | undefined;
   /**
@@ -141,6 +143,8 @@ export interface Report {
 
 /** What a command receives in place of the process. */
 export interface Context {
+  /** Its name: `image gen`. */
+  readonly command: string;
   readonly io: Io;
   /** Aborts on INT, TERM and HUP, and when the reader of stdout closes it. */
   readonly signal: AbortSignal;
@@ -149,9 +153,13 @@ export interface Context {
   readonly root: RootOptions;
   readonly ui: Ui;
   readonly stdin: Stdin;
-  readonly report: Report;
   /** Registers a cleanup for the end of the run, whatever its outcome. The last one runs first. */
   atEnd(cleanup: () => Promise<void>): void;
+}
+
+/** What a command receives that asks a model, with what it reports of the answer. */
+export interface AnswerContext extends Context {
+  readonly report: Report;
 }
 
 /** What reads the inputs of a request: a command, or a job of a batch, which reads them from the folder of its file. */
@@ -160,7 +168,7 @@ export interface InputContext {
   readonly signal: AbortSignal;
   readonly ui: Notes;
   readonly stdin: Stdin;
-  readonly report: { readonly command: string };
+  readonly command: string;
   atEnd(cleanup: () => Promise<void>): void;
 }
 
@@ -168,6 +176,8 @@ export interface InputContext {
 export interface CommandOutcome {
   /** Its own document for `--json`, such as a list of sessions, in place of the result of an answer. */
   document?: OwnDocument;
+  /** What is known of the answer of a model, for the result document and the recovery file. */
+  report?: Report;
   /** Why it failed, where its document is printed all the same. */
   error?: unknown;
   /** The exit code of a program that it ran. */

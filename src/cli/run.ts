@@ -10,7 +10,7 @@ import {
   shownDocument,
   throwParsed,
 } from './cli.ts';
-import type { Action, Context, CommandOutcome, Report, RootOptions } from './context.ts';
+import type { Action, AnswerContext, CommandOutcome, Context, Report, RootOptions } from './context.ts';
 import { fieldLine, missingField, ownDocument, resultDocument } from './output/document.ts';
 import { createUi, emptyReport, noSecrets } from './output/log.ts';
 import { withReplyHint } from './run/failure-hint.ts';
@@ -48,7 +48,8 @@ export interface Ended {
 interface Run {
   io: Io;
   ending: Ending;
-  report: Report;
+  command: string;
+  warnings: readonly string[];
   outcome: CommandOutcome;
   root: RootOptions;
   redaction: typeof noSecrets;
@@ -59,11 +60,18 @@ export async function runProgram(argv: readonly string[], bare: Io, ending: Endi
   const { stdout, stderr, env } = bare;
   const io = { ...bare, stdout: sanitizeOutput(stdout, env), stderr: sanitizeOutput(stderr, env) };
   const started = io.elapsed();
-  const report = emptyReport(commandOf(argv));
-  const run: Run = { io, ending, report, outcome: {}, root: rootBeforeParsing(argv), redaction: noSecrets };
+  const run: Run = {
+    io,
+    ending,
+    command: commandOf(argv),
+    warnings: [],
+    outcome: {},
+    root: rootBeforeParsing(argv),
+    redaction: noSecrets,
+  };
   const thrown = (await catchError(() => parseAndAct(argv, run))) ?? ending.bug;
   let error = thrown === undefined ? undefined : failureOfThrown(thrown.value);
-  if ((run.root.json || run.report.selected?.field) && !run.outcome.isPrinted) {
+  if ((run.root.json || run.outcome.report?.selected?.field) && !run.outcome.isPrinted) {
     const durationMs = io.elapsed() - started;
     const unprinted = await catchError(() => printDocument(run, error, durationMs));
     if (unprinted) error ??= await documentLost(failureOfThrown(unprinted.value), run);
@@ -95,7 +103,7 @@ async function parseAndAct(argv: readonly string[], run: Run): Promise<void> {
     err: (text) => void (written.err += text),
     async act(action, command) {
       run.root = rootOptions(command);
-      run.report = emptyReport(nameOf(command));
+      run.command = nameOf(command);
       await refuseOtherDash(words, command);
       await runAction(action, command, run);
     },
@@ -113,29 +121,38 @@ async function parseAndAct(argv: readonly string[], run: Run): Promise<void> {
 
 /** Runs a command, then its cleanups, the last one first. The error of a cleanup never hides that of the command. */
 async function runAction(action: Action, command: Command, run: Run): Promise<void> {
-  const { io, root, report } = run;
+  const { io, root, command: name } = run;
   const { signal, gracePeriod } = run.ending;
-  const ui = createUi(io, root, report);
+  const ui = createUi(io, root);
   run.redaction = ui;
+  run.warnings = ui.warnings;
   const stdin = createStdin(io, { note: (text) => void ui.notice(text) });
   const stdout = tolerateFailure(io.stdout, signal);
   const cleanups: (() => Promise<void>)[] = [];
   const atEnd: Context['atEnd'] = (cleanup) => void cleanups.unshift(cleanup);
-  const context = { io: { ...io, stdout }, signal, gracePeriod, root, ui, stdin, report, atEnd };
+  const context = { command: name, io: { ...io, stdout }, signal, gracePeriod, root, ui, stdin, atEnd };
   const flags = command.opts();
   try {
     const thrown = await catchError(async () => {
       run.outcome = (await action(context, command.args, flags)) ?? {};
       if (run.outcome.error !== undefined) throw run.outcome.error;
     });
-    await endWriting(thrown && { value: withReplyHint(thrown.value, context, flags['raw'] === true) }, context);
+    const report = reportOf(run, thrown?.value);
+    const answered = { ...context, report };
+    await endWriting(thrown && { value: withReplyHint(thrown.value, answered, flags['raw'] === true) }, answered);
   } finally {
     for (const cleanup of cleanups) await catchError(cleanup);
   }
 }
 
+/** What is known of the answer of a model; of other commands, whether they sent anything. */
+function reportOf({ command, warnings, outcome }: Run, error?: unknown): Report {
+  const attempts = (error instanceof GatewayError && error.details.attempts) || 0;
+  return outcome.report ?? { ...emptyReport(command, warnings), attempts };
+}
+
 /** Throws what the action threw. What could not be written of a paid reply is saved first, while its files exist. */
-async function endWriting(thrown: { value: unknown } | undefined, context: Context): Promise<void> {
+async function endWriting(thrown: { value: unknown } | undefined, context: AnswerContext): Promise<void> {
   const { io, report } = context;
   const failure = report.lost.failure ?? io.stdout.failure;
   const ofBug = thrown && isBug(thrown.value);
@@ -158,9 +175,10 @@ async function endWriting(thrown: { value: unknown } | undefined, context: Conte
 async function documentLost(failure: GatewayError, run: Run): Promise<GatewayError> {
   if (failure.class !== 'not-written' && failure.class !== 'no-result') return failure;
   const { saveForRecovery } = await import('./run/recovery.ts');
-  const { lost, result } = run.report;
+  const report = reportOf(run);
+  const { lost, result } = report;
   lost.text = failure.class === 'not-written' || (result?.text ?? '') !== '';
-  return saveForRecovery(failure, run);
+  return saveForRecovery(failure, { ...run, report });
 }
 
 /** Root flags can come before or after the command's name, and between the words of a group. */
@@ -185,11 +203,9 @@ function rootBeforeParsing(argv: readonly string[]): RootOptions {
   return { ...(words.has('--json') && { json: true }), color: !words.has('--no-color') };
 }
 
-async function printDocument(
-  { io, report, outcome, redaction }: Run,
-  error: GatewayError | undefined,
-  durationMs: number,
-): Promise<void> {
+async function printDocument(run: Run, error: GatewayError | undefined, durationMs: number): Promise<void> {
+  const { io, outcome, redaction } = run;
+  const report = reportOf(run, error);
   if (error?.class === 'closed') return;
   const document =
     outcome.document === undefined

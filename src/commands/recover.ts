@@ -9,10 +9,10 @@ import { isObject, type JsonObject } from '../json.ts';
 import { readRecovery } from '../recovery/recovery-file.ts';
 import { tableLines } from '../terminal/break-lines.ts';
 import { escapeLine } from '../terminal/escape.ts';
-import type { Action, Context, Report, Turn, CommandOutcome } from '../cli/context.ts';
+import type { Action, AnswerContext, Report, Turn, CommandOutcome } from '../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, setExamples } from '../cli/flags/flag.ts';
 import { answerFileFlags } from '../cli/flags/format.ts';
-import { planImages, warnOfNoImage } from '../cli/run/command.ts';
+import { planImages, reportAnswer, warnOfNoImage } from '../cli/run/command.ts';
 import { writeNewFile } from '../files/temp-file.ts';
 import { imagesOfText, prepareAnswerOutput, printText } from '../cli/output/print.ts';
 import { chunksOf, writeToStdout } from '../cli/output/save-images.ts';
@@ -38,10 +38,14 @@ export function recoverCommand(command: Command): Action {
     'gateway-cli recover kept.json --json | jq -r .text',
   ]);
   addFlags(command, 'Flags', recoverFlags);
-  return (context, words, flags) => runRecover(words, flags as Flags, context);
+  return (context, words, flags) => reportAnswer(context, (own) => runRecover(words, flags as Flags, own));
 }
 
-async function runRecover([file]: readonly string[], flags: Flags, context: Context): Promise<CommandOutcome | void> {
+async function runRecover(
+  [file]: readonly string[],
+  flags: Flags,
+  context: AnswerContext,
+): Promise<CommandOutcome | void> {
   if (file === undefined && flags.output === undefined) return runList(context);
   if (file === undefined)
     throw usageError(
@@ -85,7 +89,7 @@ async function runRecover([file]: readonly string[], flags: Flags, context: Cont
 }
 
 /** Lists the recovery files, the newest first: time, command, job of a batch, and path. */
-async function runList({ io, root, ui }: Context): Promise<CommandOutcome | undefined> {
+async function runList({ io, root, ui }: AnswerContext): Promise<CommandOutcome | undefined> {
   const { listRecoveries } = await import('../cli/run/recovery.ts');
   const files = await listRecoveries();
   if (root.json) return { document: { schema: 'gateway-cli/recovery-files@1', files } };
@@ -102,7 +106,7 @@ async function runList({ io, root, ui }: Context): Promise<CommandOutcome | unde
 /** Writes the body of a reply that was requested with `--raw`. */
 async function writeBody(
   body: Pick<StoredBlob, 'content'>,
-  { force = false, context }: { force: boolean | undefined; context: Context },
+  { force = false, context }: { force: boolean | undefined; context: AnswerContext },
 ): Promise<void> {
   const { io, report } = context;
   const file = report.selected?.file;
@@ -113,7 +117,7 @@ async function writeBody(
   await writeNewFile(file, fill, { cwd: io.cwd, force });
 }
 
-async function warnOfCut(result: Result, { ui }: Context): Promise<void> {
+async function warnOfCut(result: Result, { ui }: AnswerContext): Promise<void> {
   if (result.complete || result.text === '') return;
   const { warning } = verdictOf({ result, error: undefined }, { images: 0, requireComplete: false });
   await ui.warn(warning?.message ?? 'the answer may not be whole');

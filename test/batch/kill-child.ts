@@ -3,7 +3,7 @@
 import process from 'node:process';
 import { runBatch } from '../../src/commands/batch/batch.ts';
 import type { Context } from '../../src/cli/context.ts';
-import { createUi, emptyReport } from '../../src/cli/output/log.ts';
+import { createUi } from '../../src/cli/output/log.ts';
 import { createStdin } from '../../src/cli/input/prompt.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { createProcessIo } from '../../src/terminal/process-io.ts';
@@ -11,18 +11,17 @@ import { createProcessIo } from '../../src/terminal/process-io.ts';
 const [step, nth = '1', ...flags] = process.argv.slice(2);
 const staleMs = flags.find((flag) => /^\d+$/.test(flag));
 const io = createProcessIo(process);
-const report = emptyReport('batch run');
 const cleanups: (() => Promise<void>)[] = [];
 const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort(new GatewayError('terminated', 'ended by SIGTERM')));
 const context: Context = {
+  command: 'batch run',
   io,
   signal: stop.signal,
   gracePeriod: { ms: 2000 },
   root: {},
-  ui: createUi(io, {}, report),
+  ui: createUi(io, {}),
   stdin: createStdin(io),
-  report,
   atEnd: (cleanup) => void cleanups.unshift(cleanup),
 };
 let seen = 0;

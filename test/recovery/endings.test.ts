@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Context } from '../../src/cli/context.ts';
+import type { AnswerContext } from '../../src/cli/context.ts';
 import { emptyReport } from '../../src/cli/output/log.ts';
 import { saveUnwritten } from '../../src/cli/run/recovery.ts';
 import { type ErrorClass, GatewayError } from '../../src/errors.ts';
@@ -13,7 +13,7 @@ async function endWith(thrown: { value: unknown } | undefined): Promise<{ error:
     io: { stdout: {} },
     report: { ...emptyReport('text'), kept: '/kept.json' },
     ui: { warn: async (text: string) => void warnings.push(text) },
-  } as unknown as Context;
+  } as unknown as AnswerContext;
   const error: unknown = await saveUnwritten(failure, thrown, context).catch((reason: unknown) => reason);
   return { error, warnings };
 }

@@ -101,7 +101,7 @@ export async function readImages(
 }
 
 /** Whether the command has `--attach`. */
-function takesFiles({ report: { command } }: InputContext): boolean {
+function takesFiles({ command }: InputContext): boolean {
   return !command.startsWith('image');
 }
 

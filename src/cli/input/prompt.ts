@@ -142,8 +142,7 @@ export function sizeOf(bytes: number): string {
   return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-function missingPrompt({ readsStdin }: PromptRules, { io, stdin, report }: InputContext, empty: boolean): Error {
-  const { command } = report;
+function missingPrompt({ readsStdin }: PromptRules, { io, stdin, command }: InputContext, empty: boolean): Error {
   const ignored = !empty && !readsStdin && stdin.claimedBy === undefined && /^(pipe|file)$/.test(io.stdin.kind);
   return usageError(
     empty ? 'the prompt is empty' : 'there is no prompt',

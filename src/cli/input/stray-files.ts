@@ -25,7 +25,7 @@ const fileName = /^\S+\.[a-z]\w{0,4}$/i;
 export async function refuseStrayFiles(
   words: readonly string[],
   flags: ImageInputFlags,
-  { io, report: { command } }: InputContext,
+  { io, command }: InputContext,
 ): Promise<void> {
   const takesImages = command.startsWith('image');
   const named = words.filter((word) => isImage(word) || (!takesImages && fileName.test(word)));

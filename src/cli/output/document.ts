@@ -71,10 +71,13 @@ function unbilled(error: GatewayError, { fromCache, attempts }: Report): Gateway
   return fromCache && attempts === 0 ? error.withDetails({ sent: 'no', billed: 'no' }) : error;
 }
 
+/** What an error document reads of the answer. */
+type AnswerFacts = Partial<Pick<Report, 'kept' | 'result' | 'images'>> & Pick<Report, 'attempts'>;
+
 /** The `error` object of every JSON document. After a request, what the error does not say is unknown. */
 export function errorDocument(
   error: GatewayError,
-  { attempts, kept, result, images }: Report,
+  { attempts, kept, result, images = [] }: AnswerFacts,
   { redact }: Redaction,
 ): ResultDocument['error'] {
   const requested = attempts > 0;

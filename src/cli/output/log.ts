@@ -1,4 +1,4 @@
-import type { Context, Report, RootOptions, Ui } from '../context.ts';
+import type { AnswerContext, Context, Report, RootOptions, Ui } from '../context.ts';
 import { type Secret, createRedaction, type Redaction, redactHeaders } from '../../settings/redact.ts';
 import { type Progress, startProgress } from '../../terminal/progress.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
@@ -17,7 +17,8 @@ export const noSecrets: Redaction = createRedaction([]);
 const printAtOnce = (print: () => Promise<void>): Promise<void> => print();
 
 /** The Ui of one command. */
-export function createUi(io: Io, root: RootOptions, report: Report): Ui {
+export function createUi(io: Io, root: RootOptions): Ui {
+  const warnings: string[] = [];
   const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });
   const hidden = new Map<string, Secret>();
   let redaction = noSecrets;
@@ -33,12 +34,13 @@ export function createUi(io: Io, root: RootOptions, report: Report): Ui {
   };
   return {
     isVerbose: root.verbose === true,
+    warnings,
     note,
     async notice(text) {
       if (io.stderr.isTTY || root.verbose) await note(text);
     },
     async warn(text) {
-      report.warnings.push(redact(text));
+      warnings.push(redact(text));
       if (root.quiet) return;
       const warning = await style.warning(`gateway-cli: warning: ${escapeLine(redact(text))}`);
       await line(await wrapForStderr(warning, io));
@@ -118,7 +120,7 @@ function retryReason({ message, details }: GatewayError): string {
 }
 
 /** Logs the costs of the requests with `--verbose`, if prices are set. */
-export async function logCost({ report: { meter }, ui }: Context): Promise<void> {
+export async function logCost({ report: { meter }, ui }: AnswerContext): Promise<void> {
   if (!ui.isVerbose || meter === undefined) return;
   const known = describeCosts(meter.costs);
   // A recording answered: nothing was billed.
@@ -141,7 +143,7 @@ export function announcedEnd({ headers: { deprecation, sunset } }: HttpReply): s
   return `the service has deprecated this model or operation${when}: see gateway-cli models`;
 }
 
-/** The report of a run that has not begun. */
-export function emptyReport(command: string): Report {
-  return { command, images: [], warnings: [], attempts: 0, lost: { images: [], text: false } };
+/** The report of an answer of which nothing has come. */
+export function emptyReport(command: string, warnings: readonly string[] = []): Report {
+  return { command, images: [], warnings, attempts: 0, lost: { images: [], text: false } };
 }

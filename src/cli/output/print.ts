@@ -16,12 +16,12 @@ import { jsonLine, writeEscaped } from '../../terminal/escape.ts';
 import type { Output } from '../../terminal/io.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { createCiByteGuard, isReadByCi, wantsColor } from '../../terminal/output.ts';
-import type { Context } from '../context.ts';
+import type { AnswerContext } from '../context.ts';
 import { prefixUsageError } from '../flags/flag.ts';
 import type { ImagePlan } from './save-images.ts';
 
 /** Whether stdout gets nothing while an answer arrives: the document, one value of it or the code is printed at the end. */
-export function isPrintedAtEnd({ root, report }: Pick<Context, 'root' | 'report'>): boolean {
+export function isPrintedAtEnd({ root, report }: Pick<AnswerContext, 'root' | 'report'>): boolean {
   return root.json === true || report.selected !== undefined;
 }
 
@@ -38,7 +38,7 @@ interface Payload {
  * even if it provides one). `onOutput` is called before each output.
  */
 async function startPayload(
-  context: Context,
+  context: AnswerContext,
   { isMarkdown, onOutput }: { isMarkdown: boolean; onOutput?: () => void },
 ): Promise<Payload> {
   const { stdout, env } = context.io;
@@ -80,7 +80,7 @@ interface StreamOptions {
 }
 
 /** Without a spinner, the progress ends with the head of the reply. */
-export function stopPlain(progress: Progress, { io }: Context): void {
+export function stopPlain(progress: Progress, { io }: AnswerContext): void {
   if (!io.stderr.isTTY) progress.stop();
 }
 
@@ -88,7 +88,7 @@ export function stopPlain(progress: Progress, { io }: Context): void {
 export async function printStream<Outcome>(
   deltas: AsyncGenerator<StreamDelta[], Outcome>,
   options: StreamOptions,
-  context: Context,
+  context: AnswerContext,
 ): Promise<Outcome> {
   const isMarkdown = options.isMarkdown && !options.jsonl;
   const payload = await startPayload(context, { isMarkdown, onOutput: () => options.progress.stop() });
@@ -111,7 +111,7 @@ export async function printStream<Outcome>(
 interface PrintState {
   payload: Payload;
   options: StreamOptions;
-  context: Context;
+  context: AnswerContext;
   /** The cursor is in an unfinished line of `--thinking`. */
   isInThinking: boolean;
   /** Text that waits for its check. */
@@ -152,7 +152,7 @@ export async function printRaw(
   client: Client,
   request: PreparedRequest,
   deadline: Deadline,
-  context: Context,
+  context: AnswerContext,
 ): Promise<void> {
   const { stdout, env } = context.io;
   const guard = isReadByCi(env, stdout) ? createCiByteGuard() : undefined;
@@ -184,7 +184,7 @@ export async function printRaw(
 async function writeAndKeep(
   body: AsyncIterable<Uint8Array>,
   copy: BlockWriter,
-  { io, report, atEnd }: Context,
+  { io, report, atEnd }: AnswerContext,
 ): Promise<void> {
   atEnd(() => copy.discard());
   for await (const chunk of body) {
@@ -200,7 +200,7 @@ async function writeAndKeep(
 export function endLine(
   answer: Answer,
   wanted: Wanted,
-  { ui: { redact, clean }, report }: Pick<Context, 'ui' | 'report'>,
+  { ui: { redact, clean }, report }: Pick<AnswerContext, 'ui' | 'report'>,
 ): object {
   const { stopReason, usage, responseId, modelVersion, toolCalls } = answer.result;
   const complete = answer.result.complete && answer.error === undefined;
@@ -225,7 +225,7 @@ export interface AnswerFlags {
  */
 export async function prepareAnswerOutput(
   flags: AnswerFlags,
-  context: Context,
+  context: AnswerContext,
 ): Promise<(result: Result, json?: string) => Promise<void>> {
   const { field, code, force = false, dryRun } = flags;
   const { cwd } = context.io;
@@ -259,7 +259,7 @@ function answerTexts({ candidates }: Pick<Result, 'candidates'>, json?: string):
 /** Prints an answer that did not stream: the text of each candidate, with a line `---` between them. */
 export async function printText(
   result: Pick<Result, 'candidates'>,
-  { isMarkdown, json, context }: { isMarkdown: boolean; json?: string | undefined; context: Context },
+  { isMarkdown, json, context }: { isMarkdown: boolean; json?: string | undefined; context: AnswerContext },
 ): Promise<void> {
   if (isPrintedAtEnd(context)) return;
   const payload = await startPayload(context, { isMarkdown });
@@ -274,7 +274,10 @@ export async function printText(
 }
 
 /** The place of the images of a text: `-o` if it is a folder, a template or an image file; else beside the file of the text. */
-export async function imagesOfText(flags: AnswerFlags, { io }: Context): Promise<Pick<ImagePlan, 'output' | 'beside'>> {
+export async function imagesOfText(
+  flags: AnswerFlags,
+  { io }: AnswerContext,
+): Promise<Pick<ImagePlan, 'output' | 'beside'>> {
   const { code, output } = flags;
   if (code || output === '-') return {};
   const file = await answerFile(flags, io.cwd);

@@ -18,7 +18,7 @@ import { createFileStore } from '../../images/store.ts';
 import type { BlobStore, StoredBlob } from '../../images/types.ts';
 import { isCutPicture } from '../../images/whole.ts';
 import type { Io } from '../../terminal/io.ts';
-import type { Context, Report, WrittenImage } from '../context.ts';
+import type { AnswerContext, Report, WrittenImage } from '../context.ts';
 import type { JsonObject } from '../../json.ts';
 import { prefixUsageError } from '../flags/flag.ts';
 import { isPrintedAtEnd } from './print.ts';
@@ -85,7 +85,7 @@ interface SaveState {
   wanted: ImagePlan;
   context: SavingContext;
   /** The command that shows them. */
-  shownBy: Context | undefined;
+  shownBy: AnswerContext | undefined;
   toStdout: boolean;
   /** Number of the next name. */
   nextIndex: number;
@@ -96,7 +96,7 @@ interface SaveState {
 }
 
 /** Plans the names of a command's images, and checks that they can be written. Throws GatewayError usage. */
-export async function planSaving(wanted: ImagePlan, context: Context): Promise<ImageOutput> {
+export async function planSaving(wanted: ImagePlan, context: AnswerContext): Promise<ImageOutput> {
   if (wanted.output === '-') checkStdout(wanted, context.io);
   return planImageFiles(wanted, context, context);
 }
@@ -105,7 +105,7 @@ export async function planSaving(wanted: ImagePlan, context: Context): Promise<I
 export async function planImageFiles(
   wanted: ImagePlan,
   context: SavingContext,
-  shownBy?: Context,
+  shownBy?: AnswerContext,
 ): Promise<ImageOutput> {
   const toStdout = wanted.output === '-';
   const { cwd } = context.io;

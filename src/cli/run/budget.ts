@@ -29,7 +29,7 @@ export interface OpenBudget extends Pick<SettingsSurvey, 'prices' | 'format' | '
   context: Context;
 }
 
-const ledgers = new WeakMap<Context['report'], Map<string, Ledger>>();
+const ledgers = new WeakMap<Context['ui'], Map<string, Ledger>>();
 
 /** Opens the budget of the settings; undefined if none is set. Nothing is written before the first request. */
 export async function openBudget(
@@ -78,9 +78,9 @@ function beforeSending({ setting }: OpenBudget, error: unknown): unknown {
 }
 
 /** The connections of a command share a ledger, and so its locks and syncs. */
-function ledgerAt(path: string, { amount, per }: BudgetSetting, { report, io }: Context): Ledger {
-  const opened = ledgers.get(report) ?? new Map<string, Ledger>();
-  ledgers.set(report, opened);
+function ledgerAt(path: string, { amount, per }: BudgetSetting, { ui, io }: Context): Ledger {
+  const opened = ledgers.get(ui) ?? new Map<string, Ledger>();
+  ledgers.set(ui, opened);
   const key = `${path} ${amount} ${per}`;
   const ledger = opened.get(key) ?? openLedger({ path, limit: { amount, per }, now: () => io.now() });
   opened.set(key, ledger);
@@ -160,7 +160,7 @@ async function writeEnd(
 }
 
 function entryOf({ context, service, lane, tags }: OpenBudget, model: string): LedgerEntry {
-  return { command: context.report.command, service, model, lane: lane.value, ...(tags && { tags }) };
+  return { command: context.command, service, model, lane: lane.value, ...(tags && { tags }) };
 }
 
 async function reserve(budget: OpenBudget, { post, model }: PaidOperation, signal: AbortSignal): Promise<string> {
@@ -219,7 +219,7 @@ const warned = new WeakSet<Ledger>();
 async function warnOfBound({ ledger, setting, context }: OpenBudget, isWithoutLimit: boolean): Promise<void> {
   if (warned.has(ledger)) return;
   warned.add(ledger);
-  const { command } = context.report;
+  const { command } = context;
   const limit = command === 'serve' ? 'limit of tokens' : command.startsWith('batch') ? 'maxTokens' : '--max-tokens';
   const why = isWithoutLimit ? `has no ${limit}` : 'has files, a cache or tools of the service';
   await context.ui.warn(`a request ${why}, so its cost is not bounded: it can pass the budget ${setting.place}`);

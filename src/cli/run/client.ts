@@ -23,7 +23,7 @@ import {
 import type { SettingsSurvey, KeySource } from '../../settings/types.ts';
 import type { Connection, FetchWrapper } from '../../transport/types.ts';
 import { withSettingsHint } from './failure-hint.ts';
-import type { Context } from '../context.ts';
+import type { Context, Report } from '../context.ts';
 import { isCache, type RecordingFlags, replayedFolder } from '../flags/shared.ts';
 import { type ConnectionFlags, connectionOptions, originOf, readConfiguredKey } from './settings.ts';
 import { announcedEnd, logReply, logRequest, logRetry } from '../output/log.ts';
@@ -68,17 +68,23 @@ interface AskedGateway {
   forms?: AuthForms | undefined;
 }
 
+/** The command's time, if it may have begun, and what counts the requests. */
+interface OpenOptions {
+  deadline?: () => Deadline;
+  report?: Pick<Report, 'attempts' | 'fromCache'> | undefined;
+}
+
 /**
  * Opens a client: reads the key, or starts the local gateway for `--offline`. `surveyClient`, or doctor's own check, has warned of
- * the base URL before. `deadline` is the command's time, if it may have begun.
+ * the base URL before.
  */
 export async function openClient(
   settings: SettingsSurvey,
   flags: ConnectionFlags,
   context: Context,
-  { forms, deadline }: Pick<AskedGateway, 'forms'> & { deadline?: () => Deadline } = {},
+  { forms, ...options }: Pick<AskedGateway, 'forms'> & OpenOptions = {},
 ): Promise<Client> {
-  const { clients, close } = await openClients([{ settings, forms }], flags, context, deadline);
+  const { clients, close } = await openClients([{ settings, forms }], flags, context, options);
   return { ...(clients[0] as Client), close };
 }
 
@@ -87,8 +93,10 @@ export async function openClients(
   gateways: readonly AskedGateway[],
   flags: ConnectionFlags,
   context: Context,
-  deadline = deadlineOnce(gateways[0]?.settings.timeoutMs.value ?? defaultTimeoutMs, context.signal),
+  options: OpenOptions = {},
 ): Promise<{ clients: Client[]; close(): Promise<void> }> {
+  const timeoutMs = gateways[0]?.settings.timeoutMs.value ?? defaultTimeoutMs;
+  const { deadline = deadlineOnce(timeoutMs, context.signal), report } = options;
   const surveys = gateways.map(({ settings }) => settings);
   const isPaid = surveys.some(({ budget }) => budget !== undefined);
   const payments = isPaid ? await (await import('./budget.ts')).openBudgets(surveys, flags.tag, context) : [];
@@ -103,7 +111,7 @@ export async function openClients(
       payments: payments[at],
       ...retryOptions(settings, flags),
       onFallback: flags.laneFallback === 'live' ? () => fallbacks++ : undefined,
-      ...reportTo(context, settings),
+      ...reportTo(context, settings, report),
     }),
   );
   return {
@@ -126,16 +134,16 @@ function retryOptions(
   return { ...plain, busyRetries: retries ?? 60, retryMaxWaitMs: retryMaxTime ?? 900_000 };
 }
 
-/** Logs what a client sends and gets, and counts it in the report. */
-function reportTo(context: Context, settings: SettingsSurvey): ClientOptions {
-  const { report, ui } = context;
+/** Logs what a client sends and gets, and counts it in the report of a command that asks a model. */
+function reportTo(context: Context, settings: SettingsSurvey, report: OpenOptions['report']): ClientOptions {
+  const { ui } = context;
   const hidden = hiddenHeaderNames(settings);
   let isAnnounced = false;
   return {
     onRequest: (request) => logRequest(request, hidden, context),
     onRetry: (notice) => logRetry(notice, context),
     onReply(reply) {
-      if (reply.recordedAt !== undefined) report.fromCache = true;
+      if (report && reply.recordedAt !== undefined) report.fromCache = true;
       logReply(reply, context);
       const end = isAnnounced ? undefined : announcedEnd(reply);
       if (end === undefined) return;
@@ -143,10 +151,10 @@ function reportTo(context: Context, settings: SettingsSurvey): ClientOptions {
       void ui.warn(end);
     },
     onAnswered({ attempts }) {
-      report.attempts += attempts;
+      if (report) report.attempts += attempts;
     },
     onFailure(error, request) {
-      report.attempts += error.details.attempts ?? 0;
+      if (report) report.attempts += error.details.attempts ?? 0;
       return withSettingsHint(error, request, settings, context);
     },
   };

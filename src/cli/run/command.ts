@@ -14,7 +14,7 @@ import {
 import { formatFacts, type Post } from '../../formats/format.ts';
 import { byDefault } from '../../settings/sources.ts';
 import type { Settings, Use } from '../../settings/types.ts';
-import type { Context, CommandOutcome } from '../context.ts';
+import type { AnswerContext, CommandOutcome, Context } from '../context.ts';
 import type { ImageOutput, ImageOutputFlags, ImagePlan } from '../output/save-images.ts';
 import type { FlagValues } from '../flags/flag.ts';
 import type { outputFlags } from '../flags/shared.ts';
@@ -30,12 +30,25 @@ import { jsonLine } from '../../terminal/escape.ts';
 import type { CheckedAnswer, SchemaCheck } from '../input/schema.ts';
 import { services } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
-import { logCost, logUsage } from '../output/log.ts';
+import { emptyReport, logCost, logUsage } from '../output/log.ts';
 
 /** Flags that every command has that asks a model, as they were typed. */
 type CommonFlags = ConnectionFlags &
   FlagValues<typeof outputFlags> &
   AnswerFlags & { jsonl?: true; promptFile?: string };
+
+/** Runs a command that asks a model: what is known of the answer is reported also where the command fails. */
+export async function reportAnswer(
+  context: Context,
+  run: (context: AnswerContext) => Promise<CommandOutcome | void>,
+): Promise<CommandOutcome> {
+  const report = emptyReport(context.command, context.ui.warnings);
+  try {
+    return { ...(await run({ ...context, report })), report };
+  } catch (error) {
+    return { report, error };
+  }
+}
 
 /** The checked flags of a command, and the settings from flags, environment and profile. */
 type Begun = Awaited<ReturnType<typeof begin<CommonFlags>>>;
@@ -45,7 +58,7 @@ export async function begin<Flags extends CommonFlags>(
   words: readonly string[],
   typed: Flags,
   use: Use,
-  context: Context,
+  context: AnswerContext,
 ) {
   const flags = await withPromptYaml(words, typed, context);
   // A picture has one place; of a text, `--code` and `-o` may say where it goes.
@@ -54,7 +67,7 @@ export async function begin<Flags extends CommonFlags>(
   checkRaw(flags);
   const print = await prepareAnswerOutput(isText ? flags : { field: flags.field }, context);
   if (flags.tag) context.report.tags = Object.fromEntries(flags.tag);
-  const settings = withoutBatchLane(await readSettings(flags, context, use), context.report.command);
+  const settings = withoutBatchLane(await readSettings(flags, context, use), context.command);
   // The time of the command begins when the deadline is first used.
   const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
   return { context, use, flags, settings, deadline, print };
@@ -96,7 +109,7 @@ function withoutBatchLane(settings: Settings, command: string): Settings {
 export async function planBesideText(
   flags: AnswerFlags & Pick<ImagePlan, 'maxImages'>,
   { prompt, model }: Pick<BuiltRequest, 'prompt' | 'model'>,
-  context: Context,
+  context: AnswerContext,
 ): Promise<ImagePlan> {
   const { force, dryRun, maxImages } = flags;
   return { ...(await imagesOfText(flags, context)), force, dryRun, maxImages, prompt, model, imagesAreExtra: true };
@@ -137,7 +150,7 @@ export async function connect(
     context.report.meter = await openMeter(settings, context.ui);
   }
   requireDescriptors();
-  const client = await openClient(settings, flags, context, { deadline });
+  const client = await openClient(settings, flags, context, { deadline, report: context.report });
   context.atEnd(() => client.close());
   return { images, client };
 }
@@ -146,7 +159,7 @@ export async function connect(
  * Checks the output before a request is paid for. Without `-o`, the place of images that come with a text is planned when one
  * comes: the command must work in a read-only folder. Throws GatewayError usage.
  */
-export async function planImages(wanted: ImagePlan, context: Context): Promise<ImageOutput> {
+export async function planImages(wanted: ImagePlan, context: AnswerContext): Promise<ImageOutput> {
   const plan = async () => (await import('../output/save-images.ts')).planSaving(wanted, context);
   if (!wanted.imagesAreExtra || wanted.output !== undefined) return plan();
   let planned: Promise<ImageOutput> | undefined;
@@ -174,7 +187,7 @@ export async function withPromptYaml<Flags extends PromptYamlFlags>(
   words: readonly string[],
   flags: Flags,
   context: Context,
-  command = context.report.command,
+  command = context.command,
 ): Promise<Flags> {
   if (flags.template !== undefined) return (await withTemplate(words, flags, context, command)) as Flags;
   const { promptFile, ...typed } = flags;
@@ -232,7 +245,7 @@ export async function finishText(
 }
 
 /** Warns if `-o` was given and the reply has only text. */
-export async function warnOfNoImage({ output }: ImageOutputFlags, { report, ui }: Context): Promise<void> {
+export async function warnOfNoImage({ output }: ImageOutputFlags, { report, ui }: AnswerContext): Promise<void> {
   if (output === undefined || report.images.length > 0 || report.files) return;
   await ui.warn(`no image came; text goes to stdout: > ${shellWord(output)}`);
 }
@@ -241,7 +254,7 @@ export async function warnOfNoImage({ output }: ImageOutputFlags, { report, ui }
  * The end of an answer: its usage, its warnings, and the error that it means, if any. Throws GatewayError; what came is in
  * the report by then.
  */
-export async function checkAnswer(answer: Answer, wanted: Wanted, context: Context): Promise<void> {
+export async function checkAnswer(answer: Answer, wanted: Wanted, context: AnswerContext): Promise<void> {
   const { result } = answer;
   await logUsage(result.usage, context);
   await logCost(context);
@@ -289,10 +302,10 @@ export async function answerOfSchema(check: SchemaCheck, answer: Answer, signal:
 }
 
 /** Tool calls are not part of the text, and this command does not run them. */
-async function noteToolCalls({ toolCalls: [first, ...rest] }: Result, context: Context): Promise<void> {
+async function noteToolCalls({ toolCalls: [first, ...rest] }: Result, context: AnswerContext): Promise<void> {
   if (first === undefined || isPrintedAtEnd(context)) return;
   const names = [first, ...rest].map((call) => call.name).join(', ');
-  const run = context.report.command === 'chat' ? `, --tool-exec ${shellWord(`${first.name}=<command>`)} runs it` : '';
+  const run = context.command === 'chat' ? `, --tool-exec ${shellWord(`${first.name}=<command>`)} runs it` : '';
   await context.ui.note(`the model calls ${names}; --json shows the input${run}`);
 }
 

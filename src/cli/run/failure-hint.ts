@@ -4,7 +4,7 @@ import { type ErrorClass, GatewayError } from '../../errors.ts';
 import type { PostOrGet } from '../../formats/format.ts';
 import type { Reason } from '../../reasons.ts';
 import type { SettingsSurvey } from '../../settings/types.ts';
-import type { Context } from '../context.ts';
+import type { AnswerContext, Context } from '../context.ts';
 
 /**
  * What a request threw, with what its settings add to the hint: the key that was refused, the flags that lead to the same gateway,
@@ -33,7 +33,11 @@ export async function withSettingsHint(
 }
 
 /** What an action threw; after a request, a failure that has no hint gets that of its class. */
-export function withReplyHint(thrown: unknown, context: Pick<Context, 'report' | 'root'>, isRaw: boolean): unknown {
+export function withReplyHint(
+  thrown: unknown,
+  context: Pick<AnswerContext, 'report' | 'root'>,
+  isRaw: boolean,
+): unknown {
   if (!(thrown instanceof GatewayError) || context.report.attempts === 0) return thrown;
   const known = hintOf(thrown);
   if (known !== undefined) return withCost(thrown, known);
@@ -54,7 +58,7 @@ function withCost(error: GatewayError, hint: string): GatewayError {
 }
 
 /** Whether a part of the reply was written or printed. The text of an image reply is only in the JSON document. */
-function isAnythingKept({ report, root }: Pick<Context, 'report' | 'root'>): boolean {
+function isAnythingKept({ report, root }: Pick<AnswerContext, 'report' | 'root'>): boolean {
   if (report.kept !== undefined || report.images.length > 0 || report.turns !== undefined) return true;
   const { candidates = [], text = '', toolCalls = [] } = report.result ?? {};
   if (root.json && toolCalls.length > 0) return true;

@@ -17,7 +17,7 @@ import type { Redaction } from '../../settings/redact.ts';
 import { stateFolder } from '../../settings/config-file.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Io } from '../../terminal/io.ts';
-import type { Context, Report } from '../context.ts';
+import type { AnswerContext, Report } from '../context.ts';
 import { hintOf } from '../../advice.ts';
 import { resultDocument } from '../output/document.ts';
 
@@ -55,7 +55,7 @@ export async function saveForRecovery(failure: GatewayError, input: RecoveryInpu
 export async function saveUnwritten(
   failure: GatewayError,
   thrown: { value: unknown } | undefined,
-  { io, report, ui }: Context,
+  { io, report, ui }: AnswerContext,
 ): Promise<void> {
   report.lost.text ||= io.stdout.failure !== undefined && !report.command.startsWith('image');
   const error = await saveForRecovery(failure, { report, io, redaction: ui });
@@ -67,7 +67,7 @@ export async function saveUnwritten(
  * Saves a paid answer whose code was not printed, because it was cut or has none, and throws that error; that of a signal is left to
  * the caller.
  */
-export async function saveUnprinted(thrown: unknown, { io, report, ui }: Context): Promise<void> {
+export async function saveUnprinted(thrown: unknown, { io, report, ui }: AnswerContext): Promise<void> {
   if (!(thrown instanceof GatewayError) || thrown.class === 'closed' || (report.result?.text ?? '') === '') return;
   report.lost.text = true;
   const error = await saveForRecovery(thrown, { report, io, redaction: ui });
@@ -76,7 +76,7 @@ export async function saveUnprinted(thrown: unknown, { io, report, ui }: Context
 }
 
 /** Saves a paid reply that could not be decoded, if the error has one. Returns the error. */
-export async function saveUnread<E>(thrown: E, { io, report, ui }: Context): Promise<E | GatewayError> {
+export async function saveUnread<E>(thrown: E, { io, report, ui }: AnswerContext): Promise<E | GatewayError> {
   if (!(thrown instanceof GatewayError) || thrown.details.unread === undefined || thrown.billed === 'no') return thrown;
   // A conversation, and several requests for pictures, can have more than one.
   report.kept = undefined;

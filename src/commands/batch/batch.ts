@@ -296,7 +296,7 @@ function summarize(batch: EndedBatch, counts: Counts, thrown: unknown): OwnDocum
     outdir: shownPath(outdir, context.io.cwd),
     failures: state.failures,
     exitCode: error?.exitCode ?? outcomes.ok.code,
-    error: error && errorDocument(error, context.report, context.ui),
+    error: error && errorDocument(error, { attempts: error.details.attempts ?? 0 }, context.ui),
   });
 }
 

@@ -10,13 +10,14 @@ import {
   jsonOf,
   planBesideText,
   prepareRequest,
+  reportAnswer,
   showRequest,
 } from '../../cli/run/command.ts';
 import { printRaw, printText } from '../../cli/output/print.ts';
 import type { ChatFlags } from './session.ts';
 import { openTools } from './tools.ts';
 import { askTurn } from './turn.ts';
-import type { Action, CommandOutcome, Context } from '../../cli/context.ts';
+import type { Action, CommandOutcome, AnswerContext } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { chatFlags } from '../../cli/flags/format.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
@@ -33,10 +34,14 @@ export function chatCommand(command: Command): Action {
   ]);
   addFlags(command, 'Flags', chatFlags);
   addAskFlags(command);
-  return (context, words, flags) => runChat(words, flags as ChatFlags, context);
+  return (context, words, flags) => reportAnswer(context, (own) => runChat(words, flags as ChatFlags, own));
 }
 
-async function runChat(words: readonly string[], typed: ChatFlags, context: Context): Promise<CommandOutcome | void> {
+async function runChat(
+  words: readonly string[],
+  typed: ChatFlags,
+  context: AnswerContext,
+): Promise<CommandOutcome | void> {
   const begun = await begin(words, typed, 'chat', context);
   const { flags, settings, deadline } = begun;
   const isSession = flags.session !== undefined || flags.continue;
@@ -81,7 +86,7 @@ async function runChat(words: readonly string[], typed: ChatFlags, context: Cont
 }
 
 /** A conversation: no prompt in any form, a person at both ends, and nothing else that wants stdin or stdout. */
-function isInteractive(words: readonly string[], flags: ChatFlags, { io, root }: Context): boolean {
+function isInteractive(words: readonly string[], flags: ChatFlags, { io, root }: AnswerContext): boolean {
   if (io.openEditor === undefined || io.stdin.kind !== 'terminal' || !io.stdout.isTTY) return false;
   const { prompt, promptFile, template, messages, body, raw, jsonl, dryRun, curl, field, code } = flags;
   const given = [prompt, promptFile, template, messages, body, raw, jsonl, dryRun, curl, field, code, root.json];

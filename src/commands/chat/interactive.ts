@@ -5,7 +5,7 @@ import { historyFile, makeSessionsFolder } from '../../chat/session-path.ts';
 import { untilAborted } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { Context } from '../../cli/context.ts';
+import type { AnswerContext } from '../../cli/context.ts';
 import { readBlanks, warnOfUnused } from '../../cli/input/blanks.ts';
 import { readSystem } from '../../cli/request/build-request.ts';
 import { formatConversation } from '../sessions/conversation.ts';
@@ -20,14 +20,14 @@ import { logFailure, type Talk } from './talk.ts';
 /** The interactive mode: prompts until the person leaves; every finished turn is on disk at once. */
 export async function runInteractive(
   typed: ChatFlags,
-  { context, settings, resumed }: { context: Context; settings: Settings; resumed: Resumed | undefined },
+  { context, settings, resumed }: { context: AnswerContext; settings: Settings; resumed: Resumed | undefined },
 ): Promise<void> {
   const { io, ui, signal } = context;
   if (!io.openEditor) throw new GatewayError('internal', 'no line editor');
   const { flags, system } = await withoutBlanks(typed, context);
   await surveyClient(settings, context);
   requireDescriptors();
-  const client = await openClient(settings, flags, context);
+  const client = await openClient(settings, flags, context, { report: context.report });
   context.atEnd(() => client.close());
   context.report.meter = await openMeter(settings, ui);
   const history = await openHistory(flags.save !== false);
@@ -72,7 +72,7 @@ export async function runInteractive(
 }
 
 /** The flags and the system instruction with its blanks filled: what is typed from here on is sent as it is. */
-async function withoutBlanks(typed: ChatFlags, context: Context): Promise<Pick<Talk, 'flags' | 'system'>> {
+async function withoutBlanks(typed: ChatFlags, context: AnswerContext): Promise<Pick<Talk, 'flags' | 'system'>> {
   const blanks = await readBlanks(typed, context);
   const system = await readSystem(typed, blanks, context);
   await warnOfUnused(typed, blanks, context);

@@ -13,7 +13,7 @@ import type { LineEditor } from '../../terminal/line-editor.ts';
 import { type ChatFlags, type KeptSession, lockedSession, storableTurns } from './session.ts';
 import { openTools } from './tools.ts';
 import { askTurn, questionOf } from './turn.ts';
-import type { Context } from '../../cli/context.ts';
+import type { AnswerContext } from '../../cli/context.ts';
 import { printText } from '../../cli/output/print.ts';
 import {
   checkAnswer,
@@ -28,7 +28,7 @@ import type { CostLimit } from '../../cli/run/costs.ts';
 
 /** A conversation with a person, while it goes on. */
 export interface Talk {
-  context: Context;
+  context: AnswerContext;
   settings: Settings;
   flags: ChatFlags;
   client: Client;
@@ -191,7 +191,7 @@ async function keep(turn: readonly SessionMessage[], prompt: Prompt, talk: Talk)
   else await file.append(talk.messages.slice(stored));
 }
 
-async function freshSession(context: Context): Promise<KeptSession> {
+async function freshSession(context: AnswerContext): Promise<KeptSession> {
   try {
     const label = await freshName(context.io.now());
     const file = await lockedSession(await sessionPath(label, context.io.cwd), context);
@@ -212,7 +212,7 @@ async function freshName(now: number): Promise<string> {
 }
 
 /** Prints the failure of a turn; one that ends the program is thrown. */
-export async function logFailure(error: unknown, { io, root, ui, signal }: Context): Promise<void> {
+export async function logFailure(error: unknown, { io, root, ui, signal }: AnswerContext): Promise<void> {
   const isOrdinary = error instanceof GatewayError && error.class !== 'internal' && !endSignals.has(error.class);
   if (signal.aborted || !isOrdinary) throw error;
   const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });

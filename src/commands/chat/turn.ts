@@ -4,7 +4,7 @@ import { GatewayError } from '../../errors.ts';
 import { lastTurn, type Turn } from '../../formats/ask.ts';
 import type { ChatFlags } from './session.ts';
 import { callsOf, resultsTurn, type ToolBelt } from './tools.ts';
-import type { Context, Report } from '../../cli/context.ts';
+import type { AnswerContext, Report } from '../../cli/context.ts';
 import type { ImageOutput } from '../../cli/output/save-images.ts';
 import { printStream, printText, stopPlain } from '../../cli/output/print.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
@@ -13,7 +13,7 @@ import { sumUsage } from '../../cli/run/send-all.ts';
 
 /** What the requests of a turn have in common. */
 interface TurnSetup {
-  context: Context;
+  context: AnswerContext;
   client: Client;
   flags: ChatFlags;
   images: ImageOutput;
@@ -146,7 +146,7 @@ function addUp(answers: readonly Answer[]): Result {
 }
 
 /** The answer as a turn. Not every model takes back its pictures, so a turn that is only pictures has their names. */
-function answerTurn({ content = [] }: Result, { quirks }: BuiltRequest, { report }: Context): Turn {
+function answerTurn({ content = [] }: Result, { quirks }: BuiltRequest, { report }: AnswerContext): Turn {
   const names = report.images.map(({ path }) => `[${path}]`).join(' ');
   const named = names === '' ? [] : [{ type: 'text', text: names }];
   return { role: 'assistant', content: content.length > 0 ? content : named, service: quirks.service };

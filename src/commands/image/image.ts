@@ -5,7 +5,7 @@ import type { Gate } from '../../transport/gate.ts';
 import { version } from '../../version.ts';
 import { limitToFiles, type Outcome, sendAll, mergeAnswers } from '../../cli/run/send-all.ts';
 import type { Attached } from '../../cli/input/attachments.ts';
-import type { Action, CommandOutcome, Context } from '../../cli/context.ts';
+import type { Action, CommandOutcome, AnswerContext } from '../../cli/context.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import { typeOfName } from '../../images/image-type.ts';
 import {
@@ -13,6 +13,7 @@ import {
   checkAnswer,
   connect,
   prepareRequest,
+  reportAnswer,
   showsRequest,
   showRequest,
   wantedOf,
@@ -33,7 +34,7 @@ async function runImage(
   words: readonly string[],
   typed: ImageFlags,
   use: 'image' | 'edit',
-  context: Context,
+  context: AnswerContext,
 ): Promise<CommandOutcome | void> {
   const begun = await begin(words, typed, use, context);
   const { flags, settings, deadline } = begun;
@@ -78,7 +79,7 @@ async function runImage(
 async function keepUnread(
   outcomes: readonly Outcome[],
   error: GatewayError | undefined,
-  context: Context,
+  context: AnswerContext,
 ): Promise<void> {
   const failures = outcomes.flatMap(({ answer, failure }) => failure ?? answer?.error ?? []);
   const unread = failures.filter(({ details }) => details.unread !== undefined);
@@ -97,7 +98,7 @@ async function warnOfType(
   imageType: string | undefined,
   { post: { body } }: BuiltRequest,
   { output = '' }: ImageFlags,
-  { ui }: Context,
+  { ui }: AnswerContext,
 ): Promise<void> {
   if (imageType === undefined || commonTypes.has(imageType) || imageType === `image/${String(body['output_format'])}`)
     return;
@@ -113,7 +114,7 @@ const defaultConcurrency = 4;
 async function openShared(
   jobs: number,
   { concurrency: wanted = defaultConcurrency }: ImageFlags,
-  context: Context,
+  context: AnswerContext,
 ): Promise<{ gate: Gate; concurrency: number }> {
   const { createGate, sleepByTimer } = await import('../../transport/gate.ts');
   // Without the gate's budget of retries, which is for the many jobs of a batch.
@@ -122,7 +123,7 @@ async function openShared(
 }
 
 /** A failure that ended others before they went out is counted once. */
-function countCosts(outcomes: readonly Outcome[], { report: { meter } }: Context): void {
+function countCosts(outcomes: readonly Outcome[], { report: { meter } }: AnswerContext): void {
   for (const { answer, isSent } of outcomes) if (answer && isSent) meter?.count(answer);
   for (const failure of new Set(outcomes.map((outcome) => outcome.failure)))
     if (failure !== undefined && failure.billed !== 'no') meter?.lose();
@@ -145,7 +146,7 @@ export function imageGenCommand(command: Command): Action {
   ]);
   addFlags(command, 'Flags', { ...imageFlags, ...contentFlags });
   addAskFlags(command);
-  return (context, words, flags) => runImage(words, flags as ImageFlags, 'image', context);
+  return (context, words, flags) => reportAnswer(context, (own) => runImage(words, flags as ImageFlags, 'image', own));
 }
 
 /** `image edit [prompt…] -i <image>`: images and an instruction in, image files out. */
@@ -165,6 +166,6 @@ export function imageEditCommand(command: Command): Action {
       await refuseStrayFiles(words, {}, context);
       throw usageError('there is no image to edit', 'for example: gateway-cli image edit -i photo.jpg "make it gray"');
     }
-    await runImage(words, typed, 'edit', context);
+    return reportAnswer(context, (own) => runImage(words, typed, 'edit', own));
   };
 }

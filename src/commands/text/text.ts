@@ -8,6 +8,7 @@ import {
   jsonOf,
   planBesideText,
   prepareRequest,
+  reportAnswer,
   showRequest,
 } from '../../cli/run/command.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
@@ -16,7 +17,7 @@ import { printRaw, printStream, printText, stopPlain } from '../../cli/output/pr
 import { blobsOf, endOf, outcomeOf, type Performed } from '../../client/index.ts';
 import { usageError } from '../../errors.ts';
 import type { StreamDelta } from '../../formats/events.ts';
-import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
+import type { Action, AnswerContext, CommandOutcome } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { answerFileFlags, contentFlags, textFlags } from '../../cli/flags/format.ts';
 import type { Progress } from '../../terminal/progress.ts';
@@ -35,10 +36,10 @@ export function textCommand(command: Command): Action {
   ]);
   addFlags(command, 'Flags', { ...textFlags, ...answerFileFlags, ...contentFlags });
   addAskFlags(command);
-  return (context, words, flags) => runText(words, flags as Flags, context);
+  return (context, words, flags) => reportAnswer(context, (own) => runText(words, flags as Flags, own));
 }
 
-async function runText(words: readonly string[], typed: Flags, context: Context): Promise<CommandOutcome | void> {
+async function runText(words: readonly string[], typed: Flags, context: AnswerContext): Promise<CommandOutcome | void> {
   if (typed.jsonl && !typed.stream) throw usageError('--jsonl prints the events of a stream', 'add --stream');
   const begun = await begin(words, typed, 'text', context);
   const { flags, settings, deadline } = begun;
@@ -84,7 +85,7 @@ interface Printing {
   isMarkdown: boolean;
   isHeld: boolean;
   progress: Progress;
-  context: Context;
+  context: AnswerContext;
 }
 
 /** Prints the first candidate while it comes. */

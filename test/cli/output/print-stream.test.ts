@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { emptyReport } from '../../../src/cli/output/log.ts';
 import { printStream, stopPlain } from '../../../src/cli/output/print.ts';
-import type { Context } from '../../../src/cli/context.ts';
+import type { AnswerContext } from '../../../src/cli/context.ts';
 import type { Answer } from '../../../src/client/result.ts';
 import type { StreamDelta } from '../../../src/formats/events.ts';
 
@@ -11,7 +11,11 @@ test.each([
 ])('what says that the program waits runs %s', async (_, isTTY, expected) => {
   const events: string[] = [];
   const stdout = { isTTY, columns: 80, write: async (text: unknown) => void events.push(String(text)) };
-  const context = { io: { stdout, stderr: { isTTY } }, root: {}, report: emptyReport('chat') } as unknown as Context;
+  const context = {
+    io: { stdout, stderr: { isTTY } },
+    root: {},
+    report: emptyReport('chat'),
+  } as unknown as AnswerContext;
   const running = new Set(['progress']);
   const progress = {
     update: () => undefined,

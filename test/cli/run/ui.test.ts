@@ -1,6 +1,6 @@
 import { expect, test as plain } from 'vitest';
 import type { RootOptions } from '../../../src/cli/context.ts';
-import { createUi, emptyReport } from '../../../src/cli/output/log.ts';
+import { createUi } from '../../../src/cli/output/log.ts';
 import { Secret } from '../../../src/settings/redact.ts';
 import { sanitizeOutput } from '../../../src/terminal/output.ts';
 import type { Io } from '../../../src/terminal/io.ts';
@@ -11,16 +11,15 @@ function place(root: Partial<RootOptions> = {}, env: Record<string, string> = {}
   const written: string[] = [];
   const bare = { isTTY: false, columns: 80, write: async (chunk: unknown) => void written.push(String(chunk)) };
   const stderr = sanitizeOutput(bare, env);
-  const report = emptyReport('text');
-  const ui = createUi({ stderr, env } as unknown as Io, { color: true, ...root } as RootOptions, report);
+  const ui = createUi({ stderr, env } as unknown as Io, { color: true, ...root } as RootOptions);
   ui.hide([new Secret('canary-7f3a9c51')]);
-  return { ui, report, written };
+  return { ui, written };
 }
 
 const text = 'a canary-7f3a9c51 \u001b[31m\nb';
 
 plain('every way to stderr is redacted, and escaped', async () => {
-  const { ui, report, written } = place({ verbose: true });
+  const { ui, written } = place({ verbose: true });
   await ui.note(text);
   await ui.warn(text);
   await ui.detail(text);
@@ -32,15 +31,15 @@ plain('every way to stderr is redacted, and escaped', async () => {
     'a (redacted) ^[[31m\nb',
   ]);
   // What is kept of a warning may go into a file.
-  expect(report.warnings).toEqual(['a (redacted) \u001b[31m\nb']);
+  expect(ui.warnings).toEqual(['a (redacted) \u001b[31m\nb']);
 });
 
 plain('--quiet says nothing but keeps the warnings, and details need --verbose', async () => {
-  const { ui, report, written } = place({ quiet: true });
+  const { ui, written } = place({ quiet: true });
   await ui.note('a');
   await ui.warn('b');
   await ui.detail('c');
-  expect([written, report.warnings]).toEqual([[], ['b']]);
+  expect([written, ui.warnings]).toEqual([[], ['b']]);
 });
 
 plain('what the model thinks gives a CI no commands', async () => {

@@ -244,7 +244,7 @@ function createInputContexts({ io, signal, ui }: Context, folder: string): (comm
         io: files,
         signal,
         stdin,
-        report: { command },
+        command,
         ui: { note: nothing, notice: nothing, detail: nothing, warn },
         atEnd: (cleanup) => void cleanups.unshift(cleanup),
       },

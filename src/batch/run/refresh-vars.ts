@@ -27,6 +27,7 @@ export async function refreshVars(
   places: ResultPlaces,
 ): Promise<number> {
   const { index } = state;
+  const progress = context.ui.progress('comparing the variables');
   const results = await openResults(outdir, index, places);
   let file: SyncedFile | undefined;
   let count = 0;
@@ -46,6 +47,7 @@ export async function refreshVars(
     }
     await file?.sync();
   } finally {
+    progress.stop();
     await results.close();
     await file?.close();
   }

@@ -25,6 +25,8 @@ export default defineConfig({
     hookTimeout: 60_000,
     // One more than processors: many tests wait for a program or a clock.
     maxWorkers: availableParallelism() + 1,
+    // Many tests make much that lives shortly: fewer collections, in one thread, take a tenth off the time of the processor.
+    execArgv: ['--single-threaded-gc', '--max-semi-space-size=32'],
     unstubEnvs: true,
     setupFiles: ['test/helpers/setup.ts'],
     projects: [

@@ -5,7 +5,7 @@ import { isFull } from '../helpers/full.ts';
 import type { ReceivedRequest } from '../helpers/request-reader.ts';
 import { cut, type ScriptedReply } from '../helpers/scripted-server.ts';
 import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
-import { bash, folder, serve } from './program.ts';
+import { ask, bash, folder, serve } from './program.ts';
 
 /** Its URL-encoded and Base64 forms differ from itself, and none of them occurs by chance. */
 const key = 'canary+9f/3a=7c51&secret';
@@ -96,6 +96,7 @@ const cases: [string, Answer[]][] = [
   ],
 ];
 
+/** A script of one command runs in this process, but for the full run. */
 describe('key in --verbose, dumps, crashes, recordings, recovery files, sessions, User-Agent, URL', () => {
   test.each(cases)('%s', async (script, replies) => {
     const server = await serve();
@@ -103,7 +104,11 @@ describe('key in --verbose, dumps, crashes, recordings, recovery files, sessions
     server.always({ status: 400, headers: { 'x-should-retry': 'false' }, body: { error: { message: 'not now' } } });
     const cwd = folder();
     const env = { GATEWAY_API_KEY: key, TMPDIR: cwd, XDG_STATE_HOME: join(cwd, 'state') };
-    const ran = await bash(script, server, { cwd, env });
+    const plain = /^\$CLI ([\w ./:-]+)$/.exec(script)?.[1];
+    const ran =
+      plain !== undefined && !isFull
+        ? await ask(plain, server, { cwd, env })
+        : await bash(script, server, { cwd, env });
     for (const [place, content] of [['stdout', ran.stdout], ['stderr', ran.stderr], ...filesIn(cwd)] as const)
       expect([place, forms.filter((form) => content.includes(form))]).toEqual([place, []]);
     for (const request of server.requests) {

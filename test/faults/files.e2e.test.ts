@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { bin } from '../helpers/spawn.ts';
 import { imageReply, textReply } from '../helpers/with-server.ts';
-import { bash, becomes, folder, namesIn, serve, start } from './program.ts';
+import { ask, bash, becomes, folder, namesIn, serve, start } from './program.ts';
 import { isFull } from '../helpers/full.ts';
 
 const posix = process.platform !== 'win32';
@@ -39,7 +39,7 @@ describe.skipIf(!posix)('what exists at the name already', () => {
     make(join(cwd, 'cat.png'));
     const before = namesIn(cwd);
     if (code === 0) server.reply(reply);
-    expect(await bash('$CLI image gen x -o cat.png', server, { cwd })).toMatchObject({ code });
+    expect(await ask('image gen x -o cat.png', server, { cwd })).toMatchObject({ code });
     expect(namesIn(cwd)).toEqual(before);
     expect(server.requests).toHaveLength(code === 0 ? 1 : 0);
   });
@@ -62,11 +62,11 @@ describe.skipIf(!posix)('what exists at the name already', () => {
     const server = await serve();
     const cwd = folder();
     symlinkSync('/dev/null', join(cwd, 'null.png'));
-    expect((await bash('$CLI image gen x -f -o null.png', server, { cwd })).code).toBe(2);
+    expect((await ask('image gen x -f -o null.png', server, { cwd })).code).toBe(2);
     server.reply({ body: textReply('Hello') });
     writeFileSync(join(cwd, 'target'), 'old');
     symlinkSync('target', join(cwd, 'latest.txt'));
-    expect((await bash('$CLI text x -f -o latest.txt', server, { cwd })).code).toBe(0);
+    expect((await ask('text x -f -o latest.txt', server, { cwd })).code).toBe(0);
     expect(lstatSync(join(cwd, 'latest.txt')).isSymbolicLink()).toBe(true);
     expect(readFileSync(join(cwd, 'target'), 'utf8')).toBe('Hello\n');
   });
@@ -75,12 +75,12 @@ describe.skipIf(!posix)('what exists at the name already', () => {
     const server = await serve();
     const cwd = folder();
     server.reply(() => (spawnSync('mkfifo', [join(cwd, 'cat.png')]), reply));
-    expect((await bash('$CLI image gen x -f -o cat.png', server, { cwd })).code).toBe(12);
+    expect((await ask('image gen x -f -o cat.png', server, { cwd })).code).toBe(12);
     expect(lstatSync(join(cwd, 'cat.png')).isFIFO()).toBe(true);
   });
 
   test.each(['/dev/null', '/dev/full'])('%s is refused even with --force', async (path) => {
-    expect((await bash(`$CLI image gen x -f -o ${path}`, nowhere)).code).toBe(2);
+    expect((await ask(`image gen x -f -o ${path}`, nowhere)).code).toBe(2);
     expect(lstatSync(path).isCharacterDevice()).toBe(true);
   });
 
@@ -99,9 +99,9 @@ test('files of the user with names like ours survive every failure', async () =>
   const mine = ['.gateway-cli-0123456789abcdef01234567.part', 'image-1.png', 'image-1.png.json', 'image-1.part'];
   for (const name of mine) writeFileSync(join(cwd, name), 'mine');
   server.reply({ body: imageReply({ mimeType: 'image/png', data: `${png.toString('base64').slice(0, 50)}*` }) });
-  expect((await bash('$CLI image gen x', server, { cwd })).code).toBe(9);
+  expect((await ask('image gen x', server, { cwd })).code).toBe(9);
   server.reply(reply);
-  expect(await bash('$CLI image gen x', server, { cwd })).toMatchObject({ code: 0, stdout: 'image-2.png\n' });
+  expect(await ask('image gen x', server, { cwd })).toMatchObject({ code: 0, stdout: 'image-2.png\n' });
   for (const name of mine) expect(readFileSync(join(cwd, name), 'utf8')).toBe('mine');
   expect(namesIn(cwd)).toEqual([...mine, 'image-2.png'].toSorted());
 });
@@ -129,7 +129,7 @@ describe('an output that cannot be written is found before sending', () => {
   ])('%s', async (_name, flags, message) => {
     const cwd = folder();
     writeFileSync(join(cwd, 'file'), '');
-    const ran = await bash(`$CLI image gen x ${flags}`, nowhere, { cwd });
+    const ran = await ask(`image gen x ${flags}`, nowhere, { cwd });
     expect([ran.code, ran.stdout, namesIn(cwd)]).toEqual([2, '', ['file']]);
     expect(ran.stderr).toContain(message);
   });
@@ -157,7 +157,7 @@ describe('an output that cannot be written is found before sending', () => {
       const ran = await bash(`${asNobody} $CLI text x`, server, { cwd, env });
       expect(ran.code).toBe(12);
       const file = /gateway-cli recover (\S+)/.exec(ran.stderr)?.[1] ?? '';
-      expect(await bash(`$CLI recover ${file} -o cat.png`, server)).toMatchObject({ code: 0, stdout: 'cat.png\n' });
+      expect(await ask(`recover ${file} -o cat.png`, server)).toMatchObject({ code: 0, stdout: 'cat.png\n' });
     },
   );
 
@@ -175,7 +175,7 @@ describe('an output that cannot be written is found before sending', () => {
       expect(ran.code).toBe(12);
       const file = /gateway-cli recover (\S+)/.exec(ran.stderr)?.[1] ?? '';
       expect(namesIn(cwd)).toEqual([]);
-      expect(await bash(`$CLI recover ${file} -o cat.png`, server)).toMatchObject({ code: 0, stdout: 'cat.png\n' });
+      expect(await ask(`recover ${file} -o cat.png`, server)).toMatchObject({ code: 0, stdout: 'cat.png\n' });
     },
   );
 });

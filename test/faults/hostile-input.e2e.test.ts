@@ -6,7 +6,7 @@ import { escapeForTerminal, escapeLine } from '../../src/terminal/escape.ts';
 import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
 import { isFull } from '../helpers/full.ts';
 import { run } from '../helpers/run.ts';
-import { bash, serve } from './program.ts';
+import { ask, bash, serve } from './program.ts';
 
 const nowhere = { url: 'http://127.0.0.1:1' };
 const ok = { body: textReply('Hello') };
@@ -44,7 +44,7 @@ describe('prototype pollution', () => {
       headers: { 'content-type': 'text/event-stream' },
       body: eventStream(start, { type }, ...others),
     });
-    expect(await bash('$CLI chat x', server)).toMatchObject({ code: 0, stdout: 'Hello\n', stderr: '' });
+    expect(await ask('chat x', server)).toMatchObject({ code: 0, stdout: 'Hello\n', stderr: '' });
   });
 
   test('a reply sends no key of a prototype', async () => {

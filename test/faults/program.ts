@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import { run } from '../helpers/run.ts';
 import { removeFolder } from '../helpers/scratch.ts';
 import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-server.ts';
 import { bareEnv, bin, type Shell, shell } from '../helpers/spawn.ts';
@@ -36,6 +37,12 @@ export function bash(
 ) {
   const env = { ...pointAt(server.url), CLI: `${process.execPath} ${bin}`, ...more.env };
   return shell(script, { cwd: more.cwd ?? folder(), env });
+}
+
+/** Runs a command line, of plain words, in this process: for what is the same without a process of its own. */
+export function ask(line: string, server: { url: string }, more: { env?: Record<string, string>; cwd?: string } = {}) {
+  const cwd = more.cwd ?? folder();
+  return run(line.split(' '), { cwd, env: { ...pointAt(server.url), HOME: cwd, ...more.env } });
 }
 
 export interface Started {

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
 import { bash, canMount, folder, namesIn, serve, smallDisk } from './program.ts';
 import { isFull } from '../helpers/full.ts';
+import { run } from '../helpers/run.ts';
 
 const png = Buffer.concat([
   Buffer.from('89504e470d0a1a0a0000000d494844520000001000000010080600000000000000', 'hex'),
@@ -39,7 +40,7 @@ describe.skipIf(!canMount && !isFull)('on a full disk (needs a mountable tmpfs)'
     expect(file.startsWith(`${home}/.local/state/gateway-cli/recovered/`)).toBe(true);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(statSync(join(file, '..')).mode & 0o777).toBe(0o700);
-    const again = await bash(`$CLI recover ${file} -o cat.png`, server, { cwd: home });
+    const again = await run(['recover', file, '-o', 'cat.png'], { cwd: home });
     expect(again).toMatchObject({ code: 0, stdout: 'cat.png\n', stderr: '' });
     expect(sha(readFileSync(join(home, 'cat.png')))).toBe(sha(png));
     expect(server.requests).toHaveLength(1);
@@ -71,7 +72,7 @@ describe.skipIf(!canMount && !isFull)('on a full disk (needs a mountable tmpfs)'
     expect(ran.code).toBe(12);
     const written = ran.stdout.trim().split('\n');
     const file = recoverCommand(ran.stderr);
-    const again = await bash(`$CLI recover ${file} -o all/`, server, { cwd: ran.cwd });
+    const again = await run(['recover', file, '-o', 'all/'], { cwd: ran.cwd });
     const recovered = again.stdout.trim().split('\n');
     expect(again).toMatchObject({ code: 0, stderr: '' });
     expect(written.length + recovered.length).toBe(server.requests.length);
@@ -86,7 +87,7 @@ describe.skipIf(!canMount && !isFull)('on a full disk (needs a mountable tmpfs)'
     const job = `echo '{"id":"a","command":"image gen","prompt":"x"}' > jobs.jsonl`;
     const ran = await bash(`${job}; $CLI batch jobs.jsonl -o ${disk}/out`, server);
     expect(ran.code).toBe(12);
-    const again = await bash(`$CLI recover ${recoverCommand(ran.stderr)} -o cat.png`, server, { cwd: ran.cwd });
+    const again = await run(['recover', recoverCommand(ran.stderr), '-o', 'cat.png'], { cwd: ran.cwd });
     expect(again).toMatchObject({ code: 0, stdout: 'cat.png\n' });
     expect(sha(readFileSync(join(ran.cwd, 'cat.png')))).toBe(sha(png));
     expect(readFileSync(join(disk, 'out/journal.jsonl'), 'utf8')).not.toContain('"done"');
@@ -143,10 +144,10 @@ describe('a reply that stdout cannot take', () => {
     expect(ran).toMatchObject({ code: 12, stdout: '' });
     expect(ran.stderr).toMatch(/^gateway-cli: not-written: stdout cannot be written: the disk is full/);
     const file = recoverCommand(ran.stderr);
-    const flags = name === 'a picture' ? '-o -' : '';
-    const again = await bash(`$CLI recover ${file} ${flags} > out`, server, { cwd: ran.cwd });
+    const flags = name === 'a picture' ? ['-o', '-'] : [];
+    const again = await run(['recover', file, ...flags], { cwd: ran.cwd });
     expect(again).toMatchObject({ code: 0, stderr: '' });
-    expect(readFileSync(join(ran.cwd, 'out')).toString(name === 'a picture' ? 'latin1' : 'utf8')).toBe(expected);
+    expect(again.stdoutBytes.toString(name === 'a picture' ? 'latin1' : 'utf8')).toBe(expected);
     expect(server.requests).toHaveLength(1);
   });
 
@@ -170,11 +171,8 @@ describe('a reply that stdout cannot take', () => {
     expect(again.code).toBe(12);
     expect(recoverCommand(again.stderr)).toBe(file);
     expect(namesIn(join(file, '..'))).toHaveLength(1);
-    expect(
-      await bash(`$CLI recover ${file} --json | jq -c '[.text, .command, .usage.totalTokens]'`, server),
-    ).toMatchObject({
-      stdout: '["Hello","recover",5]\n',
-    });
+    const { stdout } = await run(['recover', file, '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ text: 'Hello', command: 'recover', usage: { totalTokens: 5 } });
   });
 
   test('keeps the picture whose path cannot be printed', async () => {
@@ -210,8 +208,8 @@ test('a name that is taken while the request runs is exit 12, and the picture is
   expect(ran.stderr).toContain(
     `when that place can be written, or to another: gateway-cli recover ${file} -o cat.png\n`,
   );
-  expect(await bash(`$CLI recover ${file} -o cat.png`, server, { cwd })).toMatchObject({ code: 2, stdout: '' });
-  expect(await bash(`$CLI recover ${file} -f -o cat.png`, server, { cwd })).toMatchObject({
+  expect(await run(['recover', file, '-o', 'cat.png'], { cwd })).toMatchObject({ code: 2, stdout: '' });
+  expect(await run(['recover', file, '-f', '-o', 'cat.png'], { cwd })).toMatchObject({
     code: 0,
     stdout: 'cat.png\n',
   });
@@ -237,7 +235,7 @@ test.each([
   );
   chmodSync(join(cwd, 'changed.json'), 0o600);
   const before = namesIn(cwd);
-  const ran = await bash(`$CLI recover ${file}`, { url: 'http://127.0.0.1:1' }, { cwd });
+  const ran = await run(['recover', ...file.split(' ')], { cwd });
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.stderr).toContain(message);
   expect(namesIn(cwd)).toEqual(before);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { canaryKey, textReply } from '../helpers/with-server.ts';
-import { bash, folder, serve, start } from './program.ts';
+import { ask, bash, folder, serve, start } from './program.ts';
 
 const nowhere = { url: 'http://127.0.0.1:1' };
 const ok = { body: textReply('Hello') };
@@ -23,7 +23,7 @@ describe('a key in the arguments', () => {
 
   test('config set takes no key from there', async () => {
     const cwd = folder();
-    const ran = await bash(`$CLI config set apiKey ${canaryKey}`, nowhere, { cwd, env: { GATEWAY_CONFIG: 'c.json' } });
+    const ran = await ask(`config set apiKey ${canaryKey}`, nowhere, { cwd, env: { GATEWAY_CONFIG: 'c.json' } });
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect([ran.stderr.includes(canaryKey), readdirSync(cwd)]).toEqual([false, []]);
   });
@@ -119,7 +119,7 @@ test('does not take a file in the current folder for the key file of a profile',
   writeFileSync(join(cwd, 'home/config.json'), JSON.stringify(config), { mode: 0o600 });
   writeFileSync(join(cwd, 'key'), 'key-of-the-attacker');
   const env = { GATEWAY_CONFIG: 'home/config.json', GATEWAY_API_KEY: '', GATEWAY_BASE_URL: '' };
-  expect((await bash('$CLI text x', server, { cwd, env })).code).toBe(3);
+  expect((await ask('text x', server, { cwd, env })).code).toBe(3);
   expect(server.connections).toBe(0);
 });
 
@@ -132,9 +132,9 @@ test('the key of a profile goes only to its own origin, also with --base-url', a
   writeFileSync(join(cwd, 'config.json'), JSON.stringify(config), { mode: 0o600 });
   const env = { GATEWAY_CONFIG: 'config.json', GATEWAY_BASE_URL: '', GATEWAY_API_KEY: '' };
   mine.reply(ok);
-  expect((await bash('$CLI text x', mine, { cwd, env })).code).toBe(0);
+  expect((await ask('text x', mine, { cwd, env })).code).toBe(0);
   expect(mine.requests[0]?.headers['x-vendor-a-api-key']).toBe(canaryKey);
-  const ran = await bash(`$CLI text x --base-url ${other.url}`, mine, { cwd, env });
+  const ran = await ask(`text x --base-url ${other.url}`, mine, { cwd, env });
   expect([ran.code, other.connections]).toEqual([3, 0]);
   other.reply(ok);
   expect((await bash(`GATEWAY_API_KEY=another $CLI text x --base-url ${other.url}`, mine, { cwd, env })).code).toBe(0);

@@ -7,7 +7,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { cut, reset, type ScriptedReply } from '../helpers/scripted-server.ts';
 import { eventStream, messageEvents, textReply } from '../helpers/with-server.ts';
-import { bash, serve } from './program.ts';
+import { ask, bash, serve } from './program.ts';
 
 const tls = join(import.meta.dirname, '../fixtures/tls');
 const pem = (name: string) => readFileSync(join(tls, name), 'utf8');
@@ -17,19 +17,19 @@ const document = (stdout: string) => JSON.parse(stdout) as { attempts: number; e
 
 test('a bad certificate is exit 7 with its code and what to type, after one attempt; --cacert accepts it', async () => {
   const server = await serve({ tls: { cert: pem('server.pem'), key: pem('server.key') } });
-  const ran = await bash('$CLI text x --json', server);
+  const ran = await ask('text x --json', server);
   expect(ran.code).toBe(7);
   expect(document(ran.stdout)).toMatchObject({ attempts: 1, error: { sent: 'no', billed: 'no', retryable: false } });
   expect(ran.stderr).toContain('UNABLE_TO_VERIFY_LEAF_SIGNATURE');
   expect(ran.stderr).toMatch(/--cacert .*NODE_EXTRA_CA_CERTS/);
   expect(server.requests).toHaveLength(0);
   server.reply(ok);
-  expect(await bash(`$CLI text x --cacert ${tls}/ca.pem`, server)).toMatchObject({ code: 0, stdout: 'Hello\n' });
+  expect(await ask(`text x --cacert ${tls}/ca.pem`, server)).toMatchObject({ code: 0, stdout: 'Hello\n' });
 });
 
 test('a certificate of another host is exit 7 with its code and what to check, after one attempt', async () => {
   const server = await serve({ tls: { cert: pem('elsewhere.pem'), key: pem('elsewhere.key') } });
-  const ran = await bash(`$CLI text x --json --cacert ${tls}/ca.pem`, server);
+  const ran = await ask(`text x --json --cacert ${tls}/ca.pem`, server);
   expect(ran.code).toBe(7);
   expect(document(ran.stdout)).toMatchObject({ attempts: 1, error: { sent: 'no', billed: 'no', retryable: false } });
   expect(ran.stderr).toMatch(/ERR_TLS_CERT_ALTNAME_INVALID.*\n.*check the host name in the base URL/);
@@ -39,7 +39,7 @@ test('a certificate of another host is exit 7 with its code and what to check, a
 test('a redirect is exit 9, and the key goes nowhere', async () => {
   const [server, other] = [await serve(), await serve()];
   server.reply({ status: 301, headers: { location: `${other.url}/elsewhere?token=x` } });
-  const ran = await bash('$CLI text x', server);
+  const ran = await ask('text x', server);
   expect(ran).toMatchObject({ code: 9, stdout: '' });
   expect(ran.stderr).toContain(`(301) to ${other.url}`);
   expect(ran.stderr).not.toContain('token');
@@ -49,7 +49,7 @@ test('a redirect is exit 9, and the key goes nowhere', async () => {
 test('a reply head that never comes is exit 8, perhaps billed, and not repeated', async () => {
   const server = await serve();
   server.reply({ raw: [new Promise(() => undefined)] });
-  const ran = await bash('$CLI text x --json --timeout 3s', server);
+  const ran = await ask('text x --json --timeout 3s', server);
   expect(ran.code).toBe(8);
   expect(document(ran.stdout)).toMatchObject({
     attempts: 1,
@@ -61,7 +61,7 @@ test('a reply head that never comes is exit 8, perhaps billed, and not repeated'
 test('a body that drips does not outlast the deadline', async () => {
   const server = await serve();
   server.reply({ chunks: drip() });
-  const ran = await bash('$CLI chat x --json --timeout 3s', server);
+  const ran = await ask('chat x --json --timeout 3s', server);
   expect(ran.code).toBe(11);
   await server.requests[0]?.closed;
 });
@@ -92,7 +92,7 @@ const lost: [string, ScriptedReply, string, number, string][] = [
 test.each(lost)('%s is exit 11, and never repeated', async (_name, reply, command, code, shown) => {
   const server = await serve();
   server.reply(reply);
-  const ran = await bash(`$CLI ${command} x`, server);
+  const ran = await ask(`${command} x`, server);
   expect(ran.code).toBe(code);
   expect(ran.stdout.startsWith(shown)).toBe(true);
   expect(server.requests).toHaveLength(1);
@@ -117,13 +117,13 @@ test.each([
 ])('%s is exit 11, with what came', async (_name, head, body, command, stdout) => {
   const server = await serve();
   server.raw(head, body, cut);
-  expect(await bash(`$CLI ${command} x`, server)).toMatchObject({ code: 11, stdout });
+  expect(await ask(`${command} x`, server)).toMatchObject({ code: 11, stdout });
 });
 
 test('a socket that dies after the request was sent is exit 8', async () => {
   const server = await serve();
   server.reply({ raw: [cut] });
-  const ran = await bash('$CLI text x --json', server);
+  const ran = await ask('text x --json', server);
   expect(ran.code).toBe(8);
   expect(document(ran.stdout)).toMatchObject({ attempts: 1, error: { sent: 'yes', billed: 'unknown' } });
 });
@@ -141,7 +141,7 @@ test('shows what the gateway said of an early 413 while 50 MB go up', async () =
 test('shows the part of an early 413 that came before its connection broke', async () => {
   const server = await serve();
   server.reply({ raw: ['HTTP/1.1 413 Too Large\r\ncontent-length: 900\r\n\r\nthe image is too big', cut] });
-  const ran = await bash('$CLI text x', server);
+  const ran = await ask('text x', server);
   expect(ran).toMatchObject({ code: 4, stdout: '' });
   expect(ran.stderr).toContain('the image is too big');
 });
@@ -149,7 +149,7 @@ test('shows the part of an early 413 that came before its connection broke', asy
 test('a reply that is not HTTP is exit 9', async () => {
   const server = await serve();
   server.raw('SSH-2.0-OpenSSH_9.9\r\n\r\n', cut);
-  const ran = await bash('$CLI text x', server);
+  const ran = await ask('text x', server);
   expect(ran).toMatchObject({ code: 9, stdout: '' });
   expect(ran.stderr).toMatch(/^gateway-cli: bad-reply: /);
 });
@@ -182,7 +182,7 @@ test("counts a retry date from the reply's own Date", async () => {
   const answer = (reply: ScriptedReply) => () => (at.push(performance.now()), reply);
   server.reply(answer({ status: 503, headers, body: {} }));
   server.reply(answer(ok));
-  expect(await bash('$CLI text x', server)).toMatchObject({ code: 0, stdout: 'Hello\n' });
+  expect(await ask('text x', server)).toMatchObject({ code: 0, stdout: 'Hello\n' });
   const waited = (at[1] ?? 0) - (at[0] ?? 0);
   expect(waited).toBeGreaterThan(990);
   expect(waited).toBeLessThan(60_000);

@@ -33,15 +33,6 @@ test('the results of another batch that cannot be read do not end the search', a
   expect(server.requests).toContain('results /v1/messages/batches/msgbatch_other/results');
 });
 
-test('a list of batches with long results in them is read', async ({ open }) => {
-  const { batch, folder, server } = await open('content');
-  server.pollsToEnd = 1;
-  server.endingOf = () => ({ text: 'x'.repeat(17_000_000) });
-  server.fault = (kind) => (kind === 'create' ? 'drop' : undefined);
-  folder.jobs(...manyJobs(1));
-  expect((await batch()).code).toBe(0);
-});
-
 test('a journal that lacks the record of a batch is exit 14, and nothing is sent', async ({ open }) => {
   const { batch, folder, server } = await open('messages');
   folder.jobs(...manyJobs(2));

@@ -48,3 +48,12 @@ test('a job whose request is too long for a batch is named, and nothing is submi
   expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('jobs.jsonl:1: its request has 280')]);
   expect(server.requests).toEqual([]);
 });
+
+test('a list of batches with long results in them is read', async ({ open }) => {
+  const { batch, folder, server } = await open('content');
+  server.pollsToEnd = 1;
+  server.endingOf = () => ({ text: 'x'.repeat(17_000_000) });
+  server.fault = (kind) => (kind === 'create' ? 'drop' : undefined);
+  folder.jobs(...manyJobs(1));
+  expect((await batch()).code).toBe(0);
+});

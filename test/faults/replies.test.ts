@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest';
+import { readdirSync } from 'node:fs';
+import { expect } from 'vitest';
 import type { ScriptedReply } from '../helpers/scripted-server.ts';
-import { canaryKey, eventStream, messageEvents, textReply } from '../helpers/with-server.ts';
-import { bash, namesIn, serve } from './program.ts';
+import { canaryKey, eventStream, messageEvents, test, textReply } from '../helpers/with-server.ts';
 
 const sse = { 'content-type': 'text/event-stream' };
 
@@ -149,16 +149,15 @@ const replies: [string, string, ScriptedReply, number, string, string?][] = [
     'no-result: no image came: finishReason STOP',
   ],
 ];
-test.each(replies)('%s', async (_name, command, reply, code, stdout, said = '') => {
-  const server = await serve();
+test.for(replies)('%s', async ([, command, reply, code, stdout, said = ''], { server, cli }) => {
   server.reply(reply);
-  const ran = await bash(`$CLI ${command} x`, server);
+  const ran = await cli([...command.split(' '), 'x']);
   expect([ran.code, ran.stdout]).toEqual([code, stdout]);
   expect(ran.stderr).toContain(said);
   expect(ran.stderr).not.toContain('\u001b');
   expect(ran.stderr).not.toMatch(/\n {4}at /);
   expect(ran.stderr.length).toBeLessThan(1000);
-  expect(namesIn(ran.cwd)).toEqual([]);
+  expect(readdirSync(ran.cwd)).toEqual([]);
 });
 
 function* oneByOne(text: string): Generator<Uint8Array> {
@@ -169,16 +168,15 @@ function failed(type: string): string {
   return eventStream({ type: 'error', error: { type, message: 'later, please' } });
 }
 
-test.each(['', '-v', '--json', '--debug'])(
-  'error body holds our key: it is hidden, and escapes too (%s)',
-  async (flag) => {
-    const server = await serve();
+test.for([[], ['-v'], ['--json'], ['--debug']])(
+  'error body holds our key: it is hidden, and escapes too (%j)',
+  async (flags, { server, cli }) => {
     server.reply(({ headers }) => ({
       status: 400,
       headers: { 'x-echo': headers['x-vendor-a-api-key'] ?? '' },
       body: { error: { message: `bad key ${headers['x-vendor-a-api-key']} \u001b]52;c;eA==\u0007` } },
     }));
-    const ran = await bash(`$CLI text x ${flag}`, server);
+    const ran = await cli(['text', 'x', ...flags]);
     expect(ran.code).toBe(4);
     expect(ran.stdout + ran.stderr).not.toContain(canaryKey);
     expect(ran.stderr).toContain('bad key (redacted)');

@@ -1,15 +1,14 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { startScriptedServer } from '../helpers/scripted-server.ts';
-import { shell } from '../helpers/spawn.ts';
-import { textReply } from '../helpers/with-server.ts';
-import { scratchFolder } from '../helpers/scratch.ts';
+import { expect } from 'vitest';
+import { run } from '../helpers/run.ts';
+import { test, textReply } from '../helpers/with-server.ts';
 
 const age = { type: 'integer' };
 
-/** In the bundle ajv resolves references by Node's own URL: every way of writing one that a schema of a user may have. */
-test.each([
+/**
+ * Schemas are always checked by the built thread, in which ajv resolves references by Node's own URL: every way of writing one that a
+ * schema of a user may have.
+ */
+test.for<[string, object]>([
   ['a pointer', { $defs: { age }, properties: { age: { $ref: '#/$defs/age' } } }],
   ['a pointer with escapes', { $defs: { 'a/b c~': age }, properties: { age: { $ref: '#/$defs/a~1b%20c~0' } } }],
   ['an anchor', { $defs: { x: { $anchor: 'age', ...age } }, properties: { age: { $ref: '#age' } } }],
@@ -32,23 +31,18 @@ test.each([
   ],
   ['a URN', { $defs: { x: { $id: 'urn:example:age', ...age } }, properties: { age: { $ref: 'urn:example:age' } } }],
   ['itself', { properties: { age, next: { $ref: '#' } } }],
-])('--schema of the built program follows %s', async (_, schema) => {
-  const server = await startScriptedServer();
+])('--schema follows %s', async ([, schema], { server, cli }) => {
   server.reply({ body: textReply('{"age":36,"next":{"age":1}}') });
   server.reply({ body: textReply('{"age":"old","next":{"age":"old"}}') });
-  const cwd = scratchFolder();
-  writeFileSync(join(cwd, 'schema.json'), JSON.stringify({ type: 'object', ...schema }));
-  const env = { GATEWAY_BASE_URL: server.url, GATEWAY_API_KEY: 'k-123456', GATEWAY_MODEL: 'm' };
-  const fits = await shell('node $BIN text hi --schema schema.json', { cwd, env });
-  expect(fits).toMatchObject({ code: 0, stderr: '' });
-  const misfit = await shell('node $BIN text hi --schema schema.json', { cwd, env });
-  await server.close();
+  const argv = ['text', 'hi', '--schema', JSON.stringify({ type: 'object', ...schema })];
+  expect(await cli(argv)).toMatchObject({ code: 0, stderr: '' });
+  const misfit = await cli(argv);
   expect(misfit.code).toBe(11);
   expect(misfit.stderr).toContain('/age must be integer');
 });
 
 test('a reference to nowhere is exit 2, before anything is sent', async () => {
-  const ran = await shell(`echo '{"$ref":"https://example.com/none"}' | node $BIN text hi --offline --schema -`);
+  const ran = await run(['text', 'hi', '--offline', '--schema', '{"$ref":"https://example.com/none"}']);
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.stderr).toContain('the reference "https://example.com/none" leads to nothing');
 });

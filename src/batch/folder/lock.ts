@@ -49,7 +49,7 @@ export async function lockFolder(folder: string, times?: LockTimes): Promise<Fol
   };
 }
 
-/** The owner of a folder's lock, if it is alive. */
+/** The owner of a folder's lock, if it is alive; its number is 0 if the file does not say whose it is. */
 export async function findHolder(folder: string): Promise<ProcessMark | undefined> {
   const path = join(folder, batchFiles.lock);
   const owner = await findOwner(path).catch((error: unknown) => {
@@ -58,14 +58,15 @@ export async function findHolder(folder: string): Promise<ProcessMark | undefine
   return owner && (owner.mark ?? { host: '', pid: 0 });
 }
 
-function nameOf(mark: ProcessMark | undefined): string {
-  return mark === undefined ? 'another run' : `process ${mark.pid} on ${mark.host}`;
+/** `process 4711 on host` */
+export function describeRun(mark: ProcessMark | undefined): string {
+  return mark === undefined || mark.pid === 0 ? 'another run' : `process ${mark.pid} on ${mark.host}`;
 }
 
 function lockedError(path: string, { mark, leftMs }: LockOwner): GatewayError {
   const takeover = `this command takes over after ${Math.ceil(Math.max(1000, leftMs) / 1000)} s`;
   const free = Number.isFinite(leftMs) ? takeover : `rm ${shellWord(path)}`;
-  return new GatewayError('batch-locked', `${nameOf(mark)} works in this folder`, {
+  return new GatewayError('batch-locked', `${describeRun(mark)} works in this folder`, {
     hint: `wait for it; if it is dead: ${free}`,
     sent: 'no',
     retryable: true,
@@ -77,7 +78,7 @@ function lostError(by: Pick<LockOwner, 'mark'> | undefined): GatewayError {
   const message =
     by === undefined
       ? 'the lock of this folder was removed while this run used it'
-      : `${nameOf(by.mark)} took this folder over while this run was stopped`;
+      : `${describeRun(by.mark)} took this folder over while this run was stopped`;
   return new GatewayError('batch-locked', message, {
     hint: by === undefined ? 'run the same command again' : 'wait for it; then run the same command again',
     sent: 'unknown',

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type BatchState, unanswered } from '../../batch/folder/state.ts';
-import { findHolder } from '../../batch/folder/lock.ts';
+import { describeRun, findHolder } from '../../batch/folder/lock.ts';
 import { findLostEnds, idsWithoutPicture } from '../../batch/folder/results.ts';
 import {
   countOf,
@@ -67,7 +67,7 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
   if (folders.length > 1) lines.push(...folders.map((one) => `${one.name}: ${describeCounts(one.counts)}`));
   for (const { name, running: by } of folders) {
     const it = folders.length > 1 ? name : 'it';
-    if (by) lines.push(`process ${by.pid} on ${by.host} works on ${it}; what is unknown may be in flight`);
+    if (by) lines.push(`${describeRun(by)} works on ${it}; what is unknown may be in flight`);
   }
   for (const state of states)
     lines.push(...openParts(state).map((part) => describePart(part, state, context.io.now())));

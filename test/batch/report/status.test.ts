@@ -34,6 +34,17 @@ test('a batch that is done says no more than that', async () => {
   });
 });
 
+test('a lock that does not say whose it is belongs to another run, in the words and the document', async () => {
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'jobs.jsonl'), '{"prompt":"a"}\n');
+  await run(['batch', 'jobs.jsonl', '-o', 'out', '--offline'], { cwd });
+  writeFileSync(join(cwd, 'out/lock.json'), '');
+  const { stdout } = await run(['batch', 'status', 'out'], { cwd });
+  expect(stdout).toBe('1 job: 1 done\nanother run works on it; what is unknown may be in flight\n');
+  const document = JSON.parse((await run(['batch', 'status', 'out', '--json'], { cwd })).stdout);
+  expect(document).toMatchObject({ running: { pid: 0, host: '' } });
+});
+
 test('a batch that has used up its tokens says to raise the limit, for the same command would send nothing', async () => {
   const cwd = scratchFolder();
   const cli = (...argv: string[]) => run(['batch', ...argv], { cwd });

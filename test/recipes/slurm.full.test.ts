@@ -108,8 +108,8 @@ test.skipIf(lacks('slurmctld', 'slurmd', 'sbatch'))(
     const stateOf = (): string => /JobState=(\w+)/.exec(slurm(`scontrol show job ${task}`))?.[1] ?? '';
 
     await expect.poll(() => third.asked, { timeout: 120_000 }).toBe(12);
-    const lock = JSON.parse(readFileSync(join(at.cwd, 'out-3/lock.json'), 'utf8')) as { mark: { pid: number } };
-    process.kill(lock.mark.pid, 'SIGKILL');
+    const lock = JSON.parse(readFileSync(join(at.cwd, 'out-3/lock.json'), 'utf8')) as { pid: number };
+    process.kill(lock.pid, 'SIGKILL');
     third.isKilled = true;
     // While Slurm clears up, it is COMPLETING.
     await expect.poll(stateOf, { timeout: 60_000, interval: 200 }).toBe('FAILED');

@@ -1,12 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { isAscii, isUtf8 } from 'node:buffer';
-import { codeOf, usageError } from '../errors.ts';
-import type { Context } from '../cli/context.ts';
-import { basename, resolve } from 'node:path';
-import { shellWord } from '../shell-word.ts';
-import { quote } from '../cli/flags/flag.ts';
-import { isStdin, unreadable } from '../cli/input/input-files.ts';
-import { fileOf, spool } from '../images/input.ts';
+import { codeOf } from '../errors.ts';
 import { cannotWrite } from '../files/synced-file.ts';
 import { createTempFile, writeFully } from '../files/temp-file.ts';
 
@@ -29,9 +23,6 @@ export interface Line {
 
 const blockBytes = 256 * 1024;
 
-/** Largest copy of a list that comes through stdin or a pipe: millions of jobs. */
-const maxSpooledMebibytes = 4096;
-
 /** A longer line would not fit into memory beside the others, and its text not into a string of V8. */
 export const maxLineBytes = 256 * 1024 * 1024;
 
@@ -45,11 +36,11 @@ export function readLines(
   handle: FileHandle,
   { from = 0, maxBytes = maxLineBytes }: { from?: number; maxBytes?: number } = {},
 ): AsyncGenerator<Line[], void> {
-  return linesOf(blocksOf(handle, from), { from, maxBytes });
+  return linesOf(readBlocks(handle, from), { from, maxBytes });
 }
 
 /** The content of an open file from an offset on; each block is valid until the next one. */
-async function* blocksOf(handle: FileHandle, from = 0): AsyncGenerator<Buffer, void> {
+export async function* readBlocks(handle: FileHandle, from = 0): AsyncGenerator<Buffer, void> {
   const block = Buffer.allocUnsafe(blockBytes);
   for (let position = from; ;) {
     const { bytesRead } = await handle.read(block, 0, blockBytes, position);
@@ -126,59 +117,6 @@ export async function* readFileLines(path: string, from = 0): AsyncGenerator<Lin
   } finally {
     await handle.close();
   }
-}
-
-/**
- * Opens a file that is read more than once: what comes through stdin (`-`) or a pipe goes to a file first. `label` is the flag that
- * names it, or `jobs`; `instead` says what to do about a folder. Throws GatewayError usage.
- */
-export async function openLines(
-  path: string,
-  { label, instead }: { label: string; instead: string },
-  context: Context,
-): Promise<FileHandle> {
-  const { signal, atEnd } = context;
-  const spooling = { label: `${label} ${quote(path)}`, capMebibytes: maxSpooledMebibytes, signal, atEnd };
-  const file = isStdin(path)
-    ? await spool(context.stdin.claim(label), { ...spooling, label: 'stdin' })
-    : await fileOf(resolve(context.io.cwd, path), spooling);
-  const handle = await open(file, 'r').catch((error: unknown) => {
-    throw unreadable(label, path, error);
-  });
-  atEnd(() => handle.close());
-  if ((await handle.stat()).isDirectory()) throw usageError(`${label} '${path}' is a folder`, instead);
-  return handle;
-}
-
-/** The error for text that is not UTF-8: no character is replaced silently. */
-export function notUtf8(place: string, text: string): Error {
-  if (text.startsWith('PK\u0003\u0004'))
-    return usageError(`${place}: it is a workbook or an archive, not text`, 'save it as CSV in your spreadsheet');
-  const [, file = place] = /^(.*?)(?::\d+)?$/.exec(place) ?? [];
-  const charset = text.includes('\0') ? 'UTF-16' : 'WINDOWS-1252';
-  const paths = file === 'stdin' ? '' : ` ${shellWord(file)} > ${shellWord(`utf8-${basename(file)}`)}`;
-  return usageError(
-    `${place}: it is not UTF-8 text; it looks like ${charset}`,
-    `convert the file: iconv -f ${charset} -t UTF-8${paths}`,
-  );
-}
-
-/** The text of a file from its beginning on, in pieces. Throws GatewayError usage if it is not UTF-8. */
-export async function* textOf(handle: FileHandle, name: string): AsyncGenerator<string, void> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const decode = (bytes?: Buffer): string => {
-    try {
-      return decoder.decode(bytes, { stream: bytes !== undefined });
-    } catch {
-      throw notUtf8(name, bytes?.toString('latin1') ?? '');
-    }
-  };
-  for await (const bytes of blocksOf(handle)) {
-    const text = decode(bytes);
-    if (text !== '') yield text;
-  }
-  // Throws if the last character is cut.
-  decode();
 }
 
 /** A temporary file in the folder of a batch, to which lines are appended. Its methods throw GatewayError not-written. */

@@ -1,18 +1,16 @@
-import type { Context } from '../cli/context.ts';
 import type { Answer, Deadline, EndOf, PreparedRequest } from '../client/index.ts';
 import type { Bound, Cost } from '../cost/types.ts';
 import type { Certainty, GatewayError } from '../errors.ts';
 import type { LockTimes } from '../files/lock.ts';
 import type { Usage } from '../formats/events.ts';
-import type { BatchFlags } from '../commands/batch/flags.ts';
 import type { FolderLock } from './folder/lock.ts';
 import type { BatchState } from './folder/state.ts';
-import type { RequestBuilder } from '../commands/batch/jobs/request.ts';
 import type { BlobStore } from '../images/types.ts';
+import type { Redaction } from '../settings/redact.ts';
 import type { Settings } from '../settings/types.ts';
+import type { BatchEvent } from './events.ts';
 import type { RetryPolicy } from '../transport/retry.ts';
 import type { Digest } from './digest.ts';
-import type { JobSource } from '../commands/batch/jobs/source.ts';
 import type { PartRecord } from './lane/parts.ts';
 import type { BatchPlan } from './run/plan.ts';
 
@@ -31,7 +29,7 @@ export interface Job {
   command: JobCommand;
   /** Name of its pictures under images/, without extension. */
   name: string | undefined;
-  /** The flags of its command by their camel-case names, as the command itself would get them. */
+  /** What its request is built from, for who builds it. */
   values: Readonly<Record<string, unknown>>;
 }
 
@@ -253,18 +251,67 @@ export interface BatchHooks {
   unlistedMs?: number | undefined;
 }
 
+/** What a run has around it. */
+export interface BatchHost {
+  readonly signal: AbortSignal;
+  /** Wall clock, ms since 1970. */
+  now(): number;
+  /** Monotonic clock in ms, for waits and durations. */
+  elapsed(): number;
+  readonly redaction: Redaction;
+  /** Awaited where a run can wait. */
+  on(event: BatchEvent): Promise<void>;
+  /** Registers a cleanup for the end of the run. The last one runs first. */
+  atEnd(cleanup: () => Promise<void>): void;
+}
+
+/** Which jobs a run sends, how fast, and when it takes no more. */
+export interface BatchPolicy {
+  /** Jobs that are sent again though they were sent before. */
+  retryFailed?: boolean | undefined;
+  retryIncomplete?: boolean | undefined;
+  retryUnknown?: boolean | undefined;
+  acceptChanges?: boolean | undefined;
+  /** At most this many jobs are sent. */
+  limit?: number | undefined;
+  /** No job is taken after this many failures, tokens of all runs, and costs. */
+  maxFailures?: number | undefined;
+  maxTokens?: number | undefined;
+  maxCost?: string | undefined;
+  /** ms between two requests, and the file that shares them with other processes. */
+  everyMs?: number | undefined;
+  rateFile?: string | undefined;
+  /** False: results that the service makes later are not waited for. `pollMs`: the longest time between two looks. */
+  waits?: boolean | undefined;
+  pollMs?: number | undefined;
+  /** Recordings may answer: what they do not have reserves its cost only when it is sent. */
+  hasRecordings?: boolean | undefined;
+  /** What the journal says of the run. */
+  tags?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The jobs of a batch. They can be run through as often as needed, and are always the same. */
+export interface BatchJobs {
+  /** As the user named their file. */
+  readonly name: string;
+  /** The jobs in their order. What is no job goes to `onFault`, and is passed over. */
+  read(onFault: (error: unknown) => void): AsyncGenerator<Job, void>;
+  settingsOf(job: Job): Promise<Settings>;
+  /** Builds the request of a job. `origin` is that of the batch. Throws GatewayError usage with the job's place. */
+  prepare(job: Job, origin: string): Promise<PreparedJob>;
+  /** The document of a job of which nothing came. */
+  describeLost(error: GatewayError): object;
+}
+
 /** Everything that a run works with, once its jobs are checked. */
 export interface Batch {
-  flags: BatchFlags;
-  context: Context;
-  source: JobSource;
-  builder: RequestBuilder;
+  host: BatchHost;
+  policy: BatchPolicy;
+  jobs: BatchJobs;
   outdir: string;
   lock: FolderLock;
   shard: Shard | undefined;
   state: BatchState;
   lostEnds: readonly JobRecord[];
   plan: BatchPlan;
-  /** Monotonic clock at the start, in ms. */
-  startedAt: number;
 }

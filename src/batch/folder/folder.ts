@@ -1,61 +1,29 @@
-import { stat, readdir, lstat, rm } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { readdir, lstat, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type FolderLock, lockFolder } from './lock.ts';
 import { cannotWrite, asideFile } from '../../files/synced-file.ts';
-import { batchFiles } from '../types.ts';
-import { codeOf, GatewayError, usageError } from '../../errors.ts';
-import { readReason, writeReason } from '../../files/file-reason.ts';
-import { writeAnew, makeFolder, isFolder, isPartName } from '../../files/temp-file.ts';
+import { type BatchHost, batchFiles } from '../types.ts';
+import { GatewayError, usageError } from '../../errors.ts';
+import { writeReason } from '../../files/file-reason.ts';
+import { writeAnew, makeFolder, isPartName } from '../../files/temp-file.ts';
 import type { LockTimes } from '../../files/lock.ts';
-import type { Context } from '../../cli/context.ts';
-import { shellWord } from '../../shell-word.ts';
 import { parseRecord, notAJournal, readJournal } from './journal.ts';
 import { findLostEnds, type LostEnds } from './results.ts';
 import { type BatchState, hasOpenJobs } from './state.ts';
 import { openIfThere } from '../lines.ts';
 
-/** The absolute path of `-o`. Throws GatewayError usage if none is given, it is not a folder, or its parent does not exist. */
-export async function findOutdir(
-  output: string | undefined,
-  { io }: Context,
-): Promise<{ path: string; exists: boolean }> {
-  if (output === undefined || output === '' || output === '-')
-    throw usageError('a batch needs a folder for its results', 'for example: -o out');
-  const path = resolve(io.cwd, output);
-  const found = await folderAt(path);
-  if (found === 'file') throw usageError(`-o ${output}: it is not a folder`, 'name another one');
-  if (found === 'none' && (await folderAt(dirname(path))) !== 'folder')
-    throw usageError(
-      `-o ${output}: its parent folder is not there`,
-      `make it first: mkdir -p ${shellWord(dirname(output))}`,
-    );
-  return { path, exists: found === 'folder' };
+/** What is known about the batch of a folder. */
+export interface KnownBatch {
+  state: BatchState;
+  /** The ends that its journal lacks, if there can be any. */
+  ends: LostEnds | undefined;
 }
 
-/**
- * The folder of a batch, what its journal says, and the ends that it lacks if there can be any. Throws GatewayError usage if it is
- * not one.
- */
-export async function readBatchFolder(
-  outdir: string,
-  { io, ui }: Context,
-): Promise<{ folder: string; state: BatchState; ends: LostEnds | undefined }> {
-  const folder = resolve(io.cwd, outdir);
-  const hint = 'name the folder that you gave to gateway-cli batch -o';
-  const progress = ui.progress(`reading ${outdir}`);
-  try {
-    const state = await readJournal(folder).catch((error: unknown) => {
-      if (error instanceof GatewayError) throw error;
-      const why = codeOf(error) === 'ENOTDIR' ? ' is not a folder' : `: ${readReason(error)}`;
-      throw usageError(`${outdir}${why}`, hint, error);
-    });
-    if (state.run === undefined)
-      throw usageError((await isFolder(folder)) ? `${outdir} holds no batch` : `there is no folder ${outdir}`, hint);
-    const ends = hasOpenJobs(state) ? await findLostEnds(folder, state) : undefined;
-    return { folder, state, ends };
-  } finally {
-    progress.stop();
-  }
+/** Reads the batch of a folder; undefined if it holds none. Throws GatewayError batch-locked, and what the system says. */
+export async function readBatch(folder: string): Promise<KnownBatch | undefined> {
+  const state = await readJournal(folder);
+  if (state.run === undefined) return undefined;
+  return { state, ends: hasOpenJobs(state) ? await findLostEnds(folder, state) : undefined };
 }
 
 /** At most this many foreign files are named. */
@@ -77,19 +45,14 @@ export async function requireOwn(path: string): Promise<void> {
  * Makes the folder if it does not exist, locks it until the end of the run, and removes what killed runs left. Throws
  * usage or batch-locked.
  */
-export async function enterOutdir(path: string, context: Context, times?: LockTimes): Promise<FolderLock> {
+export async function enterOutdir(path: string, host: BatchHost, times?: LockTimes): Promise<FolderLock> {
   await makeBatchFolder(path);
   await requireOwn(path);
   await makeBatchFolder(join(path, batchFiles.images));
   const lock = await lockWritable(path, times);
-  context.atEnd(() => lock.release());
+  host.atEnd(() => lock.release());
   await clearParts(path);
-  if (lock.takenFrom) {
-    const { mark, isHere } = lock.takenFrom;
-    const who = mark === undefined ? 'a run that did not say its name' : `process ${mark.pid} on ${mark.host}`;
-    const why = isHere ? 'which is dead' : 'which gave no sign of life for a minute';
-    await context.ui.note(`took over from ${who}, ${why}`);
-  }
+  if (lock.takenFrom) await host.on({ type: 'took-over', owner: lock.takenFrom });
   return lock;
 }
 
@@ -115,15 +78,6 @@ export async function writeSummary(folder: string, text: string): Promise<void> 
     await writeAnew(path, (handle) => handle.writeFile(`${text}\n`), { mode: 0o666 });
   } catch (error) {
     throw cannotWrite(path, error);
-  }
-}
-
-async function folderAt(path: string): Promise<'folder' | 'file' | 'none'> {
-  try {
-    return (await stat(path)).isDirectory() ? 'folder' : 'file';
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return 'none';
-    throw usageError(`-o ${path}: ${readReason(error)}`, 'name another folder', error);
   }
 }
 

@@ -11,7 +11,7 @@ import { batchFiles, type Job, type JobOutcome, type PreparedJob } from '../type
 import { type Answer, type EndOf, readReply, type ResultText, startDeadline, timeOf } from '../../client/index.ts';
 import type { FormatName } from '../../formats/types.ts';
 import { createYield, settleJob } from '../run/live.ts';
-import { countOf } from '../report/summary.ts';
+import { countOf } from '../counts.ts';
 import { askAgain, askService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
 import { budgetedMark, keyOf, type Part, waitingBounds } from './parts.ts';
 import { createGatheredFile, type GatheredFile } from '../lines.ts';
@@ -36,11 +36,11 @@ interface Collection {
 
 /** Downloads the results of a batch that has ended, joins them to its jobs only by their keys, and records them. */
 export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Promise<void> {
-  const { signal } = run.batch.context;
+  const { signal } = run.batch.host;
   const format = await loadBatchFormat(part.plan.format);
   const file = await createGatheredFile(run.batch.outdir);
   const pending = new Set<Promise<void>>();
-  const yieldToEventLoop = createYield(() => run.batch.context.io.elapsed());
+  const yieldToEventLoop = createYield(() => run.batch.host.elapsed());
   const facts = { part, info, format, run, file, pending, yieldToEventLoop };
   const collection: Collection = { ...facts, places: new Map(), fault: undefined };
   try {
@@ -77,7 +77,7 @@ const maxDownloads = 5;
 async function download(collection: Collection): Promise<GatewayError | undefined> {
   const { part, info, run, file, places } = collection;
   const { batch } = run;
-  const { state, context } = batch;
+  const { host, policy, state } = batch;
   const ids = [...state.index.ids()];
   const rows = new Map(part.rows.map((row) => [keyOf(part.mark, ids[row] ?? ''), row]));
   const hasAll = (): boolean => places.size === rows.size || unmade(info) !== undefined;
@@ -88,11 +88,11 @@ async function download(collection: Collection): Promise<GatewayError | undefine
         readResults(api.results(info, deadline), { rows, isLast }, collection),
       );
       const { fault } = collection;
-      if (isLast && fault !== undefined && !batch.flags.retryUnknown) return faulty(fault);
+      if (isLast && fault !== undefined && !policy.retryUnknown) return faulty(fault);
       // A body can be cut without a sign of it.
       if (isLast || (fault === undefined && (hasAll() || tries > 1))) return void (await keepStrange(strange, run));
     } catch (error) {
-      if (!(error instanceof GatewayError) || context.signal.aborted) throw error;
+      if (!(error instanceof GatewayError) || host.signal.aborted) throw error;
       const isCut = ['incomplete', 'no-reply', 'gateway'].includes(error.class);
       if (isCut ? isLast : error.details.status === 404) return error;
       if (!isCut) throw error;
@@ -175,11 +175,8 @@ function keyIn(bytes: Buffer, { mark }: Part): string | undefined {
 
 async function keepStrange({ results, doubled }: Strange, run: LaneRun): Promise<void> {
   for (const bytes of results) await keepAside(bytes, run);
-  const { ui } = run.batch.context;
-  const strange = results.length - doubled;
-  const kept = `${asideFile(batchFiles.results)} keeps ${results.length === 1 ? 'it' : 'them'}`;
-  if (strange > 0) await ui.warn(`${countOf(strange, 'result')} of the service for no job of its batch; ${kept}`);
-  if (doubled > 0) await ui.warn(`${countOf(doubled, 'result')} of the service came twice: the first counts; ${kept}`);
+  if (results.length > 0)
+    await run.batch.host.on({ type: 'strange-results', unknown: results.length - doubled, doubled });
 }
 
 /** Appends a result that belongs to no job to the aside file. */
@@ -204,7 +201,7 @@ async function* jobsOf(part: Part, { batch }: LaneRun): AsyncGenerator<WaitingJo
   const { index } = batch.state;
   const waiting = waitingBounds(part, index);
   if (waiting.size === 0) return;
-  for await (const job of batch.source.jobs(() => undefined)) {
+  for await (const job of batch.jobs.read(() => undefined)) {
     const row = index.find(job.id);
     const bound = waiting.get(row);
     if (waiting.delete(row)) yield { job, row, bound };
@@ -257,27 +254,27 @@ async function joinJob(
   { part, run, pending, yieldToEventLoop }: Collection,
 ): Promise<void> {
   const { batch, now } = run;
-  const { signal } = batch.context;
-  const prepared = await batch.builder.check(job, batch.plan.origin);
+  const { host } = batch;
+  const prepared = await batch.jobs.prepare(job, batch.plan.origin);
   // The answer is to the request that was submitted, even if the job was edited since.
   const request = batch.state.index.requestOf(row);
   if (prepared.request !== request) prepared.output.leaveEdits(part.plan.model);
   const entry = { job, request, bound, part: budgetedMark(part) };
-  const deadline = startDeadline(prepared.settings.timeoutMs.value, signal);
+  const deadline = startDeadline(prepared.settings.timeoutMs.value, host.signal);
   const bounds = { endOf: () => timeOf(deadline), signal: deadline.signal };
   let outcome: JobOutcome;
   try {
     await yieldToEventLoop();
     const came = await readResult(result, prepared, { ...bounds, part });
     const reply = { ...came, request, attempts: 1, isRecorded: false, mayBeBilled: false };
-    outcome = await settleJob({ prepared }, reply, { ...bounds, since: batch.context.io.elapsed(), batch });
+    outcome = await settleJob({ prepared }, reply, { ...bounds, since: host.elapsed(), host });
   } finally {
     deadline.end();
     await prepared.close();
   }
   if (outcome.state !== 'unsent') Object.assign(outcome.document, { durationMs: Math.max(0, now() - part.at) });
   const isOurs = outcome.state === 'unsent' || endSignals.has(outcome.error?.class);
-  if (isOurs) signal.throwIfAborted();
+  if (isOurs) host.signal.throwIfAborted();
   // A failure stays pending: it is thrown where all are waited for.
   const recorded = run.recordOutcome(entry, outcome).then(() => void pending.delete(recorded));
   recorded.catch(() => undefined);

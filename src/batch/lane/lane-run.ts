@@ -1,13 +1,11 @@
 import { type BatchApi, type Client, type Deadline, openBatchApi, startDeadline } from '../../client/index.ts';
 import { GatewayError, withoutCost } from '../../errors.ts';
 import { type BatchFormat, type BatchInfo, type BatchPage, loadBatchFormat } from '../../formats/batch-format.ts';
-import { emptyReport } from '../../cli/output/log.ts';
-import { resultDocument } from '../../cli/output/document.ts';
-import { originOf } from '../../commands/batch/jobs/request.ts';
-import type { JournalEntry, Batch, BatchHooks, JobOutcome, JobRecord, Step } from '../types.ts';
+import { originOf } from '../gateway.ts';
+import type { Batch, BatchHooks, JobOutcome, JobRecord, JournalEntry, Step } from '../types.ts';
 import type { Recorder } from '../folder/recorder.ts';
-import type { LaneBudgets } from './budgets.ts';
-import { countOf } from '../report/summary.ts';
+import { type BatchBudgets, endPart } from './budgets.ts';
+import { countOf } from '../counts.ts';
 import {
   addToPart,
   applyPart,
@@ -23,13 +21,13 @@ import {
 export interface LaneRun {
   batch: Batch;
   /** By `gatewayKey`. */
-  connections: ReadonlyMap<string, Pick<Client, 'send' | 'keyDigest'>>;
+  clients: ReadonlyMap<string, Client>;
   recorder: Recorder;
   hooks: BatchHooks;
   step: Step | undefined;
   now: () => number;
   /** The budgets that pay for parts; absent if no part has one. */
-  budgets: LaneBudgets | undefined;
+  budgets: BatchBudgets | undefined;
   /** Records the end of a job, and counts it. */
   recordOutcome(entry: JournalEntry, outcome: JobOutcome): Promise<void>;
 }
@@ -39,10 +37,10 @@ type Place = Pick<PartPlan, 'profile' | 'origin' | 'format' | 'use'>;
 /** The batch API that the jobs of a part go to. Throws GatewayError batch-locked if the command leads elsewhere. */
 export async function apiOf(
   plan: Place,
-  { batch, connections }: Pick<LaneRun, 'batch' | 'connections'>,
+  { batch, clients }: Pick<LaneRun, 'batch' | 'clients'>,
 ): Promise<{ api: BatchApi; format: BatchFormat }> {
   const format = await loadBatchFormat(plan.format);
-  const connection = connections.get(plan.profile);
+  const connection = clients.get(plan.profile);
   const gateway = batch.plan.gateways.get(plan.profile);
   if (gateway) requireOrigin(originOf(gateway.settings), plan.origin);
   if (connection === undefined) {
@@ -65,10 +63,10 @@ export function requireOrigin(now: string | undefined, origin: string): void {
 }
 
 /** Throws GatewayError batch-locked for a part of another key that this one does not find, unless the user gives it up. */
-export async function requireKey({ mark, plan, rows }: Part, { batch, connections }: LaneRun): Promise<void> {
+export async function requireKey({ mark, plan, rows }: Part, { batch, clients }: LaneRun): Promise<void> {
   const { profile, key } = plan;
-  const isOfOtherKey = key !== undefined && key !== (await connections.get(profile)?.keyDigest?.(mark));
-  if (batch.flags.retryUnknown || !isOfOtherKey) return;
+  const isOfOtherKey = key !== undefined && key !== (await clients.get(profile)?.keyDigest?.(mark));
+  if (batch.policy.retryUnknown || !isOfOtherKey) return;
   const jobs = countOf(rows.length, 'job');
   throw new GatewayError('batch-locked', `${jobs} went with another key: this one does not find their batch`, {
     hint: 'give the key with which they were submitted, or give their batch up: --retry-unknown',
@@ -81,11 +79,11 @@ type Service = Awaited<ReturnType<typeof apiOf>>;
 /** Asks the service of a part. Throws what the service or the signal says, and batch-locked as `apiOf` does. */
 export async function askService<Value>(
   plan: Place,
-  run: Pick<LaneRun, 'batch' | 'connections'>,
+  run: Pick<LaneRun, 'batch' | 'clients'>,
   ask: (service: Service, deadline: Deadline) => Promise<Value>,
 ): Promise<Value> {
   const service = await apiOf(plan, run);
-  const deadline = longDeadline(plan, run, run.batch.context.signal);
+  const deadline = longDeadline(plan, run, run.batch.host.signal);
   return ask(service, deadline)
     .catch((error: unknown) => {
       throw withoutCost(error, askAgain);
@@ -124,7 +122,7 @@ export async function record(records: readonly (PartRecord | JobRecord)[], run: 
   for (const one of records) {
     const part = one.type === 'part' && finalSteps.has(one.step) ? state.parts.get(one.mark) : undefined;
     // The ledger first: it takes an end once, and the next run writes it again if this one is killed.
-    if (part) await run.budgets?.end(part, (one as PartRecord).step !== 'dropped');
+    if (part) await endPart(part, (one as PartRecord).step !== 'dropped', run.batch.host);
   }
   await run.recorder.parts(records);
   for (const one of records) {
@@ -158,16 +156,15 @@ export async function loseJobs(
   reasonOf: (row: number) => Promise<string> | string,
   { batch, recordOutcome }: LaneRun,
 ): Promise<void> {
-  const { state, context } = batch;
-  const { index } = state;
+  const { host, jobs } = batch;
+  const { index } = batch.state;
   const ids = [...index.ids()];
   const waiting = [...waitingBounds(part, index)];
   const mark = budgetedMark(part);
   async function lose([row, bound]: (typeof waiting)[number], reason: string): Promise<void> {
     const error = new GatewayError('no-reply', reason, { sent: 'yes' });
-    const document = resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui });
-    const shown = { class: error.class, message: context.ui.redact(error.message), billed: error.billed };
-    const outcome: JobOutcome = { state: 'unknown', document, error: shown };
+    const shown = { class: error.class, message: host.redaction.redact(error.message), billed: error.billed };
+    const outcome: JobOutcome = { state: 'unknown', document: jobs.describeLost(error), error: shown };
     await recordOutcome({ job: { id: ids[row] ?? '' }, request: index.requestOf(row), bound, part: mark }, outcome);
   }
   while (waiting.length > 0) {

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors.ts';
 import { type BatchInfo, loadBatchFormat } from '../../formats/batch-format.ts';
-import { countOf } from '../report/summary.ts';
+import { countOf } from '../counts.ts';
 import { parseObject } from '../../json.ts';
 import { askService, type LaneRun, pageOf, recordCreated, requireKey, undefinedIfRejected } from './lane-run.ts';
 import { openParts, type Part } from './parts.ts';

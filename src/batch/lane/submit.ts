@@ -5,14 +5,12 @@ import { GatewayError, usageError } from '../../errors.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { type BatchFormat, loadBatchFormat } from '../../formats/batch-format.ts';
 import { isSpent } from '../folder/state.ts';
-import { originOf } from '../../commands/batch/jobs/request.ts';
 import { createGatheredFile, type GatheredFile, maxLineBytes, readFileLines } from '../lines.ts';
-import { countOf } from '../report/summary.ts';
-import { gatewayKey } from '../run/plan.ts';
+import { gatewayKey, originOf } from '../gateway.ts';
 import { readInputs, settleJob } from '../run/live.ts';
 import { jobsToSend, prepareAgain } from '../run/queue.ts';
 import type { Stop } from '../run/runner.ts';
-import { openBudget } from '../run/send.ts';
+import { openBudget } from '../run/run.ts';
 import type { ReadyJob } from '../types.ts';
 import {
   apiOf,
@@ -45,10 +43,10 @@ interface BatchDraft {
 /** Cuts the jobs of the plan into batches of the service, and creates these. Resolves with the reason why it ended early. */
 export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
   const { batch } = run;
-  const { signal } = batch.context;
+  const { signal } = batch.host;
   const drafts = new Map<string, BatchDraft>();
   // All of a batch is spent once it is created: this limit holds between runs.
-  if (batch.plan.toSend > 0 && isSpent(batch.state.usage, batch.flags.maxTokensTotal)) return 'tokens';
+  if (batch.plan.toSend > 0 && isSpent(batch.state.usage, batch.policy.maxTokens)) return 'tokens';
   const budget = openBudget(batch);
   let unbounded = 0;
   try {
@@ -73,8 +71,7 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
       }
     }
     await submitAll(drafts, run);
-    if ((budget || run.budgets) && unbounded > 0)
-      await batch.context.ui.warn(`the cost of ${countOf(unbounded, 'job')} has no bound: give it maxTokens`);
+    if ((budget || run.budgets) && unbounded > 0) await batch.host.on({ type: 'unbounded', jobs: unbounded });
     return signal.aborted ? 'signal' : undefined;
   } catch (error) {
     if (error instanceof GatewayError && error.details.reason === 'budget') return error;
@@ -88,16 +85,15 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
 async function fetchInputs(job: ReadyJob, run: LaneRun): Promise<PreparedRequest | undefined> {
   const { prepared, request } = job;
   if (!prepared.fetchInputs) return prepared.operation;
-  const { batch } = run;
-  const { io, signal } = batch.context;
-  const since = io.elapsed();
-  const deadline = startDeadline(prepared.settings.timeoutMs.value, signal);
+  const { host } = run.batch;
+  const since = host.elapsed();
+  const deadline = startDeadline(prepared.settings.timeoutMs.value, host.signal);
   try {
     const inputs = await readInputs(prepared, deadline);
     if ('operation' in inputs) return inputs.operation;
     const reply = { ...inputs, request, attempts: 1, isRecorded: false, mayBeBilled: false };
     const bounds = { endOf: () => timeOf(deadline), signal: deadline.signal };
-    await run.recordOutcome(job, await settleJob(job, reply, { ...bounds, since, batch }));
+    await run.recordOutcome(job, await settleJob(job, reply, { ...bounds, since, host }));
     return undefined;
   } finally {
     deadline.end();
@@ -106,7 +102,7 @@ async function fetchInputs(job: ReadyJob, run: LaneRun): Promise<PreparedRequest
 
 async function submitAll(drafts: Map<string, BatchDraft>, run: LaneRun): Promise<void> {
   for (const [key, draft] of drafts) {
-    if (run.batch.context.signal.aborted) return;
+    if (run.batch.host.signal.aborted) return;
     drafts.delete(key);
     await submitDraft(draft, run).finally(() => draft.remove());
   }
@@ -139,7 +135,7 @@ async function addJob(
   if (draft.hasRoom(entry.bytes)) return draft.add(ready, entry);
   if (draft.jobs.length === 0) {
     const size = `its request has ${entry.bytes} bytes, more than a batch of the service takes`;
-    throw usageError(`${run.batch.source.name}:${job.line}: ${size}`, 'send this job with --lane live');
+    throw usageError(`${run.batch.jobs.name}:${job.line}: ${size}`, 'send this job with --lane live');
   }
   drafts.delete(group);
   await submitDraft(draft, run).finally(() => draft.remove());
@@ -213,7 +209,7 @@ async function submitDraft(draft: BatchDraft, run: LaneRun): Promise<void> {
   const ready = jobs.map((job) => ({ type: 'ready' as const, ...job, part: mark, at: run.now() }));
   // Without names, the new batch is found among those after this one.
   const after = format.byFile === undefined ? (await pageOf(plan, run))?.batches[0]?.id : undefined;
-  const key = await run.connections.get(plan.profile)?.keyDigest?.(mark);
+  const key = await run.clients.get(plan.profile)?.keyDigest?.(mark);
   await record([{ type: 'part', mark, step: 'planned', at: run.now(), plan: { ...plan, after, key } }, ...ready], run);
   run.step?.('part-planned', mark);
   const parts = { mark, model: plan.model, path };
@@ -221,9 +217,9 @@ async function submitDraft(draft: BatchDraft, run: LaneRun): Promise<void> {
     ? undefined
     : await askService(plan, run, (service, deadline) => service.api.upload(file, deadline));
   run.step?.('part-uploaded', mark);
-  run.batch.context.signal.throwIfAborted();
+  run.batch.host.signal.throwIfAborted();
   const part = run.batch.state.parts.get(mark) as Part;
-  await run.budgets?.reserve(part, run.batch.context.signal);
+  await run.budgets?.reserve(part, run.batch.host.signal);
   // No signal ends it: whether the batch was created must be known.
   const deadline = longDeadline(plan, run);
   try {
@@ -235,8 +231,7 @@ async function submitDraft(draft: BatchDraft, run: LaneRun): Promise<void> {
     ).catch((error: unknown) => afterFailure(error, part, run));
     run.step?.('part-answered', mark);
     if (info !== undefined) await recordCreated(info, part, run);
-    if (part.batch !== undefined)
-      await run.batch.context.ui.note(`${countOf(jobs.length, 'job')} submitted as ${part.batch}`);
+    if (part.batch !== undefined) await run.batch.host.on({ type: 'submitted', jobs: jobs.length, batch: part.batch });
   } finally {
     deadline.end();
   }
@@ -244,12 +239,12 @@ async function submitDraft(draft: BatchDraft, run: LaneRun): Promise<void> {
 
 /** Looks for a batch that may have been created. Its jobs wait for it, and are not sent again. Throws the failure if it was not created. */
 async function afterFailure(error: unknown, part: Part, run: LaneRun): Promise<undefined> {
-  const { context } = run.batch;
+  const { host } = run.batch;
   if (!mayExist(error)) {
     await recordStep(part, { step: 'dropped' }, run);
     throw error;
   }
-  context.signal.throwIfAborted();
-  await context.ui.note('the creation was not answered: looking for the batch at the service');
+  host.signal.throwIfAborted();
+  await host.on({ type: 'creation-unanswered' });
   await settlePart(part, run);
 }

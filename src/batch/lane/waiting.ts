@@ -1,10 +1,8 @@
 import { GatewayError } from '../../errors.ts';
-import type { BatchInfo } from '../../formats/batch-format.ts';
-import { isAnimated } from '../../terminal/progress.ts';
 import { sleepByTimer } from '../../transport/gate.ts';
 import { collectPart } from './collect.ts';
 import { askService, type LaneRun, losePart, requireKey } from './lane-run.ts';
-import { describeTimes, openParts, type Part } from './parts.ts';
+import { openParts, type Part } from './parts.ts';
 import { settlePart, unlisted } from './settle.ts';
 
 const usualPollMs = 60_000;
@@ -15,45 +13,43 @@ const unlistedMs = 120_000;
 /** Polls the parts that are at the service, slowly, and collects their results. */
 export async function waitForParts(run: LaneRun): Promise<void> {
   const { batch } = run;
-  const { signal } = batch.context;
-  const most = batch.flags.poll ?? usualPollMs;
-  const waiting = showWaiting(run);
+  const { host, policy } = batch;
+  const { signal } = host;
+  const most = policy.pollMs ?? usualPollMs;
   const watch: Watch = {
     run,
-    waiting,
     troubles: new Map(),
     failure: undefined,
     locked: new Map(),
     unlisted: new Set(),
   };
-  const { elapsed } = batch.context.io;
-  const began = elapsed();
+  const began = host.elapsed();
+  await host.on({ type: 'waiting', batches: () => openParts(batch.state) });
   try {
     for (let pollMs = Math.min(firstPollMs, most); ; pollMs = Math.min(pollMs * 1.5, most)) {
       for (const part of watched(watch)) {
         signal.throwIfAborted();
         await pollPart(part, watch).catch((error: unknown) => skipLocked(error, part, watch));
       }
-      const isOnce = batch.flags.wait === false;
+      const isOnce = policy.waits === false;
       const isListed = watched(watch).some((part) => !watch.unlisted.has(part));
-      const isOver = elapsed() - began >= (run.hooks.unlistedMs ?? unlistedMs);
+      const isOver = host.elapsed() - began >= (run.hooks.unlistedMs ?? unlistedMs);
       if (isOnce || (!isListed && (isOver || watched(watch).length === 0))) {
         const [failure = isOnce ? watch.failure : undefined] = watch.locked.values();
         if (failure !== undefined) throw failure;
         if (watch.unlisted.size > 0) throw unlisted([...watch.unlisted]);
         return;
       }
-      await waiting.show();
+      await host.on({ type: 'waiting-on' });
       await sleepByTimer(pollMs, signal);
     }
   } finally {
-    waiting.stop();
+    await host.on({ type: 'waited' });
   }
 }
 
 interface Watch {
   run: LaneRun;
-  waiting: ReturnType<typeof showWaiting>;
   /** Parts that could not be polled, by their marks: since when the service does not find their batch, or fails. */
   troubles: Map<string, { missing?: number; failing?: number }>;
   /** The error of the first of them. */
@@ -72,15 +68,15 @@ function watched({ run, locked }: Watch): Part[] {
 async function skipLocked(error: unknown, { mark }: Part, watch: Watch): Promise<void> {
   if (!(error instanceof GatewayError) || error.class !== 'batch-locked' || error.details.sent !== 'no') throw error;
   watch.locked.set(mark, error);
-  if (watched(watch).length > 0) await watch.run.batch.context.ui.note(`${error.message}; polling goes on`);
+  if (watched(watch).length > 0) await watch.run.batch.host.on({ type: 'poll-failed', error });
 }
 
 /** Trouble that lasts longer ends the wait; a batch that is not found for longer is lost. */
 const maxTroubleMs = 3_600_000;
 
 async function pollPart(part: Part, watch: Watch): Promise<void> {
-  const { run, waiting, troubles } = watch;
-  const { context } = run.batch;
+  const { run, troubles } = watch;
+  const { host } = run.batch;
   let wasSeen = false;
   try {
     if (part.batch === undefined && (await settlePart(part, run)) === 'none') watch.unlisted.add(part);
@@ -89,13 +85,13 @@ async function pollPart(part: Part, watch: Watch): Promise<void> {
     if (id === undefined) return;
     const info = await askService(part.plan, run, ({ api }, deadline) => api.retrieve(id, deadline));
     run.step?.('part-polled', part.mark);
-    waiting.see(part, info);
+    await host.on({ type: 'polled', mark: part.mark, info });
     wasSeen = true;
     if (info.hasEnded) await collectPart(part, info, run);
     troubles.delete(part.mark);
   } catch (error) {
     if (!isPassing(error)) throw error;
-    context.signal.throwIfAborted();
+    host.signal.throwIfAborted();
     await tolerate(error, { part, wasSeen }, watch);
   }
 }
@@ -107,7 +103,7 @@ async function tolerate(
   watch: Watch,
 ): Promise<void> {
   const { run, troubles } = watch;
-  const { io, ui } = run.batch.context;
+  const { host } = run.batch;
   const { mark } = part;
   const what = wasSeen ? `the results of ${part.batch} are` : `${part.batch} is`;
   const isMissing = error.details.status === 404;
@@ -115,65 +111,27 @@ async function tolerate(
   const kind = isMissing ? 'missing' : 'failing';
   const known = troubles.get(mark) ?? {};
   const since = known[kind];
-  const now = io.elapsed();
+  const now = host.elapsed();
   watch.failure ??= isMissing
     ? error.withDetails({ hint: `give the key with which it was submitted; ${givesUp}` })
     : error;
   if (since === undefined) {
-    if (isMissing) await ui.note(`${what} not found at the service; polling goes on: ${givesUp}`);
-    else if (troubles.size === 0) await ui.note(`${error.message}; polling goes on`);
+    if (isMissing) await host.on({ type: 'not-found', what });
+    else if (troubles.size === 0) await host.on({ type: 'poll-failed', error });
     troubles.set(mark, { ...known, [kind]: now });
     return;
   }
   if (now - since <= maxTroubleMs) return;
   if (!isMissing) throw error;
-  await ui.warn(`${what} not found at the service; its jobs may have been billed`);
+  await host.on({ type: 'given-up', what });
   await losePart(part, `${what} not found at the service`, run);
 }
 
-const givesUp = 'a run that waits for it gives it up after 1 h, and its jobs are unknown';
+export const givesUp = 'a run that waits for it gives it up after 1 h, and its jobs are unknown';
 
 /** A batch is not found right after its creation, and a network or a service can be down for a while. */
 function isPassing(error: unknown): error is GatewayError {
   if (!(error instanceof GatewayError)) return false;
   if (error.details.status === 404) return true;
   return ['quota', 'gateway', 'not-sent', 'no-reply', 'incomplete', 'bad-reply'].includes(error.class);
-}
-
-/** On a terminal a live line, else a line when the count changes. */
-function showWaiting({ batch, now }: LaneRun) {
-  const { context, state } = batch;
-  const { io, root, ui } = context;
-  const live = isAnimated({ io, quiet: root.quiet === true || root.verbose === true });
-  const spinner = live ? ui.progress('waiting for the service') : undefined;
-  const infos = new Map<string, BatchInfo>();
-  let shown = '';
-
-  function describe(): { count: string; times: string } {
-    const parts = openParts(state);
-    const jobs = parts.reduce((sum, part) => sum + part.rows.length, 0);
-    const done = parts.reduce((sum, { mark }) => sum + (infos.get(mark)?.done ?? 0), 0);
-    return { count: `at the service: ${done} of ${jobs} done`, times: `, ${describeTimes(parts, now())}` };
-  }
-
-  const draw = (): void => {
-    if (openParts(state).length === 0) return;
-    const { count, times } = describe();
-    spinner?.update(count + times);
-  };
-  const timer = spinner && setInterval(draw, 1000).unref();
-  return {
-    see: ({ mark }: Part, info: BatchInfo) => void infos.set(mark, info),
-    async show() {
-      if (spinner) return draw();
-      const { count, times } = describe();
-      if (count === shown) return;
-      shown = count;
-      await ui.note(count + times);
-    },
-    stop() {
-      clearInterval(timer);
-      spinner?.stop();
-    },
-  };
 }

@@ -1,4 +1,6 @@
-import type { Context } from '../../cli/context.ts';
+import type { Batch, BatchHost, JobEnd, JobOutcome, JobOutput, JobReply, PreparedJob, ReadyJob } from '../types.ts';
+import type { FolderLock } from '../folder/lock.ts';
+import type { Pacer } from './pace.ts';
 import {
   type Answer,
   type Client,
@@ -11,12 +13,8 @@ import {
   type PreparedRequest,
   timeOf,
 } from '../../client/index.ts';
-import type { Batch, JobEnd, JobOutcome, JobOutput, JobReply, PreparedJob, ReadyJob } from '../types.ts';
-import type { FolderLock } from '../folder/lock.ts';
-import type { Pacer } from './send.ts';
 import { unusualTier } from '../../cost/price.ts';
 import { endSignals, GatewayError, isBug, isQuotaSpent } from '../../errors.ts';
-import { hintOf } from '../../advice.ts';
 import { otherModel } from '../../services.ts';
 import type { SharedGate } from '../../transport/gate.ts';
 
@@ -36,8 +34,8 @@ export interface JobSender {
 }
 
 export interface SenderOptions {
-  batch: Pick<Batch, 'context' | 'flags'> & { lock: Pick<FolderLock, 'check'> };
-  connectionTo(job: PreparedJob): Pick<Client, 'ask' | 'payments'> | Promise<Client>;
+  batch: Pick<Batch, 'host' | 'policy'> & { lock: Pick<FolderLock, 'check'> };
+  clientOf(job: PreparedJob): Client | Promise<Client>;
   gate: SharedGate;
   /** Waits for the turn that `--rate` gives. */
   pace: Pacer;
@@ -58,9 +56,10 @@ interface Flight {
 }
 
 export function createJobSender(options: SenderOptions): JobSender {
-  const { batch, connectionTo } = options;
-  const { io, signal } = batch.context;
-  const sending: Sending = { ...options, yieldToEventLoop: createYield(() => io.elapsed()) };
+  const { batch, clientOf } = options;
+  const { host, policy } = batch;
+  const { signal } = host;
+  const sending: Sending = { ...options, yieldToEventLoop: createYield(() => host.elapsed()) };
   const startDeadline = createDeadlines();
   // One listener for all jobs: none has to listen for itself.
   const flights = new Set<Flight>();
@@ -72,7 +71,7 @@ export function createJobSender(options: SenderOptions): JobSender {
   function start({ settings }: PreparedJob): Flight {
     const deadline = startDeadline(settings.timeoutMs.value);
     const facts = { attempts: 1, isRecorded: false, mayBeBilled: false, inFlight: false };
-    const flight: Flight = { deadline, startedAt: io.elapsed(), ...facts };
+    const flight: Flight = { deadline, startedAt: host.elapsed(), ...facts };
     flights.add(flight);
     if (signal.aborted) deadline.abort(signal.reason);
     return flight;
@@ -81,8 +80,8 @@ export function createJobSender(options: SenderOptions): JobSender {
   return {
     async pay({ prepared }) {
       // What a recording answers costs nothing: requests that it lacks reserve when they are sent.
-      if (batch.flags.replay !== undefined) return undefined;
-      return (await connectionTo(prepared)).payments?.open(prepared.operation);
+      if (policy.hasRecordings) return undefined;
+      return (await clientOf(prepared)).payments?.open(prepared.operation);
     },
     async send(job, { payment, onReady }) {
       const { prepared, request } = job;
@@ -100,7 +99,7 @@ export function createJobSender(options: SenderOptions): JobSender {
         const reply = { request, attempts, isRecorded, mayBeBilled, ...came };
         // A signal that comes now ends nothing: what was paid for is written first.
         const bounds = { endOf: () => timeOf(deadline), signal: deadline.signal };
-        return await settleJob(job, reply, { ...bounds, since: startedAt, batch });
+        return await settleJob(job, reply, { ...bounds, since: startedAt, host });
       } finally {
         if (flight) flights.delete(flight);
         flight?.deadline.end();
@@ -135,15 +134,15 @@ async function answerTo(
   { flight, payment, sending }: { flight: Flight; payment: Payment | undefined; sending: Sending },
 ): Promise<{ answer: Performed } | { failure: unknown }> {
   const { batch, gate, pace } = sending;
-  const { signal } = batch.context;
+  const { signal } = batch.host;
   const { deadline } = flight;
   const { output, retries, isFlex } = prepared;
   let mayEarlierBeBilled = false;
   try {
     // The folder of images is checked before anything is paid for.
     await output.prepare();
-    const connection = await sending.connectionTo(prepared);
-    const deltas = connection.ask(operation, {
+    const client = await sending.clientOf(prepared);
+    const deltas = client.ask(operation, {
       deadline,
       store: output.store,
       endOf: () => timeOf(deadline),
@@ -179,21 +178,21 @@ interface Settling {
   signal: AbortSignal;
   /** When the job began, by the monotonic clock. */
   since: number;
-  batch: Pick<Batch, 'context'>;
+  host: BatchHost;
 }
 
 /** What a reply means for its job, whatever way it came. Throws what ends the batch. */
 export async function settleJob(
   { prepared: { output } }: Pick<ReadyJob, 'prepared'>,
   came: Omit<JobReply, 'durationMs'>,
-  { endOf, signal, since, batch: { context } }: Settling,
+  { endOf, signal, since, host }: Settling,
 ): Promise<JobOutcome> {
   const { answer, attempts, mayBeBilled, isRecorded } = came;
   const cost = answer && !isRecorded ? output.count(answer) : undefined;
   const failure = answer ? await thrownBy(() => output.accept(answer, { endOf, signal })) : came.failure;
-  const reply: JobReply = { ...came, durationMs: context.io.elapsed() - since };
-  const error = failure === undefined ? undefined : await readFailure(failure, reply, { output, context });
-  if (context.signal.aborted && error && endSignals.has(error.class) && !mayBeBilled) return { state: 'unsent' };
+  const reply: JobReply = { ...came, durationMs: host.elapsed() - since };
+  const error = failure === undefined ? undefined : await readFailure(failure, reply, { output, host });
+  if (host.signal.aborted && error && endSignals.has(error.class) && !mayBeBilled) return { state: 'unsent' };
   if (error?.details.reason === 'budget' && !mayBeBilled) return { state: 'unsent', quotaSpent: error };
   const isSpent = error !== undefined && isQuotaSpent(error);
   if (isSpent && error.details.reason !== 'retry-time' && attempts === 1) return { state: 'unsent', quotaSpent: error };
@@ -204,7 +203,7 @@ export async function settleJob(
     // What a cache answers counts in no sum.
     ...(isRecorded ? { billed: 'no' } : { usage: answer?.result.usage, cost }),
     ...modelsOf(answer),
-    error: error && { class: error.class, message: context.ui.redact(error.message), billed: error.billed },
+    error: error && { class: error.class, message: host.redaction.redact(error.message), billed: error.billed },
     incomplete: error === undefined && answer?.result.complete === false ? true : undefined,
     ...(isSpent && { longWait: error }),
     saveReply: answer && ((unwritten) => output.keepResult(unwritten, reply, document)),
@@ -214,7 +213,7 @@ export async function settleJob(
 async function readFailure(
   thrown: unknown,
   reply: JobReply,
-  { output, context }: { output: JobOutput; context: Context },
+  { output, host }: { output: JobOutput; host: BatchHost },
 ): Promise<GatewayError> {
   const failure = thrown as GatewayError;
   const isOfJob = isBug(thrown) && reply.answer !== undefined;
@@ -223,7 +222,7 @@ async function readFailure(
   let error = failure;
   if (isOfJob || failure.details.unread !== undefined || output.hasLost) {
     error = await output.keep(thrown, reply);
-    await context.ui.warn(`${error.message}; ${hintOf(error) ?? ''}`);
+    await host.on({ type: 'reply-kept', error });
   }
   // Only recordings answered.
   const isFree = reply.isRecorded && reply.attempts === 0;

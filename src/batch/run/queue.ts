@@ -98,10 +98,10 @@ export function openJobQueue(options: JobQueueOptions): JobQueue {
 
 /** The jobs that this run sends, each once, in the order of their file. Throws GatewayError batch-locked if that changed since it was checked. */
 export async function* jobsToSend({
-  source,
+  jobs,
   state: { index },
   plan,
-}: Pick<Batch, 'source' | 'state' | 'plan'>): AsyncGenerator<Job, void> {
+}: Pick<Batch, 'jobs' | 'state' | 'plan'>): AsyncGenerator<Job, void> {
   let left = plan.toSend - plan.ready.size;
   for (const { job } of plan.ready.values()) {
     index.mark(index.find(job.id), 'toSend', false);
@@ -109,35 +109,32 @@ export async function* jobsToSend({
   }
   if (left === 0) return;
   const refuse = (cause: unknown): never => {
-    throw changed(source.name, cause);
+    throw changed(jobs.name, cause);
   };
-  for await (const job of source.jobs(refuse)) {
+  for await (const job of jobs.read(refuse)) {
     const row = index.find(job.id);
     // The next run sends what was added since.
     if (row < 0) continue;
-    if (index.has(row, 'reread')) throw changed(`${source.name}:${job.line}`);
+    if (index.has(row, 'reread')) throw changed(`${jobs.name}:${job.line}`);
     index.mark(row, 'reread');
     if (!index.has(row, 'toSend')) continue;
     left--;
     index.mark(row, 'toSend', false);
     yield job;
   }
-  if (left > 0) throw changed(source.name);
+  if (left > 0) throw changed(jobs.name);
 }
 
 /** The job as it was checked, or built again from the file, and then the same. Throws GatewayError batch-locked. */
-export async function prepareAgain(
-  job: Job,
-  batch: Pick<Batch, 'plan' | 'builder' | 'state' | 'source'>,
-): Promise<ReadyJob> {
-  const { plan, builder, state, source } = batch;
+export async function prepareAgain(job: Job, batch: Pick<Batch, 'jobs' | 'plan' | 'state'>): Promise<ReadyJob> {
+  const { jobs, plan, state } = batch;
   const ready = plan.ready.get(job.id);
   // It grows with its answer, so the plan must not hold it.
   plan.ready.delete(job.id);
   if (ready) return ready;
-  const place = `${source.name}:${job.line}: the job or its files`;
+  const place = `${jobs.name}:${job.line}: the job or its files`;
   try {
-    const prepared = await builder.check(job, plan.origin);
+    const prepared = await jobs.prepare(job, plan.origin);
     if (state.index.requestOf(state.index.find(job.id)) === prepared.request) return readyJob(job, prepared);
     await prepared.close();
   } catch (error) {

@@ -1,15 +1,9 @@
-import { appendFile, readFile, realpath, rename, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { usageError } from '../../errors.ts';
-import { prepareSharedFile, withLock } from '../../files/lock.ts';
-import { writeReason } from '../../files/file-reason.ts';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { withLock } from '../../files/lock.ts';
 import { notWritten } from '../../files/temp-file.ts';
 import { parseObject } from '../../json.ts';
-import { isBudgetPath } from '../../settings/values.ts';
-import { stateFolder } from '../../settings/config-file.ts';
 import type { SharedGate, Sleep } from '../../transport/gate.ts';
-import type { Context } from '../../cli/context.ts';
-import type { Pacer } from './send.ts';
+import type { Pacer } from './pace.ts';
 
 /** What the file of a group holds: wall clock, ms since 1970. */
 interface GroupState {
@@ -28,39 +22,6 @@ interface Group {
 
 /** No turn is so far away, in ms: the clock was set back. */
 const farthestMs = 24 * 60 * 60_000;
-
-/** Opens the group that `--rate-group` names; requests are `spacingMs` apart. Throws GatewayError usage. */
-export async function joinGroup(
-  gate: SharedGate,
-  { rateGroup, spacingMs, sleep }: { rateGroup: string; spacingMs: number; sleep: Sleep },
-  { io }: Context,
-): Promise<{ gate: SharedGate; pace: Pacer }> {
-  return shareRate(gate, { path: await groupPath(rateGroup, io.cwd), spacingMs, now: () => io.now(), sleep });
-}
-
-/** A name is a file in the state folder, a word with a slash a path. Throws GatewayError usage where no file can be. */
-async function groupPath(group: string, cwd: string): Promise<string> {
-  const path = isBudgetPath(group) ? resolve(cwd, group) : join(await stateFolder(), 'rates', `${group}.json`);
-  try {
-    await prepareSharedFile(path);
-  } catch (error) {
-    const hint = 'name a file in a folder that can be written: --rate-group ./team.json';
-    throw usageError(`--rate-group ${group} cannot be kept: ${writeReason(error)}`, hint, error);
-  }
-  // A crash can leave it empty, or full of zeros.
-  const text = (await readText(path)).replaceAll('\0', '');
-  if (text.trim() !== '' && !text.startsWith('{"next":'))
-    throw usageError(
-      `${path} is not the file of a rate group`,
-      'name another file, which can be new: --rate-group <path>',
-    );
-  // A link is resolved: its name and that of its file, which need not exist yet, are the same group.
-  if (text === '')
-    await appendFile(path, '').catch((error: unknown) => {
-      throw notWritten(path, error);
-    });
-  return realpath(path);
-}
 
 /** Spaces the requests of all processes that name the file, and holds all of them back while one was asked to wait. */
 export function shareRate(gate: SharedGate, group: Group): { gate: SharedGate; pace: Pacer } {

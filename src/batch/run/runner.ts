@@ -5,15 +5,14 @@ import type { Budget, Reservation } from '../../cost/types.ts';
 import type { SharedGate } from '../../transport/gate.ts';
 import { isSpent, mayHaveCost } from '../folder/state.ts';
 import type { Recorder } from '../folder/recorder.ts';
-import { countOf } from '../report/summary.ts';
-import type { Tally } from './progress.ts';
+import type { Tally } from './tally.ts';
 import type { JobQueue } from './queue.ts';
 import type { JobSender } from './live.ts';
-import type { Pacer } from './send.ts';
+import type { Pacer } from './pace.ts';
 import type { Batch, ReadyJob, JobOutcome, Step } from '../types.ts';
 
 export interface RunnerOptions {
-  batch: Pick<Batch, 'context' | 'flags' | 'state'>;
+  batch: Pick<Batch, 'host' | 'policy' | 'state'>;
   queue: JobQueue;
   sender: JobSender;
   recorder: Recorder;
@@ -43,7 +42,7 @@ interface Run extends RunnerOptions {
 }
 
 /**
- * Runs the jobs, each recorded before it is sent and after it has ended, until the signal or a limit of the flags. Resolves when
+ * Runs the jobs, each recorded before it is sent and after it has ended, until the signal or a limit of the policy. Resolves when
  * none is in flight any more, with the reason why it ended early, if any. Throws GatewayError not-written if the journal cannot be
  * written.
  */
@@ -73,11 +72,12 @@ export async function runJobs(options: RunnerOptions): Promise<Stop | undefined>
 /** After the signal, jobs in flight, which are paid for, get some time to end. */
 function startGrace(run: Run): { end(): void } {
   const { sender, graceMs } = run;
-  const { signal, ui } = run.batch.context;
+  const { host } = run.batch;
+  const { signal } = host;
   let timer: NodeJS.Timeout | undefined;
   const begin = (): void => {
-    const waiting = `waiting for ${countOf(sender.inFlight, 'request')}, ${graceMs / 1000} s at most`;
-    if (sender.inFlight > 0) void ui.note(`${waiting}; Ctrl-C again stops`);
+    const { inFlight } = sender;
+    if (inFlight > 0) void host.on({ type: 'stopping', inFlight, graceMs });
     stopTaking(run, 'signal', signal.reason);
     timer = setTimeout(() => sender.abort(signal.reason), graceMs);
   };
@@ -115,10 +115,10 @@ async function runWorker(run: Run): Promise<void> {
 }
 
 function mayTakeMore(run: Run): boolean {
-  const { flags, state } = run.batch;
-  const { failFast, maxFailures = Number.POSITIVE_INFINITY, maxTokensTotal } = flags;
-  if (run.tally.counts.failed >= (failFast ? 1 : maxFailures)) stopTaking(run, 'failures', undefined);
-  if (isSpent(state.usage, maxTokensTotal)) stopTaking(run, 'tokens', undefined);
+  const { policy, state } = run.batch;
+  const { maxFailures = Number.POSITIVE_INFINITY, maxTokens } = policy;
+  if (run.tally.counts.failed >= maxFailures) stopTaking(run, 'failures', undefined);
+  if (isSpent(state.usage, maxTokens)) stopTaking(run, 'tokens', undefined);
   return !run.taking.signal.aborted;
 }
 
@@ -168,11 +168,11 @@ const noBound = { amount: '0', isMost: false };
 
 async function runJob(job: ReadyJob, { reservation, payment }: Turn, run: Run): Promise<void> {
   const { recorder, sender, queue, tally, step } = run;
-  const { elapsed } = run.batch.context.io;
+  const { host } = run.batch;
   let sentAt: number | undefined;
   const onReady = async (): Promise<void> => {
     await recorder.sent(job);
-    sentAt = elapsed();
+    sentAt = host.elapsed();
   };
   try {
     const outcome = await sender.send(job, { payment, onReady }).catch((error: unknown) => {
@@ -182,7 +182,7 @@ async function runJob(job: ReadyJob, { reservation, payment }: Turn, run: Run): 
     });
     step?.('answered', job.job.id);
     tally.count(job, outcome);
-    stopForQuota(outcome, sentAt ?? elapsed(), run);
+    stopForQuota(outcome, sentAt ?? host.elapsed(), run);
     if (outcome.state === 'unsent' || !mayHaveCost(outcome)) reservation?.free();
     else reservation?.spend(outcome.cost);
     recordOutcome(job, outcome, run);
@@ -225,5 +225,5 @@ function stopForQuota(outcome: JobOutcome, sentAt: number, run: Run): void {
   }
   if (outcome.longWait === undefined) return;
   if (run.longWaitAt !== undefined && sentAt > run.longWaitAt) stopTaking(run, outcome.longWait, outcome.longWait);
-  run.longWaitAt ??= run.batch.context.io.elapsed();
+  run.longWaitAt ??= run.batch.host.elapsed();
 }

@@ -1,7 +1,16 @@
 import type { Command } from 'commander';
 import type { Action, Context, CommandOutcome, OwnDocument } from '../../cli/context.ts';
-import { type Batch, type BatchHooks, batchFiles, type Counts } from '../../batch/types.ts';
-import { errorDocument } from '../../cli/output/document.ts';
+import {
+  type Batch,
+  type BatchHooks,
+  type BatchHost,
+  type BatchJobs,
+  batchFiles,
+  type Counts,
+} from '../../batch/types.ts';
+import { type BatchPlan } from '../../batch/run/plan.ts';
+import { errorDocument, resultDocument } from '../../cli/output/document.ts';
+import { emptyReport } from '../../cli/output/log.ts';
 import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { priceFlags } from '../../cli/flags/shared.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
@@ -18,10 +27,8 @@ import {
 } from '../../batch/folder/results.ts';
 import { parseShard } from './jobs/shard.ts';
 import {
-  countOf,
   warnArranged,
   warnUnread,
-  countJobs,
   summaryDocument,
   describeCounts,
   describeSpending,
@@ -31,18 +38,24 @@ import {
   keptHint,
   describeFailures,
   nextStep,
-} from '../../batch/report/summary.ts';
-import { isSpent, totalTokens } from '../../batch/folder/state.ts';
+} from './summary.ts';
+import { hasOpenJobs, isSpent, totalTokens } from '../../batch/folder/state.ts';
 import { failureOfThrown, GatewayError, outcomes } from '../../errors.ts';
 import type { LockTimes } from '../../files/lock.ts';
-import { enterOutdir, findOutdir, requireOwn, writeSummary } from '../../batch/folder/folder.ts';
-import { type BatchPlan, type JobKind, planBatch, sentBefore } from '../../batch/run/plan.ts';
-import { adoptReplies } from '../../batch/run/adopt.ts';
-import { refreshVars } from '../../batch/run/refresh-vars.ts';
+import { enterOutdir, requireOwn, writeSummary } from '../../batch/folder/folder.ts';
+import { sentBefore } from '../../batch/run/plan.ts';
+import { refreshVars } from '../../batch/folder/refresh-vars.ts';
 import { createRequestBuilder } from './jobs/request.ts';
-import { trackChecking } from '../../batch/run/progress.ts';
-import { requireRate, saveMemory, sendJobs } from '../../batch/run/send.ts';
-import { openJobs, refuseTypo, requireJobs } from './jobs/source.ts';
+import { defaultGraceMs, sendJobs } from '../../batch/run/run.ts';
+import { type JobSource, openJobs, refuseTypo, requireJobs } from './jobs/source.ts';
+import { findOutdir } from './outdir.ts';
+import { createHost, recovery } from './host.ts';
+import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
+import { createPriceCheck, emptyFacts, type JobKind, type PlanFacts, planJobs } from './plan.ts';
+import { trackChecking } from './progress.ts';
+import { openBatchClients } from './clients.ts';
+import { requireDescriptors } from '../../cli/run/command.ts';
+import { countJobs, countOf } from '../../batch/counts.ts';
 import type { Stop } from '../../batch/run/runner.ts';
 import { join, relative } from 'node:path';
 import { shellWord } from '../../shell-word.ts';
@@ -92,10 +105,11 @@ export async function runBatch(
 ): Promise<CommandOutcome> {
   if (flags.lane === 'batch') saveMemory();
   const startedAt = context.io.elapsed();
+  const host = createHost(context);
   const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
   if (flags.data === undefined) await refuseTypo(words, context);
   requireJobs(words, flags);
-  requireRate(flags);
+  const policy = await readPolicy(flags, context);
   const needsNoFolder = flags.estimate === true && flags.output === undefined;
   const outdir = needsNoFolder ? { path: context.io.cwd, exists: false } : await findOutdir(flags.output, context);
   if (outdir.exists) await requireOwn(outdir.path);
@@ -103,28 +117,45 @@ export async function runBatch(
   const onHashed = (bytes: number): void => checking.addBytes(bytes);
   const builder = createRequestBuilder({ context, flags, source, output: outdir.path, onHashed });
   const isTrial = flags.dryRun === true || flags.estimate === true;
-  const early = outdir.exists && !isTrial ? await enterOutdir(outdir.path, context, hooks.lock) : undefined;
+  const early = outdir.exists && !isTrial ? await enterOutdir(outdir.path, host, hooks.lock) : undefined;
   const checking = trackChecking(context);
   const state = outdir.exists ? await readJournal(outdir.path) : newBatchState();
   // A folder without a run has no results.
   let ends = state.run && (await findLostEnds(outdir.path, state));
-  if (ends && early) ends = await adoptReplies(outdir.path, state, { ends, lock: early, ui: context.ui });
+  if (ends && early && hasOpenJobs(state)) {
+    const { adoptReplies } = await import('../../batch/folder/adopt.ts');
+    ends = await adoptReplies(outdir.path, state, { ends, lock: early, host, recovery });
+  }
   const { lostEnds = [], places } = ends ?? {};
   await warnUnread({ unread: places ? places.unreadable + (places.torn ? 1 : 0) : 0, torn: state.torn }, context);
-  const plan = await planBatch({ source, builder, state, shard, flags, context, onChecked: checking.addJob });
-  const planned = { flags, context, source, builder, outdir: outdir.path, shard, state, lostEnds, plan, startedAt };
+  const facts = emptyFacts();
+  const checkPrice = createPriceCheck(facts, { flags, state, context });
+  const jobs: BatchJobs = {
+    name: source.name,
+    read: (onFault) => source.jobs(onFault),
+    settingsOf: (job) => builder.settingsOf(job),
+    async prepare(job, origin) {
+      await checkPrice(await builder.settingsOf(job));
+      return builder.check(job, origin);
+    },
+    describeLost: (error) => resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui }),
+  };
+  const known = { host, policy, jobs, state, shard };
+  const plan = await planJobs({ ...known, facts, source, flags, context, onChecked: checking.addJob });
+  const told = { flags, context, source, facts, startedAt };
+  const planned = { ...known, ...told, outdir: outdir.path, lostEnds, plan };
   if (flags.estimate) return (await import('./estimate.ts')).showEstimate(planned, checking.progress);
   checking.progress.stop();
   if (ends) await noteGone(ends, state, context);
   if (!state.run) await noteIdColumn(source, context);
   if (flags.dryRun) return showPlan(planned);
   // A mistake in the jobs must not leave an empty folder.
-  const batch = { ...planned, lock: early ?? (await enterNew(outdir.path, context, hooks.lock)) };
+  const batch = { ...planned, lock: early ?? (await enterNew(outdir.path, host, hooks.lock)) };
   await noteResume(batch);
   let stop: Stop | undefined;
   try {
-    if (places && plan.hasVars) await noteVars(await refreshVars(batch, places), context);
-    stop = await sendJobs(batch, hooks);
+    if (places && facts.hasVars) await updateVars(batch, places);
+    stop = await send(batch, hooks);
   } catch (error) {
     return failBatch(batch, error);
   }
@@ -152,8 +183,36 @@ async function runStream(words: readonly string[], flags: BatchFlags, context: C
   return outcome.error === undefined ? { ...outcome, ...(await finishStream(batch, stop)) } : outcome;
 }
 
+/** A batch, and the command that runs it. */
+export interface RunningBatch extends Batch {
+  flags: BatchFlags;
+  context: Context;
+  source: JobSource;
+  facts: PlanFacts;
+  /** Monotonic clock at the start, in ms. */
+  startedAt: number;
+}
+
+/** Sends the jobs of a plan. Resolves with the reason why it ended early, if any. */
+async function send(batch: RunningBatch, hooks: BatchHooks): Promise<Stop | undefined> {
+  const { plan, flags, context } = batch;
+  const clients = await openBatchClients(plan, flags, context);
+  const isInBatches = [...plan.gateways.values()].some(({ settings }) => settings.lane.value === 'batch');
+  if (isInBatches || plan.toSend > 0) requireDescriptors();
+  if (isInBatches) saveMemory();
+  const isLive = !isInBatches && plan.toSend > 0;
+  const concurrency = isLive ? await limitConcurrency(flags, plan.toSend, context) : 1;
+  context.gracePeriod.ms = (hooks.graceMs ?? defaultGraceMs) + 2000;
+  return sendJobs(batch, {
+    clients,
+    concurrency,
+    openBudgets: async () => (await import('./budgets.ts')).openBatchBudgets(batch, flags.tag, context),
+    hooks,
+  });
+}
+
 /** The part of a batch that its end needs, whether its jobs were known before or not. */
-type EndedBatch = Omit<Batch, 'source' | 'builder' | 'shard'>;
+type EndedBatch = Omit<RunningBatch, 'jobs' | 'source' | 'shard'>;
 
 /** Leaves one line for each job in results.jsonl, if there can be more, or their order is not that of the jobs. */
 async function arrange(
@@ -174,8 +233,8 @@ async function arrange(
 }
 
 /** Enters a new folder. Throws GatewayError batch-locked if another run has begun in it. */
-async function enterNew(path: string, context: Context, times: LockTimes | undefined): Promise<FolderLock> {
-  const lock = await enterOutdir(path, context, times);
+async function enterNew(path: string, host: BatchHost, times: LockTimes | undefined): Promise<FolderLock> {
+  const lock = await enterOutdir(path, host, times);
   if ((await readJournal(path)).run === undefined) return lock;
   throw new GatewayError('batch-locked', 'another run began in this folder meanwhile', {
     hint: 'run the same command again',
@@ -184,13 +243,13 @@ async function enterNew(path: string, context: Context, times: LockTimes | undef
   });
 }
 
-async function noteResume({ plan, context, source, flags, state }: Batch): Promise<void> {
+async function noteResume({ plan, facts, context, source, flags, state }: RunningBatch): Promise<void> {
   const before = sentBefore(plan) + plan.again;
   if (before > 0) {
     const next = describeNext(plan, isSpent(state.usage, flags.maxTokensTotal));
     await context.ui.note(`${before} of ${countOf(plan.jobs, 'job')} ${be(before, 'was')} sent before; ${next}`);
   }
-  const edited = describeEdited(plan);
+  const edited = describeEdited(facts);
   if (edited !== undefined) await context.ui.note(edited);
   if (plan.removed > 0) {
     const what = `${countOf(plan.removed, 'job')} of the journal ${be(plan.removed, 'is')}`;
@@ -199,14 +258,17 @@ async function noteResume({ plan, context, source, flags, state }: Batch): Promi
 }
 
 /** Ids decide what is sent again: a column counts only if it is named, and a folder keeps the ids that it began with. */
-async function noteIdColumn({ name, unusedIdColumn: column }: Batch['source'], { ui }: Context): Promise<void> {
+async function noteIdColumn({ name, unusedIdColumn: column }: JobSource, { ui }: Context): Promise<void> {
   if (column === undefined) return;
   const next = `to name them by its column ${JSON.stringify(column)}: --id-column ${shellWord(column)}`;
   await ui.note(`the jobs of ${name} are named by the numbers of their rows; ${next}`);
 }
 
 /** Jobs whose variables were edited, and whose requests are the same. */
-async function noteVars(jobs: number, { ui }: Context): Promise<void> {
+async function updateVars(batch: RunningBatch, places: ResultPlaces): Promise<void> {
+  const { ui } = batch.context;
+  const progress = ui.progress('comparing the variables');
+  const jobs = await refreshVars(batch, places).finally(() => progress.stop());
   if (jobs === 0) return;
   const what = `new variables of ${countOf(jobs, 'job')} that ${be(jobs, 'was')} sent before`;
   await ui.note(`${what} are in ${batchFiles.results}: no text that is sent uses them`);
@@ -220,7 +282,7 @@ async function noteGone(ends: LostEnds, { index }: Batch['state'], { ui }: Conte
 }
 
 /** The jobs that are sent again because they were edited, and the most that they can cost. */
-function describeEdited({ edited: { ids, jobs, billed, most } }: BatchPlan): string | undefined {
+function describeEdited({ edited: { ids, jobs, billed, most } }: PlanFacts): string | undefined {
   if (jobs === 0) return undefined;
   const names = `${ids.join(', ')}${jobs > ids.length ? ` and ${jobs - ids.length} more` : ''}`;
   const cost = most === undefined || most.length === 0 ? '' : `, for at most ${describeCosts(most)}`;
@@ -261,7 +323,7 @@ async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<C
   const document = summarize(batch, counts, error);
   await saveSummary(batch, document);
   await context.ui.note(describeCounts(counts));
-  const cost = describeSpending(state.spending, plan.hasPrices);
+  const cost = describeSpending(state.spending, batch.facts.hasPrices);
   if (cost !== '') await context.ui.note(cost);
   if (stop === 'signal') return { document, error };
   if (!context.root.json && !flags.stream)
@@ -301,7 +363,7 @@ function summarize(batch: EndedBatch, counts: Counts, thrown: unknown): OwnDocum
 }
 
 /** With few jobs and many shards, some shards have none: that is not a mistake. */
-async function noteEmptyShard({ plan, shard, source, context }: Omit<Batch, 'lock'>): Promise<void> {
+async function noteEmptyShard({ plan, shard, source, context }: Omit<RunningBatch, 'lock'>): Promise<void> {
   if (plan.jobs > 0 || shard === undefined) return;
   await context.ui.note(`no job of ${source.name} falls into --shard ${shard.index}/${shard.total}`);
 }
@@ -350,10 +412,10 @@ async function failureOfCounts(
 }
 
 /** `--dry-run`: all jobs are checked, and nothing is sent or written. */
-async function showPlan(batch: Omit<Batch, 'lock'>): Promise<CommandOutcome> {
-  const { plan, context } = batch;
+async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<CommandOutcome> {
+  const { plan, facts: told, context } = batch;
   const { jobs, total, toSend } = plan;
-  const kinds = [...plan.kinds.values()];
+  const kinds = [...told.kinds.values()];
   const facts = {
     jobs,
     total,
@@ -373,7 +435,7 @@ async function showPlan(batch: Omit<Batch, 'lock'>): Promise<CommandOutcome> {
     ...left,
     `${sentBefore(plan)} sent before`,
   ].join(', ');
-  const edited = describeEdited(plan);
+  const edited = describeEdited(told);
   const lines = [counts, ...kinds.map(describeKind), ...(edited === undefined ? [] : [edited])];
   await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));
   return { document };

@@ -9,8 +9,8 @@ import { endSignals, GatewayError, withoutCost } from '../../errors.ts';
 import { loadBatchFormat } from '../../formats/batch-format.ts';
 import { authUseOf } from '../../formats/format.ts';
 import { surveyUses } from '../../settings/resolve.ts';
-import { readBatchFolder } from '../../batch/folder/folder.ts';
-import { countOf } from '../../batch/report/summary.ts';
+import { readBatchFolder } from './outdir.ts';
+import { countOf } from '../../batch/counts.ts';
 import { askAgain, requireOrigin } from '../../batch/lane/lane-run.ts';
 import { openParts, type Part, waitingRows } from '../../batch/lane/parts.ts';
 

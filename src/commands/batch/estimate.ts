@@ -9,11 +9,14 @@ import type { Cost } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import type { BatchState } from '../../batch/folder/state.ts';
-import { countJobs, countOf } from '../../batch/report/summary.ts';
-import type { Batch, Job, PreparedJob } from '../../batch/types.ts';
-import { gatewayKey, sentBefore } from '../../batch/run/plan.ts';
+import { countJobs, countOf } from '../../batch/counts.ts';
+import type { Job, PreparedJob } from '../../batch/types.ts';
+import { sentBefore } from '../../batch/run/plan.ts';
+import { gatewayKey } from '../../batch/gateway.ts';
 import { prepareAgain, jobsToSend } from '../../batch/run/queue.ts';
-import { defaultConcurrency, openConnections } from '../../batch/run/send.ts';
+import type { RunningBatch } from './batch.ts';
+import { openBatchClients } from './clients.ts';
+import { concurrencyOf } from './policy.ts';
 
 /** The sums of the jobs of one model. */
 interface ModelEstimate {
@@ -56,7 +59,7 @@ interface Estimate {
   tooLongJobs: number;
 }
 
-type EstimateBatch = Pick<Batch, 'source' | 'state' | 'plan' | 'builder' | 'flags' | 'context'>;
+type EstimateBatch = Omit<RunningBatch, 'lock'>;
 
 /** `batch --estimate`: counts tokens and costs of all jobs. It sends only free requests and writes no file. */
 export async function showEstimate(batch: EstimateBatch, progress: Progress): Promise<CommandOutcome> {
@@ -117,7 +120,7 @@ async function estimateJobs(batch: EstimateBatch, onCounted: (done: number) => v
   const { flags, plan } = batch;
   const estimate: Estimate = { models: new Map(), lanes: new Map(), tooLong: [], tooLongJobs: 0 };
   if (plan.toSend === 0) return estimate;
-  const counter = createCounter(batch, await openConnections(batch));
+  const counter = createCounter(batch, await openBatchClients(plan, flags, batch.context));
   const add = createSums(estimate);
   const jobs = jobsToSend(batch);
   let done = 0;
@@ -133,7 +136,7 @@ async function estimateJobs(batch: EstimateBatch, onCounted: (done: number) => v
       onCounted(++done);
     }
   };
-  const workers = Math.min(flags.concurrency ?? defaultConcurrency, plan.toSend);
+  const workers = concurrencyOf(flags, plan.toSend);
   await Promise.all(Array.from({ length: workers }, work));
   estimate.tooLong.sort((a, b) => a.line - b.line);
   return estimate;

@@ -2,22 +2,16 @@ import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
 import type { Command } from 'commander';
 import { junitReport, markdownReport, type ReportFacts, type ReportWriter, tableReport } from './reports.ts';
-import {
-  type BatchFolder,
-  joinStates,
-  pathInFolder,
-  readFolders,
-  rowsOfFolders,
-  titleOf,
-} from '../../batch/report/folders.ts';
-import { countOf, warnUnread } from '../../batch/report/summary.ts';
+import { type BatchFolder, joinStates, pathInFolder, readFolders, rowsOfFolders, titleOf } from './folders.ts';
+import { warnUnread } from './summary.ts';
+import { countOf } from '../../batch/counts.ts';
 import { type BatchState, unanswered } from '../../batch/folder/state.ts';
 import { locateResults, openResults, type ResultPlaces, type ResultReader } from '../../batch/folder/results.ts';
 import { batchFiles, type Job, type JobState } from '../../batch/types.ts';
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import { checkFile } from '../../images/publish.ts';
-import { type Row, findColumns, rowOf, type RowState } from '../../batch/report/row.ts';
+import { type Row, findColumns, rowOf, type RowState } from '../../batch/row.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { jsonLine } from '../../terminal/escape.ts';
 import { addFlags, type FlagValues, prefixUsageError, setExamples, setNotes } from '../../cli/flags/flag.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Usage } from '../../formats/events.ts';
-import { countOf } from '../../batch/report/summary.ts';
-import type { Row, RowState } from '../../batch/report/row.ts';
+import { countOf } from '../../batch/counts.ts';
+import type { Row, RowState } from '../../batch/row.ts';
 import type { Counts } from '../../batch/types.ts';
 import { totalTokens } from '../../batch/folder/state.ts';
 

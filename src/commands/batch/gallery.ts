@@ -10,7 +10,7 @@ import {
   pageHead,
   type CardPicture,
 } from './gallery-html.ts';
-import { rowOf } from '../../batch/report/row.ts';
+import { rowOf } from '../../batch/row.ts';
 import {
   addCounts,
   type BatchFolder,
@@ -19,8 +19,9 @@ import {
   readFolders,
   rowsOfFolders,
   titleOf,
-} from '../../batch/report/folders.ts';
-import { countOf, warnUnread } from '../../batch/report/summary.ts';
+} from './folders.ts';
+import { warnUnread } from './summary.ts';
+import { countOf } from '../../batch/counts.ts';
 import { usageError, codeOf } from '../../errors.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';

@@ -1,4 +1,4 @@
-import { type Column, type Row, type RowState, rowStates } from '../../batch/report/row.ts';
+import { type Column, type Row, type RowState, rowStates } from '../../batch/row.ts';
 import { stringify } from 'csv-stringify/sync';
 import { isoTime } from '../../clock.ts';
 

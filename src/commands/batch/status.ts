@@ -5,7 +5,6 @@ import { type BatchState, unanswered } from '../../batch/folder/state.ts';
 import { describeRun, findHolder } from '../../batch/folder/lock.ts';
 import { findLostEnds, idsWithoutPicture } from '../../batch/folder/results.ts';
 import {
-  countOf,
   describeCounts,
   describeFailures,
   describeSpending,
@@ -16,14 +15,15 @@ import {
   nextStep,
   spentLimit,
   keptHint,
-} from '../../batch/report/summary.ts';
+} from './summary.ts';
+import { countOf } from '../../batch/counts.ts';
 import { batchFiles, type Counts, type JobError } from '../../batch/types.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { isoTime } from '../../clock.ts';
 import { describeTimes, openParts, type Part, waitingRows } from '../../batch/lane/parts.ts';
-import { addCounts, type BatchFolder, countFolder, joinStates, readFolders } from '../../batch/report/folders.ts';
+import { addCounts, type BatchFolder, countFolder, joinStates, readFolders } from './folders.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
 

@@ -3,29 +3,26 @@ import { GatewayError, usageError } from '../../errors.ts';
 import type { Context, CommandOutcome } from '../../cli/context.ts';
 import { openClients } from '../../cli/run/client.ts';
 import type { Client } from '../../client/index.ts';
-import { enterOutdir, findOutdir, requireOwn } from '../../batch/folder/folder.ts';
+import { enterOutdir, requireOwn } from '../../batch/folder/folder.ts';
+import { findOutdir } from './outdir.ts';
+import { createHost, recovery } from './host.ts';
+import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
+import { createPriceCheck, emptyFacts, type PlanFacts, requireOwnKeys } from './plan.ts';
+import { gatewayKey, originOf } from '../../batch/gateway.ts';
+import { requireDescriptors } from '../../cli/run/command.ts';
 import { newBatchState, readJournal } from '../../batch/folder/journal.ts';
-import { adoptReplies } from '../../batch/run/adopt.ts';
-import { withVars } from '../../batch/run/refresh-vars.ts';
+import { withVars } from '../../batch/folder/refresh-vars.ts';
 import { noRecorder, type Recorder } from '../../batch/folder/recorder.ts';
 import { findLostEnds, openResults, type ResultReader } from '../../batch/folder/results.ts';
-import { describeCounts, exitCodeOf } from '../../batch/report/summary.ts';
-import { createRequestBuilder, originOf } from './jobs/request.ts';
+import { describeCounts, exitCodeOf } from './summary.ts';
+import { createRequestBuilder } from './jobs/request.ts';
 import { openJobStream, type StreamedJob } from './jobs/source.ts';
-import {
-  createPriceCheck,
-  emptyPlan,
-  gatewayKey,
-  requireMatch,
-  requireOwnKeys,
-  changedError,
-  decideOn,
-} from '../../batch/run/plan.ts';
-import { countOutcomes } from '../../batch/run/progress.ts';
+import { changedError, decideOn, emptyPlan, requireMatch } from '../../batch/run/plan.ts';
+import { countOutcomes } from '../../batch/run/tally.ts';
 import { runJobs, type Stop } from '../../batch/run/runner.ts';
-import { defaultGraceMs, openFolderRecorder, openWorkers, requireRate, saveMemory } from '../../batch/run/send.ts';
+import { defaultGraceMs, openFolderRecorder, openWorkers } from '../../batch/run/run.ts';
 import { type BatchFlags, requireStream } from './flags.ts';
-import type { Batch, Counts, Job, JobOutcome, PreparedJob, ReadyJob } from '../../batch/types.ts';
+import type { Batch, BatchHost, Counts, Job, JobOutcome, PreparedJob, ReadyJob } from '../../batch/types.ts';
 import { noLock } from '../../batch/folder/lock.ts';
 import { untilAborted } from '../../clock.ts';
 import { resultDocument } from '../../cli/output/document.ts';
@@ -35,19 +32,26 @@ import { type JobQueue, readyJob } from '../../batch/run/queue.ts';
 import type { Settings } from '../../settings/types.ts';
 
 /** A batch whose jobs are not known before they are sent. */
-export interface StreamBatch extends Omit<Batch, 'source'> {
+export interface StreamBatch extends Omit<Batch, 'jobs'> {
+  flags: BatchFlags;
+  context: Context;
+  /** Monotonic clock at the start, in ms. */
+  startedAt: number;
+  facts: PlanFacts;
+  /** Builds the request of a job, if it has the prices that the flags need. */
+  prepare(job: Job): Promise<ReadyJob>;
   /** The results of earlier runs; undefined without a folder. */
   results: ResultReader | undefined;
   /** What became of the lines that were printed. */
   printed: Counts;
-  checkPrice: (settings: Settings) => Promise<void>;
 }
 
 /** `batch - --stream`: takes jobs from stdin until it ends, and prints each result when its job has ended. */
 export async function openStream(words: readonly string[], flags: BatchFlags, context: Context): Promise<StreamBatch> {
   requireStream(words, flags, context);
-  requireRate(flags);
+  const policy = await readPolicy(flags, context);
   saveMemory();
+  const host = createHost(context);
   const { cwd } = context.io;
   const startedAt = context.io.elapsed();
   const outdir = flags.output === undefined ? undefined : await findOutdir(flags.output, context);
@@ -66,22 +70,29 @@ export async function openStream(words: readonly string[], flags: BatchFlags, co
     throw usageError('--stream cannot be combined with --lane batch', 'use --lane live');
   const origin = originOf(settings);
   const folder = outdir
-    ? await openFolder(outdir.path, context)
+    ? await openFolder(outdir.path, host)
     : { lock: noLock, state: newBatchState(), lostEnds: [], results: undefined };
   requireMatch(folder.state.run, { origin, shard: undefined });
   const plan = emptyPlan(origin);
   const printed = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
-  const batch = { flags, context, builder, plan, startedAt, shard: undefined, outdir: output, ...folder, printed };
-  return { ...batch, checkPrice: createPriceCheck(batch) };
+  const facts = emptyFacts();
+  const checkPrice = createPriceCheck(facts, { flags, context, state: folder.state });
+  const prepare = async (job: Job): Promise<ReadyJob> => {
+    await checkPrice(await builder.settingsOf(job));
+    return readyJob(job, await builder.check(job, origin));
+  };
+  const known = { host, policy, plan, shard: undefined, outdir: output, ...folder };
+  return { ...known, flags, context, facts, startedAt, printed, prepare };
 }
 
-async function openFolder(path: string, context: Context) {
-  const lock = await enterOutdir(path, context);
+async function openFolder(path: string, host: BatchHost) {
+  const lock = await enterOutdir(path, host);
   const state = await readJournal(path);
   const found = await findLostEnds(path, state);
-  const { lostEnds, places } = await adoptReplies(path, state, { ends: found, lock, ui: context.ui });
+  const { adoptReplies } = await import('../../batch/folder/adopt.ts');
+  const { lostEnds, places } = await adoptReplies(path, state, { ends: found, lock, host, recovery });
   const results = await openResults(path, state.index, places);
-  context.atEnd(() => results.close());
+  host.atEnd(() => results.close());
   return { lock, state, lostEnds, results };
 }
 
@@ -91,18 +102,15 @@ export async function streamJobs(batch: StreamBatch): Promise<Stop | undefined> 
   const lines = await openJobStream(flags, context);
   const recorder = results === undefined ? noRecorder : await openFolderRecorder(batch);
   context.gracePeriod.ms = defaultGraceMs + 2000;
-  const workers = await openWorkers(batch, {
-    jobs: undefined,
-    connectionTo: createConnections(batch),
-  });
-  const prepare = async (job: Job): Promise<ReadyJob> =>
-    readyJob(job, await batch.builder.check(job, batch.plan.origin));
-  const queue = openStreamQueue(lines, { batch, prepare, recorder });
+  requireDescriptors();
+  const concurrency = await limitConcurrency(flags, undefined, context);
+  const workers = await openWorkers(batch, { jobs: undefined, concurrency, clientOf: createClients(batch) });
+  const queue = openStreamQueue(lines, { batch, recorder });
   return runJobs({ ...workers, batch, queue, recorder, tally: countOutcomes(batch), graceMs: defaultGraceMs });
 }
 
-/** Opens the connection of a job when the first one needs it. Throws GatewayError usage if a key would go to several hosts. */
-function createConnections({ flags, context }: StreamBatch): (prepared: PreparedJob) => Promise<Client> {
+/** Opens the client of a job when the first one needs it. Throws GatewayError usage if a key would go to several hosts. */
+function createClients({ flags, context }: StreamBatch): (prepared: PreparedJob) => Promise<Client> {
   const opened = new Map<string, Promise<Client>>();
   const used: Settings[] = [];
   return ({ settings, operation }) => {
@@ -132,7 +140,7 @@ interface Turn {
 /** Jobs of a stream, each recorded as ready when a worker takes it. Lines that are not sent are answered at once. */
 export function openStreamQueue(
   lines: AsyncGenerator<StreamedJob, void>,
-  { batch, prepare, recorder }: { batch: StreamBatch; prepare(job: Job): Promise<ReadyJob>; recorder: Recorder },
+  { batch, recorder }: { batch: StreamBatch; recorder: Recorder },
 ): JobQueue {
   const turns = new WeakMap<ReadyJob, Turn>();
   const numbered = inTurn(lines, batch.flags.ordered === true);
@@ -145,7 +153,7 @@ export function openStreamQueue(
         if (done) return undefined;
         const { line, turn } = value;
         try {
-          const taken = await takeLine(line, prepare, batch);
+          const taken = await takeLine(line, batch);
           if ('ready' in taken) {
             turns.set(taken.ready, turn);
             await recorder.ready([taken.ready]);
@@ -194,19 +202,14 @@ async function* inTurn(
 }
 
 /** The job of a line, if it is sent, or the document that answers any other line. */
-async function takeLine(
-  line: StreamedJob,
-  prepare: (job: Job) => Promise<ReadyJob>,
-  batch: StreamBatch,
-): Promise<{ ready: ReadyJob } | { document: object }> {
+async function takeLine(line: StreamedJob, batch: StreamBatch): Promise<{ ready: ReadyJob } | { document: object }> {
   if ('error' in line) return refusal(line, line.error, batch);
   const { job } = line;
   let ready: ReadyJob | undefined;
   try {
     if (job.command.startsWith('image') && batch.results === undefined)
       throw usageError(`stdin:${job.line}: an image needs a folder`, 'name one: gateway-cli batch - --stream -o out');
-    await batch.checkPrice(await batch.builder.settingsOf(job));
-    ready = await prepare(job);
+    ready = await batch.prepare(job);
     const document = batch.results && (await knownResult(ready, batch.results, batch));
     if (document === undefined) return { ready };
     await ready.prepared.close();

@@ -4,7 +4,7 @@ import { parse } from 'csv-parse/sync';
 import { lexer, type Tokens } from 'marked';
 import { expect, test as plain } from 'vitest';
 import { junitReport, markdownReport } from '../../../src/commands/batch/reports.ts';
-import { findColumns, type Row, rowOf } from '../../../src/batch/report/row.ts';
+import { findColumns, type Row, rowOf } from '../../../src/batch/row.ts';
 import { imageReply } from '../../helpers/with-server.ts';
 import { run } from '../../helpers/run.ts';
 import { type BatchFolder, createFolder, manyJobs, test } from '../with-batch.ts';

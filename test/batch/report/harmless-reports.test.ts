@@ -1,6 +1,6 @@
 import { expect, test as plain } from 'vitest';
 import { markdownReport, tableReport } from '../../../src/commands/batch/reports.ts';
-import { findColumns, rowOf } from '../../../src/batch/report/row.ts';
+import { findColumns, rowOf } from '../../../src/batch/row.ts';
 import { test } from '../with-batch.ts';
 
 plain.each([

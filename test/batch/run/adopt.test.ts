@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { afterEach, expect, vi } from 'vitest';
 import { findLostEnds } from '../../../src/batch/folder/results.ts';
 import { readJournal } from '../../../src/batch/folder/journal.ts';
-import { adoptReplies } from '../../../src/batch/run/adopt.ts';
-import type { Context } from '../../../src/cli/context.ts';
+import { adoptReplies } from '../../../src/batch/folder/adopt.ts';
+import { recovery } from '../../../src/commands/batch/host.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { createMemoryStore } from '../../../src/images/store.ts';
 import { type SavedBatch, writeRecovery } from '../../../src/recovery/recovery-file.ts';
 import { type BatchFolder, manyJobs, test } from '../with-batch.ts';
+import { hostOf } from './with-runner.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -166,7 +167,8 @@ test('a run that has lost its folder takes no reply', async ({ folder, batch }) 
       throw lost;
     },
   };
-  const ui = { note: async () => undefined } as unknown as Context['ui'];
-  await expect(adoptReplies(join(folder.cwd, 'out'), state, { ends, lock, ui })).rejects.toBe(lost);
+  await expect(
+    adoptReplies(join(folder.cwd, 'out'), state, { ends, lock, host: hostOf(new AbortController().signal), recovery }),
+  ).rejects.toBe(lost);
   expect([folder.lines('results.jsonl').length, existsSync(path)]).toEqual([2, true]);
 });

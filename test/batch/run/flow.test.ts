@@ -1,16 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { parseRate } from '../../../src/commands/batch/flags.ts';
-import { createPacer } from '../../../src/batch/run/send.ts';
+import { createPacer } from '../../../src/batch/run/pace.ts';
 import { paceRetries } from '../../../src/batch/run/live.ts';
 import type { SharedGate } from '../../../src/transport/gate.ts';
-import { progressText } from '../../../src/batch/run/progress.ts';
-import {
-  countJobs,
-  describeCounts,
-  exitCodeOf,
-  spentLimit,
-  summaryDocument,
-} from '../../../src/batch/report/summary.ts';
+import { progressText } from '../../../src/commands/batch/progress.ts';
+import { describeCounts, exitCodeOf, spentLimit, summaryDocument } from '../../../src/commands/batch/summary.ts';
+import { countJobs } from '../../../src/batch/counts.ts';
 import { type BatchState, JobIndex, addUsage, totalTokens } from '../../../src/batch/folder/state.ts';
 
 /** A clock that only sleeping moves. */

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { changedError, decide, requireMatch } from '../../../src/batch/run/plan.ts';
-import type { BatchFlags } from '../../../src/commands/batch/flags.ts';
-import type { JobState, RunRecord } from '../../../src/batch/types.ts';
+import type { BatchPolicy, JobState, RunRecord } from '../../../src/batch/types.ts';
 
 describe('what a run does with a job', () => {
   test.each([
@@ -23,7 +22,7 @@ describe('what a run does with a job', () => {
     expect(
       decide(
         { atService: false, isRedone: false, state: state as JobState, same, incomplete: false },
-        flags as BatchFlags,
+        flags as BatchPolicy,
       ),
     ).toBe(expected);
   });
@@ -34,7 +33,7 @@ describe('what a run does with a job', () => {
     ['is sent again with other limits', true, false, { retryIncomplete: true }, 'run'],
     ['that is whole stays as it is, whatever was edited', false, false, { retryIncomplete: true }, 'skip'],
   ])('a done one that was cut %s', (_, incomplete, same, flags, expected) => {
-    expect(decide({ atService: false, isRedone: false, state: 'done', incomplete, same }, flags as BatchFlags)).toBe(
+    expect(decide({ atService: false, isRedone: false, state: 'done', incomplete, same }, flags as BatchPolicy)).toBe(
       expected,
     );
   });

@@ -3,10 +3,9 @@ import { GatewayError } from '../../../src/errors.ts';
 import { noLock } from '../../../src/batch/folder/lock.ts';
 import { noRecorder } from '../../../src/batch/folder/recorder.ts';
 import { createJobSender } from '../../../src/batch/run/live.ts';
-import type { Context } from '../../../src/cli/context.ts';
 import type { Payment } from '../../../src/client/send.ts';
 import { createGate } from '../../../src/transport/gate.ts';
-import { done, failed, jobOf, readyOf, start } from './with-runner.ts';
+import { done, failed, hostOf, jobOf, readyOf, start } from './with-runner.ts';
 
 const count = (log: readonly string[], word: string) => log.filter((line) => line.startsWith(word)).length;
 
@@ -38,20 +37,20 @@ test.each([
   ['the first failure', 1, 2],
   ['the third', 3, 4],
 ])('ends after %s, with what is under way', async (_, maxFailures, most) => {
-  const { log, ended } = await start({ send: async () => failed, flags: { maxFailures } });
+  const { log, ended } = await start({ send: async () => failed, policy: { maxFailures } });
   expect(await ended).toBe('failures');
   expect(count(log, 'failed')).toBeGreaterThanOrEqual(maxFailures);
   expect(count(log, 'failed')).toBeLessThanOrEqual(most);
 });
 
 test('ends before the next request once the tokens are used', async () => {
-  const { log, ended } = await start({ options: { concurrency: 1 }, flags: { maxTokensTotal: 30 } });
+  const { log, ended } = await start({ options: { concurrency: 1 }, policy: { maxTokens: 30 } });
   expect(await ended).toBe('tokens');
   expect(count(log, 'send')).toBe(3);
 });
 
 test('counts the tokens of earlier runs', async () => {
-  const { log, ended } = await start({ options: { concurrency: 1 }, flags: { maxTokensTotal: 30 }, usedTokens: 30 });
+  const { log, ended } = await start({ options: { concurrency: 1 }, policy: { maxTokens: 30 }, usedTokens: 30 });
   expect(await ended).toBe('tokens');
   expect(log).toEqual([]);
 });
@@ -162,8 +161,8 @@ test('a job that could not be written down as sent is not sent, and what it open
   const log: string[] = [];
   const { signal } = new AbortController();
   const sender = createJobSender({
-    batch: { context: { signal, io: { elapsed: () => 0 } } as unknown as Context, flags: {}, lock: noLock },
-    connectionTo: () => Promise.reject(new Error('it was sent')),
+    batch: { host: hostOf(signal), policy: {}, lock: noLock },
+    clientOf: () => Promise.reject(new Error('it was sent')),
     gate: createGate({ elapsed: () => 0, sleep: () => Promise.reject(new Error('it waited')), jobs: 1 }),
     pace: async () => undefined,
   });

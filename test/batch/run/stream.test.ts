@@ -3,6 +3,7 @@ import { newBatchState } from '../../../src/batch/folder/journal.ts';
 import { emptyPlan } from '../../../src/batch/run/plan.ts';
 import { openStreamQueue, type StreamBatch } from '../../../src/commands/batch/stream.ts';
 import type { StreamedJob } from '../../../src/commands/batch/jobs/source.ts';
+import type { Job } from '../../../src/batch/types.ts';
 import { noRecorder } from '../../../src/batch/folder/recorder.ts';
 import { readyOf, done, jobOf } from './with-runner.ts';
 
@@ -11,8 +12,7 @@ test('with --ordered, a result does not wait for an earlier job that could not b
   const batch = {
     flags: { ordered: true },
     context: { io: { stdout: { write: async (text: string) => void printed.push(text) } } },
-    builder: { settingsOf: async () => ({}) },
-    checkPrice: async () => undefined,
+    prepare: async (job: Job) => readyOf(job),
     plan: emptyPlan('offline'),
     state: newBatchState(),
     printed: {},
@@ -23,7 +23,6 @@ test('with --ordered, a result does not wait for an earlier job that could not b
   const full = new Error('the disk is full');
   const queue = openStreamQueue(lines(), {
     batch,
-    prepare: async (job) => readyOf(job),
     recorder: {
       ...noRecorder,
       ready: async ([entry]) => (entry?.job.id === '1' ? Promise.reject(full) : undefined),

@@ -1,11 +1,9 @@
-import type { BatchFlags } from '../../../src/commands/batch/flags.ts';
 import { newBatchState } from '../../../src/batch/folder/journal.ts';
-import { countOutcomes } from '../../../src/batch/run/progress.ts';
-import type { Context } from '../../../src/cli/context.ts';
+import { countOutcomes } from '../../../src/batch/run/tally.ts';
 import { runJobs, type RunnerOptions } from '../../../src/batch/run/runner.ts';
 import { openJobQueue } from '../../../src/batch/run/queue.ts';
 import { noRecorder, type Recorder } from '../../../src/batch/folder/recorder.ts';
-import type { Job, JobOutcome, PreparedJob, ReadyJob } from '../../../src/batch/types.ts';
+import type { BatchHost, BatchPolicy, Job, JobOutcome, PreparedJob, ReadyJob } from '../../../src/batch/types.ts';
 import type { JobSender } from '../../../src/batch/run/live.ts';
 
 export const done: JobOutcome = { state: 'done', document: {}, usage: { totalTokens: 10 } };
@@ -20,7 +18,7 @@ interface Setup {
   /** How requests are built. */
   prepare?: (job: Job, log: string[]) => Promise<ReadyJob>;
   options?: Partial<RunnerOptions>;
-  flags?: BatchFlags;
+  policy?: BatchPolicy;
   signal?: AbortSignal;
   /** Tokens that earlier runs used. */
   usedTokens?: number;
@@ -32,6 +30,13 @@ export function jobOf(line: number): Job {
   return { id, line, command: 'text', name: undefined, values: {} };
 }
 
+/** A host whose clocks stand still, and to whom nothing is told. */
+export function hostOf(signal: AbortSignal): BatchHost {
+  const redaction = { redact: (text: string) => text, clean: <Value>(value: Value) => value };
+  const [now, on, atEnd] = [() => 0, async () => undefined, () => undefined];
+  return { signal, now, elapsed: now, redaction, on, atEnd };
+}
+
 /** Its request, built: all that a runner needs to know of it. */
 export function readyOf(job: Job, log: string[] = []): ReadyJob {
   const prepared = { close: async () => void log.push(`close ${job.id}`) } as unknown as PreparedJob;
@@ -40,7 +45,7 @@ export function readyOf(job: Job, log: string[] = []): ReadyJob {
 
 /** A run whose jobs do what the test says, with the order in which everything happened. */
 export async function start(setup: Setup) {
-  const { jobs = 10, send = async () => done, changes = {}, options = {}, flags = {}, usedTokens } = setup;
+  const { jobs = 10, send = async () => done, changes = {}, options = {}, policy = {}, usedTokens } = setup;
   const log: string[] = [];
   const state = { running: 0, most: 0, now: 0 };
   async function* source(): AsyncGenerator<Job, void> {
@@ -70,9 +75,11 @@ export async function start(setup: Setup) {
   // No group follows soon.
   const elapsed = (): number => (state.now += 1000);
   const { signal = new AbortController().signal } = setup;
-  const ui = { note: async () => undefined, warn: async () => undefined, redact: (text: string) => text };
-  const context = { signal, ui, io: { elapsed } } as unknown as Context;
-  const batch = { context, flags, state: { ...newBatchState(), usage: { totalTokens: usedTokens } } };
+  const batch = {
+    host: { ...hostOf(signal), elapsed },
+    policy,
+    state: { ...newBatchState(), usage: { totalTokens: usedTokens } },
+  };
   const ahead = options.concurrency ?? 2;
   const ended = runJobs({
     batch,

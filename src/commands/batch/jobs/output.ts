@@ -6,7 +6,7 @@ import { emptyReport } from '../../../cli/output/log.ts';
 import { resultDocument } from '../../../cli/output/document.ts';
 import type { ImageOutput, SavingContext } from '../../../cli/output/save-images.ts';
 import { answerOfSchema, wantedOf } from '../../../cli/run/command.ts';
-import { type RecoveryInput, saveAfterBug, saveForRecovery } from '../../../cli/run/recovery.ts';
+import type { RecoveryInput } from '../../../cli/run/recovery.ts';
 import { blobsOf, createLateStore, mostImages, verdictOf } from '../../../client/index.ts';
 import { createMeter } from '../../../cost/cost.ts';
 import { type ErrorClass, GatewayError, isBug } from '../../../errors.ts';
@@ -20,6 +20,9 @@ import type { BatchFlags } from '../flags.ts';
 
 /** The disk is full, or another run has the folder. */
 const unwritten: ReadonlySet<ErrorClass> = new Set(['not-written', 'batch-locked']);
+
+/** Few batches need it. */
+const loadRecovery = () => import('../../../cli/run/recovery.ts');
 
 interface OutputOptions {
   built: BuiltRequest;
@@ -104,6 +107,7 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
     },
     async keep(failure, reply) {
       const input = recoveryOf(reply);
+      const { saveAfterBug, saveForRecovery } = await loadRecovery();
       return isBug(failure) ? saveAfterBug(failure, input) : saveForRecovery(failure as GatewayError, input);
     },
     document(reply, error) {
@@ -119,7 +123,8 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
       const input = recoveryOf(reply, document);
       report.lost.text = (reply.answer?.result.text ?? '') !== '';
       const isUnwritten = failure instanceof GatewayError && unwritten.has(failure.class);
-      return { failure: isUnwritten ? await saveForRecovery(failure, input) : failure, path: report.kept };
+      const kept = isUnwritten ? await (await loadRecovery()).saveForRecovery(failure, input) : failure;
+      return { failure: kept, path: report.kept };
     },
     leaveEdits(submitted) {
       [model, prompt, vars] = [submitted, undefined, undefined];

@@ -2,6 +2,7 @@ import { digestRequest } from '../../../batch/digest.ts';
 import { atLine } from './job-line.ts';
 import type { Job, JobCommand, PreparedJob } from '../../../batch/types.ts';
 import { createJobOutput } from './output.ts';
+import { originOf } from '../../../batch/gateway.ts';
 import type { BatchFlags } from '../flags.ts';
 import type { Deadline, PreparedRequest } from '../../../client/index.ts';
 import type { JobSource } from './source.ts';
@@ -158,18 +159,6 @@ function withoutLane({ ask, post: { body, format } }: BuiltRequest): Body {
   if (ask.tier === undefined || tierField === undefined || body[tierField] !== ask.tier) return body;
   const { [tierField]: _, ...rest } = body;
   return rest;
-}
-
-const origins = new WeakMap<Settings, string>();
-
-/** Scheme and host that requests with these settings go to, or `offline`. Thousands of jobs have the same settings. */
-export function originOf(settings: Settings): string {
-  const { offline, baseUrl } = settings;
-  const known = origins.get(settings);
-  if (known !== undefined) return known;
-  const origin = offline.value ? 'offline' : new URL(baseUrl?.value ?? 'http://127.0.0.1').origin;
-  origins.set(settings, origin);
-  return origin;
 }
 
 /** What a job can cost, recorded even without a limit: a later run may have one. */

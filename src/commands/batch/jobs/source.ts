@@ -9,7 +9,8 @@ import {
   readJobLine,
   readPromptLine,
 } from './job-line.ts';
-import { arrivingLines, type Line, notUtf8, openLines, readLines } from '../../../batch/lines.ts';
+import { arrivingLines, type Line, readLines } from '../../../batch/lines.ts';
+import { notUtf8, openLines } from './lines.ts';
 import { isWorkbook } from './data-rows.ts';
 import { openRowJobs } from './row-jobs.ts';
 import type { SourceFlags } from '../flags.ts';

@@ -1,10 +1,11 @@
+import { countOf } from '../../batch/counts.ts';
 import { addAmounts, areWithin } from '../../cost/cost.ts';
 import { describeCosts } from '../../cost/price.ts';
 import type { Spending } from '../../cost/types.ts';
 import type { Usage } from '../../formats/events.ts';
 import { outcomes } from '../../errors.ts';
-import { type JobIndex, type BatchState, isSpent } from '../folder/state.ts';
-import { type Counts, type JobError, batchFiles } from '../types.ts';
+import { type BatchState, isSpent } from '../../batch/folder/state.ts';
+import { type Counts, type JobError, batchFiles } from '../../batch/types.ts';
 import type { Context, OwnDocument } from '../../cli/context.ts';
 import { asideFile } from '../../files/synced-file.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -23,25 +24,6 @@ export interface SummaryFacts {
   exitCode?: number | undefined;
   /** Why it ended so. */
   error?: object | undefined;
-}
-
-/** Counts jobs by their state; with `inFile`, those of the job file. */
-export function countJobs(index: JobIndex, { jobs, inFile = false }: { jobs: number; inFile?: boolean }): Counts {
-  const counts: Counts = { jobs, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
-  for (let row = 0; row < index.size; row++) {
-    if (inFile && !index.has(row, 'inFile')) continue;
-    if (index.has(row, 'atService')) {
-      counts.submitted = (counts.submitted ?? 0) + 1;
-      continue;
-    }
-    const state = index.stateOf(row);
-    if (state === 'done' || state === 'failed') counts[state]++;
-    else if (state !== 'new') counts.unknown++;
-    if (state === 'done' && index.has(row, 'incomplete')) counts.incomplete++;
-  }
-  const { done, failed, unknown, submitted = 0 } = counts;
-  counts.pending = Math.max(0, jobs - done - failed - unknown - submitted);
-  return counts;
 }
 
 /** 0 when every job is done, else 13. */
@@ -84,11 +66,6 @@ export function describeSpending({ costs, unknown }: Spending, hasPrices = false
   const parts = costs.length === 0 ? [] : [`cost: ${describeCosts(costs)}`];
   if (unknown > 0) parts.push(`the cost of ${countOf(unknown, 'job')} is unknown`);
   return parts.join('; ');
-}
-
-/** `1 job`, `2 jobs` */
-export function countOf(count: number, thing: string): string {
-  return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }
 
 /** `12 done (1 incomplete), 2 failed, 1 unknown` */

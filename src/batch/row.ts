@@ -1,6 +1,6 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { imageNameOf } from '../folder/results.ts';
-import { batchFiles, type JobError } from '../types.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { imageNameOf } from './folder/results.ts';
+import { batchFiles, type JobError } from './types.ts';
 
 /** The state of a job in a report. */
 export const rowStates = ['done', 'failed', 'unknown', 'pending'] as const;

@@ -1,18 +1,30 @@
 import { open, realpath, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import system from 'node:process';
-import type { Context } from '../../cli/context.ts';
-import { recoverHint, repliesSavedSince } from '../../cli/run/recovery.ts';
 import { SyncedFile } from '../../files/synced-file.ts';
 import { createEmptyStore } from '../../images/store.ts';
 import { isObject } from '../../json.ts';
 import { readRecovery, type SavedReply } from '../../recovery/recovery-file.ts';
-import { resultLine } from '../folder/recorder.ts';
-import type { FolderLock } from '../folder/lock.ts';
-import { findLostEnds, type LostEnds } from '../folder/results.ts';
-import { type BatchState, hasOpenJobs, isOpen, keepFailure } from '../folder/state.ts';
-import { countOf } from '../report/summary.ts';
-import { batchFiles } from '../types.ts';
+import { resultLine } from './recorder.ts';
+import type { FolderLock } from './lock.ts';
+import { findLostEnds, type LostEnds } from './results.ts';
+import { type BatchState, hasOpenJobs, isOpen, keepFailure } from './state.ts';
+import { type BatchHost, batchFiles } from '../types.ts';
+
+/** Where replies are that could not be written. */
+export interface Recovery {
+  /** The files of the replies that were saved since a time, ms since 1970. */
+  findSince(at: number): Promise<readonly string[]>;
+  /** How to write one out. */
+  describe(path: string): Promise<string>;
+}
+
+interface Adopting {
+  ends: LostEnds;
+  lock: Pick<FolderLock, 'confirm'>;
+  host: Pick<BatchHost, 'on'>;
+  recovery: Recovery;
+}
 
 /**
  * Adds to the results of a folder what earlier runs got and could not write there: it is in recovery files, which are removed
@@ -22,13 +34,13 @@ import { batchFiles } from '../types.ts';
 export async function adoptReplies(
   folder: string,
   state: BatchState,
-  { ends, lock, ui }: Pick<Context, 'ui'> & { ends: LostEnds; lock: Pick<FolderLock, 'confirm'> },
+  { ends, lock, host, recovery }: Adopting,
 ): Promise<LostEnds> {
   if (state.beganAt === undefined || !hasOpenJobs(state)) return ends;
   const place = await realpath(folder);
   // By the ids of their jobs: of two replies the newer one counts.
   const kept = new Map<string, { path: string; line: string }>();
-  for (const path of (await repliesSavedSince(state.beganAt)).toSorted()) {
+  for (const path of (await recovery.findSince(state.beganAt)).toSorted()) {
     const saved = await readOwn(path);
     const { job: id, batch } = saved ?? {};
     if (id === undefined || !batch || (await realpath(batch.folder).catch(() => '')) !== place) continue;
@@ -37,7 +49,7 @@ export async function adoptReplies(
     // It answers what was sent before.
     if (Date.parse(saved?.savedAt ?? '') < sentAt(row, id, state)) continue;
     const line = lineOf(id, saved as SavedReply);
-    if (line === undefined) keepFailure(state.failures, id, unwritten(path));
+    if (line === undefined) keepFailure(state.failures, id, unwritten(await recovery.describe(path)));
     else kept.set(id, { path, line });
   }
   if (kept.size === 0) return ends;
@@ -53,7 +65,7 @@ export async function adoptReplies(
     lostEnds.map((end) => JSON.stringify(end)),
   );
   for (const { path } of kept.values()) await unlink(path).catch(() => undefined);
-  await ui.note(`${countOf(kept.size, 'kept result')} of an earlier run added to ${batchFiles.results}`);
+  await host.on({ type: 'replies-added', jobs: kept.size });
   return { lostEnds: [], places: { ...places, torn: ends.places.torn }, gone };
 }
 
@@ -79,9 +91,9 @@ function lineOf(id: string, { batch, document }: SavedReply): string | undefined
   return typeof line === 'string' ? line : void line.catch(() => undefined);
 }
 
-function unwritten(path: string) {
+function unwritten(hint: string) {
   const message = 'its reply could not be written';
-  return { class: 'not-written', message, billed: 'yes', hint: recoverHint(path) } as const;
+  return { class: 'not-written', message, billed: 'yes', hint } as const;
 }
 
 /** Undefined for a file that cannot be read, or that another user wrote: one of the folders is open to all. */

@@ -1,18 +1,14 @@
 import { join } from 'node:path';
-import type { Context } from '../../cli/context.ts';
 import { SyncedFile } from '../../files/synced-file.ts';
 import { isObject, type JsonObject } from '../../json.ts';
-import { openResults, type ResultPlaces } from '../folder/results.ts';
-import { isOpen } from '../folder/state.ts';
+import type { Redaction } from '../../settings/redact.ts';
+import { openResults, type ResultPlaces } from './results.ts';
+import { isOpen } from './state.ts';
 import { type Batch, batchFiles, type Job } from '../types.ts';
 
 /** A result with the variables that its job has now. */
-export function withVars(
-  document: JsonObject,
-  { values: { vars } }: Job,
-  ui: Pick<Context['ui'], 'clean'>,
-): JsonObject {
-  return { ...document, vars: isObject(vars) ? ui.clean(vars) : undefined } as JsonObject;
+export function withVars(document: JsonObject, { values: { vars } }: Job, redaction: Redaction): JsonObject {
+  return { ...document, vars: isObject(vars) ? redaction.clean(vars) : undefined } as JsonObject;
 }
 
 /** Lines that are synced together. */
@@ -23,22 +19,21 @@ const groupSize = 1000;
  * without another request, and reports show it. Returns the number of these jobs. Throws GatewayError not-written or batch-locked.
  */
 export async function refreshVars(
-  { source, state, plan, outdir, lock, context }: Batch,
+  { jobs, state, plan, outdir, lock, host }: Batch,
   places: ResultPlaces,
 ): Promise<number> {
   const { index } = state;
-  const progress = context.ui.progress('comparing the variables');
   const results = await openResults(outdir, index, places);
   let file: SyncedFile | undefined;
   let count = 0;
   try {
-    for await (const job of source.jobs(() => undefined)) {
-      context.signal.throwIfAborted();
+    for await (const job of jobs.read(() => undefined)) {
+      host.signal.throwIfAborted();
       const row = index.find(job.id);
       if (row < 0 || index.has(row, 'toSend') || isOpen(row, state) || plan.leftEdited.has(row)) continue;
       const document = await results.read(row);
       if (document === undefined) continue;
-      const now = withVars(document, job, context.ui);
+      const now = withVars(document, job, host.redaction);
       if (JSON.stringify(now['vars']) === JSON.stringify(document['vars'])) continue;
       if (file === undefined) await lock.confirm();
       file ??= await SyncedFile.open(join(outdir, batchFiles.results));
@@ -47,7 +42,6 @@ export async function refreshVars(
     }
     await file?.sync();
   } finally {
-    progress.stop();
     await results.close();
     await file?.close();
   }

@@ -1,40 +1,45 @@
 import type { Context } from '../../cli/context.ts';
-import { isAnimated } from '../../terminal/progress.ts';
-import { timeText } from '../../clock.ts';
 import { sizeOf } from '../../cli/input/prompt.ts';
-import { hintOf } from '../../advice.ts';
-import type { SharedGate } from '../../transport/gate.ts';
-import { applyEnd, countCost, totalTokens } from '../folder/state.ts';
-import type { Job, JobError, JobOutcome, Batch, JournalEntry } from '../types.ts';
-import { countOf, describeSpending } from '../report/summary.ts';
-import { GatewayError, messageOf } from '../../errors.ts';
+import { timeText } from '../../clock.ts';
+import type { BatchInfo } from '../../formats/batch-format.ts';
+import { isAnimated } from '../../terminal/progress.ts';
+import { countOf } from '../../batch/counts.ts';
+import type { RunProgress } from '../../batch/events.ts';
+import { totalTokens } from '../../batch/folder/state.ts';
+import { describeTimes, type Part } from '../../batch/lane/parts.ts';
+import { describeSpending } from './summary.ts';
 
 const liveMs = 250;
 
 const lineMs = 10_000;
 
-/** Counts what has ended, and shows it while the batch runs: a live line on a terminal, else a line every ten seconds. */
-export function trackProgress(batch: Batch, gate: SharedGate) {
-  const { context, plan, state, startedAt } = batch;
-  const { io, root, ui } = context;
-  const tally = countOutcomes(batch);
+/** A line that is drawn while a run goes on. */
+export interface LiveLine {
+  stop(): void;
+}
+
+/** Shows how far a run is: a live line on a terminal, else a line every ten seconds. */
+export function showProgress(
+  { toSend, startedAt }: { toSend: number; startedAt: number },
+  progress: () => RunProgress,
+  { io, root, ui }: Context,
+): LiveLine {
   const live = isAnimated({ io, quiet: root.quiet === true || root.verbose === true });
   const spinner = live ? ui.progress('sending') : undefined;
   const show = (): void => {
+    const { usage, spending, ...facts } = progress();
     const text = progressText({
-      toSend: plan.toSend,
-      ...tally.counts,
-      tokens: totalTokens(state.usage),
-      cost: describeSpending({ ...state.spending, unknown: 0 }),
+      toSend,
+      ...facts,
+      tokens: totalTokens(usage),
+      cost: describeSpending({ ...spending, unknown: 0 }),
       elapsedMs: io.elapsed() - startedAt,
-      pausedMs: gate.waitMs,
     });
     if (spinner) spinner.update(text);
     else void ui.note(text);
   };
   const timer = setInterval(show, live ? liveMs : lineMs).unref();
   return {
-    ...tally,
     stop() {
       clearInterval(timer);
       spinner?.stop();
@@ -42,45 +47,45 @@ export function trackProgress(batch: Batch, gate: SharedGate) {
   };
 }
 
-/** What has ended in a run. */
-export type Tally = ReturnType<typeof countOutcomes>;
-
-/** Counts what has ended, for the summary. */
-export function countOutcomes({ context: { ui }, state }: Pick<Batch, 'context' | 'state'>) {
-  let lost = 0;
-  const counts = { ended: 0, failed: 0 };
-  return {
-    counts,
-    /** It went out, and its result is not on the disk. The first such failure ends the batch, whose end reports it. */
-    lose({ id }: Pick<Job, 'id'>, error: unknown) {
-      state.index.setState(state.index.find(id), 'unknown');
-      const failure = error instanceof GatewayError ? error : new GatewayError('internal', messageOf(error));
-      state.failures.set(
-        id,
-        lostError(failure, (text) => ui.redact(text)),
-      );
-      if (lost++ > 0) void ui.warn([`${id}: ${failure.message}`, hintOf(failure)].filter(Boolean).join('; '));
-    },
-    count({ job: { id }, bound }: JournalEntry, outcome: JobOutcome) {
-      // It is what it was.
-      if (outcome.state === 'unsent') return;
-      applyEnd(state.index.find(id), outcome.state, { id, ...outcome }, state);
-      countCost({ ...outcome, type: outcome.state }, state, bound);
-      counts.ended++;
-      if (outcome.state !== 'done') counts.failed++;
-    },
-  };
+/** What is shown while results are waited for that the service makes. */
+export interface WaitingLine extends LiveLine {
+  see(mark: string, info: BatchInfo): void;
+  show(): Promise<void>;
 }
 
-/** The error of a job whose result could not be written: only if its reply came is it known to be sent. The hint names the recovery file. */
-function lostError(error: GatewayError, redact: (text: string) => string): JobError {
-  const { sent } = error.details;
-  const hint = hintOf(error);
+/** On a terminal a live line, else a line when the count changes. */
+export function showWaiting(parts: () => readonly Part[], { io, root, ui }: Context): WaitingLine {
+  const live = isAnimated({ io, quiet: root.quiet === true || root.verbose === true });
+  const spinner = live ? ui.progress('waiting for the service') : undefined;
+  const infos = new Map<string, BatchInfo>();
+  let shown = '';
+
+  function describe(): { count: string; times: string } {
+    const open = parts();
+    const jobs = open.reduce((sum, part) => sum + part.rows.length, 0);
+    const done = open.reduce((sum, { mark }) => sum + (infos.get(mark)?.done ?? 0), 0);
+    return { count: `at the service: ${done} of ${jobs} done`, times: `, ${describeTimes(open, io.now())}` };
+  }
+
+  const draw = (): void => {
+    if (parts().length === 0) return;
+    const { count, times } = describe();
+    spinner?.update(count + times);
+  };
+  const timer = spinner && setInterval(draw, 1000).unref();
   return {
-    class: error.class,
-    message: redact(error.message),
-    billed: sent === 'yes' ? error.billed : 'unknown',
-    hint: hint === undefined ? undefined : redact(hint),
+    see: (mark, info) => void infos.set(mark, info),
+    async show() {
+      if (spinner) return draw();
+      const { count, times } = describe();
+      if (count === shown) return;
+      shown = count;
+      await ui.note(count + times);
+    },
+    stop() {
+      clearInterval(timer);
+      spinner?.stop();
+    },
   };
 }
 

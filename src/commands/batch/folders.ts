@@ -1,10 +1,10 @@
-import { readBatchFolder } from '../folder/folder.ts';
-import { type LostEnds, rowsOfReport } from '../folder/results.ts';
-import { addUsage, type BatchState } from '../folder/state.ts';
-import { isInShard } from '../digest.ts';
-import { batchFiles, type Counts, type RunRecord } from '../types.ts';
+import { readBatchFolder } from './outdir.ts';
+import { type LostEnds, rowsOfReport } from '../../batch/folder/results.ts';
+import { addUsage, type BatchState } from '../../batch/folder/state.ts';
+import { isInShard } from '../../batch/digest.ts';
+import { batchFiles, type Counts, type RunRecord } from '../../batch/types.ts';
 import { basename, join } from 'node:path';
-import { countJobs, countOf } from './summary.ts';
+import { countJobs, countOf } from '../../batch/counts.ts';
 import type { Context } from '../../cli/context.ts';
 import { joinSpendings } from '../../cost/cost.ts';
 import { usageError } from '../../errors.ts';

@@ -1,0 +1,57 @@
+import type { Spending } from '../cost/types.ts';
+import type { GatewayError } from '../errors.ts';
+import type { BatchInfo } from '../formats/batch-format.ts';
+import type { Usage } from '../formats/events.ts';
+import type { LockOwner } from '../files/lock.ts';
+import type { Part } from './lane/parts.ts';
+
+/** How far a run is. */
+export interface RunProgress {
+  ended: number;
+  failed: number;
+  /** ms until a pause that the service asked for is over. */
+  pausedMs: number;
+  /** Of all runs. */
+  usage: Usage;
+  spending: Spending;
+}
+
+/** What happens in a run, for those who watch it. */
+export type BatchEvent =
+  /** The folder was locked by a run that is dead. */
+  | { type: 'took-over'; owner: LockOwner }
+  /** Replies that an earlier run could not write are in the results now. */
+  | { type: 'replies-added'; jobs: number }
+  | { type: 'sending'; jobs: number; progress: () => RunProgress }
+  /** No job is in flight any more. */
+  | { type: 'sent-all' }
+  /** A signal came: jobs in flight have some time. */
+  | { type: 'stopping'; inFlight: number; graceMs: number }
+  /** A reply that could not be written is in a recovery file, which the hint of the error names. */
+  | { type: 'reply-kept'; error: GatewayError }
+  /** A job went out, and its result is not on the disk; told from the second one on, as the first ends the run. */
+  | { type: 'result-lost'; id: string; error: GatewayError }
+  /** What a provider batch cost is not in its budget. */
+  | { type: 'budget-not-here'; path: string }
+  | { type: 'budget-unwritten'; path: string; error: unknown }
+  /** Jobs whose cost has no bound. */
+  | { type: 'unbounded'; jobs: number }
+  | { type: 'submitted'; jobs: number; batch: string }
+  /** The creation of a provider batch was not answered. */
+  | { type: 'creation-unanswered' }
+  /** Jobs of a provider batch that the service does not list are sent again, at the user's word. */
+  | { type: 'sent-again'; jobs: number }
+  /** Jobs are left at the service, in provider batches that are known to be there or may be. */
+  | { type: 'left-at-service'; jobs: number; isCreated: boolean; isWaitedFor: boolean }
+  | { type: 'waiting'; batches: () => readonly Part[] }
+  | { type: 'polled'; mark: string; info: BatchInfo }
+  /** All were polled, and the next time is not yet. */
+  | { type: 'waiting-on' }
+  | { type: 'waited' }
+  /** One cannot be polled with this key, or for now. */
+  | { type: 'poll-failed'; error: GatewayError }
+  | { type: 'not-found'; what: string }
+  /** It was not found for so long that its jobs are unknown now. */
+  | { type: 'given-up'; what: string }
+  /** Results of no job of their provider batch, and results that came twice. */
+  | { type: 'strange-results'; unknown: number; doubled: number };

@@ -1,0 +1,33 @@
+import { createGate, type GateOptions, type SharedGate, sleepByTimer } from '../../transport/gate.ts';
+import type { BatchHost, BatchPolicy } from '../types.ts';
+
+/** Waits for the turn of one request; rejects with the signal's reason. */
+export type Pacer = (signal: AbortSignal) => Promise<void>;
+
+/** How the requests of a run are spaced, and what holds them back after a 429: alone, or with all processes that share a file. */
+export async function openThrottle(
+  { everyMs, rateFile }: BatchPolicy,
+  jobs: number,
+  host: BatchHost,
+): Promise<{ gate: SharedGate; pace: Pacer }> {
+  const clock = { elapsed: () => host.elapsed(), sleep: sleepByTimer };
+  const gate = createGate({ ...clock, jobs });
+  if (rateFile === undefined || everyMs === undefined) return { gate, pace: createPacer(everyMs, clock) };
+  const { shareRate } = await import('./rate-group.ts');
+  return shareRate(gate, { path: rateFile, spacingMs: everyMs, now: () => host.now(), sleep: sleepByTimer });
+}
+
+/** Spaces requests evenly: each call waits for its own turn. A time without requests is not made up for by a burst. */
+export function createPacer(
+  spacingMs: number | undefined,
+  { elapsed, sleep }: Pick<GateOptions, 'elapsed' | 'sleep'>,
+): Pacer {
+  const atOnce = Promise.resolve();
+  if (spacingMs === undefined) return () => atOnce;
+  let nextAt = Number.NEGATIVE_INFINITY;
+  return async (signal) => {
+    const turn = Math.max(nextAt, elapsed());
+    nextAt = turn + spacingMs;
+    for (let ms = turn - elapsed(); ms > 0; ms = turn - elapsed()) await sleep(ms, signal);
+  };
+}

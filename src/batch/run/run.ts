@@ -1,0 +1,118 @@
+import { openRecorder, type Recorder } from '../folder/recorder.ts';
+import { openBounds } from '../lane/parts.ts';
+import type { BatchBudgets } from '../lane/budgets.ts';
+import type { Batch, BatchHooks, Job, ReadyJob, RunRecord } from '../types.ts';
+import type { Client } from '../../client/index.ts';
+import { addAmounts, createBudget, sumOfHeld } from '../../cost/cost.ts';
+import type { Budget } from '../../cost/types.ts';
+import { bootMark } from '../../files/process-mark.ts';
+import { version } from '../../version.ts';
+import { gatewayKey } from '../gateway.ts';
+import { createJobSender, type SenderOptions } from './live.ts';
+import { openThrottle } from './pace.ts';
+import { jobsToSend, openJobQueue, prepareAgain } from './queue.ts';
+import { runJobs, type Stop } from './runner.ts';
+import { countOutcomes } from './tally.ts';
+
+/** How long jobs in flight can go on after a signal. */
+export const defaultGraceMs = 10_000;
+
+export interface RunOptions {
+  /** By `gatewayKey`. */
+  clients: ReadonlyMap<string, Client>;
+  /** Requests in flight at the same time. */
+  concurrency: number;
+  /** Opens the budgets that pay for provider batches, if there are any. */
+  openBudgets?: (() => Promise<BatchBudgets | undefined>) | undefined;
+  hooks?: BatchHooks;
+}
+
+/** Sends the jobs of the plan. Resolves with the reason why it ended early, if any. */
+export async function sendJobs(batch: Batch, options: RunOptions): Promise<Stop | undefined> {
+  const { host, plan } = batch;
+  const { clients, concurrency, hooks = {} } = options;
+  const { step, graceMs = defaultGraceMs } = hooks;
+  const recorder = await openFolderRecorder(batch, step);
+  if ([...plan.gateways.values()].some(({ settings }) => settings.lane.value === 'batch')) {
+    const { sendByBatches } = await import('../lane/lane.ts');
+    const budgets = await options.openBudgets?.();
+    return sendByBatches({ batch, clients, recorder, hooks, budgets });
+  }
+  if (plan.toSend === 0) return undefined;
+  const clientOf: SenderOptions['clientOf'] = ({ settings }) => clients.get(gatewayKey(settings)) as Client;
+  const workers = await openWorkers(batch, { jobs: plan.toSend, concurrency, clientOf });
+  const queue = openJobQueue({
+    jobs: jobsToSend(batch),
+    prepare: (job: Job): Promise<ReadyJob> => prepareAgain(job, batch),
+    recorder,
+    ahead: concurrency,
+    elapsed: () => host.elapsed(),
+    step,
+  });
+  const tally = countOutcomes(batch);
+  const { state } = batch;
+  const progress = () => {
+    const { usage, spending } = state;
+    return { ...tally.counts, pausedMs: workers.gate.waitMs, usage, spending };
+  };
+  await host.on({ type: 'sending', jobs: plan.toSend, progress });
+  const running = runJobs({ ...workers, batch, queue, recorder, tally, step, graceMs });
+  return running.finally(() => host.on({ type: 'sent-all' }));
+}
+
+/** What the workers of a run share: their sender, the rate, the gate and the budget. `jobs` is how many come, if that is known. */
+export async function openWorkers(
+  batch: SenderOptions['batch'] & Pick<Batch, 'state'>,
+  options: Pick<SenderOptions, 'clientOf'> & { jobs: number | undefined; concurrency: number },
+) {
+  const { jobs, concurrency, clientOf } = options;
+  // The budget of retries is that of all jobs, or of those which may be in flight.
+  const throttle = await openThrottle(batch.policy, jobs ?? concurrency, batch.host);
+  const sender = createJobSender({ batch, clientOf, ...throttle });
+  return { ...throttle, sender, concurrency, budget: openBudget(batch) };
+}
+
+/** Records what this run does in the folder of the batch. */
+export async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, step?: BatchHooks['step']): Promise<Recorder> {
+  const { host, state, outdir: folder, lock, lostEnds } = batch;
+  // Of a run in the lane `batch`, in whatever lane the folder goes on.
+  if (state.parts.size > 0) await (await import('../lane/budgets.ts')).freePlanned(state, host);
+  const recorder = await openRecorder({
+    folder,
+    run: runRecord(batch),
+    lock,
+    lostEnds,
+    now: () => host.now(),
+    step,
+  });
+  host.atEnd(() => recorder.close());
+  return recorder;
+}
+
+/** The limit of costs, without what earlier runs have spent, and what batches of the service can cost. */
+export function openBudget({ policy, state }: Pick<Batch, 'policy' | 'state'>): Budget | undefined {
+  const { maxCost: most } = policy;
+  if (most === undefined) return undefined;
+  const { costs, held, dearest } = state.spending;
+  const spent = addAmounts(costs[0]?.amount ?? '0', held, sumOfHeld(openBounds(state), dearest));
+  return createBudget({ most, spent, dearest });
+}
+
+/** What the journal says about this run. */
+function runRecord({ policy, plan, shard, host }: Omit<Batch, 'jobs'>): RunRecord {
+  return {
+    type: 'run',
+    schema: 'gateway-cli/journal@1',
+    tool: `gateway-cli ${version}`,
+    origin: plan.origin,
+    shard,
+    jobs: plan.jobs,
+    total: plan.total,
+    list: plan.list,
+    boot: bootMark(),
+    maxTokens: policy.maxTokens,
+    maxCost: policy.maxCost,
+    tags: policy.tags,
+    at: host.now(),
+  };
+}

@@ -1,0 +1,46 @@
+import { hintOf } from '../../advice.ts';
+import { GatewayError, messageOf } from '../../errors.ts';
+import { applyEnd, countCost } from '../folder/state.ts';
+import type { Batch, Job, JobError, JobOutcome, JournalEntry } from '../types.ts';
+
+/** What has ended in a run. */
+export type Tally = ReturnType<typeof countOutcomes>;
+
+/** Counts what has ended, for the summary. */
+export function countOutcomes({ host, state }: Pick<Batch, 'host' | 'state'>) {
+  let lost = 0;
+  const counts = { ended: 0, failed: 0 };
+  return {
+    counts,
+    /** It went out, and its result is not on the disk. The first such failure ends the batch, whose end reports it. */
+    lose({ id }: Pick<Job, 'id'>, error: unknown) {
+      state.index.setState(state.index.find(id), 'unknown');
+      const failure = error instanceof GatewayError ? error : new GatewayError('internal', messageOf(error));
+      state.failures.set(
+        id,
+        lostError(failure, (text) => host.redaction.redact(text)),
+      );
+      if (lost++ > 0) void host.on({ type: 'result-lost', id, error: failure });
+    },
+    count({ job: { id }, bound }: JournalEntry, outcome: JobOutcome) {
+      // It is what it was.
+      if (outcome.state === 'unsent') return;
+      applyEnd(state.index.find(id), outcome.state, { id, ...outcome }, state);
+      countCost({ ...outcome, type: outcome.state }, state, bound);
+      counts.ended++;
+      if (outcome.state !== 'done') counts.failed++;
+    },
+  };
+}
+
+/** The error of a job whose result could not be written: only if its reply came is it known to be sent. The hint names the recovery file. */
+function lostError(error: GatewayError, redact: (text: string) => string): JobError {
+  const { sent } = error.details;
+  const hint = hintOf(error);
+  return {
+    class: error.class,
+    message: redact(error.message),
+    billed: sent === 'yes' ? error.billed : 'unknown',
+    hint: hint === undefined ? undefined : redact(hint),
+  };
+}

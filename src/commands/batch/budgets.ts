@@ -1,0 +1,53 @@
+import { addAmounts, createBudget, subtractAmounts } from '../../cost/cost.ts';
+import type { Bound, Budget } from '../../cost/types.ts';
+import type { BatchBudgets } from '../../batch/lane/budgets.ts';
+import { gatewayKey } from '../../batch/gateway.ts';
+import type { Batch } from '../../batch/types.ts';
+import type { Context } from '../../cli/context.ts';
+import { leftOf, type OpenBudget, openBudget, overBudget, reserveBatch, type Tag } from '../../cli/run/budget.ts';
+
+const noBound: Bound = { amount: '0', isMost: false };
+
+/** The rest of a budget that this run can submit. `taken` is what was spent or reserved before. */
+async function openRoom(budget: OpenBudget): Promise<{ budget: Budget; taken: string }> {
+  const { left, dearest } = await leftOf(budget);
+  const taken = subtractAmounts(budget.setting.amount, left);
+  return { budget: createBudget({ most: left, spent: '0', dearest }), taken };
+}
+
+/** Opens the budgets of a run; undefined if nothing of it is paid from one. */
+export async function openBatchBudgets(
+  { plan, state }: Pick<Batch, 'plan' | 'state'>,
+  tags: readonly Tag[] | undefined,
+  context: Context,
+): Promise<BatchBudgets | undefined> {
+  const isPaid = [...plan.gateways.values()].some(({ settings }) => settings.budget !== undefined);
+  const wasPaid = [...state.parts.values()].some((part) => part.plan.budget !== undefined);
+  if (!isPaid && !wasPaid) return undefined;
+  const budgets = new Map<string, OpenBudget>();
+  for (const [profile, { settings }] of plan.gateways) {
+    const budget = await openBudget(settings, tags, context);
+    if (budget !== undefined) budgets.set(profile, budget);
+  }
+  const rooms = new Map<string, Awaited<ReturnType<typeof openRoom>>>();
+
+  return {
+    pathOf: (profile) => budgets.get(profile)?.path,
+    async admit({ prepared: { settings, operation }, bound = noBound }) {
+      const budget = budgets.get(gatewayKey(settings));
+      if (budget === undefined) return undefined;
+      const room = rooms.get(budget.path) ?? (await openRoom(budget));
+      rooms.set(budget.path, room);
+      const reservation = await room.budget.reserve(bound);
+      if (reservation === undefined)
+        return overBudget(budget, operation.model, addAmounts(room.taken, room.budget.spent));
+      reservation.spend(undefined);
+      return undefined;
+    },
+    async reserve({ mark, plan: { profile, model }, bounds }, signal) {
+      const budget = budgets.get(profile);
+      if (budget === undefined) return;
+      await reserveBatch(budget, { id: mark, model, bounds: bounds.map((bound) => bound ?? noBound) }, signal);
+    },
+  };
+}

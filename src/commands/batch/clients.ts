@@ -1,0 +1,16 @@
+import { openClients } from '../../cli/run/client.ts';
+import type { BatchFlags } from './flags.ts';
+import type { Context } from '../../cli/context.ts';
+import type { Client } from '../../client/index.ts';
+import type { BatchPlan } from '../../batch/run/plan.ts';
+
+/** Opens a client of each gateway of a batch, by `gatewayKey`. */
+export async function openBatchClients(
+  { gateways }: BatchPlan,
+  flags: BatchFlags,
+  context: Context,
+): Promise<ReadonlyMap<string, Client>> {
+  const { clients, close } = await openClients([...gateways.values()], flags, context);
+  context.atEnd(close);
+  return new Map([...gateways.keys()].map((key, at) => [key, clients[at] as Client]));
+}

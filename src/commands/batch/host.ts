@@ -1,0 +1,109 @@
+import { hintOf } from '../../advice.ts';
+import { countOf } from '../../batch/counts.ts';
+import type { BatchEvent } from '../../batch/events.ts';
+import { givesUp } from '../../batch/lane/waiting.ts';
+import { type BatchHost, batchFiles } from '../../batch/types.ts';
+import type { Recovery } from '../../batch/folder/adopt.ts';
+import type { Context } from '../../cli/context.ts';
+import { messageOf } from '../../errors.ts';
+import { asideFile } from '../../files/synced-file.ts';
+import { type LiveLine, showProgress, showWaiting, type WaitingLine } from './progress.ts';
+
+/** The recovery files of this machine. Their code is loaded only where a run has jobs without an end. */
+export const recovery: Recovery = {
+  findSince: async (at) => (await import('../../cli/run/recovery.ts')).repliesSavedSince(at),
+  describe: async (path) => (await import('../../cli/run/recovery.ts')).recoverHint(path),
+};
+
+/** What a run has around it: the process, and people who are told in lines on stderr what happens. */
+export function createHost(context: Context): BatchHost {
+  const { io, signal, ui } = context;
+  const startedAt = io.elapsed();
+  let sending: LiveLine | undefined;
+  let waiting: WaitingLine | undefined;
+  return {
+    signal,
+    now: () => io.now(),
+    elapsed: () => io.elapsed(),
+    redaction: ui,
+    atEnd: (cleanup) => context.atEnd(cleanup),
+    async on(event) {
+      if (event.type === 'sending') sending = showProgress({ toSend: event.jobs, startedAt }, event.progress, context);
+      else if (event.type === 'sent-all') sending?.stop();
+      else if (event.type === 'waiting') waiting = showWaiting(event.batches, context);
+      else if (event.type === 'polled') waiting?.see(event.mark, event.info);
+      else if (event.type === 'waiting-on') await waiting?.show();
+      else if (event.type === 'waited') waiting?.stop();
+      else for (const [how, text] of describe(event)) await ui[how](text);
+    },
+  };
+}
+
+type Line = readonly ['note' | 'warn', string];
+type Told = Exclude<BatchEvent, { type: 'sending' | 'sent-all' | 'waiting' | 'polled' | 'waiting-on' | 'waited' }>;
+
+/** What people are told of an event. */
+function describe(event: Told): Line[] {
+  switch (event.type) {
+    case 'took-over': {
+      const { mark, isHere } = event.owner;
+      const who = mark === undefined ? 'a run that did not say its name' : `process ${mark.pid} on ${mark.host}`;
+      const why = isHere ? 'which is dead' : 'which gave no sign of life for a minute';
+      return [['note', `took over from ${who}, ${why}`]];
+    }
+    case 'replies-added':
+      return [['note', `${countOf(event.jobs, 'kept result')} of an earlier run added to ${batchFiles.results}`]];
+    case 'stopping': {
+      const what = `waiting for ${countOf(event.inFlight, 'request')}, ${event.graceMs / 1000} s at most`;
+      return [['note', `${what}; Ctrl-C again stops`]];
+    }
+    case 'reply-kept':
+      return [['warn', `${event.error.message}; ${hintOf(event.error) ?? ''}`]];
+    case 'result-lost':
+      return [['warn', [`${event.id}: ${event.error.message}`, hintOf(event.error)].filter(Boolean).join('; ')]];
+    case 'budget-not-here': {
+      const where = `the budget ${event.path} is not on this machine`;
+      return [['warn', `${where}: what its batch cost is written down in none`]];
+    }
+    case 'budget-unwritten': {
+      const counts = 'its jobs count with what they can cost';
+      return [['warn', `${messageOf(event.error)}, so ${counts} in the budget ${event.path}`]];
+    }
+    case 'unbounded':
+      return [['warn', `the cost of ${countOf(event.jobs, 'job')} has no bound: give it maxTokens`]];
+    case 'submitted':
+      return [['note', `${countOf(event.jobs, 'job')} submitted as ${event.batch}`]];
+    case 'creation-unanswered':
+      return [['note', 'the creation was not answered: looking for the batch at the service']];
+    case 'sent-again': {
+      const verb = event.jobs === 1 ? 'is' : 'are';
+      return [['note', `${countOf(event.jobs, 'job')} of a batch that the service does not list ${verb} sent again`]];
+    }
+    case 'left-at-service': {
+      const verb = event.jobs === 1 ? 'goes' : 'go';
+      const end = event.isWaitedFor ? ', gateway-cli batch cancel ends them' : '';
+      const line = event.isCreated
+        ? `${verb} on at the service, and will be billed; the same command collects the results${end}`
+        : 'may be at the service, and be billed; the same command finds out';
+      return [['note', `${countOf(event.jobs, 'job')} ${line}`]];
+    }
+    case 'poll-failed':
+      return [['note', `${event.error.message}; polling goes on`]];
+    case 'not-found':
+      return [['note', `${event.what} not found at the service; polling goes on: ${givesUp}`]];
+    case 'given-up':
+      return [['warn', `${event.what} not found at the service; its jobs may have been billed`]];
+    case 'strange-results':
+      return describeStrange(event.unknown, event.doubled);
+  }
+}
+
+function describeStrange(unknown: number, doubled: number): Line[] {
+  const kept = `${asideFile(batchFiles.results)} keeps ${unknown + doubled === 1 ? 'it' : 'them'}`;
+  const lines: Line[] = [];
+  if (unknown > 0)
+    lines.push(['warn', `${countOf(unknown, 'result')} of the service for no job of its batch; ${kept}`]);
+  if (doubled > 0)
+    lines.push(['warn', `${countOf(doubled, 'result')} of the service came twice: the first counts; ${kept}`]);
+  return lines;
+}

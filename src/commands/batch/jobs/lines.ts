@@ -1,0 +1,65 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { readBlocks } from '../../../batch/lines.ts';
+import type { Context } from '../../../cli/context.ts';
+import { quote } from '../../../cli/flags/flag.ts';
+import { isStdin, unreadable } from '../../../cli/input/input-files.ts';
+import { usageError } from '../../../errors.ts';
+import { fileOf, spool } from '../../../images/input.ts';
+import { shellWord } from '../../../shell-word.ts';
+
+/** Largest copy of a list that comes through stdin or a pipe: millions of jobs. */
+const maxSpooledMebibytes = 4096;
+
+/**
+ * Opens a file that is read more than once: what comes through stdin (`-`) or a pipe goes to a file first. `label` is the flag that
+ * names it, or `jobs`; `instead` says what to do about a folder. Throws GatewayError usage.
+ */
+export async function openLines(
+  path: string,
+  { label, instead }: { label: string; instead: string },
+  context: Context,
+): Promise<FileHandle> {
+  const { signal, atEnd } = context;
+  const spooling = { label: `${label} ${quote(path)}`, capMebibytes: maxSpooledMebibytes, signal, atEnd };
+  const file = isStdin(path)
+    ? await spool(context.stdin.claim(label), { ...spooling, label: 'stdin' })
+    : await fileOf(resolve(context.io.cwd, path), spooling);
+  const handle = await open(file, 'r').catch((error: unknown) => {
+    throw unreadable(label, path, error);
+  });
+  atEnd(() => handle.close());
+  if ((await handle.stat()).isDirectory()) throw usageError(`${label} '${path}' is a folder`, instead);
+  return handle;
+}
+
+/** The error for text that is not UTF-8: no character is replaced silently. */
+export function notUtf8(place: string, text: string): Error {
+  if (text.startsWith('PK\u0003\u0004'))
+    return usageError(`${place}: it is a workbook or an archive, not text`, 'save it as CSV in your spreadsheet');
+  const [, file = place] = /^(.*?)(?::\d+)?$/.exec(place) ?? [];
+  const charset = text.includes('\0') ? 'UTF-16' : 'WINDOWS-1252';
+  const paths = file === 'stdin' ? '' : ` ${shellWord(file)} > ${shellWord(`utf8-${basename(file)}`)}`;
+  return usageError(
+    `${place}: it is not UTF-8 text; it looks like ${charset}`,
+    `convert the file: iconv -f ${charset} -t UTF-8${paths}`,
+  );
+}
+
+/** The text of a file from its beginning on, in pieces. Throws GatewayError usage if it is not UTF-8. */
+export async function* textOf(handle: FileHandle, name: string): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const decode = (bytes?: Buffer): string => {
+    try {
+      return decoder.decode(bytes, { stream: bytes !== undefined });
+    } catch {
+      throw notUtf8(name, bytes?.toString('latin1') ?? '');
+    }
+  };
+  for await (const bytes of readBlocks(handle)) {
+    const text = decode(bytes);
+    if (text !== '') yield text;
+  }
+  // Throws if the last character is cut.
+  decode();
+}

@@ -1,0 +1,57 @@
+import { stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { type KnownBatch, readBatch } from '../../batch/folder/folder.ts';
+import type { Context } from '../../cli/context.ts';
+import { codeOf, GatewayError, usageError } from '../../errors.ts';
+import { readReason } from '../../files/file-reason.ts';
+import { isFolder } from '../../files/temp-file.ts';
+import { shellWord } from '../../shell-word.ts';
+
+/** The absolute path of `-o`. Throws GatewayError usage if none is given, it is not a folder, or its parent does not exist. */
+export async function findOutdir(
+  output: string | undefined,
+  { io }: Context,
+): Promise<{ path: string; exists: boolean }> {
+  if (output === undefined || output === '' || output === '-')
+    throw usageError('a batch needs a folder for its results', 'for example: -o out');
+  const path = resolve(io.cwd, output);
+  const found = await folderAt(path);
+  if (found === 'file') throw usageError(`-o ${output}: it is not a folder`, 'name another one');
+  if (found === 'none' && (await folderAt(dirname(path))) !== 'folder')
+    throw usageError(
+      `-o ${output}: its parent folder is not there`,
+      `make it first: mkdir -p ${shellWord(dirname(output))}`,
+    );
+  return { path, exists: found === 'folder' };
+}
+
+/**
+ * The folder of a batch, what its journal says, and the ends that it lacks if there can be any. Throws GatewayError usage if it is
+ * not one.
+ */
+export async function readBatchFolder(outdir: string, { io, ui }: Context): Promise<KnownBatch & { folder: string }> {
+  const folder = resolve(io.cwd, outdir);
+  const hint = 'name the folder that you gave to gateway-cli batch -o';
+  const progress = ui.progress(`reading ${outdir}`);
+  try {
+    const known = await readBatch(folder).catch((error: unknown) => {
+      if (error instanceof GatewayError) throw error;
+      const why = codeOf(error) === 'ENOTDIR' ? ' is not a folder' : `: ${readReason(error)}`;
+      throw usageError(`${outdir}${why}`, hint, error);
+    });
+    if (known === undefined)
+      throw usageError((await isFolder(folder)) ? `${outdir} holds no batch` : `there is no folder ${outdir}`, hint);
+    return { ...known, folder };
+  } finally {
+    progress.stop();
+  }
+}
+
+async function folderAt(path: string): Promise<'folder' | 'file' | 'none'> {
+  try {
+    return (await stat(path)).isDirectory() ? 'folder' : 'file';
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return 'none';
+    throw usageError(`-o ${path}: ${readReason(error)}`, 'name another folder', error);
+  }
+}

@@ -1,0 +1,45 @@
+import { setFlagsFromString } from 'node:v8';
+import type { BatchPolicy } from '../../batch/types.ts';
+import type { Context } from '../../cli/context.ts';
+import { limitToFiles } from '../../cli/run/send-all.ts';
+import { usageError } from '../../errors.ts';
+import type { BatchFlags } from './flags.ts';
+
+/** What the flags say of a run. Throws GatewayError usage for a group without a rate, or one that cannot be kept. */
+export async function readPolicy(flags: BatchFlags, { io }: Context): Promise<BatchPolicy> {
+  const { rate, rateGroup, failFast, maxFailures, maxTokensTotal, wait, poll, replay, tag } = flags;
+  if (rateGroup !== undefined && rate === undefined)
+    throw usageError('--rate-group shares a rate, and none is given', 'add it: --rate 60/m');
+  const { retryFailed, retryIncomplete, retryUnknown, acceptChanges, limit, maxCost } = flags;
+  const again = { retryFailed, retryIncomplete, retryUnknown, acceptChanges };
+  return {
+    ...again,
+    limit,
+    maxFailures: failFast ? 1 : maxFailures,
+    maxTokens: maxTokensTotal,
+    maxCost,
+    everyMs: rate,
+    rateFile: rateGroup && (await (await import('./rate-group.ts')).prepareRateGroup(rateGroup, io.cwd)),
+    waits: wait,
+    pollMs: poll,
+    hasRecordings: replay !== undefined,
+    tags: tag && Object.fromEntries(tag),
+  };
+}
+
+const defaultConcurrency = 4;
+
+/** How many requests are sent at the same time. */
+export function concurrencyOf({ concurrency = defaultConcurrency }: BatchFlags, jobs: number | undefined): number {
+  return Math.min(concurrency, jobs ?? Number.POSITIVE_INFINITY);
+}
+
+/** The same, if so many files can be open. */
+export function limitConcurrency(flags: BatchFlags, jobs: number | undefined, context: Context): Promise<number> {
+  return limitToFiles(concurrencyOf(flags, jobs), context);
+}
+
+/** For a run that lasts for hours or days, perhaps with others: its memory matters more than the last tenth of its speed. */
+export function saveMemory(): void {
+  for (const flag of ['--semi-space-growth-factor=1', '--optimize-for-size']) setFlagsFromString(flag);
+}

@@ -1,0 +1,39 @@
+import { appendFile, readFile, realpath } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { usageError } from '../../errors.ts';
+import { prepareSharedFile } from '../../files/lock.ts';
+import { writeReason } from '../../files/file-reason.ts';
+import { notWritten } from '../../files/temp-file.ts';
+import { isBudgetPath } from '../../settings/values.ts';
+import { stateFolder } from '../../settings/config-file.ts';
+
+/** A name is a file in the state folder, a word with a slash a path. Throws GatewayError usage where no file can be. */
+export async function prepareRateGroup(group: string, cwd: string): Promise<string> {
+  const path = isBudgetPath(group) ? resolve(cwd, group) : join(await stateFolder(), 'rates', `${group}.json`);
+  try {
+    await prepareSharedFile(path);
+  } catch (error) {
+    const hint = 'name a file in a folder that can be written: --rate-group ./team.json';
+    throw usageError(`--rate-group ${group} cannot be kept: ${writeReason(error)}`, hint, error);
+  }
+  // A crash can leave it empty, or full of zeros.
+  const text = (await readText(path)).replaceAll('\0', '');
+  if (text.trim() !== '' && !text.startsWith('{"next":'))
+    throw usageError(
+      `${path} is not the file of a rate group`,
+      'name another file, which can be new: --rate-group <path>',
+    );
+  // A link is resolved: its name and that of its file, which need not exist yet, are the same group.
+  if (text === '')
+    await appendFile(path, '').catch((error: unknown) => {
+      throw notWritten(path, error);
+    });
+  return realpath(path);
+}
+
+function readText(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw notWritten(path, error);
+  });
+}

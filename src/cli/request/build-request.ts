@@ -267,7 +267,7 @@ const flagsOfFields: { [field in keyof Ask]?: (keyof RequestFlags)[] } = {
 };
 
 /** Throws GatewayError usage for a flag that the format has no place for, before anything is read or sent. */
-function refuseLackingFlags(flags: RequestFlags, { settings, use }: Building): void {
+export function refuseLackingFlags(flags: RequestFlags, { settings, use }: Building): void {
   const { format, lane, service } = settings;
   const { lacks, title, turnsField } = formatFacts[format.value];
   const lacking = (flag: string, hint: string): Error => usageError(`${flag}: ${title} does not have this field`, hint);

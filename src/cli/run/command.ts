@@ -19,7 +19,13 @@ import type { ImageOutput, ImageOutputFlags, ImagePlan } from '../output/save-im
 import type { FlagValues } from '../flags/flag.ts';
 import type { outputFlags } from '../flags/shared.ts';
 import { type AnswerFlags, endLine, imagesOfText, isPrintedAtEnd, prepareAnswerOutput } from '../output/print.ts';
-import { type Building, type BuiltRequest, buildRequest, type RequestFlags } from '../request/build-request.ts';
+import {
+  type Building,
+  type BuiltRequest,
+  buildRequest,
+  refuseLackingFlags,
+  type RequestFlags,
+} from '../request/build-request.ts';
 import { openClient, surveyClient } from './client.ts';
 import { type ConnectionFlags, readSettings } from './settings.ts';
 import { inputUrls } from '../input/input-files.ts';
@@ -83,6 +89,8 @@ export async function prepareRequest(
   const prepare = async (): Promise<BuiltRequest> => {
     const urls = inputUrls(flags);
     if (urls.length === 0) return buildRequest(words, flags, building);
+    // Before anything is fetched.
+    refuseLackingFlags(flags, building);
     const { openUrlFetcher } = await import('./fetch-urls.ts');
     const options = { settings, deadline: deadline(), atEnd: context.atEnd };
     const fetched = await openUrlFetcher(flags, context).fetchAll(urls, options);

@@ -129,6 +129,13 @@ test('an unknown authority is exit 7, with the flag that trusts it', async ({ se
   expect(server.requests).toEqual([]);
 });
 
+test('a flag that the format lacks is refused before a URL is fetched', async ({ server, host, trust, cli }) => {
+  const ran = await cli(['chat', 'x', '-i', `${host.url}/cat.png`, '--seed', '1', ...trust]);
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain('--seed');
+  expect([host.requests, server.requests]).toEqual([[], []]);
+});
+
 test('the time of the command bounds the fetch', async ({ server, host, trust, cli }) => {
   const pause = createPause();
   host.reply({ headers: { 'content-type': 'image/png' }, chunks: ['begun', pause.until] });

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { GatewayError } from '../../../src/errors.ts';
 import { person } from '../../commands/chat/person.ts';
 import { createPause, cut } from '../../helpers/scripted-server.ts';
@@ -137,11 +137,17 @@ test('a flag that the format lacks is refused before a URL is fetched', async ({
 });
 
 test('the time of the command bounds the fetch', async ({ server, host, trust, cli }) => {
+  // The time stands still until the host was asked, and again when it is over: a slow machine has as long as a fast one.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
   const pause = createPause();
   host.reply({ headers: { 'content-type': 'image/png' }, chunks: ['begun', pause.until] });
-  const ran = await cli(['chat', 'x', '-i', `${host.url}/cat.png`, '--timeout', '4s', ...trust]);
+  const running = cli(['chat', 'x', '-i', `${host.url}/cat.png`, '--timeout', '50s', ...trust]);
+  await host.received(1);
+  vi.advanceTimersByTime(50_000);
+  const ran = await running;
   expect(ran).toMatchObject({ code: 7, stdout: '' });
-  expect(ran.stderr).toContain(`-i '${host.url}/cat.png': not sent within 4 s`);
+  expect(ran.stderr).toContain(`-i '${host.url}/cat.png': not sent within 50 s`);
   expect(ran.stderr).toContain('--timeout');
   expect(server.requests).toEqual([]);
   pause.release();

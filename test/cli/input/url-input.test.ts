@@ -130,7 +130,17 @@ test('an unknown authority is exit 7, with the flag that trusts it', async ({ se
 });
 
 test('a flag that the format lacks is refused before a URL is fetched', async ({ server, host, trust, cli }) => {
-  const ran = await cli(['chat', 'x', '-i', `${host.url}/cat.png`, '--seed', '1', ...trust]);
+  const ran = await cli([
+    'text',
+    'x',
+    '--format',
+    'messages',
+    '--attach',
+    `${host.url}/cat.png`,
+    '--seed',
+    '1',
+    ...trust,
+  ]);
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.stderr).toContain('--seed');
   expect([host.requests, server.requests]).toEqual([[], []]);

@@ -1,5 +1,8 @@
 export { isResponseError, ResponseError } from './client/call.ts';
 export { createClient } from './client/client.ts';
+export { startDeadline } from './client/deadline.ts';
+export { openConnection } from './client/fetch.ts';
+export { readReply } from './client/read-reply.ts';
 export { GatewayError, isGatewayError } from './errors.ts';
 export type {
   CallOptions,
@@ -12,6 +15,7 @@ export type {
   MemoryPicture,
   MessagesRequest,
   MessageStream,
+  PrepareOptions,
   Picture,
   Received,
   Reply,
@@ -29,7 +33,21 @@ export type {
   ToolResultBlock,
   ToolUseBlock,
 } from './client/client-types.ts';
-export type { ResultCandidate, ToolCall } from './client/result.ts';
+export type { AskOptions, Payment, Payments, Performed, PreparedRequest, SendOptions } from './client/send.ts';
+export type { Deadline } from './client/deadline.ts';
+export type { ListedModel, ListOptions, ModelList } from './client/free-requests.ts';
+export type { HeldReply, ReadReplyOptions } from './client/read-reply.ts';
+export type { Answer, Result, ResultCandidate, ResultImage, ToolCall } from './client/result.ts';
+export type {
+  Answered,
+  Connection,
+  ConnectionOptions,
+  Fetch,
+  FetchCall,
+  FetchWrapper,
+  HttpReply,
+  HttpRequest,
+} from './transport/types.ts';
 export type { Reason } from './reasons.ts';
 export type { Certainty, ErrorClass, ErrorDetails, RetryNotice } from './errors.ts';
 export type { Usage } from './formats/events.ts';

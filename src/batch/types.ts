@@ -9,7 +9,7 @@ import type { BlobStore } from '../images/types.ts';
 import type { Redaction } from '../settings/redact.ts';
 import type { Settings } from '../settings/types.ts';
 import type { BatchEvent } from './events.ts';
-import type { RetryPolicy } from '../transport/retry.ts';
+import type { RetryPolicy } from '../transport/types.ts';
 import type { Digest } from './digest.ts';
 import type { PartRecord } from './lane/parts.ts';
 import type { BatchPlan } from './run/plan.ts';

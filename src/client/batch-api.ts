@@ -5,7 +5,7 @@ import { isObject, type JsonObject, parseFlat } from '../json.ts';
 import { ItemSplitter } from '../scan/json-items.ts';
 import type { HttpReply } from '../transport/types.ts';
 import { createUpload } from '../body.ts';
-import type { Answered } from '../transport/retry.ts';
+import type { Answered } from '../transport/types.ts';
 import type { SendOptions } from './send.ts';
 import type { Deadline } from './deadline.ts';
 import type { AuthUse } from '../formats/types.ts';

@@ -24,7 +24,7 @@ import { type Deadline, endOf, startDeadline, within } from './deadline.ts';
 import type { PictureSink } from './picture-sink.ts';
 
 export { folderSink, memorySink } from './picture-sink.ts';
-import type { Performed } from './send.ts';
+import type { Performed, PreparedRequest } from './send.ts';
 import { verdictOf } from './verdict.ts';
 
 /** A reply came, but it is cut, blocked, or lacks what was requested. `reply` has what came. */
@@ -64,22 +64,37 @@ export interface ClientCall {
   progress?: SendProgress;
 }
 
+/** Makes the request of a call. Throws GatewayError usage, and the end of the deadline. */
+export async function prepareCall(
+  { quirksIn, use, format: name, request, stream }: ClientCall,
+  deadline: Deadline,
+): Promise<PreparedRequest & { close(): Promise<void> }> {
+  const { media = [], mask }: Pick<AskRequest, 'media' | 'mask'> = request;
+  const { inline, cleanup } = await within(deadline, openMedia(mask ? [...media, mask] : media, deadline.signal));
+  try {
+    const asked = askOf(request, { use, stream });
+    const format = await loadFormat(name);
+    const inputs = { media: inline.slice(0, media.length), mask: inline[media.length] };
+    const post = postOf({ ...asked, ...inputs }, format, quirksIn(name));
+    return { post, model: asked.model, candidates: asked.candidates, close: cleanup };
+  } catch (error) {
+    await cleanup();
+    throw error;
+  }
+}
+
 /** Sends a request, and returns its reply, or throws the error that the reply means. */
 export async function* sendCall<Image extends Picture>(
-  { client, timeoutMs, quirksIn, use, format: name, request, call, onRetry, stream, progress }: ClientCall,
+  clientCall: ClientCall,
   sink: PictureSink<Image>,
 ): AsyncGenerator<StreamDelta, Reply<Image>> {
+  const { client, timeoutMs, use, call, onRetry, progress } = clientCall;
   const started = monotonic();
   const deadline = startDeadline(timeoutMs, call.signal);
-  const { media = [], mask }: Pick<AskRequest, 'media' | 'mask'> = request;
-  const opened = await within(deadline, openMedia(mask ? [...media, mask] : media, deadline.signal));
+  let request: Awaited<ReturnType<typeof prepareCall>> | undefined;
   try {
-    const modelAsk = askOf(request, { use, stream });
-    const format = await loadFormat(name);
-    const inputs = { media: opened.inline.slice(0, media.length), mask: opened.inline[media.length] };
-    const post = postOf({ ...modelAsk, ...inputs }, format, quirksIn(name));
-    const options = { deadline, onRetry, store: sink.store, ...(progress && follow(progress)) };
-    const deltas = client.ask({ post, model: modelAsk.model, candidates: modelAsk.candidates }, options);
+    request = await prepareCall(clientCall, deadline);
+    const deltas = client.ask(request, { deadline, onRetry, store: sink.store, ...(progress && follow(progress)) });
     const { result, error, attempts } = yield* flatten(deltas, call.signal, deadline);
     const kept = await sink.keep(result, deadline.signal);
     call.signal?.throwIfAborted();
@@ -92,7 +107,7 @@ export async function* sendCall<Image extends Picture>(
     return reply;
   } finally {
     deadline.end();
-    await opened.cleanup();
+    await request?.close();
     await sink.store.discard();
   }
 }

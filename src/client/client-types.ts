@@ -2,12 +2,12 @@ import type { StreamDelta } from '../formats/events.ts';
 import type { PostOrGet } from '../formats/format.ts';
 import type { AskFields, AuthUse, FormatName } from '../formats/types.ts';
 import type { Certainty, GatewayError, RetryNotice } from '../errors.ts';
-import type { Answered } from '../transport/retry.ts';
+import type { Answered } from '../transport/types.ts';
 import type { Connection, Fetch, FetchWrapper, HttpReply, HttpRequest } from '../transport/types.ts';
 import type { ListOptions, ModelList } from './free-requests.ts';
 import type { AskOptions, Payments, Performed, PreparedRequest, SendOptions } from './send.ts';
 import type { Result } from './result.ts';
-import type { AuthForm, ServiceName } from '../services.ts';
+import type { AuthForm, ServiceName, Use } from '../services.ts';
 import type { JsonObject } from '../json.ts';
 
 /** The AbortSignal of the platform, if its types are loaded (DOM or Node); else what is needed of one. */
@@ -78,6 +78,16 @@ export interface ClientOptions {
   busyRetries?: number | undefined;
   /** Lets a request of the flex lane go out at full price where the lane stays too busy for it, and is called then. */
   onFallback?: ((error: GatewayError) => void) | undefined;
+}
+
+/** What a request is prepared for. */
+export interface PrepareOptions extends Pick<SendOptions, 'signal' | 'timeoutMs' | 'deadline'> {
+  /** What it asks for: `text` by default. */
+  use?: Use | undefined;
+  /** The format of the service otherwise. */
+  format?: FormatName | undefined;
+  /** Asks for a reply in pieces. */
+  stream?: boolean | undefined;
 }
 
 /** Options of one call. */
@@ -235,20 +245,25 @@ export interface Client {
   /** Like `messages`, streamed; nothing is sent before the first delta is requested. */
   streamMessages(request: MessagesRequest, options?: CallOptions): MessageStream;
   /**
+   * What a call would send, as a value: `address` shows it, `ask` sends it. Files of its media are opened, and its `close` removes
+   * copies of those that can be read only once. Throws GatewayError usage.
+   */
+  prepare(request: AskRequest, options?: PrepareOptions): Promise<PreparedRequest & { close(): Promise<void> }>;
+  /**
    * Sends a request that is ready, and reads its reply; the deltas of one arriving chunk come together. Returns what came, with the
    * error of an answer that is not whole; whether a whole one is what was asked for is the caller's to judge.
    */
-  ask(request: PreparedRequest, options: AskOptions): AsyncGenerator<StreamDelta[], Performed>;
+  ask(request: PreparedRequest, options?: AskOptions): AsyncGenerator<StreamDelta[], Performed>;
   /** Sends a request, with retries, and leaves its reply to be read. A status other than 2xx is thrown as the error that it means. */
-  send(request: PostOrGet, options: SendOptions): Promise<Answered>;
+  send(request: PostOrGet, options?: SendOptions): Promise<Answered>;
   /** What `send` would send, but for its key. Throws GatewayError usage for a URL that the key must not go to. */
   address(request: PostOrGet): HttpRequest;
   /** The models that the service lists in a format. */
-  listModels(format: FormatName, options: ListOptions): Promise<ModelList>;
+  listModels(format: FormatName, options?: ListOptions): Promise<ModelList>;
   /** Counts the input tokens of a request at the service, which is free. Undefined if the service cannot. */
-  countTokens(request: PreparedRequest, options: SendOptions): Promise<number | undefined>;
+  countTokens(request: PreparedRequest, options?: SendOptions): Promise<number | undefined>;
   /** How many input tokens the model of a request takes, if the service says so. */
-  contextWindow(request: PreparedRequest, options: SendOptions): Promise<number | undefined>;
+  contextWindow(request: PreparedRequest, options?: SendOptions): Promise<number | undefined>;
   /** One attempt of any request to the endpoint, with the key; its status is not judged. For what passes requests on. */
   readonly fetch: Fetch;
   /** What pays for the requests of `ask`. */

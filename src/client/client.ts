@@ -17,7 +17,8 @@ import type {
 } from './client-types.ts';
 import { outcomeOf } from './read-reply.ts';
 import { sendOrFallBack } from './lane.ts';
-import { perform } from './send.ts';
+import { type Deadline, startDeadline } from './deadline.ts';
+import { perform, type SendOptions } from './send.ts';
 import { addressRequest, digestKey, readEndpoint } from './endpoint.ts';
 import { composeFetch, connectLate } from './fetch.ts';
 import type { FormatName } from '../formats/types.ts';
@@ -39,6 +40,8 @@ export function createClient(options: ClientOptions): Client {
     if (format === undefined) throw usageError(`${service.title} makes no images`, 'choose another service');
     return format;
   };
+  const deadlineOf = ({ deadline, timeoutMs = options.timeoutMs, signal }: SendOptions): Deadline =>
+    deadline ?? startDeadline(timeoutMs ?? defaultTimeoutMs, signal);
   const callOf = (request: AnyRequest, call: CallOptions = {}): ClientCall => ({
     client,
     timeoutMs: call.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs,
@@ -69,8 +72,19 @@ export function createClient(options: ClientOptions): Client {
     messages: async (request, call) =>
       reply({ ...callOf(request, call), use: 'chat', format: 'messages', stream: undefined }),
     streamMessages: (request, call) => stream({ ...callOf(request, call), use: 'chat', format: 'messages' }),
-    ask: (request, asking) => perform(request, client, asking),
-    send: (request, sendOptions) => sendOrFallBack(request, sendOptions, sending),
+    async prepare(request, { use = 'text', format = formatOf(use), stream: isStreamed = false, ...call } = {}) {
+      const { prepareCall } = await loadCall();
+      const asked = { ...callOf(request), use, format, stream: isStreamed };
+      return prepareCall(asked, deadlineOf(call)).catch((error: unknown) => {
+        throw withHint(error);
+      });
+    },
+    ask(request, call = {}) {
+      const deadline = deadlineOf(call);
+      const deltas = perform(request, client, { ...call, deadline });
+      return call.deadline ? deltas : endingWith(deltas, deadline);
+    },
+    send: (request, call = {}) => sendOrFallBack(request, { ...call, deadline: deadlineOf(call) }, sending),
     address: (request) => addressRequest(endpoint, request),
     listModels: async (format, listing) => (await loadFreeRequests()).readModelList(client, format, listing),
     countTokens: async (request, counting) => (await loadFreeRequests()).countTokens(client, request, counting),
@@ -84,6 +98,18 @@ export function createClient(options: ClientOptions): Client {
     },
   };
   return client;
+}
+
+/** Ends a deadline with what it bounds. */
+async function* endingWith<Delta, Outcome>(
+  deltas: AsyncGenerator<Delta, Outcome>,
+  deadline: Deadline,
+): AsyncGenerator<Delta, Outcome> {
+  try {
+    return yield* deltas;
+  } finally {
+    deadline.end();
+  }
 }
 
 /** What is thrown out of the library: an error that has a reason gets its hint here, in words about options. */

@@ -5,7 +5,7 @@ import type { FormatName } from '../formats/types.ts';
 import { createMemoryStore } from '../images/store.ts';
 import { field, isObject, type JsonValue, listField, numberField, textField } from '../json.ts';
 import { readDiverted, withRequest } from './read-reply.ts';
-import type { Answered } from '../transport/retry.ts';
+import type { Answered } from '../transport/types.ts';
 import type { Client } from './client-types.ts';
 import type { PreparedRequest, SendOptions } from './send.ts';
 
@@ -36,7 +36,7 @@ async function readJson({ reply }: Answered, format: FormatName): Promise<JsonVa
 export async function countTokens(
   client: Sender,
   { post, model }: PreparedRequest,
-  options: SendOptions,
+  options: SendOptions = {},
 ): Promise<number | undefined> {
   const { counting } = await loadFormat(post.format);
   if (counting === undefined) return undefined;
@@ -49,7 +49,7 @@ export async function countTokens(
 export async function readWindow(
   client: Sender,
   { post, model }: PreparedRequest,
-  options: SendOptions,
+  options: SendOptions = {},
 ): Promise<number | undefined> {
   const { counting } = await loadFormat(post.format);
   if (counting === undefined) return undefined;
@@ -101,7 +101,7 @@ const maxPages = 100;
 const maxModels = 10_000;
 
 /** The models of one list, its pages followed. Throws GatewayError, and the reason of the caller's abort. */
-export function readModelList(client: Sender, name: FormatName, options: ListOptions): Promise<ModelList> {
+export function readModelList(client: Sender, name: FormatName, options: ListOptions = {}): Promise<ModelList> {
   return readPages(client, name, options).catch((error: unknown) => {
     throw withoutCost(error, 'run the same command again: a list costs nothing');
   });

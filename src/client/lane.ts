@@ -1,13 +1,14 @@
 import { GatewayError } from '../errors.ts';
 import { formatFacts, type PostOrGet } from '../formats/format.ts';
-import type { Answered } from '../transport/retry.ts';
+import type { Answered } from '../transport/types.ts';
 import type { ClientOptions } from './client-types.ts';
+import type { Deadline } from './deadline.ts';
 import { type Sending, type SendOptions, sendRequest } from './send.ts';
 
 /** Sends a request; where the client allows it, one of the flex lane goes out at full price if the lane stays too busy for it. */
 export async function sendOrFallBack(
   request: PostOrGet,
-  own: SendOptions,
+  own: SendOptions & { deadline: Deadline },
   sending: Sending & { options: Pick<ClientOptions, 'onFallback' | 'onAnswered' | 'onFailure'> },
 ): Promise<Answered> {
   const { onFallback, onAnswered, onFailure } = sending.options;
@@ -30,7 +31,7 @@ export async function sendOrFallBack(
 /** Sends a request after others that count with it. */
 async function sendAgain(
   request: PostOrGet,
-  own: SendOptions,
+  own: SendOptions & { deadline: Deadline },
   { sending, failed }: { sending: Sending; failed: number },
 ): Promise<Answered> {
   try {

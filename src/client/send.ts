@@ -3,15 +3,15 @@ import type { StreamDelta } from '../formats/events.ts';
 import { failureOf } from '../formats/failure.ts';
 import { loadFormat, type Post, type PostOrGet } from '../formats/format.ts';
 import type { Gate } from '../transport/gate.ts';
-import { type Answered, defaultRetryPolicy, type RetryPolicy, sendWithRetries } from '../transport/retry.ts';
-import type { Fetch } from '../transport/types.ts';
-import type { Client, ClientOptions } from './client-types.ts';
+import { defaultRetryPolicy, sendWithRetries } from '../transport/retry.ts';
+import type { Answered, Fetch, RetryPolicy } from '../transport/types.ts';
+import type { BlobStore } from '../images/types.ts';
+import type { CallOptions, Client, ClientOptions } from './client-types.ts';
 import { type Deadline, endOf } from './deadline.ts';
 import { addressRequest, type Endpoint, sentKeyOf } from './endpoint.ts';
+import { createLateStore, openInMemory } from './picture-store.ts';
 import { readDeltas, type ReadOptions } from './read-reply.ts';
 import type { Answer } from './result.ts';
-
-export type { Answered };
 
 /** One request to a model, ready to be shown, counted, estimated or sent. */
 export interface PreparedRequest {
@@ -54,7 +54,9 @@ export interface PaidEnd {
 }
 
 /** How a request is sent, and where its pictures go. */
-export interface AskOptions extends SendOptions, Omit<ReadOptions, 'model' | 'candidates'> {
+export interface AskOptions extends SendOptions, Omit<ReadOptions, 'model' | 'candidates' | 'store'> {
+  /** Where its pictures go; memory otherwise. */
+  store?: BlobStore | undefined;
   /** Waited for between the head of the reply and its body. */
   beforeRead?: ((answered: Answered) => Promise<void> | void) | false | undefined;
 }
@@ -66,15 +68,16 @@ export interface AskOptions extends SendOptions, Omit<ReadOptions, 'model' | 'ca
 export async function* perform(
   { post, model, candidates }: PreparedRequest,
   client: Pick<Client, 'send' | 'payments'>,
-  options: AskOptions,
+  options: AskOptions & { deadline: Deadline },
 ): AsyncGenerator<StreamDelta[], Performed> {
   const { deadline, beforeRead, payment = client.payments?.open({ post, model }) } = options;
+  const { store = createLateStore(openInMemory) } = options;
   let end: PaidEnd = {};
   try {
     const answered = await client.send(post, { ...options, payment });
     if (beforeRead) await beforeRead(answered);
     const { reply, attempts } = answered;
-    const reading = { endOf: () => endOf(deadline), ...options, model, candidates };
+    const reading = { endOf: () => endOf(deadline), ...options, store, model, candidates };
     const read = yield* readDeltas(reply, reading, await loadFormat(post.format));
     const answer = { ...read, attempts, isRecorded: reply.recordedAt !== undefined };
     end = { answer };
@@ -88,8 +91,9 @@ export async function* perform(
 }
 
 /** Options of one request. */
-export interface SendOptions {
-  deadline: Deadline;
+export interface SendOptions extends Pick<CallOptions, 'signal' | 'timeoutMs'> {
+  /** In place of `signal` and `timeoutMs`: one time for several steps. */
+  deadline?: Deadline | undefined;
   /** Overrides parts of the client's policy. */
   policy?: Partial<RetryPolicy> | undefined;
   /** Replaces the client's own. */
@@ -113,7 +117,11 @@ export interface Sending {
 }
 
 /** Sends a request, with retries. The reply has a 2xx status; every other end is thrown as a GatewayError. */
-export async function sendRequest(post: PostOrGet, own: SendOptions, sending: Sending): Promise<Answered> {
+export async function sendRequest(
+  post: PostOrGet,
+  own: SendOptions & { deadline: Deadline },
+  sending: Sending,
+): Promise<Answered> {
   const { endpoint, fetch, options } = sending;
   const { deadline, payment, onFailedBody, onRetry = options.onRetry } = own;
   const { format, use, streamsContent } = post;

@@ -1,21 +1,7 @@
 import { longestTimerMs } from '../clock.ts';
 import { GatewayError, type RetryNotice } from '../errors.ts';
 import { type Gate, type Sleep, sleepByTimer } from './gate.ts';
-import type { Fetch, FetchCall, HttpReply, HttpRequest } from './types.ts';
-
-/** What the user allows. */
-export interface RetryPolicy {
-  /** Attempts after the first one. */
-  retries: number;
-  /** Limit of all waits together, in ms. */
-  maxWaitMs: number;
-  /** Repeats only what was certainly not billed. */
-  safeOnly: boolean;
-  /** Repeats only what was certainly not done: 503 can come from a proxy whose service goes on. */
-  undoneOnly?: boolean | undefined;
-  /** Attempts after the first one while the gateway says that it is busy, if more than `retries`. */
-  busyRetries?: number | undefined;
-}
+import type { Answered, Fetch, FetchCall, HttpReply, HttpRequest, RetryPolicy } from './types.ts';
 
 export const defaultRetryPolicy: Readonly<RetryPolicy> = { retries: 2, maxWaitMs: 60_000, safeOnly: false };
 
@@ -51,13 +37,6 @@ export interface RetryOptions {
   /** Wall clock in ms. */
   now?: (() => number) | undefined;
   random?: (() => number) | undefined;
-}
-
-/** A reply whose body is still to be read. */
-export interface Answered {
-  reply: HttpReply;
-  /** Requests that were sent: none if a cache answered. */
-  attempts: number;
 }
 
 /**

@@ -36,6 +36,13 @@ export interface HttpReply {
   readonly recordedAt?: number | undefined;
 }
 
+/** A reply whose body is still to be read. */
+export interface Answered {
+  reply: HttpReply;
+  /** Requests that were sent: none if a cache answered. */
+  attempts: number;
+}
+
 /** What one fetch needs in addition to its request. */
 export interface FetchCall {
   /** Ends it: the user's signal or the total deadline. */
@@ -53,6 +60,20 @@ export type Fetch = (request: HttpRequest, call: FetchCall) => Promise<HttpReply
 
 /** What stands around a fetch: it may answer in its place, or look at what passes. */
 export type FetchWrapper = (next: Fetch) => Fetch;
+
+/** What the user allows. */
+export interface RetryPolicy {
+  /** Attempts after the first one. */
+  retries: number;
+  /** Limit of all waits together, in ms. */
+  maxWaitMs: number;
+  /** Repeats only what was certainly not billed. */
+  safeOnly: boolean;
+  /** Repeats only what was certainly not done: 503 can come from a proxy whose service goes on. */
+  undoneOnly?: boolean | undefined;
+  /** Attempts after the first one while the gateway says that it is busy, if more than `retries`. */
+  busyRetries?: number | undefined;
+}
 
 /** How to connect. */
 export interface ConnectionOptions {

@@ -1,9 +1,9 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import type { ClientOptions } from '../../src/client/client-types.ts';
-import type { Answered, SendOptions } from '../../src/client/send.ts';
+import type { SendOptions } from '../../src/client/send.ts';
 import { startDeadline } from '../../src/client/deadline.ts';
-import type { Fetch, HttpReply } from '../../src/transport/types.ts';
+import type { Answered, Fetch, HttpReply } from '../../src/transport/types.ts';
 
 afterEach(() => {
   vi.useRealTimers();

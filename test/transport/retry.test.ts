@@ -1,12 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  decideRetry,
-  defaultRetryPolicy,
-  type Outcome,
-  type RetryPolicy,
-  retryDelay,
-  retryHintMs,
-} from '../../src/transport/retry.ts';
+import { decideRetry, defaultRetryPolicy, type Outcome, retryDelay, retryHintMs } from '../../src/transport/retry.ts';
+import type { RetryPolicy } from '../../src/transport/types.ts';
 
 const now = Date.parse('2026-03-01T12:00:00Z');
 const date = 'Sun, 01 Mar 2026 12:00:00 GMT';

@@ -165,6 +165,20 @@ test.each(files.map((file) => [file] as const))('%s imports only what its layer 
   expect(wrong.map(({ target }) => target)).toEqual([]);
 });
 
+test('the engine of batches imports nothing of the command line, not even a type', () => {
+  const isOfCommandLine = ({ target }: ReturnType<typeof importsOf>[number]): boolean =>
+    /^(?:cli|commands)\//.test(target);
+  const engine = files.filter((file) => file.startsWith('batch/'));
+  expect(engine.filter((file) => importsOf(file).some(isOfCommandLine))).toEqual([]);
+});
+
+test('whoever is not of the engine of batches knows it by its index alone', () => {
+  const isBelowIndex = ({ target }: ReturnType<typeof importsOf>[number]): boolean =>
+    target.startsWith('batch/') && target !== 'batch/index.ts';
+  const others = files.filter((file) => !file.startsWith('batch/'));
+  expect(others.filter((file) => importsOf(file).some(isBelowIndex))).toEqual([]);
+});
+
 const usersOfGateway = /^(?:gateway|testing|commands\/serve)\/|^cli\/run\/offline\.ts$/;
 
 test('only serve, --offline and the gateway for tests use the local gateway', () => {

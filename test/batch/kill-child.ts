@@ -1,7 +1,7 @@
 // A batch in a process of its own that kills itself at one step of one job, or fails to write there, or has no patience after
 // SIGTERM: bundled and started by tests.
 import process from 'node:process';
-import { runBatch } from '../../src/commands/batch/batch.ts';
+import { runJobFile } from '../../src/commands/batch/batch.ts';
 import type { Context } from '../../src/cli/context.ts';
 import { createUi } from '../../src/cli/output/log.ts';
 import { createStdin } from '../../src/cli/input/prompt.ts';
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
       ...(flags.includes('lane') && { lane: 'batch', poll: 20 }),
       ...(flags.includes('unknown') && { retryUnknown: true as const }),
     };
-    const { error } = await runBatch(['jobs.jsonl'], command, context, hooks);
+    const { error } = await runJobFile(['jobs.jsonl'], command, context, hooks);
     if (error !== undefined) throw error;
   } catch (error) {
     const { message, hint, code } =

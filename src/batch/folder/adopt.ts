@@ -19,7 +19,7 @@ export interface Recovery {
   describe(path: string): Promise<string>;
 }
 
-interface Adopting {
+export interface Adopting {
   ends: LostEnds;
   lock: Pick<FolderLock, 'confirm'>;
   host: Pick<BatchHost, 'on'>;

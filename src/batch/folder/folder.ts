@@ -7,10 +7,21 @@ import { GatewayError, usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { writeAnew, makeFolder, isPartName } from '../../files/temp-file.ts';
 import type { LockTimes } from '../../files/lock.ts';
+import type { Adopting } from './adopt.ts';
 import { parseRecord, notAJournal, readJournal } from './journal.ts';
 import { findLostEnds, type LostEnds } from './results.ts';
 import { type BatchState, hasOpenJobs } from './state.ts';
 import { openIfThere } from '../lines.ts';
+
+/**
+ * Adds to the results what earlier runs got and could not write there. Returns the ends with those of these jobs. Throws GatewayError
+ * not-written or batch-locked.
+ */
+export async function addKeptReplies(folder: string, state: BatchState, adopting: Adopting): Promise<LostEnds> {
+  // Few runs load what reads recovery files.
+  if (!hasOpenJobs(state)) return adopting.ends;
+  return (await import('./adopt.ts')).adoptReplies(folder, state, adopting);
+}
 
 /** What is known about the batch of a folder. */
 export interface KnownBatch {

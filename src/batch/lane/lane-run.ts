@@ -4,7 +4,7 @@ import { type BatchFormat, type BatchInfo, type BatchPage, loadBatchFormat } fro
 import { originOf } from '../gateway.ts';
 import type { Batch, BatchHooks, JobOutcome, JobRecord, JournalEntry, Step } from '../types.ts';
 import type { Recorder } from '../folder/recorder.ts';
-import { type BatchBudgets, endPart } from './budgets.ts';
+import type { BatchBudgets } from './budgets.ts';
 import { countOf } from '../counts.ts';
 import {
   addToPart,
@@ -122,7 +122,9 @@ export async function record(records: readonly (PartRecord | JobRecord)[], run: 
   for (const one of records) {
     const part = one.type === 'part' && finalSteps.has(one.step) ? state.parts.get(one.mark) : undefined;
     // The ledger first: it takes an end once, and the next run writes it again if this one is killed.
-    if (part) await endPart(part, (one as PartRecord).step !== 'dropped', run.batch.host);
+    if (part?.plan.budget === undefined) continue;
+    const { endPart } = await import('./budgets.ts');
+    await endPart(part, (one as PartRecord).step !== 'dropped', run.batch.host);
   }
   await run.recorder.parts(records);
   for (const one of records) {

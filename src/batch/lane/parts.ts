@@ -168,3 +168,6 @@ function swapRequests(part: Part, index: JobIndex): void {
     return before;
   });
 }
+
+/** What becomes of a batch that the service does not find. */
+export const givesUp = 'a run that waits for it gives it up after 1 h, and its jobs are unknown';

@@ -2,7 +2,7 @@ import { GatewayError } from '../../errors.ts';
 import { sleepByTimer } from '../../transport/gate.ts';
 import { collectPart } from './collect.ts';
 import { askService, type LaneRun, losePart, requireKey } from './lane-run.ts';
-import { openParts, type Part } from './parts.ts';
+import { givesUp, openParts, type Part } from './parts.ts';
 import { settlePart, unlisted } from './settle.ts';
 
 const usualPollMs = 60_000;
@@ -126,8 +126,6 @@ async function tolerate(
   await host.on({ type: 'given-up', what });
   await losePart(part, `${what} not found at the service`, run);
 }
-
-export const givesUp = 'a run that waits for it gives it up after 1 h, and its jobs are unknown';
 
 /** A batch is not found right after its creation, and a network or a service can be down for a while. */
 function isPassing(error: unknown): error is GatewayError {

@@ -1,4 +1,4 @@
-import { openRecorder, type Recorder } from '../folder/recorder.ts';
+import { noRecorder, openRecorder, type Recorder } from '../folder/recorder.ts';
 import { openBounds } from '../lane/parts.ts';
 import type { BatchBudgets } from '../lane/budgets.ts';
 import type { Batch, BatchHooks, Job, ReadyJob, RunRecord } from '../types.ts';
@@ -10,7 +10,7 @@ import { version } from '../../version.ts';
 import { gatewayKey } from '../gateway.ts';
 import { createJobSender, type SenderOptions } from './live.ts';
 import { openThrottle } from './pace.ts';
-import { jobsToSend, openJobQueue, prepareAgain } from './queue.ts';
+import { type JobQueue, jobsToSend, openJobQueue, prepareAgain } from './queue.ts';
 import { runJobs, type Stop } from './runner.ts';
 import { countOutcomes } from './tally.ts';
 
@@ -27,8 +27,8 @@ export interface RunOptions {
   hooks?: BatchHooks;
 }
 
-/** Sends the jobs of the plan. Resolves with the reason why it ended early, if any. */
-export async function sendJobs(batch: Batch, options: RunOptions): Promise<Stop | undefined> {
+/** Sends the jobs of the plan, and records what becomes of each. Resolves with the reason why it ended early, if any. */
+export async function runBatch(batch: Batch, options: RunOptions): Promise<Stop | undefined> {
   const { host, plan } = batch;
   const { clients, concurrency, hooks = {} } = options;
   const { step, graceMs = defaultGraceMs } = hooks;
@@ -60,8 +60,27 @@ export async function sendJobs(batch: Batch, options: RunOptions): Promise<Stop 
   return running.finally(() => host.on({ type: 'sent-all' }));
 }
 
+interface StreamOptions extends Pick<SenderOptions, 'clientOf'> {
+  /** Opens the jobs, which come one by one. */
+  openQueue: (recorder: Recorder) => JobQueue;
+  concurrency: number;
+  /** The batch has a folder, whose journal is written. */
+  hasFolder: boolean;
+}
+
+/** Sends jobs as they come. Resolves when all that came have ended, with the reason if it ended early. */
+export async function runStream(
+  batch: Omit<Batch, 'jobs'>,
+  { openQueue, concurrency, hasFolder, clientOf }: StreamOptions,
+): Promise<Stop | undefined> {
+  const recorder = hasFolder ? await openFolderRecorder(batch) : noRecorder;
+  const workers = await openWorkers(batch, { jobs: undefined, concurrency, clientOf });
+  const tally = countOutcomes(batch);
+  return runJobs({ ...workers, batch, queue: openQueue(recorder), recorder, tally, graceMs: defaultGraceMs });
+}
+
 /** What the workers of a run share: their sender, the rate, the gate and the budget. `jobs` is how many come, if that is known. */
-export async function openWorkers(
+async function openWorkers(
   batch: SenderOptions['batch'] & Pick<Batch, 'state'>,
   options: Pick<SenderOptions, 'clientOf'> & { jobs: number | undefined; concurrency: number },
 ) {
@@ -73,7 +92,7 @@ export async function openWorkers(
 }
 
 /** Records what this run does in the folder of the batch. */
-export async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, step?: BatchHooks['step']): Promise<Recorder> {
+async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, step?: BatchHooks['step']): Promise<Recorder> {
   const { host, state, outdir: folder, lock, lostEnds } = batch;
   // Of a run in the lane `batch`, in whatever lane the folder goes on.
   if (state.parts.size > 0) await (await import('../lane/budgets.ts')).freePlanned(state, host);

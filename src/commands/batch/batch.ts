@@ -1,30 +1,42 @@
 import type { Command } from 'commander';
-import type { Action, Context, CommandOutcome, OwnDocument } from '../../cli/context.ts';
 import {
+  arrangeResults,
   type Batch,
+  batchFiles,
   type BatchHooks,
   type BatchHost,
   type BatchJobs,
-  batchFiles,
+  type BatchPlan,
+  countJobs,
+  countMissing,
+  countOf,
   type Counts,
-} from '../../batch/types.ts';
-import { type BatchPlan } from '../../batch/run/plan.ts';
+  defaultGraceMs,
+  enterOutdir,
+  findLostEnds,
+  type FolderLock,
+  idsWithoutPicture,
+  isSpent,
+  locateResults,
+  type LostEnds,
+  newBatchState,
+  readJournal,
+  refreshVars,
+  requireOwn,
+  type ResultPlaces,
+  runBatch,
+  sentBefore,
+  type Stop,
+  totalTokens,
+  writeSummary,
+  addKeptReplies,
+} from '../../batch/index.ts';
+import type { Action, Context, CommandOutcome, OwnDocument } from '../../cli/context.ts';
 import { errorDocument, resultDocument } from '../../cli/output/document.ts';
 import { emptyReport } from '../../cli/output/log.ts';
 import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { priceFlags } from '../../cli/flags/shared.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
-import { newBatchState, readJournal } from '../../batch/folder/journal.ts';
-import type { FolderLock } from '../../batch/folder/lock.ts';
-import {
-  arrangeResults,
-  countMissing,
-  findLostEnds,
-  idsWithoutPicture,
-  locateResults,
-  type LostEnds,
-  type ResultPlaces,
-} from '../../batch/folder/results.ts';
 import { parseShard } from './jobs/shard.ts';
 import {
   warnArranged,
@@ -39,14 +51,9 @@ import {
   describeFailures,
   nextStep,
 } from './summary.ts';
-import { hasOpenJobs, isSpent, totalTokens } from '../../batch/folder/state.ts';
 import { failureOfThrown, GatewayError, outcomes } from '../../errors.ts';
 import type { LockTimes } from '../../files/lock.ts';
-import { enterOutdir, requireOwn, writeSummary } from '../../batch/folder/folder.ts';
-import { sentBefore } from '../../batch/run/plan.ts';
-import { refreshVars } from '../../batch/folder/refresh-vars.ts';
 import { createRequestBuilder } from './jobs/request.ts';
-import { defaultGraceMs, sendJobs } from '../../batch/run/run.ts';
 import { type JobSource, openJobs, refuseTypo, requireJobs } from './jobs/source.ts';
 import { findOutdir } from './outdir.ts';
 import { createHost, recovery } from './host.ts';
@@ -55,8 +62,6 @@ import { createPriceCheck, emptyFacts, type JobKind, type PlanFacts, planJobs } 
 import { trackChecking } from './progress.ts';
 import { openBatchClients } from './clients.ts';
 import { requireDescriptors } from '../../cli/run/command.ts';
-import { countJobs, countOf } from '../../batch/counts.ts';
-import type { Stop } from '../../batch/run/runner.ts';
 import { join, relative } from 'node:path';
 import { shellWord } from '../../shell-word.ts';
 import { describeCosts } from '../../cost/price.ts';
@@ -89,7 +94,7 @@ export function batchRunCommand(command: Command): Action {
     // Nothing was said: the help, as of every group of commands; and after it what is missing.
     if (words.length === 0 && !flags.prompts && !flags.data && !flags.template && !flags.output && !flags.estimate)
       command.parent?.outputHelp({ error: true });
-    return runBatch(words, flags, context);
+    return runJobFile(words, flags, context);
   };
 }
 
@@ -97,7 +102,7 @@ export function batchRunCommand(command: Command): Action {
  * Checks all jobs, sends those that were not sent yet, and leaves a folder from which the same command goes on. With `--dry-run`
  * and `--estimate`, nothing is sent that is paid for, and nothing is written.
  */
-export async function runBatch(
+export async function runJobFile(
   words: readonly string[],
   flags: BatchFlags,
   context: Context,
@@ -122,10 +127,7 @@ export async function runBatch(
   const state = outdir.exists ? await readJournal(outdir.path) : newBatchState();
   // A folder without a run has no results.
   let ends = state.run && (await findLostEnds(outdir.path, state));
-  if (ends && early && hasOpenJobs(state)) {
-    const { adoptReplies } = await import('../../batch/folder/adopt.ts');
-    ends = await adoptReplies(outdir.path, state, { ends, lock: early, host, recovery });
-  }
+  if (ends && early) ends = await addKeptReplies(outdir.path, state, { ends, lock: early, host, recovery });
   const { lostEnds = [], places } = ends ?? {};
   await warnUnread({ unread: places ? places.unreadable + (places.torn ? 1 : 0) : 0, torn: state.torn }, context);
   const facts = emptyFacts();
@@ -203,7 +205,7 @@ async function send(batch: RunningBatch, hooks: BatchHooks): Promise<Stop | unde
   const isLive = !isInBatches && plan.toSend > 0;
   const concurrency = isLive ? await limitConcurrency(flags, plan.toSend, context) : 1;
   context.gracePeriod.ms = (hooks.graceMs ?? defaultGraceMs) + 2000;
-  return sendJobs(batch, {
+  return runBatch(batch, {
     clients,
     concurrency,
     openBudgets: async () => (await import('./budgets.ts')).openBatchBudgets(batch, flags.tag, context),

@@ -1,8 +1,6 @@
+import { type Batch, type BatchBudgets, gatewayKey } from '../../batch/index.ts';
 import { addAmounts, createBudget, subtractAmounts } from '../../cost/cost.ts';
 import type { Bound, Budget } from '../../cost/types.ts';
-import type { BatchBudgets } from '../../batch/lane/budgets.ts';
-import { gatewayKey } from '../../batch/gateway.ts';
-import type { Batch } from '../../batch/types.ts';
 import type { Context } from '../../cli/context.ts';
 import { leftOf, type OpenBudget, openBudget, overBudget, reserveBatch, type Tag } from '../../cli/run/budget.ts';
 

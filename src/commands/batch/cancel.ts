@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { askAgain, countOf, openParts, type Part, requireOrigin, waitingRows } from '../../batch/index.ts';
 import { openBatchApi, startDeadline } from '../../client/index.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
@@ -10,9 +11,6 @@ import { loadBatchFormat } from '../../formats/batch-format.ts';
 import { authUseOf } from '../../formats/format.ts';
 import { surveyUses } from '../../settings/resolve.ts';
 import { readBatchFolder } from './outdir.ts';
-import { countOf } from '../../batch/counts.ts';
-import { askAgain, requireOrigin } from '../../batch/lane/lane-run.ts';
-import { openParts, type Part, waitingRows } from '../../batch/lane/parts.ts';
 
 const unused = new Set(['model', 'record', 'replay', 'maxAge']);
 const cancelFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));

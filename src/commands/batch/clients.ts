@@ -1,8 +1,8 @@
+import type { BatchPlan } from '../../batch/index.ts';
 import { openClients } from '../../cli/run/client.ts';
 import type { BatchFlags } from './flags.ts';
 import type { Context } from '../../cli/context.ts';
 import type { Client } from '../../client/index.ts';
-import type { BatchPlan } from '../../batch/run/plan.ts';
 
 /** Opens a client of each gateway of a batch, by `gatewayKey`. */
 export async function openBatchClients(

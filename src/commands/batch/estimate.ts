@@ -1,3 +1,14 @@
+import {
+  type BatchState,
+  countJobs,
+  countOf,
+  gatewayKey,
+  type Job,
+  jobsToSend,
+  prepareAgain,
+  type PreparedJob,
+  sentBefore,
+} from '../../batch/index.ts';
 import type { CommandOutcome } from '../../cli/context.ts';
 import { type Client, startDeadline } from '../../client/index.ts';
 import { type Format, loadFormat } from '../../formats/format.ts';
@@ -8,12 +19,6 @@ import { currencyOf, describeCosts, pricedTiers, priceOf, priceOfTier } from '..
 import type { Cost } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Progress } from '../../terminal/progress.ts';
-import type { BatchState } from '../../batch/folder/state.ts';
-import { countJobs, countOf } from '../../batch/counts.ts';
-import type { Job, PreparedJob } from '../../batch/types.ts';
-import { sentBefore } from '../../batch/run/plan.ts';
-import { gatewayKey } from '../../batch/gateway.ts';
-import { prepareAgain, jobsToSend } from '../../batch/run/queue.ts';
 import type { RunningBatch } from './batch.ts';
 import { openBatchClients } from './clients.ts';
 import { concurrencyOf } from './policy.ts';

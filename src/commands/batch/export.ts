@@ -1,17 +1,29 @@
 import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
 import type { Command } from 'commander';
+import {
+  batchFiles,
+  type BatchState,
+  countOf,
+  findColumns,
+  isInShard,
+  type Job,
+  type JobState,
+  locateResults,
+  openResults,
+  type ResultPlaces,
+  type ResultReader,
+  type Row,
+  rowOf,
+  type RowState,
+  unanswered,
+} from '../../batch/index.ts';
 import { junitReport, markdownReport, type ReportFacts, type ReportWriter, tableReport } from './reports.ts';
 import { type BatchFolder, joinStates, pathInFolder, readFolders, rowsOfFolders, titleOf } from './folders.ts';
 import { warnUnread } from './summary.ts';
-import { countOf } from '../../batch/counts.ts';
-import { type BatchState, unanswered } from '../../batch/folder/state.ts';
-import { locateResults, openResults, type ResultPlaces, type ResultReader } from '../../batch/folder/results.ts';
-import { batchFiles, type Job, type JobState } from '../../batch/types.ts';
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import { checkFile } from '../../images/publish.ts';
-import { type Row, findColumns, rowOf, type RowState } from '../../batch/row.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { jsonLine } from '../../terminal/escape.ts';
 import { addFlags, type FlagValues, prefixUsageError, setExamples, setNotes } from '../../cli/flags/flag.ts';
@@ -20,7 +32,6 @@ import { writeNewFile } from '../../files/temp-file.ts';
 import { isWorkbook } from './jobs/data-rows.ts';
 import { openRows } from './jobs/row-jobs.ts';
 import { openJobs } from './jobs/source.ts';
-import { isInShard } from '../../batch/digest.ts';
 
 type Flags = FlagValues<typeof exportFlags>;
 

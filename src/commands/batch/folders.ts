@@ -1,10 +1,17 @@
+import {
+  addUsage,
+  batchFiles,
+  type BatchState,
+  countJobs,
+  countOf,
+  type Counts,
+  isInShard,
+  type LostEnds,
+  rowsOfReport,
+  type RunRecord,
+} from '../../batch/index.ts';
 import { readBatchFolder } from './outdir.ts';
-import { type LostEnds, rowsOfReport } from '../../batch/folder/results.ts';
-import { addUsage, type BatchState } from '../../batch/folder/state.ts';
-import { isInShard } from '../../batch/digest.ts';
-import { batchFiles, type Counts, type RunRecord } from '../../batch/types.ts';
 import { basename, join } from 'node:path';
-import { countJobs, countOf } from '../../batch/counts.ts';
 import type { Context } from '../../cli/context.ts';
 import { joinSpendings } from '../../cost/cost.ts';
 import { usageError } from '../../errors.ts';

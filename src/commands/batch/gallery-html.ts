@@ -1,9 +1,6 @@
 import { hash } from 'node:crypto';
+import { countOf, type Counts, type Row, type RowState, totalTokens } from '../../batch/index.ts';
 import type { Usage } from '../../formats/events.ts';
-import { countOf } from '../../batch/counts.ts';
-import type { Row, RowState } from '../../batch/row.ts';
-import type { Counts } from '../../batch/types.ts';
-import { totalTokens } from '../../batch/folder/state.ts';
 
 /** One job as the gallery shows it. */
 export interface Card extends Pick<Row, 'id' | 'command' | 'prompt' | 'text' | 'usage' | 'error'> {

@@ -2,6 +2,16 @@ import { type FileHandle, readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import {
+  batchFiles,
+  countOf,
+  imageNameOf,
+  locateResults,
+  openResults,
+  type ResultPlaces,
+  type ResultReader,
+  rowOf,
+} from '../../batch/index.ts';
+import {
   type Card,
   galleryCard,
   galleryFoot,
@@ -10,7 +20,6 @@ import {
   pageHead,
   type CardPicture,
 } from './gallery-html.ts';
-import { rowOf } from '../../batch/row.ts';
 import {
   addCounts,
   type BatchFolder,
@@ -21,14 +30,10 @@ import {
   titleOf,
 } from './folders.ts';
 import { warnUnread } from './summary.ts';
-import { countOf } from '../../batch/counts.ts';
 import { usageError, codeOf } from '../../errors.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
-import { batchFiles } from '../../batch/types.ts';
 import { clearDeadParts, partNonce } from '../../files/process-mark.ts';
 import { writeAnew } from '../../files/temp-file.ts';
-import { imageNameOf } from '../../batch/folder/results.ts';
-import { locateResults, openResults, type ResultPlaces, type ResultReader } from '../../batch/folder/results.ts';
 import type { Action, CommandOutcome, Context } from '../../cli/context.ts';
 import { addFlags, type FlagValues, prefixUsageError, setExamples } from '../../cli/flags/flag.ts';
 import { galleryFlags } from './flags.ts';

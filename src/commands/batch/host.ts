@@ -1,9 +1,5 @@
+import { type BatchEvent, batchFiles, type BatchHost, countOf, givesUp, type Recovery } from '../../batch/index.ts';
 import { hintOf } from '../../advice.ts';
-import { countOf } from '../../batch/counts.ts';
-import type { BatchEvent } from '../../batch/events.ts';
-import { givesUp } from '../../batch/lane/waiting.ts';
-import { type BatchHost, batchFiles } from '../../batch/types.ts';
-import type { Recovery } from '../../batch/folder/adopt.ts';
 import type { Context } from '../../cli/context.ts';
 import { messageOf } from '../../errors.ts';
 import { asideFile } from '../../files/synced-file.ts';

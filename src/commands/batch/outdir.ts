@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { type KnownBatch, readBatch } from '../../batch/folder/folder.ts';
+import { type KnownBatch, readBatch } from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';

@@ -1,3 +1,12 @@
+import {
+  type Batch,
+  type BatchPlan,
+  type Job,
+  type JobCommand,
+  originOf,
+  planBatch,
+  type PlannedJob,
+} from '../../batch/index.ts';
 import { usageError, GatewayError } from '../../errors.ts';
 import { addCost } from '../../cost/cost.ts';
 import { currencyOf, priceOf } from '../../cost/price.ts';
@@ -9,9 +18,6 @@ import type { ServiceName } from '../../services.ts';
 import { keyForAnyOrigin } from '../../settings/key.ts';
 import { Secret } from '../../settings/redact.ts';
 import type { Settings } from '../../settings/types.ts';
-import { originOf } from '../../batch/gateway.ts';
-import { type BatchPlan, planBatch, type PlannedJob } from '../../batch/run/plan.ts';
-import type { Batch, Job, JobCommand } from '../../batch/types.ts';
 import type { Context } from '../../cli/context.ts';
 import { priceWarning, requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
 import { surveyClient } from '../../cli/run/client.ts';

@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import type { BatchPolicy } from '../../batch/types.ts';
+import type { BatchPolicy } from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
 import { limitToFiles } from '../../cli/run/send-all.ts';
 import { usageError } from '../../errors.ts';

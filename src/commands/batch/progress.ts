@@ -1,12 +1,9 @@
+import { countOf, describeTimes, type Part, type RunProgress, totalTokens } from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
 import { sizeOf } from '../../cli/input/prompt.ts';
 import { timeText } from '../../clock.ts';
 import type { BatchInfo } from '../../formats/batch-format.ts';
 import { isAnimated } from '../../terminal/progress.ts';
-import { countOf } from '../../batch/counts.ts';
-import type { RunProgress } from '../../batch/events.ts';
-import { totalTokens } from '../../batch/folder/state.ts';
-import { describeTimes, type Part } from '../../batch/lane/parts.ts';
 import { describeSpending } from './summary.ts';
 
 const liveMs = 250;

@@ -1,5 +1,5 @@
-import { type Column, type Row, type RowState, rowStates } from '../../batch/row.ts';
 import { stringify } from 'csv-stringify/sync';
+import { type Column, type Row, type RowState, rowStates } from '../../batch/index.ts';
 import { isoTime } from '../../clock.ts';
 
 /** What a report says about the batch as a whole. */

@@ -1,9 +1,22 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { type BatchState, unanswered } from '../../batch/folder/state.ts';
-import { describeRun, findHolder } from '../../batch/folder/lock.ts';
-import { findLostEnds, idsWithoutPicture } from '../../batch/folder/results.ts';
+import {
+  batchFiles,
+  type BatchState,
+  countOf,
+  type Counts,
+  describeRun,
+  describeTimes,
+  findHolder,
+  findLostEnds,
+  idsWithoutPicture,
+  type JobError,
+  openParts,
+  type Part,
+  unanswered,
+  waitingRows,
+} from '../../batch/index.ts';
 import {
   describeCounts,
   describeFailures,
@@ -16,13 +29,10 @@ import {
   spentLimit,
   keptHint,
 } from './summary.ts';
-import { countOf } from '../../batch/counts.ts';
-import { batchFiles, type Counts, type JobError } from '../../batch/types.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { isoTime } from '../../clock.ts';
-import { describeTimes, openParts, type Part, waitingRows } from '../../batch/lane/parts.ts';
 import { addCounts, type BatchFolder, countFolder, joinStates, readFolders } from './folders.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';

@@ -1,34 +1,52 @@
+import {
+  type Batch,
+  type BatchHost,
+  changedError,
+  type Counts,
+  decideOn,
+  defaultGraceMs,
+  emptyPlan,
+  enterOutdir,
+  findLostEnds,
+  gatewayKey,
+  type Job,
+  type JobOutcome,
+  type JobQueue,
+  newBatchState,
+  noLock,
+  openResults,
+  originOf,
+  type PreparedJob,
+  readJournal,
+  readyJob,
+  type ReadyJob,
+  type Recorder,
+  requireMatch,
+  requireOwn,
+  type ResultReader,
+  type Stop,
+  unanswered,
+  withVars,
+  runStream,
+  addKeptReplies,
+} from '../../batch/index.ts';
 import { hintOf } from '../../advice.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import type { Context, CommandOutcome } from '../../cli/context.ts';
 import { openClients } from '../../cli/run/client.ts';
 import type { Client } from '../../client/index.ts';
-import { enterOutdir, requireOwn } from '../../batch/folder/folder.ts';
 import { findOutdir } from './outdir.ts';
 import { createHost, recovery } from './host.ts';
 import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
 import { createPriceCheck, emptyFacts, type PlanFacts, requireOwnKeys } from './plan.ts';
-import { gatewayKey, originOf } from '../../batch/gateway.ts';
 import { requireDescriptors } from '../../cli/run/command.ts';
-import { newBatchState, readJournal } from '../../batch/folder/journal.ts';
-import { withVars } from '../../batch/folder/refresh-vars.ts';
-import { noRecorder, type Recorder } from '../../batch/folder/recorder.ts';
-import { findLostEnds, openResults, type ResultReader } from '../../batch/folder/results.ts';
 import { describeCounts, exitCodeOf } from './summary.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { openJobStream, type StreamedJob } from './jobs/source.ts';
-import { changedError, decideOn, emptyPlan, requireMatch } from '../../batch/run/plan.ts';
-import { countOutcomes } from '../../batch/run/tally.ts';
-import { runJobs, type Stop } from '../../batch/run/runner.ts';
-import { defaultGraceMs, openFolderRecorder, openWorkers } from '../../batch/run/run.ts';
 import { type BatchFlags, requireStream } from './flags.ts';
-import type { Batch, BatchHost, Counts, Job, JobOutcome, PreparedJob, ReadyJob } from '../../batch/types.ts';
-import { noLock } from '../../batch/folder/lock.ts';
 import { untilAborted } from '../../clock.ts';
 import { resultDocument } from '../../cli/output/document.ts';
 import { emptyReport } from '../../cli/output/log.ts';
-import { unanswered } from '../../batch/folder/state.ts';
-import { type JobQueue, readyJob } from '../../batch/run/queue.ts';
 import type { Settings } from '../../settings/types.ts';
 
 /** A batch whose jobs are not known before they are sent. */
@@ -89,8 +107,7 @@ async function openFolder(path: string, host: BatchHost) {
   const lock = await enterOutdir(path, host);
   const state = await readJournal(path);
   const found = await findLostEnds(path, state);
-  const { adoptReplies } = await import('../../batch/folder/adopt.ts');
-  const { lostEnds, places } = await adoptReplies(path, state, { ends: found, lock, host, recovery });
+  const { lostEnds, places } = await addKeptReplies(path, state, { ends: found, lock, host, recovery });
   const results = await openResults(path, state.index, places);
   host.atEnd(() => results.close());
   return { lock, state, lostEnds, results };
@@ -100,13 +117,14 @@ async function openFolder(path: string, host: BatchHost) {
 export async function streamJobs(batch: StreamBatch): Promise<Stop | undefined> {
   const { flags, context, results } = batch;
   const lines = await openJobStream(flags, context);
-  const recorder = results === undefined ? noRecorder : await openFolderRecorder(batch);
   context.gracePeriod.ms = defaultGraceMs + 2000;
   requireDescriptors();
-  const concurrency = await limitConcurrency(flags, undefined, context);
-  const workers = await openWorkers(batch, { jobs: undefined, concurrency, clientOf: createClients(batch) });
-  const queue = openStreamQueue(lines, { batch, recorder });
-  return runJobs({ ...workers, batch, queue, recorder, tally: countOutcomes(batch), graceMs: defaultGraceMs });
+  return runStream(batch, {
+    openQueue: (recorder) => openStreamQueue(lines, { batch, recorder }),
+    clientOf: createClients(batch),
+    concurrency: await limitConcurrency(flags, undefined, context),
+    hasFolder: results !== undefined,
+  });
 }
 
 /** Opens the client of a job when the first one needs it. Throws GatewayError usage if a key would go to several hosts. */

@@ -1,11 +1,9 @@
-import { countOf } from '../../batch/counts.ts';
+import { batchFiles, type BatchState, countOf, type Counts, isSpent, type JobError } from '../../batch/index.ts';
 import { addAmounts, areWithin } from '../../cost/cost.ts';
 import { describeCosts } from '../../cost/price.ts';
 import type { Spending } from '../../cost/types.ts';
 import type { Usage } from '../../formats/events.ts';
 import { outcomes } from '../../errors.ts';
-import { type BatchState, isSpent } from '../../batch/folder/state.ts';
-import { type Counts, type JobError, batchFiles } from '../../batch/types.ts';
 import type { Context, OwnDocument } from '../../cli/context.ts';
 import { asideFile } from '../../files/synced-file.ts';
 import { shellWord } from '../../shell-word.ts';

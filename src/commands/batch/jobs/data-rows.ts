@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
-import { readLines } from '../../../batch/lines.ts';
+import { readLines } from '../../../batch/index.ts';
 import { notUtf8, openLines, textOf } from './lines.ts';
 import { usageError } from '../../../errors.ts';
 import { isObject, isTooDeep, type JsonObject, stringEnd, tooDeepWords } from '../../../json.ts';

@@ -1,8 +1,8 @@
+import { type Job, type JobCommand, jobCommands } from '../../../batch/index.ts';
 import { GatewayError, usageError } from '../../../errors.ts';
 import { isObject, isTooDeep, type JsonObject, type JsonValue, tooDeepWords } from '../../../json.ts';
 import { closest } from '../../../closest.ts';
 import { findJsonFault } from '../../../json-position.ts';
-import { type Job, type JobCommand, jobCommands } from '../../../batch/types.ts';
 import { type FlagTable, parserOf } from '../../../cli/flags/flag.ts';
 import { chatFlags, contentFlags, editFlags, imageFlags, textFlags } from '../../../cli/flags/format.ts';
 import { hasBlank } from '../../../cli/input/blanks.ts';

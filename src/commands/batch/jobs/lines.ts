@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { readBlocks } from '../../../batch/lines.ts';
+import { readBlocks } from '../../../batch/index.ts';
 import type { Context } from '../../../cli/context.ts';
 import { quote } from '../../../cli/flags/flag.ts';
 import { isStdin, unreadable } from '../../../cli/input/input-files.ts';

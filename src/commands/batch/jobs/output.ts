@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { batchFiles, hashId, hexOf, type Job, type JobOutput, type JobReply } from '../../../batch/index.ts';
 import type { Context, Report } from '../../../cli/context.ts';
 import type { BuiltRequest } from '../../../cli/request/build-request.ts';
 import { emptyReport } from '../../../cli/output/log.ts';
@@ -14,8 +15,6 @@ import { hintOf } from '../../../advice.ts';
 import { fileWord } from '../../../images/naming.ts';
 import { isObject } from '../../../json.ts';
 import type { Settings } from '../../../settings/types.ts';
-import { hashId, hexOf } from '../../../batch/digest.ts';
-import { batchFiles, type Job, type JobOutput, type JobReply } from '../../../batch/types.ts';
 import type { BatchFlags } from '../flags.ts';
 
 /** The disk is full, or another run has the folder. */

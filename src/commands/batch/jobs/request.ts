@@ -1,8 +1,6 @@
-import { digestRequest } from '../../../batch/digest.ts';
+import { digestRequest, type Job, type JobCommand, originOf, type PreparedJob } from '../../../batch/index.ts';
 import { atLine } from './job-line.ts';
-import type { Job, JobCommand, PreparedJob } from '../../../batch/types.ts';
 import { createJobOutput } from './output.ts';
-import { originOf } from '../../../batch/gateway.ts';
 import type { BatchFlags } from '../flags.ts';
 import type { Deadline, PreparedRequest } from '../../../client/index.ts';
 import type { JobSource } from './source.ts';

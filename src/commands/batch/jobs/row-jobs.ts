@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import type { Job } from '../../../batch/types.ts';
+import type { Job } from '../../../batch/index.ts';
 import { GatewayError, usageError } from '../../../errors.ts';
 import type { JsonObject, JsonValue } from '../../../json.ts';
 import type { Context } from '../../../cli/context.ts';

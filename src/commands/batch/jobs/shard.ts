@@ -1,5 +1,5 @@
+import type { Shard } from '../../../batch/index.ts';
 import { usageError } from '../../../errors.ts';
-import type { Shard } from '../../../batch/types.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { arrivingLines, type Job, type Line, readLines } from '../../../batch/index.ts';
 import {
   atLine,
   type Defaults,
@@ -9,12 +10,10 @@ import {
   readJobLine,
   readPromptLine,
 } from './job-line.ts';
-import { arrivingLines, type Line, readLines } from '../../../batch/lines.ts';
 import { notUtf8, openLines } from './lines.ts';
 import { isWorkbook } from './data-rows.ts';
 import { openRowJobs } from './row-jobs.ts';
 import type { SourceFlags } from '../flags.ts';
-import type { Job } from '../../../batch/types.ts';
 import { hintOf } from '../../../advice.ts';
 import { usageError, GatewayError } from '../../../errors.ts';
 import { isObject, parseObject } from '../../../json.ts';

@@ -1,0 +1,72 @@
+/*
+ * Batches as the command line uses them, and nothing below it: an engine over the client. It knows no flag, no terminal and no
+ * command; it is given its jobs, its policy and a host, and tells the host in events what happens.
+ */
+
+// Planning and running.
+export { planBatch, sentBefore } from './run/plan.ts';
+export type { BatchPlan, PlannedJob } from './run/plan.ts';
+export { defaultGraceMs, runBatch, runStream } from './run/run.ts';
+export type { Stop } from './run/runner.ts';
+export type { BatchEvent, RunProgress } from './events.ts';
+export type { BatchBudgets } from './lane/budgets.ts';
+export { batchFiles, jobCommands } from './types.ts';
+export type {
+  Batch,
+  BatchHooks,
+  BatchHost,
+  BatchJobs,
+  BatchPolicy,
+  Counts,
+  Job,
+  JobCommand,
+  JobError,
+  JobOutcome,
+  JobOutput,
+  JobReply,
+  JobState,
+  PreparedJob,
+  ReadyJob,
+  RunRecord,
+  Shard,
+} from './types.ts';
+
+// Jobs: their digests, where they go, and one after the other.
+export { digestRequest, hashId, hexOf, isInShard } from './digest.ts';
+export { gatewayKey, originOf } from './gateway.ts';
+export { jobsToSend, prepareAgain, readyJob } from './run/queue.ts';
+export type { JobQueue } from './run/queue.ts';
+export { changedError, decideOn, emptyPlan, requireMatch } from './run/plan.ts';
+
+// The folder of a batch.
+export { addKeptReplies, enterOutdir, readBatch, requireOwn, writeSummary } from './folder/folder.ts';
+export type { KnownBatch } from './folder/folder.ts';
+export { describeRun, findHolder, noLock } from './folder/lock.ts';
+export type { FolderLock } from './folder/lock.ts';
+export { newBatchState, readJournal } from './folder/journal.ts';
+export { addUsage, isSpent, totalTokens, unanswered } from './folder/state.ts';
+export type { BatchState } from './folder/state.ts';
+export type { Recorder } from './folder/recorder.ts';
+export type { Recovery } from './folder/adopt.ts';
+export { refreshVars, withVars } from './folder/refresh-vars.ts';
+export { describeTimes, givesUp, openParts, waitingRows } from './lane/parts.ts';
+export type { Part } from './lane/parts.ts';
+export { askAgain, requireOrigin } from './lane/lane-run.ts';
+
+// Its results, and reports of them.
+export {
+  arrangeResults,
+  countMissing,
+  findLostEnds,
+  idsWithoutPicture,
+  imageNameOf,
+  locateResults,
+  openResults,
+  rowsOfReport,
+} from './folder/results.ts';
+export type { LostEnds, ResultPlaces, ResultReader } from './folder/results.ts';
+export { countJobs, countOf } from './counts.ts';
+export { findColumns, rowOf, rowStates } from './row.ts';
+export type { Column, Row, RowState } from './row.ts';
+export { arrivingLines, readBlocks, readLines } from './lines.ts';
+export type { Line } from './lines.ts';

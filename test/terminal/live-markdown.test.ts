@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { startMarkdown } from '../../src/terminal/live-markdown.ts';
-import { isFull } from '../helpers/full.ts';
+import { isFull, sample } from '../helpers/full.ts';
 import { openScreen } from '../helpers/terminal.ts';
 
 /** A text that arrives in pieces on a terminal; `see` is called after each. */
@@ -94,6 +94,13 @@ describe.each(Object.entries(shapes))('%s', (_name, text) => {
     const see = (lines: string[], at: number): void => expect(letters(lines.join(''))).toBe(arrived(at));
     expect(letters((await show(pieces, { columns, rows, see })).join(''))).toBe(letters(text));
   });
+});
+
+describe.each(
+  sample(Object.entries(shapes), ([name]) => ['a paragraph', 'nested lists', 'a table', 'emoji'].includes(name)),
+)('%s', (_name, text) => {
+  const pieces = piecesOf(text);
+  const arrived = (at: number): string => letters(pieces.slice(0, at + 1).join(''));
 
   test('is there, each word once, while the window is resized', async () => {
     const sizes: [number, number][] = [

@@ -36,7 +36,7 @@ const fewFiles: [jobs: string, limit: number, flags: string][] = [
   ['texts with hardly a file left', 64, ''],
 ];
 
-test.skipIf(!isLinux).for(sample(fewFiles, ([, limit]) => limit < 256))(
+test.skipIf(!isLinux).for(sample(fewFiles, ([, limit]) => limit === 64))(
   'with few open files fewer jobs run at once than asked for: %s under ulimit -n %d',
   async ([, limit, flags], { server, folder }) => {
     const count = isFull ? 400 : 210;

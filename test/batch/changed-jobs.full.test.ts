@@ -1,11 +1,10 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { isFull } from '../helpers/full.ts';
 import { type BatchFolder, test } from './with-batch.ts';
 import type { CountingServer } from './counting-server.ts';
 
-/** More jobs than a run keeps in memory. Each test sends all of them: outside of the full run only the first one runs. */
+/** More jobs than a run keeps in memory. Each test sends all of them. */
 const count = 2600;
 const jobs = Array.from({ length: count }, (_, i) => {
   const id = `p${String(i).padStart(5, '0')}`;
@@ -51,7 +50,7 @@ describe('a job file that changes in its place while a run reads it', () => {
     [`a resumed run notices when ${change[0]}`, 100, change] as const,
     ...(i < 2 ? [[`a fresh run notices when ${change[0]}`, 0, change] as const] : []),
   ]);
-  test.for(isFull ? cases : cases.slice(0, 1))(
+  test.for(cases)(
     '%s: it ends with 14, and no job is sent twice',
     async ([, before, change], { server, folder, batch }) => {
       if (before > 0) {
@@ -72,16 +71,13 @@ describe('a job file that changes in its place while a run reads it', () => {
     },
   );
 
-  test.runIf(isFull)(
-    'a run does not mind another order of the lines that it reads later',
-    async ({ server, folder, batch }) => {
-      folder.jobs(...jobs.map((line) => line.trim()));
-      changeAt(1, folder, server, ['', (lines) => lines.toReversed().join(''), () => undefined]);
-      expect((await batch(['--concurrency', '32'])).code).toBe(0);
-      expect(server.counts.size).toBe(count);
-      expect([...server.counts].filter(([, times]) => times !== 1)).toEqual([]);
-    },
-  );
+  test('a run does not mind another order of the lines that it reads later', async ({ server, folder, batch }) => {
+    folder.jobs(...jobs.map((line) => line.trim()));
+    changeAt(1, folder, server, ['', (lines) => lines.toReversed().join(''), () => undefined]);
+    expect((await batch(['--concurrency', '32'])).code).toBe(0);
+    expect(server.counts.size).toBe(count);
+    expect([...server.counts].filter(([, times]) => times !== 1)).toEqual([]);
+  });
 
   test.for([
     ['there twice', `${jobs[1]}${jobs[1]}`],
@@ -98,19 +94,16 @@ describe('a job file that changes in its place while a run reads it', () => {
     },
   );
 
-  test.runIf(isFull)(
-    'a run does not mind jobs that are added at its end: the next one sends them',
-    async ({ server, folder, batch }) => {
-      folder.jobs(...jobs.map((line) => line.trim()));
-      changeAt(1, folder, server, [
-        '',
-        () => undefined,
-        (path) => appendFileSync(path, '{"id":"new","prompt":"new"}\n'),
-      ]);
-      expect((await batch(['--concurrency', '32'])).code).toBe(0);
-      expect(server.counts.size).toBe(count);
-      expect((await batch()).code).toBe(0);
-      expect(server.counts.get('new')).toBe(1);
-    },
-  );
+  test('a run does not mind jobs that are added at its end: the next one sends them', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(...jobs.map((line) => line.trim()));
+    changeAt(1, folder, server, ['', () => undefined, (path) => appendFileSync(path, '{"id":"new","prompt":"new"}\n')]);
+    expect((await batch(['--concurrency', '32'])).code).toBe(0);
+    expect(server.counts.size).toBe(count);
+    expect((await batch()).code).toBe(0);
+    expect(server.counts.get('new')).toBe(1);
+  });
 });

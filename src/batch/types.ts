@@ -104,11 +104,11 @@ export interface RunRecord {
   boot?: string | undefined;
   /** Size of results.jsonl when the run began, in bytes: its own lines are after that. */
   results?: number | undefined;
-  /** `--max-tokens-total`: the tokens of all runs that this one stops at. */
+  /** The tokens of all runs that this one stops at. */
   maxTokens?: number | undefined;
-  /** `--max-cost`: the amount that all runs together may not pass. */
+  /** The amount that all runs together may not pass. */
   maxCost?: string | undefined;
-  /** `--tag`. */
+  /** What the user says of its costs. */
   tags?: Readonly<Record<string, string>> | undefined;
   /** Wall clock, ms since 1970; for people only. */
   at: number;

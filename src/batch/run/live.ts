@@ -37,7 +37,7 @@ export interface SenderOptions {
   batch: Pick<Batch, 'host' | 'policy'> & { lock: Pick<FolderLock, 'check'> };
   clientOf(job: PreparedJob): Client | Promise<Client>;
   gate: SharedGate;
-  /** Waits for the turn that `--rate` gives. */
+  /** Waits for the turn that the rate gives. */
   pace: Pacer;
 }
 

@@ -20,7 +20,7 @@ export interface RunnerOptions {
   step?: Step | undefined;
   concurrency: number;
   gate: SharedGate;
-  /** Waits for the turn that `--rate` gives. */
+  /** Waits for the turn that the rate gives. */
   pace: Pacer;
   /** The time that jobs in flight have after the signal. */
   graceMs: number;

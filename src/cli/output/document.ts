@@ -80,7 +80,8 @@ export function errorDocument(
   { attempts, kept, result, images = [] }: AnswerFacts,
   { redact }: Redaction,
 ): ResultDocument['error'] {
-  const requested = attempts > 0;
+  // A bug can be anywhere, also behind a request.
+  const requested = attempts > 0 || error.class === 'internal';
   const hint = hintOf(error);
   const { status, requestId, retryable, retryAfterMs, sent } = error.details;
   const hasAnswer = kept !== undefined || images.length > 0 || (result?.text ?? '') !== '';

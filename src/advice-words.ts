@@ -5,7 +5,7 @@ export const maybeBilled = 'it may have been billed: check that before you run i
 export const billedAgain = 'asking again may be billed again';
 
 /** Joins the lines of a hint without those that are false. */
-export function lines(...parts: (string | false)[]): string {
+export function joinLines(...parts: (string | false)[]): string {
   return parts.filter(Boolean).join('\n');
 }
 
@@ -20,7 +20,7 @@ export function nothingCame(facts: Facts): string | false {
 }
 
 /** What a request that ran out of time may cost. */
-export function costOfTimeout(facts: Facts): string | false {
+export function describeTimeoutCost(facts: Facts): string | false {
   if (facts.billed === 'no') return false;
   if (facts.class === 'no-reply') return maybeBilled;
   return facts.class === 'incomplete' && billedAgain;
@@ -41,7 +41,7 @@ export function headersNamed(names: Facts['value']): string {
 }
 
 /** Which key to check. */
-export function checkKey({ source = 'GATEWAY_API_KEY' }: Facts): string {
+export function keyCheckHint({ source = 'GATEWAY_API_KEY' }: Facts): string {
   return `check the key (${source})`;
 }
 
@@ -79,7 +79,7 @@ export function moreRetries({ value: retries = 0, retryAfterMs = 0 }: Facts): st
 
 /** What to do with a field that the gateway refuses. */
 export function withoutField({ value }: Facts): string {
-  const flag = flagOfField(String(value));
+  const flag = findFlagByField(String(value));
   return flag === undefined ? 'leave that field out' : `change ${flag}, or leave it out`;
 }
 
@@ -112,7 +112,7 @@ const flagsByWireName: Readonly<Record<string, string>> = {
 };
 
 /** The flag for a field (`generation_config.stop_sequences[0]`), in the spelling of any format or of the flag. */
-export function flagOfField(field: string): string | undefined {
+export function findFlagByField(field: string): string | undefined {
   const names = field.split(/[.[\]]/).map((name) => name.replaceAll(/[-_]/g, '').toLowerCase());
   const flags = Object.values(flagsByWireName);
   return names

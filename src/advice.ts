@@ -1,12 +1,12 @@
 import {
-  checkKey,
-  costOfTimeout,
-  flagOfField,
+  keyCheckHint,
+  describeTimeoutCost,
+  findFlagByField,
   headersIn,
   headersNamed,
   keyPage,
   lackingModel,
-  lines,
+  joinLines,
   maybeBilled,
   moreRetries,
   nothingCame,
@@ -76,8 +76,9 @@ const advice = {
       `check the model and the base URL${status === 404 ? '' : ': the gateway does not have this path'}`,
   },
   'no-stream': {
-    cli: (facts) => lines(pathFirst(facts), 'this gateway does not stream the content format: leave --stream out'),
-    library: (facts) => lines(pathFirst(facts), 'this gateway does not stream the content format: ask for one reply'),
+    cli: (facts) => joinLines(pathFirst(facts), 'this gateway does not stream the content format: leave --stream out'),
+    library: (facts) =>
+      joinLines(pathFirst(facts), 'this gateway does not stream the content format: ask for one reply'),
   },
   'other-format': {
     cli: ({ value }) => `this looks like the ${value} format: add --format ${value}`,
@@ -100,7 +101,7 @@ const advice = {
         : 'the gateway does not take the key as Authorization: Bearer: send it in a header of its own',
   },
   'auth-unknown': {
-    cli: (facts) => `${checkKey(facts)}; gateway-cli doctor --live${facts.flags ?? ''} tries every way to send it`,
+    cli: (facts) => `${keyCheckHint(facts)}; gateway-cli doctor --live${facts.flags ?? ''} tries every way to send it`,
     library: 'check the key, and whether the gateway wants it in another form or header',
   },
   'header-names': {
@@ -112,8 +113,8 @@ const advice = {
     library: ({ value }) => `the gateway wants ${headersNamed(value)}`,
   },
   key: {
-    cli: (facts) => lines(keyPage(facts), checkKey(facts)),
-    library: (facts) => lines(keyPage(facts), 'check the key'),
+    cli: (facts) => joinLines(keyPage(facts), keyCheckHint(facts)),
+    library: (facts) => joinLines(keyPage(facts), 'check the key'),
   },
   'key-characters': 'copy the key again: it is one word of letters, digits and signs',
   'key-origin': 'no setting fixes this: the service takes no requests from this place, network or account',
@@ -136,8 +137,8 @@ const advice = {
   },
   'not-retried': 'run the same command again later: a reply that has begun is not retried',
   timeout: {
-    cli: (facts) => lines(costOfTimeout(facts), `give it more time: --timeout ${facts.value}m`),
-    library: (facts) => lines(costOfTimeout(facts), `give it more time: ${facts.value} min`),
+    cli: (facts) => joinLines(describeTimeoutCost(facts), `give it more time: --timeout ${facts.value}m`),
+    library: (facts) => joinLines(describeTimeoutCost(facts), `give it more time: ${facts.value} min`),
   },
 
   // The request.
@@ -147,7 +148,7 @@ const advice = {
   },
   'other-field': {
     cli: ({ value }) =>
-      `the model takes '${value}': add --set ${value}=<n>, and leave ${flagOfField(String(value)) ?? 'the other'} out`,
+      `the model takes '${value}': add --set ${value}=<n>, and leave ${findFlagByField(String(value)) ?? 'the other'} out`,
     library: ({ value }) => `the model takes '${value}': set it in the body, and leave the other out`,
   },
   'effort-none': {
@@ -155,7 +156,7 @@ const advice = {
     library: "this model takes tools here only without thinking: set reasoning_effort to 'none' in the body",
   },
   'no-place': {
-    cli: ({ value }) => `leave ${flagOfField(String(value)) ?? 'it'} out`,
+    cli: ({ value }) => `leave ${findFlagByField(String(value)) ?? 'it'} out`,
     library: 'leave it out',
   },
   refused: { cli: 'add --dry-run to see the request that it refuses' },
@@ -165,8 +166,8 @@ const advice = {
 
   // The answer.
   'max-tokens': {
-    cli: (facts) => lines(nothingCame(facts), 'allow more with --max-tokens <n>'),
-    library: (facts) => lines(nothingCame(facts), 'allow more tokens'),
+    cli: (facts) => joinLines(nothingCame(facts), 'allow more with --max-tokens <n>'),
+    library: (facts) => joinLines(nothingCame(facts), 'allow more tokens'),
   },
   'context-window': {
     cli: 'send a shorter prompt or fewer files, or begin a new chat; a smaller --max-tokens leaves room for more',
@@ -234,13 +235,13 @@ const advice = {
     cli: 'use Node 22.15 or later; or leave out --system-ca (systemCa in the profile), and name the file of the store with --cacert <file> or NODE_EXTRA_CA_CERTS',
     library: 'use Node 22.15 or later, or name the file of the store in NODE_EXTRA_CA_CERTS',
   },
-  proxy: (facts) => lines(`check the proxy's host and port (${facts.source})`, withoutProxy(facts)),
+  proxy: (facts) => joinLines(`check the proxy's host and port (${facts.source})`, withoutProxy(facts)),
   'proxy-down': (facts) =>
-    lines(`nothing listens there: start the proxy, or change its URL (${facts.source})`, withoutProxy(facts)),
-  'proxy-name': (facts) => lines(`check the proxy's host name (${facts.source})`, withoutProxy(facts)),
-  'proxy-refuses': (facts) => lines('ask those who run the proxy', withoutProxy(facts)),
+    joinLines(`nothing listens there: start the proxy, or change its URL (${facts.source})`, withoutProxy(facts)),
+  'proxy-name': (facts) => joinLines(`check the proxy's host name (${facts.source})`, withoutProxy(facts)),
+  'proxy-refuses': (facts) => joinLines('ask those who run the proxy', withoutProxy(facts)),
   'proxy-untrusted': (facts) =>
-    lines(
+    joinLines(
       'check the proxy URL; if you trust its certificate, name the authority with NODE_EXTRA_CA_CERTS',
       withoutProxy(facts),
     ),
@@ -309,26 +310,26 @@ const advice = {
 } satisfies Record<Reason, Words | Columns>;
 
 /** The hint of an error, where it is shown: what to type next, or in the library what to change. A reason decides it. @internal */
-export function hintOf(
+export function chooseHint(
   { class: name, details }: Pick<GatewayError, 'class' | 'details'>,
   reader: keyof Columns = 'cli',
 ): string | undefined {
   if (details.reason === undefined) return details.hint;
   const row: Words | Columns = advice[details.reason];
   const words = isColumns(row) ? row[reader] : row;
-  return words && textOf(words, { ...details, class: name });
+  return words && renderWords(words, { ...details, class: name });
 }
 
 /** The words of the command line for a reason. @internal */
 export function hintFor(reason: Reason, facts: Facts): string {
   const row: Words | Columns = advice[reason];
-  return textOf(isColumns(row) ? row.cli : row, facts);
+  return renderWords(isColumns(row) ? row.cli : row, facts);
 }
 
 function isColumns(row: Words | Columns): row is Columns {
   return typeof row === 'object';
 }
 
-function textOf(words: Words, facts: Facts): string {
+function renderWords(words: Words, facts: Facts): string {
   return typeof words === 'string' ? words : words(facts);
 }

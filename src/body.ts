@@ -1,6 +1,6 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { getBuiltinModule } from 'node:process';
-import { codeOf, usageError } from './errors.ts';
+import { getErrorCode, usageError } from './errors.ts';
 import { isObject, type JsonObject, type JsonValue } from './json.ts';
 
 const mark = Symbol('upload');
@@ -23,7 +23,7 @@ export interface Upload {
 }
 
 /** What is known about an upload in addition to its bytes. */
-type Origin = Omit<Upload, typeof mark | 'bytes' | 'source'>;
+type UploadOrigin = Omit<Upload, typeof mark | 'bytes' | 'source'>;
 
 /** A request body before it is written: JSON in which a string may be an Upload. */
 export type BodyValue = JsonValue | Upload | BodyValue[] | { [key: string]: BodyValue };
@@ -34,9 +34,9 @@ export interface Body {
 }
 
 /** Marks a file (with its size in bytes) or bytes in memory as the content of a Base64 string. */
-export function createUpload(source: string | Uint8Array, bytes: number, origin?: Origin): Upload;
+export function createUpload(source: string | Uint8Array, bytes: number, origin?: UploadOrigin): Upload;
 export function createUpload(source: Uint8Array): Upload;
-export function createUpload(source: string | Uint8Array, bytes?: number, origin?: Origin): Upload {
+export function createUpload(source: string | Uint8Array, bytes?: number, origin?: UploadOrigin): Upload {
   return { [mark]: true, source, bytes: bytes ?? (source as Uint8Array).byteLength, ...origin };
 }
 
@@ -58,7 +58,7 @@ export function setFields(body: Body, fields: Record<string, BodyValue | undefin
 }
 
 /** The object at a key of a body, or an empty one. */
-export function objectAt(body: Body, key: string): Body {
+export function getBodyObject(body: Body, key: string): Body {
   const value = body[key];
   return isBody(value) ? value : {};
 }
@@ -149,10 +149,10 @@ function escapeFormName(name: string): string {
 
 /** Adds up the length of a body. */
 export function withLength(segments: RequestBody['segments']): RequestBody {
-  return { segments, bytes: segments.reduce((sum, segment) => sum + lengthOf(segment), 0) };
+  return { segments, bytes: segments.reduce((sum, segment) => sum + countSegmentBytes(segment), 0) };
 }
 
-function lengthOf(segment: Uint8Array | Upload): number {
+function countSegmentBytes(segment: Uint8Array | Upload): number {
   if (!isUpload(segment)) return segment.byteLength;
   return segment.file ? segment.bytes : base64Length(segment.bytes);
 }
@@ -185,8 +185,8 @@ export async function checkUploads(body: RequestBody): Promise<void> {
   for (const segment of body.segments) {
     if (!isUpload(segment) || typeof segment.source !== 'string') continue;
     const { source, bytes } = segment;
-    const { size } = await stat(source).catch((error: unknown) => unreadable(source, error));
-    if (size !== bytes) throw changed(source);
+    const { size } = await stat(source).catch((error: unknown) => throwUnreadable(source, error));
+    if (size !== bytes) throw changedFileError(source);
   }
 }
 
@@ -200,31 +200,31 @@ export function plainBody(body: RequestBody): Uint8Array | undefined {
 function* encodeBytes(bytes: Uint8Array): Generator<Uint8Array> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const out = Buffer.allocUnsafe((blockBytes / 3) * 4);
-  for (let at = 0; at < buffer.length; at += blockBytes) yield encode(buffer.subarray(at, at + blockBytes), out);
+  for (let at = 0; at < buffer.length; at += blockBytes) yield encodeBase64(buffer.subarray(at, at + blockBytes), out);
 }
 
 /** The bytes of a file as Base64, or unencoded if they are a file of a form. */
 async function* readFile(path: string, { bytes, file: form }: Upload): AsyncGenerator<Uint8Array> {
-  const file = await open(path, 'r').catch((error: unknown) => unreadable(path, error));
+  const file = await open(path, 'r').catch((error: unknown) => throwUnreadable(path, error));
   try {
     const before = await file.stat();
-    if (before.size !== bytes) throw changed(path);
+    if (before.size !== bytes) throw changedFileError(path);
     let block = Buffer.allocUnsafe(blockBytes);
     const out = Buffer.allocUnsafe((blockBytes / 3) * 4);
     let left = bytes;
     let reading = readBlock(file, block, left);
     while (left > 0) {
-      const length = await reading.catch((error: unknown) => unreadable(path, error));
+      const length = await reading.catch((error: unknown) => throwUnreadable(path, error));
       left -= length;
-      if (length < Math.min(blockBytes, left + length)) throw changed(path);
-      const encoded = form ? block.subarray(0, length) : encode(block.subarray(0, length), out);
+      if (length < Math.min(blockBytes, left + length)) throw changedFileError(path);
+      const encoded = form ? block.subarray(0, length) : encodeBase64(block.subarray(0, length), out);
       // A block that is sent unencoded must not be overwritten.
       if (form) block = Buffer.allocUnsafe(blockBytes);
       if (left > 0) {
         // The next block is read while this one is sent.
         reading = readBlock(file, block, left);
         reading.catch(() => {});
-      } else if ((await file.stat()).mtimeMs !== before.mtimeMs) throw changed(path);
+      } else if ((await file.stat()).mtimeMs !== before.mtimeMs) throw changedFileError(path);
       yield encoded;
     }
   } finally {
@@ -244,14 +244,14 @@ async function readBlock(file: FileHandle, block: Buffer, left: number): Promise
   return filled;
 }
 
-function encode(bytes: Buffer, out: Buffer): Uint8Array {
+function encodeBase64(bytes: Buffer, out: Buffer): Uint8Array {
   return out.subarray(0, out.write(bytes.toString('base64'), 'latin1'));
 }
 
-function changed(path: string): Error {
+function changedFileError(path: string): Error {
   return usageError(`${path} changed while it was read`, 'run the command again when nothing writes to it');
 }
 
-function unreadable(path: string, error: unknown): never {
-  throw usageError(`cannot read ${path} (${codeOf(error) ?? 'unknown error'})`, undefined, error);
+function throwUnreadable(path: string, error: unknown): never {
+  throw usageError(`cannot read ${path} (${getErrorCode(error) ?? 'unknown error'})`, undefined, error);
 }

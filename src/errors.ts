@@ -60,7 +60,7 @@ export const endSignals: ReadonlySet<unknown> = new Set<ErrorClass>([
 export interface ErrorDetails {
   /** What to do next, if there is no reason. In the library every error that has a reason has its hint, too. */
   hint?: string | undefined;
-  /** Why it failed, which decides the hint: `hintOf` in `advice.ts`. */
+  /** Why it failed, which decides the hint: `chooseHint` in `advice.ts`. */
   reason?: Reason | undefined;
   /**
    * What the hint names: minutes of `timeout`, seconds of `retry-time`, the number of `retries` that were made, the form of
@@ -198,12 +198,12 @@ export function isQuotaSpent({ class: name, details }: GatewayError): boolean {
 }
 
 /** The error for a bug, or for a limit of the system that was met anywhere (exit 1); a GatewayError stays as it is. */
-export function failureOfThrown(error: unknown): GatewayError {
+export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const bug =
-    codeOf(error) === 'EMFILE'
+    getErrorCode(error) === 'EMFILE'
       ? new GatewayError('internal', 'too many files are open', { reason: 'open-files', cause: error })
-      : new GatewayError('internal', messageOf(error), {
+      : new GatewayError('internal', getErrorMessage(error), {
           hint: 'this is a bug; run it again with --debug and report it',
           cause: error,
         });
@@ -212,23 +212,23 @@ export function failureOfThrown(error: unknown): GatewayError {
 }
 
 /** The message of anything thrown; that of an AggregateError, which can be empty, is made of its parts. */
-export function messageOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(messageOf).join('; ');
+export function getErrorMessage(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(getErrorMessage).join('; ');
   if (error instanceof Error) return error.message || error.name;
   return String(error);
 }
 
 /** The code of a Node or undici error (`ECONNREFUSED`, `UND_ERR_SOCKET`), or of its causes. */
-export function codeOf(error: unknown): string | undefined {
+export function getErrorCode(error: unknown): string | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
     if ('code' in at && typeof at.code === 'string') return at.code;
-    if (at instanceof AggregateError && at.errors.length > 0) return codeOf(at.errors[0]);
+    if (at instanceof AggregateError && at.errors.length > 0) return getErrorCode(at.errors[0]);
   }
   return undefined;
 }
 
 /** Foreign text for an error message: one line, at most `limit` characters. Not escaped: the terminal does that. */
-export function quote(text: string, limit = 200): string {
+export function quoteForeign(text: string, limit = 200): string {
   const words = text.slice(0, limit * 8).split(/\s/);
   const characters = Array.from(words.filter((word) => word !== '').join(' '));
   return characters.length <= limit ? characters.join('') : `${characters.slice(0, limit - 1).join('')}…`;

@@ -10,7 +10,7 @@ export interface JsonFault {
  * and quote the text, which may hold a key. Only called for text that JSON.parse refused.
  */
 export function findJsonFault(text: string): JsonFault {
-  const { at, expected } = faultOf(text);
+  const { at, expected } = locateFault(text);
   const lines = text.slice(0, at).split('\n');
   return { line: lines.length, column: (lines.at(-1) ?? '').length + 1, expected };
 }
@@ -21,10 +21,10 @@ export function jsonFaultWords(text: string): string {
   return `${expected} is expected at line ${line}, column ${column}`;
 }
 
-type State = 'value' | 'first-key' | 'key' | 'colon' | 'first-item' | 'in-object' | 'in-list' | 'end';
+type ParserState = 'value' | 'first-key' | 'key' | 'colon' | 'first-item' | 'in-object' | 'in-list' | 'end';
 
 /** What a state expects, and the states that tokens other than values and ends lead to. */
-const states: { [state in State]: { expected: string; next?: Readonly<Record<string, State>> } } = {
+const states: { [state in ParserState]: { expected: string; next?: Readonly<Record<string, ParserState>> } } = {
   value: { expected: 'a value' },
   'first-key': { expected: 'a key in double quotes', next: { string: 'colon' } },
   key: { expected: 'a key in double quotes', next: { string: 'colon' } },
@@ -36,22 +36,27 @@ const states: { [state in State]: { expected: string; next?: Readonly<Record<str
 };
 
 /** The states in which an object or a list can end. */
-const ends: { [state in State]?: string } = { 'first-key': '}', 'in-object': '}', 'first-item': ']', 'in-list': ']' };
+const ends: { [state in ParserState]?: string } = {
+  'first-key': '}',
+  'in-object': '}',
+  'first-item': ']',
+  'in-list': ']',
+};
 
 const blank = ' \t\r\n';
 const plainToken = /[{}[\]:,]|true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const escaped = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 
 /** Walks the text with its own stack, so that deep nesting cannot overflow that of the program. */
-function faultOf(text: string): { at: number; expected: string } {
+function locateFault(text: string): { at: number; expected: string } {
   const open: ('in-object' | 'in-list')[] = [];
-  let state: State = 'value';
+  let state: ParserState = 'value';
   for (let at = 0; ;) {
     while (at < text.length && blank.includes(text[at] as string)) at++;
     const isString = text[at] === '"';
-    const end = isString ? endOfString(text, at) : endOfMatch(plainToken, text, at);
+    const end = isString ? skipStringToken(text, at) : findMatchEnd(plainToken, text, at);
     const token = isString ? 'string' : '{}[]:,'.includes(text[at] ?? '-') ? (text[at] as string) : 'other';
-    const next: State | undefined = end === undefined ? undefined : follow(state, token, open);
+    const next: ParserState | undefined = end === undefined ? undefined : nextParserState(state, token, open);
     if (next === undefined || end === undefined) {
       const isCut = isString && end === undefined && (state === 'value' || state === 'first-item');
       return { at, expected: isCut ? 'a string without raw line breaks, and its end' : states[state].expected };
@@ -62,7 +67,11 @@ function faultOf(text: string): { at: number; expected: string } {
 }
 
 /** The state that a token leads to; undefined if it is wrong. `open` are the objects and lists around it. */
-function follow(state: State, token: string, open: ('in-object' | 'in-list')[]): State | undefined {
+function nextParserState(
+  state: ParserState,
+  token: string,
+  open: ('in-object' | 'in-list')[],
+): ParserState | undefined {
   if (token === ends[state]) {
     open.pop();
     return open.at(-1) ?? 'end';
@@ -74,18 +83,18 @@ function follow(state: State, token: string, open: ('in-object' | 'in-list')[]):
   return token === '{' ? 'first-key' : 'first-item';
 }
 
-function endOfMatch(pattern: RegExp, text: string, at: number): number | undefined {
+function findMatchEnd(pattern: RegExp, text: string, at: number): number | undefined {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : undefined;
 }
 
 /** By a loop: a regular expression would need stack for each character of a long string. */
-function endOfString(text: string, start: number): number | undefined {
+function skipStringToken(text: string, start: number): number | undefined {
   for (let at = start + 1; at < text.length;) {
     const char = text[at] as string;
     if (char === '"') return at + 1;
     if (char < ' ') return undefined;
-    const next = char === '\\' ? endOfMatch(escaped, text, at) : at + 1;
+    const next = char === '\\' ? findMatchEnd(escaped, text, at) : at + 1;
     if (next === undefined) return undefined;
     at = next;
   }

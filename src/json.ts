@@ -59,7 +59,7 @@ function withDeepAsText(json: string): string {
   let level = 0;
   for (let at = 0; at < json.length; at++) {
     const char = json[at];
-    if (char === '"') at = stringEnd(json, at + 1);
+    if (char === '"') at = findClosingQuote(json, at + 1);
     else if ((char === '[' || char === '{') && ++level === maxLevels + 1) start = at;
     else if ((char === ']' || char === '}') && level-- === maxLevels + 1) {
       flat += json.slice(copied, start) + JSON.stringify(json.slice(start, at + 1));
@@ -70,7 +70,7 @@ function withDeepAsText(json: string): string {
 }
 
 /** The position of the closing quote of a string in a JSON text; its content begins at `start`. */
-export function stringEnd(json: string, start: number): number {
+export function findClosingQuote(json: string, start: number): number {
   let at = start;
   while (at < json.length && json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
   return at;
@@ -96,7 +96,7 @@ export function countValues(text: string): number {
   let values = 1;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === quotationMark) at = stringEnd(text, at + 1);
+    if (code === quotationMark) at = findClosingQuote(text, at + 1);
     else if (code === 0x2c || code === 0x5b || code === 0x7b) values++;
   }
   return values;

@@ -1,5 +1,5 @@
 import { GatewayError, type ErrorClass } from './errors.ts';
-import { type Ending, runProgram } from './cli/run.ts';
+import { type EndSignals, runProgram } from './cli/run.ts';
 import { createProcessIo, endProcess } from './terminal/process-io.ts';
 
 const classes = {
@@ -9,7 +9,7 @@ const classes = {
   SIGQUIT: 'quit',
 } as const satisfies Partial<Record<NodeJS.Signals, ErrorClass>>;
 
-type Signal = keyof typeof classes;
+type EndingSignal = keyof typeof classes;
 
 // Node 20 compiles undici's WebAssembly parser a second time: 55 ms, 34 MiB and a held exit for a run of a second.
 if (process.versions.v8.startsWith('11.3.')) {
@@ -22,15 +22,15 @@ if (process.env['HOME'] === '') delete process.env['HOME'];
 
 const abort = new AbortController();
 
-const ending: Ending = { signal: abort.signal, gracePeriod: { ms: 2000 } };
+const ending: EndSignals = { signal: abort.signal, gracePeriod: { ms: 2000 } };
 
-let received: Signal | undefined;
+let received: EndingSignal | undefined;
 
 /**
  * The first signal ends the work in order, a second one of any kind at once. But SIGHUP comes several times when a terminal is
  * closed: by the kernel, by the shell, and at the end of its input.
  */
-function onSignal(signal: Signal): void {
+function onSignal(signal: EndingSignal): void {
   if (received === 'SIGHUP' && signal === 'SIGHUP') return;
   if (received !== undefined) return dieBy(signal);
   received = signal;
@@ -39,12 +39,12 @@ function onSignal(signal: Signal): void {
 }
 
 /** Dies by the signal itself, so that the shell sees a signal and not an exit code. */
-function dieBy(signal: Signal): void {
+function dieBy(signal: EndingSignal): void {
   for (const name of Object.keys(classes)) process.removeAllListeners(name);
   process.kill(process.pid, signal);
 }
 
-for (const signal of Object.keys(classes) as Signal[]) process.on(signal, () => onSignal(signal));
+for (const signal of Object.keys(classes) as EndingSignal[]) process.on(signal, () => onSignal(signal));
 
 // An unhandled rejection: the work ends in order, and the run reports it like any other bug, redacted.
 process.on('uncaughtException', (value) => {

@@ -162,17 +162,17 @@ export function isOwnHost(name: ServiceName, baseUrl: string | URL): boolean {
 }
 
 /** The service whose host is that of a base URL; undefined for other hosts, and for text that is not a URL. */
-export function serviceOfUrl(baseUrl: string): ServiceName | undefined {
+export function findServiceByUrl(baseUrl: string): ServiceName | undefined {
   return URL.canParse(baseUrl) ? serviceNames.find((name) => isOwnHost(name, baseUrl)) : undefined;
 }
 
 /** The uses that a service has. */
-export function usesOf(name: ServiceName): Use[] {
+export function listUses(name: ServiceName): Use[] {
   return useNames.filter((use) => services[name].formats[use] !== undefined);
 }
 
 /** The services that have a use and a host of their own: what a message can recommend. */
-export function vendorsOf(use: Use): ServiceName[] {
+export function listVendors(use: Use): ServiceName[] {
   return serviceNames.filter(
     (name) => services[name].baseUrl !== undefined && services[name].formats[use] !== undefined,
   );
@@ -213,7 +213,7 @@ function withoutPath(model: string): string {
 }
 
 /** How a service differs from others of its format, and the name under which a session remembers it. */
-export function quirksOf(name: ServiceName, format: FormatName, baseUrl: string | undefined): Quirks {
+export function getQuirks(name: ServiceName, format: FormatName, baseUrl: string | undefined): Quirks {
   const { quirks } = services[name];
   if (baseUrl === undefined || isOwnHost(name, baseUrl)) return { ...quirks, service: `${name}/${format}` };
   // Another server that speaks a vendor's format knows its older fields.

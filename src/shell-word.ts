@@ -10,10 +10,10 @@ const unseen = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u;
 export function shellWord(text: string): string {
   if (/^[\w./@%+:,][\w./@%+=:,-]*$/.test(text)) return text;
   if (!unseen.test(text)) return `'${text.replaceAll("'", String.raw`'\''`)}'`;
-  return `$'${Array.from(text, escaped).join('')}'`;
+  return `$'${Array.from(text, escapeForShell).join('')}'`;
 }
 
-function escaped(character: string): string {
+function escapeForShell(character: string): string {
   if (character === '\\' || character === "'") return `\\${character}`;
   if (!unseen.test(character)) return character;
   return Array.from(Buffer.from(character), (byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');

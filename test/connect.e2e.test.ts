@@ -4,9 +4,9 @@ import { readme } from './helpers/readme.ts';
 import { startScriptedServer } from './helpers/scripted-server.ts';
 import { shell } from './helpers/spawn.ts';
 import { eventStream, messageEvents, textReply } from './helpers/with-server.ts';
-import { anthropicKey, startAnthropic } from './stand-ins/anthropic.ts';
-import { geminiKey, startGemini } from './stand-ins/gemini.ts';
-import { openAiKey, startOpenAi } from './stand-ins/openai.ts';
+import { anthropicKey, startAnthropic } from './fake-servers/anthropic.ts';
+import { geminiKey, startGemini } from './fake-servers/gemini.ts';
+import { openAiKey, startOpenAi } from './fake-servers/openai.ts';
 
 const section = readme.slice(readme.indexOf('## Connect'), readme.indexOf('## Why this one'));
 
@@ -30,7 +30,7 @@ function type(commands: readonly string[], { url, key, env }: { url: string; key
   return shell(typed.join(' &&\n'), { env: { GATEWAY_BASE_URL: url, ...env } });
 }
 
-/** The commands of one key, as far as they go with a service: its host is not to be had here, so a stand-in is called. */
+/** The commands of one key, as far as they go with a service: its host is not to be had here, so a fake server is called. */
 function typeOneKey(name: string, { url, key }: { url: string; key: string }): ReturnType<typeof shell> {
   const { variable = '', has = '' } = rows.find((row) => row.name === name) ?? {};
   const commands = commandsOf('One key.')

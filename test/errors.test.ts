@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { hintOf } from '../src/advice.ts';
+import { chooseHint } from '../src/advice.ts';
 import {
-  codeOf,
-  failureOfThrown,
+  getErrorCode,
+  toGatewayError,
   GatewayError,
-  messageOf,
-  quote,
+  getErrorMessage,
+  quoteForeign,
   settingError,
   usageError,
   withoutCost,
@@ -34,14 +34,14 @@ test('a hint names options to callers of the library, and flags on the command l
   const late = new GatewayError('no-reply', 'no reply within 60 s', { reason: 'timeout', value: 2 });
   const billed = 'it may have been billed: check that before you run it again';
   expect(late.details).toEqual({ reason: 'timeout', value: 2 });
-  expect(hintOf(late, 'library')).toBe(`${billed}\ngive it more time: 2 min`);
-  expect(hintOf(late)).toBe(`${billed}\ngive it more time: --timeout 2m`);
-  expect(hintOf(late.withDetails({ value: 4 }))).toContain('--timeout 4m');
+  expect(chooseHint(late, 'library')).toBe(`${billed}\ngive it more time: 2 min`);
+  expect(chooseHint(late)).toBe(`${billed}\ngive it more time: --timeout 2m`);
+  expect(chooseHint(late.withDetails({ value: 4 }))).toContain('--timeout 4m');
 });
 
 test('a hint of its own takes the place of the one that the reason has', () => {
   const kept = settingError('it exists', { reason: 'output-exists' }).withDetails({ hint: 'the reply is kept' });
-  expect([hintOf(kept), kept.details.hint, kept.details.reason]).toEqual([
+  expect([chooseHint(kept), kept.details.hint, kept.details.reason]).toEqual([
     'the reply is kept',
     'the reply is kept',
     undefined,
@@ -50,8 +50,8 @@ test('a hint of its own takes the place of the one that the reason has', () => {
 
 test('a reason can have one hint for all', () => {
   const error = new GatewayError('rejected', 'too much', { reason: 'too-large', status: 413 });
-  expect(hintOf(error)).toBe('send smaller or fewer images and files');
-  expect(hintOf(error, 'library')).toBe(hintOf(error));
+  expect(chooseHint(error)).toBe('send smaller or fewer images and files');
+  expect(chooseHint(error, 'library')).toBe(chooseHint(error));
 });
 
 test('a hint or a reason that is known wins over both as defaults', () => {
@@ -70,8 +70,8 @@ test('the hint of what costs nothing takes the place of one about costs alone', 
 
 test('callers of the library get no hint that is only for the command line', () => {
   const error = settingError('it exists', { reason: 'output-exists' });
-  expect(hintOf(error, 'library')).toBeUndefined();
-  expect(hintOf(error)).toBe('--force replaces it');
+  expect(chooseHint(error, 'library')).toBeUndefined();
+  expect(chooseHint(error)).toBe('--force replaces it');
 });
 
 test.each([
@@ -81,18 +81,18 @@ test.each([
   [new AggregateError([new Error('one'), new AggregateError([new Error('two')], '')], ''), 'one; two'],
   [new AggregateError([], 'none'), 'none'],
 ])('the text of %s is %s', (error, text) => {
-  expect(messageOf(error)).toBe(text);
+  expect(getErrorMessage(error)).toBe(text);
 });
 
 const withCode = (code: string): Error => Object.assign(new Error(code), { code });
 
 test('the code of an error is looked for in its causes and parts, and a circle has an end', () => {
-  expect(codeOf(withCode('ENOENT'))).toBe('ENOENT');
-  expect(codeOf(new Error('a', { cause: new Error('b', { cause: withCode('ENOENT') }) }))).toBe('ENOENT');
-  expect(codeOf(new AggregateError([withCode('ECONNREFUSED'), withCode('ETIMEDOUT')]))).toBe('ECONNREFUSED');
+  expect(getErrorCode(withCode('ENOENT'))).toBe('ENOENT');
+  expect(getErrorCode(new Error('a', { cause: new Error('b', { cause: withCode('ENOENT') }) }))).toBe('ENOENT');
+  expect(getErrorCode(new AggregateError([withCode('ECONNREFUSED'), withCode('ETIMEDOUT')]))).toBe('ECONNREFUSED');
   const circle = new Error('circle');
   circle.cause = circle;
-  expect(codeOf(circle)).toBeUndefined();
+  expect(getErrorCode(circle)).toBeUndefined();
 });
 
 test.each([
@@ -105,12 +105,12 @@ test.each([
 });
 
 test('without a free descriptor the error is about the limit, not a bug', () => {
-  const failure = failureOfThrown(
+  const failure = toGatewayError(
     Object.assign(new Error("EMFILE: too many open files, open '/x'"), { code: 'EMFILE' }),
   );
   expect(failure).toMatchObject({ class: 'internal', message: 'too many files are open' });
-  expect(hintOf(failure)).toBe('to raise the limit: ulimit -n 4096');
-  expect(hintOf(failureOfThrown(new TypeError('oh')))).toContain('this is a bug');
+  expect(chooseHint(failure)).toBe('to raise the limit: ulimit -n 4096');
+  expect(chooseHint(toGatewayError(new TypeError('oh')))).toContain('this is a bug');
 });
 
 test.each([
@@ -120,6 +120,6 @@ test.each([
   ['cuts text that is longer', 'abcdef', 5, 'abcd…'],
   ['counts characters, not halves of them', '🦅🦅🦅🦅', 3, '🦅🦅…'],
   ['leaves control characters to the terminal', '\u001B[2J', 9, '\u001B[2J'],
-])('quote %s', (_, text, limit, expected) => {
-  expect(quote(text, limit)).toBe(expected);
+])('quoteForeign makes one line of %s', (_, text, limit, expected) => {
+  expect(quoteForeign(text, limit)).toBe(expected);
 });

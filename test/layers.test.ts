@@ -120,7 +120,9 @@ function mayImport(from: string, target: string, typeOnly: boolean): boolean {
 function isTypes(target: string): boolean {
   return (
     target.endsWith('types.ts') ||
-    ['cli/context.ts', 'client/index.ts', 'formats/ask.ts', 'formats/events.ts', 'terminal/io.ts'].includes(target)
+    ['cli/context.ts', 'client/index.ts', 'formats/plain-request.ts', 'formats/events.ts', 'terminal/io.ts'].includes(
+      target,
+    )
   );
 }
 

@@ -21,6 +21,6 @@ export function countJobs(index: JobIndex, { jobs, inFile = false }: { jobs: num
 }
 
 /** `1 job`, `2 jobs` */
-export function countOf(count: number, thing: string): string {
+export function formatCount(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }

@@ -21,7 +21,7 @@ export function addIdHash(sum: IdHash, { high, low }: IdHash): IdHash {
 }
 
 /** 16 hex digits. */
-export function hexOf({ high, low }: IdHash): string {
+export function toHex({ high, low }: IdHash): string {
   return high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0');
 }
 

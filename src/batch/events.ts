@@ -3,7 +3,7 @@ import type { GatewayError } from '../errors.ts';
 import type { BatchInfo } from '../formats/batch-format.ts';
 import type { Usage } from '../formats/events.ts';
 import type { LockOwner } from '../files/lock.ts';
-import type { Part } from './lane/parts.ts';
+import type { ProviderBatch } from './lane/provider-batches.ts';
 
 /** How far a run is. */
 export interface RunProgress {
@@ -43,7 +43,7 @@ export type BatchEvent =
   | { type: 'sent-again'; jobs: number }
   /** Jobs are left at the service, in provider batches that are known to be there or may be. */
   | { type: 'left-at-service'; jobs: number; isCreated: boolean; isWaitedFor: boolean }
-  | { type: 'waiting'; batches: () => readonly Part[] }
+  | { type: 'waiting'; batches: () => readonly ProviderBatch[] }
   | { type: 'polled'; mark: string; info: BatchInfo }
   /** All were polled, and the next time is not yet. */
   | { type: 'waiting-on' }

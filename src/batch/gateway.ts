@@ -8,7 +8,7 @@ export function gatewayKey({ offline, profile }: Settings): string {
 const origins = new WeakMap<Settings, string>();
 
 /** Scheme and host that requests with these settings go to, or `offline`. Thousands of jobs have the same settings. */
-export function originOf(settings: Settings): string {
+export function getRequestOrigin(settings: Settings): string {
   const { offline, baseUrl } = settings;
   const known = origins.get(settings);
   if (known !== undefined) return known;

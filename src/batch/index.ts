@@ -32,41 +32,41 @@ export type {
 } from './types.ts';
 
 // Jobs: their digests, where they go, and one after the other.
-export { digestRequest, hashId, hexOf, isInShard } from './digest.ts';
-export { gatewayKey, originOf } from './gateway.ts';
+export { digestRequest, hashId, toHex, isInShard } from './digest.ts';
+export { gatewayKey, getRequestOrigin } from './gateway.ts';
 export { jobsToSend, prepareAgain, readyJob } from './run/queue.ts';
 export type { JobQueue } from './run/queue.ts';
 export { changedError, decideOn, emptyPlan, requireMatch } from './run/plan.ts';
 
 // The folder of a batch.
-export { addKeptReplies, enterOutdir, readBatch, requireOwn, writeSummary } from './folder/folder.ts';
+export { addKeptReplies, enterOutdir, readKnownBatch, requireOwn, writeSummary } from './folder/folder.ts';
 export type { KnownBatch } from './folder/folder.ts';
 export { describeRun, findHolder, noLock } from './folder/lock.ts';
 export type { FolderLock } from './folder/lock.ts';
 export { newBatchState, readJournal } from './folder/journal.ts';
-export { addUsage, isSpent, totalTokens, unanswered } from './folder/state.ts';
+export { addUsage, isTokenLimitReached, totalTokens, unanswered } from './folder/state.ts';
 export type { BatchState } from './folder/state.ts';
 export type { Recorder } from './folder/recorder.ts';
 export type { Recovery } from './folder/adopt.ts';
 export { refreshVars, withVars } from './folder/refresh-vars.ts';
-export { describeTimes, givesUp, openParts, waitingRows } from './lane/parts.ts';
-export type { Part } from './lane/parts.ts';
+export { describeTimes, givesUp, listOpenProviderBatches, waitingRows } from './lane/provider-batches.ts';
+export type { ProviderBatch } from './lane/provider-batches.ts';
 export { askAgain, requireOrigin } from './lane/lane-run.ts';
 
 // Its results, and reports of them.
 export {
   arrangeResults,
-  countMissing,
+  countMissingResults,
   findLostEnds,
-  idsWithoutPicture,
-  imageNameOf,
+  idsWithoutImage,
+  findImageName,
   locateResults,
   openResults,
-  rowsOfReport,
+  listReportRows,
 } from './folder/results.ts';
 export type { LostEnds, ResultPlaces, ResultReader } from './folder/results.ts';
-export { countJobs, countOf } from './counts.ts';
-export { findColumns, rowOf, rowStates } from './row.ts';
-export type { Column, Row, RowState } from './row.ts';
+export { countJobs, formatCount } from './counts.ts';
+export { findColumns, toReportRow, rowStates } from './row.ts';
+export type { Column, ReportRow, RowState } from './row.ts';
 export { arrivingLines, readBlocks, readLines } from './lines.ts';
 export type { Line } from './lines.ts';

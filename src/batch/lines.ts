@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { isAscii, isUtf8 } from 'node:buffer';
-import { codeOf } from '../errors.ts';
+import { getErrorCode } from '../errors.ts';
 import { cannotWrite } from '../files/synced-file.ts';
 import { createTempFile, writeFully } from '../files/temp-file.ts';
 
@@ -36,7 +36,7 @@ export function readLines(
   handle: FileHandle,
   { from = 0, maxBytes = maxLineBytes }: { from?: number; maxBytes?: number } = {},
 ): AsyncGenerator<Line[], void> {
-  return linesOf(readBlocks(handle, from), { from, maxBytes });
+  return splitIntoLines(readBlocks(handle, from), { from, maxBytes });
 }
 
 /** The content of an open file from an offset on; each block is valid until the next one. */
@@ -50,14 +50,14 @@ export async function* readBlocks(handle: FileHandle, from = 0): AsyncGenerator<
   }
 }
 
-async function* linesOf(
+async function* splitIntoLines(
   chunks: AsyncIterable<Uint8Array>,
   { from, maxBytes }: { from: number; maxBytes: number },
 ): AsyncGenerator<Line[], void> {
   let [number, offset] = [1, from];
   // The beginning of a line that continues in the next chunk.
   let [begun, begunBytes]: [Buffer[], number] = [[], 0];
-  function endLine(part: Buffer, whole: boolean): Line {
+  function finishLine(part: Buffer, whole: boolean): Line {
     const bytes = begunBytes + part.length;
     const isTooLong = bytes > maxBytes;
     const content = isTooLong ? Buffer.alloc(0) : begunBytes > 0 ? Buffer.concat([...begun, part]) : part;
@@ -71,7 +71,7 @@ async function* linesOf(
     const lines: Line[] = [];
     let start = 0;
     for (let end = chunk.indexOf(lineFeed) + 1; end > 0; end = chunk.indexOf(lineFeed, start) + 1) {
-      lines.push(endLine(chunk.subarray(start, end), true));
+      lines.push(finishLine(chunk.subarray(start, end), true));
       start = end;
     }
     begunBytes += byteLength - start;
@@ -80,7 +80,7 @@ async function* linesOf(
     else if (start < byteLength) begun.push(Buffer.from(chunk.subarray(start)));
     yield lines;
   }
-  if (begunBytes > 0) yield [endLine(Buffer.alloc(0), false)];
+  if (begunBytes > 0) yield [finishLine(Buffer.alloc(0), false)];
 }
 
 function decodeLine(bytes: Buffer, whole: boolean): Pick<Line, 'text' | 'isUtf8'> {
@@ -95,7 +95,7 @@ export async function* arrivingLines(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes = maxLineBytes,
 ): AsyncGenerator<Line, void> {
-  for await (const lines of linesOf(chunks, { from: 0, maxBytes })) yield* lines;
+  for await (const lines of splitIntoLines(chunks, { from: 0, maxBytes })) yield* lines;
 }
 
 /** The file, open for reading; undefined if it does not exist. */
@@ -103,7 +103,7 @@ export async function openIfThere(path: string): Promise<FileHandle | undefined>
   try {
     return await open(path, 'r');
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (getErrorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
@@ -136,10 +136,10 @@ export interface GatheredFile {
 const gatheredBytes = 256 * 1024;
 
 export async function createGatheredFile(folder: string): Promise<GatheredFile> {
-  const refuse = (error: unknown): never => {
+  const throwNotWritten = (error: unknown): never => {
     throw cannotWrite(folder, error);
   };
-  const { path, handle } = await createTempFile(folder).catch(refuse);
+  const { path, handle } = await createTempFile(folder).catch(throwNotWritten);
   const gathered: Buffer[] = [];
   let [bytes, written] = [0, 0];
 
@@ -147,7 +147,7 @@ export async function createGatheredFile(folder: string): Promise<GatheredFile> 
     const [first, ...rest] = gathered.splice(0);
     if (first === undefined) return;
     const block = rest.length === 0 ? first : Buffer.concat([first, ...rest]);
-    await writeFully(handle, block, written).catch(refuse);
+    await writeFully(handle, block, written).catch(throwNotWritten);
     written += block.byteLength;
   }
 

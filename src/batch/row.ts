@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { imageNameOf } from './folder/results.ts';
+import { findImageName } from './folder/results.ts';
 import { batchFiles, type JobError } from './types.ts';
 
 /** The state of a job in a report. */
@@ -8,12 +8,12 @@ export const rowStates = ['done', 'failed', 'unknown', 'pending'] as const;
 export type RowState = (typeof rowStates)[number];
 
 /** One job of a batch in a report. An absent field is unknown. */
-export interface Row {
+export interface ReportRow {
   id: string;
   name?: string | undefined;
   command?: string | undefined;
   state: RowState;
-  /** The values of the blanks in its prompt. */
+  /** The values of the template variables in its prompt. */
   vars?: JsonObject | undefined;
   prompt?: string | undefined;
   text?: string | undefined;
@@ -32,37 +32,37 @@ export interface Row {
 }
 
 /** The row of a result. */
-export function rowOf(id: string, state: RowState, document: JsonObject): Row {
+export function toReportRow(id: string, state: RowState, document: JsonObject): ReportRow {
   const { vars, usage, cost, answer, attempts, durationMs, error, images, complete } = document;
   return {
     id,
-    name: textIn(document['name']),
-    command: textIn(document['command']),
+    name: toTextIfString(document['name']),
+    command: toTextIfString(document['command']),
     state,
     vars: isObject(vars) ? vars : undefined,
-    prompt: textIn(document['prompt']),
-    text: textIn(document['text']),
+    prompt: toTextIfString(document['prompt']),
+    text: toTextIfString(document['text']),
     complete: typeof complete === 'boolean' ? complete : undefined,
-    stopReason: textIn(document['stopReason']),
+    stopReason: toTextIfString(document['stopReason']),
     answer,
-    images: (Array.isArray(images) ? images : []).flatMap(pathOf),
+    images: (Array.isArray(images) ? images : []).flatMap(listImagePaths),
     usage: isObject(usage) ? usage : undefined,
     cost: isObject(cost) ? cost : undefined,
     attempts: typeof attempts === 'number' ? attempts : undefined,
     durationMs: typeof durationMs === 'number' ? durationMs : undefined,
     error: isObject(error)
-      ? { class: textIn(error['class']) ?? '', message: textIn(error['message']) ?? '' }
+      ? { class: toTextIfString(error['class']) ?? '', message: toTextIfString(error['message']) ?? '' }
       : undefined,
   };
 }
 
-/** The file is where the batch saves its pictures, whatever the line says. */
-function pathOf(image: JsonValue): string[] {
-  const name = isObject(image) ? imageNameOf(image['path']) : undefined;
+/** The file is where the batch saves its images, whatever the line says. */
+function listImagePaths(image: JsonValue): string[] {
+  const name = isObject(image) ? findImageName(image['path']) : undefined;
   return name === undefined ? [] : [`${batchFiles.images}/${name}`];
 }
 
-function textIn(value: JsonValue | undefined): string | undefined {
+function toTextIfString(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
@@ -70,7 +70,7 @@ function textIn(value: JsonValue | undefined): string | undefined {
 export interface Column {
   name: string;
   /** Undefined: the cell is empty. */
-  cell(row: Row): string | number | undefined;
+  cell(row: ReportRow): string | number | undefined;
 }
 
 const leadingNames = ['id', 'name', 'command', 'state', 'complete', 'stopReason'] as const;
@@ -92,33 +92,33 @@ export function findColumns() {
   /** A variable is named id, and its value is not the id of the job. */
   let hasOtherId = false;
   return {
-    see(row: Row): void {
+    see(row: ReportRow): void {
       const { id, vars, answer, usage, cost } = row;
-      const own = valueOf(vars, 'id');
-      hasOtherId ||= own !== undefined && String(cellOf(own)) !== id;
+      const own = getColumnValue(vars, 'id');
+      hasOtherId ||= own !== undefined && String(toCell(own)) !== id;
       for (const [key, value] of Object.entries({ vars, answer, usage, cost }))
         if (isObject(value)) for (const name of Object.keys(value)) names[key as keyof typeof names].add(name);
       for (const { name, cell } of plainColumns) if ((cell(row) ?? '') !== '') filled.add(name);
     },
     columns(): Column[] {
       const plain = new Map(plainColumns.filter(({ name }) => filled.has(name)).map((one) => [one.name, one]));
-      const list = (...wanted: string[]): Column[] => wanted.flatMap((name) => plain.get(name) ?? []);
-      const leading = list(...leadingNames);
+      const listColumns = (...wanted: string[]): Column[] => wanted.flatMap((name) => plain.get(name) ?? []);
+      const leading = listColumns(...leadingNames);
       const fixed = [
-        ...list('text', 'answer'),
-        ...inside('answer', names.answer),
-        ...list('images'),
-        ...inside('usage', names.usage),
-        ...inside('cost', names.cost),
-        ...list(...trailingNames, 'error.class', 'error.message'),
+        ...listColumns('text', 'answer'),
+        ...memberColumns('answer', names.answer),
+        ...listColumns('images'),
+        ...memberColumns('usage', names.usage),
+        ...memberColumns('cost', names.cost),
+        ...listColumns(...trailingNames, 'error.class', 'error.message'),
       ];
       const taken = new Set([...leading, ...fixed].map(({ name }) => name));
       if (!hasOtherId) names.vars.delete('id');
       const own = [...names.vars].map((name) =>
-        column(taken.has(name) ? `vars.${name}` : name, ({ vars }) => valueOf(vars, name)),
+        column(taken.has(name) ? `vars.${name}` : name, ({ vars }) => getColumnValue(vars, name)),
       );
       // If no table filled them, the jobs are distinguished by their prompts.
-      return [...leading, ...(own.length > 0 ? own : list('prompt')), ...fixed];
+      return [...leading, ...(own.length > 0 ? own : listColumns('prompt')), ...fixed];
     },
   };
 }
@@ -135,19 +135,19 @@ const plainColumns: readonly Column[] = [
   column('error.message', ({ error }) => error?.message),
 ];
 
-function inside(key: 'answer' | 'usage' | 'cost', names: ReadonlySet<string>): Column[] {
-  return [...names].map((name) => column(`${key}.${name}`, (row) => valueOf(row[key], name)));
+function memberColumns(key: 'answer' | 'usage' | 'cost', names: ReadonlySet<string>): Column[] {
+  return [...names].map((name) => column(`${key}.${name}`, (row) => getColumnValue(row[key], name)));
 }
 
-function valueOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
+function getColumnValue(value: JsonValue | undefined, name: string): JsonValue | undefined {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-function column(name: string, value: (row: Row) => JsonValue | undefined): Column {
-  return { name, cell: (row) => cellOf(value(row)) };
+function column(name: string, value: (row: ReportRow) => JsonValue | undefined): Column {
+  return { name, cell: (row) => toCell(value(row)) };
 }
 
-function cellOf(value: JsonValue | undefined): string | number | undefined {
+function toCell(value: JsonValue | undefined): string | number | undefined {
   if (value === null || value === undefined) return undefined;
   return typeof value === 'string' || typeof value === 'number' ? value : JSON.stringify(value);
 }

@@ -1,4 +1,4 @@
-import type { Answer, Deadline, EndOf, PreparedRequest } from '../client/index.ts';
+import type { Answer, Deadline, CheckEnd, PreparedRequest } from '../client/index.ts';
 import type { Bound, Cost } from '../cost/types.ts';
 import type { Certainty, GatewayError } from '../errors.ts';
 import type { LockTimes } from '../files/lock.ts';
@@ -11,7 +11,7 @@ import type { Settings } from '../settings/types.ts';
 import type { BatchEvent } from './events.ts';
 import type { RetryPolicy } from '../transport/types.ts';
 import type { Digest } from './digest.ts';
-import type { PartRecord } from './lane/parts.ts';
+import type { ProviderBatchRecord } from './lane/provider-batches.ts';
 import type { BatchPlan } from './run/plan.ts';
 
 /** The commands that a job can name. */
@@ -27,7 +27,7 @@ export interface Job {
   /** From 1. */
   line: number;
   command: JobCommand;
-  /** Name of its pictures under images/, without extension. */
+  /** Name of its images under images/, without extension. */
   name: string | undefined;
   /** What its request is built from, for who builds it. */
   values: Readonly<Record<string, unknown>>;
@@ -123,20 +123,20 @@ export interface JobRecord extends JobEnd {
   /** The job's line in its file when it was sent, from 1. */
   line?: number | undefined;
   at: number;
-  /** In `ready`: the mark of its part, see `lane/parts.ts`. In an end: the mark, if its part has a budget. */
+  /** In `ready`: the mark of its provider batch, see `lane/provider-batches.ts`. In an end: the mark, if its provider batch has a budget. */
   part?: string | undefined;
   /** In `ready`, `sent` and an end of unknown cost: what it can cost, if its model has a price. */
   bound?: Bound | undefined;
 }
 
-export type JournalRecord = RunRecord | JobRecord | PartRecord;
+export type JournalRecord = RunRecord | JobRecord | ProviderBatchRecord;
 
 /** A job as the journal names it. */
 export interface JournalEntry {
   job: Pick<Job, 'id'> & Partial<Pick<Job, 'line'>>;
   request: string;
   bound?: Bound | undefined;
-  /** The mark of its part, if that has a budget. */
+  /** The mark of its provider batch, if that has a budget. */
   part?: string | undefined;
 }
 
@@ -160,14 +160,14 @@ export interface PreparedJob extends Digest {
 export interface JobOutput {
   /** Takes the bytes of files while the reply is read. */
   readonly store: BlobStore;
-  /** At most this many pictures are written. */
+  /** At most this many images are written. */
   readonly mostImages: number;
-  /** Checks, before anything is paid for, that pictures can be written. Throws GatewayError not-written. */
+  /** Checks, before anything is paid for, that images can be written. Throws GatewayError not-written. */
   prepare(): Promise<void>;
   /** What the answer cost, if that is known. */
   count(answer: Answer): Cost | undefined;
   /** Publishes the files of the answer, and holds it against what is wanted of it. Throws GatewayError; what came is kept for the document. */
-  accept(answer: Answer, bounds: { endOf: EndOf; signal: AbortSignal }): Promise<void>;
+  accept(answer: Answer, bounds: { endOf: CheckEnd; signal: AbortSignal }): Promise<void>;
   /** Files of the reply that could not be written. */
   readonly hasLost: boolean;
   /** Keeps what came of a reply that could not be written in a recovery file. Returns the failure, whose hint names the file. */

@@ -15,7 +15,7 @@ export interface SessionMessage {
 
 /** Parses one line; undefined if it is not a message. */
 export function parseMessage(line: string): SessionMessage | undefined {
-  const value = parse(line);
+  const value = parseSessionLine(line);
   if (!isObject(value)) return undefined;
   const { role, content, system, model, service, at } = value;
   if (role !== 'user' && role !== 'assistant') return undefined;
@@ -30,7 +30,7 @@ export function parseMessage(line: string): SessionMessage | undefined {
   };
 }
 
-function parse(line: string): unknown {
+function parseSessionLine(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
@@ -39,14 +39,14 @@ function parse(line: string): unknown {
 }
 
 /** The content blocks of a message; a string is one text block. */
-export function blocksOf({ content }: Pick<SessionMessage, 'content'>): JsonObject[] {
+export function getMessageBlocks({ content }: Pick<SessionMessage, 'content'>): JsonObject[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return content.filter(isObject);
 }
 
 /** The text of a message: its text blocks, separated by blank lines. */
-export function textOf(message: Pick<SessionMessage, 'content'>): string {
-  return blocksOf(message)
+export function getMessageText(message: Pick<SessionMessage, 'content'>): string {
+  return getMessageBlocks(message)
     .flatMap((block) => (block['type'] === 'text' && typeof block['text'] === 'string' ? block['text'] : []))
     .join('\n\n');
 }
@@ -54,7 +54,7 @@ export function textOf(message: Pick<SessionMessage, 'content'>): string {
 /** Ids of the tool calls in a message. */
 function callIds(message: Pick<SessionMessage, 'content'> | undefined): string[] {
   if (!message) return [];
-  return blocksOf(message).flatMap((block) =>
+  return getMessageBlocks(message).flatMap((block) =>
     block['type'] === 'tool_use' && typeof block['id'] === 'string' ? block['id'] : [],
   );
 }
@@ -72,7 +72,7 @@ export function answeredMessages(messages: readonly SessionMessage[]): number {
 /** The index of the last turn: the last user message that has more than tool results. */
 export function lastTurnStart(messages: readonly SessionMessage[]): number {
   const start = messages.findLastIndex(
-    (message) => message.role === 'user' && blocksOf(message).some((block) => block['type'] !== 'tool_result'),
+    (message) => message.role === 'user' && getMessageBlocks(message).some((block) => block['type'] !== 'tool_result'),
   );
   return start < 0 ? messages.length : start;
 }
@@ -89,7 +89,7 @@ export interface ToolOutcome {
 }
 
 /** A tool result as a content block. Empty content is omitted, as some gateways refuse it. */
-export function toolResult(id: string, { content, isError }: ToolOutcome): JsonObject {
+export function toolResultBlock(id: string, { content, isError }: ToolOutcome): JsonObject {
   return {
     type: 'tool_result',
     tool_use_id: id,
@@ -101,7 +101,7 @@ export function toolResult(id: string, { content, isError }: ToolOutcome): JsonO
 /** Results for the calls of an answer, which say that the calls were not run: services require one for each. */
 export function openCallResults(before: SessionMessage | undefined): JsonObject[] {
   const open = before?.role === 'assistant' ? callIds(before) : [];
-  return open.map((id) => toolResult(id, { content: 'the call was not run', isError: true }));
+  return open.map((id) => toolResultBlock(id, { content: 'the call was not run', isError: true }));
 }
 
 /** A conversation as Markdown: a heading for each message, texts unchanged, calls and results as code, files by name and size. */
@@ -111,43 +111,43 @@ export function exportMarkdown(title: string, messages: readonly SessionMessage[
     const isNew = system !== undefined && system !== lastSystem(messages.slice(0, index));
     return [
       ...(isNew ? [`> System: ${system.trim().replaceAll(/\s+/g, ' ')}`] : []),
-      `## ${authorOf(message)}`,
-      ...blocksOf(message).map(markdownOf),
+      `## ${describeAuthor(message)}`,
+      ...getMessageBlocks(message).map(blockToMarkdown),
     ];
   });
   return `${[`# ${title}`, ...parts.flat()].filter((part) => part !== '').join('\n\n')}\n`;
 }
 
-function authorOf(message: SessionMessage): string {
+function describeAuthor(message: SessionMessage): string {
   const { role, model } = message;
   if (role === 'assistant') return model === undefined ? 'Answer' : `Answer (${model})`;
-  return blocksOf(message).every((block) => block['type'] === 'tool_result') ? 'Tools' : 'You';
+  return getMessageBlocks(message).every((block) => block['type'] === 'tool_result') ? 'Tools' : 'You';
 }
 
-function markdownOf(block: JsonObject): string {
+function blockToMarkdown(block: JsonObject): string {
   const { type } = block;
-  if (type === 'text') return textIn(block['text']).trim();
+  if (type === 'text') return toTextOrEmpty(block['text']).trim();
   if (type === 'thinking' || type === 'redacted_thinking') return '';
   if (type === 'tool_use')
-    return `Call of \`${textIn(block['name'])}\`:\n\n${fence(JSON.stringify(block['input'], null, 2), 'json')}`;
+    return `Call of \`${toTextOrEmpty(block['name'])}\`:\n\n${fence(JSON.stringify(block['input'], null, 2), 'json')}`;
   if (type === 'tool_result')
     return `${block['is_error'] === true ? 'Error' : 'Result'}:\n\n${fence(resultText(block['content']), '')}`;
   if (type === 'image' || type === 'document') return `*${describeFile(block)}*`;
-  return `*${textIn(type)}*`;
+  return `*${toTextOrEmpty(type)}*`;
 }
 
 /** `image image/png, 1200 bytes`, `document notes.txt, 12 bytes` */
 export function describeFile(block: JsonObject): string {
   const source = isObject(block['source']) ? block['source'] : {};
-  const data = textIn(source['data']);
+  const data = toTextOrEmpty(source['data']);
   const bytes = source['type'] === 'base64' ? Buffer.byteLength(data, 'base64') : Buffer.byteLength(data);
-  const name = textIn(block['title']) || textIn(source['media_type']) || textIn(source['url']);
-  return `${textIn(block['type'])} ${name}${bytes > 0 ? `, ${bytes} bytes` : ''}`;
+  const name = toTextOrEmpty(block['title']) || toTextOrEmpty(source['media_type']) || toTextOrEmpty(source['url']);
+  return `${toTextOrEmpty(block['type'])} ${name}${bytes > 0 ? `, ${bytes} bytes` : ''}`;
 }
 
 function resultText(content: JsonValue | undefined): string {
-  return blocksOf({ content: Array.isArray(content) ? content : textIn(content) })
-    .map((block) => (block['type'] === 'text' ? textIn(block['text']) : textIn(block['type'])))
+  return getMessageBlocks({ content: Array.isArray(content) ? content : toTextOrEmpty(content) })
+    .map((block) => (block['type'] === 'text' ? toTextOrEmpty(block['text']) : toTextOrEmpty(block['type'])))
     .join('\n');
 }
 
@@ -158,6 +158,6 @@ function fence(text: string, language: string): string {
   return `${mark}${language}\n${text.trimEnd()}\n${mark}`;
 }
 
-function textIn(value: JsonValue | undefined): string {
+function toTextOrEmpty(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }

@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, readFile, realpath } from 'node:fs/promises';
-import { codeOf, type GatewayError, usageError, settingError } from '../errors.ts';
+import { getErrorCode, type GatewayError, usageError, settingError } from '../errors.ts';
 import { readReason, writeReason } from '../files/file-reason.ts';
 import { openToAppend } from '../files/synced-file.ts';
-import { copyRange, notWritten, writeAnew, writeFully } from '../files/temp-file.ts';
+import { copyRange, notWritten, writeAtomically, writeFully } from '../files/temp-file.ts';
 import { answeredMessages, lastTurnStart, parseMessage, type SessionMessage, wholeTurns } from './message.ts';
 import type { JsonValue } from '../json.ts';
 import { shellWord } from '../shell-word.ts';
@@ -25,7 +25,7 @@ interface StoredSession {
 export interface SessionFile {
   readonly path: string;
   readonly messages: readonly SessionMessage[];
-  /** Whether the file ends with an incomplete turn after a crash; the next write moves it to `asideFile`. */
+  /** Whether the file ends with an incomplete turn after a crash; the next write moves it to `sessionAsideFile`. */
   readonly torn: boolean;
   /** Appends a complete turn and syncs it. Throws GatewayError not-written; then the file is unchanged. */
   append(turn: readonly SessionMessage[]): Promise<void>;
@@ -36,7 +36,7 @@ export interface SessionFile {
 }
 
 /** The file for incomplete turns of a session. */
-export function asideFile(path: string): string {
+export function sessionAsideFile(path: string): string {
   return `${path}.aside`;
 }
 
@@ -51,7 +51,7 @@ export function cutTurn(path: string): string {
  */
 export async function readSession(path: string): Promise<StoredSession> {
   const bytes = await readFile(path).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return Buffer.alloc(0);
+    if (getErrorCode(error) === 'ENOENT') return Buffer.alloc(0);
     throw usageError(
       `the session ${JSON.stringify(path)} cannot be read: ${readReason(error)}`,
       `look at it: ls -ld ${shellWord(path)}`,
@@ -103,7 +103,7 @@ export async function openSession(named: string): Promise<SessionFile> {
     let stored = await readSession(path);
     const update = async (write: () => Promise<StoredSession>): Promise<void> => {
       try {
-        requireOwn(lock);
+        requireSessionLock(lock);
         stored = await write();
       } catch (error) {
         throw notWritten(path, error);
@@ -129,7 +129,7 @@ export async function openSession(named: string): Promise<SessionFile> {
 }
 
 /** A conversation that was stopped can lose its session to another machine. */
-function requireOwn(lock: Lock): void {
+function requireSessionLock(lock: Lock): void {
   const by = lock.look() ? undefined : lock.takenBy();
   if (by !== undefined) throw new Error(`${describeOwner(by)} took it over meanwhile`);
 }
@@ -143,8 +143,8 @@ async function appendTurn(
   try {
     const { size } = await handle.stat();
     if (size !== stored.size) throw new Error('it was changed by another program meanwhile');
-    await copyAside(path, stored, handle);
-    const bytes = Buffer.from((stored.open ? '\n' : '') + linesOf(turn));
+    await copySessionTail(path, stored, handle);
+    const bytes = Buffer.from((stored.open ? '\n' : '') + toSessionLines(turn));
     await writeTail(handle, { bytes, at: stored.end });
     const end = stored.end + bytes.length;
     return { messages: [...stored.messages, ...turn], end, size: end, open: false };
@@ -157,16 +157,16 @@ async function appendTurn(
 function openToWrite(path: string, { size }: StoredSession): Promise<FileHandle> {
   const create = size === 0 ? constants.O_CREAT : 0;
   return open(path, constants.O_RDWR | create, 0o600).catch((error: unknown) => {
-    if (size === 0 || codeOf(error) !== 'ENOENT') throw error;
+    if (size === 0 || getErrorCode(error) !== 'ENOENT') throw error;
     // Without the cause: its code says that the folder is missing.
     throw new Error('it was removed by another program meanwhile');
   });
 }
 
 /** Copies an incomplete turn to the aside file before it is overwritten. */
-async function copyAside(path: string, { end, size }: StoredSession, handle: FileHandle): Promise<void> {
+async function copySessionTail(path: string, { end, size }: StoredSession, handle: FileHandle): Promise<void> {
   if (end === size) return;
-  const aside = await openToAppend(asideFile(path), 0o600);
+  const aside = await openToAppend(sessionAsideFile(path), 0o600);
   try {
     await copyRange(handle, aside, { offset: end, bytes: size - end });
     await aside.sync();
@@ -190,14 +190,14 @@ async function writeTail(handle: FileHandle, { bytes, at }: { bytes: Uint8Array;
 async function rewrite(path: string, stored: StoredSession, messages: SessionMessage[]): Promise<StoredSession> {
   if (stored.end < stored.size) {
     const handle = await open(path, 'r');
-    await copyAside(path, stored, handle).finally(() => handle.close());
+    await copySessionTail(path, stored, handle).finally(() => handle.close());
   }
-  const bytes = Buffer.from(linesOf(messages));
-  await writeAnew(path, (handle) => writeFully(handle, bytes, 0));
+  const bytes = Buffer.from(toSessionLines(messages));
+  await writeAtomically(path, (handle) => writeFully(handle, bytes, 0));
   return { messages, end: bytes.length, size: bytes.length, open: false };
 }
 
-function linesOf(messages: readonly SessionMessage[]): string {
+function toSessionLines(messages: readonly SessionMessage[]): string {
   return messages.map((message) => `${JSON.stringify(message)}\n`).join('');
 }
 

@@ -44,12 +44,12 @@ export async function listSessions(): Promise<SessionEntry[]> {
   const folder = await sessionsFolder();
   const names = await listFolder(folder, 'sessions');
   const files = names.filter((name) => name.endsWith(extension));
-  const entries = await Promise.all(files.map((file) => entryOf(folder, file)));
+  const entries = await Promise.all(files.map((file) => readSessionEntry(folder, file)));
   return entries.flat().toSorted((a, b) => b.changed - a.changed || a.name.localeCompare(b.name));
 }
 
 /** Nothing if it was removed meanwhile or is not a file. */
-async function entryOf(folder: string, file: string): Promise<SessionEntry[]> {
+async function readSessionEntry(folder: string, file: string): Promise<SessionEntry[]> {
   const path = join(folder, file);
   const stats = await stat(path).catch(() => undefined);
   return stats?.isFile() ? [{ name: file.slice(0, -extension.length), path, changed: stats.mtimeMs }] : [];
@@ -90,19 +90,19 @@ export function checkSessionName(name: string): string {
  * to be there. Throws GatewayError usage.
  */
 export async function sessionPath(typed: string, cwd: string): Promise<string> {
-  const path = isSessionPath(typed) ? await pathInFolder(typed, cwd) : await pathOfName(typed);
+  const path = isSessionPath(typed) ? await findPathInFolder(typed, cwd) : await findPathByName(typed);
   const stats = await stat(path).catch(() => undefined);
   // Reading a pipe would wait for its other end.
   if (stats === undefined || stats.isFile() || stats.isDirectory()) return path;
   throw usageError(`the session ${JSON.stringify(path)} is a device, a pipe or a socket`, 'name a file');
 }
 
-async function pathOfName(name: string): Promise<string> {
+async function findPathByName(name: string): Promise<string> {
   const file = `${checkSessionName(name)}${extension}`;
   return join(await makeSessionsFolder(), file);
 }
 
-async function pathInFolder(typed: string, cwd: string): Promise<string> {
+async function findPathInFolder(typed: string, cwd: string): Promise<string> {
   const folder = dirname(typed);
   await stat(resolve(cwd, folder)).catch(() => {
     const hint = `make it first: mkdir -p ${shellWord(folder)}`;

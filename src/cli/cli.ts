@@ -9,7 +9,7 @@ import { serviceNames, services } from '../services.ts';
 import { version } from '../version.ts';
 
 /** What commander's callbacks do. */
-export interface Hooks {
+export interface CommanderHooks {
   act(action: Action, command: Command): Promise<void>;
   /** Width of the help. */
   readonly columns: number;
@@ -18,7 +18,7 @@ export interface Hooks {
   err(text: string): void;
 }
 
-const silent: Hooks = {
+const silent: CommanderHooks = {
   columns: 80,
   colored: { out: false, err: false },
   act: async () => undefined,
@@ -30,7 +30,7 @@ const silent: Hooks = {
 export const openSilent = (words: readonly string[]): Promise<Command> => buildProgram(words, silent);
 
 /** The program with the names of all commands, and the flags of those that argv names. */
-export async function buildProgram(argv: readonly string[], hooks: Hooks): Promise<Command> {
+export async function buildProgram(argv: readonly string[], hooks: CommanderHooks): Promise<Command> {
   const full = argv.some((word) => word === '--verbose' || word === '-v');
   const program = new Command('gateway-cli')
     .description(
@@ -54,7 +54,7 @@ export async function buildProgram(argv: readonly string[], hooks: Hooks): Promi
   setExamples(program, rootExamples);
   setNotes(program, rootNotes);
   addFlags(program, 'Everywhere', rootFlags);
-  const words = wordsOf(argv);
+  const words = findCommandWords(argv);
   // Commander has a command help in each group: `image help gen`.
   await addTree(program, tree, words[0] === 'help' ? words : words.filter((word) => word !== 'help'), hooks);
   return program;
@@ -93,7 +93,7 @@ async function addTree(
   parent: Command,
   entries: Tree,
   [word, ...rest]: readonly string[],
-  hooks: Hooks,
+  hooks: CommanderHooks,
 ): Promise<void> {
   for (const [name, entry] of Object.entries(entries)) {
     const command = parent
@@ -118,23 +118,23 @@ async function addTree(
 }
 
 /** `config set`; empty for the program. */
-export function nameOf(command: Command): string {
+export function getCommandName(command: Command): string {
   const { parent } = command;
-  return parent === null ? '' : `${nameOf(parent)} ${command.name()}`.trimStart();
+  return parent === null ? '' : `${getCommandName(parent)} ${command.name()}`.trimStart();
 }
 
 /** The words of argv that can name commands: not flags, and not the value of `--profile`. */
-export function wordsOf(argv: readonly string[]): string[] {
+export function findCommandWords(argv: readonly string[]): string[] {
   return wordPlaces(argv).map((at) => argv[at] as string);
 }
 
 /** The command that argv names: `image gen`. */
-export function commandOf(argv: readonly string[]): string {
-  return commandPath(wordsOf(argv), tree).join(' ');
+export function findTypedCommand(argv: readonly string[]): string {
+  return commandPath(findCommandWords(argv), tree).join(' ');
 }
 
 function commandPath([word = '', ...rest]: readonly string[], entries: Tree): string[] {
-  const found = entryOf(entries, word);
+  const found = findEntry(entries, word);
   if (found?.commands) return [word, ...commandPath(rest, found.commands)];
   if (found) return [word];
   const standard = Object.keys(entries).find((name) => entries[name]?.isDefault);
@@ -143,7 +143,7 @@ function commandPath([word = '', ...rest]: readonly string[], entries: Tree): st
 
 /** The names at the beginning of the words, without defaults: `['batch']` of `batch jobs.jsonl`. */
 export function typedNames([word = '', ...rest]: readonly string[], entries = tree): string[] {
-  const found = entryOf(entries, word);
+  const found = findEntry(entries, word);
   return found ? [word, ...typedNames(rest, found.commands ?? {})] : [];
 }
 
@@ -158,15 +158,15 @@ export function helpAsFlag(argv: readonly string[]): string[] {
   if (word !== 'help')
     return namesUnknown(argv) ? argv.filter((flag) => flag !== '--help' && flag !== '-h') : [...argv];
   const isTopic = topics.includes(next) && (third === undefined || argv.includes('--recipe'));
-  if (isTopic || (second >= 0 && entryOf(tree, next) === undefined)) return [...argv];
+  if (isTopic || (second >= 0 && findEntry(tree, next) === undefined)) return [...argv];
   return [...argv.slice(0, first), ...argv.slice(first + 1), '--help'];
 }
 
 /** Whether a word is in the place of a command's name, and is not one. */
 function namesUnknown(argv: readonly string[]): boolean {
-  const words = wordsOf(argv).filter((word) => word !== 'help');
+  const words = findCommandWords(argv).filter((word) => word !== 'help');
   const group = typedNames(words);
-  const inside = Object.values(group.reduce((entries, word) => entryOf(entries, word)?.commands ?? {}, tree));
+  const inside = Object.values(group.reduce((entries, word) => findEntry(entries, word)?.commands ?? {}, tree));
   return words.length > group.length && inside.length > 0 && !inside.some(({ isDefault }) => isDefault);
 }
 
@@ -180,7 +180,7 @@ function wordPlaces(argv: readonly string[]): number[] {
   return places;
 }
 
-function entryOf(entries: Tree, word: string): Tree[string] | undefined {
+function findEntry(entries: Tree, word: string): Tree[string] | undefined {
   return Object.hasOwn(entries, word) ? entries[word] : undefined;
 }
 

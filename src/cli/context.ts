@@ -82,14 +82,14 @@ export interface RunCall extends ToolCall {
 }
 
 /** A request of a tool loop, with the tool calls that its answer caused. */
-export interface Turn {
+export interface ToolRound {
   text: string;
   stopReason?: string | undefined;
   toolCalls: RunCall[];
 }
 
 /** The parts of a paid reply that could not be written. They go to a recovery file at the end of the run. */
-export interface Lost {
+export interface UnsavedReply {
   failure?: GatewayError | undefined;
   images: ResultImage[];
   /** `-o` of images none of which was written. */
@@ -119,7 +119,7 @@ export interface Report {
   /** Audio, documents and other files of the reply, and the text that went into a file. */
   files?: Omit<WrittenImage, 'width' | 'height'>[];
   /** The requests of a tool loop. */
-  turns?: Turn[] | undefined;
+  turns?: ToolRound[] | undefined;
   readonly warnings: readonly string[];
   /** The answer as JSON, if `--schema` checked it. */
   answer?: JsonValue | undefined;
@@ -136,7 +136,7 @@ export interface Report {
   tags?: Readonly<Record<string, string>>;
   /** A recording answered. */
   fromCache?: true;
-  lost: Lost;
+  unsaved: UnsavedReply;
   /** The recovery file of the reply, if it was written. */
   kept?: string | undefined;
 }

@@ -1,12 +1,12 @@
 import { type Command, type CommanderError, Option } from 'commander';
 import { hintFor } from '../advice.ts';
 import { closest } from '../closest.ts';
-import { flagOfField } from '../advice-words.ts';
+import { findFlagByField } from '../advice-words.ts';
 import { type GatewayError, settingError, usageError } from '../errors.ts';
 import { type AskedService, settingFor } from './flags/set.ts';
-import { nameOf, typedNames, wordsOf } from './cli.ts';
+import { getCommandName, typedNames, findCommandWords } from './cli.ts';
 import { commandsNamed, firstExample, topics } from './help/help.ts';
-import { findAsked, keyInArgv, useOfCommand } from './run/settings.ts';
+import { findAsked, keyInArgv, chooseCommandUse } from './run/settings.ts';
 import type { Reason } from '../reasons.ts';
 import { shellWord } from '../shell-word.ts';
 import type { Io } from '../terminal/io.ts';
@@ -20,7 +20,7 @@ interface TypedLine {
 
 /** What a command with a mistake in its flags would ask, as far as the others say it. */
 async function askedBy(command: Command | undefined, io: Io): Promise<AskedService | undefined> {
-  const use = command && useOfCommand[nameOf(command)];
+  const use = command && chooseCommandUse[getCommandName(command)];
   return use && findAsked(command.optsWithGlobals(), io, use);
 }
 
@@ -50,7 +50,9 @@ export async function explainMistake(error: CommanderError, typed: TypedLine, io
       return usageError(message, hint + helpHint(typed), error);
     }
     case 'commander.excessArguments':
-      return isOfDefault(typed) ? explainUnknownCommand(typed, undefined) : usageError(first, helpHint(typed), error);
+      return isDefaultCommand(typed)
+        ? explainUnknownCommand(typed, undefined)
+        : usageError(first, helpHint(typed), error);
     case 'commander.optionMissingArgument':
       return usageError(first.replace(' argument missing', ' needs a value'), valueHint(first, typed), error);
     default:
@@ -59,8 +61,8 @@ export async function explainMistake(error: CommanderError, typed: TypedLine, io
 }
 
 /** Whether the command was not typed: it is the default of its group. */
-function isOfDefault({ argv, command }: TypedLine): boolean {
-  return command !== undefined && command.name() !== typedNames(wordsOf(argv)).at(-1);
+function isDefaultCommand({ argv, command }: TypedLine): boolean {
+  return command !== undefined && command.name() !== typedNames(findCommandWords(argv)).at(-1);
 }
 
 /** A flag of the command whose `-` became another dash in a text editor: `—stream`. A word after `--` is not a flag. */
@@ -81,7 +83,7 @@ function explainFlag(word: string, suggestion: string | undefined, typed: TypedL
   const { argv, command } = typed;
   const flag = word.startsWith('--') ? (word.split(/[= ]/)[0] ?? '') : word.slice(0, 2);
   if (flag === '--api-key') return keyInArgv();
-  if (typedNames(wordsOf(argv)).length === 0 && argv[0]?.startsWith('-') === false)
+  if (typedNames(findCommandWords(argv)).length === 0 && argv[0]?.startsWith('-') === false)
     return explainUnknownCommand(typed, undefined);
   if (word.includes(' ') && !word.startsWith('--'))
     return settingError(`an argument that begins with '-' is read as a flag`, {
@@ -93,7 +95,7 @@ function explainFlag(word: string, suggestion: string | undefined, typed: TypedL
   if (command !== undefined && command.commands.length > 0)
     return settingError(`unknown flag ${flag} before the command`, {
       reason: 'flag-first',
-      value: ['gateway-cli', nameOf(command), '<command>', flag].filter(Boolean).join(' '),
+      value: ['gateway-cli', getCommandName(command), '<command>', flag].filter(Boolean).join(' '),
     });
   return explainUnknownFlag(flag, suggestion, typed);
 }
@@ -114,11 +116,11 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
   const meant = isCluster ? [] : meantFlags(flag);
   const known = meant.filter((name) => typed.command?.options.some(({ long }) => long === name));
   if (known.length > 0) return settingError(message, { reason: 'meant', value: known.join(', ') });
-  const field = meant.find((name) => flagOfField(name) !== undefined);
-  if (field !== undefined && typed.command && /^batch(?: run)?$/.test(nameOf(typed.command)))
+  const field = meant.find((name) => findFlagByField(name) !== undefined);
+  if (field !== undefined && typed.command && /^batch(?: run)?$/.test(getCommandName(typed.command)))
     return settingError(message, { reason: 'batch-field', value: new Option(field).attributeName() });
   if (/key|token|secret/i.test(flag) && !tokenLimit.test(flag)) return settingError(message, { reason: 'key-flag' });
-  const setting = typed.command && settingFor(flag, nameOf(typed.command), typed.asked);
+  const setting = typed.command && settingFor(flag, getCommandName(typed.command), typed.asked);
   if (setting !== undefined) return settingError(message, { reason: 'field-without-flag', value: setting });
   const isOpposite = flag.startsWith('--no-') && !suggestion?.startsWith('--no-');
   // Commander takes --stop for near to --steps: a suggestion must be near without its dashes.
@@ -130,7 +132,7 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
 
 /** Why a command lacks a flag that others have. */
 function missingFlag(flag: string, { command }: TypedLine): Reason | undefined {
-  const name = command === undefined ? '' : nameOf(command);
+  const name = command === undefined ? '' : getCommandName(command);
   const isInput = ['-i', '--image', '--attach', '--mask'].includes(flag);
   if (name === 'image gen' && isInput) return 'gen-image';
   if (name === 'image edit' && flag === '--attach') return 'edit-attach';
@@ -146,7 +148,7 @@ const tokenLimit = /^--(max[a-z_-]*tokens?([_-]?total)?|tokens)$/i;
  */
 function meantFlags(flag: string): string[] {
   if (tokenLimit.test(flag)) return [/total/i.test(flag) ? '--max-tokens-total' : '--max-tokens'];
-  const field = flagOfField(flag);
+  const field = findFlagByField(flag);
   if (field !== undefined) return [field];
   return meantBy(flag.replaceAll(/[-_]/g, '')).filter((name) => name.startsWith('--'));
 }
@@ -173,7 +175,7 @@ function valueHint(message: string, typed: TypedLine): string {
 
 /** `gateway-cli config get`, without the name of a default command. */
 function typedCommand({ argv }: TypedLine): string {
-  return ['gateway-cli', ...typedNames(wordsOf(argv))].join(' ');
+  return ['gateway-cli', ...typedNames(findCommandWords(argv))].join(' ');
 }
 
 /** Other names that people type for a flag, without `-` and `_`, and for a command. */
@@ -223,7 +225,7 @@ const longestPrompt = 60;
 
 /** Suggests the command that was meant, or the one that takes the words as a prompt. */
 function explainUnknownCommand({ argv }: TypedLine, nearest: string | undefined): GatewayError {
-  const words = wordsOf(argv);
+  const words = findCommandWords(argv);
   const group = typedNames(words);
   const [word = '', ...rest] = words.slice(group.length);
   const message = `unknown command '${word}'`;

@@ -1,11 +1,11 @@
 import { type Command, CommanderError } from 'commander';
 import {
   buildProgram,
-  commandOf,
+  findTypedCommand,
   helpAsFlag,
-  type Hooks,
+  type CommanderHooks,
   isShown,
-  nameOf,
+  getCommandName,
   refuseOtherDash,
   shownDocument,
   throwParsed,
@@ -15,7 +15,7 @@ import { fieldLine, missingField, ownDocument, resultDocument } from './output/d
 import { createUi, emptyReport, noSecrets } from './output/log.ts';
 import { withReplyHint } from './run/failure-hint.ts';
 import { createStdin } from './input/prompt.ts';
-import { endSignals, failureOfThrown, GatewayError, isBug, outcomes } from '../errors.ts';
+import { endSignals, toGatewayError, GatewayError, isBug, outcomes } from '../errors.ts';
 import { escapeForTerminal, jsonLine, writeEscaped } from '../terminal/escape.ts';
 import {
   formatError,
@@ -30,7 +30,7 @@ import { writePaged } from '../terminal/pager.ts';
 import type { Io } from '../terminal/io.ts';
 
 /** How a run can be ended from outside. */
-export interface Ending {
+export interface EndSignals {
   signal: AbortSignal;
   /** How long the work may take to finish after the signal; a command that needs more raises it. */
   gracePeriod: { ms: number };
@@ -39,15 +39,15 @@ export interface Ending {
 }
 
 /** How a run ended. */
-export interface Ended {
+export interface RunEnd {
   exitCode: number;
   error: GatewayError | undefined;
 }
 
 /** The state of a run: what an error at any moment is reported with. */
-interface Run {
+interface RunState {
   io: Io;
-  ending: Ending;
+  ending: EndSignals;
   command: string;
   warnings: readonly string[];
   outcome: CommandOutcome;
@@ -56,25 +56,25 @@ interface Run {
 }
 
 /** Runs the program once and prints all of its output, without touching the process. Never throws. */
-export async function runProgram(argv: readonly string[], bare: Io, ending: Ending): Promise<Ended> {
+export async function runProgram(argv: readonly string[], bare: Io, ending: EndSignals): Promise<RunEnd> {
   const { stdout, stderr, env } = bare;
   const io = { ...bare, stdout: sanitizeOutput(stdout, env), stderr: sanitizeOutput(stderr, env) };
   const started = io.elapsed();
-  const run: Run = {
+  const run: RunState = {
     io,
     ending,
-    command: commandOf(argv),
+    command: findTypedCommand(argv),
     warnings: [],
     outcome: {},
     root: rootBeforeParsing(argv),
     redaction: noSecrets,
   };
   const thrown = (await catchError(() => parseAndAct(argv, run))) ?? ending.bug;
-  let error = thrown === undefined ? undefined : failureOfThrown(thrown.value);
+  let error = thrown === undefined ? undefined : toGatewayError(thrown.value);
   if ((run.root.json || run.outcome.report?.selected?.field) && !run.outcome.isPrinted) {
     const durationMs = io.elapsed() - started;
     const unprinted = await catchError(() => printDocument(run, error, durationMs));
-    if (unprinted) error ??= await documentLost(failureOfThrown(unprinted.value), run);
+    if (unprinted) error ??= await documentLost(toGatewayError(unprinted.value), run);
   }
   if (error) await catchError(() => printError(error as GatewayError, run));
   return { exitCode: error?.exitCode ?? run.outcome.exitCode ?? outcomes.ok.code, error };
@@ -90,20 +90,20 @@ async function catchError(body: () => Promise<void>): Promise<{ value: unknown }
   }
 }
 
-async function parseAndAct(argv: readonly string[], run: Run): Promise<void> {
+async function parseAndAct(argv: readonly string[], run: RunState): Promise<void> {
   const { io } = run;
   const words = helpAsFlag(argv);
   const written = { out: '', err: '' };
-  const hooks: Hooks = {
+  const hooks: CommanderHooks = {
     get columns() {
       return io.stdout.columns;
     },
-    colored: { out: colorsOf(io, io.stdout, argv), err: colorsOf(io, io.stderr, argv) },
+    colored: { out: wantsHelpColors(io, io.stdout, argv), err: wantsHelpColors(io, io.stderr, argv) },
     out: (text) => void (written.out += text),
     err: (text) => void (written.err += text),
     async act(action, command) {
       run.root = rootOptions(command);
-      run.command = nameOf(command);
+      run.command = getCommandName(command);
       await refuseOtherDash(words, command);
       await runAction(action, command, run);
     },
@@ -120,7 +120,7 @@ async function parseAndAct(argv: readonly string[], run: Run): Promise<void> {
 }
 
 /** Runs a command, then its cleanups, the last one first. The error of a cleanup never hides that of the command. */
-async function runAction(action: Action, command: Command, run: Run): Promise<void> {
+async function runAction(action: Action, command: Command, run: RunState): Promise<void> {
   const { io, root, command: name } = run;
   const { signal, gracePeriod } = run.ending;
   const ui = createUi(io, root);
@@ -137,7 +137,7 @@ async function runAction(action: Action, command: Command, run: Run): Promise<vo
       run.outcome = (await action(context, command.args, flags)) ?? {};
       if (run.outcome.error !== undefined) throw run.outcome.error;
     });
-    const report = reportOf(run, thrown?.value);
+    const report = getReport(run, thrown?.value);
     const answered = { ...context, report };
     await endWriting(thrown && { value: withReplyHint(thrown.value, answered, flags['raw'] === true) }, answered);
   } finally {
@@ -146,7 +146,7 @@ async function runAction(action: Action, command: Command, run: Run): Promise<vo
 }
 
 /** What is known of the answer of a model; of other commands, whether they sent anything. */
-function reportOf({ command, warnings, outcome }: Run, error?: unknown): Report {
+function getReport({ command, warnings, outcome }: RunState, error?: unknown): Report {
   const attempts = (error instanceof GatewayError && error.details.attempts) || 0;
   return outcome.report ?? { ...emptyReport(command, warnings), attempts };
 }
@@ -154,7 +154,7 @@ function reportOf({ command, warnings, outcome }: Run, error?: unknown): Report 
 /** Throws what the action threw. What could not be written of a paid reply is saved first, while its files exist. */
 async function endWriting(thrown: { value: unknown } | undefined, context: AnswerContext): Promise<void> {
   const { io, report } = context;
-  const failure = report.lost.failure ?? io.stdout.failure;
+  const failure = report.unsaved.failure ?? io.stdout.failure;
   const ofBug = thrown && isBug(thrown.value);
   const isUnprinted = thrown && (report.selected?.code || report.selected?.file !== undefined);
   const isUnread = thrown?.value instanceof GatewayError && thrown.value.details.unread !== undefined;
@@ -172,12 +172,12 @@ async function endWriting(thrown: { value: unknown } | undefined, context: Answe
 }
 
 /** The document could not be written to stdout, or it lacks the value of `--field`: saves the answer. */
-async function documentLost(failure: GatewayError, run: Run): Promise<GatewayError> {
+async function documentLost(failure: GatewayError, run: RunState): Promise<GatewayError> {
   if (failure.class !== 'not-written' && failure.class !== 'no-result') return failure;
   const { saveForRecovery } = await import('./run/recovery.ts');
-  const report = reportOf(run);
-  const { lost, result } = report;
-  lost.text = failure.class === 'not-written' || (result?.text ?? '') !== '';
+  const report = getReport(run);
+  const { unsaved, result } = report;
+  unsaved.text = failure.class === 'not-written' || (result?.text ?? '') !== '';
   return saveForRecovery(failure, { ...run, report });
 }
 
@@ -191,7 +191,7 @@ function rootOptions(command: Command): RootOptions {
 }
 
 /** Whether help is coloured: never in a JSON document. */
-function colorsOf({ env }: Io, { isTTY }: Io['stdout'], argv: readonly string[]): boolean {
+function wantsHelpColors({ env }: Io, { isTTY }: Io['stdout'], argv: readonly string[]): boolean {
   const { color, json } = rootBeforeParsing(argv);
   return json !== true && wantsColor({ env, isTTY, color });
 }
@@ -203,9 +203,9 @@ function rootBeforeParsing(argv: readonly string[]): RootOptions {
   return { ...(words.has('--json') && { json: true }), color: !words.has('--no-color') };
 }
 
-async function printDocument(run: Run, error: GatewayError | undefined, durationMs: number): Promise<void> {
+async function printDocument(run: RunState, error: GatewayError | undefined, durationMs: number): Promise<void> {
   const { io, outcome, redaction } = run;
-  const report = reportOf(run, error);
+  const report = getReport(run, error);
   if (error?.class === 'closed') return;
   const document =
     outcome.document === undefined
@@ -217,7 +217,7 @@ async function printDocument(run: Run, error: GatewayError | undefined, duration
   else if (error === undefined) throw missingField(document, field ?? []);
 }
 
-async function printError(error: GatewayError, { io, root, redaction: { redact } }: Run): Promise<void> {
+async function printError(error: GatewayError, { io, root, redaction: { redact } }: RunState): Promise<void> {
   // The user pressed Ctrl-C, the shell reports the signal, or stdout is closed.
   if (endSignals.has(error.class)) return;
   const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });

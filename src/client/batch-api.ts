@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import type { BatchFormat, BatchInfo, BatchPage, BatchParts, ResultPlace } from '../formats/batch-format.ts';
-import type { PostOrGet } from '../formats/format.ts';
+import type { AnyApiRequest } from '../formats/format.ts';
 import { isObject, type JsonObject, parseFlat } from '../json.ts';
 import { ItemSplitter } from '../scan/json-items.ts';
 import type { HttpReply } from '../transport/types.ts';
@@ -11,7 +11,7 @@ import type { Deadline } from './deadline.ts';
 import type { AuthUse } from '../formats/types.ts';
 
 /** Sends one request, with retries. */
-type Send = (post: PostOrGet, options: SendOptions) => Promise<Answered>;
+type SendCall = (post: AnyApiRequest, options: SendOptions) => Promise<Answered>;
 
 /** The batch API of one service. Every method throws GatewayError, or the reason of the caller's abort. */
 export interface BatchApi {
@@ -53,21 +53,21 @@ const maxResultBytes = 256 * 1024 * 1024;
 /** What a service says about a batch is short, except for results inside it. */
 const maxReplyBytes = 16 * 1024 * 1024;
 
-export function openBatchApi(format: BatchFormat, send: Send, use: AuthUse): BatchApi {
+export function openBatchApi(format: BatchFormat, send: SendCall, use: AuthUse): BatchApi {
   const { byFile, inline } = format;
 
-  const request = (call: Call, options: Parameters<Send>[1]): Promise<Answered> =>
+  const request = (call: Call, options: Parameters<SendCall>[1]): Promise<Answered> =>
     send({ format: format.name, use, ...call }, options);
 
-  async function requestJson(call: Call, options: Parameters<Send>[1]): Promise<JsonReply> {
+  async function requestJson(call: Call, options: Parameters<SendCall>[1]): Promise<JsonReply> {
     const { reply } = await request(call, options);
-    return { reply, json: await readReply(reply, format.held) };
+    return { reply, json: await readShortReply(reply, format.held) };
   }
 
-  async function readBatch(call: Call, options: Parameters<Send>[1]): Promise<BatchInfo> {
+  async function requestBatch(call: Call, options: Parameters<SendCall>[1]): Promise<BatchInfo> {
     const { reply, json } = await requestJson(call, options);
     const info = format.readBatch(json);
-    if (info === undefined) throw badReply(reply, 'the reply is not a batch');
+    if (info === undefined) throw badBatchReply(reply, 'the reply is not a batch');
     return info;
   }
 
@@ -82,21 +82,21 @@ export function openBatchApi(format: BatchFormat, send: Send, use: AuthUse): Bat
     },
     createOf(file, parts, options) {
       if (byFile === undefined) throw new Error(`${format.name} takes no file`);
-      return readBatch(byFile.create(parts, file), { ...options, policy: createOnce });
+      return requestBatch(byFile.create(parts, file), { ...options, policy: createOnce });
     },
     createInline({ path, bytes, name }, parts, options) {
       if (inline === undefined) throw new Error(`${format.name} takes a file`);
       const file = createUpload(path, bytes, { file: { name, mimeType: 'application/json' } });
-      return readBatch({ path: inline.path(parts), file }, { ...options, policy: createOnce });
+      return requestBatch({ path: inline.path(parts), file }, { ...options, policy: createOnce });
     },
-    retrieve: (id, deadline) => readBatch(format.retrieve(id), { deadline }),
+    retrieve: (id, deadline) => requestBatch(format.retrieve(id), { deadline }),
     async cancel(id, deadline) {
       await requestJson(format.cancel(id), { deadline });
     },
     async page(deadline, page) {
       const { reply, json } = await requestJson(format.list(page), { deadline });
       const found = format.readPage(json);
-      if (found === undefined) throw badReply(reply, 'the reply is not a list of batches');
+      if (found === undefined) throw badBatchReply(reply, 'the reply is not a list of batches');
       return found;
     },
     async *results({ results }, deadline) {
@@ -104,7 +104,7 @@ export function openBatchApi(format: BatchFormat, send: Send, use: AuthUse): Bat
       for (const place of results)
         try {
           const { reply } = await request(place, { deadline });
-          yield* place.items ? itemsOf(reply, place.items) : linesOf(reply);
+          yield* place.items ? readResultItems(reply, place.items) : readResultLines(reply);
         } catch (error) {
           if (!(error instanceof GatewayError) || error.details.status !== 404) throw error;
           gone ??= error;
@@ -115,7 +115,7 @@ export function openBatchApi(format: BatchFormat, send: Send, use: AuthUse): Bat
 }
 
 /** A request without what is the same in all. */
-type Call = Omit<PostOrGet, 'format' | 'use'>;
+type Call = Omit<AnyApiRequest, 'format' | 'use'>;
 
 /** A reply, and the JSON in it. */
 interface JsonReply {
@@ -135,19 +135,19 @@ export function mayExist(error: unknown): boolean {
   return status === undefined || status < 400 || status >= 500 || status === 408 || status === 409;
 }
 
-type Upload = (
+type UploadLines = (
   lines: SentFile,
   path: string,
   requestJson: (call: Call, more?: Partial<SendOptions>) => Promise<JsonReply>,
 ) => Promise<JsonReply>;
 
-const uploadForm: Upload = ({ path: source, bytes, name }, path, requestJson) => {
+const uploadForm: UploadLines = ({ path: source, bytes, name }, path, requestJson) => {
   const file = createUpload(source, bytes, { file: { name, mimeType: jsonLines } });
   return requestJson({ path, form: true, body: { purpose: 'batch', file } });
 };
 
 /** Google's resumable upload, in one piece: where it goes is in a header of the first reply. */
-const uploadResumable: Upload = async ({ path: source, bytes, name }, path, requestJson) => {
+const uploadResumable: UploadLines = async ({ path: source, bytes, name }, path, requestJson) => {
   const head = { 'x-goog-upload-protocol': 'resumable', 'x-goog-upload-command': 'start' };
   const facts = {
     'x-goog-upload-header-content-length': String(bytes),
@@ -161,27 +161,30 @@ const uploadResumable: Upload = async ({ path: source, bytes, name }, path, requ
 };
 
 /** The key and the requests go to the service that was named, and to no other. */
-function uploadPlace(reply: HttpReply, start: string): Pick<PostOrGet, 'path' | 'query'> {
+function uploadPlace(reply: HttpReply, start: string): Pick<AnyApiRequest, 'path' | 'query'> {
   const requestUrl = new URL((reply.request ?? '').replace(/^\w+ /, ''));
   const prefix = requestUrl.pathname.slice(0, -start.length);
   const given = reply.headers['x-goog-upload-url'] ?? '';
   const url = URL.canParse(given) ? new URL(given) : undefined;
   if (url?.origin !== requestUrl.origin || !url.pathname.startsWith(prefix))
-    throw badReply(reply, "the upload would go to a host other than the service's");
+    throw badBatchReply(reply, "the upload would go to a host other than the service's");
   return { path: url.pathname.slice(prefix.length), query: url.search.slice(1) };
 }
 
 /** A short JSON object. Results inside it are skipped. */
-async function readReply(reply: HttpReply, held: BatchFormat['held'] = { key: '', below: [] }): Promise<JsonObject> {
+async function readShortReply(
+  reply: HttpReply,
+  held: BatchFormat['held'] = { key: '', below: [] },
+): Promise<JsonObject> {
   const splitter = new ItemSplitter(held);
   for await (const chunk of reply.body) {
     splitter.feed(chunk);
-    if (splitter.restBytes > maxReplyBytes) throw badReply(reply, 'the reply is too large');
+    if (splitter.restBytes > maxReplyBytes) throw badBatchReply(reply, 'the reply is too large');
   }
-  return restOf(splitter, reply);
+  return parseRest(splitter, reply);
 }
 
-function restOf(splitter: ItemSplitter, reply: HttpReply): JsonObject {
+function parseRest(splitter: ItemSplitter, reply: HttpReply): JsonObject {
   const text = splitter.rest();
   if (text.trim() === '') return {};
   try {
@@ -190,19 +193,22 @@ function restOf(splitter: ItemSplitter, reply: HttpReply): JsonObject {
   } catch {
     // Reported below.
   }
-  throw badReply(reply, 'the reply is not a JSON object');
+  throw badBatchReply(reply, 'the reply is not a JSON object');
 }
 
-async function* itemsOf(reply: HttpReply, place: NonNullable<ResultPlace['items']>): AsyncGenerator<ResultText, void> {
+async function* readResultItems(
+  reply: HttpReply,
+  place: NonNullable<ResultPlace['items']>,
+): AsyncGenerator<ResultText, void> {
   const splitter = new ItemSplitter(place);
   for await (const chunk of reply.body) for (const bytes of splitter.feed(chunk)) yield { bytes, isWhole: true };
-  restOf(splitter, reply);
+  parseRest(splitter, reply);
 }
 
 const lineFeed = 0x0a;
 
 /** The lines of a body that are not empty. */
-async function* linesOf(reply: HttpReply): AsyncGenerator<ResultText, void> {
+async function* readResultLines(reply: HttpReply): AsyncGenerator<ResultText, void> {
   let begun: Buffer[] = [];
   let begunBytes = 0;
   for await (const chunk of reply.body) {
@@ -214,7 +220,7 @@ async function* linesOf(reply: HttpReply): AsyncGenerator<ResultText, void> {
     }
     begun.push(Buffer.from(chunk.subarray(start)));
     begunBytes += chunk.byteLength - start;
-    if (begunBytes > maxResultBytes) throw badReply(reply, 'a result is too large');
+    if (begunBytes > maxResultBytes) throw badBatchReply(reply, 'a result is too large');
   }
   const last = withoutMark(Buffer.concat(begun));
   if (last.some((byte) => byte > 0x20)) yield { bytes: last, isWhole: false };
@@ -225,6 +231,6 @@ function withoutMark(line: Buffer): Buffer {
   return line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf ? line.subarray(3) : line;
 }
 
-function badReply({ request, status }: HttpReply, what: string): GatewayError {
+function badBatchReply({ request, status }: HttpReply, what: string): GatewayError {
   return new GatewayError('bad-reply', what, { request, status, sent: 'yes', retryable: true });
 }

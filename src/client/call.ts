@@ -1,13 +1,13 @@
 import { monotonic } from '../clock.ts';
 import { type Certainty, GatewayError, isGatewayError, type RetryNotice, usageError } from '../errors.ts';
-import { type Ask, readTurns } from '../formats/ask.ts';
+import { type PlainRequest, readTurns } from '../formats/plain-request.ts';
 import type { StreamDelta } from '../formats/events.ts';
-import { loadFormat, postOf } from '../formats/format.ts';
+import { loadFormat, encodeRequest } from '../formats/format.ts';
 import type { FormatName, Quirks } from '../formats/types.ts';
 import type { JsonValue } from '../json.ts';
 import { isAspect } from '../images/aspect.ts';
 import { sniffType } from '../images/image-type.ts';
-import { fileOf, readInputImage, type Spooling } from '../images/input.ts';
+import { makeRereadable, readInputImage, type Spooling } from '../images/input.ts';
 import type { Use } from '../services.ts';
 import { createUpload, type Upload } from '../body.ts';
 import type {
@@ -20,12 +20,12 @@ import type {
   Picture,
   Reply,
 } from './client-types.ts';
-import { type Deadline, endOf, startDeadline, within } from './deadline.ts';
-import type { PictureSink } from './picture-sink.ts';
+import { type Deadline, checkEnd, startDeadline, within } from './deadline.ts';
+import type { ImageSink } from './image-sink.ts';
 
-export { folderSink, memorySink } from './picture-sink.ts';
+export { folderSink, memorySink } from './image-sink.ts';
 import type { Performed, PreparedRequest } from './send.ts';
-import { verdictOf } from './verdict.ts';
+import { judgeAnswer } from './verdict.ts';
 
 /** A reply came, but it is cut, blocked, or lacks what was requested. `reply` has what came. */
 export class ResponseError extends GatewayError {
@@ -72,10 +72,10 @@ export async function prepareCall(
   const { media = [], mask }: Pick<AskRequest, 'media' | 'mask'> = request;
   const { inline, cleanup } = await within(deadline, openMedia(mask ? [...media, mask] : media, deadline.signal));
   try {
-    const asked = askOf(request, { use, stream });
+    const asked = checkRequest(request, { use, stream });
     const format = await loadFormat(name);
     const inputs = { media: inline.slice(0, media.length), mask: inline[media.length] };
-    const post = postOf({ ...asked, ...inputs }, format, quirksIn(name));
+    const post = encodeRequest({ ...asked, ...inputs }, format, quirksIn(name));
     return { post, model: asked.model, candidates: asked.candidates, close: cleanup };
   } catch (error) {
     await cleanup();
@@ -86,7 +86,7 @@ export async function prepareCall(
 /** Sends a request, and returns its reply, or throws the error that the reply means. */
 export async function* sendCall<Image extends Picture>(
   clientCall: ClientCall,
-  sink: PictureSink<Image>,
+  sink: ImageSink<Image>,
 ): AsyncGenerator<StreamDelta, Reply<Image>> {
   const { client, timeoutMs, use, call, onRetry, progress } = clientCall;
   const started = monotonic();
@@ -94,14 +94,19 @@ export async function* sendCall<Image extends Picture>(
   let request: Awaited<ReturnType<typeof prepareCall>> | undefined;
   try {
     request = await prepareCall(clientCall, deadline);
-    const deltas = client.ask(request, { deadline, onRetry, store: sink.store, ...(progress && follow(progress)) });
+    const deltas = client.ask(request, {
+      deadline,
+      onRetry,
+      store: sink.store,
+      ...(progress && followProgress(progress)),
+    });
     const { result, error, attempts } = yield* flatten(deltas, call.signal, deadline);
     const kept = await sink.keep(result, deadline.signal);
     call.signal?.throwIfAborted();
     const reply = { ...kept, attempts, durationMs: Math.round(monotonic() - started) };
     const images = use === 'image' || use === 'edit' ? 1 : 0;
     const wanted = { images, requireComplete: call.requireComplete === true };
-    const verdict = verdictOf({ result, error: error ?? endOf(deadline) }, wanted);
+    const verdict = judgeAnswer({ result, error: error ?? checkEnd(deadline) }, wanted);
     if (verdict.error) throw new ResponseError(verdict.error, reply);
     if (verdict.warning) reply.warnings.push(verdict.warning.message);
     return reply;
@@ -113,7 +118,7 @@ export async function* sendCall<Image extends Picture>(
 }
 
 /** Keeps the progress of a call while it is sent. */
-function follow(progress: SendProgress) {
+function followProgress(progress: SendProgress) {
   return {
     onSent(attempts: number) {
       progress.attempts = attempts;
@@ -124,22 +129,22 @@ function follow(progress: SendProgress) {
   };
 }
 
-/** The ask of a request. Throws GatewayError usage. */
-function askOf(request: AnyRequest, { use, stream }: Pick<Ask, 'use' | 'stream'>): Ask {
+/** The plain request of a call. Throws GatewayError usage. */
+function checkRequest(request: AnyRequest, { use, stream }: Pick<PlainRequest, 'use' | 'stream'>): PlainRequest {
   const { media: _media, contents, messages, turns, ...rest } = { ...request } as Record<string, unknown>;
-  const ask = { ...rest, use, stream } as Ask;
-  if (ask.aspect !== undefined && !isAspect(ask.aspect))
-    throw usageError(`aspect takes width:height, not ${JSON.stringify(ask.aspect)}`, 'for example: 16:9');
+  const plainRequest = { ...rest, use, stream } as PlainRequest;
+  if (plainRequest.aspect !== undefined && !isAspect(plainRequest.aspect))
+    throw usageError(`aspect takes width:height, not ${JSON.stringify(plainRequest.aspect)}`, 'for example: 16:9');
   // In JavaScript an omitted field may be null.
   const ownTurns = contents ?? messages ?? undefined;
   return {
-    ...ask,
-    ...((turns ?? undefined) !== undefined && { turns: readTurns(listOf('turns', turns), 'turns') }),
-    ...(ownTurns !== undefined && { ownTurns: listOf(contents ? 'contents' : 'messages', ownTurns) }),
+    ...plainRequest,
+    ...((turns ?? undefined) !== undefined && { turns: readTurns(requireList('turns', turns), 'turns') }),
+    ...(ownTurns !== undefined && { ownTurns: requireList(contents ? 'contents' : 'messages', ownTurns) }),
   };
 }
 
-function listOf(name: string, value: unknown): JsonValue[] {
+function requireList(name: string, value: unknown): JsonValue[] {
   if (Array.isArray(value)) return value as JsonValue[];
   throw usageError(`${name} is not an array`, 'give a list of turns');
 }
@@ -191,7 +196,7 @@ async function openMedia(media: readonly MediaInput[], signal: AbortSignal): Pro
 async function openOne(medium: MediaInput, spooling: Spooling): Promise<OpenedMedia['inline'][number]> {
   if ('path' in medium) {
     const label = JSON.stringify(medium.path);
-    const path = await fileOf(medium.path, { ...spooling, label });
+    const path = await makeRereadable(medium.path, { ...spooling, label });
     const image = await readInputImage(path, { label });
     return { mimeType: image.mimeType, data: createUpload(path, image.bytes) };
   }

@@ -1,6 +1,6 @@
 import type { StreamDelta } from '../formats/events.ts';
-import type { PostOrGet } from '../formats/format.ts';
-import type { AskFields, AuthUse, FormatName } from '../formats/types.ts';
+import type { AnyApiRequest } from '../formats/format.ts';
+import type { PlainFields, AuthUse, FormatName } from '../formats/types.ts';
 import type { Certainty, GatewayError, RetryNotice } from '../errors.ts';
 import type { Answered } from '../transport/types.ts';
 import type { Connection, Fetch, FetchWrapper, HttpReply, HttpRequest } from '../transport/types.ts';
@@ -73,7 +73,7 @@ export interface ClientOptions {
   /** Called when a request has its answer, of which only the head has come. */
   onAnswered?: ((answered: Answered) => void) | undefined;
   /** Called with what ended a request that has no answer: what it returns is thrown in its place. */
-  onFailure?: ((error: GatewayError, request: PostOrGet) => GatewayError | Promise<GatewayError>) | undefined;
+  onFailure?: ((error: GatewayError, request: AnyApiRequest) => GatewayError | Promise<GatewayError>) | undefined;
   /** Further attempts while the service says that it is busy, if they are more than `retries`: for the flex lane. */
   busyRetries?: number | undefined;
   /** Lets a request of the flex lane go out at full price where the lane stays too busy for it, and is called then. */
@@ -102,26 +102,26 @@ export interface CallOptions {
   requireComplete?: boolean | undefined;
 }
 
-/** A call whose pictures go to files. */
+/** A call whose images go to files. */
 export interface FolderOptions extends CallOptions {
-  /** Pictures become `image-1.png` and so on in it, no file is replaced; made where its parent exists. */
+  /** Images become `image-1.png` and so on in it, no file is replaced; made where its parent exists. */
   folder: string;
 }
 
-/** A picture or file to send: its bytes, or a file that is read while it is sent. The type comes from the bytes unless it is given. */
+/** An image or file to send: its bytes, or a file that is read while it is sent. The type comes from the bytes unless it is given. */
 export type MediaInput = Uint8Array | { path: string } | { data: Uint8Array; mimeType: string };
 
 /** The plain fields that the messages format has. */
-type MessagesFields = Pick<AskFields, 'prompt' | 'system' | 'maxTokens' | 'temperature' | 'topP' | 'topK' | 'stop'>;
+type MessagesFields = Pick<PlainFields, 'prompt' | 'system' | 'maxTokens' | 'temperature' | 'topP' | 'topK' | 'stop'>;
 
 /** A request in the words of no format. A field that the format lacks is refused before anything is sent. */
-export interface AskRequest extends AskFields {
+export interface AskRequest extends PlainFields {
   model: string;
   /** Earlier turns of `user` and `assistant`; their blocks are those of `Message`. What the system says is `system`. */
   turns?: readonly Message[] | undefined;
-  /** Pictures, and files with their type. */
+  /** Images, and files with their type. */
   media?: readonly MediaInput[] | undefined;
-  /** For `generateImages` with media: a PNG as large as the first picture. Only what it makes transparent may change. */
+  /** For `generateImages` with media: a PNG as large as the first image. Only what it makes transparent may change. */
   mask?: MediaInput | undefined;
   /** Tools by name, description and JSON Schema, or in the format's own form. */
   tools?: readonly object[] | undefined;
@@ -135,7 +135,7 @@ export interface AskRequest extends AskFields {
 }
 
 /** A content-format request; what is absent is not sent. */
-export interface ContentRequest extends AskFields {
+export interface ContentRequest extends PlainFields {
   model: string;
   /** Earlier turns, sent before the prompt as they are. */
   contents?: readonly ContentTurn[] | undefined;
@@ -144,7 +144,7 @@ export interface ContentRequest extends AskFields {
   toolConfig?: object | undefined;
   /** JSON Schema, sent as responseJsonSchema with responseMimeType application/json. */
   schema?: object | boolean | undefined;
-  /** Pictures, or files with their type; they follow the prompt in its turn. */
+  /** Images, or files with their type; they follow the prompt in its turn. */
   media?: readonly MediaInput[] | undefined;
   /** A whole body that the fields above are laid over. */
   body?: object | undefined;
@@ -162,13 +162,13 @@ export interface MessagesRequest extends MessagesFields {
   metadata?: object | undefined;
   /** JSON Schema, sent as output_config.format. */
   schema?: object | boolean | undefined;
-  /** Pictures and PDF files; they come before the prompt in its turn. */
+  /** Images and PDF files; they come before the prompt in its turn. */
   media?: readonly MediaInput[] | undefined;
   /** A whole body that the fields above are laid over. */
   body?: object | undefined;
 }
 
-/** A picture of a reply. */
+/** An image of a reply. */
 export interface Picture {
   /** The type that the bytes show, whatever the gateway declared. */
   mimeType: string;
@@ -184,12 +184,12 @@ export interface Picture {
   candidate: number;
 }
 
-/** A picture in memory. */
+/** An image in memory. */
 export interface MemoryPicture extends Picture {
   data: Uint8Array;
 }
 
-/** A picture in a file. */
+/** An image in a file. */
 export interface FilePicture extends Picture {
   /** Absolute. */
   path: string;
@@ -198,7 +198,7 @@ export interface FilePicture extends Picture {
 /** One reply, whatever its format; absent means that the gateway did not say. */
 export interface Reply<Image extends Picture = MemoryPicture> extends Omit<Result, 'images' | 'files'> {
   images: Image[];
-  /** Audio, documents and other files that are not pictures; absent if none came. */
+  /** Audio, documents and other files that are not images; absent if none came. */
   files?: Image[];
 }
 
@@ -237,7 +237,7 @@ export interface Client {
    * candidate; nothing is sent before the first delta is requested.
    */
   streamContent(request: ContentRequest, options?: CallOptions): MessageStream;
-  /** Pictures from a prompt, or from `media` and an instruction; at least one, or it rejects with class `no-result`. */
+  /** Images from a prompt, or from `media` and an instruction; at least one, or it rejects with class `no-result`. */
   generateImages(request: ContentRequest | AskRequest, options: FolderOptions): Promise<Reply<FilePicture>>;
   generateImages(request: ContentRequest | AskRequest, options?: CallOptions): Promise<Reply>;
   /** The messages format in one JSON reply: `POST /v1/messages`. */
@@ -255,9 +255,9 @@ export interface Client {
    */
   ask(request: PreparedRequest, options?: AskOptions): AsyncGenerator<StreamDelta[], Performed>;
   /** Sends a request, with retries, and leaves its reply to be read. A status other than 2xx is thrown as the error that it means. */
-  send(request: PostOrGet, options?: SendOptions): Promise<Answered>;
+  send(request: AnyApiRequest, options?: SendOptions): Promise<Answered>;
   /** What `send` would send, but for its key. Throws GatewayError usage for a URL that the key must not go to. */
-  address(request: PostOrGet): HttpRequest;
+  address(request: AnyApiRequest): HttpRequest;
   /** The models that the service lists in a format. */
   listModels(format: FormatName, options?: ListOptions): Promise<ModelList>;
   /** Counts the input tokens of a request at the service, which is free. Undefined if the service cannot. */
@@ -319,7 +319,7 @@ export interface TextBlock {
   readonly text: string;
 }
 
-/** A picture, or a document such as a PDF file. */
+/** An image, or a document such as a PDF file. */
 export interface MediaBlock {
   readonly type: 'image' | 'document';
   readonly source: object;

@@ -1,8 +1,8 @@
-import { hintOf } from '../advice.ts';
+import { chooseHint } from '../advice.ts';
 import { defaultTimeoutMs } from '../clock.ts';
 import { GatewayError, isGatewayError, usageError } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
-import { quirksOf, services, type Use } from '../services.ts';
+import { getQuirks, services, type Use } from '../services.ts';
 import type { AnyRequest, ClientCall, SendProgress } from './call.ts';
 import type {
   CallOptions,
@@ -15,7 +15,7 @@ import type {
   Received,
   Reply,
 } from './client-types.ts';
-import { outcomeOf } from './read-reply.ts';
+import { drainDeltas } from './read-reply.ts';
 import { sendOrFallBack } from './lane.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import { perform, type SendOptions } from './send.ts';
@@ -35,19 +35,19 @@ export function createClient(options: ClientOptions): Client {
   const fetch = composeFetch({ ...options, endpoint, connection: connection ?? (own as Connection) });
   const sending = { endpoint, fetch, options };
   const service = services[endpoint.service];
-  const formatOf = (use: Use): FormatName => {
+  const chooseFormat = (use: Use): FormatName => {
     const format = options.format ?? service.formats[use];
     if (format === undefined) throw usageError(`${service.title} makes no images`, 'choose another service');
     return format;
   };
-  const deadlineOf = ({ deadline, timeoutMs = options.timeoutMs, signal }: SendOptions): Deadline =>
+  const chooseDeadline = ({ deadline, timeoutMs = options.timeoutMs, signal }: SendOptions): Deadline =>
     deadline ?? startDeadline(timeoutMs ?? defaultTimeoutMs, signal);
-  const callOf = (request: AnyRequest, call: CallOptions = {}): ClientCall => ({
+  const setUpCall = (request: AnyRequest, call: CallOptions = {}): ClientCall => ({
     client,
     timeoutMs: call.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs,
-    quirksIn: (format) => quirksOf(service.name, format, endpoint.baseUrl.href),
+    quirksIn: (format) => getQuirks(service.name, format, endpoint.baseUrl.href),
     use: 'text',
-    format: formatOf('text'),
+    format: chooseFormat('text'),
     request,
     call,
     onRetry: (notice) => (call.onRetry ?? options.onRetry)?.({ ...notice, error: withHint(notice.error) }),
@@ -60,31 +60,31 @@ export function createClient(options: ClientOptions): Client {
     call: CallOptions & { folder?: string } = {},
   ): Promise<Reply<FilePicture> | Reply> {
     const use = request.media?.length ? 'edit' : 'image';
-    const clientCall: ClientCall = { ...callOf(request, call), use, format: formatOf(use), stream: undefined };
+    const clientCall: ClientCall = { ...setUpCall(request, call), use, format: chooseFormat(use), stream: undefined };
     return call.folder === undefined ? reply(clientCall) : replyInto(call.folder, clientCall);
   }
   const client: Client = {
-    generate: async (request, call) => reply(callOf(request, call)),
-    stream: (request, call) => stream(callOf(request, call)),
-    generateContent: async (request, call) => reply({ ...callOf(request, call), format: 'content' }),
-    streamContent: (request, call) => stream({ ...callOf(request, call), format: 'content' }),
+    generate: async (request, call) => reply(setUpCall(request, call)),
+    stream: (request, call) => stream(setUpCall(request, call)),
+    generateContent: async (request, call) => reply({ ...setUpCall(request, call), format: 'content' }),
+    streamContent: (request, call) => stream({ ...setUpCall(request, call), format: 'content' }),
     generateImages,
     messages: async (request, call) =>
-      reply({ ...callOf(request, call), use: 'chat', format: 'messages', stream: undefined }),
-    streamMessages: (request, call) => stream({ ...callOf(request, call), use: 'chat', format: 'messages' }),
-    async prepare(request, { use = 'text', format = formatOf(use), stream: isStreamed = false, ...call } = {}) {
+      reply({ ...setUpCall(request, call), use: 'chat', format: 'messages', stream: undefined }),
+    streamMessages: (request, call) => stream({ ...setUpCall(request, call), use: 'chat', format: 'messages' }),
+    async prepare(request, { use = 'text', format = chooseFormat(use), stream: isStreamed = false, ...call } = {}) {
       const { prepareCall } = await loadCall();
-      const asked = { ...callOf(request), use, format, stream: isStreamed };
-      return prepareCall(asked, deadlineOf(call)).catch((error: unknown) => {
+      const asked = { ...setUpCall(request), use, format, stream: isStreamed };
+      return prepareCall(asked, chooseDeadline(call)).catch((error: unknown) => {
         throw withHint(error);
       });
     },
     ask(request, call = {}) {
-      const deadline = deadlineOf(call);
+      const deadline = chooseDeadline(call);
       const deltas = perform(request, client, { ...call, deadline });
-      return call.deadline ? deltas : endingWith(deltas, deadline);
+      return call.deadline ? deltas : endDeadlineAfter(deltas, deadline);
     },
-    send: (request, call = {}) => sendOrFallBack(request, { ...call, deadline: deadlineOf(call) }, sending),
+    send: (request, call = {}) => sendOrFallBack(request, { ...call, deadline: chooseDeadline(call) }, sending),
     address: (request) => addressRequest(endpoint, request),
     listModels: async (format, listing) => (await loadFreeRequests()).readModelList(client, format, listing),
     countTokens: async (request, counting) => (await loadFreeRequests()).countTokens(client, request, counting),
@@ -101,7 +101,7 @@ export function createClient(options: ClientOptions): Client {
 }
 
 /** Ends a deadline with what it bounds. */
-async function* endingWith<Delta, Outcome>(
+async function* endDeadlineAfter<Delta, Outcome>(
   deltas: AsyncGenerator<Delta, Outcome>,
   deadline: Deadline,
 ): AsyncGenerator<Delta, Outcome> {
@@ -115,7 +115,7 @@ async function* endingWith<Delta, Outcome>(
 /** What is thrown out of the library: an error that has a reason gets its hint here, in words about options. */
 function withHint<Thrown>(thrown: Thrown): Thrown {
   if (!isGatewayError(thrown)) return thrown;
-  const hint = hintOf(thrown, 'library');
+  const hint = chooseHint(thrown, 'library');
   if (hint !== undefined) thrown.details.hint = hint;
   return thrown;
 }
@@ -126,12 +126,12 @@ const loadFreeRequests = () => import('./free-requests.ts');
 
 async function reply(clientCall: ClientCall): Promise<Reply> {
   const { memorySink, sendCall } = await loadCall();
-  return withHints(outcomeOf(sendCall(clientCall, memorySink())));
+  return withHints(drainDeltas(sendCall(clientCall, memorySink())));
 }
 
 async function replyInto(folder: string, clientCall: ClientCall): Promise<Reply<FilePicture>> {
   const { folderSink, sendCall } = await loadCall();
-  return withHints(folderSink(folder).then((sink) => outcomeOf(sendCall(clientCall, sink))));
+  return withHints(folderSink(folder).then((sink) => drainDeltas(sendCall(clientCall, sink))));
 }
 
 function withHints<Outcome>(work: Promise<Outcome>): Promise<Outcome> {
@@ -142,15 +142,15 @@ function withHints<Outcome>(work: Promise<Outcome>): Promise<Outcome> {
 
 function stream(clientCall: ClientCall): MessageStream {
   const progress: SendProgress = { attempts: 0, sent: 'no', billed: 'no' };
-  const open = async () => {
+  const openDeltas = async () => {
     const { memorySink, sendCall } = await loadCall();
     return sendCall({ ...clientCall, stream: true, progress }, memorySink());
   };
-  return openStream(open, progress, clientCall.call.signal);
+  return openMessageStream(openDeltas, progress, clientCall.call.signal);
 }
 
 /** Gives the deltas of a generator to the caller's loop, and keeps what it returns or throws for `reply`. */
-function openStream(
+function openMessageStream(
   open: () => Promise<AsyncGenerator<StreamDelta, Reply<MemoryPicture>>>,
   progress: SendProgress,
   signal: AbortSignal | undefined,

@@ -26,12 +26,12 @@ export function startDeadline(ms: number, caller?: AbortSignal): Deadline {
   const clock = createClock();
   clock.start(ms);
   if (caller === undefined) return clock;
-  const follow = (): void => clock.abort(caller.reason);
-  if (caller.aborted) follow();
+  const followCaller = (): void => clock.abort(caller.reason);
+  if (caller.aborted) followCaller();
   else {
     // Many calls can share a signal: Node would warn of a leak from the eleventh on. A signal of jsdom has no such limit.
     if (caller instanceof AbortSignal) setMaxListeners(0, caller);
-    caller.addEventListener('abort', follow, { once: true });
+    caller.addEventListener('abort', followCaller, { once: true });
   }
   return {
     signal: clock.signal,
@@ -39,7 +39,7 @@ export function startDeadline(ms: number, caller?: AbortSignal): Deadline {
     abort: clock.abort,
     end() {
       clock.end();
-      caller.removeEventListener('abort', follow);
+      caller.removeEventListener('abort', followCaller);
     },
   };
 }
@@ -83,17 +83,17 @@ export function createDeadlines(): (ms: number) => Deadline {
 }
 
 /** Called between the steps of work on a reply that came: returns the error if the time is over. Throws for any other end. */
-export type EndOf = () => GatewayError | undefined;
+export type CheckEnd = () => GatewayError | undefined;
 
 /** The error if the time is over. */
-export function timeOf({ signal, explain }: Deadline): GatewayError | undefined {
+export function getTimeoutError({ signal, explain }: Deadline): GatewayError | undefined {
   const end = signal.aborted ? explain(signal.reason, 'reading') : undefined;
   return end === signal.reason ? undefined : (end as GatewayError);
 }
 
 /** The error if the time is over; throws the reason of the caller's abort. */
-export function endOf(deadline: Deadline): GatewayError | undefined {
-  const end = timeOf(deadline);
+export function checkEnd(deadline: Deadline): GatewayError | undefined {
+  const end = getTimeoutError(deadline);
   if (end === undefined) deadline.signal.throwIfAborted();
   return end;
 }
@@ -104,7 +104,7 @@ const longWorkMs = 20;
 /** Asks `endOf`, in a later turn where the work takes long. */
 export type Watch = () => Promise<GatewayError | undefined>;
 
-export function createWatch(endOf: EndOf | undefined): Watch {
+export function createWatch(endOf: CheckEnd | undefined): Watch {
   let since = monotonic();
   return async () => {
     if (endOf === undefined) return undefined;

@@ -1,10 +1,10 @@
 import { type RequestBody, segmentBody, segmentForm, withLength } from '../body.ts';
 import { usageError } from '../errors.ts';
-import { byAuthUse, keyFacts, type PostOrGet } from '../formats/format.ts';
+import { byAuthUse, keyFacts, type AnyApiRequest } from '../formats/format.ts';
 import type { SentKey } from '../formats/key-advice.ts';
 import type { AuthUse } from '../formats/types.ts';
 import { type AuthForm, isOwnHost, type ServiceName, services } from '../services.ts';
-import { checkKey, joinUrl, parseBaseUrl, requireSafeUrl } from '../transport/request.ts';
+import { checkHeaderKey, joinUrl, parseBaseUrl, requireSafeUrl } from '../transport/request.ts';
 import type { HttpRequest, KeyHeader } from '../transport/types.ts';
 import { version } from '../version.ts';
 import type { ClientOptions } from './client-types.ts';
@@ -62,14 +62,14 @@ function readAuth(auth: ClientOptions['auth'] = 'auto', own: AuthForm): Record<A
 }
 
 /**
- * The HTTP request of a post or a GET, but for its key: what a dry run shows and what is sent. Throws GatewayError usage for a URL
+ * The HTTP request of an API request, but for its key: what a dry run shows and what is sent. Throws GatewayError usage for a URL
  * that the key must not go to, auth for a key that cannot be one.
  */
-export function addressRequest(endpoint: Endpoint, post: Omit<PostOrGet, 'format'>): HttpRequest {
+export function addressRequest(endpoint: Endpoint, post: Omit<AnyApiRequest, 'format'>): HttpRequest {
   const { baseUrl, apiKey, headers: ownHeaders, recordedAs } = endpoint;
   requireSafeUrl(baseUrl, { allowHttp: endpoint.allowHttp, hasKey: apiKey !== undefined });
-  if (typeof apiKey === 'string') checkKey(apiKey);
-  const body = bodyOf(post);
+  if (typeof apiKey === 'string') checkHeaderKey(apiKey);
+  const body = createRequestBody(post);
   const url = joinUrl(baseUrl, post.path);
   url.search = post.query ?? '';
   const headers = {
@@ -83,12 +83,12 @@ export function addressRequest(endpoint: Endpoint, post: Omit<PostOrGet, 'format
     base: recordedAs ?? baseUrl,
     ownHeaders,
     headers: Object.assign(headers, post.headers, ownHeaders, endpointHeaders(endpoint, post.use)),
-    keyHeader: apiKey === undefined ? undefined : keyHeaderOf(endpoint, post.use),
+    keyHeader: apiKey === undefined ? undefined : getKeyHeader(endpoint, post.use),
     body: body ?? { segments: [], bytes: 0 },
   };
 }
 
-function bodyOf({ body, form, file }: Omit<PostOrGet, 'format'>): RequestBody | undefined {
+function createRequestBody({ body, form, file }: Omit<AnyApiRequest, 'format'>): RequestBody | undefined {
   if (file !== undefined) return { ...withLength([file]), contentType: file.file?.mimeType };
   return body && (form ? segmentForm(body) : segmentBody(body));
 }
@@ -103,25 +103,25 @@ export function endpointHeaders(
   const version: Record<string, string> =
     use === 'messages' ? { [endpoint.headerNames.version.toLowerCase()]: messagesVersion } : {};
   if (endpoint.apiKey === undefined) return version;
-  const { name, prefix } = keyHeaderOf(endpoint, use);
+  const { name, prefix } = getKeyHeader(endpoint, use);
   return { [name]: prefix, ...version };
 }
 
 /** Where the key of a request goes. */
-export function keyHeaderOf({ auth, headerNames }: Pick<Endpoint, 'auth' | 'headerNames'>, use: AuthUse): KeyHeader {
+export function getKeyHeader({ auth, headerNames }: Pick<Endpoint, 'auth' | 'headerNames'>, use: AuthUse): KeyHeader {
   const { form, header = headerNames.apiKey } = keyFacts[use];
   const isBearer = (auth[use] === 'auto' ? form : auth[use]) === 'bearer';
   return isBearer ? { name: 'authorization', prefix: 'Bearer ' } : { name: header.toLowerCase(), prefix: '' };
 }
 
 /** How the key is sent, by which a refusal is explained. */
-export function sentKeyOf(endpoint: Endpoint, use: AuthUse): SentKey {
+export function describeSentKey(endpoint: Endpoint, use: AuthUse): SentKey {
   const { service, apiKey, auth, headerNames } = endpoint;
   const isElsewhere = services[service].baseUrl !== undefined && !isOwnHost(service, endpoint.baseUrl);
   return {
     service,
     form: auth[use],
-    header: apiKey === undefined ? undefined : keyHeaderOf(endpoint, use).name,
+    header: apiKey === undefined ? undefined : getKeyHeader(endpoint, use).name,
     version: headerNames.version.toLowerCase(),
     ...(isElsewhere && { isElsewhere }),
   };

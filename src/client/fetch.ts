@@ -1,5 +1,5 @@
 import type { Connection, ConnectionOptions, Fetch, FetchWrapper, HttpReply, HttpRequest } from '../transport/types.ts';
-import { checkKey } from '../transport/request.ts';
+import { checkHeaderKey } from '../transport/request.ts';
 import type { ClientOptions } from './client-types.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -19,7 +19,7 @@ interface Passed {
  * which has the attempt paid for when nothing but its network can fail any more.
  */
 export function composeFetch({ endpoint, connection, use = [], onRequest, onReply }: Passed): Fetch {
-  const keyed = withKey(endpoint, connection.fetch);
+  const keyed = addKeyHeader(endpoint, connection.fetch);
   const used = use.reduceRight((next, wrap) => wrap(next), keyed);
   return async (request, call) => {
     onRequest?.(request);
@@ -30,17 +30,17 @@ export function composeFetch({ endpoint, connection, use = [], onRequest, onRepl
 }
 
 /** Puts the key into the place that a request has for it. */
-function withKey(endpoint: Endpoint, next: Fetch): Fetch {
+function addKeyHeader(endpoint: Endpoint, next: Fetch): Fetch {
   const { apiKey } = endpoint;
   let known: Promise<string> | undefined;
-  const readKey = async () => (typeof apiKey === 'function' ? apiKey() : (apiKey ?? ''));
+  const readKeyOnce = async () => (typeof apiKey === 'function' ? apiKey() : (apiKey ?? ''));
   return async (request, call) => {
     if (request.keyHeader === undefined) return next(request, call);
     // What failed once, such as a key store that was locked, is tried again by the next request.
-    known ??= forgetIfItFails(readKey(), () => (known = undefined));
+    known ??= forgetIfItFails(readKeyOnce(), () => (known = undefined));
     const key = await known;
     const { name, prefix } = request.keyHeader;
-    return next({ ...request, headers: { ...request.headers, [name]: prefix + checkKey(key) } }, call);
+    return next({ ...request, headers: { ...request.headers, [name]: prefix + checkHeaderKey(key) } }, call);
   };
 }
 
@@ -68,7 +68,7 @@ export function connectLate(options: ClientOptions): Connection {
 export async function openConnection(options: ConnectionOptions): Promise<Connection> {
   const transport = await import('../transport/connection.ts');
   if (options.systemCa) (await import('../transport/trust.ts')).requireSystemStore();
-  return transport.openConnection(options);
+  return transport.openHttpConnection(options);
 }
 
 function forgetIfItFails<T>(work: Promise<T>, forget: () => void): Promise<T> {

@@ -1,5 +1,5 @@
 import { GatewayError, withoutCost } from '../errors.ts';
-import { authUseOf, loadFormat, type PostOrGet } from '../formats/format.ts';
+import { chooseAuthUse, loadFormat, type AnyApiRequest } from '../formats/format.ts';
 import { parseReply } from '../formats/parse-reply.ts';
 import type { FormatName } from '../formats/types.ts';
 import { createMemoryStore } from '../images/store.ts';
@@ -22,7 +22,7 @@ export interface ListOptions extends SendOptions {
 }
 
 /** The JSON of a reply. Throws GatewayError. */
-async function readJson({ reply }: Answered, format: FormatName): Promise<JsonValue> {
+async function readFreeReply({ reply }: Answered, format: FormatName): Promise<JsonValue> {
   try {
     const { value, cut } = parseReply(await readDiverted(reply.body, createMemoryStore()), reply, format);
     if (cut) throw cut;
@@ -41,7 +41,7 @@ export async function countTokens(
   const { counting } = await loadFormat(post.format);
   if (counting === undefined) return undefined;
   const { format, use } = post;
-  const reply = await ask(client, { ...counting.tokens(post.body, model), format, use }, options);
+  const reply = await requestIfOffered(client, { ...counting.tokens(post.body, model), format, use }, options);
   return countIn(reply, ['totalTokens', 'inputTokens']);
 }
 
@@ -56,7 +56,7 @@ export async function readWindow(
   const { format, use } = post;
   // Without the window, the estimate says less: only a key that is refused ends it.
   const window = { ...counting.model(model), format, use };
-  const reply = await ask(client, window, options).catch((error: unknown) => {
+  const reply = await requestIfOffered(client, window, options).catch((error: unknown) => {
     const { status } = error instanceof GatewayError ? error.details : {};
     if (status === undefined || status === 401) throw error;
     return undefined;
@@ -65,12 +65,16 @@ export async function readWindow(
 }
 
 /** The reply; undefined if the service does not have the operation. */
-async function ask(client: Sender, request: PostOrGet, options: SendOptions): Promise<JsonValue | undefined> {
+async function requestIfOffered(
+  client: Sender,
+  request: AnyApiRequest,
+  options: SendOptions,
+): Promise<JsonValue | undefined> {
   const answered = await client.send(request, options).catch((error: unknown) => {
     if (!(error instanceof GatewayError) || ![404, 405, 501].includes(error.details.status ?? 0)) throw error;
     return undefined;
   });
-  return answered && readJson(answered, request.format);
+  return answered && readFreeReply(answered, request.format);
 }
 
 function countIn(reply: JsonValue | undefined, names: readonly string[]): number | undefined {
@@ -109,14 +113,14 @@ export function readModelList(client: Sender, name: FormatName, options: ListOpt
 
 async function readPages(client: Sender, name: FormatName, { query, ...options }: ListOptions): Promise<ModelList> {
   const format = await loadFormat(name);
-  const use = authUseOf(name, 'text');
+  const use = chooseAuthUse(name, 'text');
   const models: ListedModel[] = [];
   const seen = new Set<string | undefined>();
   for (let token: string | undefined; ;) {
     seen.add(token);
     const asked = { ...format.models(token), ...(query !== undefined && { query }) };
     const answered = await client.send({ ...asked, format: name, use }, options);
-    const page = readModelPage(await readJson(answered, name));
+    const page = readModelPage(await readFreeReply(answered, name));
     if (page === undefined) {
       const details = { reason: 'address', sent: 'yes' } as const;
       throw withRequest(new GatewayError('bad-reply', 'the reply is not a list of models', details), answered.reply);
@@ -124,14 +128,14 @@ async function readPages(client: Sender, name: FormatName, { query, ...options }
     models.push(...page.models.slice(0, maxModels + 1 - models.length));
     if (models.length > maxModels)
       return { models: models.slice(0, maxModels), cut: `it has more than ${maxModels} models` };
-    const cut = cutOf(page, seen);
+    const cut = explainMissingPage(page, seen);
     if (!page.goesOn || cut !== undefined) return { models, cut };
     token = page.next;
   }
 }
 
 /** Why the next page of a list cannot be asked for, if it has one. */
-function cutOf({ goesOn, next }: ModelPage, seen: ReadonlySet<string | undefined>): string | undefined {
+function explainMissingPage({ goesOn, next }: ModelPage, seen: ReadonlySet<string | undefined>): string | undefined {
   if (!goesOn) return undefined;
   if (next === undefined) return 'it does not say where it goes on';
   if (seen.has(next)) return 'its pages go in a circle';

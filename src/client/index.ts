@@ -11,18 +11,18 @@ export type { PaidEnd, Payment, Payments, Performed, PreparedRequest } from './s
 export type { ListedModel, ModelList } from './free-requests.ts';
 
 // The time of a call, or of several steps.
-export { createDeadlines, deadlineOnce, endOf, startDeadline, timeOf, within } from './deadline.ts';
-export type { Deadline, EndOf } from './deadline.ts';
+export { createDeadlines, deadlineOnce, checkEnd, startDeadline, getTimeoutError, within } from './deadline.ts';
+export type { Deadline, CheckEnd } from './deadline.ts';
 
 // Answers: reading them, judging them, and what is in them.
-export { outcomeOf, readReply } from './read-reply.ts';
-export { adviceForRest, verdictOf } from './verdict.ts';
-export { emptyResult } from './folded.ts';
+export { drainDeltas, readReply } from './read-reply.ts';
+export { adviceForRest, judgeAnswer } from './verdict.ts';
+export { emptyResult } from './arriving-reply.ts';
 export type { Answer, Result, ResultCandidate, ResultImage, ToolCall } from './result.ts';
 export type { Wanted } from './verdict.ts';
 
-// Their pictures.
-export { blobsOf, createLateStore, describePicture, isPicture, mostImages } from './picture-store.ts';
+// Their images.
+export { listBlobs, createLateStore, describeImage, isImageBlob, mostImages } from './image-store.ts';
 
 // The services' batches.
 export { mayExist, openBatchApi } from './batch-api.ts';

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import { formatFacts, type PostOrGet } from '../formats/format.ts';
+import { formatFacts, type AnyApiRequest } from '../formats/format.ts';
 import type { Answered } from '../transport/types.ts';
 import type { ClientOptions } from './client-types.ts';
 import type { Deadline } from './deadline.ts';
@@ -7,7 +7,7 @@ import { type Sending, type SendOptions, sendRequest } from './send.ts';
 
 /** Sends a request; where the client allows it, one of the flex lane goes out at full price if the lane stays too busy for it. */
 export async function sendOrFallBack(
-  request: PostOrGet,
+  request: AnyApiRequest,
   own: SendOptions & { deadline: Deadline },
   sending: Sending & { options: Pick<ClientOptions, 'onFallback' | 'onAnswered' | 'onFailure'> },
 ): Promise<Answered> {
@@ -30,7 +30,7 @@ export async function sendOrFallBack(
 
 /** Sends a request after others that count with it. */
 async function sendAgain(
-  request: PostOrGet,
+  request: AnyApiRequest,
   own: SendOptions & { deadline: Deadline },
   { sending, failed }: { sending: Sending; failed: number },
 ): Promise<Answered> {
@@ -51,7 +51,7 @@ function isBusy(error: unknown): error is GatewayError {
 }
 
 /** Undefined if the request asks for no tier. */
-function withoutTier(request: PostOrGet): PostOrGet | undefined {
+function withoutTier(request: AnyApiRequest): AnyApiRequest | undefined {
   const { tierField } = formatFacts[request.format];
   if (tierField === undefined || request.body?.[tierField] !== 'flex') return undefined;
   const { [tierField]: _, ...body } = request.body;

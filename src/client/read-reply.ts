@@ -1,29 +1,23 @@
 import { GatewayError } from '../errors.ts';
-import type { Decoder, ReplyEvent, ServerEvent, StreamDelta } from '../formats/events.ts';
+import type { Decoder, ReplyEvent, DecoderInput, StreamDelta } from '../formats/events.ts';
 import { type Format, loadFormat } from '../formats/format.ts';
-import { failureOf } from '../formats/failure.ts';
+import { readFailedReply } from '../formats/failure.ts';
 import { badReply, jsonLines, maxBytes, parseReply, type ReadText } from '../formats/parse-reply.ts';
 import type { BlobStore } from '../images/types.ts';
 import { type Base64Diversion, divertBase64 } from '../scan/json-scan.ts';
 import { readEvents } from '../transport/sse.ts';
-import { readErrorBody } from '../transport/retry.ts';
+import { readErrorBytes } from '../transport/retry.ts';
 import type { HttpReply } from '../transport/types.ts';
 import type { FormatName } from '../formats/types.ts';
-import { createWatch, type Deadline, endOf, readWhilePatient } from './deadline.ts';
-import { createFold, type Fold } from './fold.ts';
-import {
-  createLateStore,
-  keepGoodPictures,
-  openInMemory,
-  type PictureStore,
-  type ReplyBounds,
-} from './picture-store.ts';
+import { createWatch, type Deadline, checkEnd, readWhilePatient } from './deadline.ts';
+import { createAccumulator, type Accumulator } from './accumulator.ts';
+import { createLateStore, keepGoodImages, openInMemory, type ImageStore, type ReplyBounds } from './image-store.ts';
 import { type Answer } from './result.ts';
-import { emptyResult } from './folded.ts';
+import { emptyResult } from './arriving-reply.ts';
 import { isUtf8 } from 'node:buffer';
 import { isObject } from '../json.ts';
 
-/** What was asked for, and where the pictures of the reply go. */
+/** What was asked for, and where the images of the reply go. */
 export interface ReadOptions extends ReplyBounds {
   store: BlobStore;
   model: string;
@@ -47,7 +41,7 @@ export interface HeldReply extends Pick<HttpReply, 'status' | 'headers' | 'reque
 export interface ReadReplyOptions extends Omit<ReadOptions, 'store'> {
   /** The format that it is in. */
   format: FormatName;
-  /** Where its pictures go; memory otherwise. */
+  /** Where its images go; memory otherwise. */
   store?: BlobStore | undefined;
   /** Bounds the reading: when its time is over, what came is kept, with that error. Its signal ends it. */
   deadline?: Deadline | undefined;
@@ -68,8 +62,8 @@ export async function readReply(
   const { body } = reply;
   const http = { ...reply, body: body instanceof Uint8Array ? oneChunk(body) : body };
   if (http.status < 200 || http.status > 299) throw await readFailure(http, name);
-  const reading = { ...(deadline && { endOf: () => endOf(deadline) }), ...options, store };
-  return outcomeOf(readDeltas(http, reading, await loadFormat(name)));
+  const reading = { ...(deadline && { endOf: () => checkEnd(deadline) }), ...options, store };
+  return drainDeltas(readDeltas(http, reading, await loadFormat(name)));
 }
 
 async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
@@ -79,12 +73,12 @@ async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 /** The error that a reply of another status than 2xx means. */
 async function readFailure(reply: HttpReply, format: FormatName): Promise<GatewayError> {
   const { status, headers } = reply;
-  const body = (await readErrorBody(reply.body)).toString();
-  return withRequest(failureOf({ status, headers, body, format }).withDefaults({ status, sent: 'yes' }), reply);
+  const body = (await readErrorBytes(reply.body)).toString();
+  return withRequest(readFailedReply({ status, headers, body, format }).withDefaults({ status, sent: 'yes' }), reply);
 }
 
 /** The outcome of a generator, for a caller that does not want its deltas. */
-export async function outcomeOf<Outcome>(deltas: AsyncGenerator<unknown, Outcome>): Promise<Outcome> {
+export async function drainDeltas<Outcome>(deltas: AsyncGenerator<unknown, Outcome>): Promise<Outcome> {
   for (;;) {
     const next = await deltas.next();
     if (next.done) return next.value;
@@ -93,7 +87,7 @@ export async function outcomeOf<Outcome>(deltas: AsyncGenerator<unknown, Outcome
 
 /**
  * Reads a reply of a format, streamed or not, whatever was asked for (deviations 37 and 38). Yields the deltas of one arriving
- * chunk together; text comes without the Base64 of pictures, which go to the store. The answer is what the generator returns,
+ * chunk together; text comes without the Base64 of images, which go to the store. The answer is what the generator returns,
  * also after a cut or an error event, so that what came is kept. Throws GatewayError if nothing came, and the reason of the
  * caller's abort.
  */
@@ -110,11 +104,11 @@ export async function* readDeltas(
   }
 }
 
-interface Reader {
+interface ReplyReader {
   format: Format;
   decoder: Decoder;
-  fold: Fold;
-  store: PictureStore;
+  accumulator: Accumulator;
+  store: ImageStore;
   options: ReadOptions;
   /** Its deltas were passed on as they came. */
   isStreamed: boolean;
@@ -125,12 +119,12 @@ async function* readBody(
   options: ReadOptions,
   format: Format,
 ): AsyncGenerator<StreamDelta[], Answer> {
-  const store = keepGoodPictures(options.store, options);
+  const store = keepGoodImages(options.store, options);
   // From here on: to parse and decode a large reply takes long, too.
   const watch = createWatch(options.endOf);
   const maxCandidates = (options.candidates ?? 1) + moreCandidates;
-  const fold = createFold({ model: options.model, maxCandidates, store });
-  const reader = { format, decoder: format.createDecoder(reply), fold, store, options, isStreamed: false };
+  const accumulator = createAccumulator({ model: options.model, maxCandidates, store });
+  const reader = { format, decoder: format.createDecoder(reply), accumulator, store, options, isStreamed: false };
   const begun = await peek(reply.body).catch((error: unknown) => {
     if (isCut(error)) return { cut: error };
     throw error;
@@ -144,7 +138,7 @@ async function* readBody(
   const over = await watch();
   // A stream that said why it ends is whole: the time ran out while its connection was left open.
   const late = reader.isStreamed && reader.decoder.progress !== 'open' ? undefined : over;
-  const { result, error: cutCall } = fold.result();
+  const { result, error: cutCall } = accumulator.result();
   result.format = format.name;
   if (!reader.isStreamed && result.text !== '') yield [{ type: 'text', text: result.text, block: 0 }];
   const error = cut ?? store.failure() ?? late ?? cutCall;
@@ -154,48 +148,54 @@ async function* readBody(
 }
 
 /** A stream of lines as one of events, the last of which may be cut. */
-async function* eventsOf(lines: readonly string[], cut: GatewayError | undefined): AsyncGenerator<Uint8Array> {
+async function* streamEvents(lines: readonly string[], cut: GatewayError | undefined): AsyncGenerator<Uint8Array> {
   yield Buffer.from(lines.map((line) => `data: ${line}`).join('\n\n'));
   if (cut) throw cut;
 }
 
 /** Reads a body that is no stream of events. Returns why the reply is not whole, if it is not. */
-async function* readWhole(reply: HttpReply, reader: Reader): AsyncGenerator<StreamDelta[], GatewayError | undefined> {
+async function* readWhole(
+  reply: HttpReply,
+  reader: ReplyReader,
+): AsyncGenerator<StreamDelta[], GatewayError | undefined> {
   const body = await readDiverted(reply.body, reader.store);
   const lines = jsonLines(body.text);
-  if (lines) return yield* readStream({ ...reply, body: eventsOf(lines, body.cut) }, reader);
-  return readJson(body, reply, reader);
+  if (lines) return yield* readStream({ ...reply, body: streamEvents(lines, body.cut) }, reader);
+  return readJsonReply(body, reply, reader);
 }
 
-async function readJson(
+async function readJsonReply(
   body: ReadText,
   reply: HttpReply,
-  { format, decoder, fold }: Reader,
+  { format, decoder, accumulator }: ReplyReader,
 ): Promise<GatewayError | undefined> {
   const { value, cut } = parseReply(body, reply, format.name);
   if (isBare(value) && cut) return cut;
   const events = decoder.whole(value);
   let failure: GatewayError | undefined;
   try {
-    fold.add(events);
+    accumulator.add(events);
   } catch (error) {
-    failure = keepable(error);
+    failure = requireReplyError(error);
   }
-  fold.end(true);
-  await fold.store();
+  accumulator.end(true);
+  await accumulator.store();
   const broken = events.find((event) => event.type === 'broken');
   return cut ?? failure ?? broken?.error;
 }
 
 /** Why a stream is not whole. */
-async function* readStream(reply: HttpReply, reader: Reader): AsyncGenerator<StreamDelta[], GatewayError | undefined> {
-  const { decoder, fold, store, format, options } = reader;
+async function* readStream(
+  reply: HttpReply,
+  reader: ReplyReader,
+): AsyncGenerator<StreamDelta[], GatewayError | undefined> {
+  const { decoder, accumulator, store, format, options } = reader;
   reader.isStreamed = true;
   const broken: { by?: GatewayError } = {};
   const waits = { open: undefined, ...(options.patience ?? format.patience) };
   let heard = 0;
   // A candidate that was asked for may begin when another one has ended.
-  const patience = () => (fold.candidates < (options.candidates ?? 1) ? undefined : waits[decoder.progress]);
+  const patience = () => (accumulator.candidates < (options.candidates ?? 1) ? undefined : waits[decoder.progress]);
   const patient = readWhilePatient(reply.body, () => ({ ms: patience(), heard }));
   const body = untilCut(divertBase64(patient, store, { mode: 'sse' }), broken);
   const { shortcut } = format;
@@ -206,42 +206,42 @@ async function* readStream(reply: HttpReply, reader: Reader): AsyncGenerator<Str
       if (decoder.progress === 'ended') continue;
       const deltas: StreamDelta[] = [];
       try {
-        for (const event of events) heard += feed(event, { decoder, fold, deltas });
+        for (const event of events) heard += feedEvent(event, { decoder, accumulator, deltas });
       } finally {
         if (deltas.length > 0) yield deltas;
       }
-      await fold.store();
+      await accumulator.store();
     }
   } catch (error) {
-    if (decoder.progress !== 'ended') failure = keepable(error);
+    if (decoder.progress !== 'ended') failure = requireReplyError(error);
   }
   let last: StreamDelta[] = [];
   try {
-    last = fold.add(decoder.end());
+    last = accumulator.add(decoder.end());
   } catch (error) {
-    const said = keepable(error);
+    const said = requireReplyError(error);
     failure ??= broken.by ?? said;
   }
-  const rest = [...last, ...fold.end(decoder.progress !== 'open')];
+  const rest = [...last, ...accumulator.end(decoder.progress !== 'open')];
   if (rest.length > 0) yield rest;
-  await fold.store();
+  await accumulator.store();
   return whyCut(reader, failure, broken.by);
 }
 
 /** Returns how many things the event says: none if it only keeps the connection open. */
-function feed(
-  event: ServerEvent | ReplyEvent,
-  { decoder, fold, deltas }: Pick<Reader, 'decoder' | 'fold'> & { deltas: StreamDelta[] },
+function feedEvent(
+  event: DecoderInput | ReplyEvent,
+  { decoder, accumulator, deltas }: Pick<ReplyReader, 'decoder' | 'accumulator'> & { deltas: StreamDelta[] },
 ): number {
   const events = 'type' in event ? [event] : decoder.feed(event);
-  for (const delta of fold.add(events)) deltas.push(delta);
+  for (const delta of accumulator.add(events)) deltas.push(delta);
   const last = events.at(-1);
   if (last?.type === 'broken') throw last.error;
   return events.length;
 }
 
 /** Failures of the reply itself leave what came; our own (disk full, abort by the user) are thrown on. */
-function keepable(thrown: unknown): GatewayError {
+function requireReplyError(thrown: unknown): GatewayError {
   const kept = ['incomplete', 'bad-reply', 'gateway', 'quota', 'auth', 'rejected', 'no-result'];
   if (thrown instanceof GatewayError && kept.includes(thrown.class)) return thrown;
   throw thrown;
@@ -249,19 +249,19 @@ function keepable(thrown: unknown): GatewayError {
 
 /** Why a stream is not whole, if it is not. Throws GatewayError if nothing came. */
 function whyCut(
-  { decoder, fold, format }: Reader,
+  { decoder, accumulator, format }: ReplyReader,
   failure: GatewayError | undefined,
   broken: GatewayError | undefined,
 ): GatewayError | undefined {
   if (failure !== undefined && failure.class !== 'incomplete') {
-    if (fold.isEmpty) throw failure;
+    if (accumulator.isEmpty) throw failure;
     // Where pieces came, the address is right.
     return failure.details.reason === 'address' ? badReply('an event of the stream is not JSON') : failure;
   }
   if (decoder.progress !== 'open') return undefined;
   const cut = broken ?? failure;
   if (cut !== undefined) return cut;
-  if (fold.isEmpty) throw badReply('the stream held no reply');
+  if (accumulator.isEmpty) throw badReply('the stream held no reply');
   return new GatewayError('incomplete', format.missingEnd, { sent: 'yes', retryable: false });
 }
 

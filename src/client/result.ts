@@ -18,7 +18,7 @@ export interface ResultCandidate {
   safetyRatings?: JsonValue[] | undefined;
 }
 
-/** A picture or another file of the reply, before it has a name. */
+/** An image or another file of the reply, before it has a name. */
 export interface ResultImage {
   /** As the gateway declared it; the bytes may say otherwise. */
   declaredType: string | undefined;
@@ -26,7 +26,7 @@ export interface ResultImage {
   candidate: number;
   /** Number of its reply, if one of several requests got it. */
   reply?: number;
-  /** A draft (`thought: true`), kept only where there is no other picture. */
+  /** A draft (`thought: true`), kept only where there is no other image. */
   draft: boolean;
   blob: StoredBlob;
 }
@@ -56,7 +56,7 @@ export interface Result {
   thinking?: string | undefined;
   candidates: ResultCandidate[];
   images: ResultImage[];
-  /** Audio, documents and other bytes that are not pictures; absent if none came. */
+  /** Audio, documents and other bytes that are not images; absent if none came. */
   files?: ResultImage[];
   toolCalls: ToolCall[];
   /** As the gateway gave it: a finish reason or a stop reason. */
@@ -65,7 +65,7 @@ export interface Result {
   stopDetails?: JsonValue | undefined;
   promptFeedback?: JsonObject | undefined;
   usage?: Usage | undefined;
-  /** The answer as a turn of a conversation: content blocks in the words of `formats/ask.ts`. */
+  /** The answer as a turn of a conversation: content blocks in the words of `formats/plain-request.ts`. */
   content?: JsonObject[] | undefined;
   warnings: string[];
   /** Whether the reply came whole, and the reason why it ended says so too. */
@@ -75,7 +75,7 @@ export interface Result {
   durationMs: number;
 }
 
-/** A result, and the error that goes with it when the reply was cut, or a picture of it was bad: what came is kept. */
+/** A result, and the error that goes with it when the reply was cut, or an image of it was bad: what came is kept. */
 export interface Answer {
   result: Result;
   error: GatewayError | undefined;

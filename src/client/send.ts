@@ -1,21 +1,21 @@
 import { GatewayError, type RetryNotice } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
-import { failureOf } from '../formats/failure.ts';
-import { loadFormat, type Post, type PostOrGet } from '../formats/format.ts';
+import { readFailedReply } from '../formats/failure.ts';
+import { loadFormat, type ApiRequest, type AnyApiRequest } from '../formats/format.ts';
 import type { Gate } from '../transport/gate.ts';
 import { defaultRetryPolicy, sendWithRetries } from '../transport/retry.ts';
 import type { Answered, Fetch, RetryPolicy } from '../transport/types.ts';
 import type { BlobStore } from '../images/types.ts';
 import type { CallOptions, Client, ClientOptions } from './client-types.ts';
-import { type Deadline, endOf } from './deadline.ts';
-import { addressRequest, type Endpoint, sentKeyOf } from './endpoint.ts';
-import { createLateStore, openInMemory } from './picture-store.ts';
+import { type Deadline, checkEnd } from './deadline.ts';
+import { addressRequest, type Endpoint, describeSentKey } from './endpoint.ts';
+import { createLateStore, openInMemory } from './image-store.ts';
 import { readDeltas, type ReadOptions } from './read-reply.ts';
 import type { Answer } from './result.ts';
 
 /** One request to a model, ready to be shown, counted, estimated or sent. */
 export interface PreparedRequest {
-  post: Post;
+  post: ApiRequest;
   model: string;
   /** Candidates that are asked for; 1 by default. */
   candidates?: number | undefined;
@@ -53,9 +53,9 @@ export interface PaidEnd {
   error?: unknown;
 }
 
-/** How a request is sent, and where its pictures go. */
+/** How a request is sent, and where its images go. */
 export interface AskOptions extends SendOptions, Omit<ReadOptions, 'model' | 'candidates' | 'store'> {
-  /** Where its pictures go; memory otherwise. */
+  /** Where its images go; memory otherwise. */
   store?: BlobStore | undefined;
   /** Waited for between the head of the reply and its body. */
   beforeRead?: ((answered: Answered) => Promise<void> | void) | false | undefined;
@@ -77,7 +77,7 @@ export async function* perform(
     const answered = await client.send(post, { ...options, payment });
     if (beforeRead) await beforeRead(answered);
     const { reply, attempts } = answered;
-    const reading = { endOf: () => endOf(deadline), ...options, store, model, candidates };
+    const reading = { endOf: () => checkEnd(deadline), ...options, store, model, candidates };
     const read = yield* readDeltas(reply, reading, await loadFormat(post.format));
     const answer = { ...read, attempts, isRecorded: reply.recordedAt !== undefined };
     end = { answer };
@@ -118,7 +118,7 @@ export interface Sending {
 
 /** Sends a request, with retries. The reply has a 2xx status; every other end is thrown as a GatewayError. */
 export async function sendRequest(
-  post: PostOrGet,
+  post: AnyApiRequest,
   own: SendOptions & { deadline: Deadline },
   sending: Sending,
 ): Promise<Answered> {
@@ -127,7 +127,7 @@ export async function sendRequest(
   const { format, use, streamsContent } = post;
   const request = { ...addressRequest(endpoint, post), sample: own.sample };
   const name = `${request.method ?? 'POST'} ${request.url.origin}${request.url.pathname}`;
-  const explain = (error: unknown, phase: Parameters<Deadline['explain']>[1]) => {
+  const explainFailure = (error: unknown, phase: Parameters<Deadline['explain']>[1]) => {
     const explained = deadline.explain(error, phase);
     // An error that stays as it is knows where the request went.
     return explained !== error && explained instanceof GatewayError
@@ -137,7 +137,7 @@ export async function sendRequest(
   const { reply, attempts } = await sendWithRetries(request, {
     fetch,
     signal: deadline.signal,
-    policy: { ...policyOf(options), ...own.policy },
+    policy: { ...toRetryPolicy(options), ...own.policy },
     gate: own.gate,
     reserve: payment && ((signal) => payment.reserve(signal)),
     onSent: own.onSent,
@@ -147,16 +147,16 @@ export async function sendRequest(
     },
     async classify(failed) {
       onFailedBody?.(failed.bytes);
-      return failureOf({ ...failed, format, streamsContent, sentKey: sentKeyOf(endpoint, use) });
+      return readFailedReply({ ...failed, format, streamsContent, sentKey: describeSentKey(endpoint, use) });
     },
-    explain: (error, isSent) => explain(error, isSent ? 'sent' : 'unsent'),
+    explain: (error, isSent) => explainFailure(error, isSent ? 'sent' : 'unsent'),
   });
   const { status, headers, recordedAt } = reply;
-  const body = withExplainedErrors(reply.body, (error) => explain(error, 'reading'));
+  const body = withExplainedErrors(reply.body, (error) => explainFailure(error, 'reading'));
   return { attempts, reply: { status, headers, body, recordedAt, request: name } };
 }
 
-function policyOf({ retries, retryMaxWaitMs, retrySafeOnly, busyRetries }: Sending['options']): RetryPolicy {
+function toRetryPolicy({ retries, retryMaxWaitMs, retrySafeOnly, busyRetries }: Sending['options']): RetryPolicy {
   return {
     retries: retries ?? defaultRetryPolicy.retries,
     maxWaitMs: retryMaxWaitMs ?? defaultRetryPolicy.maxWaitMs,

@@ -1,5 +1,5 @@
 import type { DivertedString } from '../scan/json-scan.ts';
-import type { PictureStore } from './picture-store.ts';
+import type { ImageStore } from './image-store.ts';
 import type { ResultImage } from './result.ts';
 import { type HeadMatch, matchDataUrl, matchLinkTarget, matchMarkdownImage } from '../scan/data-url.ts';
 
@@ -22,17 +22,17 @@ interface OpenFile {
 const headLength = 256;
 
 /** Work on files in the order in which they came, and the files; those that were cut are dropped. */
-interface Found {
+interface FoundFiles {
   waiting: (() => Promise<void>)[];
   files: ResultImage[];
 }
 
 /** A data URL may span deltas, never blocks. */
-export function createTextFilter(store: PictureStore, candidate: number, { waiting, files }: Found): TextFilter {
+export function createTextFilter(store: ImageStore, candidate: number, { waiting, files }: FoundFiles): TextFilter {
   const splitter = new DataUrlSplitter();
   let open: OpenFile | undefined;
 
-  async function add(base64: string): Promise<void> {
+  async function addPiece(base64: string): Promise<void> {
     if (!open) return;
     open.head += base64;
     if (!open.taken && open.head.length < headLength) return;
@@ -41,7 +41,7 @@ export function createTextFilter(store: PictureStore, candidate: number, { waiti
     open.head = '';
   }
 
-  async function close(): Promise<void> {
+  async function closeFile(): Promise<void> {
     if (!open) return;
     const { mimeType, head, taken } = open;
     open = undefined;
@@ -50,22 +50,22 @@ export function createTextFilter(store: PictureStore, candidate: number, { waiti
     if (blob) files.push({ declaredType: mimeType, candidate, draft: false, blob });
   }
 
-  async function keep(piece: TextPiece): Promise<void> {
+  async function keepPiece(piece: TextPiece): Promise<void> {
     if (piece.type === 'file-start') open = { mimeType: piece.mimeType, head: '', taken: undefined };
-    else if (piece.type === 'file-end') await close();
-    else if (piece.type === 'base64') await add(piece.text);
+    else if (piece.type === 'file-end') await closeFile();
+    else if (piece.type === 'base64') await addPiece(piece.text);
   }
 
-  function textOf(pieces: readonly TextPiece[]): string {
+  function joinTextPieces(pieces: readonly TextPiece[]): string {
     let text = '';
     for (const piece of pieces) {
       if (piece.type === 'text') text += piece.text;
-      else waiting.push(() => keep(piece));
+      else waiting.push(() => keepPiece(piece));
     }
     return text;
   }
 
-  return { take: (text) => textOf(splitter.feed(text)), flush: () => textOf(splitter.finish()) };
+  return { take: (text) => joinTextPieces(splitter.feed(text)), flush: () => joinTextPieces(splitter.finish()) };
 }
 
 /** A piece of text that can contain files as data URLs (deviations 1, 2 and 4). */
@@ -78,7 +78,7 @@ export type TextPiece =
 const longestTitle = 300;
 
 /**
- * Separates files from a text that arrives in pieces of any length. `![…](data:…)` and a picture's bare URL go out of it; of
+ * Separates files from a text that arrives in pieces of any length. `![…](data:…)` and an image's bare URL go out of it; of
  * `[name](data:…)` the `[name]` stays. It holds back only text that can still become a data URL; Base64 is never `text`.
  */
 export class DataUrlSplitter {

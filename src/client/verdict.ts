@@ -1,4 +1,4 @@
-import { quote, type Advice, GatewayError } from '../errors.ts';
+import { quoteForeign, type Advice, GatewayError } from '../errors.ts';
 import { isMovingAlias, otherModel } from '../services.ts';
 import { formatFacts } from '../formats/format.ts';
 import { isObject, type JsonValue } from '../json.ts';
@@ -6,7 +6,7 @@ import { type Result } from './result.ts';
 
 /** What was asked for, as far as the verdict needs it. */
 export interface Wanted {
-  /** Pictures that were asked for; 0 if none need come. */
+  /** Images that were asked for; 0 if none need come. */
   images: number;
   /** Whether an answer that may not be whole is a failure. */
   requireComplete: boolean;
@@ -23,40 +23,40 @@ export interface Verdict {
 }
 
 /** The verdict on an answer. An error that came with it counts first. */
-export function verdictOf(
+export function judgeAnswer(
   { result, error }: { result: Result; error: GatewayError | undefined },
   wanted: Wanted,
 ): Verdict {
   const failure = error ?? judge(result, wanted);
-  return failure === undefined ? { warning: warningOf(result) } : { error: failure };
+  return failure === undefined ? { warning: findWarning(result) } : { error: failure };
 }
 
 /**
  * Whether a whole reply holds what was asked for (codes 10 and 11). Undefined: it does. A tool call alone is an answer; an
  * image request that got only words is not. If the service stopped every candidate, there is no result; if it stopped some of
- * them or pictures are missing, the result is incomplete.
+ * them or images are missing, the result is incomplete.
  */
 function judge(result: Result, wanted: Wanted): GatewayError | undefined {
   const stopped = reasonsThat('stopped', result);
-  if (wanted.images > 0 && result.images.length === 0) return missing('no image came', result, wanted);
+  if (wanted.images > 0 && result.images.length === 0) return lacksError('no image came', result, wanted);
   if (stopped.length > 0 && stopped.length >= result.candidates.length)
-    return missing(stopWords(result), result, wanted);
-  if (isEmpty(result)) return missing('the answer is empty', result, wanted);
+    return lacksError(stopWords(result), result, wanted);
+  if (isEmpty(result)) return lacksError('the answer is empty', result, wanted);
   const [came, wantedImages] = [result.images.length, wanted.images];
   if (came < wantedImages)
     return incomplete(`${came} of ${wantedImages} images came`, adviceForRest(wantedImages - came));
   if (stopped.length > 0) return partlyStopped(stopped, result);
   const [warning] = wanted.requireModel ? otherModelWarnings(result) : [];
   if (warning !== undefined) return incomplete(warning, { reason: 'other-model' });
-  return wanted.requireComplete ? warningOf(result) : undefined;
+  return wanted.requireComplete ? findWarning(result) : undefined;
 }
 
 /** Whether the reasons of a reply say that it is whole. One without a reason says nothing against it. */
 export function endedWell(result: Result): boolean {
-  return reasonsOf(result).every((reason) => endingOf(reason) === 'complete');
+  return listReasons(result).every((reason) => classifyReason(reason) === 'complete');
 }
 
-function warningOf(result: Result): GatewayError | undefined {
+function findWarning(result: Result): GatewayError | undefined {
   const [limit] = reasonsThat('cut', result);
   if (limit?.toLowerCase() === 'model_context_window_exceeded')
     return incomplete(`cut: the context window of the model is full (${limit})`, { reason: 'context-window' });
@@ -70,12 +70,12 @@ function incomplete(message: string, advice: Advice): GatewayError {
   return new GatewayError('incomplete', message, { ...advice, sent: 'yes', retryable: false });
 }
 
-function reasonsThat(ending: Ending, result: Result): string[] {
-  return reasonsOf(result).filter((reason) => endingOf(reason) === ending);
+function reasonsThat(ending: ReasonMeaning, result: Result): string[] {
+  return listReasons(result).filter((reason) => classifyReason(reason) === ending);
 }
 
 /** The reason of each candidate that has one. The first can have that of the reply, such as a block. */
-function reasonsOf({ candidates, stopReason }: Result): string[] {
+function listReasons({ candidates, stopReason }: Result): string[] {
   const [first, ...rest] = candidates.map(({ finishReason }) => finishReason);
   return [first ?? stopReason, ...rest].filter(isText);
 }
@@ -91,7 +91,7 @@ function partlyStopped(reasons: readonly string[], { candidates }: Result): Gate
   return incomplete(message, { reason: 'partly-stopped' });
 }
 
-/** The advice if only some of the pictures came. */
+/** The advice if only some of the images came. */
 export function adviceForRest(missing: number): Advice {
   return { reason: 'images', value: missing };
 }
@@ -102,17 +102,21 @@ function isEmpty(result: Result): boolean {
   return !texts && text === '' && [images, files, toolCalls].every((list) => list.length === 0);
 }
 
-function missing(what: string, result: Result, wanted: Wanted): GatewayError {
+function lacksError(what: string, result: Result, wanted: Wanted): GatewayError {
   const facts = feedback(result);
   const why = facts.length > 0 ? `${what}: ${facts.join(', ')}` : what;
-  const words = wanted.images > 0 ? quote(result.text) : '';
+  const words = wanted.images > 0 ? quoteForeign(result.text) : '';
   const message = words === '' ? why : `${why}; the model answered: "${words}"`;
-  return new GatewayError('no-result', message, { ...adviceFor(result, wanted), sent: 'yes', retryable: false });
+  return new GatewayError('no-result', message, {
+    ...chooseResultAdvice(result, wanted),
+    sent: 'yes',
+    retryable: false,
+  });
 }
 
-function adviceFor(result: Result, wanted: Wanted): Advice {
+function chooseResultAdvice(result: Result, wanted: Wanted): Advice {
   if (reasonsThat('cut', result).length > 0) return { reason: 'max-tokens' };
-  const link = wanted.images > 0 ? linkedPicture(result.text) : undefined;
+  const link = wanted.images > 0 ? findLinkedImage(result.text) : undefined;
   if (link !== undefined) return { reason: isOnlyLinks(result) ? 'linked-images-reply' : 'linked-image', value: link };
   if (wanted.images > 0 && result.text !== '') return { reason: 'words-alone' };
   const hasSafety = result.format === undefined || !formatFacts[result.format].lacks.includes('safety');
@@ -122,8 +126,8 @@ function adviceFor(result: Result, wanted: Wanted): Advice {
 /** What Google stops whatever the safety settings are. */
 const notInSettings = /prohibited|recitation|spii|blocklist/i;
 
-/** The URL of a hosted picture, in a text without a picture (deviation 3). */
-function linkedPicture(text: string): string | undefined {
+/** The URL of a hosted image, in a text without an image (deviation 3). */
+function findLinkedImage(text: string): string | undefined {
   return /!\[[^\]]{0,200}\]\((https?:\/\/[^\s)']{1,2000})\)/.exec(text)?.[1];
 }
 
@@ -137,9 +141,9 @@ function feedback(result: Result): string[] {
   const facts: string[] = [];
   const { promptFeedback } = result;
   const block = promptFeedback?.['blockReason'] ?? promptFeedback?.['block_reason'];
-  if (block) facts.push(`blockReason ${text(block)}`);
+  if (block) facts.push(`blockReason ${valueToText(block)}`);
   const blockMessage = promptFeedback?.['blockReasonMessage'] ?? promptFeedback?.['block_reason_message'];
-  if (blockMessage) facts.push(text(blockMessage));
+  if (blockMessage) facts.push(valueToText(blockMessage));
   for (const { finishReason, finishMessage, safetyRatings } of result.candidates) {
     if (finishReason) facts.push(`finishReason ${finishReason}`);
     if (finishMessage) facts.push(finishMessage);
@@ -168,10 +172,10 @@ function isText(value: unknown): value is string {
 
 /** A reason is a word; a gateway may send more. */
 function quoted(reason: string): string {
-  return quote(reason, 60);
+  return quoteForeign(reason, 60);
 }
 
-function text(value: JsonValue): string {
+function valueToText(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
@@ -179,7 +183,7 @@ function text(value: JsonValue): string {
  * What a finish reason or a stop reason says about an answer: it is whole, a limit cut it, the service stopped it, or no one
  * knows.
  */
-type Ending = 'complete' | 'cut' | 'stopped' | 'unknown';
+type ReasonMeaning = 'complete' | 'cut' | 'stopped' | 'unknown';
 
 const complete = ['stop', 'end_turn', 'stop_sequence', 'tool_use', 'pause_turn', 'tool_calls', 'function_call'];
 const cut = ['max_tokens', 'model_context_window_exceeded', 'length'];
@@ -208,14 +212,14 @@ const stopped = [
   'error',
 ];
 
-const endings = new Map<string, Ending>([
+const endings = new Map<string, ReasonMeaning>([
   ...complete.map((reason) => [reason, 'complete'] as const),
   ...cut.map((reason) => [reason, 'cut'] as const),
   ...stopped.map((reason) => [reason, 'stopped'] as const),
 ]);
 
 /** All formats share one table: gateways translate one into another, and change upper and lower case. */
-function endingOf(reason: string): Ending {
+function classifyReason(reason: string): ReasonMeaning {
   return endings.get(reason.toLowerCase()) ?? 'unknown';
 }
 
@@ -223,5 +227,5 @@ function endingOf(reason: string): Ending {
 export function otherModelWarnings({ model, modelVersion }: Pick<Result, 'model' | 'modelVersion'>): string[] {
   const other = otherModel(model, modelVersion);
   if (other === undefined || model === '' || isMovingAlias(model)) return [];
-  return [`another model answered: ${quote(other, 200)}, not ${quote(model, 200)}`];
+  return [`another model answered: ${quoteForeign(other, 200)}, not ${quoteForeign(model, 200)}`];
 }

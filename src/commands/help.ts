@@ -5,7 +5,7 @@ import { closest } from '../closest.ts';
 import { writePaged } from '../terminal/pager.ts';
 import { wantsColor } from '../terminal/output.ts';
 import type { Action } from '../cli/context.ts';
-import { addFlags, quote, setExamples, setNotes } from '../cli/flags/flag.ts';
+import { addFlags, quoteWord, setExamples, setNotes } from '../cli/flags/flag.ts';
 import { commandsNamed, formatHelp, topics, topicSummaries } from '../cli/help/help.ts';
 import { readShipped, shippedFile } from '../cli/shipped.ts';
 
@@ -38,8 +38,8 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
     // The help of a command with the same name comes first: `help batch` includes `batch --help`.
     const named = (await openProgram([name])).commands.find((found) => found.name() === name);
     const usage = named === undefined ? '' : `${formatHelp(named, { full: false, width, colored })}\n`;
-    const { blocksOf, renderMarkdown } = await import('../terminal/markdown.ts');
-    return writePaged(usage + renderMarkdown(blocksOf(text), { width, colored }), io);
+    const { parseBlocks, renderMarkdown } = await import('../terminal/markdown.ts');
+    return writePaged(usage + renderMarkdown(parseBlocks(text), { width, colored }), io);
   };
 }
 
@@ -51,7 +51,7 @@ function unknownTopic(name: string, known: readonly string[]): GatewayError {
     near[0] === undefined
       ? `topics: ${Object.keys(topicSummaries).join(', ')}; commands: gateway-cli help`
       : `did you mean: ${meant}`;
-  return usageError(`there is no command or topic ${quote(name)}`, hint);
+  return usageError(`there is no command or topic ${quoteWord(name)}`, hint);
 }
 
 /** A recipe of a topic, by its name without the extension. Throws GatewayError usage. */
@@ -65,5 +65,5 @@ async function readRecipe(topic: string, name: string): Promise<string> {
   const near = closest(name, names);
   const hint =
     near === undefined ? `it has: ${names.join(', ')}` : `did you mean: gateway-cli help ${topic} --recipe ${near}?`;
-  throw usageError(`the topic ${topic} has no recipe ${quote(name)}`, hint);
+  throw usageError(`the topic ${topic} has no recipe ${quoteWord(name)}`, hint);
 }

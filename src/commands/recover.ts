@@ -1,29 +1,29 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { emptyResult, type Result, type ResultCandidate, verdictOf } from '../client/index.ts';
+import { emptyResult, type Result, type ResultCandidate, judgeAnswer } from '../client/index.ts';
 import { localTime } from '../clock.ts';
 import { usageError } from '../errors.ts';
 import type { StoredBlob } from '../images/types.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { readRecovery } from '../recovery/recovery-file.ts';
-import { tableLines } from '../terminal/break-lines.ts';
+import { alignColumns } from '../terminal/break-lines.ts';
 import { escapeLine } from '../terminal/escape.ts';
-import type { Action, AnswerContext, Report, Turn, CommandOutcome } from '../cli/context.ts';
+import type { Action, AnswerContext, Report, ToolRound, CommandOutcome } from '../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, setExamples } from '../cli/flags/flag.ts';
 import { answerFileFlags } from '../cli/flags/format.ts';
-import { planImages, reportAnswer, warnOfNoImage } from '../cli/run/command.ts';
+import { planImageOutput, reportAnswer, warnOfNoImage } from '../cli/run/command.ts';
 import { writeNewFile } from '../files/temp-file.ts';
-import { imagesOfText, prepareAnswerOutput, printText } from '../cli/output/print.ts';
-import { chunksOf, writeToStdout } from '../cli/output/save-images.ts';
-import { unreadable } from '../cli/input/input-files.ts';
+import { planTextImages, prepareAnswerOutput, printText } from '../cli/output/print.ts';
+import { readBlobChunks, writeToStdout } from '../cli/output/save-images.ts';
+import { unreadableFile } from '../cli/input/input-files.ts';
 
 const { output, force } = answerFileFlags;
 const recoverFlags = {
   output: { ...output, text: 'file for the text or the image, or a folder/ for images; - is stdout' },
   force,
 } satisfies FlagTable;
-type Flags = FlagValues<typeof recoverFlags>;
+type RecoverFlags = FlagValues<typeof recoverFlags>;
 
 /** `recover [file]`: writes out a paid reply that could not be written, or lists the recovery files. Sends nothing. */
 export function recoverCommand(command: Command): Action {
@@ -38,12 +38,12 @@ export function recoverCommand(command: Command): Action {
     'gateway-cli recover kept.json --json | jq -r .text',
   ]);
   addFlags(command, 'Flags', recoverFlags);
-  return (context, words, flags) => reportAnswer(context, (own) => runRecover(words, flags as Flags, own));
+  return (context, words, flags) => reportAnswer(context, (own) => runRecover(words, flags as RecoverFlags, own));
 }
 
 async function runRecover(
   [file]: readonly string[],
-  flags: Flags,
+  flags: RecoverFlags,
   context: AnswerContext,
 ): Promise<CommandOutcome | void> {
   if (file === undefined && flags.output === undefined) return runList(context);
@@ -58,20 +58,20 @@ async function runRecover(
   report.kept = path;
   const { output, force } = flags;
   const writeText = await prepareAnswerOutput({ output, force }, context);
-  const place = output === '-' ? { output } : await imagesOfText({ output }, context);
+  const place = output === '-' ? { output } : await planTextImages({ output }, context);
   const isText = report.selected?.file !== undefined;
   const wanted = { force, maxImages: Infinity, prompt: '', model: 'recovered' };
-  let images = await planImages({ ...wanted, ...place, imagesAreExtra: isText }, context);
+  let images = await planImageOutput({ ...wanted, ...place, imagesAreExtra: isText }, context);
   const saved = await readRecovery(readChunks(path, file), images.openStore());
   const isImages = !saved.printsText && saved.body === undefined && saved.images.length > 0;
   if (isText && isImages) {
     // The reply has images and no text to print, so -o is the name of the images, as in `image gen`.
-    images = await planImages({ ...wanted, output }, context);
+    images = await planImageOutput({ ...wanted, output }, context);
     report.selected = undefined;
   }
   const document = isObject(saved.document) ? saved.document : {};
-  report.result = resultOf(document);
-  Object.assign(report, restOf(document));
+  report.result = readSavedResult(document);
+  Object.assign(report, readReportFields(document));
   await images.save(
     saved.images.map((image) => ({ ...image, draft: false })),
     {
@@ -81,7 +81,7 @@ async function runRecover(
     () => void context.signal.throwIfAborted(),
   );
   await warnOfCut(report.result, context);
-  if (saved.body) return writeBody(saved.body, { force, context });
+  if (saved.body) return writeSavedBody(saved.body, { force, context });
   if (isImages) return undefined;
   if (output !== '-') await warnOfNoImage(place, context);
   await printText(report.result, { isMarkdown: false, context });
@@ -99,27 +99,27 @@ async function runList({ io, root, ui }: AnswerContext): Promise<CommandOutcome 
     [command, job].filter(Boolean).join(' '),
     path,
   ]);
-  for (const line of tableLines(rows)) await io.stdout.write(`${escapeLine(line)}\n`);
+  for (const line of alignColumns(rows)) await io.stdout.write(`${escapeLine(line)}\n`);
   return undefined;
 }
 
 /** Writes the body of a reply that was requested with `--raw`. */
-async function writeBody(
+async function writeSavedBody(
   body: Pick<StoredBlob, 'content'>,
   { force = false, context }: { force: boolean | undefined; context: AnswerContext },
 ): Promise<void> {
   const { io, report } = context;
   const file = report.selected?.file;
   if (file === undefined) return void (await writeToStdout(body, io));
-  const fill = async (append: (piece: Uint8Array) => Promise<void>): Promise<void> => {
-    for await (const chunk of chunksOf(body)) await append(chunk);
+  const appendChunks = async (append: (piece: Uint8Array) => Promise<void>): Promise<void> => {
+    for await (const chunk of readBlobChunks(body)) await append(chunk);
   };
-  await writeNewFile(file, fill, { cwd: io.cwd, force });
+  await writeNewFile(file, appendChunks, { cwd: io.cwd, force });
 }
 
 async function warnOfCut(result: Result, { ui }: AnswerContext): Promise<void> {
   if (result.complete || result.text === '') return;
-  const { warning } = verdictOf({ result, error: undefined }, { images: 0, requireComplete: false });
+  const { warning } = judgeAnswer({ result, error: undefined }, { images: 0, requireComplete: false });
   await ui.warn(warning?.message ?? 'the answer may not be whole');
 }
 
@@ -127,25 +127,25 @@ async function* readChunks(path: string, typed: string): AsyncGenerator<Uint8Arr
   try {
     yield* createReadStream(path) as AsyncIterable<Uint8Array>;
   } catch (error) {
-    throw unreadable('recover', typed, error);
+    throw unreadableFile('recover', typed, error);
   }
 }
 
 /** The result in a document. Only known keys are read, as the file can have been edited. */
-function resultOf(document: JsonObject): Result {
-  const text = (name: string) => (typeof document[name] === 'string' ? document[name] : undefined);
+function readSavedResult(document: JsonObject): Result {
+  const textMember = (name: string) => (typeof document[name] === 'string' ? document[name] : undefined);
   const { candidates, toolCalls, usage, promptFeedback } = document;
   return {
-    ...emptyResult(text('requestedModel') ?? text('model') ?? ''),
-    modelVersion: text('modelVersion'),
-    serviceTier: text('serviceTier'),
-    responseId: text('responseId'),
-    role: text('role'),
-    text: text('text') ?? '',
+    ...emptyResult(textMember('requestedModel') ?? textMember('model') ?? ''),
+    modelVersion: textMember('modelVersion'),
+    serviceTier: textMember('serviceTier'),
+    responseId: textMember('responseId'),
+    role: textMember('role'),
+    text: textMember('text') ?? '',
     candidates: Array.isArray(candidates) ? (candidates as unknown[]).filter(isCandidate) : [],
     toolCalls: Array.isArray(toolCalls) ? (toolCalls as unknown as Result['toolCalls']) : [],
-    stopReason: text('stopReason'),
-    stopSequence: text('stopSequence'),
+    stopReason: textMember('stopReason'),
+    stopSequence: textMember('stopSequence'),
     promptFeedback: isObject(promptFeedback) ? promptFeedback : undefined,
     usage: isObject(usage) ? usage : undefined,
     complete: document['complete'] === true,
@@ -153,16 +153,16 @@ function resultOf(document: JsonObject): Result {
 }
 
 /** What a document has besides the result. The cost is left out: this command sends nothing. */
-function restOf({ answer, turns, tags }: JsonObject): Pick<Report, 'answer' | 'turns' | 'tags'> {
+function readReportFields({ answer, turns, tags }: JsonObject): Pick<Report, 'answer' | 'turns' | 'tags'> {
   const isTags = isObject(tags) && Object.values(tags).every((value) => typeof value === 'string');
   return {
     answer,
-    turns: Array.isArray(turns) ? (turns as unknown[]).filter(isTurn) : undefined,
+    turns: Array.isArray(turns) ? (turns as unknown[]).filter(isToolRound) : undefined,
     ...(isTags && { tags: tags as Record<string, string> }),
   };
 }
 
-function isTurn(value: unknown): value is Turn {
+function isToolRound(value: unknown): value is ToolRound {
   return isObject(value) && typeof value['text'] === 'string' && Array.isArray(value['toolCalls']);
 }
 

@@ -4,7 +4,7 @@ import { type FormatFacts, formatFacts, type RequestLimits } from '../formats/fo
 import type { Price } from '../settings/types.ts';
 import type { Body } from '../body.ts';
 import { measureRequest } from '../formats/request-size.ts';
-import { currencyOf, pricedTiers, priceOfAnswer, priceOfTier, type Pricing } from './price.ts';
+import { getCurrency, pricedTiers, findAnswerPrice, findTierPrice, type Pricing } from './price.ts';
 import type { Bound, Budget, Cost, Meter, MeteredAnswer, Spending } from './types.ts';
 
 /** The billed units of a request: tokens, each in one class, and images. */
@@ -20,12 +20,12 @@ interface Billed {
 }
 
 /** The billed units of a usage; undefined if input or output is unknown, or if a value is not a count. */
-function billedOf(
+function countBilled(
   usage: Usage,
   { outputHasThinking, inputHasCached }: FormatFacts['billing'],
   images: number,
 ): Billed | undefined {
-  if (Object.values(usage).some((count) => count !== undefined && countOf(count) === undefined)) return undefined;
+  if (Object.values(usage).some((count) => count !== undefined && toCount(count) === undefined)) return undefined;
   const { inputTokens, cachedInputTokens: cached = 0, cacheWriteInputTokens: cacheWrite = 0 } = usage;
   const { thinkingTokens: thinking = 0, toolInputTokens = 0, imageOutputTokens: imageTokens } = usage;
   if (inputTokens === undefined) return undefined;
@@ -43,7 +43,7 @@ function billedOf(
 }
 
 /** The exact cost by a price; undefined if a class of tokens has no price. */
-function costOf(billed: Billed, price: Price): Cost | undefined {
+function computeCost(billed: Billed, price: Price): Cost | undefined {
   const { output, image } = price;
   // If only images have a price, the prompt is free.
   const { input = output === undefined && image !== undefined ? 0 : undefined, thinking = output } = price;
@@ -62,7 +62,7 @@ function costOf(billed: Billed, price: Price): Cost | undefined {
     sum = sum.plus(perMillion(tokens, amount));
   }
   if (image !== undefined) sum = sum.plus(new Big(image).times(billed.images));
-  return { amount: sum.toFixed(), currency: currencyOf(price) };
+  return { amount: sum.toFixed(), currency: getCurrency(price) };
 }
 
 /** Tokens with the price of output: a price of images includes their tokens, and without a price of output all others too. */
@@ -78,23 +78,27 @@ function perMillion(tokens: number, amount: string | number): Big {
 }
 
 /** The cost of an answer; undefined if no price matches, or if its final usage is unknown. */
-export function costOfAnswer({ result, error }: MeteredAnswer, pricing: Pricing): Cost | undefined {
+export function computeAnswerCost({ result, error }: MeteredAnswer, pricing: Pricing): Cost | undefined {
   const { usage, images, stopReason } = result;
-  const found = priceOfAnswer(pricing, result);
+  const found = findAnswerPrice(pricing, result);
   // The counts of a stream grow until its finish reason.
   const isCut = error !== undefined && stopReason === undefined;
   if ('lack' in found || usage === undefined || isCut) return undefined;
-  const billed = billedOf(usage, formatFacts[pricing.format.value].billing, images.length);
-  const cost = billed && costOf(billed, found.price);
+  const billed = countBilled(usage, formatFacts[pricing.format.value].billing, images.length);
+  const cost = billed && computeCost(billed, found.price);
   return cost && { ...cost, amount: new Big(cost.amount).times(found.factor).toFixed() };
 }
 
 /** The most that a request can cost by its body and its lane: a token has at least one byte. */
-export function boundOf(body: Body, price: Price, { lane, ...limits }: RequestLimits & Pick<Pricing, 'lane'>): Bound {
+export function computeBound(
+  body: Body,
+  price: Price,
+  { lane, ...limits }: RequestLimits & Pick<Pricing, 'lane'>,
+): Bound {
   const { bytes, hasFiles, readsMore } = measureRequest(body);
   // The service tier is unknown before the reply, and so is the number of tokens of an image or a document.
-  const tiers = pricedTiers.flatMap((tier) => priceOfTier(price, tier) ?? []);
-  const batch = lane?.value === 'batch' ? priceOfTier(price, 'batch') : undefined;
+  const tiers = pricedTiers.flatMap((tier) => findTierPrice(price, tier) ?? []);
+  const batch = lane?.value === 'batch' ? findTierPrice(price, 'batch') : undefined;
   const possible = batch === undefined ? [{ price, factor: 1 }, ...tiers] : [batch];
   const amounts = possible.map(({ price, factor }) =>
     new Big(maxAmountAt(price, bytes, limits)).times(factor).toFixed(),
@@ -117,7 +121,7 @@ function maxAmountAt(
     .toFixed();
 }
 
-function countOf(value: unknown): number | undefined {
+function toCount(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
@@ -128,12 +132,12 @@ export function greatest(amounts: readonly (string | number)[]): string {
 
 /** Whether a sum of amounts is within a limit. */
 export function areWithin(amounts: readonly string[], most: string): boolean {
-  return sumOf(amounts).lte(most);
+  return sumAmounts(amounts).lte(most);
 }
 
 /** The sum of amounts. */
 export function addAmounts(...amounts: readonly string[]): string {
-  return sumOf(amounts).toFixed();
+  return sumAmounts(amounts).toFixed();
 }
 
 /** What is left of an amount. */
@@ -146,7 +150,7 @@ export function scaleAmount(amount: string, times: number, by: number): string {
   return new Big(new Big(amount).times(times).div(by).toPrecision(4)).toFixed();
 }
 
-function sumOf(amounts: readonly string[]): Big {
+function sumAmounts(amounts: readonly string[]): Big {
   return amounts.reduce((sum, amount) => sum.plus(amount), new Big(0));
 }
 
@@ -174,8 +178,8 @@ export function heldFor({ amount, isMost }: Bound = { amount: '0', isMost: false
 }
 
 /** The amount that requests with an unknown cost count with together. */
-export function sumOfHeld(bounds: readonly (Bound | undefined)[], dearest: string): string {
-  return sumOf(bounds.map((bound) => heldFor(bound, dearest))).toFixed();
+export function sumHeld(bounds: readonly (Bound | undefined)[], dearest: string): string {
+  return sumAmounts(bounds.map((bound) => heldFor(bound, dearest))).toFixed();
 }
 
 /** Adds several spendings. */
@@ -194,8 +198,8 @@ export function createMeter(pricing: Pricing): Meter {
   let unknown = 0;
   return {
     count(answer) {
-      const cost = costOfAnswer(answer, pricing);
-      const found = priceOfAnswer(pricing, answer.result);
+      const cost = computeAnswerCost(answer, pricing);
+      const found = findAnswerPrice(pricing, answer.result);
       if ('lack' in found && found.lack !== undefined)
         answer.result.warnings?.push(`the cost is unknown: ${found.lack}`);
       if (cost === undefined) unknown++;
@@ -220,7 +224,7 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
   const inFlight = new Set<Bound>();
   const waiting: (() => void)[] = [];
   let [total, highest] = [spent, dearest];
-  const amountOf = (bound: Bound): string => heldFor(bound, highest);
+  const toAmount = (bound: Bound): string => heldFor(bound, highest);
 
   function end(bound: Bound, amount: string): void {
     if (!inFlight.delete(bound)) return;
@@ -236,9 +240,9 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
       const bound = { ...given };
       for (;;) {
         signal?.throwIfAborted();
-        const amount = amountOf(bound);
+        const amount = toAmount(bound);
         if (!areWithin([total, amount], most)) return undefined;
-        if (areWithin([total, amount, ...[...inFlight].map(amountOf)], most)) break;
+        if (areWithin([total, amount, ...[...inFlight].map(toAmount)], most)) break;
         await new Promise<void>((resolve) => {
           waiting.push(resolve);
           signal?.addEventListener('abort', () => resolve(), { once: true });
@@ -248,7 +252,7 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
       return {
         spend(cost) {
           if (cost !== undefined) highest = greatest([highest, cost.amount]);
-          end(bound, cost?.amount ?? amountOf(bound));
+          end(bound, cost?.amount ?? toAmount(bound));
         },
         free: () => end(bound, '0'),
       };
@@ -257,7 +261,7 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
 }
 
 /** The cost of a request for its input tokens only, and with all the output that it allows; undefined if that has no limit. */
-export function estimateOf(
+export function estimateCost(
   inputTokens: number,
   { price, factor }: { price: Price; factor: string | number },
   { maxTokens, candidates, images = candidates }: RequestLimits,
@@ -267,6 +271,6 @@ export function estimateOf(
   const perToken = greatest([output, thinking]);
   const isBounded = maxTokens !== undefined || perToken === '0';
   const most = ofInput.plus(new Big(image).times(images)).plus(perMillion((maxTokens ?? 0) * candidates, perToken));
-  const amountOf = (sum: Big): string => sum.times(factor).toFixed();
-  return { input: amountOf(ofInput), most: isBounded ? amountOf(most) : undefined };
+  const toAmount = (sum: Big): string => sum.times(factor).toFixed();
+  return { input: toAmount(ofInput), most: isBounded ? toAmount(most) : undefined };
 }

@@ -102,7 +102,7 @@ const counts = ['requests', 'savedRequests', 'held', 'compactedBytes'];
 const isCount = (value: JsonValue): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
 /** Reads a line; undefined if it is of another version, was cut, or cannot be counted: what it would end stays reserved. */
-function parseLine(text: string): LedgerLine | undefined {
+function parseLedgerLine(text: string): LedgerLine | undefined {
   const line = parseObject(text);
   const { type } = line;
   const fields = typeof type === 'string' && Object.hasOwn(needed, type) ? needed[type] : undefined;
@@ -115,7 +115,7 @@ function parseLine(text: string): LedgerLine | undefined {
 }
 
 /** The UTC day of a time. */
-export function dayOf(at: string): string {
+export function toUtcDay(at: string): string {
   return at.slice(0, 10);
 }
 
@@ -126,7 +126,7 @@ export const headBytes = 96;
 const beginning = '{"type":"budget","schema":"gateway-cli/budget@1"';
 
 /** The first bytes of a ledger. Throws GatewayError usage for a file that holds something else: writing would destroy it. */
-export async function readHead(handle: FileHandle, path: string): Promise<string> {
+export async function readLedgerHead(handle: FileHandle, path: string): Promise<string> {
   const bytes = Buffer.alloc(headBytes);
   const { bytesRead } = await handle.read(bytes, 0, headBytes, 0);
   const head = bytes.toString('latin1', 0, bytesRead);
@@ -152,7 +152,7 @@ export async function* readLedger(
     for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
       const text = rest.toString('utf8', 0, end);
       rest = rest.subarray(end + 1);
-      yield { line: parseLine(text), end: at - rest.length };
+      yield { line: parseLedgerLine(text), end: at - rest.length };
     }
   }
 }

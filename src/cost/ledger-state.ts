@@ -5,12 +5,12 @@ import { isRunning, type ProcessMark } from '../files/process-mark.ts';
 import { syncFolder } from '../files/temp-file.ts';
 import { addAmounts, areWithin, greatest } from './cost.ts';
 import {
-  dayOf,
+  toUtcDay,
   headBytes,
   type LedgerLimit,
   type LedgerLine,
   type Period,
-  readHead,
+  readLedgerHead,
   readLedger,
   type ReservedLine,
 } from './ledger-lines.ts';
@@ -41,7 +41,7 @@ export function emptyState(): LedgerState {
 
 /** Adds a line to the state. */
 export function applyLine(state: LedgerState, line: LedgerLine): void {
-  const add = (day: string, amount: string): void =>
+  const addToDay = (day: string, amount: string): void =>
     void state.days.set(day, addAmounts(state.days.get(day) ?? '0', amount));
   if (line.type === 'budget') {
     state.dearest = greatest([state.dearest, line.dearest ?? '0']);
@@ -53,13 +53,13 @@ export function applyLine(state: LedgerState, line: LedgerLine): void {
     state.open.set(line.id, line);
   } else if (line.type === 'sum') {
     state.currency ??= line.currency;
-    add(line.day, line.amount);
+    addToDay(line.day, line.amount);
   } else if (line.type === 'spent' || line.type === 'freed') {
     const reserved = state.open.get(line.id);
     if (reserved === undefined) return;
     state.open.delete(line.id);
     if (line.type === 'freed') return;
-    add(dayOf(reserved.at), line.amount);
+    addToDay(toUtcDay(reserved.at), line.amount);
     state.dearest = greatest([state.dearest, line.dearest ?? (line.unknown ? '0' : line.amount)]);
   }
 }
@@ -81,7 +81,7 @@ export function unreadFile(): Omit<LedgerFile, 'path'> {
 
 /** Reads what other processes have appended; the whole file if it was replaced. Throws GatewayError usage if it is not a ledger. */
 export async function catchUp(handle: FileHandle, ledger: LedgerFile): Promise<void> {
-  const head = await readHead(handle, ledger.path);
+  const head = await readLedgerHead(handle, ledger.path);
   if (head !== ledger.head) Object.assign(ledger, unreadFile(), { head });
   for await (const { line, end } of readLedger(handle, ledger.end)) {
     if (line !== undefined) applyLine(ledger.state, line);
@@ -90,7 +90,11 @@ export async function catchUp(handle: FileHandle, ledger: LedgerFile): Promise<v
 }
 
 /** Appends lines; a new file gets its header first. */
-export async function append(handle: FileHandle, lines: readonly LedgerLine[], ledger: LedgerFile): Promise<void> {
+export async function appendToLedger(
+  handle: FileHandle,
+  lines: readonly LedgerLine[],
+  ledger: LedgerFile,
+): Promise<void> {
   if (lines.length === 0) return;
   // After a crash the last line can be cut: a newline keeps the next line apart. The cut line counts if it lacked only its newline.
   if ((await handle.stat()).size > ledger.end) {
@@ -116,7 +120,7 @@ const unseenMs = 15 * 60_000;
 export type Room = 'free' | 'taken' | { spent: string };
 
 export function roomFor(amount: string, state: LedgerState, { limit, now }: { limit: LedgerLimit; now: number }): Room {
-  const { spent: ended, held, inFlight } = spentOf(state, limit.per, now);
+  const { spent: ended, held, inFlight } = computeSpent(state, limit.per, now);
   // A batch can take a day: no request waits for what it may leave.
   const spent = addAmounts(ended, held);
   const isOver = !areWithin([spent, amount], limit.amount) || areWithin([limit.amount], spent);
@@ -128,7 +132,7 @@ export function roomFor(amount: string, state: LedgerState, { limit, now }: { li
  * What is spent in the period of a time, what batches hold, and what requests in flight have reserved. A request whose process has
  * ended may have been billed: it counts as spent.
  */
-export function spentOf(
+export function computeSpent(
   { days, open }: LedgerState,
   per: Period,
   now: number,
@@ -137,12 +141,12 @@ export function spentOf(
   const period = per === undefined ? '' : today.slice(0, per === 'day' ? 10 : 7);
   const ended = [...days].flatMap(([day, amount]) => (day.startsWith(period) ? [amount] : []));
   const isInFlight = judgeProcesses(now);
-  const all = [...open.values()].filter(({ at }) => dayOf(at).startsWith(period));
+  const all = [...open.values()].filter(({ at }) => toUtcDay(at).startsWith(period));
   const single = all.filter(({ held }) => held === undefined);
   return {
-    spent: addAmounts(...ended, sumOfLines(single.filter((line) => !isInFlight(line)))),
-    held: sumOfLines(all.filter(({ held }) => held !== undefined)),
-    inFlight: sumOfLines(single.filter(isInFlight)),
+    spent: addAmounts(...ended, sumReserved(single.filter((line) => !isInFlight(line)))),
+    held: sumReserved(all.filter(({ held }) => held !== undefined)),
+    inFlight: sumReserved(single.filter(isInFlight)),
   };
 }
 
@@ -156,6 +160,6 @@ export function judgeProcesses(now: number): (line: { by: ProcessMark; at: strin
   };
 }
 
-function sumOfLines(lines: readonly ReservedLine[]): string {
+function sumReserved(lines: readonly ReservedLine[]): string {
   return addAmounts(...lines.map(({ amount }) => amount));
 }

@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { constants, type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { codeOf } from '../errors.ts';
+import { getErrorCode } from '../errors.ts';
 import type { Lock } from '../files/lock.ts';
 import { removeFile, syncFolder, writeTempFile } from '../files/temp-file.ts';
 import { isObject } from '../json.ts';
 import { addAmounts } from './cost.ts';
 import {
-  dayOf,
+  toUtcDay,
   type LedgerLimit,
   type LedgerLine,
-  readHead,
+  readLedgerHead,
   readLedger,
   type ReservedLine,
   type SpentLine,
   type SumLine,
 } from './ledger-lines.ts';
-import { applyLine, emptyState, judgeProcesses, type LedgerFile, spentOf } from './ledger-state.ts';
+import { applyLine, emptyState, judgeProcesses, type LedgerFile, computeSpent } from './ledger-state.ts';
 
 /** The sums of a ledger by day and kind. Reservations that have not ended are in `open`. */
 interface LedgerSums {
@@ -33,40 +33,40 @@ function addToSums({ sums, open }: LedgerSums, line: LedgerLine): void {
   else if (line.type === 'sum') addSum(sums, line);
   else if (line.type === 'saved') {
     const { type: _, at, amount, ...kind } = line;
-    addSum(sums, { type: 'sum', ...noCounts, ...kind, day: dayOf(at), savedRequests: 1, saved: amount });
+    addSum(sums, { type: 'sum', ...noCounts, ...kind, day: toUtcDay(at), savedRequests: 1, saved: amount });
   } else if (line.type === 'spent' || line.type === 'freed') {
     const reserved = open.get(line.id);
     open.delete(line.id);
     if (reserved === undefined || line.type === 'freed') return;
-    addSum(sums, sumOfEnded(reserved, line));
+    addSum(sums, toEndedSum(reserved, line));
   }
 }
 
 const noCounts = { requests: 0, unknown: 0, amount: '0', savedRequests: 0, saved: '0' };
 
 /** An ended request as a sum. */
-function sumOfEnded(reserved: ReservedLine, end: Omit<SpentLine, 'type' | 'id' | 'at'>): SumLine {
+function toEndedSum(reserved: ReservedLine, end: Omit<SpentLine, 'type' | 'id' | 'at'>): SumLine {
   const { command, service, tags, currency } = reserved;
   const kind = { command, service, model: end.model ?? reserved.model, lane: end.lane ?? reserved.lane, tags };
   const { amount, unknown = 0, requests = 1 } = end;
   const counts = { ...noCounts, requests, unknown: Number(unknown), amount };
-  return { type: 'sum', ...counts, ...kind, currency, day: dayOf(reserved.at) };
+  return { type: 'sum', ...counts, ...kind, currency, day: toUtcDay(reserved.at) };
 }
 
 function addSum(sums: Map<string, SumLine>, line: SumLine): void {
-  const key = keyOf(line);
+  const key = getSumKey(line);
   const { tags: _, ...untagged } = line;
   if (!sums.has(key) && sums.size >= maxKinds && line.tags !== undefined) return addSum(sums, untagged);
   const before = sums.get(key);
   if (before === undefined) sums.set(key, { ...line });
-  else addCounts(before, line);
+  else addLedgerCounts(before, line);
 }
 
 /** What is counted of requests that are added up. */
 type LedgerCounts = Pick<SumLine, 'requests' | 'unknown' | 'amount' | 'savedRequests' | 'saved'>;
 
 /** Adds requests to others, in place. */
-function addCounts(sum: LedgerCounts, more: LedgerCounts): void {
+function addLedgerCounts(sum: LedgerCounts, more: LedgerCounts): void {
   sum.requests += more.requests;
   sum.unknown += more.unknown;
   sum.savedRequests += more.savedRequests;
@@ -74,7 +74,7 @@ function addCounts(sum: LedgerCounts, more: LedgerCounts): void {
   sum.saved = addAmounts(sum.saved, more.saved);
 }
 
-function keyOf({ day, command, service, model, lane, tags, currency }: SumLine): string {
+function getSumKey({ day, command, service, model, lane, tags, currency }: SumLine): string {
   return JSON.stringify([day, command, service, model, lane, isObject(tags) ? tags : {}, currency]);
 }
 
@@ -102,7 +102,7 @@ export async function compact(handle: FileHandle, lock: Lock, ledger: LedgerFile
 }
 
 /** What a ledger says: its budget, and its requests by day and kind. */
-export interface LedgerSurvey {
+export interface LedgerSummary {
   /** The limit that the last run named. */
   limit: LedgerLimit | undefined;
   currency: string | undefined;
@@ -113,16 +113,16 @@ export interface LedgerSurvey {
 }
 
 /** Reads a ledger, without its lock; undefined if there is none. Throws errors of the system, and GatewayError usage. */
-export async function surveyLedger(path: string, now: number): Promise<LedgerSurvey | undefined> {
+export async function summarizeLedger(path: string, now: number): Promise<LedgerSummary | undefined> {
   const handle = await open(path, constants.O_RDONLY).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (getErrorCode(error) === 'ENOENT') return undefined;
     throw error;
   });
   if (handle === undefined) return undefined;
   const state = emptyState();
   const all: LedgerSums = { sums: new Map(), open: new Map() };
   try {
-    await readHead(handle, path);
+    await readLedgerHead(handle, path);
     for await (const { line } of readLedger(handle)) {
       if (line === undefined) continue;
       applyLine(state, line);
@@ -136,7 +136,7 @@ export async function surveyLedger(path: string, now: number): Promise<LedgerSur
   for (const line of [...all.open.values()].filter((line) => line.held === undefined && !isInFlight(line)))
     addToSums(all, { ...line, type: 'spent', unknown: true });
   const { limit, currency } = state;
-  const { spent, held, inFlight } = spentOf(state, limit?.per, now);
+  const { spent, held, inFlight } = computeSpent(state, limit?.per, now);
   return { limit, currency, spent, inFlight: addAmounts(held, inFlight), sums: [...all.sums.values()] };
 }
 
@@ -151,18 +151,18 @@ export type CostRow = LedgerCounts & { name: string; currency: string };
 export function groupCosts(sums: readonly SumLine[], by: Grouping | 'total'): CostRow[] {
   const rows = new Map<string, CostRow>();
   for (const sum of sums) {
-    const name = nameIn(sum, by);
+    const name = getGroupName(sum, by);
     const { currency } = sum;
     const key = JSON.stringify([name, currency]);
     const row = rows.get(key) ?? { name, currency, ...noCounts };
-    addCounts(row, sum);
+    addLedgerCounts(row, sum);
     rows.set(key, row);
   }
   return [...rows.values()].toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
 /** All tags of a request together are one name, so that every request is in one row. */
-function nameIn(sum: SumLine, by: Grouping | 'total'): string {
+function getGroupName(sum: SumLine, by: Grouping | 'total'): string {
   if (by === 'total') return by;
   if (by !== 'tag') return sum[by];
   const tags = Object.entries(sum.tags ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));

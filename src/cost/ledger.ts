@@ -7,17 +7,17 @@ import { type Lock, withLock } from '../files/lock.ts';
 import { ownMark } from '../files/process-mark.ts';
 import { openToAppend } from '../files/synced-file.ts';
 import { notWritten } from '../files/temp-file.ts';
-import { addAmounts, areWithin, subtractAmounts, sumOfHeld } from './cost.ts';
+import { addAmounts, areWithin, subtractAmounts, sumHeld } from './cost.ts';
 import type { BatchEnd, LedgerEntry, LedgerLimit, LedgerLine, ReservedLine, SpentLine } from './ledger-lines.ts';
 import {
-  append,
+  appendToLedger,
   applyLine,
   catchUp,
   type LedgerFile,
   type LedgerState,
   type Room,
   roomFor,
-  spentOf,
+  computeSpent,
   unreadFile,
 } from './ledger-state.ts';
 import { compact } from './ledger-sums.ts';
@@ -50,7 +50,7 @@ export interface Ledger {
    * Writes down what a request cost: an amount, or `unknown` if it may have been billed. Past the signal it waits for seconds only.
    * Throws GatewayError not-written.
    */
-  spend(id: string, amount: string, answered?: Pick<SpentLine, 'model' | 'lane'> & EndOfWait): Promise<void>;
+  spend(id: string, amount: string, answered?: Pick<SpentLine, 'model' | 'lane'> & WaitEnd): Promise<void>;
   /** The same as `reserve` for a batch. It stays reserved until its end is recorded, even if its process dies. */
   reserveBatch(batch: LedgerBatch, signal: AbortSignal): Promise<{ id: string } | { spent: string }>;
   /** Writes down what a batch cost, once. Throws GatewayError not-written. */
@@ -63,7 +63,7 @@ export interface Ledger {
   save(entry: LedgerEntry, saved: { amount: string; currency: string }): Promise<void>;
 }
 
-interface EndOfWait {
+interface WaitEnd {
   signal?: AbortSignal | undefined;
 }
 
@@ -87,7 +87,7 @@ interface Waiting {
   fail: (error: unknown) => void;
 }
 
-interface Opened extends LedgerOptions, LedgerFile {
+interface OpenLedger extends LedgerOptions, LedgerFile {
   waiting: Waiting[];
   isWorking: boolean;
 }
@@ -97,25 +97,26 @@ export const unknownAmount = 'unknown';
 
 /** Opens a ledger; the file is made by the first request. */
 export function openLedger(options: LedgerOptions): Ledger {
-  const ledger: Opened = { ...options, ...unreadFile(), waiting: [], isWorking: false };
+  const ledger: OpenLedger = { ...options, ...unreadFile(), waiting: [], isWorking: false };
   return {
     reserve: ({ bound, ...request }, signal) => {
       const id = randomBytes(8).toString('hex');
-      return reserve(ledger, { ...request, id, bounds: [bound] }, signal);
+      return reserveAmount(ledger, { ...request, id, bounds: [bound] }, signal);
     },
-    reserveBatch: (batch, signal) => reserve(ledger, { ...batch, held: batch.bounds.length }, signal),
+    reserveBatch: (batch, signal) => reserveAmount(ledger, { ...batch, held: batch.bounds.length }, signal),
     spend: (id, amount, { signal, ...answered } = {}) => {
-      const lineOf = ({ amount: reserved }: ReservedLine): LedgerLine => {
+      const toEndLine = ({ amount: reserved }: ReservedLine): LedgerLine => {
         const spent = amount === unknownAmount ? { amount: reserved, unknown: true as const } : { amount };
-        return { type: 'spent', id, at: timeOf(ledger), ...spent, ...answered };
+        return { type: 'spent', id, at: getLedgerTime(ledger), ...spent, ...answered };
       };
-      return end(ledger, id, lineOf, signal);
+      return endReservation(ledger, id, toEndLine, signal);
     },
-    endBatch: (id, known) => end(ledger, id, () => ({ type: 'spent', id, at: timeOf(ledger), ...known })),
+    endBatch: (id, known) =>
+      endReservation(ledger, id, () => ({ type: 'spent', id, at: getLedgerTime(ledger), ...known })),
     async left() {
       let left = { left: '0', dearest: '0' };
-      await change(ledger, (state) => {
-        const { spent, held, inFlight } = spentOf(state, ledger.limit.per, ledger.now());
+      await changeLedger(ledger, (state) => {
+        const { spent, held, inFlight } = computeSpent(state, ledger.limit.per, ledger.now());
         const taken = addAmounts(spent, held, inFlight);
         const isOver = !areWithin([taken], ledger.limit.amount);
         left = { left: isOver ? '0' : subtractAmounts(ledger.limit.amount, taken), dearest: state.dearest };
@@ -124,26 +125,27 @@ export function openLedger(options: LedgerOptions): Ledger {
       return left;
     },
     free: (id, signal) => free(ledger, id, signal),
-    save: (entry, saved) => change(ledger, () => [{ type: 'saved', at: timeOf(ledger), ...entry, ...saved }]),
+    save: (entry, saved) =>
+      changeLedger(ledger, () => [{ type: 'saved', at: getLedgerTime(ledger), ...entry, ...saved }]),
   };
 }
 
 /** Ends what is reserved, once. */
-function end(
-  ledger: Opened,
+function endReservation(
+  ledger: OpenLedger,
   id: string,
   lineOf: (reserved: ReservedLine) => LedgerLine,
   signal?: AbortSignal,
 ): Promise<void> {
-  const work: Change = ({ open }) => {
+  const makeLines: Change = ({ open }) => {
     const reserved = open.get(id);
     return reserved === undefined ? [] : [lineOf(reserved)];
   };
-  return change(ledger, work, signal && withGrace(signal));
+  return changeLedger(ledger, makeLines, signal && withGrace(signal));
 }
 
-function free(ledger: Opened, id: string, signal?: AbortSignal): Promise<void> {
-  return end(ledger, id, () => ({ type: 'freed', id, at: timeOf(ledger) }), signal);
+function free(ledger: OpenLedger, id: string, signal?: AbortSignal): Promise<void> {
+  return endReservation(ledger, id, () => ({ type: 'freed', id, at: getLedgerTime(ledger) }), signal);
 }
 
 /** How long an end that comes with the signal, or after it, waits for the lock, in ms. Without its line, what is reserved counts. */
@@ -163,12 +165,12 @@ function withGrace(signal: AbortSignal): Pick<AbortSignal, 'aborted' | 'throwIfA
   };
 }
 
-function timeOf({ now }: LedgerOptions): string {
+function getLedgerTime({ now }: LedgerOptions): string {
   return new Date(now()).toISOString();
 }
 
-async function reserve(
-  ledger: Opened,
+async function reserveAmount(
+  ledger: OpenLedger,
   { bounds, ...request }: LedgerBatch & Pick<ReservedLine, 'held'>,
   signal: AbortSignal,
 ): Promise<{ id: string } | { spent: string }> {
@@ -176,12 +178,12 @@ async function reserve(
   const bounded = bounds.every(({ isMost }) => isMost);
   for (let waitMs = 25; ; waitMs = Math.min(waitMs * 2, 500)) {
     let room: Room | undefined;
-    const work: Change = (state) => {
+    const makeLines: Change = (state) => {
       if (signal.aborted) return [];
       requireCurrency(state, request.currency, ledger.path);
-      const amount = sumOfHeld(bounds, state.dearest);
+      const amount = sumHeld(bounds, state.dearest);
       room = roomFor(amount, state, { limit: ledger.limit, now: ledger.now() });
-      const at = timeOf(ledger);
+      const at = getLedgerTime(ledger);
       const { limit } = ledger;
       const isNewLimit = state.limit?.amount !== limit.amount || state.limit.per !== limit.per;
       const limits = isNewLimit ? [{ type: 'limit', ...limit } as const] : [];
@@ -189,7 +191,7 @@ async function reserve(
       if (room !== 'free') return limits;
       return [...limits, { type: 'reserved', ...request, at, amount, bounded, by: ownMark() }];
     };
-    const changed = change(ledger, work, signal);
+    const changed = changeLedger(ledger, makeLines, signal);
     await orAborted(changed, signal).catch((error: unknown) => {
       // The line may be written after the signal.
       void changed.then(() => free(ledger, id)).catch(() => undefined);
@@ -220,20 +222,20 @@ function requireCurrency({ currency }: LedgerState, wanted: string, path: string
 }
 
 /** Appends lines under the lock. What waits meanwhile shares the next lock and the next sync. */
-function change(ledger: Opened, work: Change, signal?: Waiting['signal']): Promise<void> {
+function changeLedger(ledger: OpenLedger, work: Change, signal?: Waiting['signal']): Promise<void> {
   return new Promise((done, fail) => {
     ledger.waiting.push({ change: work, signal, done, fail });
     if (!ledger.isWorking) void workOff(ledger);
   });
 }
 
-async function workOff(ledger: Opened): Promise<void> {
+async function workOff(ledger: OpenLedger): Promise<void> {
   ledger.isWorking = true;
   while (ledger.waiting.length > 0) {
     const taken = ledger.waiting.splice(0);
     try {
       const lock = `${ledger.path}.lock`;
-      while (!(await withLock(lock, waitOf(taken), (held) => workUnder(held, taken, ledger))));
+      while (!(await withLock(lock, createSharedWait(taken), (held) => workUnder(held, taken, ledger))));
       for (const { done } of taken) done();
     } catch (error) {
       const failure = error instanceof GatewayError ? error : notWritten(ledger.path, error);
@@ -244,7 +246,7 @@ async function workOff(ledger: Opened): Promise<void> {
 }
 
 /** Ends the wait for the lock once nobody waits any more: a process must not live on for it. */
-function waitOf(taken: readonly Waiting[]): Pick<AbortSignal, 'throwIfAborted'> {
+function createSharedWait(taken: readonly Waiting[]): Pick<AbortSignal, 'throwIfAborted'> {
   return {
     throwIfAborted() {
       if (taken.every(({ signal }) => signal?.aborted)) taken[0]?.signal?.throwIfAborted();
@@ -253,13 +255,13 @@ function waitOf(taken: readonly Waiting[]): Pick<AbortSignal, 'throwIfAborted'> 
 }
 
 /** False if the lock may be lost before anything is appended: the work is to be done again. */
-async function workUnder(lock: Lock, taken: Waiting[], ledger: Opened): Promise<boolean> {
+async function workUnder(lock: Lock, taken: Waiting[], ledger: OpenLedger): Promise<boolean> {
   const handle = await openToAppend(ledger.path, 0o600);
   try {
     await catchUp(handle, ledger);
     if (!lock.look()) return false;
-    const lines = linesOf(taken, ledger);
-    await append(handle, lines, ledger).catch((error: unknown) => {
+    const lines = makeAllLines(taken, ledger);
+    await appendToLedger(handle, lines, ledger).catch((error: unknown) => {
       // What was not written does not belong to the state.
       Object.assign(ledger, unreadFile());
       throw error;
@@ -277,7 +279,7 @@ async function workUnder(lock: Lock, taken: Waiting[], ledger: Opened): Promise<
 }
 
 /** The lines of all changes, each of which sees those before it. What one throws is its own. */
-function linesOf(taken: Waiting[], { state }: Opened): LedgerLine[] {
+function makeAllLines(taken: Waiting[], { state }: OpenLedger): LedgerLine[] {
   return [...taken].flatMap((waiting) => {
     try {
       const lines = waiting.change(state);

@@ -1,24 +1,24 @@
 import type { FormatName } from '../formats/types.ts';
-import type { Price, Prices, Sourced } from '../settings/types.ts';
+import type { Price, Prices, SourcedValue } from '../settings/types.ts';
 import type { Result } from '../client/index.ts';
 import { isoTime } from '../clock.ts';
-import { quote } from '../errors.ts';
+import { quoteForeign } from '../errors.ts';
 import { isMovingAlias, otherModel } from '../services.ts';
 import type { Cost } from './types.ts';
 
 /** The settings that determine the cost of a request. */
 export interface Pricing {
-  prices: Readonly<Record<string, Sourced<Prices[string]>>>;
+  prices: Readonly<Record<string, SourcedValue<Prices[string]>>>;
   /** The format of the usage. */
-  format: Sourced<FormatName>;
+  format: SourcedValue<FormatName>;
   /** In the lane `batch` the service tier is batch. In every other lane it is the tier that the reply names. */
-  lane?: Pick<Sourced<string>, 'value'> | undefined;
+  lane?: Pick<SourcedValue<string>, 'value'> | undefined;
 }
 
 /** The price of a model at a time (ms since 1970): by its exact name, else by the longest matching pattern. */
-export function priceOf(prices: Pricing['prices'], model: string, at = Date.now()): Price | undefined {
+export function findPrice(prices: Pricing['prices'], model: string, at = Date.now()): Price | undefined {
   const name = model.replace(/^models\//, '');
-  const matching = Object.keys(prices).filter((pattern) => pattern.includes('*') && matches(name, pattern));
+  const matching = Object.keys(prices).filter((pattern) => pattern.includes('*') && matchesPattern(name, pattern));
   const patterns = matching.sort((a, b) => b.length - a.length);
   for (const key of Object.hasOwn(prices, name) ? [name, ...patterns] : patterns) {
     const price = [prices[key]?.value].flat().find((one) => one !== undefined && isValidAt(one, at));
@@ -37,13 +37,13 @@ function isValidAt({ from = '', until = '9' }: Price, at: number): boolean {
 const plainTiers = new Set(['', 'standard', 'default', 'on_demand', 'on-demand', 'unspecified']);
 
 /** A service tier in lower case, without the prefix SERVICE_TIER_ that one service uses. */
-export function normaliseTier(tier: string): string {
+export function normalizeTier(tier: string): string {
   return tier.toLowerCase().replace(/^service_tier_/, '');
 }
 
 /** The service tier that answered; undefined if it is one of the full price. */
 export function unusualTier(tier = ''): string | undefined {
-  return plainTiers.has(normaliseTier(tier)) ? undefined : tier;
+  return plainTiers.has(normalizeTier(tier)) ? undefined : tier;
 }
 
 /** A price and the factor for each of its amounts; or why there is none, if the requested model has a price. */
@@ -53,28 +53,28 @@ type AnswerPrice = { price: Price; factor: string | number } | { lack: string | 
  * The price of the model and of the service tier that answered. The price of a moving alias is used if the model behind it has
  * none.
  */
-export function priceOfAnswer(
+export function findAnswerPrice(
   { prices, lane }: Pick<Pricing, 'prices' | 'lane'>,
   { model, modelVersion, serviceTier = '' }: Pick<Result, 'model' | 'modelVersion' | 'serviceTier'>,
 ): AnswerPrice {
-  const requested = priceOf(prices, model);
+  const requested = findPrice(prices, model);
   const other = otherModel(model, modelVersion);
-  const found = other === undefined ? requested : priceOf(prices, other);
+  const found = other === undefined ? requested : findPrice(prices, other);
   const price = found ?? (isMovingAlias(model) ? requested : undefined);
-  if (price === undefined) return { lack: requested && `the model ${quote(other ?? model, 200)} has no price` };
+  if (price === undefined) return { lack: requested && `the model ${quoteForeign(other ?? model, 200)} has no price` };
   const tierName = lane?.value === 'batch' ? lane.value : serviceTier;
-  const tier = normaliseTier(tierName);
+  const tier = normalizeTier(tierName);
   if (plainTiers.has(tier)) return { price, factor: 1 };
   const known = pricedTiers.find((name) => name === tier);
-  const lack = `the price has no factor of the service tier ${quote(tierName, 60)}, which answered`;
-  return (known && priceOfTier(price, known)) ?? { lack };
+  const lack = `the price has no factor of the service tier ${quoteForeign(tierName, 60)}, which answered`;
+  return (known && findTierPrice(price, known)) ?? { lack };
 }
 
 /** The keys of a price that name a service tier: a factor of its amounts, or amounts in their place. */
 export const pricedTiers = ['batch', 'flex', 'priority'] as const;
 
 /** A price in a service tier; undefined if it has none. */
-export function priceOfTier(
+export function findTierPrice(
   price: Price,
   tier: (typeof pricedTiers)[number],
 ): { price: Price; factor: string | number } | undefined {
@@ -85,7 +85,7 @@ export function priceOfTier(
 }
 
 /** Whether a name matches a pattern with `*`. Without backtracking: for each part between two `*` its first match is enough. */
-function matches(name: string, pattern: string): boolean {
+function matchesPattern(name: string, pattern: string): boolean {
   const [head = '', ...rest] = pattern.split('*');
   const tail = rest.pop() ?? '';
   if (!name.startsWith(head) || !name.slice(head.length).endsWith(tail)) return false;
@@ -105,7 +105,7 @@ export function isWholePrice({ input, output, image }: Price): boolean {
 }
 
 /** The currency of a price. */
-export function currencyOf({ currency = 'USD' }: Price): string {
+export function getCurrency({ currency = 'USD' }: Price): string {
   return currency;
 }
 

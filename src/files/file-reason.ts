@@ -1,4 +1,4 @@
-import { codeOf, GatewayError, messageOf } from '../errors.ts';
+import { getErrorCode, GatewayError, getErrorMessage } from '../errors.ts';
 
 const common: Readonly<Record<string, string>> = {
   EBUSY: 'it is in use',
@@ -74,8 +74,8 @@ export function writeReason(error: unknown): string {
 /** The message of a GatewayError; for other errors a known reason, the code or the name, never Node's message. */
 function reasonIn(words: Readonly<Record<string, string>>, error: unknown): string {
   if (error instanceof GatewayError) return error.message;
-  const code = codeOf(error);
+  const code = getErrorCode(error);
   if (code !== undefined) return words[code] ?? `the system reports an error (${code})`;
   if (error instanceof Error && error.name !== 'Error') return `an unexpected error (${error.name})`;
-  return messageOf(error);
+  return getErrorMessage(error);
 }

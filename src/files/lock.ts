@@ -13,7 +13,7 @@ import { link, open, readFile, realpath, rename, unlink, writeFile } from 'node:
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonic } from '../clock.ts';
-import { codeOf } from '../errors.ts';
+import { getErrorCode } from '../errors.ts';
 import { isObject, type JsonValue, parseObject } from '../json.ts';
 import { isRunning, ownMark, type ProcessMark } from './process-mark.ts';
 import {
@@ -78,9 +78,9 @@ export async function takeLock(path: string, options: LockOptions = {}): Promise
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     signal?.throwIfAborted();
     const owner = await readOwner(path, options);
-    if (owner === undefined && (await createFile(path, text))) return hold(path, { text, times });
+    if (owner === undefined && (await createFile(path, text))) return holdLock(path, { text, times });
     if (owner && owner.leftMs <= 0 && (await takeOver(path, { owner, text, options })))
-      return hold(path, { text, times, takenFrom: owner });
+      return holdLock(path, { text, times, takenFrom: owner });
 
     const isBusy = owner !== undefined && owner.leftMs > 0;
     if (monotonic() - since >= waitMs + (isBusy ? 0 : raceMs)) return { heldBy: owner ?? unknownOwner };
@@ -107,7 +107,7 @@ export async function findOwner(path: string): Promise<LockOwner | undefined> {
   const found = await readLock(path);
   if (found === undefined) return undefined;
   // In a folder that cannot be written to, the clock of the file system cannot be read.
-  const owner = await judge(path, found, {}).catch(() => ({ ...found, isHere: false, leftMs: usualTimes.staleMs }));
+  const owner = await judgeLock(path, found, {}).catch(() => ({ ...found, isHere: false, leftMs: usualTimes.staleMs }));
   return owner.leftMs > 0 ? owner : undefined;
 }
 
@@ -142,7 +142,7 @@ type FoundOwner = FoundLock & LockOwner;
 /** The owner of a lock, stale or not; undefined if there is no file. */
 async function readOwner(path: string, options: LockOptions): Promise<FoundOwner | undefined> {
   const found = await readLock(path);
-  return found && judge(path, found, options);
+  return found && judgeLock(path, found, options);
 }
 
 async function readLock(path: string): Promise<FoundLock | undefined> {
@@ -171,7 +171,7 @@ function parseLock(text: string): Pick<FoundLock, 'mark' | 'renewMs'> {
   return { mark, renewMs: lock['renewMs'] };
 }
 
-async function judge(
+async function judgeLock(
   path: string,
   found: FoundLock,
   { times = usualTimes, wasNotRenewed = false }: LockOptions,
@@ -210,7 +210,7 @@ async function takeOver(
 /** What a look at the file says counts for this time, ms. */
 const seenMs = 1000;
 
-function hold(
+function holdLock(
   path: string,
   { text, times, takenFrom }: { text: string; times: LockTimes; takenFrom?: LockOwner },
 ): Lock {
@@ -227,9 +227,9 @@ function hold(
     seenAt = now;
     return found === text;
   };
-  const release = async (): Promise<void> => {
+  const releaseLock = async (): Promise<void> => {
     clearInterval(beat);
-    if ((await readText(path)) === text) await removeFile(path);
+    if ((await readTextIfThere(path)) === text) await removeFile(path);
   };
   return {
     takenFrom,
@@ -240,7 +240,7 @@ function hold(
       return ageMs >= 0 && ageMs < seenMs ? found === text : look();
     },
     // Once: later the file may be another's.
-    release: () => (released ??= release().catch(() => undefined)),
+    release: () => (released ??= releaseLock().catch(() => undefined)),
   };
 }
 
@@ -272,18 +272,18 @@ async function createFile(path: string, text: string): Promise<boolean> {
   try {
     await writeFile(whole, text, { flag: 'wx', mode: 0o600 });
     await link(whole, path).catch((error: unknown) => {
-      if (!linkErrors.has(codeOf(error) ?? '')) throw error;
+      if (!linkErrors.has(getErrorCode(error) ?? '')) throw error;
       return writeFile(path, text, { flag: 'wx', mode: 0o600 });
     });
     return true;
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
+    if (getErrorCode(error) === 'EEXIST') return false;
     throw error;
   } finally {
     await unlink(whole).catch(() => undefined);
   }
 }
 
-function readText(path: string): Promise<string | undefined> {
+function readTextIfThere(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch(ignoreMissing);
 }

@@ -2,7 +2,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { kill, pid } from 'node:process';
-import { codeOf } from '../errors.ts';
+import { getErrorCode } from '../errors.ts';
 import { randomNonce, removeFile } from './temp-file.ts';
 
 /** A process, distinguished from a later one with the same number. */
@@ -17,7 +17,7 @@ export interface ProcessMark {
 
 /** The mark of this process. */
 export function ownMark(): ProcessMark {
-  return { host: hostname(), pid, namespace: ownNamespace(), started: statusOf(pid)?.started };
+  return { host: hostname(), pid, namespace: ownNamespace(), started: readProcessStatus(pid)?.started };
 }
 
 /** Whether the process of a mark is running; undefined if it belongs to another machine or container, where it cannot be looked for. */
@@ -27,9 +27,9 @@ export function isRunning(mark: ProcessMark): boolean | undefined {
     kill(mark.pid, 0);
   } catch (error) {
     // EPERM: it runs as another user.
-    if (codeOf(error) !== 'EPERM') return false;
+    if (getErrorCode(error) !== 'EPERM') return false;
   }
-  const status = statusOf(mark.pid);
+  const status = readProcessStatus(mark.pid);
   // A machine that was started again, or a container, gives the same number to another process.
   return status === undefined || (!status.hasEnded && (mark.started ?? status.started) === status.started);
 }
@@ -54,7 +54,7 @@ export function bootMark(): string | undefined {
 }
 
 /** Only on Linux. A process that ended keeps its number until its parent asks for its end, which in a container may never happen. */
-function statusOf(of: number): { hasEnded: boolean; started: string } | undefined {
+function readProcessStatus(of: number): { hasEnded: boolean; started: string } | undefined {
   const stat = ifKnown(() => readFileSync(`/proc/${of}/stat`, 'latin1'));
   if (stat === undefined) return undefined;
   // The name in brackets can contain spaces and brackets; after it the state is the first field, the start time the 20th.

@@ -30,7 +30,7 @@ export class SyncedFile {
     try {
       const handle = await openToAppend(path);
       const { size } = await handle.stat();
-      const kept = await endOfLastLine(handle, size);
+      const kept = await findLastLineEnd(handle, size);
       if (kept < size) {
         await copyAside(path, handle, [{ offset: kept, bytes: size - kept }]);
         await handle.truncate(kept);
@@ -139,7 +139,7 @@ function truncateTo(fd: number, size: number): void {
 const lineFeed = 10;
 
 /** Where the last complete line ends, searched backwards. */
-async function endOfLastLine(handle: FileHandle, size: number): Promise<number> {
+async function findLastLineEnd(handle: FileHandle, size: number): Promise<number> {
   const block = Buffer.allocUnsafe(64 * 1024);
   for (let end = size; end > 0;) {
     const start = Math.max(0, end - block.length);

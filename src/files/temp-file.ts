@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { type FileHandle, link, lstat, mkdir, open, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { codeOf, GatewayError } from '../errors.ts';
+import { getErrorCode, GatewayError } from '../errors.ts';
 import { writeReason } from './file-reason.ts';
 
 /** 90 random bits in hex, from the fastest source that Node has. */
@@ -86,7 +86,7 @@ async function writeNew(path: string, fill: Fill, mode: number): Promise<void> {
 }
 
 /** Replaces a file atomically: the old content stays until the new is complete. Throws errors of the system and of `fill`. */
-export async function writeAnew(path: string, fill: Fill, options: TempFileOptions = {}): Promise<void> {
+export async function writeAtomically(path: string, fill: Fill, options: TempFileOptions = {}): Promise<void> {
   await requireReplaceable(path);
   const temp = await writeTempFile(dirname(path), fill, options);
   try {
@@ -113,12 +113,12 @@ export interface Placing {
  */
 export async function placeFile(temp: string, final: string, placing: Placing): Promise<void> {
   if (!placing.replace) await linkNew(temp, final, placing);
-  else await replaceFile(temp, await targetOf(final), placing.bytes);
+  else await replaceFile(temp, await resolveLink(final), placing.bytes);
   await syncFolder(dirname(final));
 }
 
 /** The file that a link leads to, so that the link stays, as with a shell's `>`; other paths, and a dangling link, unchanged. */
-async function targetOf(path: string): Promise<string> {
+async function resolveLink(path: string): Promise<string> {
   return realpath(path).catch(() => path);
 }
 
@@ -131,7 +131,7 @@ async function linkNew(temp: string, final: string, { bytes, linkFile = link }: 
   try {
     await linkFile(temp, final);
   } catch (error) {
-    if (!linkErrors.has(codeOf(error) ?? '')) throw error;
+    if (!linkErrors.has(getErrorCode(error) ?? '')) throw error;
     await writeNew(final, (to) => copyFrom(temp, to, bytes), 0o666);
   }
   // The file has its name; the end of the run removes the temporary one again.
@@ -143,8 +143,8 @@ async function replaceFile(temp: string, final: string, bytes: number): Promise<
   try {
     await rename(temp, final);
   } catch (error) {
-    if (codeOf(error) !== 'EXDEV') throw error;
-    await writeAnew(final, (to) => copyFrom(temp, to, bytes), { mode: 0o666 });
+    if (getErrorCode(error) !== 'EXDEV') throw error;
+    await writeAtomically(final, (to) => copyFrom(temp, to, bytes), { mode: 0o666 });
     await removeFile(temp);
   }
 }
@@ -238,7 +238,7 @@ export function removeFile(path: string): Promise<void> {
 
 /** For `catch`: undefined for what does not exist. Throws other errors. */
 export function ignoreMissing(error: unknown): undefined {
-  if (codeOf(error) !== 'ENOENT') throw error;
+  if (getErrorCode(error) !== 'ENOENT') throw error;
 }
 
 /** A paid result that could not be written (exit 12). */
@@ -260,12 +260,12 @@ export async function makeFolder(path: string, mode?: number): Promise<void> {
   try {
     await mkdir(path, { mode });
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return requireFolder(path, error);
-    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    if (getErrorCode(error) === 'EEXIST') return requireFolder(path, error);
+    if (getErrorCode(error) !== 'ENOENT' || dirname(path) === path) throw error;
     await makeFolder(dirname(path), mode);
     await mkdir(path, { mode }).catch((again: unknown) => {
       // Another process made it meanwhile.
-      if (codeOf(again) !== 'EEXIST') throw again;
+      if (getErrorCode(again) !== 'EEXIST') throw again;
       return requireFolder(path, again);
     });
   }

@@ -122,15 +122,15 @@ export function timeField(object: JsonObject, name: string): number | undefined 
 }
 
 /** A count, which proto3 JSON writes as a text. */
-export function countOf(object: JsonObject, name: string): number | undefined {
+export function readBatchCount(object: JsonObject, name: string): number | undefined {
   const value = field(object, name);
   const count = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
   return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : undefined;
 }
 
 /** The sum of counts; undefined if none of them is there. */
-export function sumOf(object: JsonObject, ...names: string[]): number | undefined {
-  const counts = names.map((name) => countOf(object, name)).filter((count) => count !== undefined);
+export function sumBatchCounts(object: JsonObject, ...names: string[]): number | undefined {
+  const counts = names.map((name) => readBatchCount(object, name)).filter((count) => count !== undefined);
   return counts.length === 0 ? undefined : counts.reduce((sum, count) => sum + count, 0);
 }
 

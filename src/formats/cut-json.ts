@@ -21,18 +21,18 @@ interface Cut {
   isWrong: boolean;
 }
 
-type Expected = 'value' | 'first value' | 'key' | 'first key' | 'colon' | 'comma';
+type ExpectedToken = 'value' | 'first value' | 'key' | 'first key' | 'colon' | 'comma';
 
 /** The stack of open brackets changes only where a whole value is noted, so what is open at the end is open there too. */
 function findCut(text: string): Cut | undefined {
   const start = text.search(/\S/);
   if (start < 0 || (text[start] !== '{' && text[start] !== '[')) return undefined;
   const closers: string[] = [];
-  let expected: Expected = 'value';
+  let expected: ExpectedToken = 'value';
   let wholeEnd = start;
   for (let at = start; at < text.length;) {
     const char = text[at] as string;
-    const end = fits(char, expected, closers.at(-1)) ? jsonTokenEnd(text, at) : 'wrong';
+    const end = mayFollow(char, expected, closers.at(-1)) ? jsonTokenEnd(text, at) : 'wrong';
     if (end === 'cut' && char === '"' && expected !== 'key') {
       const prose = cutProse(text, at);
       if (prose !== undefined) return { text: prose, closers, isWrong: false };
@@ -41,7 +41,7 @@ function findCut(text: string): Cut | undefined {
     if (char === '{' || char === '[') closers.push(char === '{' ? '}' : ']');
     else if (char === '}' || char === ']') closers.pop();
     if (!isSpace(char)) {
-      expected = nextOf(char, expected, closers.at(-1));
+      expected = expectAfter(char, expected, closers.at(-1));
       // A key, a colon or a comma says nothing without what follows.
       if (expected === 'comma' || expected.startsWith('first')) wholeEnd = end;
     }
@@ -55,7 +55,7 @@ function isSpace(char: string): boolean {
 }
 
 /** Whether the character may begin what comes next, `closer` being what ends the bracket around it. */
-function fits(char: string, expected: Expected, closer: string | undefined): boolean {
+function mayFollow(char: string, expected: ExpectedToken, closer: string | undefined): boolean {
   if (isSpace(char)) return true;
   if (char === ':') return expected === 'colon';
   if (char === ',') return expected === 'comma' && closer !== undefined;
@@ -64,7 +64,7 @@ function fits(char: string, expected: Expected, closer: string | undefined): boo
   return isKey ? char === '"' : expected === 'value' || expected === 'first value';
 }
 
-function nextOf(char: string, expected: Expected, closer: string | undefined): Expected {
+function expectAfter(char: string, expected: ExpectedToken, closer: string | undefined): ExpectedToken {
   if (char === '{') return 'first key';
   if (char === '[') return 'first value';
   if (char === ':') return 'value';
@@ -90,10 +90,10 @@ function withoutCutEscape(prose: string): string {
   const at = prose.slice(-6).search(/\\(u[0-9a-fA-F]{0,3})?$/);
   if (at < 0) return prose;
   const cut = prose.length - Math.min(6, prose.length) + at;
-  return isEscaped(prose, cut) ? prose : prose.slice(0, cut);
+  return isAfterBackslash(prose, cut) ? prose : prose.slice(0, cut);
 }
 
-function isEscaped(text: string, at: number): boolean {
+function isAfterBackslash(text: string, at: number): boolean {
   let backslashes = 0;
   for (let i = at - 1; i >= 0 && text[i] === '\\'; i--) backslashes++;
   return backslashes % 2 === 1;
@@ -111,12 +111,12 @@ const longestNumber = 400;
 function jsonTokenEnd(text: string, at: number): TokenEnd {
   const char = text[at] as string;
   if ('{}[],: \n\r\t'.includes(char)) return at + 1;
-  if (char === '"') return stringEnd(text, at);
+  if (char === '"') return stringTokenEnd(text, at);
   const word = words.find((known) => known.startsWith(char));
   return word === undefined ? numberEnd(text, at) : wordEnd(text, at, word);
 }
 
-function stringEnd(text: string, start: number): TokenEnd {
+function stringTokenEnd(text: string, start: number): TokenEnd {
   for (let at = start + 1; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === 0x22) return at + 1;

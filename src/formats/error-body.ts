@@ -9,7 +9,7 @@ import {
   textField,
 } from '../json.ts';
 import type { FormatName } from './types.ts';
-import { quote } from '../errors.ts';
+import { quoteForeign } from '../errors.ts';
 import { proseDelayMs, durationMs } from './retry-delay.ts';
 
 /** What an error body says, whichever of its shapes it has (formats 2 and 3, deviations 15 to 21 and 39). */
@@ -42,8 +42,8 @@ export function readErrorBody(text: string): ErrorBody | undefined {
     const error = readError(parseOrNothing(candidate));
     if (error) return error;
   }
-  const message = messageOfText(text);
-  return complete({ message, shape: message === googlePage ? 'content' : undefined });
+  const message = extractMessage(text);
+  return completeError({ message, shape: message === googlePage ? 'content' : undefined });
 }
 
 /** The title of the page with which Google's hosts answer an unknown path. */
@@ -51,8 +51,8 @@ const googlePage = 'Error 404 (Not Found)!!1';
 
 /** What a JSON value says about an error. Undefined when it says nothing. */
 export function readError(value: unknown): ErrorBody | undefined {
-  const error = errorIn(value, 0);
-  return error && complete(error);
+  const error = findError(value, 0);
+  return error && completeError(error);
 }
 
 /** An error reply to a streamed request may itself be events: the data of each is looked at. */
@@ -64,18 +64,18 @@ function eventData(text: string): string[] {
     .map((line) => line.slice('data:'.length));
 }
 
-function errorIn(value: unknown, depth: number): ErrorBody | undefined {
+function findError(value: unknown, depth: number): ErrorBody | undefined {
   if (depth > maxNesting + 1) return undefined;
   if (typeof value === 'string') return value.trim() === '' ? undefined : withMessage({}, value, depth);
-  if (Array.isArray(value)) return errorIn(value[0], depth + 1);
+  if (Array.isArray(value)) return findError(value[0], depth + 1);
   if (!isObject(value)) return undefined;
   const inner = isObject(value['error']) ? value['error'] : value;
-  const facts = factsOf(value, inner);
-  const message = upstreamText(inner) ?? messageIn(value, inner) ?? nameOf(facts);
+  const facts = readErrorFacts(value, inner);
+  const message = upstreamText(inner) ?? messageIn(value, inner) ?? chooseErrorName(facts);
   return message === undefined ? undefined : withMessage(facts, message, depth);
 }
 
-function factsOf(outer: JsonObject, inner: JsonObject): Omit<ErrorBody, 'message'> {
+function readErrorFacts(outer: JsonObject, inner: JsonObject): Omit<ErrorBody, 'message'> {
   const type = textField(inner, 'type') ?? textField(outer, 'type');
   const status = field(inner, 'status');
   return {
@@ -83,7 +83,7 @@ function factsOf(outer: JsonObject, inner: JsonObject): Omit<ErrorBody, 'message
     status: typeof status === 'string' ? status : undefined,
     code: codeIn(inner) ?? (typeof status === 'number' ? status : undefined),
     requestId: textField(outer, 'requestId') ?? textField(inner, 'requestId'),
-    shape: shapeOf(outer, inner),
+    shape: detectShape(outer, inner),
     // OpenRouter says it here, whether or not it sends such a header.
     resetAt: Number(objectField(objectField(inner, 'metadata') ?? {}, 'headers')?.['X-RateLimit-Reset']) || undefined,
     ...refusedParameter(inner),
@@ -91,7 +91,7 @@ function factsOf(outer: JsonObject, inner: JsonObject): Omit<ErrorBody, 'message
   };
 }
 
-function shapeOf(outer: JsonObject, inner: JsonObject): ErrorBody['shape'] {
+function detectShape(outer: JsonObject, inner: JsonObject): ErrorBody['shape'] {
   if (outer === inner) return undefined;
   if (outer['type'] === 'error' && typeof inner['type'] === 'string') return 'messages';
   return typeof inner['code'] === 'number' && typeof inner['status'] === 'string' ? 'content' : undefined;
@@ -132,21 +132,21 @@ function detailText(detail: JsonValue | undefined): JsonValue | undefined {
     .join('; ');
 }
 
-function nameOf({ type, status, code, reason }: Omit<ErrorBody, 'message'>): string | undefined {
+function chooseErrorName({ type, status, code, reason }: Omit<ErrorBody, 'message'>): string | undefined {
   return type ?? status ?? reason ?? (code === undefined ? undefined : String(code));
 }
 
 /** A message that is JSON itself is unwrapped; what the inner error says wins. */
 function withMessage(facts: Omit<ErrorBody, 'message'>, message: string, depth: number): ErrorBody {
   const text = message.trim();
-  const nested = depth < maxNesting && /^[{["]/.test(text) ? errorIn(parseOrNothing(text), depth + 1) : undefined;
+  const nested = depth < maxNesting && /^[{["]/.test(text) ? findError(parseOrNothing(text), depth + 1) : undefined;
   if (!nested) return { ...facts, message: text };
   const known = Object.entries(nested).filter(([, value]) => value !== undefined);
   return { ...facts, ...Object.fromEntries(known), message: nested.message };
 }
 
 /** Adds what is only in the prose of the message. */
-function complete(error: ErrorBody): ErrorBody {
+function completeError(error: ErrorBody): ErrorBody {
   const { message, type, status, code, reason } = error;
   const names = [type, status, reason, code === undefined ? undefined : String(code)];
   return {
@@ -246,12 +246,12 @@ export function saysSpent(names: readonly (string | undefined)[], message: strin
 }
 
 /** What an error body that is not JSON says: the title of an HTML page, or its first 200 characters (deviation 39). */
-function messageOfText(text: string): string {
-  if (!text.trimStart().startsWith('<')) return quote(text);
-  return quote(titleOf(text) ?? withoutTags(text));
+function extractMessage(text: string): string {
+  if (!text.trimStart().startsWith('<')) return quoteForeign(text);
+  return quoteForeign(findHtmlTitle(text) ?? withoutTags(text));
 }
 
-function titleOf(html: string): string | undefined {
+function findHtmlTitle(html: string): string | undefined {
   const lower = html.toLowerCase();
   const tag = lower.indexOf('<title');
   const start = tag < 0 ? -1 : lower.indexOf('>', tag);

@@ -3,13 +3,13 @@ import type { JsonObject, JsonValue } from '../json.ts';
 
 /**
  * What a reply says, one thing after the other, whichever format and whether it is streamed or whole. Decoders make these,
- * `client/fold.ts` makes one result of them. `candidate` is 0 if it is absent. `index` is the number that the wire gives a
+ * `client/accumulator.ts` makes one result of them. `candidate` is 0 if it is absent. `index` is the number that the wire gives a
  * content block; without one, an event belongs to the newest block of its candidate.
  */
 export type ReplyEvent =
   /** Comes first in every reply, also without a value. */
   | { type: 'start'; id?: string | undefined; model?: string | undefined; role?: string | undefined }
-  /** A content block begins; some come whole in it. `raw` is the block in the words of `ask.ts`. */
+  /** A content block begins; some come whole in it. `raw` is the block in the words of `plain-request.ts`. */
   | { type: 'block-start'; raw: JsonObject; index?: number | undefined }
   /** A piece of text. `code` is Markdown of code that the service ran, or of what that printed. */
   | { type: 'text' | 'thinking' | 'code'; text: string; index?: number | undefined; candidate?: number | undefined }
@@ -29,7 +29,7 @@ export type ReplyEvent =
       signature?: string | undefined;
       candidate?: number | undefined;
     }
-  /** A picture or a file; `data` is its Base64, or the placeholder of a string that is stored already. */
+  /** An image or a file; `data` is its Base64, or the placeholder of a string that is stored already. */
   | {
       type: 'blob';
       mimeType: string | undefined;
@@ -59,7 +59,7 @@ export type ReplyEvent =
   /** The reply says that it is over. */
   | { type: 'end' };
 
-/** What a piece of a streamed answer means to a reader: only of the first candidate, without the Base64 of pictures. */
+/** What a piece of a streamed answer means to a reader: only of the first candidate, without the Base64 of images. */
 export type StreamDelta =
   | { type: 'start'; id: string | undefined; model: string | undefined }
   | { type: 'text'; text: string; block: number }
@@ -86,7 +86,7 @@ export interface Usage {
 }
 
 /** One server-sent event as the stream's parser gives it. */
-export interface ServerEvent {
+export interface DecoderInput {
   event?: string | undefined;
   data: string;
   /** The body ended without the blank line that ends an event: it is whole, or cut in the middle. */
@@ -97,15 +97,15 @@ export interface ServerEvent {
  * How far a reply has come by its own words: `open`; `stopped`, it said why it ends; `ended`, nothing follows. Only an open
  * reply is cut where its body ends.
  */
-export type Progress = 'open' | 'stopped' | 'ended';
+export type ReplyProgress = 'open' | 'stopped' | 'ended';
 
 /** Reads one reply of a format. Pure: no I/O, no clock. */
 export interface Decoder {
   /** Reads a whole reply of JSON, in every spelling that gateways are known to use. Throws GatewayError bad-reply if it is not a reply of the format. */
   whole(json: unknown): ReplyEvent[];
   /** Reads one event of a stream. Throws the GatewayError of an error event, and bad-reply for an event that cannot be read. */
-  feed(event: ServerEvent): ReplyEvent[];
+  feed(event: DecoderInput): ReplyEvent[];
   /** What is only known when the stream is over. */
   end(): ReplyEvent[];
-  readonly progress: Progress;
+  readonly progress: ReplyProgress;
 }

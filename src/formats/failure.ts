@@ -1,4 +1,4 @@
-import { GatewayError, type Certainty, type ErrorClass, type Advice, quote } from '../errors.ts';
+import { GatewayError, type Certainty, type ErrorClass, type Advice, quoteForeign } from '../errors.ts';
 import { parseOrNothing, readErrorBody, type ErrorBody } from './error-body.ts';
 import { keyAdvice, type RefusedRequest, readRefusal, type Refusal } from './key-advice.ts';
 import { findErrorInReply } from './format.ts';
@@ -20,21 +20,26 @@ export interface FailedReply extends RefusedRequest {
  * The failure that a reply reports. Its class depends on the HTTP status, or, for an error inside a 200,
  * by the error's own name. A 200 without an error in it is a bad reply. `retryable` is false where the quota is spent.
  */
-export function failureOf(reply: FailedReply): GatewayError {
+export function readFailedReply(reply: FailedReply): GatewayError {
   const { status, headers } = reply;
   const requestId = headers['request-id'] ?? headers['x-request-id'];
   if (status >= 300 && status < 400) return redirect(reply, requestId);
   if (status < 400 || status > 599) return failureInside(reply, requestId);
   const error = readErrorBody(reply.body) ?? { message: '' };
-  return build(error, { ...reply, requestId, summary: `the gateway answered ${status}` });
+  return buildFailure(error, { ...reply, requestId, summary: `the gateway answered ${status}` });
 }
 
 /** The failure of an error that came in an event or a reply of status 200. Unknown names are a failing gateway. */
-export function failureOfError(error: ErrorBody, known: { billed?: Certainty | undefined } = {}): GatewayError {
-  return build(error, { ...known, status: statusOf(error), summary: 'the gateway reported an error', isInside: true });
+export function toFailure(error: ErrorBody, known: { billed?: Certainty | undefined } = {}): GatewayError {
+  return buildFailure(error, {
+    ...known,
+    status: chooseStatus(error),
+    summary: 'the gateway reported an error',
+    isInside: true,
+  });
 }
 
-interface Known extends RefusedRequest {
+interface FailureFacts extends RefusedRequest {
   status: number | undefined;
   /** The beginning of the message. */
   summary: string;
@@ -46,34 +51,34 @@ interface Known extends RefusedRequest {
   headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-function build(error: ErrorBody, known: Known): GatewayError {
+function buildFailure(error: ErrorBody, known: FailureFacts): GatewayError {
   const { status, summary } = known;
   const refusal = readRefusal(status, error);
-  const errorClass = classOf(status, error, refusal);
+  const errorClass = chooseErrorClass(status, error, refusal);
   const name = error.type ?? error.status ?? (typeof error.code === 'string' ? error.code : undefined);
-  const label = name === undefined ? '' : ` (${quote(name, 60)})`;
-  const said = error.message === '' || error.message === name ? '' : `: ${quote(error.message)}`;
-  const limit = errorClass === 'quota' && error.limit !== undefined ? ` (limit ${quote(error.limit, 80)})` : '';
+  const label = name === undefined ? '' : ` (${quoteForeign(name, 60)})`;
+  const said = error.message === '' || error.message === name ? '' : `: ${quoteForeign(error.message)}`;
+  const limit = errorClass === 'quota' && error.limit !== undefined ? ` (limit ${quoteForeign(error.limit, 80)})` : '';
   return new GatewayError(errorClass, `${summary}${label}${said}${limit}`, {
-    ...adviceFor(error, { ...known, errorClass, refusal }),
+    ...chooseFailureAdvice(error, { ...known, errorClass, refusal }),
     status,
     requestId: known.requestId ?? error.requestId,
-    retryable: isRetryable(errorClass, error, known),
+    retryable: isRetryableFailure(errorClass, error, known),
     retryAfterMs:
       error.retryDelayMs ?? (errorClass === 'quota' ? resetDelayMs(known.headers ?? {}, error.resetAt) : undefined),
     sent: 'yes',
     // Ollama runs on the machine of its user.
-    billed: known.billed ?? (isOllama(known) ? 'no' : billedOf(errorClass, status)),
+    billed: known.billed ?? (isOllama(known) ? 'no' : judgeBilled(errorClass, status)),
   });
 }
 
-/** What is known about it in addition to the class: OpenAI looks at a picture before and after it is made. */
-function billedOf(errorClass: ErrorClass, status: number | undefined): Certainty | undefined {
+/** What is known about it in addition to the class: OpenAI looks at an image before and after it is made. */
+function judgeBilled(errorClass: ErrorClass, status: number | undefined): Certainty | undefined {
   if (errorClass === 'no-result') return 'unknown';
   return errorClass === 'gateway' && (status === 503 || status === 529) ? 'no' : undefined;
 }
 
-function classOf(status: number | undefined, error: ErrorBody, refusal: Refusal | undefined): ErrorClass {
+function chooseErrorClass(status: number | undefined, error: ErrorBody, refusal: Refusal | undefined): ErrorClass {
   if (status === undefined) return error.quotaSpent ? 'quota' : 'gateway';
   if (error.quotaSpent && status < 500) return 'quota';
   if (isModerated(error)) return 'no-result';
@@ -98,7 +103,7 @@ function isModerated({ code, message }: ErrorBody): boolean {
 /** What makes a 400 a failed authentication: the gateway found no key, or not a good one. */
 const keyRefusals = new Set<Refusal['says']>(['bad-key', 'header', 'no-key', 'no-token', 'token-only']);
 
-function isRetryable(errorClass: ErrorClass, error: ErrorBody, { status, headers }: Known): boolean {
+function isRetryableFailure(errorClass: ErrorClass, error: ErrorBody, { status, headers }: FailureFacts): boolean {
   if (error.quotaSpent || unable.test(error.message)) return false;
   const wish = headers?.['x-should-retry'];
   if (wish === 'true' || wish === 'false') return wish === 'true';
@@ -106,18 +111,18 @@ function isRetryable(errorClass: ErrorClass, error: ErrorBody, { status, headers
   return errorClass === 'gateway' && status !== undefined && status !== 501 && status !== 505;
 }
 
-function statusOf({ code, type, status }: ErrorBody): number | undefined {
+function chooseStatus({ code, type, status }: ErrorBody): number | undefined {
   const number = Number(code);
   if (Number.isInteger(number) && number >= 400 && number <= 599) return number;
   for (const name of [code, type, status]) {
-    const known = typeof name === 'string' ? statusOfName(name) : undefined;
+    const known = typeof name === 'string' ? findStatusByName(name) : undefined;
     if (known !== undefined) return known;
   }
   return undefined;
 }
 
 function redirect({ status, headers }: FailedReply, requestId: string | undefined): GatewayError {
-  const to = originOf(headers['location']);
+  const to = parseRedirectOrigin(headers['location']);
   return new GatewayError('bad-reply', `the gateway answered ${status}, a redirect${to}`, {
     reason: 'redirect',
     status,
@@ -128,7 +133,7 @@ function redirect({ status, headers }: FailedReply, requestId: string | undefine
 }
 
 /** Only the origin of a redirect's target is shown: the rest may hold secrets. */
-function originOf(location: string | undefined): string {
+function parseRedirectOrigin(location: string | undefined): string {
   const url = location !== undefined && URL.canParse(location) ? new URL(location) : undefined;
   return url && url.origin !== 'null' ? ` to ${url.origin}` : '';
 }
@@ -137,12 +142,12 @@ function failureInside({ status, body, format, sentKey }: FailedReply, requestId
   const error = findErrorInReply(parseOrNothing(body));
   if (error) {
     const summary = `the gateway answered ${status} with an error`;
-    return build(error, { status: statusOf(error), summary, requestId, format, sentKey, isInside: true });
+    return buildFailure(error, { status: chooseStatus(error), summary, requestId, format, sentKey, isInside: true });
   }
   const said =
     body.trim() === ''
       ? ' without a body'
-      : ` with something that is not a reply: ${quote(readErrorBody(body)?.message ?? '')}`;
+      : ` with something that is not a reply: ${quoteForeign(readErrorBody(body)?.message ?? '')}`;
   return new GatewayError('bad-reply', `the gateway answered ${status}${said}`, {
     reason: 'address',
     status,
@@ -153,7 +158,10 @@ function failureInside({ status, body, format, sentKey }: FailedReply, requestId
 }
 
 /** What can be done after a failure that the gateway reported. */
-function adviceFor(error: ErrorBody, facts: Known & { errorClass: ErrorClass; refusal: Refusal | undefined }): Advice {
+function chooseFailureAdvice(
+  error: ErrorBody,
+  facts: FailureFacts & { errorClass: ErrorClass; refusal: Refusal | undefined },
+): Advice {
   const { errorClass, status, refusal, isInside, streamsContent } = facts;
   if (status === 503 && loads.test(error.message)) return { reason: 'loading' };
   const later: Advice = { reason: isInside ? 'not-retried' : 'retries' };
@@ -177,7 +185,7 @@ function adviceFor(error: ErrorBody, facts: Known & { errorClass: ErrorClass; re
 /** What llama.cpp says while it starts. */
 const loads = /^loading model/i;
 
-function isOllama({ sentKey }: Known): boolean {
+function isOllama({ sentKey }: FailureFacts): boolean {
   return sentKey?.service === 'ollama';
 }
 
@@ -191,7 +199,7 @@ const wantsTls =
   /plain http request was sent to https port|plain http to an ssl-enabled|http request to an https server/i;
 
 /** A 404 in the shape of another format comes from a gateway that has only that one. */
-function notFoundAdvice({ message, code, shape }: ErrorBody, { format, streamsContent }: Known): Advice {
+function notFoundAdvice({ message, code, shape }: ErrorBody, { format, streamsContent }: FailureFacts): Advice {
   if (/\bv1\/responses\b/.test(message)) return { reason: 'responses' };
   if (routing.test(message)) return { reason: 'key-project' };
   if (code === 'model_not_found' || namesModel(message.slice(0, 1000).toLowerCase())) return { reason: 'model' };
@@ -232,7 +240,7 @@ function fieldAdvice(error: ErrorBody): Advice | undefined {
   if (limitReached.test(error.message)) return { reason: 'max-tokens' };
   if (effortNone.test(error.message)) return { reason: 'effort-none' };
   const field = unknownField(error) ?? unsupportedField(error.message);
-  return field === undefined ? undefined : { reason: 'field', value: quote(field, 60) };
+  return field === undefined ? undefined : { reason: 'field', value: quoteForeign(field, 60) };
 }
 
 /** OpenAI's words for a field that older models take, and the one that this model takes. */
@@ -273,7 +281,7 @@ const wordsOfUnsupported: readonly (readonly [RegExp, string?])[] = [
 ];
 
 /** The HTTP status for the name of an error, if the name is known (formats 2 and 3). */
-export function statusOfName(name: string): number | undefined {
+export function findStatusByName(name: string): number | undefined {
   const key = name.toLowerCase();
   return Object.hasOwn(statusByName, key) ? statusByName[key] : undefined;
 }

@@ -1,7 +1,7 @@
 import type { AuthUse, FormatName, Quirks } from './types.ts';
 import { usageError } from '../errors.ts';
 import type { Use } from '../services.ts';
-import type { Ask, Encoded, Media, Turn } from './ask.ts';
+import type { PlainRequest, EncodedRequest, Media, Turn } from './plain-request.ts';
 import type { Body, BodyValue } from '../body.ts';
 import { type ErrorBody, messageIn, readError } from './error-body.ts';
 import type { Decoder, ReplyEvent } from './events.ts';
@@ -22,13 +22,13 @@ export function byAuthUse<T>(valueOf: (use: AuthUse) => T): Record<AuthUse, T> {
 }
 
 /** The row of a request. */
-export function authUseOf(format: FormatName, use: Use): AuthUse {
+export function chooseAuthUse(format: FormatName, use: Use): AuthUse {
   if (format !== 'content') return format;
   return use === 'image' || use === 'edit' ? 'image' : 'text';
 }
 
 /** The format of a row. */
-export function formatOfAuthUse(use: AuthUse): FormatName {
+export function getAuthUseFormat(use: AuthUse): FormatName {
   return use === 'text' || use === 'image' ? 'content' : use;
 }
 
@@ -40,8 +40,8 @@ export interface FormatFacts {
   title: string;
   /** The paths of its requests. */
   path: RegExp;
-  /** Fields of an ask that it has no place for. */
-  lacks: readonly (keyof Ask)[];
+  /** Fields of a plain request that it has no place for. */
+  lacks: readonly (keyof PlainRequest)[];
   /** The field of the service tier; absent if no cheaper one can be asked for. */
   tierField?: 'serviceTier' | 'service_tier';
   /** The field of earlier turns. */
@@ -101,7 +101,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
 export const formatNames = Object.keys(formatFacts) as FormatName[];
 
 /** The format whose requests have a path, if one has. */
-export function formatOfPath(path: string): FormatName | undefined {
+export function findFormatByPath(path: string): FormatName | undefined {
   return formatNames.find((name) => formatFacts[name].path.test(path));
 }
 
@@ -112,11 +112,11 @@ export interface ReplyHead {
   headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** A wire format: how an ask is said in it, and how its replies are read. */
+/** A wire format: how a plain request is encoded in it, and how its replies are read. */
 export interface Format {
   name: FormatName;
-  /** The request of an ask. Throws GatewayError usage for a model or a body that cannot be sent. */
-  encode(ask: Ask, quirks: Quirks): Encoded;
+  /** Encodes a plain request. Throws GatewayError usage for a model or a body that cannot be sent. */
+  encode(request: PlainRequest, quirks: Quirks): EncodedRequest;
   /** A request that goes on with further turns, such as the results of tools. */
   append(body: Body, turns: readonly Turn[], quirks: Quirks): Body;
   createDecoder(head: ReplyHead): Decoder;
@@ -146,7 +146,7 @@ export interface RequestLimits {
   /** The limit of each candidate; undefined if there is none. */
   maxTokens: number | undefined;
   candidates: number;
-  /** The limit of pictures; absent if it is that of candidates. */
+  /** The limit of images; absent if it is that of candidates. */
   images?: number | undefined;
 }
 
@@ -154,8 +154,8 @@ export function loadFormat(name: FormatName): Promise<Format> {
   return formatFacts[name].load();
 }
 
-/** The size of a picture in a format that takes only its longer side. Throws GatewayError usage for `WxH`. */
-export function sideOf(size: string | undefined): string | undefined {
+/** The size of an image in a format that takes only its longer side. Throws GatewayError usage for `WxH`. */
+export function requireLongerSide(size: string | undefined): string | undefined {
   if (size === undefined || !/^\d+x\d+$/.test(size)) return size;
   throw usageError(
     `this service takes no size of both sides, such as '${size}'`,
@@ -171,24 +171,24 @@ export function turnsIn(body: Body, name: string): BodyValue[] {
 }
 
 /** A request before it is addressed. */
-export interface Post extends Encoded {
+export interface ApiRequest extends EncodedRequest {
   format: FormatName;
   /** Decides how the key is carried. */
   use: AuthUse;
 }
 
-/** A post, or without a body a GET. */
-export type PostOrGet = Omit<Post, 'body'> & Partial<Pick<Post, 'body'>>;
+/** An API request, or without a body a GET. */
+export type AnyApiRequest = Omit<ApiRequest, 'body'> & Partial<Pick<ApiRequest, 'body'>>;
 
-/** The request of an ask in a format. Throws GatewayError usage, also for a field that the format lacks. */
-export function postOf(given: Ask, format: Format, quirks: Quirks): Post {
+/** Encodes a plain request in a format. Throws GatewayError usage, also for a field that the format lacks. */
+export function encodeRequest(given: PlainRequest, format: Format, quirks: Quirks): ApiRequest {
   // Services refuse a blank one.
-  const ask = given.system?.trim() === '' ? { ...given, system: undefined } : given;
+  const request = given.system?.trim() === '' ? { ...given, system: undefined } : given;
   const { lacks, title } = formatFacts[format.name];
-  const lacking = lacks.find((field) => isGiven(ask[field]));
+  const lacking = lacks.find((field) => isGiven(request[field]));
   if (lacking !== undefined) throw usageError(`${title} does not have ${lacking}`, 'leave it out');
-  for (const media of ask.media ?? []) refuseType(media, format.name);
-  return { ...format.encode(ask, quirks), format: format.name, use: authUseOf(format.name, ask.use) };
+  for (const media of request.media ?? []) refuseType(media, format.name);
+  return { ...format.encode(request, quirks), format: format.name, use: chooseAuthUse(format.name, request.use) };
 }
 
 /** Throws GatewayError usage for a file of a type that the services of a format are known to refuse. */
@@ -205,7 +205,7 @@ function refuseType({ mimeType, data, title }: Media, name: FormatName): void {
   );
 }
 
-function isGiven(value: Ask[keyof Ask]): boolean {
+function isGiven(value: PlainRequest[keyof PlainRequest]): boolean {
   return value !== undefined && !(Array.isArray(value) && value.length === 0);
 }
 
@@ -221,12 +221,12 @@ export function findErrorInReply(json: unknown): ErrorBody | undefined {
   if (!isObject(json)) return undefined;
   const inner = json['response'];
   const value = isObject(inner) && isObject(inner['error']) ? inner : json;
-  if (isResult(value) && !isObject(value['error'])) return undefined;
+  if (looksLikeResult(value) && !isObject(value['error'])) return undefined;
   return claimsError(value) ? readError(value) : undefined;
 }
 
 /** Whether a value has what a result has, in one of the formats. */
-function isResult(json: JsonObject): boolean {
+function looksLikeResult(json: JsonObject): boolean {
   const { type, content, choices } = json;
   if (Array.isArray(choices) && choices.length > 0) return true;
   return field(json, 'candidates') !== undefined || type === 'message' || Array.isArray(content);

@@ -28,7 +28,7 @@ export interface Refusal {
   names: readonly string[];
 }
 
-interface Row {
+interface RefusalWording {
   says: Refusal['says'];
   /** Lower case; one of them is enough. */
   words: readonly string[];
@@ -39,7 +39,7 @@ interface Row {
 }
 
 /** The first row that fits counts. The words are those of the two vendors, of relays and of API gateways. */
-const rows: readonly Row[] = [
+const rows: readonly RefusalWording[] = [
   {
     says: 'origin',
     words: [

@@ -5,7 +5,7 @@ import type { RequestLimits } from './format.ts';
  * What a request allows at most, by the names that its fields can have in `bodies`. To services, 0 is the same as no value; without a
  * count of candidates that can be read, there is no limit.
  */
-export function limitsOf(
+export function readLimits(
   bodies: readonly Body[],
   names: { maxTokens: readonly string[]; candidates: readonly string[] },
 ): RequestLimits {

@@ -1,12 +1,12 @@
-import { GatewayError, quote } from '../errors.ts';
+import { GatewayError, quoteForeign } from '../errors.ts';
 import { countValues, isObject, parseFlat, valueCost } from '../json.ts';
 import { closeCutJson } from './cut-json.ts';
 import { parseOrNothing } from './error-body.ts';
-import { failureOf } from './failure.ts';
+import { readFailedReply } from './failure.ts';
 import { findErrorInReply, formatFacts, type ReplyHead } from './format.ts';
 import type { FormatName } from './types.ts';
 
-/** Largest part of a body without its pictures, in bytes. */
+/** Largest part of a body without its images, in bytes. */
 export const maxBytes = 256 * 1024 * 1024;
 
 /** Values of one text of JSON: parsed, it takes no more memory than the largest text. */
@@ -40,7 +40,7 @@ export function parseReply(
   }
   if (text.length > maxValues && countValues(text) > maxValues)
     throw new GatewayError('bad-reply', `the reply holds more than ${maxValues} values`, { sent: 'yes' });
-  const failure = (): GatewayError => failureOf({ ...reply, body: text, format });
+  const failure = (): GatewayError => readFailedReply({ ...reply, body: text, format });
   try {
     const value = parseFlat(text);
     if (findErrorInReply(value)) throw failure();
@@ -89,7 +89,7 @@ export function parseEventData(text: string): unknown {
   try {
     return parseFlat(text);
   } catch (error) {
-    throw badReply(`an event of the stream is not JSON: ${quote(text)}`, error);
+    throw badReply(`an event of the stream is not JSON: ${quoteForeign(text)}`, error);
   }
 }
 
@@ -113,7 +113,7 @@ export function foreignReply(json: unknown, format: FormatName): GatewayError {
   const piece: unknown = Array.isArray(json) ? json[0] : json;
   if (isOllamas(piece)) return ollamasReply();
   const keys = isObject(piece) ? Object.keys(piece).slice(0, 8).join(', ') : '';
-  const found = keys === '' ? '' : `: it holds ${quote(keys)}`;
+  const found = keys === '' ? '' : `: it holds ${quoteForeign(keys)}`;
   return new GatewayError('bad-reply', `the reply is JSON, but not a reply of ${formatFacts[format].title}${found}`, {
     reason: 'address',
     sent: 'yes',

@@ -34,14 +34,14 @@ export function resetDelayMs(
   resetAt?: number,
 ): number | undefined {
   if (resetAt !== undefined) return usable(resetAt - Date.parse(headers['date'] ?? ''));
-  const isSpent = (name: string): boolean => (headers[name] ?? '0').trim() === '0';
+  const isLimitUsedUp = (name: string): boolean => (headers[name] ?? '0').trim() === '0';
   const delays = ['requests', 'tokens']
-    .filter((kind) => isSpent(`x-ratelimit-remaining-${kind}`))
+    .filter((kind) => isLimitUsedUp(`x-ratelimit-remaining-${kind}`))
     .flatMap((kind) => readSpan(headers[`x-ratelimit-reset-${kind}`]?.trim() ?? '') ?? []);
   const now = Date.parse(headers['date'] ?? '');
   for (const kind of ['requests', 'tokens', 'input-tokens', 'output-tokens']) {
     const delay = usable(Date.parse(headers[`anthropic-ratelimit-${kind}-reset`] ?? '') - now);
-    if (delay !== undefined && isSpent(`anthropic-ratelimit-${kind}-remaining`)) delays.push(delay);
+    if (delay !== undefined && isLimitUsedUp(`anthropic-ratelimit-${kind}-remaining`)) delays.push(delay);
   }
   return delays.length === 0 ? undefined : Math.max(...delays);
 }

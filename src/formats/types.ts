@@ -12,12 +12,12 @@ export interface Quirks {
   maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
   /** A stream has its usage only if the request asks for it. */
   includeUsage?: boolean | undefined;
-  /** Pictures have an operation of their own. */
+  /** Images have an operation of their own. */
   imagesOperation?: boolean | undefined;
 }
 
-/** The plain fields of an ask, which the library has under the same names. */
-export interface AskFields {
+/** The plain fields of a request, which the library has under the same names. */
+export interface PlainFields {
   /** The text of the last turn: a prompt or an instruction. */
   prompt?: string | undefined;
   system?: string | undefined;
@@ -31,9 +31,9 @@ export interface AskFields {
   candidates?: number | undefined;
   /** Media type of the answer. */
   responseMime?: string | undefined;
-  /** Width to height of a picture, `W:H`. */
+  /** Width to height of an image, `W:H`. */
   aspect?: string | undefined;
-  /** Size of a picture: `1K`, `2K`, `4K`, `512` or `WxH`. */
+  /** Size of an image: `1K`, `2K`, `4K`, `512` or `WxH`. */
   size?: string | undefined;
   safety?: readonly { category: string; threshold: string }[] | undefined;
   cachedContent?: string | undefined;

@@ -1,13 +1,36 @@
 import { randomUUID, randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { monotonic } from '../clock.ts';
-import { type Budget, checkContentType, checkLength, createBudget, declaredLength, readBody } from './http/body.ts';
-import { corsHeaders, isPreflight, preflightReply, type Allowed, guard, checkKey, checkVersion } from './http/guard.ts';
-import type { CallerForm, GatewayRequest, Handler, LogEntry, OptionNames, Reply, ServedHeaderNames } from './types.ts';
-import { findRoute, formatOf, type Route, withVersion } from './routes.ts';
-import { isTaken, sendReply } from './http/send.ts';
+import {
+  type ByteBudget,
+  checkContentType,
+  checkBodyLength,
+  createByteBudget,
+  declaredLength,
+  readRequestBody,
+} from './http/body.ts';
+import {
+  corsHeaders,
+  isPreflight,
+  preflightReply,
+  type Allowed,
+  guard,
+  checkCallerKey,
+  checkVersionHeader,
+} from './http/guard.ts';
+import type {
+  CallerForm,
+  GatewayRequest,
+  Handler,
+  LogEntry,
+  OptionNames,
+  GatewayReply,
+  ServedHeaderNames,
+} from './types.ts';
+import { findRoute, chooseErrorFormat, type Route, withVersion } from './routes.ts';
+import { wasReceived, sendReply } from './http/send.ts';
 import { createOfflineHandler, type OfflineOptions } from './offline-handler.ts';
-import { problemOf, problemReply } from './problem.ts';
+import { toProblem, problemReply } from './problem.ts';
 import { checkCaller } from './service.ts';
 import { type App, listen } from './listen.ts';
 
@@ -30,12 +53,12 @@ export interface AppOptions extends OfflineOptions, Allowed {
   elapsed?: (() => number) | undefined;
 }
 
-interface Settings extends AppOptions {
+interface AppSettings extends AppOptions {
   headerNames: ServedHeaderNames;
   optionNames: OptionNames;
   maxBody: number;
   /** Memory for all request bodies: one of the largest, or many smaller ones. */
-  budget: Budget;
+  budget: ByteBudget;
   handler: Handler;
   elapsed: () => number;
 }
@@ -46,33 +69,33 @@ const ownNames: OptionNames = { hosts: 'hosts', origins: 'origins' };
 export function createApp(options: AppOptions = {}): App {
   const { headerNames = {}, optionNames = ownNames, maxBody = 128 * 2 ** 20, elapsed = monotonic } = options;
   const { handler = createOfflineHandler(options) } = options;
-  const budget = createBudget(maxBody);
-  const settings: Settings = { ...options, headerNames, optionNames, maxBody, budget, handler, elapsed };
-  const app: RequestListener = (request, response) => void serve(request, response, settings);
+  const budget = createByteBudget(maxBody);
+  const settings: AppSettings = { ...options, headerNames, optionNames, maxBody, budget, handler, elapsed };
+  const app: RequestListener = (request, response) => void serveRequest(request, response, settings);
   return Object.assign(app, { close: () => handler.close?.() });
 }
 
 /** One exchange. It never throws: a failing handler must not stop the server. */
-async function serve(request: IncomingMessage, response: ServerResponse, settings: Settings): Promise<void> {
+async function serveRequest(request: IncomingMessage, response: ServerResponse, settings: AppSettings): Promise<void> {
   const started = settings.elapsed();
   const [rawPath = '', ...afterPath] = (request.url ?? '').split('?');
   const path = withVersion(rawPath);
   const query = new URLSearchParams(afterPath.join('?'));
-  const format = formatOf(path, request.headers, settings);
+  const format = chooseErrorFormat(path, request.headers, settings);
   const requestId = `req_${randomUUID().replaceAll('-', '')}`;
   const caller = watchCaller(response);
   let failure: string | undefined;
-  const explain = (error: unknown): Reply => {
-    const problem = problemOf(error, format);
+  const toErrorReply = (error: unknown): GatewayReply => {
+    const problem = toProblem(error, format);
     failure = caller.isGone ? callerLeft : (failure ?? problem.message);
     return problemReply(problem, format, requestId);
   };
   const incoming = { request, response, path, query, format, left: caller.left };
-  const reply = await respond(incoming, settings).catch(explain);
+  const reply = await respond(incoming, settings).catch(toErrorReply);
   if (format.idHeader) reply.headers = { [format.idHeader]: requestId, ...reply.headers };
   reply.headers = { ...reply.headers, ...corsHeaders(request, settings.origins ?? []) };
   const bytes = await sendReply(request, response, reply).catch((error: unknown) => {
-    explain(error);
+    toErrorReply(error);
     response.destroy();
     return 0;
   });
@@ -83,7 +106,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
     model: reply.model,
     durationMs: settings.elapsed() - started,
     bytes,
-    note: noteOf(reply, failure, caller.isGone),
+    note: chooseNote(reply, failure, caller.isGone),
   });
 }
 
@@ -93,14 +116,18 @@ const callerLeft = 'the caller left';
 function watchCaller(response: ServerResponse): { isGone: boolean; left: AbortController } {
   const caller = { isGone: false, left: new AbortController() };
   response.on('close', () => {
-    caller.isGone = !isTaken(response);
+    caller.isGone = !wasReceived(response);
     if (caller.isGone) caller.left.abort();
   });
   return caller;
 }
 
 /** The note in the log, beside the status. */
-function noteOf({ ending = 'end', note }: Reply, failure: string | undefined, isGone: boolean): string | undefined {
+function chooseNote(
+  { ending = 'end', note }: GatewayReply,
+  failure: string | undefined,
+  isGone: boolean,
+): string | undefined {
   const end = ending === 'end' ? undefined : ending;
   const own = failure ?? end ?? (isGone ? callerLeft : undefined);
   return note === undefined || own === undefined ? (note ?? own) : `${note}; ${own}`;
@@ -112,7 +139,7 @@ interface Incoming extends Pick<GatewayRequest, 'path' | 'query' | 'format' | 'l
 }
 
 /** Checks host, route, key, version header, content type and declared length, in this order. Throws Problem. */
-async function respond({ request, response, ...known }: Incoming, settings: Settings): Promise<Reply> {
+async function respond({ request, response, ...known }: Incoming, settings: AppSettings): Promise<GatewayReply> {
   const { headers, method = '' } = request;
   const { path, query, format, left } = known;
   const { key, maxBody, budget, rules } = settings;
@@ -128,7 +155,7 @@ async function respond({ request, response, ...known }: Incoming, settings: Sett
   if (route?.handle) checkContentType(request, ...(route.form ? ['multipart/form-data'] : []), 'application/json');
   const length = declaredLength(request);
   // A file goes to the disk, or to the upstream: the receiver limits its size.
-  if (!route?.batch) checkLength(length, maxBody);
+  if (!route?.batch) checkBodyLength(length, maxBody);
   return settings.handler({
     ...known,
     ...caller,
@@ -138,18 +165,18 @@ async function respond({ request, response, ...known }: Incoming, settings: Sett
     headers,
     body: request,
     length,
-    readBody: () => readBody({ request, response }, { limit: maxBody, budget, left }),
+    readBody: () => readRequestBody({ request, response }, { limit: maxBody, budget, left }),
   });
 }
 
 function checkOwnCaller(
-  shown: Parameters<typeof checkKey>[0],
+  shown: Parameters<typeof checkCallerKey>[0],
   route: Route | undefined,
-  settings: Settings,
+  settings: AppSettings,
 ): CallerForm {
-  const keyForm = checkKey(shown, settings);
+  const keyForm = checkCallerKey(shown, settings);
   const hasVersion = shown.format.hasVersion && (route?.handle ?? route?.batch);
-  return { keyForm, version: hasVersion ? checkVersion(shown.headers, settings) : undefined };
+  return { keyForm, version: hasVersion ? checkVersionHeader(shown.headers, settings) : undefined };
 }
 
 /** Starts the local gateway on an ephemeral loopback port with a key of its own: what `--offline` talks to. */

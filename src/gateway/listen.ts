@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { codeOf, GatewayError } from '../errors.ts';
+import { getErrorCode, GatewayError } from '../errors.ts';
 
 /** A gateway that listens. */
 export interface Listening {
@@ -54,7 +54,7 @@ export async function listen(app: App, { port = 0, host = '127.0.0.1' } = {}): P
     port: actual,
     isLoopback: address === '::1' || address.startsWith('127.'),
     close: async (drainMs = 5000) => {
-      if (server.listening) await close(server, drainMs);
+      if (server.listening) await closeServer(server, drainMs);
       app.close?.();
     },
   };
@@ -75,7 +75,7 @@ export function inUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-async function close(server: Server, drainMs: number): Promise<void> {
+async function closeServer(server: Server, drainMs: number): Promise<void> {
   const closed = once(server, 'close');
   server.close();
   const timer = setTimeout(() => server.closeAllConnections(), drainMs);
@@ -92,7 +92,7 @@ const reasons: Record<string, string> = {
   ENOTFOUND: 'there is no such host',
 };
 function cannotListen(error: unknown, address: string): GatewayError {
-  const code = codeOf(error);
+  const code = getErrorCode(error);
   const reason = reasons[code ?? ''] ?? `the system reports an error (${code ?? 'unknown'})`;
   return new GatewayError('not-sent', `cannot listen on ${address}: ${reason}`, { cause: error, retryable: false });
 }

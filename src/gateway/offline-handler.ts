@@ -4,9 +4,17 @@ import { createBatches } from './batches/store.ts';
 import { contentFormat } from './content/format.ts';
 import { isForm, parseBody, parseForm } from './http/body.ts';
 import { jsonReply } from './http/reply.ts';
-import { drawsByName, isVendorModel, localModels, namesOfModels } from './models/local.ts';
+import { drawsByName, isVendorModel, localModels, listModelNames } from './models/local.ts';
 import type { ServiceRules } from './service.ts';
-import type { BodyHandler, GatewayRequest, Handler, Path, Reply, RequestContext, Script } from './types.ts';
+import type {
+  BodyHandler,
+  GatewayRequest,
+  Handler,
+  Path,
+  GatewayReply,
+  RequestContext,
+  AnswerScript,
+} from './types.ts';
 
 /** How the offline models answer. */
 export interface OfflineOptions {
@@ -14,7 +22,7 @@ export interface OfflineOptions {
   refuseUnknown?: boolean | undefined;
   /** Wait before each delta of a stream, ms. */
   pace?: number | undefined;
-  /** Equal requests without a seed get different pictures, as from a real model: for `image gen -n 4 --offline`. */
+  /** Equal requests without a seed get different images, as from a real model: for `image gen -n 4 --offline`. */
   varied?: boolean | undefined;
   /** How long `fault-slow` waits, ms (default 10 s). */
   faultDelay?: number | undefined;
@@ -23,7 +31,7 @@ export interface OfflineOptions {
   /** The service whose behaviour is imitated. */
   rules?: ServiceRules | undefined;
   /** What answers in place of the models. */
-  script?: Script | undefined;
+  script?: AnswerScript | undefined;
 }
 
 const defaultFaultDelay = 10_000;
@@ -36,13 +44,13 @@ const countedRequests = 10_000;
 export function createOfflineHandler(options: OfflineOptions): Handler {
   const { pace = 0, varied = false, faultDelay = defaultFaultDelay, rules, script } = options;
   const level = rules?.level ?? (options.refuseUnknown ? 'strict' : 'lenient');
-  const countAttempt = createCounter();
-  const respond = async (
+  const countAttempt = createIdCounter();
+  const answerByModel = async (
     request: GatewayRequest,
     handle: BodyHandler,
     body: JsonObject,
     own: Pick<RequestContext, 'id' | 'inBatch'>,
-  ): Promise<Reply> => {
+  ): Promise<GatewayReply> => {
     const { format, left } = request;
     const { id } = own;
     const ignored: Path[] = [];
@@ -64,7 +72,7 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
   const batches = createBatches({
     delay: options.batchDelay ?? defaultBatchDelay,
     answer: (request, handle, body) =>
-      respond(request, handle, body, { id: idOf(request, JSON.stringify(body)), inBatch: true }),
+      answerByModel(request, handle, body, { id: createRequestId(request, JSON.stringify(body)), inBatch: true }),
   });
   const handler: Handler = async (request) => {
     const { route } = request;
@@ -75,14 +83,14 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
     const form = isForm(request.headers);
     const body = form ? await parseForm(bytes, request.headers['content-type'] ?? '') : parseBody(bytes);
     // Equal forms differ in the boundary between their fields.
-    const id = idOf(request, form ? JSON.stringify(body) : bytes);
-    return respond(request, route.handle, body, { id, inBatch: false });
+    const id = createRequestId(request, form ? JSON.stringify(body) : bytes);
+    return answerByModel(request, route.handle, body, { id, inBatch: false });
   };
   return Object.assign(handler, { close: () => batches.close() });
 }
 
 /** Returns how often an id came before. */
-function createCounter(): (id: string) => number {
+function createIdCounter(): (id: string) => number {
   const counts = new Map<string, number>();
   return (id) => {
     const count = counts.get(id) ?? 0;
@@ -93,7 +101,7 @@ function createCounter(): (id: string) => number {
   };
 }
 
-function idOf({ path }: GatewayRequest, bytes: Buffer | string): string {
+function createRequestId({ path }: GatewayRequest, bytes: Buffer | string): string {
   return createHash('sha256').update(path).update('\n').update(bytes).digest('hex').slice(0, 24);
 }
 
@@ -118,7 +126,7 @@ function plainStep(step: string | number): string {
 function answerModels(
   { format: pathFormat, keyForm, model: requested, query, path }: GatewayRequest,
   rules: ServiceRules | undefined,
-): Reply {
+): GatewayReply {
   // `/v1/models` is a path of all formats: the caller's key says which it speaks.
   const format = keyForm === 'vendor-key' || keyForm === 'query' ? contentFormat : pathFormat;
   const offered = localModels.filter(format.offers);
@@ -131,5 +139,5 @@ function answerModels(
   if (found) return jsonReply(format.describeModel(found));
   const shown = requested.slice(0, 100);
   if (rules) throw rules.unknownModel(shown, path);
-  throw format.unknownModel(shown, namesOfModels(format.offers));
+  throw format.unknownModel(shown, listModelNames(format.offers));
 }

@@ -1,24 +1,24 @@
 import type { JsonObject } from '../json.ts';
 import { type Fault, findFault } from './faults/table.ts';
 import { type Piece, streamReply } from './http/reply.ts';
-import { findLocalModel, isVendorModel, namesOfModels } from './models/local.ts';
-import type { Answer, Draft } from './models/task.ts';
+import { findLocalModel, isVendorModel, listModelNames } from './models/local.ts';
+import type { ModelAnswer, Draft } from './models/task.ts';
 import { countInput, draftAnswer } from './models/text.ts';
 import type {
   BodyHandler,
   GatewayRequest,
   ModelRequest,
-  Operation,
+  GatewayOperation,
   OperationCount,
   OperationStream,
-  Reply,
+  GatewayReply,
   RequestContext,
   Scripted,
   StreamEvent,
 } from './types.ts';
 
 /** Answers an operation by an offline model. */
-export function answer(operation: Operation): BodyHandler {
+export function answerOperation(operation: GatewayOperation): BodyHandler {
   return async (request, body, context) => {
     const found = findModel(operation, request, body, context);
     const whole = operation.prepare?.(body) ?? body;
@@ -47,7 +47,7 @@ export function answer(operation: Operation): BodyHandler {
 }
 
 /** Counts the tokens of an operation's request. */
-export function count(operation: Operation, { bodyOf, reply }: OperationCount): BodyHandler {
+export function count(operation: GatewayOperation, { bodyOf, reply }: OperationCount): BodyHandler {
   return async (request, body, context) => {
     const inner = bodyOf(body);
     const found = findModel(operation, request, inner, context);
@@ -58,7 +58,7 @@ export function count(operation: Operation, { bodyOf, reply }: OperationCount): 
   };
 }
 
-interface FoundModel {
+interface ResolvedModel {
   /** The name in the request, if it has one. */
   requested: string | undefined;
   fault: Fault | undefined;
@@ -68,11 +68,11 @@ interface FoundModel {
 
 /** Throws Problem 404 for a model that the gateway does not have. */
 function findModel(
-  operation: Operation,
+  operation: GatewayOperation,
   request: GatewayRequest,
   body: JsonObject,
   { fallback, rules, script }: RequestContext,
-): FoundModel {
+): ResolvedModel {
   const requested = operation.modelOf(request, body);
   const fault = findFault(requested ?? '');
   const local = findLocalModel(requested ?? '');
@@ -80,13 +80,15 @@ function findModel(
   if (isOwn || requested === undefined || (fallback && isVendorModel(requested, rules)))
     return { requested, fault, isOwn };
   const shown = requested.slice(0, 100);
-  throw rules?.unknownModel(shown, request.path) ?? request.format.unknownModel(shown, namesOfModels(operation.serves));
+  throw (
+    rules?.unknownModel(shown, request.path) ?? request.format.unknownModel(shown, listModelNames(operation.serves))
+  );
 }
 
 function readRequest(
-  operation: Operation,
+  operation: GatewayOperation,
   body: JsonObject,
-  { requested = '', isOwn }: FoundModel,
+  { requested = '', isOwn }: ResolvedModel,
   { request, context }: { request: GatewayRequest; context: RequestContext },
 ): ModelRequest {
   const checked = operation.check(body, context.mode);
@@ -95,11 +97,16 @@ function readRequest(
   return { ...operation.read(checked, model, request, context), asked: requested };
 }
 
-/** A fault model draws a picture if its fault is one of pictures only, or if the request wants a picture. */
-function draws(fault: Fault | undefined, operation: Operation, read: ModelRequest, request: GatewayRequest): boolean {
+/** A fault model draws an image if its fault is one of images only, or if the request wants an image. */
+function draws(
+  fault: Fault | undefined,
+  operation: GatewayOperation,
+  read: ModelRequest,
+  request: GatewayRequest,
+): boolean {
   if (!fault) return findLocalModel(read.task.model)?.draws === true;
-  if (!operation.wantsPicture) return false;
-  return fault.commands.every((command) => command.startsWith('image ')) || operation.wantsPicture(read, request);
+  if (!operation.wantsImage) return false;
+  return fault.commands.every((command) => command.startsWith('image ')) || operation.wantsImage(read, request);
 }
 
 async function makeAnswer(
@@ -107,12 +114,12 @@ async function makeAnswer(
   { draft, draws }: Scripted,
   drawn: boolean,
   { variant, id }: RequestContext,
-): Promise<Answer> {
+): Promise<ModelAnswer> {
   const { task, candidates } = read;
   let drafts: readonly Draft[];
   if (draft === undefined && (drawn || draws)) {
     // The drawing code is loaded only when there is something to draw: it would slow every text down.
-    const { drawDrafts } = await import('./pictures/generate.ts');
+    const { drawDrafts } = await import('./images/generate.ts');
     drafts = await drawDrafts(read, variant);
   } else {
     drafts = Array.from({ length: candidates }, (_, index) => draft ?? draftAnswer(task, index));
@@ -124,7 +131,7 @@ async function makeAnswer(
     id,
     drafts,
     tokens,
-    drawn: drafts.some(({ parts }) => parts.some(({ picture }) => picture)),
+    drawn: drafts.some(({ parts }) => parts.some(({ image }) => image)),
   };
 }
 
@@ -133,8 +140,8 @@ function streamed(
   stream: OperationStream,
   fault: Fault | undefined,
   { request, pace, pauses }: { request: GatewayRequest; pace: number; pauses: readonly number[] },
-): Reply {
-  function* pieces(): Generator<Piece> {
+): GatewayReply {
+  function* streamPieces(): Generator<Piece> {
     let index = 0;
     let deltas = 0;
     for (const event of fault?.events?.(events, stream) ?? events) {
@@ -147,5 +154,5 @@ function streamed(
     yield { text: stream.end?.(request) ?? '', waitMs: 0 };
   }
   const paced = pace > 0 || pauses.some((ms) => ms > 0);
-  return streamReply(stream.contentType(request), pieces(), { paced, left: request.left });
+  return streamReply(stream.contentType(request), streamPieces(), { paced, left: request.left });
 }

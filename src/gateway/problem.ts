@@ -1,7 +1,7 @@
-import { messageOf } from '../errors.ts';
+import { getErrorMessage } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import { Violation } from './fields/rule.ts';
-import type { Format, Reply } from './types.ts';
+import type { GatewayFormat, GatewayReply } from './types.ts';
 
 /** What an error reply has in addition to status and message. */
 export interface ProblemDetails {
@@ -34,13 +34,13 @@ export class Problem extends Error {
 }
 
 /** What a caller sees of an error, whatever was thrown. */
-export function problemOf(error: unknown, format: Format): Problem {
+export function toProblem(error: unknown, format: GatewayFormat): Problem {
   if (error instanceof Violation) return format.violation(error.path, error.breach);
-  return error instanceof Problem ? error : new Problem(500, `the local gateway failed: ${messageOf(error)}`);
+  return error instanceof Problem ? error : new Problem(500, `the local gateway failed: ${getErrorMessage(error)}`);
 }
 
 /** The error reply of a problem, in the shape of the format of the request. */
-export function problemReply(problem: Problem, format: Format, requestId: string): Reply {
+export function problemReply(problem: Problem, format: GatewayFormat, requestId: string): GatewayReply {
   const { page } = problem.extra;
   if (page !== undefined) {
     return { status: problem.code, headers: { 'content-type': 'text/html; charset=UTF-8' }, body: page };

@@ -1,23 +1,23 @@
 import { contentCount, contentFormat, contentOperation } from './content/format.ts';
 import { completionsFormat, completionsOperation } from './completions/format.ts';
 import { editsOperation, imagesOperation } from './completions/images.ts';
-import type { BodyHandler, Format, FormatName } from './types.ts';
+import type { BodyHandler, GatewayFormat, GatewayFormatName } from './types.ts';
 import { messagesCount, messagesFormat, messagesOperation } from './messages/format.ts';
 import { completionsBatchPaths } from './batches/completions.ts';
 import { contentBatchPaths } from './batches/content.ts';
 import { contentFilePaths } from './batches/content-files.ts';
 import { messagesBatchPaths } from './batches/messages.ts';
 import type { BatchActions, BatchPaths } from './batches/store.ts';
-import { answer, count } from './operation.ts';
+import { answerOperation, count } from './operation.ts';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Problem } from './problem.ts';
 import type { AppOptions } from './app.ts';
 
 /** Every format of the gateway. A path belongs to the first that claims it. */
-const formats: readonly Format[] = [completionsFormat, messagesFormat, contentFormat];
+const formats: readonly GatewayFormat[] = [completionsFormat, messagesFormat, contentFormat];
 
 /** A path of the gateway. One that neither answers a body nor acts on batches lists models. */
-interface Row {
+interface RouteRow {
   /** A pattern, in which `{model}` and `{id}` match a segment, and `{version}` one of Google's. */
   path: string;
   /** Answers the body. */
@@ -25,7 +25,7 @@ interface Row {
   /** Acts on batches and files. */
   batch?: BatchActions;
   /** The only format that has it: vendors have files and batches at the same paths. */
-  format?: FormatName;
+  format?: GatewayFormatName;
   /** Whether the body can be a form in place of JSON. */
   form?: true;
   /** Whether the reply is a stream, whatever the body says. */
@@ -33,7 +33,7 @@ interface Row {
 }
 
 /** A path of the gateway, ready to be compared. */
-export interface Route extends Row {
+export interface Route extends RouteRow {
   methods: readonly string[];
   pattern: RegExp;
 }
@@ -41,22 +41,22 @@ export interface Route extends Row {
 const contentModel = '/{version}/models/{model}';
 
 /** Every path of the gateway. To add a format, add a folder like content and messages, name its format above, and add its paths here. */
-const rows: readonly Row[] = [
-  { path: `${contentModel}:generateContent`, handle: answer(contentOperation) },
-  { path: `${contentModel}:streamGenerateContent`, handle: answer(contentOperation), streams: true },
+const rows: readonly RouteRow[] = [
+  { path: `${contentModel}:generateContent`, handle: answerOperation(contentOperation) },
+  { path: `${contentModel}:streamGenerateContent`, handle: answerOperation(contentOperation), streams: true },
   { path: `${contentModel}:countTokens`, handle: count(contentOperation, contentCount) },
-  { path: '/v1/messages', handle: answer(messagesOperation) },
+  { path: '/v1/messages', handle: answerOperation(messagesOperation) },
   { path: '/v1/messages/count_tokens', handle: count(messagesOperation, messagesCount) },
-  { path: '/v1/chat/completions', handle: answer(completionsOperation) },
-  { path: '/v1/images/generations', handle: answer(imagesOperation) },
-  { path: '/v1/images/edits', handle: answer(editsOperation), form: true },
+  { path: '/v1/chat/completions', handle: answerOperation(completionsOperation) },
+  { path: '/v1/images/generations', handle: answerOperation(imagesOperation) },
+  { path: '/v1/images/edits', handle: answerOperation(editsOperation), form: true },
   { path: '/{version}/models(?:/{id})?' },
-  ...rowsOf('messages', messagesBatchPaths),
-  ...rowsOf('completions', completionsBatchPaths),
-  ...rowsOf('content', { ...contentBatchPaths, ...contentFilePaths }),
+  ...listBatchRows('messages', messagesBatchPaths),
+  ...listBatchRows('completions', completionsBatchPaths),
+  ...listBatchRows('content', { ...contentBatchPaths, ...contentFilePaths }),
 ];
 
-function rowsOf(format: FormatName, paths: BatchPaths): Row[] {
+function listBatchRows(format: GatewayFormatName, paths: BatchPaths): RouteRow[] {
   return Object.entries(paths).map(([path, batch]) => ({ path, batch, format }));
 }
 
@@ -77,7 +77,7 @@ export type Destination = { route: Route | undefined; model: string | undefined 
 type RouteRules = Pick<AppOptions, 'everyPath' | 'rules'>;
 
 /** The format whose error shape a path gets, also where it is not found: that of the service, if one is imitated. */
-export function formatOf(path: string, headers: IncomingHttpHeaders, { rules }: RouteRules): Format {
+export function chooseErrorFormat(path: string, headers: IncomingHttpHeaders, { rules }: RouteRules): GatewayFormat {
   return formats.find(({ name, claims }) => (rules ? name === rules.format : claims(path, headers))) ?? contentFormat;
 }
 
@@ -91,7 +91,7 @@ export function withVersion(path: string): string {
 }
 
 /** Finds the route of a request. Throws Problem 404 or 405. */
-export function findRoute(method: string, path: string, format: FormatName, routing: RouteRules): Destination {
+export function findRoute(method: string, path: string, format: GatewayFormatName, routing: RouteRules): Destination {
   const { everyPath, rules } = routing;
   if (path === '/healthz') {
     allow(method, ['GET', 'HEAD'], path);

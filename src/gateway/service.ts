@@ -2,14 +2,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { bearerToken, headerText, sameSecret } from './http/guard.ts';
 import { unknownModel } from './completions/reply.ts';
 import { Problem } from './problem.ts';
-import type { FormatName, CallerForm, KeyForm, Level } from './types.ts';
+import type { GatewayFormatName, CallerForm, KeyForm, Level } from './types.ts';
 
 /** A vendor's service that the gateway can imitate. */
 export type ImitatedService = 'gemini' | 'anthropic' | 'openai';
 
 /** How a service checks requests, and its wordings of errors. */
 export interface ServiceRules {
-  format: FormatName;
+  format: GatewayFormatName;
   /** How strict it is with fields. */
   level: Level;
   /** Everything else is not found. */
@@ -44,7 +44,7 @@ const invalidKey = 'API key not valid. Please pass a valid API key.';
 const googleError = 'type.googleapis.com/google.rpc';
 const googleService = 'generativelanguage.googleapis.com';
 
-/** The wordings come from public reports; test/stand-ins names them. */
+/** The wordings come from public reports; test/fake-servers names them. */
 export const serviceRules: Readonly<Record<ImitatedService, ServiceRules>> = {
   gemini: {
     format: 'content',
@@ -176,7 +176,7 @@ export function checkCaller(
   const inHeader = headerText(headers, header) || (inQuery && query.get('key')) || undefined;
   const shown = inHeader ?? token;
   if (shown === undefined) throw rules.noKey();
-  const version = checkVersion(headers, rules.versionHeader);
+  const version = checkServiceVersion(headers, rules.versionHeader);
   if (key !== undefined && !sameSecret(shown, key))
     throw inHeader === undefined ? rules.wrongToken() : rules.wrongKey();
   return { keyForm: form, version };
@@ -184,7 +184,7 @@ export function checkCaller(
 
 const versions = new Set(['2026-10-21', '2023-06-01', '2023-01-01']);
 
-function checkVersion(headers: IncomingHttpHeaders, name: string | undefined): string | undefined {
+function checkServiceVersion(headers: IncomingHttpHeaders, name: string | undefined): string | undefined {
   if (name === undefined) return undefined;
   const version = headerText(headers, name);
   if (version === undefined) throw new Problem(400, `${name}: header is required`);

@@ -2,12 +2,12 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Route } from './routes.ts';
 import type { ServiceRules } from './service.ts';
-import type { Size } from '../images/pixels/picture.ts';
+import type { Size } from '../images/pixels/bitmap.ts';
 import type { JsonObject } from '../json.ts';
 import type { Breach } from './fields/rule.ts';
 import type { LocalModel } from './models/local.ts';
 import type { Fault } from './faults/table.ts';
-import type { Answer, Draft, TextTask } from './models/task.ts';
+import type { ModelAnswer, Draft, TextTask } from './models/task.ts';
 import type { Problem } from './problem.ts';
 
 /** The form in which the caller sent its key. */
@@ -24,7 +24,7 @@ export interface CallerForm {
 export interface GatewayRequest extends CallerForm {
   /** Undefined for a path that only an upstream gateway may know. */
   route: Route | undefined;
-  format: Format;
+  format: GatewayFormat;
   method: string;
   /** The path's model, or the id of its batch or file; undefined if the path names none. */
   model: string | undefined;
@@ -43,7 +43,7 @@ export interface GatewayRequest extends CallerForm {
 }
 
 /** A reply on its way to the caller. */
-export interface Reply {
+export interface GatewayReply {
   status: number;
   headers: Record<string, string>;
   body: string | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
@@ -60,11 +60,11 @@ export interface Reply {
 }
 
 /** Answers the requests of a route whose body was parsed. Throws Problem and Violation. */
-export type BodyHandler = (request: GatewayRequest, body: JsonObject, context: RequestContext) => Promise<Reply>;
+export type BodyHandler = (request: GatewayRequest, body: JsonObject, context: RequestContext) => Promise<GatewayReply>;
 
 /** Answers requests: the offline models, an upstream gateway, a recording. Throws Problem and Violation for a mistake of the caller. */
 export interface Handler {
-  (request: GatewayRequest): Promise<Reply>;
+  (request: GatewayRequest): Promise<GatewayReply>;
   /** Ends what goes on between requests. */
   close?: () => void;
 }
@@ -111,7 +111,7 @@ export interface RequestContext {
   fallback: boolean;
   /** The service whose behaviour is imitated. */
   rules: ServiceRules | undefined;
-  script: Script | undefined;
+  script: AnswerScript | undefined;
   /** Whether it is a request of a batch. */
   inBatch: boolean;
   /** Adds to what the log says about the request. */
@@ -120,7 +120,7 @@ export interface RequestContext {
   pace: number;
   /** Made only from the request's bytes: equal requests get equal ids. */
   id: string;
-  /** How often the same request was answered before, where each of them gets a picture of its own; else 0. */
+  /** How often the same request was answered before, where each of them gets an image of its own; else 0. */
   variant: number;
   /** Counts one more attempt at a fault model. */
   attempt(stream: boolean): Attempt;
@@ -130,7 +130,7 @@ export interface RequestContext {
 export interface Attempt {
   /** How often the same request came before. */
   count: number;
-  format: FormatName;
+  format: GatewayFormatName;
   /** Whether the reply is a stream. */
   stream: boolean;
   /** The wait of the slow faults, ms. */
@@ -146,11 +146,11 @@ export interface OptionNames {
 }
 
 /** The request formats. */
-export type FormatName = 'content' | 'messages' | 'completions';
+export type GatewayFormatName = 'content' | 'messages' | 'completions';
 
 /** What all paths of a format have in common: errors and lists of models. */
-export interface Format {
-  name: FormatName;
+export interface GatewayFormat {
+  name: GatewayFormatName;
   /** Whether the format answers a path, also one that is not served. */
   claims(path: string, headers: IncomingHttpHeaders): boolean;
   /** Whether its requests name a version in a header. */
@@ -190,9 +190,9 @@ export interface ModelRequest {
   showThinking: boolean;
   /** The service tier, if the reply names it. */
   tier?: string | undefined;
-  /** What it says about the picture that it wants. */
-  picture: {
-    /** Whether the request names a picture as the answer. */
+  /** What it says about the image that it wants. */
+  image: {
+    /** Whether the request names an image as the answer. */
     isAsked: boolean;
     aspectRatio?: string | undefined;
     /** Its class: `512`, `1K`, `2K`, `4K`. */
@@ -203,7 +203,7 @@ export interface ModelRequest {
     mimeType?: string | undefined;
     /** Whether it comes as a URL. */
     url?: boolean;
-    /** Whether the answer has pictures and no text. */
+    /** Whether the answer has images and no text. */
     withoutText?: boolean;
     /** Where the prompt and the image belong in the body, for errors. */
     promptPath: Path;
@@ -216,7 +216,7 @@ export interface ModelRequest {
 /** What is said to a request in place of the offline models' answer. */
 export interface Scripted {
   draft?: Draft;
-  /** A picture is drawn. */
+  /** An image is drawn. */
   draws?: true;
   fault?: Fault | undefined;
   pieces?: readonly string[];
@@ -225,7 +225,7 @@ export interface Scripted {
 }
 
 /** Answers requests in place of the offline models. */
-export interface Script {
+export interface AnswerScript {
   /** Whether every name is that of a model. */
   anyModel: boolean;
   /** Undefined leaves the request to the offline models. Throws Problem. */
@@ -243,7 +243,7 @@ export interface StreamEvent {
 }
 
 /** One kind of request: how it is read, and how its answer is written. */
-export interface Operation {
+export interface GatewayOperation {
   /** Whether a local model answers requests of this kind. */
   serves(model: LocalModel): boolean;
   /** The name of the model that a request asks for. */
@@ -256,10 +256,10 @@ export interface Operation {
   fallback(requested: string, checked: JsonObject): string;
   /** Reads a checked body for a local model. Throws Problem or Violation. */
   read(checked: JsonObject, model: string, request: GatewayRequest, context: RequestContext): ModelRequest;
-  /** Whether the answer to a request should be a picture; absent if it never is. */
-  wantsPicture?(read: ModelRequest, request: GatewayRequest): boolean;
+  /** Whether the answer to a request should be an image; absent if it never is. */
+  wantsImage?(read: ModelRequest, request: GatewayRequest): boolean;
   /** The body of the reply. */
-  reply(answer: Answer, request: ModelRequest): JsonObject;
+  reply(answer: ModelAnswer, request: ModelRequest): JsonObject;
   contentType: string;
   stream?: OperationStream;
 }

@@ -1,7 +1,7 @@
-import { codeOf, GatewayError, messageOf } from '../errors.ts';
+import { getErrorCode, GatewayError, getErrorMessage } from '../errors.ts';
 import type { Fetch, HttpReply, HttpRequest } from '../transport/types.ts';
 import { Problem } from './problem.ts';
-import type { GatewayRequest, Handler, Reply } from './types.ts';
+import type { GatewayRequest, Handler, GatewayReply } from './types.ts';
 import type { IncomingHttpHeaders } from 'node:http';
 
 /** Where a request goes, and what authenticates it there. */
@@ -53,7 +53,7 @@ const shortBody = 64 * 1024;
  */
 export function createUpstreamHandler(options: UpstreamOptions): Handler {
   return async (request) => {
-    const { body, payment } = await bodyOf(request, options);
+    const { body, payment } = await prepareBody(request, options);
     // The timeout covers only the head: a body may take as long as it flows.
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(new Error('the time is over')), options.timeoutMs ?? defaultTimeoutMs);
@@ -61,7 +61,7 @@ export function createUpstreamHandler(options: UpstreamOptions): Handler {
     try {
       const beforeSend = payment && (() => payment.reserve(signal));
       const reply = await options.fetch(requestTo(request, body, options), { signal, beforeSend });
-      return passOn(payment?.watch(reply) ?? reply, request);
+      return passReply(payment?.watch(reply) ?? reply, request);
     } catch (error) {
       await payment?.fail(error);
       if (request.left.signal.aborted) throw error;
@@ -85,7 +85,7 @@ export function createReplayHandler(fetch: Fetch): Handler {
 }
 
 /** The body as it arrives, if its length is known and nothing reads it. */
-async function bodyOf(
+async function prepareBody(
   request: GatewayRequest,
   { wholeBodies, pay }: UpstreamOptions,
 ): Promise<{ body: HttpRequest['body']; payment?: UpstreamPayment | undefined }> {
@@ -118,16 +118,22 @@ function requestTo(
   };
 }
 
-function passOn({ status, headers, body, recordedAt }: HttpReply, request: GatewayRequest): Reply {
+function passReply({ status, headers, body, recordedAt }: HttpReply, request: GatewayRequest): GatewayReply {
   const note = recordedAt === undefined ? undefined : 'from the cache';
-  const reply: Reply = { status, headers: passedHeaders(headers), body: chunks(), model: request.model, note };
-  async function* chunks(): AsyncGenerator<Uint8Array> {
+  const reply: GatewayReply = {
+    status,
+    headers: passedHeaders(headers),
+    body: passedChunks(),
+    model: request.model,
+    note,
+  };
+  async function* passedChunks(): AsyncGenerator<Uint8Array> {
     try {
       yield* body;
     } catch (error) {
       if (request.left.signal.aborted) throw error;
       // The caller sees what happened upstream: an end before the end, or a reset.
-      reply.ending = codeOf(error) === 'ECONNRESET' ? 'reset' : 'cut';
+      reply.ending = getErrorCode(error) === 'ECONNRESET' ? 'reset' : 'cut';
     }
   }
   return reply;
@@ -143,10 +149,10 @@ const notAgain = { headers: { 'x-should-retry': 'false' } };
  */
 function failureProblem(error: unknown, usageStatus: number): unknown {
   if (!(error instanceof GatewayError)) return error;
-  if (error.class === 'usage') return new Problem(usageStatus, messageOf(error), notAgain);
+  if (error.class === 'usage') return new Problem(usageStatus, getErrorMessage(error), notAgain);
   const again = error.class === 'not-sent' && error.details.retryable !== false;
   const status = error.class === 'not-sent' ? 503 : 502;
-  return new Problem(status, `the upstream gateway gave no reply: ${messageOf(error)}`, again ? {} : notAgain);
+  return new Problem(status, `the upstream gateway gave no reply: ${getErrorMessage(error)}`, again ? {} : notAgain);
 }
 
 /** Headers of one connection (RFC 9110 7.6.1), and those that the connection upstream sets itself. */
@@ -195,7 +201,7 @@ const replyHeaders = [
 
 /** The caller's headers that go upstream: none of the connection's, none with a key. */
 function forwardedHeaders(headers: IncomingHttpHeaders, localHeaders: readonly string[]): Record<string, string> {
-  const dropped = new Set([...hopHeaders, ...usualHeaders, ...localHeaders, ...namesIn(headers.connection)]);
+  const dropped = new Set([...hopHeaders, ...usualHeaders, ...localHeaders, ...splitNames(headers.connection)]);
   const kept = Object.entries(headers).flatMap(([name, value]): [string, string][] => {
     if (value === undefined || dropped.has(name) || /^(?:sec-|x-forwarded-)/.test(name)) return [];
     return [[name, Array.isArray(value) ? value.join(', ') : value]];
@@ -207,7 +213,7 @@ function forwardedHeaders(headers: IncomingHttpHeaders, localHeaders: readonly s
 function passedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const dropped = new Set([
     ...hopHeaders.filter((name) => name !== 'content-length'),
-    ...namesIn(headers['connection']),
+    ...splitNames(headers['connection']),
   ]);
   const kept = Object.entries(headers).filter(
     ([name]) => !dropped.has(name) && !replyHeaders.some((start) => name.startsWith(start)),
@@ -215,6 +221,6 @@ function passedHeaders(headers: Readonly<Record<string, string>>): Record<string
   return Object.fromEntries(kept);
 }
 
-function namesIn(list: string | undefined): string[] {
+function splitNames(list: string | undefined): string[] {
   return (list ?? '').split(',').map((name) => name.trim().toLowerCase());
 }

@@ -1,4 +1,4 @@
-import type { Size } from './pixels/picture.ts';
+import type { Size } from './pixels/bitmap.ts';
 
 /** Allowed deviation from the requested ratio, rounding aside: 1344×768 is 16:9. */
 const tolerance = 0.04 + 1e-9;

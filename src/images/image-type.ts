@@ -41,7 +41,7 @@ function heifType(head: string): string | undefined {
 interface ImageFacts {
   /** Undefined if the bytes are of no known image type. */
   mimeType: string | undefined;
-  /** Pixels, as the picture is shown; undefined if the header does not contain them. */
+  /** Pixels, as the image is shown; undefined if the header does not contain them. */
   width: number | undefined;
   height: number | undefined;
 }
@@ -59,7 +59,7 @@ export async function imageFacts(head: Uint8Array): Promise<ImageFacts> {
         height,
         orientation = 1,
       } = imageSize(new Uint8Array(head.subarray(0, isHeif ? heifBytes : sizeBytes)));
-      // From 5 on, the EXIF data turn the picture by a quarter.
+      // From 5 on, the EXIF data turn the image by a quarter.
       if (width > 0 && height > 0)
         return orientation >= 5 ? { mimeType, width: height, height: width } : { mimeType, width, height };
     } catch {
@@ -93,7 +93,7 @@ export function isImageExtension(extension: string): boolean {
 }
 
 /** The image type of a name, by its extension. */
-export function typeOfName(name: string): string | undefined {
+export function findTypeByName(name: string): string | undefined {
   const [, extension = ''] = /\.([^.]+)$/.exec(name) ?? [];
   return Object.keys(extensions).find((type) => extensions[type]?.includes(extension.toLowerCase()));
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { untilAborted } from '../clock.ts';
-import { codeOf, GatewayError, usageError } from '../errors.ts';
+import { getErrorCode, GatewayError, usageError } from '../errors.ts';
 import { readReason, writeReason } from '../files/file-reason.ts';
 import { openOnce } from '../files/open-once.ts';
 import { lookAt } from '../shell-word.ts';
@@ -46,7 +46,7 @@ export async function readInputImage(path: string, options: InputOptions = {}): 
   });
   try {
     const { size } = await handle.stat();
-    const head = await readHead(handle);
+    const head = await readFirstBytes(handle);
     const { mimeType, width, height } = await imageFacts(head);
     if (head.length === 0) throw usageError(`${label} is empty`, 'name an image file');
     if (mimeType === undefined)
@@ -82,7 +82,7 @@ export interface Spooling {
 }
 
 /** A file that can be read repeatedly: the path itself, or a copy of the pipe or device that it names. Throws GatewayError usage. */
-export async function fileOf(path: string, spooling: Spooling): Promise<string> {
+export async function makeRereadable(path: string, spooling: Spooling): Promise<string> {
   const { label = JSON.stringify(path), signal } = spooling;
   const stream = await openOnce(path, signal).catch((error: unknown) => {
     throw asUnreadable(label, error, path);
@@ -112,10 +112,10 @@ async function copyToTemp(
     );
   });
   const source = stream[Symbol.asyncIterator]();
-  const read = () => untilAborted(source.next(), signal);
+  const readNext = () => untilAborted(source.next(), signal);
   let bytes = 0;
   try {
-    for (let next = await read(); !next.done; next = await read()) {
+    for (let next = await readNext(); !next.done; next = await readNext()) {
       const chunk = next.value;
       if (bytes + chunk.byteLength > cap * mebibyte)
         throw usageError(`${label} holds more than ${cap} MiB`, 'send less, or save it to a file and name that');
@@ -133,7 +133,7 @@ async function copyToTemp(
   }
 }
 
-async function readHead(handle: FileHandle): Promise<Uint8Array> {
+async function readFirstBytes(handle: FileHandle): Promise<Uint8Array> {
   const head = Buffer.alloc(headBytes);
   let size = 0;
   while (size < headBytes) {
@@ -154,7 +154,7 @@ async function hashFile(handle: FileHandle): Promise<string> {
 /** An error of the system as a usage error; an abort and a GatewayError stay as they are. */
 function asUnreadable(label: string, error: unknown, path?: string): unknown {
   if (error instanceof GatewayError) return error;
-  const code = codeOf(error);
+  const code = getErrorCode(error);
   if (code === undefined || !/^E[A-Z0-9]+$/.test(code)) return error;
   const hint =
     path !== undefined ? lookAt(path, code) : code === 'ENOSPC' ? 'set TMPDIR to a folder with room' : undefined;

@@ -1,6 +1,6 @@
 import { sniffType } from './image-type.ts';
 
-/** The media type of a picture, sound, film or PDF by its first bytes; undefined if they are of no such type. */
+/** The media type of an image, sound, film or PDF by its first bytes; undefined if they are of no such type. */
 export function sniffMedia(bytes: Uint8Array): string | undefined {
   const image = sniffType(bytes);
   if (image !== undefined) return image;
@@ -19,7 +19,7 @@ export function sniffMedia(bytes: Uint8Array): string | undefined {
   return first === 0xff && [0xf0, 0xf1, 0xf8, 0xf9].includes(second) ? 'audio/aac' : undefined;
 }
 
-/** By the brand of an ISO file that is no picture. */
+/** By the brand of an ISO file that is no image. */
 function isoType(brand: string): string {
   if (brand === 'qt  ') return 'video/quicktime';
   return /^M4[AB] $/.test(brand) ? 'audio/mp4' : 'video/mp4';

@@ -125,7 +125,7 @@ function expandFolder(folder: string, facts: PlanFacts): string {
 }
 
 function knownValues({ prompt, model, date }: PlanFacts): Record<string, string> {
-  return { slug: slugOf(prompt), model: fileWord(model), date: fileWord(date) };
+  return { slug: toSlug(prompt), model: fileWord(model), date: fileWord(date) };
 }
 
 /** `cat.png` → cat, png. Version numbers (`v1.2`) and longer endings are part of the name. */
@@ -166,7 +166,7 @@ const maxBytes = 60;
 const longestPrompt = 400;
 
 /** A prompt as part of a file name: letters and digits of any script, joined by `-`, at most 60 bytes. */
-export function slugOf(prompt: string): string {
+export function toSlug(prompt: string): string {
   const words = prompt
     .slice(0, longestPrompt)
     .normalize('NFC')

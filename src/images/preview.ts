@@ -1,5 +1,5 @@
 import { deflateSync } from 'node:zlib';
-import { type Colour, type Picture, shrink } from './pixels/picture.ts';
+import { type Color, type Bitmap, shrink } from './pixels/bitmap.ts';
 
 /** How much of the screen an image may take. */
 interface PreviewRoom {
@@ -22,7 +22,7 @@ export function kittyPng(png: Uint8Array, size: PreviewSize): string {
 }
 
 /** An image that is not PNG for Kitty's graphics protocol, as pixels. */
-export function kittyPixels({ width, height, data }: Picture, size: PreviewRoom): string {
+export function kittyPixels({ width, height, data }: Bitmap, size: PreviewRoom): string {
   const packed = deflateSync(data).toString('base64');
   return kittySequences(`a=T,f=32,s=${width},v=${height},o=z,q=2,${kittySize({ width, height, ...size })}`, packed);
 }
@@ -51,34 +51,39 @@ export function iterm2Image(bytes: Uint8Array, { columns, rows }: PreviewRoom): 
 /** How a terminal can show an image. */
 export type PreviewForm = 'kitty' | 'iterm2' | 'blocks' | 'none';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+type TerminalVariables = Readonly<Record<string, string | undefined>>;
 
 /**
  * Detects the terminal by the environment. tmux and screen get blocks: they pass images on only if configured so, and lose
  * them when they redraw. Without colour (NO_COLOR, a dumb terminal) there is no image.
  */
-export function previewForm(env: Environment): PreviewForm {
+export function previewForm(env: TerminalVariables): PreviewForm {
   const term = env['TERM'] ?? '';
   const program = env['TERM_PROGRAM'] ?? '';
-  const inMultiplexer = isSet(env['TMUX']) || isSet(env['STY']) || /^(tmux|screen)/.test(term);
+  const inMultiplexer = isSetVariable(env['TMUX']) || isSetVariable(env['STY']) || /^(tmux|screen)/.test(term);
   if (!inMultiplexer) {
-    if (isSet(env['KITTY_WINDOW_ID']) || term === 'xterm-kitty' || term === 'xterm-ghostty' || program === 'ghostty')
+    if (
+      isSetVariable(env['KITTY_WINDOW_ID']) ||
+      term === 'xterm-kitty' ||
+      term === 'xterm-ghostty' ||
+      program === 'ghostty'
+    )
       return 'kitty';
     if (['iTerm.app', 'WezTerm', 'mintty'].includes(program) || env['LC_TERMINAL'] === 'iTerm2') return 'iterm2';
   }
-  return term === 'dumb' || isSet(env['NO_COLOR']) ? 'none' : 'blocks';
+  return term === 'dumb' || isSetVariable(env['NO_COLOR']) ? 'none' : 'blocks';
 }
 
 /** Whether the terminal declares 24-bit colour. */
-export function hasTrueColor(env: Environment): boolean {
+export function hasTrueColor(env: TerminalVariables): boolean {
   return (
     /^(truecolor|24bit)$/i.test(env['COLORTERM'] ?? '') ||
-    isSet(env['WT_SESSION']) ||
+    isSetVariable(env['WT_SESSION']) ||
     (env['TERM'] ?? '').endsWith('-direct')
   );
 }
 
-function isSet(value: string | undefined): boolean {
+function isSetVariable(value: string | undefined): boolean {
   return value !== undefined && value !== '';
 }
 
@@ -86,15 +91,12 @@ function isSet(value: string | undefined): boolean {
  * An image in half-blocks: two pixels a character, the upper in the foreground, the lower in the background. Columns and
  * rows are limits; `trueColor` is 24-bit colour, else the palette of 256.
  */
-export function halfBlocks(
-  picture: Picture,
-  { columns, rows, trueColor }: PreviewRoom & { trueColor: boolean },
-): string {
-  const scale = Math.min(1, columns / picture.width, (rows * 2) / picture.height);
+export function halfBlocks(bitmap: Bitmap, { columns, rows, trueColor }: PreviewRoom & { trueColor: boolean }): string {
+  const scale = Math.min(1, columns / bitmap.width, (rows * 2) / bitmap.height);
   const small = shrink(
-    picture,
-    Math.max(1, Math.round(picture.width * scale)),
-    Math.max(1, Math.round(picture.height * scale)),
+    bitmap,
+    Math.max(1, Math.round(bitmap.width * scale)),
+    Math.max(1, Math.round(bitmap.height * scale)),
   );
   const lines: string[] = [];
   for (let y = 0; y < small.height; y += 2) {
@@ -111,8 +113,8 @@ export function halfBlocks(
 }
 
 function cell(
-  upper: Colour | undefined,
-  lower: Colour | undefined,
+  upper: Color | undefined,
+  lower: Color | undefined,
   trueColor: boolean,
 ): { sgr: string; character: string } {
   if (upper)
@@ -120,20 +122,20 @@ function cell(
   return lower ? { sgr: `${code(38, lower, trueColor)};49`, character: '▄' } : { sgr: '0', character: ' ' };
 }
 
-function code(layer: 38 | 48, color: Colour, trueColor: boolean): string {
+function code(layer: 38 | 48, color: Color, trueColor: boolean): string {
   return trueColor ? `${layer};2;${color.join(';')}` : `${layer};5;${paletteIndex(color)}`;
 }
 
 const levels = [0, 95, 135, 175, 215, 255];
 
 /** The nearest colour of the 6×6×6 cube, or of the 24 grays between black and white. */
-function paletteIndex(color: Colour): number {
+function paletteIndex(color: Color): number {
   const [r, g, b] = color.map(nearestLevel) as [number, number, number];
   const mean = (color[0] + color[1] + color[2]) / 3;
   const gray = Math.min(23, Math.max(0, Math.round((mean - 8) / 10)));
   const grayValue = 8 + gray * 10;
-  const toCube = distance(color, [levels[r] ?? 0, levels[g] ?? 0, levels[b] ?? 0]);
-  return distance(color, [grayValue, grayValue, grayValue]) < toCube ? 232 + gray : 16 + 36 * r + 6 * g + b;
+  const toCube = colorDistance(color, [levels[r] ?? 0, levels[g] ?? 0, levels[b] ?? 0]);
+  return colorDistance(color, [grayValue, grayValue, grayValue]) < toCube ? 232 + gray : 16 + 36 * r + 6 * g + b;
 }
 
 function nearestLevel(value: number): number {
@@ -141,12 +143,12 @@ function nearestLevel(value: number): number {
   return gaps.indexOf(Math.min(...gaps));
 }
 
-function distance(a: readonly number[], b: readonly number[]): number {
+function colorDistance(a: readonly number[], b: readonly number[]): number {
   return a.reduce((sum, value, i) => sum + (value - (b[i] ?? 0)) ** 2, 0);
 }
 
 /** Undefined if the image is transparent. */
-function colorAt({ width, height, data }: Picture, x: number, y: number): Colour | undefined {
+function colorAt({ width, height, data }: Bitmap, x: number, y: number): Color | undefined {
   const at = (y * width + x) * 4;
   if (y >= height || (data[at + 3] ?? 0) < 128) return undefined;
   return [data[at] ?? 0, data[at + 1] ?? 0, data[at + 2] ?? 0];

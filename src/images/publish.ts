@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs';
 import { chmod, lstat, mkdir, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, resolve } from 'node:path';
-import { codeOf, GatewayError, settingError, usageError } from '../errors.ts';
+import { getErrorCode, GatewayError, settingError, usageError } from '../errors.ts';
 import { writeReason } from '../files/file-reason.ts';
 import {
   writeNewFile,
@@ -38,10 +38,10 @@ export interface OutputCheck {
 export async function checkOutput(plan: OutputPlan, options: OutputCheck): Promise<void> {
   const folder = resolve(options.cwd, plan.folder);
   await checkFolder(plan, folder, options);
-  await checkLength(plan, options.cwd);
+  await checkNameLength(plan, options.cwd);
   if (plan.kind !== 'name') return;
   if (plan.output !== undefined) {
-    const stats = await statOf(resolve(options.cwd, plan.output));
+    const stats = await findStats(resolve(options.cwd, plan.output));
     if (stats && !stats.isFile() && !stats.isDirectory()) throw specialFile(plan.output);
   }
   // Without an extension, an image of any type has the name.
@@ -59,7 +59,7 @@ async function checkOtherTypes(plan: OutputPlan, { cwd, inputs = [] }: OutputChe
   const sent = new Set(inputs.map((path) => resolve(cwd, path)));
   const others = knownExtensions().filter((other) => !sameExtension(other, extension));
   for (const name of others.flatMap((other) => givenNames(plan, other))) {
-    if (sent.has(resolve(cwd, name)) || !(await statOf(resolve(cwd, name)))) continue;
+    if (sent.has(resolve(cwd, name)) || !(await findStats(resolve(cwd, name)))) continue;
     throw settingError(`${JSON.stringify(name)} already exists, and its type decides the name of an image`, {
       reason: 'output-other-type',
       value: `${plan.stem}-2.${extension}`,
@@ -68,17 +68,17 @@ async function checkOtherTypes(plan: OutputPlan, { cwd, inputs = [] }: OutputChe
 }
 
 /** Whether a name is a place for images: a folder, a template, or a file with the extension of an image. */
-export async function isPicturePlace(output: string, cwd: string): Promise<boolean> {
+export async function isImagePlace(output: string, cwd: string): Promise<boolean> {
   if (output === '' || output.includes('\0') || /[/\\]$|\{[^{}/\\]{0,40}\}/.test(output)) return true;
   if (isImageExtension(extname(output).slice(1))) return true;
-  return (await statOf(resolve(cwd, output)))?.isDirectory() === true;
+  return (await findStats(resolve(cwd, output)))?.isDirectory() === true;
 }
 
 /** Checks the name of a file that is not an image. Throws GatewayError usage. */
 export async function checkFile(path: string, options: OutputCheck): Promise<void> {
   const folder = dirname(path);
   await checkFolder({ folder, mayCreateFolder: false }, resolve(options.cwd, folder), options);
-  if (path.endsWith('/') || (await statOf(resolve(options.cwd, path)))?.isDirectory())
+  if (path.endsWith('/') || (await findStats(resolve(options.cwd, path)))?.isDirectory())
     throw usageError(`${JSON.stringify(path)} is a folder`, 'name a file in it');
   await checkName(path, options);
 }
@@ -86,7 +86,7 @@ export async function checkFile(path: string, options: OutputCheck): Promise<voi
 type Folder = Pick<OutputPlan, 'folder' | 'mayCreateFolder'>;
 
 async function checkFolder(plan: Folder, folder: string, { dryRun }: OutputCheck): Promise<void> {
-  const stats = await statOf(folder);
+  const stats = await findStats(folder);
   if (!stats) await makeOutputFolder(plan, folder, dryRun === true);
   else if (!stats.isDirectory())
     throw settingError(`${JSON.stringify(plan.folder)} is not a folder`, { reason: 'output' });
@@ -107,7 +107,7 @@ function quickNonce(): string {
 }
 
 async function makeOutputFolder({ folder, mayCreateFolder }: Folder, path: string, dryRun: boolean): Promise<void> {
-  const parent = await statOf(dirname(path));
+  const parent = await findStats(dirname(path));
   if (!mayCreateFolder || !parent?.isDirectory()) {
     throw usageError(`there is no folder ${JSON.stringify(folder)}`, `make it first: mkdir -p ${shellWord(folder)}`);
   }
@@ -115,24 +115,24 @@ async function makeOutputFolder({ folder, mayCreateFolder }: Folder, path: strin
   try {
     await mkdir(path);
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST')
+    if (getErrorCode(error) !== 'EEXIST')
       throw usageError(`cannot make the folder ${JSON.stringify(folder)}: ${writeReason(error)}`, undefined, error);
   }
 }
 
 /** Checks the longest name that is likely, so that it does not fail after the request. */
-async function checkLength(plan: OutputPlan, cwd: string): Promise<void> {
+async function checkNameLength(plan: OutputPlan, cwd: string): Promise<void> {
   const index = plan.kind === 'name' ? plan.count - 1 : 98;
   const longest = candidateNames(plan, { index, extension: plan.extension ?? 'webp', id: 'x'.repeat(40) })(0);
-  if (longest) await statOf(resolve(cwd, longest.path));
+  if (longest) await findStats(resolve(cwd, longest.path));
 }
 
 async function checkName(name: string, { cwd, force, sidecar }: OutputCheck): Promise<void> {
   for (const path of sidecar ? [name, sidecarPath(name)] : [name]) {
-    const entry = await lstat(resolve(cwd, path)).catch(ignoreMissing);
+    const entry = await lstat(resolve(cwd, path)).catch(ignoreMissingPath);
     if (!entry) continue;
     // A link is written through; a dangling one is replaced.
-    const stats = (force ? await statOf(resolve(cwd, path)) : undefined) ?? entry;
+    const stats = (force ? await findStats(resolve(cwd, path)) : undefined) ?? entry;
     if (stats.isDirectory())
       throw settingError(`${JSON.stringify(path)} is a folder`, { reason: 'output-is-folder', value: path });
     if (!stats.isFile() && !stats.isSymbolicLink()) throw specialFile(path);
@@ -145,12 +145,12 @@ function specialFile(path: string): Error {
 }
 
 /** The stats of a path, links followed; undefined if it does not exist. Throws GatewayError usage. */
-function statOf(path: string): Promise<Stats | undefined> {
-  return stat(path).catch(ignoreMissing);
+function findStats(path: string): Promise<Stats | undefined> {
+  return stat(path).catch(ignoreMissingPath);
 }
 
-function ignoreMissing(error: unknown): undefined {
-  if (codeOf(error) === 'ENOENT') return undefined;
+function ignoreMissingPath(error: unknown): undefined {
+  if (getErrorCode(error) === 'ENOENT') return undefined;
   throw settingError(writeReason(error), { reason: 'output', cause: error });
 }
 
@@ -169,7 +169,7 @@ const maxTries = 1000;
  * Gives a stored blob the first free name, and returns it. The file appears with all its bytes, and replaces another only if
  * the user gave the name and `force`. Throws GatewayError not-written: then the blob's own file still exists.
  */
-export async function publish(blob: StoredBlob, names: CandidateNames, options: PublishOptions): Promise<string> {
+export async function publishImage(blob: StoredBlob, names: CandidateNames, options: PublishOptions): Promise<string> {
   let last = '';
   let temp: string | undefined;
   let taken: Set<string> | undefined;
@@ -205,7 +205,7 @@ async function tryName(temp: string, final: string, placing: Placing): Promise<b
     await placeFile(temp, final, placing);
     return true;
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
+    if (getErrorCode(error) === 'EEXIST') return false;
     throw error;
   }
 }

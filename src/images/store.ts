@@ -49,7 +49,7 @@ export function createEmptyStore(): BlobStore {
   return createStore(() => ({ write: () => undefined, end: async () => ({ content, ready: Promise.resolve() }) }));
 }
 
-function createFileTarget(writer: BlockWriter): Target {
+function createFileTarget(writer: BlockWriter): BlobTarget {
   return {
     write: (bytes) => writer.write(bytes),
     async end() {
@@ -62,17 +62,17 @@ function createFileTarget(writer: BlockWriter): Target {
   };
 }
 
-interface Entry {
+interface StoreEntry {
   blob: StoredBlob;
   ready: Promise<void>;
 }
 
-function createStore(openTarget: () => Target, discard = async (): Promise<void> => undefined): BlobStore {
+function createStore(openTarget: () => BlobTarget, discard = async (): Promise<void> => undefined): BlobStore {
   let prefix: string | undefined;
   // Only Base64 characters, so that a placeholder in a data URL is read like any Base64. Created with the first image:
   // a reply without images needs no random bytes.
   const placeholderPrefix = (): string => (prefix ??= `gatewayCliBlob_${randomNonce()}_`);
-  const entries = new Map<string, Entry | undefined>();
+  const entries = new Map<string, StoreEntry | undefined>();
 
   async function open(): Promise<DivertedString> {
     const placeholder = `${placeholderPrefix()}${entries.size}`;
@@ -108,7 +108,7 @@ async function storeUndiverted(data: string, { sink, placeholder }: DivertedStri
   return placeholder;
 }
 
-function createSink(target: Target, done: (entry: Entry) => void): Base64Sink {
+function createSink(target: BlobTarget, done: (entry: StoreEntry) => void): Base64Sink {
   const decoder = new Base64Decoder();
   const hash = createHash('sha256');
   const heads: Uint8Array[] = [];
@@ -137,14 +137,14 @@ function createSink(target: Target, done: (entry: Entry) => void): Base64Sink {
 }
 
 /** Where the decoded bytes of one blob are written. */
-interface Target {
+interface BlobTarget {
   /** The bytes are valid until the returned promise resolves. */
   write(bytes: Uint8Array): void | Promise<void>;
   /** `ready` resolves when the content can be used. */
   end(): Promise<{ content: StoredBlob['content']; ready: Promise<void> }>;
 }
 
-function createMemoryTarget(): Target {
+function createMemoryTarget(): BlobTarget {
   const parts: Uint8Array[] = [];
   return {
     write(bytes) {

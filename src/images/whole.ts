@@ -2,11 +2,11 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { sniffType } from './image-type.ts';
 import type { StoredBlob } from './types.ts';
 
-/** Reads a part of a picture; fewer bytes at its end. */
+/** Reads a part of an image; fewer bytes at its end. */
 type ReadPart = (offset: number, length: number) => Promise<Buffer>;
 
 /** Whether a PNG, JPEG, WebP or GIF ends before its end: the bytes came whole, but the service or a relay had cut them. */
-export async function isCutPicture(blob: StoredBlob): Promise<boolean> {
+export async function isCutImage(blob: StoredBlob): Promise<boolean> {
   const endsEarly = endings[sniffType(blob.head) ?? ''];
   if (endsEarly === undefined) return false;
   const { content, bytes } = blob;
@@ -16,13 +16,13 @@ export async function isCutPicture(blob: StoredBlob): Promise<boolean> {
   }
   const handle = await open(content.file, 'r');
   try {
-    return await endsEarly(partsOf(handle), bytes);
+    return await endsEarly(createPartReader(handle), bytes);
   } finally {
     await handle.close();
   }
 }
 
-function partsOf(handle: FileHandle): ReadPart {
+function createPartReader(handle: FileHandle): ReadPart {
   return async (position, length) => {
     const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(length), position });
     return buffer.subarray(0, bytesRead);
@@ -31,18 +31,18 @@ function partsOf(handle: FileHandle): ReadPart {
 
 const endings: Readonly<Record<string, (read: ReadPart, bytes: number) => Promise<boolean>>> = {
   'image/png': pngEndsEarly,
-  'image/jpeg': async (read, bytes) => !(await tailOf(read, bytes)).includes('\xff\xd9', 0, 'latin1'),
+  'image/jpeg': async (read, bytes) => !(await readTail(read, bytes)).includes('\xff\xd9', 0, 'latin1'),
   'image/webp': async (read, bytes) => {
     const size = await read(4, 4);
     return size.length < 4 || bytes < size.readUInt32LE() + 8;
   },
-  'image/gif': async (read, bytes) => !(await tailOf(read, bytes)).includes(';'),
+  'image/gif': async (read, bytes) => !(await readTail(read, bytes)).includes(';'),
 };
 
-/** Other data can follow the end of a picture. */
+/** Other data can follow the end of an image. */
 const tailBytes = 64 * 1024;
 
-function tailOf(read: ReadPart, bytes: number): Promise<Buffer> {
+function readTail(read: ReadPart, bytes: number): Promise<Buffer> {
   return read(Math.max(0, bytes - tailBytes), tailBytes);
 }
 

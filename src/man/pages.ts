@@ -9,9 +9,9 @@ import {
   orDefault,
   topics,
   topicSummaries,
-  usageOf,
+  formatUsage,
 } from '../cli/help/help.ts';
-import { examplesOf, notesOf } from '../cli/flags/flag.ts';
+import { getExamples, getNotes } from '../cli/flags/flag.ts';
 import { version } from '../version.ts';
 
 /** Columns of an example in a terminal of 80, inside the margins of its page. */
@@ -22,14 +22,17 @@ const commonTopics = new Set(['exit-codes', 'output', 'settings']);
 
 /** The man pages of the program and of each command, by their file names. */
 export async function manPages(): Promise<Map<string, string>> {
-  return new Map(await Promise.all([[], ...pathsOf(tree)].map(commandPage)));
+  return new Map(await Promise.all([[], ...listCommandPaths(tree)].map(commandPage)));
 }
 
 /** The words of every command and group. */
-function pathsOf(commands: Tree): string[][] {
+function listCommandPaths(commands: Tree): string[][] {
   return Object.entries(commands)
     .filter(([name]) => !name.startsWith('__'))
-    .flatMap(([name, { commands: inside = {} }]) => [[name], ...pathsOf(inside).map((words) => [name, ...words])]);
+    .flatMap(([name, { commands: inside = {} }]) => [
+      [name],
+      ...listCommandPaths(inside).map((words) => [name, ...words]),
+    ]);
 }
 
 /** What `--help --verbose` prints, as a page. */
@@ -39,21 +42,21 @@ async function commandPage(words: readonly string[]): Promise<[file: string, tex
   const shown = orDefault(command);
   const names = fullName(command);
   const about = command.description().replace(/\.$/, '');
-  const examples = examplesOf(shown).flatMap((line) => exampleText(line, exampleWidth).map((part) => part.slice(2)));
+  const examples = getExamples(shown).flatMap((line) => exampleText(line, exampleWidth).map((part) => part.slice(2)));
   const commands = commandRows(command).map(([sub, text]) => [reference([...words, sub]), text] as const);
-  const notes = notesOf(shown).filter((note) => note !== '');
+  const notes = getNotes(shown).filter((note) => note !== '');
   return page(words, about.charAt(0).toLowerCase() + about.slice(1), [
     section('Synopsis'),
-    bold(names) + roffText(usageOf(command).slice(names.length)),
+    boldText(names) + roffText(formatUsage(command).slice(names.length)),
     section('Description'),
     roffText(`${about.charAt(0).toUpperCase()}${about.slice(1)}.`),
     ...notes.flatMap((note) =>
       typeof note === 'string'
-        ? ['.PP', line(roffText(note))]
-        : note.flatMap(([name, text]) => term(bold(name), roffText(text))),
+        ? ['.PP', escapeRoffLine(roffText(note))]
+        : note.flatMap(([name, text]) => term(boldText(name), roffText(text))),
     ),
-    ...listOf('Commands', commands),
-    ...listOf(
+    ...definitionList('Commands', commands),
+    ...definitionList(
       'Topics',
       words.length > 0 ? [] : Object.entries(topicSummaries).map(([name, text]) => [topicReference(name), text]),
     ),
@@ -89,21 +92,21 @@ function pageName(words: readonly string[]): string {
 }
 
 function reference(words: readonly string[]): string {
-  return `${bold(pageName(words))}(1)`;
+  return `${boldText(pageName(words))}(1)`;
 }
 
 function topicReference(topic: string): string {
-  return bold(`gateway-cli help ${topic}`);
+  return boldText(`gateway-cli help ${topic}`);
 }
 
-function listOf(title: string, rows: readonly (readonly [marked: string, text: string])[]): string[] {
+function definitionList(title: string, rows: readonly (readonly [marked: string, text: string])[]): string[] {
   return rows.length === 0 ? [] : [section(title), ...rows.flatMap(([marked, text]) => term(marked, roffText(text)))];
 }
 
 /** `-m, --model <id>` with its names bold and its value in italics. */
 function flagText(flags: string): string {
   return flags.replaceAll(/--?\w[\w-]*|<[^>]*>|[^-<]+/g, (piece) => {
-    if (piece.startsWith('-')) return bold(piece);
+    if (piece.startsWith('-')) return boldText(piece);
     return piece.startsWith('<') ? `\\fI${roffText(piece)}\\fR` : roffText(piece);
   });
 }
@@ -135,7 +138,7 @@ function roffText(text: string): string {
   });
 }
 
-function bold(text: string): string {
+function boldText(text: string): string {
   return `\\fB${roffText(text)}\\fR`;
 }
 
@@ -144,16 +147,16 @@ function section(title: string): string {
 }
 
 /** A line of marked text. A dot at its beginning would be a request. */
-function line(marked: string): string {
+function escapeRoffLine(marked: string): string {
   return marked.replace(/^\./, '\\&.');
 }
 
 /** A term and its meaning. */
 function term(marked: string, meaning: string): string[] {
-  return ['.TP', line(marked), line(meaning)];
+  return ['.TP', escapeRoffLine(marked), escapeRoffLine(meaning)];
 }
 
 /** Lines that stay as they are. */
 function verbatim(lines: readonly string[]): string[] {
-  return ['.PP', '.RS 2', '.EX', ...lines.map((text) => line(roffText(text))), '.EE', '.RE'];
+  return ['.PP', '.RS 2', '.EX', ...lines.map((text) => escapeRoffLine(roffText(text))), '.EE', '.RE'];
 }

@@ -4,7 +4,7 @@ import { isObject, type JsonObject, type JsonValue, parseObject } from '../json.
 
 /** How an exchange ended: complete, by an early end of the connection, by a reset, or because its reader stopped. */
 const endings = ['end', 'cut', 'reset', 'left'] as const;
-export type Ended = (typeof endings)[number];
+export type RecordingEnd = (typeof endings)[number];
 
 /** A request in a recording: members sorted by name, each long Base64 as its size and SHA-256. */
 export interface RecordedRequest {
@@ -29,7 +29,7 @@ export interface RecordingHead {
 export type RecordingLine =
   | { kind: 'reply'; status: number; headers: Record<string, string> }
   | { kind: 'chunk'; bytes: Uint8Array }
-  | { kind: 'ended'; ended: Ended };
+  | { kind: 'ended'; ended: RecordingEnd };
 
 /** The first line; `request` is canonical JSON. */
 export function encodeHead({ hash, scope, at }: Pick<RecordingHead, 'hash' | 'scope' | 'at'>, request: string): string {
@@ -38,11 +38,11 @@ export function encodeHead({ hash, scope, at }: Pick<RecordingHead, 'hash' | 'sc
 
 /** A further line. A chunk is text if its bytes are UTF-8, else Base64. */
 export function encodeLine(line: RecordingLine): string {
-  return `${JSON.stringify(membersOf(line))}\n`;
+  return `${JSON.stringify(listMembers(line))}\n`;
 }
 
 /** Names every member, so that no other property of an object is written. */
-function membersOf(line: RecordingLine): JsonObject {
+function listMembers(line: RecordingLine): JsonObject {
   if (line.kind === 'reply') return { status: line.status, headers: { ...line.headers } };
   if (line.kind === 'ended') return { ended: line.ended };
   const bytes = Buffer.from(line.bytes.buffer, line.bytes.byteOffset, line.bytes.byteLength);
@@ -66,12 +66,12 @@ export function parseHead(text: string): RecordingHead | undefined {
 }
 
 /** Parses a further line; undefined if it is not one. */
-export function parseLine(text: string): RecordingLine | undefined {
+export function parseRecordingLine(text: string): RecordingLine | undefined {
   const object = parseObject(text);
   const { text: chunk, base64, status, headers } = object;
   if (typeof chunk === 'string') return { kind: 'chunk', bytes: Buffer.from(chunk) };
   if (typeof base64 === 'string') return { kind: 'chunk', bytes: Buffer.from(base64, 'base64') };
-  const ended = endings.find((ending): ending is Ended => ending === object['ended']);
+  const ended = endings.find((ending): ending is RecordingEnd => ending === object['ended']);
   if (ended !== undefined) return { kind: 'ended', ended };
   if (typeof status !== 'number' || !Number.isInteger(status) || status < 200 || status > 599) return undefined;
   if (!isObject(headers)) return undefined;
@@ -83,7 +83,7 @@ export function parseLine(text: string): RecordingLine | undefined {
  * The lines of a file, split only at line feeds: the text of a chunk can contain other separators. At most one line is in
  * memory. Throws errors of the system.
  */
-export async function* readLines(path: string): AsyncGenerator<string> {
+export async function* readRecordingLines(path: string): AsyncGenerator<string> {
   let pieces: Buffer[] = [];
   for await (const block of createReadStream(path) as AsyncIterable<Buffer>) {
     let from = 0;
@@ -99,7 +99,7 @@ export async function* readLines(path: string): AsyncGenerator<string> {
 
 /** The first line of a file; empty if there is none. */
 export async function readFirstLine(path: string): Promise<string> {
-  for await (const line of readLines(path)) return line;
+  for await (const line of readRecordingLines(path)) return line;
   return '';
 }
 
@@ -109,20 +109,20 @@ export interface RecordedReply {
   status: number | undefined;
   headers: Readonly<Record<string, string>>;
   /** Undefined if the file has no end. */
-  ended: Ended | undefined;
+  ended: RecordingEnd | undefined;
   chunks: readonly Uint8Array[];
 }
 
 /** Reads the reply of a recording. Ignores lines that cannot be parsed. */
-export async function readReply(path: string): Promise<RecordedReply> {
+export async function readRecordedReply(path: string): Promise<RecordedReply> {
   const reply: RecordedReply & { chunks: Uint8Array[] } = {
     status: undefined,
     headers: {},
     ended: undefined,
     chunks: [],
   };
-  for await (const text of readLines(path)) {
-    const line = parseLine(text);
+  for await (const text of readRecordingLines(path)) {
+    const line = parseRecordingLine(text);
     if (line?.kind === 'reply') Object.assign(reply, { status: line.status, headers: line.headers });
     if (line?.kind === 'ended') reply.ended = line.ended;
     if (line?.kind === 'chunk') reply.chunks.push(line.bytes);

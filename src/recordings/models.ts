@@ -2,9 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseObject } from '../json.ts';
 import type { Use } from '../services.ts';
-import { readLines } from './format.ts';
+import { readRecordingLines } from './format.ts';
 import { listHeads } from './recording-index.ts';
-import { modelOf } from './request-key.ts';
+import { findRequestModel } from './request-key.ts';
 
 /** The variables that say in which service's words the recorded requests are, where that is not a gateway's. */
 const serviceVariableNames = ['GATEWAY_SERVICE', 'GATEWAY_FORMAT'] as const;
@@ -46,21 +46,21 @@ function isVisible(value: string): boolean {
 /** The models of the recorded requests, each once. Throws GatewayError usage if there is no recording. */
 export async function recordedModels(folder: string): Promise<string[]> {
   const heads = await listHeads(folder);
-  return [...new Set(heads.map(({ request: { path, body } }) => modelOf(path, body)))].filter(isVisible);
+  return [...new Set(heads.map(({ request: { path, body } }) => findRequestModel(path, body)))].filter(isVisible);
 }
 
-/** The first recorded model of each use: a picture in the reply distinguishes images from text. */
+/** The first recorded model of each use: an image in the reply distinguishes images from text. */
 export async function recordedModelsByUse(folder: string): Promise<ModelsByUse> {
   const found: ModelsByUse = {};
   for (const { path: file, request } of await listHeads(folder)) {
-    const use = await useOf(file, request);
-    const model = modelOf(request.path, request.body);
+    const use = await findRecordedUse(file, request);
+    const model = findRequestModel(request.path, request.body);
     if (isVisible(model)) found[use] ??= model;
   }
   return found;
 }
 
-async function useOf(file: string, { path, body }: { path: string; body: unknown }): Promise<Use> {
+async function findRecordedUse(file: string, { path, body }: { path: string; body: unknown }): Promise<Use> {
   if (!path.includes('/models/')) return 'chat';
   if (!(await repliesWithImage(file))) return 'text';
   return JSON.stringify(body).includes('"inlineData":') ? 'edit' : 'image';
@@ -68,6 +68,6 @@ async function useOf(file: string, { path, body }: { path: string; body: unknown
 
 async function repliesWithImage(file: string): Promise<boolean> {
   let lineNumber = 0;
-  for await (const line of readLines(file)) if (++lineNumber > 1 && line.includes('inlineData')) return true;
+  for await (const line of readRecordingLines(file)) if (++lineNumber > 1 && line.includes('inlineData')) return true;
   return false;
 }

@@ -1,6 +1,6 @@
 import { chmod, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf, GatewayError, usageError } from '../errors.ts';
+import { getErrorCode, GatewayError, usageError } from '../errors.ts';
 import { writeReason } from '../files/file-reason.ts';
 import { clearDeadParts, partNonce } from '../files/process-mark.ts';
 import {
@@ -13,12 +13,12 @@ import {
   writeFully,
 } from '../files/temp-file.ts';
 import type { FetchWrapper, HttpReply } from '../transport/types.ts';
-import { encodeHead, encodeLine, type Ended, readRecordingName, recordingName, shownHash } from './format.ts';
+import { encodeHead, encodeLine, type RecordingEnd, readRecordingName, recordingName, shownHash } from './format.ts';
 import { createChunkMasker, type Mask, recordedHeaders } from './mask.ts';
 import { describeRequest, type RequestKey } from './request-key.ts';
 
 /** Where recordings are written, and what that needs. */
-export interface RecorderOptions {
+export interface ExchangeRecorderOptions {
   /** Absolute path; made if it is missing. */
   folder: string;
   mask: Mask;
@@ -31,7 +31,7 @@ export interface RecorderOptions {
 }
 
 /** Records exchanges. */
-export interface Recorder {
+export interface ExchangeRecorder {
   /** Records what is fetched. */
   record: FetchWrapper;
   /** Records one fetch of a request with a known key. */
@@ -41,10 +41,10 @@ export interface Recorder {
 }
 
 /** Opens the folder. Throws GatewayError usage if it cannot be made or written. */
-export async function openRecorder(options: RecorderOptions): Promise<Recorder> {
+export async function openExchangeRecorder(options: ExchangeRecorderOptions): Promise<ExchangeRecorder> {
   const nextNumber = await openCounter(options.folder);
   const open = new Set<RecordingWriter>();
-  const recordOne: Recorder['recordOne'] = async (key, fetch, signal) => {
+  const recordOne: ExchangeRecorder['recordOne'] = async (key, fetch, signal) => {
     const sent = { key, number: nextNumber(key.hash), at: options.now() };
     const start = (reply?: HttpReply): RecordingWriter => {
       const writer = startRecording({ ...sent, reply }, options);
@@ -74,7 +74,7 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
 
 /** Numbers equal requests in the order in which they are sent, after those in the folder. */
 async function openCounter(folder: string): Promise<(hash: string) => number> {
-  const names = await openFolder(folder);
+  const names = await openRecordingFolder(folder);
   const last = new Map<string, number>();
   for (const name of names.map(readRecordingName)) {
     if (name) last.set(name.shownHash, Math.max(name.number, last.get(name.shownHash) ?? 0));
@@ -86,7 +86,7 @@ async function openCounter(folder: string): Promise<(hash: string) => number> {
   };
 }
 
-async function openFolder(folder: string): Promise<string[]> {
+async function openRecordingFolder(folder: string): Promise<string[]> {
   try {
     await makeFolder(folder);
     // Creates and removes a file, so that a folder that cannot be written is an error before anything is sent.
@@ -95,7 +95,7 @@ async function openFolder(folder: string): Promise<string[]> {
     await clearDeadParts(folder, names);
     return names;
   } catch (error) {
-    const reason = codeOf(error) === 'EEXIST' ? 'it is not a folder' : writeReason(error);
+    const reason = getErrorCode(error) === 'EEXIST' ? 'it is not a folder' : writeReason(error);
     throw usageError(`'${folder}': ${reason}`, 'name a folder that can be written', error);
   }
 }
@@ -105,7 +105,7 @@ async function* recorded(
   writer: RecordingWriter,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  let ended: Ended = 'left';
+  let ended: RecordingEnd = 'left';
   try {
     for await (const chunk of body) {
       await writer.chunk(chunk);
@@ -120,15 +120,15 @@ async function* recorded(
   }
 }
 
-function endedBy(error: unknown): Ended {
-  return codeOf(error) === 'ECONNRESET' ? 'reset' : 'cut';
+function endedBy(error: unknown): RecordingEnd {
+  return getErrorCode(error) === 'ECONNRESET' ? 'reset' : 'cut';
 }
 
 /** Writes one exchange into a file. A failure to write ends the recording, not the exchange. */
 interface RecordingWriter {
   chunk(bytes: Uint8Array): Promise<void>;
   /** Writes the end and gives the file its name. Only the first call counts. */
-  end(ended: Ended): Promise<void>;
+  end(ended: RecordingEnd): Promise<void>;
 }
 
 /** Lines stay in memory until this many characters can be written together. */
@@ -140,7 +140,7 @@ const blockLength = 64 * 1024;
  */
 function startRecording(
   { key, number, at, reply }: { key: RequestKey; number: number; at: number; reply: HttpReply | undefined },
-  options: RecorderOptions,
+  options: ExchangeRecorderOptions,
 ): RecordingWriter {
   const { folder, mask, onFailure, onRecorded } = options;
   const masker = createChunkMasker(mask);
@@ -150,7 +150,7 @@ function startRecording(
     pending += mask.hide(encodeLine({ kind: 'reply', status, headers: recordedHeaders(headers) }));
   }
   let written = 0;
-  const flush = async ({ handle }: TempFile): Promise<void> => {
+  const flushFile = async ({ handle }: TempFile): Promise<void> => {
     const bytes = Buffer.from(pending);
     pending = '';
     await writeFully(handle, bytes, written);
@@ -159,7 +159,7 @@ function startRecording(
   const writeChunks = async (file: TempFile, chunks: Uint8Array[]): Promise<void> => {
     for (const bytes of chunks) {
       pending += encodeLine({ kind: 'chunk', bytes });
-      if (pending.length >= blockLength) await flush(file);
+      if (pending.length >= blockLength) await flushFile(file);
     }
   };
   const enqueue = createQueue(createTempFile(folder, { nonce: partNonce }), onFailure);
@@ -170,9 +170,9 @@ function startRecording(
       (ending ??= enqueue(async (file) => {
         await writeChunks(file, masker.end());
         pending += encodeLine({ kind: 'ended', ended });
-        await flush(file);
+        await flushFile(file);
         await file.handle.close();
-        const final = await publish(file.path, { folder, key, number, bytes: written });
+        const final = await publishRecording(file.path, { folder, key, number, bytes: written });
         onRecorded?.(key, final);
       })),
   };
@@ -190,7 +190,7 @@ function createQueue(
   opening.catch(() => undefined);
   let hasFailed = false;
   let tail = Promise.resolve();
-  const attempt = async (write: (file: TempFile) => Promise<void>): Promise<void> => {
+  const attemptWrite = async (write: (file: TempFile) => Promise<void>): Promise<void> => {
     if (hasFailed) return;
     try {
       await write(await opening);
@@ -200,7 +200,7 @@ function createQueue(
       onFailure(error);
     }
   };
-  return (write) => (tail = tail.then(() => attempt(write)));
+  return (write) => (tail = tail.then(() => attemptWrite(write)));
 }
 
 async function discard({ path, handle }: TempFile): Promise<void> {
@@ -209,7 +209,7 @@ async function discard({ path, handle }: TempFile): Promise<void> {
 }
 
 /** Gives the file the first free number: another process can have taken it. Returns the path. */
-async function publish(
+async function publishRecording(
   temp: string,
   { folder, key, number, bytes }: { folder: string; key: RequestKey; number: number; bytes: number },
 ): Promise<string> {
@@ -221,7 +221,7 @@ async function publish(
       await chmod(final, 0o600);
       return final;
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error;
+      if (getErrorCode(error) !== 'EEXIST') throw error;
     }
   }
 }

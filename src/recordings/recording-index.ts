@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { codeOf, settingError } from '../errors.ts';
+import { getErrorCode, settingError } from '../errors.ts';
 import { readReason } from '../files/file-reason.ts';
 import { isObject, type JsonValue } from '../json.ts';
 import {
@@ -12,7 +12,7 @@ import {
   type RecordingHead,
   shownHash,
 } from './format.ts';
-import { modelOf, type RequestKey, requestText, sha256 } from './request-key.ts';
+import { findRequestModel, type RequestKey, requestText, sha256 } from './request-key.ts';
 
 /**
  * Opens a folder of recordings. Returns what takes the recording for a request: equal requests get theirs in the recorded order,
@@ -64,7 +64,7 @@ export async function openGrowingIndex(folder: string) {
   const add = ({ hash }: Pick<RequestKey, 'hash'>, path: string): void => {
     found.set(shownHash(hash), [...(found.get(shownHash(hash)) ?? []), path]);
   };
-  const files = await listFiles(folder);
+  const files = await listRecordingFiles(folder);
   for (const file of files) if (file.shownHash !== undefined) add({ hash: file.shownHash }, file.path);
   // Files that the user named have the hash only in their first line.
   for (const head of await readHeads(files.filter((file) => file.shownHash === undefined))) add(head, head.path);
@@ -72,7 +72,7 @@ export async function openGrowingIndex(folder: string) {
 }
 
 /** A recording, except its reply. */
-export interface SurveyedRecording {
+export interface ListedRecording {
   /** The name of its file without `.jsonl`. */
   id: string;
   path: string;
@@ -86,12 +86,12 @@ export interface SurveyedRecording {
 }
 
 /** The recordings of a folder, the newest first; without links and other files. Throws GatewayError usage if there is none. */
-export async function surveyRecordings(folder: string): Promise<SurveyedRecording[]> {
-  const found: SurveyedRecording[] = [];
+export async function listRecordings(folder: string): Promise<ListedRecording[]> {
+  const found: ListedRecording[] = [];
   for (const { path, request, at } of await listHeads(folder)) {
     const stats = await lstat(path);
     if (!stats.isFile()) continue;
-    const model = modelOf(request.path, request.body);
+    const model = findRequestModel(request.path, request.body);
     found.push({ id: basename(path, '.jsonl'), path, at: at ?? stats.mtimeMs, request, model, bytes: stats.size });
   }
   return found.sort((a, b) => b.at - a.at);
@@ -110,21 +110,21 @@ interface ListedFile {
 }
 
 async function listSome(folder: string): Promise<ListedFile[]> {
-  const files = await listFiles(folder);
+  const files = await listRecordingFiles(folder);
   if (files.length > 0) return files;
   throw settingError(`'${folder}': there is no recording in it`, { reason: 'no-recordings' });
 }
 
-async function listFiles(folder: string): Promise<ListedFile[]> {
+async function listRecordingFiles(folder: string): Promise<ListedFile[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
     const words: Record<string, string> = { ENOENT: 'there is no such folder', ENOTDIR: 'it is not a folder' };
-    const reason = words[codeOf(error) ?? ''] ?? readReason(error);
+    const reason = words[getErrorCode(error) ?? ''] ?? readReason(error);
     throw settingError(`'${folder}': ${reason}`, { reason: 'no-recordings', cause: error });
   });
   const files: ListedFile[] = [];
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const { name } = entry;
-    if (!name.endsWith('.jsonl') || name.startsWith('.') || !(await isFile(entry, folder))) continue;
+    if (!name.endsWith('.jsonl') || name.startsWith('.') || !(await isRecordingFile(entry, folder))) continue;
     const parsed = readRecordingName(name);
     files.push({ path: join(folder, name), number: parsed?.number ?? Infinity, shownHash: parsed?.shownHash });
   }
@@ -132,7 +132,7 @@ async function listFiles(folder: string): Promise<ListedFile[]> {
 }
 
 /** Follows links; a pipe or a device would never end. */
-async function isFile(entry: Dirent, folder: string): Promise<boolean> {
+async function isRecordingFile(entry: Dirent, folder: string): Promise<boolean> {
   if (!entry.isSymbolicLink()) return entry.isFile();
   return stat(join(folder, entry.name)).then(
     (stats) => stats.isFile(),
@@ -149,13 +149,13 @@ interface ReadFile extends ListedFile, RecordingHead {
 async function readHeads(files: readonly ListedFile[]): Promise<ReadFile[]> {
   const read: ReadFile[] = [];
   for (const file of files) {
-    const found = await readHead(file).catch(() => undefined);
+    const found = await readRecordingHead(file).catch(() => undefined);
     if (found !== undefined) read.push(found);
   }
   return read;
 }
 
-async function readHead(file: ListedFile): Promise<ReadFile | undefined> {
+async function readRecordingHead(file: ListedFile): Promise<ReadFile | undefined> {
   const head = parseHead(await readFirstLine(file.path));
   if (head === undefined) return undefined;
   const { method, path, body } = head.request;

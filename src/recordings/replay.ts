@@ -1,17 +1,17 @@
 import { stat } from 'node:fs/promises';
 import { untilAborted } from '../clock.ts';
-import { codeOf, GatewayError } from '../errors.ts';
+import { getErrorCode, GatewayError } from '../errors.ts';
 import type { Fetch, HttpReply, HttpRequest } from '../transport/types.ts';
 import {
-  type Ended,
+  type RecordingEnd,
   parseHead,
-  parseLine,
+  parseRecordingLine,
   readFirstLine,
-  readLines,
+  readRecordingLines,
   type RecordingHead,
   type RecordingLine,
 } from './format.ts';
-import { openRecorder, type Recorder, type RecorderOptions } from './recorder.ts';
+import { openExchangeRecorder, type ExchangeRecorder, type ExchangeRecorderOptions } from './recorder.ts';
 import { openGrowingIndex, openIndex } from './recording-index.ts';
 import { describeRequest, type RequestKey } from './request-key.ts';
 
@@ -30,7 +30,7 @@ export async function openReplay(folder: string): Promise<Fetch> {
 }
 
 /** How a folder is used as a cache. */
-interface CacheOptions extends RecorderOptions {
+interface CacheOptions extends ExchangeRecorderOptions {
   /** Older recordings are not used, in ms. */
   maxAgeMs?: number | undefined;
   isComplete: IsComplete;
@@ -42,10 +42,10 @@ type IsComplete = (path: string, reply: HttpReply) => Promise<boolean>;
 /**
  * Answers from the recordings of a folder, and sends and records other requests. Only complete replies with status 200 are
  * used. Of equal requests at the same time one is sent, and the others wait for its recording. Throws GatewayError like
- * `openRecorder`.
+ * `openExchangeRecorder`.
  */
-export async function openCache(options: CacheOptions): Promise<Pick<Recorder, 'record' | 'close'>> {
-  const recorder = await openRecorder({ ...options, onRecorded: (key, path) => index.add(key, path) });
+export async function openCache(options: CacheOptions): Promise<Pick<ExchangeRecorder, 'record' | 'close'>> {
+  const recorder = await openExchangeRecorder({ ...options, onRecorded: (key, path) => index.add(key, path) });
   const index = await openGrowingIndex(options.folder);
   const acquire = createNamedLocks();
   const find = createFinder(options);
@@ -127,7 +127,7 @@ export async function checkRecording(path: string, isComplete: IsComplete): Prom
     const { hash, scope } = head;
     return { path, hash, scope, at: head.at ?? (await stat(path)).mtimeMs };
   } catch (error) {
-    if (error instanceof GatewayError || codeOf(error) === 'ENOENT') return undefined;
+    if (error instanceof GatewayError || getErrorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
@@ -187,9 +187,9 @@ async function playRecording(
 /** The lines after the first. */
 async function* readRecording(path: string): AsyncGenerator<RecordingLine> {
   let number = 0;
-  for await (const text of readLines(path)) {
+  for await (const text of readRecordingLines(path)) {
     if (++number === 1 || text === '') continue;
-    const line = parseLine(text);
+    const line = parseRecordingLine(text);
     if (!line) throw broken(path, number);
     yield line;
   }
@@ -204,7 +204,7 @@ const lossReasons = {
 /** The error of the recorded exchange, whose connection was lost in a part of the reply; after `left` there is nothing more to replay. */
 function lossIn(
   part: 'head' | 'body',
-  ended: Exclude<Ended, 'end'>,
+  ended: Exclude<RecordingEnd, 'end'>,
   { method = 'POST', url }: RequestName,
 ): GatewayError {
   const words = lossReasons[ended];

@@ -1,6 +1,6 @@
 import { createHash, hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { codeOf, usageError } from '../errors.ts';
+import { getErrorCode, usageError } from '../errors.ts';
 import { isObject, type JsonValue } from '../json.ts';
 import type { HttpRequest } from '../transport/types.ts';
 import { base64Length, isUpload, type RequestBody, type Upload } from '../body.ts';
@@ -30,12 +30,12 @@ export interface RequestKey {
 export async function describeRequest(request: HttpRequest): Promise<RequestKey> {
   const { method, url, body, base = new URL(url.origin) } = request;
   const path = pathBelow(url, base);
-  const content = await readBody(body);
+  const content = await readBodyJson(body);
   const text = requestText(path, content, method);
-  return { hash: sha256(text), text, scope: scopeOf(request, base), label: labelOf(path, content) };
+  return { hash: sha256(text), text, scope: getScope(request, base), label: makeLabel(path, content) };
 }
 
-function scopeOf({ headers, ownHeaders = {} }: HttpRequest, base: URL): string {
+function getScope({ headers, ownHeaders = {} }: HttpRequest, base: URL): string {
   const counted = Object.entries({ ...ownHeaders, ...headers })
     .filter(([name]) => name in ownHeaders || versionName.test(name))
     .filter(([name]) => !secretWord.test(name))
@@ -64,7 +64,7 @@ function pathBelow({ pathname, searchParams }: URL, base: URL): string {
   return query.size === 0 ? path : `${path}?${query.toString()}`;
 }
 
-async function readBody(body: RequestBody): Promise<JsonValue> {
+async function readBodyJson(body: RequestBody): Promise<JsonValue> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   const pieces: string[] = [];
   try {
@@ -86,7 +86,7 @@ async function otherBody({ segments, bytes }: RequestBody): Promise<string> {
   for (const segment of segments) {
     if (!isUpload(segment)) sum.update(segment);
     // A form has the bytes of a file as they are.
-    else if (segment.file) for await (const block of contentOf(segment)) sum.update(block);
+    else if (segment.file) for await (const block of readUpload(segment)) sum.update(block);
     else sum.update(await uploadText(segment));
   }
   return digestText(bytes, sum.digest('hex'));
@@ -96,19 +96,19 @@ async function uploadText(upload: Upload): Promise<string> {
   const isShort = base64Length(upload.bytes) <= shortBase64;
   const blocks: Uint8Array[] = [];
   const sum = createHash('sha256');
-  for await (const block of contentOf(upload)) {
+  for await (const block of readUpload(upload)) {
     if (isShort) blocks.push(block);
     else sum.update(block);
   }
   return isShort ? Buffer.concat(blocks).toString('base64') : digestText(upload.bytes, sum.digest('hex'));
 }
 
-async function* contentOf({ source }: Upload): AsyncGenerator<Uint8Array> {
+async function* readUpload({ source }: Upload): AsyncGenerator<Uint8Array> {
   if (typeof source !== 'string') return yield source;
   try {
     yield* createReadStream(source) as AsyncIterable<Uint8Array>;
   } catch (error) {
-    throw usageError(`cannot read ${source} (${codeOf(error) ?? 'unknown error'})`, undefined, error);
+    throw usageError(`cannot read ${source} (${getErrorCode(error) ?? 'unknown error'})`, undefined, error);
   }
 }
 
@@ -116,13 +116,13 @@ async function* contentOf({ source }: Upload): AsyncGenerator<Uint8Array> {
  * The model that a request names, or ''. A name with control characters is none: a recording can come from a stranger, and the
  * name goes into variables, lists and commands to paste.
  */
-export function modelOf(path: string, body: unknown): string {
+export function findRequestModel(path: string, body: unknown): string {
   const [, model] = modelPath.exec(path) ?? [];
-  const name = model === undefined ? nameIn(body) : decoded(model);
+  const name = model === undefined ? findModelName(body) : decodeOrEmpty(model);
   return /\p{Cc}/u.test(name) ? '' : name;
 }
 
-function decoded(segment: string): string {
+function decodeOrEmpty(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
@@ -132,15 +132,15 @@ function decoded(segment: string): string {
 
 const modelPath = /\/models\/([^/?]+):([A-Za-z]+)/;
 
-function nameIn(body: unknown): string {
+function findModelName(body: unknown): string {
   const model = isObject(body) ? body['model'] : undefined;
   return typeof model === 'string' ? model : '';
 }
 
-function labelOf(path: string, body: JsonValue): string {
+function makeLabel(path: string, body: JsonValue): string {
   const [, model = '', action] = modelPath.exec(path) ?? [];
   const place = path.startsWith('/v1/messages') ? 'messages' : (path.split('?')[0] ?? '');
-  const words = action === undefined ? [place, nameIn(body)] : [action, model];
+  const words = action === undefined ? [place, findModelName(body)] : [action, model];
   const plain = words
     .join('-')
     .slice(0, 80)
@@ -154,7 +154,7 @@ function labelOf(path: string, body: JsonValue): string {
  */
 function canonicalJson(value: JsonValue, depth = 0): string {
   if (depth > maxDepth) throw new RangeError('nested too deeply');
-  if (typeof value === 'string') return JSON.stringify(shortened(value));
+  if (typeof value === 'string') return JSON.stringify(shortenBase64(value));
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item, depth + 1)).join(',')}]`;
   // JSON would have null, which would make two requests equal.
   if (typeof value === 'number' && !Number.isFinite(value)) throw new RangeError('a number is out of range');
@@ -180,7 +180,7 @@ export function shortenedJson(value: JsonValue): JsonValue {
   return JSON.parse(canonicalJson(value)) as JsonValue;
 }
 
-function shortened(text: string): string {
+function shortenBase64(text: string): string {
   const [prefix = ''] = /^data:[^,]{0,200};base64,/.exec(text) ?? [];
   const data = text.slice(prefix.length);
   if (data.length <= shortBase64 || data.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(data)) return text;

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { usageError } from '../errors.ts';
-import { makeFolder, writeAnew, writeFully } from '../files/temp-file.ts';
+import { makeFolder, writeAtomically, writeFully } from '../files/temp-file.ts';
 import type { BlobStore, StoredBlob } from '../images/types.ts';
 import { isObject, type JsonObject, parseFlat, parseObject } from '../json.ts';
 import { divertBase64 } from '../scan/json-scan.ts';
@@ -65,7 +65,7 @@ export async function writeRecovery(
     try {
       await makeFolder(folder, 0o700);
       const path = join(folder, `${id}.json`);
-      await writeAnew(path, (handle) => writeReply(handle, reply));
+      await writeAtomically(path, (handle) => writeReply(handle, reply));
       return path;
     } catch (error) {
       last = error;
@@ -75,22 +75,22 @@ export async function writeRecovery(
 }
 
 async function writeReply(handle: FileHandle, { images, body, document, ...head }: SavedReply): Promise<void> {
-  const write = (text: string): Promise<void> => writeFully(handle, Buffer.from(text));
+  const writePiece = (text: string): Promise<void> => writeFully(handle, Buffer.from(text));
   const known = JSON.stringify({ schema, ...head, document: splitText(JSON.stringify(document ?? null)) });
-  await write(`${known.slice(0, -1)},\n"images":[`);
+  await writePiece(`${known.slice(0, -1)},\n"images":[`);
   for (const [index, { declaredType, candidate, blob }] of images.entries()) {
     const facts = JSON.stringify({ declaredType, candidate, bytes: blob.bytes, sha256: blob.sha256 });
-    await write(`${index === 0 ? '' : ','}\n${facts.slice(0, -1)},"data":"`);
-    await writeBase64(blob, write);
-    await write('"}');
+    await writePiece(`${index === 0 ? '' : ','}\n${facts.slice(0, -1)},"data":"`);
+    await writeBase64(blob, writePiece);
+    await writePiece('"}');
   }
-  await write(']');
+  await writePiece(']');
   if (body) {
-    await write(',\n"body":"');
-    await writeBase64(body, write);
-    await write('"');
+    await writePiece(',\n"body":"');
+    await writeBase64(body, writePiece);
+    await writePiece('"');
   }
-  await write('}\n');
+  await writePiece('}\n');
 }
 
 /** Short strings, because a reader that diverts long Base64 could take a long one for an image. */
@@ -140,42 +140,42 @@ const maxBytes = 300 * 1024 * 1024;
  * and the store (bad-reply for a damaged image).
  */
 export async function readRecovery(chunks: AsyncIterable<Uint8Array>, store: BlobStore): Promise<SavedReply> {
-  const value = parse(await readText(chunks, store));
+  const value = parseRecovery(await readRecoveryText(chunks, store));
   if (!isObject(value) || value['schema'] !== schema) throw cannotRecover('it is not a recovery file');
   const { savedAt, command, printsText, document: pieces, images: saved, body, job, batch } = value;
-  const document: unknown = parse(Array.isArray(pieces) ? pieces.map(stringOf).join('') : '');
+  const document: unknown = parseRecovery(Array.isArray(pieces) ? pieces.map(requireString).join('') : '');
   const images: SavedImage[] = [];
   for (const image of Array.isArray(saved) ? saved : []) {
     if (isObject(image)) images.push(await readImage(image, store));
   }
   return {
-    savedAt: stringOf(savedAt),
-    command: stringOf(command),
+    savedAt: requireString(savedAt),
+    command: requireString(command),
     printsText: printsText === true,
     document,
     images,
     body: typeof body === 'string' ? await store.resolve(body) : undefined,
     job: typeof job === 'string' ? job : undefined,
-    batch: isObject(batch) ? batchOf(batch) : undefined,
+    batch: isObject(batch) ? readSavedBatch(batch) : undefined,
   };
 }
 
 /** Reads what `writeReply` puts first, and none of the images; nothing of a file that begins otherwise. */
-export async function readHead(path: string): Promise<RecoveryHead | undefined> {
+export async function readRecoveryHead(path: string): Promise<RecoveryHead | undefined> {
   const head = createReadStream(path, { encoding: 'utf8', end: pieceLength });
   const [start = ''] = (await head.toArray().catch(() => [])) as string[];
   const [facts] =
     /^\{"schema":"gateway-cli\/recovery@1"(?:,"(?:savedAt|command|job)":"(?:[^"\\]|\\.)*")*/.exec(start) ?? [];
   if (facts === undefined) return undefined;
   const { command, job } = parseObject(`${facts}}`);
-  return { command: stringOf(command), job: typeof job === 'string' ? job : undefined };
+  return { command: requireString(command), job: typeof job === 'string' ? job : undefined };
 }
 
-function batchOf({ folder, request, isResult }: JsonObject): SavedBatch {
-  return { folder: stringOf(folder), request: stringOf(request), isResult: isResult === true };
+function readSavedBatch({ folder, request, isResult }: JsonObject): SavedBatch {
+  return { folder: requireString(folder), request: requireString(request), isResult: isResult === true };
 }
 
-async function readText(chunks: AsyncIterable<Uint8Array>, store: BlobStore): Promise<string> {
+async function readRecoveryText(chunks: AsyncIterable<Uint8Array>, store: BlobStore): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of divertBase64(chunks, store, { mode: 'json' })) {
@@ -188,7 +188,7 @@ async function readText(chunks: AsyncIterable<Uint8Array>, store: BlobStore): Pr
 
 async function readImage(image: JsonObject, store: BlobStore): Promise<SavedImage> {
   const { declaredType, candidate, data, sha256 } = image;
-  const blob = await store.resolve(stringOf(data));
+  const blob = await store.resolve(requireString(data));
   if (blob.sha256 !== sha256) throw cannotRecover('a picture in it is damaged');
   return {
     declaredType: typeof declaredType === 'string' ? declaredType : undefined,
@@ -197,7 +197,7 @@ async function readImage(image: JsonObject, store: BlobStore): Promise<SavedImag
   };
 }
 
-function parse(text: string): unknown {
+function parseRecovery(text: string): unknown {
   try {
     return parseFlat(text);
   } catch (error) {
@@ -205,7 +205,7 @@ function parse(text: string): unknown {
   }
 }
 
-function stringOf(value: unknown): string {
+function requireString(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 

@@ -44,12 +44,12 @@ export class Base64Decoder {
     if (this.#head) {
       const head = this.#head;
       this.#head = undefined;
-      if (head.length >= 5 && canBePrefix(head)) throw malformed('it is a data URL without data');
+      if (head.length >= 5 && canBePrefix(head)) throw malformedBase64('it is a data URL without data');
       this.#decode(head);
     }
     const rest = this.#carry.length;
-    if (rest === 1) throw malformed('it is cut in the middle of a group');
-    if (this.#padding > 0 && rest + this.#padding !== 4) throw malformed('its padding is wrong');
+    if (rest === 1) throw malformedBase64('it is cut in the middle of a group');
+    if (this.#padding > 0 && rest + this.#padding !== 4) throw malformedBase64('its padding is wrong');
     this.#write(this.#carry);
     this.#carry = '';
     return this.#out.subarray(0, this.#size);
@@ -78,11 +78,12 @@ export class Base64Decoder {
     }
     const comma = head.subarray(0, longestPrefix).indexOf(0x2c);
     if (comma < 0) {
-      if (head.length >= longestPrefix) throw malformed('it begins like a data URL but is not one');
+      if (head.length >= longestPrefix) throw malformedBase64('it begins like a data URL but is not one');
       this.#head = new Uint8Array(head);
       return new Uint8Array();
     }
-    if (!latin1(head, 0, comma).toLowerCase().endsWith(';base64')) throw malformed('it is a data URL without Base64');
+    if (!latin1(head, 0, comma).toLowerCase().endsWith(';base64'))
+      throw malformedBase64('it is a data URL without Base64');
     this.#head = undefined;
     return head.subarray(comma + 1);
   }
@@ -124,8 +125,8 @@ export class Base64Decoder {
       const kind = kinds[byte];
       if (kind === skipped) continue;
       if (kind === padding && this.#padding < 2) this.#padding++;
-      else if (kind !== 0) throw malformed(`it holds the byte 0x${byte.toString(16).padStart(2, '0')}`);
-      else if (this.#padding > 0) throw malformed('it continues after its padding');
+      else if (kind !== 0) throw malformedBase64(`it holds the byte 0x${byte.toString(16).padStart(2, '0')}`);
+      else if (this.#padding > 0) throw malformedBase64('it continues after its padding');
       else clean[size++] = byte;
     }
     const text = this.#carry + latin1(clean, 0, size);
@@ -152,7 +153,7 @@ function canBePrefix(head: Uint8Array): boolean {
   return 'data:'.startsWith(latin1(head, 0, Math.min(5, head.length)).toLowerCase());
 }
 
-function malformed(reason: string): GatewayError {
+function malformedBase64(reason: string): GatewayError {
   return new GatewayError('bad-reply', `an image of the reply is not valid Base64: ${reason}`, {
     sent: 'yes',
     retryable: false,

@@ -15,7 +15,7 @@ interface Frame {
 
 const blobKeys = new Set(['inlineData', 'inline_data', 'source']);
 const textKeys = new Set(['text', 'content']);
-/** Strings that are a picture in the completions format: its Base64, and the URL of `image_url`. */
+/** Strings that are an image in the completions format: its Base64, and the URL of `image_url`. */
 const wholeKey = 'b64_json';
 const urlHolder = 'image_url';
 const contentKeys = new Set(['content', 'content_block']);
@@ -34,7 +34,7 @@ export const longestKey = Math.max(...[...knownKeys].map((key) => key.length));
 export class Nesting {
   readonly #frames: Frame[] = [];
   readonly #maxDepth: number;
-  /** Levels below the deepest frame: no string in them is a picture. */
+  /** Levels below the deepest frame: no string in them is an image. */
   #beyond = 0;
 
   constructor(maxDepth: number) {

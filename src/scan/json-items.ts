@@ -41,13 +41,13 @@ export class ItemSplitter {
   feed(chunk: Uint8Array): Buffer[] {
     const items: Buffer[] = [];
     let start = 0;
-    const keep = (end: number): void => {
+    const keepUntil = (end: number): void => {
       if (end > start) (this.#arrayDepth > 0 ? this.#item : this.#rest).push(Buffer.from(chunk.subarray(start, end)));
       if (this.#arrayDepth === 0) this.#restBytes += end - start;
       start = end;
     };
     const endItem = (at: number): void => {
-      keep(at);
+      keepUntil(at);
       const item = Buffer.concat(this.#item.splice(0));
       if (item.some((byte) => byte > space)) items.push(item);
     };
@@ -65,7 +65,7 @@ export class ItemSplitter {
       } else if (byte === openBrace || byte === openBracket) {
         this.#depth++;
         if (byte !== openBracket || !this.#isPlace()) continue;
-        keep(at + 1);
+        keepUntil(at + 1);
         this.#arrayDepth = this.#depth;
       } else if (byte === closeBrace || byte === closeBracket) {
         if (isInArray) endItem(at);
@@ -73,7 +73,7 @@ export class ItemSplitter {
         this.#depth--;
       }
     }
-    keep(chunk.length);
+    keepUntil(chunk.length);
     return items;
   }
 

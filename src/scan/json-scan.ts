@@ -40,7 +40,7 @@ export interface Base64Diversion {
 export interface ScanOptions {
   /** Base64 of fewer characters stays in the JSON (default 16 KiB). */
   threshold?: number | undefined;
-  /** The threshold of data URLs in the text of events, which is short unless a whole picture is one delta (default 256 KiB). */
+  /** The threshold of data URLs in the text of events, which is short unless a whole image is one delta (default 256 KiB). */
   deltaThreshold?: number | undefined;
   /** Framing of the body; by default detected by its first character. */
   mode?: 'json' | 'sse' | undefined;
@@ -51,7 +51,7 @@ export interface ScanOptions {
 /**
  * Passes a reply's body through (JSON, or server-sent events that contain JSON), except for long Base64 strings: they are
  * written to sinks as they arrive and replaced by the sink's placeholder. The placeholder follows when its string is complete,
- * so a body that is cut never has one for half a picture. The JSON is not validated; its reader does that. Throws GatewayError
+ * so a body that is cut never has one for half an image. The JSON is not validated; its reader does that. Throws GatewayError
  * bad-reply (nested too deeply), errors of the chunks and of the sinks.
  */
 export async function* divertBase64(
@@ -88,7 +88,7 @@ type ScanPiece =
   | { type: 'base64'; bytes: Uint8Array }
   | { type: 'close' };
 
-type State = 'start' | 'line-start' | 'skipped-line' | 'outside' | 'plain' | 'data' | 'text' | 'url';
+type ScanState = 'start' | 'line-start' | 'skipped-line' | 'outside' | 'plain' | 'data' | 'text' | 'url';
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -104,7 +104,7 @@ class Scanner {
   readonly #nesting: Nesting;
   /** Server-sent events: no string spans their lines, and only `data:` lines contain JSON. */
   #isSse = false;
-  #state: State = 'start';
+  #state: ScanState = 'start';
   /** Inside a long string, which goes to a sink. */
   #isDiverting = false;
   /** The data URL is in parentheses, as in Markdown: it ends only where they close. */
@@ -183,7 +183,7 @@ class Scanner {
 
   #lineStart(): boolean {
     const bytes = this.#bytes;
-    const short = this.#isSearched || this.#isDiverting ? 0 : endOfShortLines(bytes, this.#at, this.#threshold);
+    const short = this.#isSearched || this.#isDiverting ? 0 : skipShortLines(bytes, this.#at, this.#threshold);
     this.#isSearched = true;
     if (short > this.#at) {
       this.#nesting.reset();
@@ -284,7 +284,7 @@ class Scanner {
       return true;
     }
     if (this.#hasEnded(part)) return this.#endString(part.end);
-    this.#at = skipChars(this.#bytes, this.#at, startOfPartialHead(text));
+    this.#at = skipChars(this.#bytes, this.#at, findPartialHead(text));
     return false;
   }
 
@@ -335,7 +335,7 @@ class Scanner {
  * The position after the last blank line, if every line from `start` up to there is shorter than `shortest`; else 0. Such
  * events have nothing to divert; reading them line by line takes many times as long.
  */
-function endOfShortLines(bytes: Uint8Array, start: number, shortest: number): number {
+function skipShortLines(bytes: Uint8Array, start: number, shortest: number): number {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = text.lastIndexOf('\n\n') + 2;
   for (let at = start; end - at > shortest;) {
@@ -347,7 +347,7 @@ function endOfShortLines(bytes: Uint8Array, start: number, shortest: number): nu
 }
 
 /** The start of a data URL head that can continue in the next chunk, its parenthesis included. */
-function startOfPartialHead(text: string): number {
+function findPartialHead(text: string): number {
   let at = Math.max(0, text.length - longestPartialHead);
   while (at < text.length && matchDataUrl(text, at).kind !== 'partial') at++;
   return text[at - 1] === '(' ? at - 1 : at;

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
 import system from 'node:process';
-import { codeOf, GatewayError, usageError } from '../errors.ts';
+import { getErrorCode, GatewayError, usageError } from '../errors.ts';
 import { readReason } from '../files/file-reason.ts';
 import { shellWord } from '../shell-word.ts';
 import { byDefault, type Environment, fromProfile, given, sourced } from './sources.ts';
@@ -12,11 +12,11 @@ import {
   type PickedProfile,
   type Profile,
   type SettingsInput,
-  type Sourced,
+  type SourcedValue,
   type Use,
   useNames,
 } from './types.ts';
-import { type ServiceName, serviceOfUrl, services } from '../services.ts';
+import { type ServiceName, findServiceByUrl, services } from '../services.ts';
 import { closest } from '../closest.ts';
 import { keysIn } from './vendor-variables.ts';
 
@@ -31,18 +31,18 @@ export async function readConfig(path: string): Promise<LoadedConfig> {
   try {
     file = await open(path, constants.O_RDONLY);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return { path, exists: false, config: { profiles: {} }, warnings: [] };
-    throw unreadable(path, error);
+    if (getErrorCode(error) === 'ENOENT') return { path, exists: false, config: { profiles: {} }, warnings: [] };
+    throw unreadableConfig(path, error);
   }
   try {
     const { mode, size, uid } = await file.stat();
     if (size > maxBytes) throw usageError(`${path}: too large for a config file (${size} bytes)`);
     // The validator is loaded only if there is a file.
     const { parseConfig } = await import('./parse.ts');
-    const config = parseConfig(decode(await file.readFile(), path), path);
+    const config = parseConfig(decodeConfig(await file.readFile(), path), path);
     return { path, exists: true, config, ...judgeAccess(path, { mode, uid }) };
   } catch (error) {
-    throw error instanceof GatewayError ? error : unreadable(path, error);
+    throw error instanceof GatewayError ? error : unreadableConfig(path, error);
   } finally {
     await file.close();
   }
@@ -74,7 +74,7 @@ function judgeAccess(
   return { warnings, distrust };
 }
 
-function decode(bytes: Uint8Array, path: string): string {
+function decodeConfig(bytes: Uint8Array, path: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
@@ -82,10 +82,10 @@ function decode(bytes: Uint8Array, path: string): string {
   }
 }
 
-function unreadable(path: string, error: unknown): GatewayError {
+function unreadableConfig(path: string, error: unknown): GatewayError {
   return usageError(
     `${path}: cannot be read: ${readReason(error)}`,
-    codeOf(error) === 'ENOTDIR'
+    getErrorCode(error) === 'ENOTDIR'
       ? 'set HOME to your folder, or name another file: GATEWAY_CONFIG=<file>'
       : 'check the rights of the file, or name another: GATEWAY_CONFIG=<file>',
     error,
@@ -180,17 +180,17 @@ export function pickProfile(input: SettingsInput): PickedProfile | undefined {
 }
 
 /** What a profile is for: the service that it names, or whose host its base URL has. */
-export function serviceOfProfile({ service, baseUrl }: Profile): ServiceName {
-  return (baseUrl === undefined ? undefined : serviceOfUrl(baseUrl)) ?? service ?? 'gateway';
+export function getProfileService({ service, baseUrl }: Profile): ServiceName {
+  return (baseUrl === undefined ? undefined : findServiceByUrl(baseUrl)) ?? service ?? 'gateway';
 }
 
 /** The base URL of a profile: its own, or that of its service. */
-export function baseUrlOfProfile(profile: Profile): string | undefined {
-  return profile.baseUrl ?? services[serviceOfProfile(profile)].baseUrl;
+export function getProfileBaseUrl(profile: Profile): string | undefined {
+  return profile.baseUrl ?? services[getProfileService(profile)].baseUrl;
 }
 
 /** Whether a flag, a variable or a job named the profile. */
-export function isNamed({ origin }: Sourced<string>): boolean {
+export function isNamed({ origin }: SourcedValue<string>): boolean {
   return origin.kind !== 'default' && origin.kind !== 'config';
 }
 
@@ -198,10 +198,10 @@ export function isNamed({ origin }: Sourced<string>): boolean {
  * Whether a profile that was not named is for another service than the one that was: neither its URL nor its models fit. A
  * profile without a URL and a service is for any.
  */
-export function isForAnotherService(picked: PickedProfile, service: Sourced<ServiceName> | undefined): boolean {
+export function isForAnotherService(picked: PickedProfile, service: SourcedValue<ServiceName> | undefined): boolean {
   if (service === undefined || isNamed(picked.name)) return false;
   const { profile } = picked;
-  return (profile.baseUrl ?? profile.service) !== undefined && serviceOfProfile(profile) !== service.value;
+  return (profile.baseUrl ?? profile.service) !== undefined && getProfileService(profile) !== service.value;
 }
 
 /**
@@ -209,11 +209,11 @@ export function isForAnotherService(picked: PickedProfile, service: Sourced<Serv
  * vendor was named and the base URL is another vendor's; a gateway can have any host.
  */
 export function pickService(
-  named: Sourced<ServiceName> | undefined,
-  baseUrl: Sourced<string> | undefined,
+  named: SourcedValue<ServiceName> | undefined,
+  baseUrl: SourcedValue<string> | undefined,
   picked: PickedProfile | undefined,
-): Sourced<ServiceName> {
-  const host = baseUrl && serviceOfUrl(baseUrl.value);
+): SourcedValue<ServiceName> {
+  const host = baseUrl && findServiceByUrl(baseUrl.value);
   if (named === undefined) {
     const ofHost = sourced(host, `the host of the base URL (${baseUrl?.from})`, 'host');
     return ofHost ?? fromProfile(picked, ({ service }) => service) ?? byDefault('gateway');
@@ -226,7 +226,7 @@ export function pickService(
 }
 
 /** The service that is used if nothing names one: the only one whose key a variable holds. */
-export function serviceOfKey({ env }: Pick<SettingsInput, 'env'>): Sourced<ServiceName> | undefined {
+export function findServiceByKey({ env }: Pick<SettingsInput, 'env'>): SourcedValue<ServiceName> | undefined {
   const [found, ...more] = keysIn(env);
   if (found === undefined || more.length > 0) return undefined;
   const { name, variable } = found;
@@ -246,7 +246,7 @@ export function requireProfileName(name: string): string {
 }
 
 /** The profiles of a config, for a message. */
-export function namesIn(config: Config): string {
+export function listProfileNames(config: Config): string {
   const names = Object.keys(config.profiles);
   return names.length === 0 ? 'there are none yet' : `there are: ${names.join(', ')}`;
 }
@@ -257,7 +257,7 @@ export function makeProfileHint(name: string): string {
 }
 
 /** The error for a profile that does not exist, with those that do; `from` says what named it. */
-export function unknownProfile({ value, from, origin }: Sourced<string>, loaded: LoadedConfig): Error {
+export function unknownProfile({ value, from, origin }: SourcedValue<string>, loaded: LoadedConfig): Error {
   const { path, config, exists } = loaded;
   if (/^https?:\/\//i.test(value) && URL.canParse(value)) return urlAsProfile(new URL(value), from);
   const wanted = JSON.stringify(value.slice(0, 64));
@@ -267,7 +267,7 @@ export function unknownProfile({ value, from, origin }: Sourced<string>, loaded:
   const flag = origin.kind === 'flag' ? origin.name : '--profile';
   const meant = origin.kind === 'job' ? `"profile":"${near}"` : `${flag} ${near}`;
   const hint = near === undefined ? make : `did you mean ${meant}?`;
-  return usageError(`no profile ${wanted} (${from}) in ${path}; ${namesIn(config)}`, hint);
+  return usageError(`no profile ${wanted} (${from}) in ${path}; ${listProfileNames(config)}`, hint);
 }
 
 /** How a URL becomes a profile. The parts that may be secret are not repeated. */

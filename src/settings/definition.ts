@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 import { isObject } from '../json.ts';
-import { messageOf } from '../errors.ts';
+import { getErrorMessage } from '../errors.ts';
 import { closest } from '../closest.ts';
 import { budgetForm, durationForm, parseDuration } from './values.ts';
 import { invalidNameReason, invalidValueReason, refusedHeaderNames } from './headers.ts';
 import type { ConfigValue, Profile } from './types.ts';
 import { profileNameForm, profileNameRule } from './config-file.ts';
-import { type Kind, type Row, settings } from './table.ts';
+import { type Kind, type SettingDefinition, settings } from './table.ts';
 import { longestTimerMs } from '../clock.ts';
 
 /*
@@ -33,7 +33,7 @@ const plainObject = v.pipe(
 );
 
 /** An object with these keys and no others. */
-function object<T extends v.ObjectEntries>(entries: T) {
+function closedObject<T extends v.ObjectEntries>(entries: T) {
   const known = Object.keys(entries);
   return v.pipe(
     plainObject,
@@ -108,7 +108,7 @@ function durationReason({ input }: { input: number | string }): string {
     parseDuration(String(input), 'it');
     return '';
   } catch (error) {
-    return messageOf(error).replace('it ', '');
+    return getErrorMessage(error).replace('it ', '');
   }
 }
 
@@ -149,7 +149,7 @@ const amountEntries = {
 };
 
 const tierReason = 'must be a factor such as "0.5", or amounts such as {"input": "0.15", "output": "1.25"}';
-const ofTier = v.union([amountOr(tierReason), object(amountEntries)], tierReason);
+const ofTier = v.union([amountOr(tierReason), closedObject(amountEntries)], tierReason);
 
 const dayReason = 'must be a date such as "2026-12-01"';
 const day = v.pipe(
@@ -173,7 +173,7 @@ export const priceFields = Object.keys(priceEntries) as (keyof typeof priceEntri
 /** The keys of a price that are amounts. */
 export const amountFields = Object.keys(amountEntries) as (keyof typeof amountEntries)[];
 
-const price = object(priceEntries);
+const price = closedObject(priceEntries);
 
 const modelPattern = v.pipe(
   v.string(),
@@ -208,7 +208,13 @@ const schemas: { [kind in Exclude<Kind, 'choice'>]: v.GenericSchema<unknown, Con
 };
 
 /** The entry of a row with a key. */
-function entryOf({ kind, values = [], description, fields, examples }: Row): v.ObjectEntries[string] {
+function toConfigEntry({
+  kind,
+  values = [],
+  description,
+  fields,
+  examples,
+}: SettingDefinition): v.ObjectEntries[string] {
   const schema = kind === 'choice' ? v.picklist(values, `must be one of ${values.join(', ')}`) : schemas[kind];
   const about = { ...(description !== undefined && { description }), ...(examples && { examples }) };
   if (fields === undefined) return optional(schema, about);
@@ -216,11 +222,13 @@ function entryOf({ kind, values = [], description, fields, examples }: Row): v.O
     name,
     optional(schema, field.examples && { examples: field.examples }),
   ]);
-  return optional(object(Object.fromEntries(members) as v.ObjectEntries), about);
+  return optional(closedObject(Object.fromEntries(members) as v.ObjectEntries), about);
 }
 
 const entries = Object.fromEntries(
-  Object.values<Row>(settings).flatMap((row) => (row.key === undefined ? [] : [[row.key, entryOf(row)]])),
+  Object.values<SettingDefinition>(settings).flatMap((row) =>
+    row.key === undefined ? [] : [[row.key, toConfigEntry(row)]],
+  ),
 ) as { [key in keyof Profile]-?: v.ObjectEntries[string] };
 const { service, baseUrl, apiKey, apiKeyFile, apiKeyCommand, models, prices, ...others } = entries;
 
@@ -229,7 +237,7 @@ export const keyForms = ['apiKey', 'apiKeyFile', 'apiKeyCommand'] as const;
 
 const profile = v.pipe(
   // The order of the JSON Schema.
-  object({ service, baseUrl, apiKey, apiKeyFile, apiKeyCommand, models, prices, ...others }),
+  closedObject({ service, baseUrl, apiKey, apiKeyFile, apiKeyCommand, models, prices, ...others }),
   v.rawCheck(({ dataset, addIssue }) => {
     if (!dataset.typed) return;
     const input = dataset.value;
@@ -246,13 +254,13 @@ const profile = v.pipe(
 const profileName = v.pipe(v.string(), v.regex(profileNameForm, `cannot name a profile: ${profileNameRule}`));
 
 const profileInUse = v.union(
-  [text, object({ text: optional(text), image: optional(text), edit: optional(text), chat: optional(text) })],
+  [text, closedObject({ text: optional(text), image: optional(text), edit: optional(text), chat: optional(text) })],
   'must be the name of a profile, or a map such as {"text": "gemini", "chat": "claude"}',
 );
 
 /** The config file: `{"profile": "<name>", "profiles": {"<name>": {…}}}`. */
 export const configDefinition = v.pipe(
-  object({
+  closedObject({
     $schema: optional(text),
     profile: optional(profileInUse, {
       description:

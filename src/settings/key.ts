@@ -5,11 +5,11 @@ import { type ServiceName, isOwnHost, services } from '../services.ts';
 import { isLoopback } from '../transport/request.ts';
 import { formatDuration } from './values.ts';
 import { localWay, vendorWay } from './missing.ts';
-import { baseUrlOfProfile } from './config-file.ts';
+import { getProfileBaseUrl } from './config-file.ts';
 import { Secret, createRedactor } from './redact.ts';
-import { type Environment, flagOf, fromFlagOf, fromVariables, variablesOf } from './sources.ts';
+import { type Environment, getLongFlag, fromFlags, fromVariables, listVariables } from './sources.ts';
 import { vendorKey } from './vendor-variables.ts';
-import type { KeySource, PickedProfile, SettingsInput, Sourced } from './types.ts';
+import type { KeySource, PickedProfile, SettingsInput, SourcedValue } from './types.ts';
 
 /** What reading a key does outside the program, given by the caller. */
 export interface KeyEffects {
@@ -107,10 +107,10 @@ function keyError(message: string, hint: string, cause?: unknown): GatewayError 
 export interface KeyPlace {
   offline: boolean;
   picked: PickedProfile | undefined;
-  service: Sourced<ServiceName>;
+  service: SourcedValue<ServiceName>;
   /** The service was named by `--service` or GATEWAY_SERVICE. */
   isNamed: boolean;
-  baseUrl: Sourced<string> | undefined;
+  baseUrl: SourcedValue<string> | undefined;
 }
 
 /**
@@ -119,8 +119,8 @@ export interface KeyPlace {
  * be for another service. If there is no key, the source says why.
  */
 export function pickKey(input: SettingsInput, place: KeyPlace): KeySource {
-  if (place.offline) return missing('no key is read offline', 'leave --offline out');
-  const flag = fromFlagOf('apiKeyFile', input.flags);
+  if (place.offline) return missingKey('no key is read offline', 'leave --offline out');
+  const flag = fromFlags('apiKeyFile', input.flags);
   if (flag !== undefined) return inFile(flag);
   const vendor = ownVariable(input, place);
   if (!place.isNamed || vendor === undefined || vendor.kind === 'missing') {
@@ -142,21 +142,21 @@ export function keyForAnyOrigin(key: KeySource): string | undefined {
 }
 
 const sourcesForAnyOrigin = new Set([
-  flagOf('apiKeyFile'),
-  ...(['apiKey', 'apiKeyFile'] as const).flatMap((name) => variablesOf(name, 'text')),
+  getLongFlag('apiKeyFile'),
+  ...(['apiKey', 'apiKeyFile'] as const).flatMap((name) => listVariables(name, 'text')),
 ]);
 
 /** Whether a profile's secrets may go to this base URL: same scheme, host and port. */
-export function ownsOrigin(picked: PickedProfile | undefined, baseUrl: Sourced<string> | undefined): boolean {
-  const own = picked && baseUrlOfProfile(picked.profile);
-  return own !== undefined && baseUrl !== undefined && originOf(own) === originOf(baseUrl.value);
+export function ownsOrigin(picked: PickedProfile | undefined, baseUrl: SourcedValue<string> | undefined): boolean {
+  const own = picked && getProfileBaseUrl(picked.profile);
+  return own !== undefined && baseUrl !== undefined && getOrigin(own) === getOrigin(baseUrl.value);
 }
 
-function asValue({ value, from, origin }: Sourced<string>): KeySource {
+function asValue({ value, from, origin }: SourcedValue<string>): KeySource {
   return { kind: 'value', secret: new Secret(value), from, origin };
 }
 
-function inFile({ value, from, origin }: Sourced<string>): KeySource {
+function inFile({ value, from, origin }: SourcedValue<string>): KeySource {
   return { kind: 'file', path: value, from, origin };
 }
 
@@ -172,7 +172,7 @@ function ownVariable({ env }: SettingsInput, { service, baseUrl }: KeyPlace): Ke
   const isPair = origin.kind === 'variable' && addressVariables.includes(origin.name);
   if (isPair || isOwnHost(service.value, baseUrl.value) || isLoopback(new URL(baseUrl.value)))
     return found.from.endsWith('_FILE') ? inFile(found) : asValue(found);
-  return missing(keptFrom(`the key in ${found.from.replace('environment ', '')}`, ownUrl, baseUrl), ownKey);
+  return missingKey(keptFrom(`the key in ${found.from.replace('environment ', '')}`, ownUrl, baseUrl), ownKey);
 }
 
 /** Whether a profile has a key of its own. */
@@ -200,11 +200,11 @@ function inConfigFolder(path: string, configPath: string, env: Environment): str
 }
 
 /** The URLs were checked to be http(s) before, so an origin is never `null`. */
-function originOf(url: string): string {
+function getOrigin(url: string): string {
   return new URL(url).origin;
 }
 
-function missing(reason: string, hint: string): KeySource {
+function missingKey(reason: string, hint: string): KeySource {
   return { kind: 'missing', reason, hint };
 }
 
@@ -218,32 +218,32 @@ function noKey(input: SettingsInput, { service, baseUrl }: KeyPlace): KeySource 
   const [variable] = keyVariables;
   // The vendor's key would not go there.
   if (ownUrl !== undefined && baseUrl !== undefined && !isLocal && !isOwnHost(service.value, baseUrl.value))
-    return missing(`no API key for ${originOf(baseUrl.value)} is set (${baseUrl.from})`, ownKey);
+    return missingKey(`no API key for ${getOrigin(baseUrl.value)} is set (${baseUrl.from})`, ownKey);
   if (variable !== undefined)
-    return missing(`no API key of ${service.value} is set`, `set ${variable}; you make a key at ${keyPage}`);
+    return missingKey(`no API key of ${service.value} is set`, `set ${variable}; you make a key at ${keyPage}`);
   const hint = `${ownKey}, or type: gateway-cli config set apiKey -`;
-  if (!isLocal) return missing('no API key is set', hint);
+  if (!isLocal) return missingKey('no API key is set', hint);
   const vendor = vendorWay(input);
   if (vendor !== undefined)
-    return missing('no API key is set', `if a vendor's service answers there, name it: ${vendor}\nelse ${hint}`);
+    return missingKey('no API key is set', `if a vendor's service answers there, name it: ${vendor}\nelse ${hint}`);
   const local = localWay(baseUrl.value, input.use);
-  return missing('no API key is set', local === undefined ? hint : `${hint}\n${local}`);
+  return missingKey('no API key is set', local === undefined ? hint : `${hint}\n${local}`);
 }
 
 /** A missing key, with the reason why that of the profile does not go to this base URL. */
-function withheld(picked: PickedProfile, baseUrl: Sourced<string> | undefined): KeySource {
+function withheld(picked: PickedProfile, baseUrl: SourcedValue<string> | undefined): KeySource {
   const name = picked.name.value;
-  const own = baseUrlOfProfile(picked.profile);
+  const own = getProfileBaseUrl(picked.profile);
   if (own === undefined) {
     const reason = `profile ${name} has a key but no baseUrl, so its key goes nowhere`;
-    return missing(reason, `gateway-cli config set baseUrl <url> --profile ${name}`);
+    return missingKey(reason, `gateway-cli config set baseUrl <url> --profile ${name}`);
   }
   const hint = `${ownKey}, or choose the profile of that gateway with --profile`;
-  return missing(keptFrom(`the key of profile ${name}`, originOf(own), baseUrl), hint);
+  return missingKey(keptFrom(`the key of profile ${name}`, getOrigin(own), baseUrl), hint);
 }
 
-function keptFrom(key: string, home: string, baseUrl: Sourced<string> | undefined): string {
+function keptFrom(key: string, home: string, baseUrl: SourcedValue<string> | undefined): string {
   const other =
-    baseUrl === undefined ? 'there is no base URL' : `the base URL is at ${originOf(baseUrl.value)} (${baseUrl.from})`;
+    baseUrl === undefined ? 'there is no base URL' : `the base URL is at ${getOrigin(baseUrl.value)} (${baseUrl.from})`;
   return `${key} is for ${home} only, and ${other}`;
 }

@@ -1,10 +1,10 @@
 import { GatewayError, usageError } from '../errors.ts';
-import { serviceNames, services, usesOf, vendorsOf } from '../services.ts';
-import { isNamed, namesIn, pickProfile, serviceOfProfile } from './config-file.ts';
-import { fromEnvironment, typedFlags, variablesOf } from './sources.ts';
+import { serviceNames, services, listUses, listVendors } from '../services.ts';
+import { isNamed, listProfileNames, pickProfile, getProfileService } from './config-file.ts';
+import { fromEnvironment, typedFlags, listVariables } from './sources.ts';
 import { keyNames, keysIn } from './vendor-variables.ts';
 import { isLoopback } from '../transport/request.ts';
-import type { Config, SettingsInput, SettingsSurvey, Use } from './types.ts';
+import type { Config, SettingsInput, PartialSettings, Use } from './types.ts';
 
 /** The command of each use, one that needs no gateway, and what a service without the use cannot do. */
 const commands: { [use in Use]: { name: string; offline: string; lacking: string } } = {
@@ -26,7 +26,7 @@ const commands: { [use in Use]: { name: string; offline: string; lacking: string
 export function missingError(
   input: SettingsInput,
   missing: readonly ('base URL' | 'model')[],
-  survey?: Pick<SettingsSurvey, 'service' | 'baseUrl'>,
+  settings?: Pick<PartialSettings, 'service' | 'baseUrl'>,
 ): GatewayError {
   const { use, env, flags } = input;
   const lacksUrl = missing.includes('base URL');
@@ -36,12 +36,12 @@ export function missingError(
   const empty = serviceNames.flatMap(keyNames).find((name) => env[name] === '');
   if (lacksUrl && keys.length === 0 && empty !== undefined) return emptyKey(empty);
   const isOfImages = use === 'image' || use === 'edit';
-  const variable = variablesOf('model', use).at(-1);
-  const ofText = variablesOf('model', 'chat').findLast((name) => fromEnvironment(env, name) !== undefined);
-  const isOwn = survey?.service.value === 'gateway' && !lacksUrl;
+  const variable = listVariables('model', use).at(-1);
+  const ofText = listVariables('model', 'chat').findLast((name) => fromEnvironment(env, name) !== undefined);
+  const isOwn = settings?.service.value === 'gateway' && !lacksUrl;
   const vendor = isOwn && vendorWay(input);
   const hint = [
-    isOwn && survey.baseUrl && localWay(survey.baseUrl.value, use),
+    isOwn && settings.baseUrl && localWay(settings.baseUrl.value, use),
     vendor && `if a vendor's service answers there, name it: ${vendor}`,
     lacksModel && isOfImages && ofText && `${ofText} is for text; images have a model of their own`,
     ...(lacksUrl
@@ -60,7 +60,7 @@ function addressWays(input: SettingsInput, model = { flag: '', own: '' }): strin
   const own = `or your gateway: --base-url <url> (GATEWAY_BASE_URL)${model.own}`;
   const vendor = vendorWay(input);
   if (vendor !== undefined) return [`name the service: ${vendor}`, `${own}, or ${profileWay(input)}`];
-  const known = vendorsOf(input.use).map((name) => services[name]);
+  const known = listVendors(input.use).map((name) => services[name]);
   const variables = known.flatMap(({ keyVariables: [first] }) => first ?? []);
   const keyed = `set the key of a service: ${variables.slice(0, -1).join(', ')} or ${variables.at(-1)}`;
   if (profilesLeft(input)) return [profileWay(input), `or ${keyed}`, own];
@@ -77,7 +77,7 @@ function emptyKey(variable: string): GatewayError {
 
 /** The commands that name one of several services whose keys are set. */
 function severalKeys(keys: ReturnType<typeof keysIn>, use: Use): GatewayError {
-  const having = keys.filter(({ name }) => vendorsOf(use).includes(name));
+  const having = keys.filter(({ name }) => listVendors(use).includes(name));
   const ways = (having.length > 0 ? having : keys).map(
     ({ name }) => `gateway-cli ${commands[use].name} --service ${name}`,
   );
@@ -89,7 +89,7 @@ function severalKeys(keys: ReturnType<typeof keysIn>, use: Use): GatewayError {
 
 /** The service with this use whose key a variable holds, as the flag that names it. */
 export function vendorWay({ use, env }: Pick<SettingsInput, 'use' | 'env'>): string | undefined {
-  const key = keysIn(env).find(({ name }) => vendorsOf(use).includes(name));
+  const key = keysIn(env).find(({ name }) => listVendors(use).includes(name));
   return key && `--service ${key.name}, whose key is in ${key.variable}`;
 }
 
@@ -103,7 +103,7 @@ export function localWay(baseUrl: string, use: Use): string | undefined {
 function profileWay(input: SettingsInput): string {
   const { exists, path, config } = input.config;
   if (!exists) return 'a profile (gateway-cli config init)';
-  return profilesLeft(input) ? `choose a profile (--profile): ${namesIn(config)}` : `a profile in ${path}`;
+  return profilesLeft(input) ? `choose a profile (--profile): ${listProfileNames(config)}` : `a profile in ${path}`;
 }
 
 /** Whether there are profiles, and none is in use. */
@@ -112,17 +112,17 @@ function profilesLeft(input: SettingsInput): boolean {
 }
 
 /** The error for a use that the service does not have, with services that have it, and the commands that this one has. */
-export function useError({ service, baseUrl, profile, use }: SettingsSurvey, { profiles }: Config): GatewayError {
+export function useError({ service, baseUrl, profile, use }: PartialSettings, { profiles }: Config): GatewayError {
   const { value, from, origin } = service;
   const { title } = services[value];
   const message = `${title} (service ${value}, ${from}) ${commands[use].lacking}`;
-  const fitting = Object.entries(profiles).find(([, other]) => usesOf(serviceOfProfile(other)).includes(use));
+  const fitting = Object.entries(profiles).find(([, other]) => listUses(getProfileService(other)).includes(use));
   // What a flag or a variable says would still win.
   const isOfProfile = origin.kind === 'profile' || (origin.kind === 'host' && baseUrl?.origin.kind === 'profile');
   if (fitting !== undefined && isOfProfile && profile !== undefined && !isNamed(profile))
     return usageError(message, `gateway-cli config use ${fitting[0]} --for ${use}`);
-  const ways = [...vendorsOf(use).map((name) => `--service ${name}`), '--service gateway --base-url <url>'];
-  const others = usesOf(value)
+  const ways = [...listVendors(use).map((name) => `--service ${name}`), '--service gateway --base-url <url>'];
+  const others = listUses(value)
     .map((one) => commands[one].name)
     .join(', ');
   return usageError(message, `use one that has it: ${ways.join(', or ')}\nor a command that ${title} has: ${others}`);

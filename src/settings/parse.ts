@@ -4,7 +4,7 @@ import { isObject, isTooDeep, tooDeepWords } from '../json.ts';
 import { configDefinition, pricesDefinition } from './definition.ts';
 import { findJsonFault } from '../json-position.ts';
 import type { Config, Prices } from './types.ts';
-import { namesIn } from './config-file.ts';
+import { listProfileNames } from './config-file.ts';
 
 /**
  * Reads the text of a config file. An empty text has no profiles. Throws usage naming `path`, and the line for syntax errors
@@ -25,55 +25,59 @@ export function parseConfig(source: string, path: string): Config {
 
 /** Checks a parsed config, and returns it as it is. Throws usage naming the path and the place. */
 export function checkConfig(value: unknown, path: string): Config {
-  const fault = faultOf(configDefinition, value);
-  if (fault) throw wrong(fault.place, fault.reason, path);
+  const fault = findConfigFault(configDefinition, value);
+  if (fault) throw wrongConfig(fault.place, fault.reason, path);
   const config = isObject(value) && !('profiles' in value) ? { ...value, profiles: {} } : (value as Config);
   const { profile, profiles }: Config = config;
   const named = typeof profile === 'object' ? Object.entries(profile) : [['', profile] as const];
   for (const [use, name] of named) {
     if (name === undefined || Object.hasOwn(profiles, name)) continue;
     const at = use === '' ? [] : [{ key: use }];
-    throw wrong([{ key: 'profile' }, ...at], `names a profile that does not exist; ${namesIn(config)}`, path);
+    throw wrongConfig(
+      [{ key: 'profile' }, ...at],
+      `names a profile that does not exist; ${listProfileNames(config)}`,
+      path,
+    );
   }
   return config;
 }
 
 /** Checks prices that are not in a config. Throws usage naming where they are from, and the place in them. */
 export function checkPrices(value: unknown, from: string): Prices {
-  const fault = faultOf(pricesDefinition, value);
+  const fault = findConfigFault(pricesDefinition, value);
   if (fault === undefined) return value as Prices;
   const example = '{"some-model": {"input": "0.30", "output": "2.50"}}';
   throw usageError(`${from}: ${placeText(fault.place)} ${fault.reason}`, `for example: ${example}`);
 }
 
-interface Fault {
+interface ConfigFault {
   place: readonly { key?: unknown }[];
   reason: string;
 }
 
-function faultOf(definition: v.GenericSchema, value: unknown): Fault | undefined {
+function findConfigFault(definition: v.GenericSchema, value: unknown): ConfigFault | undefined {
   const [issue] = v.safeParse(definition, value).issues ?? [];
   return issue && innermost(issue);
 }
 
 /** The fault in the smallest part of a value: of the forms that the value can have, the one that it fits best names that part. */
-function innermost({ path, message, issues }: v.BaseIssue<unknown>): Fault {
+function innermost({ path, message, issues }: v.BaseIssue<unknown>): ConfigFault {
   const part = issues?.find(({ path: inner, input }) => inner !== undefined && input !== undefined);
   if (part === undefined) return { place: path ?? [], reason: message };
   const { place, reason } = innermost(part);
   return { place: [...(path ?? []), ...place], reason };
 }
 
-function wrong(place: Fault['place'], reason: string, path: string): GatewayError {
+function wrongConfig(place: ConfigFault['place'], reason: string, path: string): GatewayError {
   return usageError(`${path}: ${placeText(place)} ${reason}`, `edit ${path}, or type: gateway-cli config --help`);
 }
 
-function placeText(place: Fault['place']): string {
-  const at = place.map(({ key }) => step(key)).join('');
+function placeText(place: ConfigFault['place']): string {
+  const at = place.map(({ key }) => formatStep(key)).join('');
   return at === '' ? 'the document' : at.replace(/^\./, '');
 }
 
-function step(key: unknown): string {
+function formatStep(key: unknown): string {
   if (typeof key === 'number') return `[${key}]`;
   const name = String(key);
   return `.${/^[\w$.-]{1,64}$/.test(name) ? name : JSON.stringify(name.slice(0, 64))}`;

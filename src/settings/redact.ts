@@ -67,7 +67,7 @@ export interface Redaction {
 }
 
 export function createRedaction(secrets: readonly Secret[]): Redaction {
-  const spellings = spellingsOf(secrets).map(escapePattern);
+  const spellings = listSpellings(secrets).map(escapePattern);
   const hide = replacing(spellings);
   return {
     redact: createRedactor(secrets),
@@ -80,10 +80,10 @@ export function createRedaction(secrets: readonly Secret[]): Redaction {
  * One that may be an ordinary word is replaced only as a whole word, one of one or two characters never.
  */
 export function createRedactor(secrets: readonly Secret[]): Redactor {
-  const words = valuesOf(secrets)
+  const words = listSecretValues(secrets)
     .filter((value) => value.length >= 3 && !isUnmistakable(value))
     .map((value) => String.raw`(?<![\w-]|\w[./])${escapePattern(value)}(?![\w-]|[./]\w)`);
-  return replacing([...spellingsOf(secrets).map(escapePattern), ...words]);
+  return replacing([...listSpellings(secrets).map(escapePattern), ...words]);
 }
 
 /**
@@ -91,7 +91,7 @@ export function createRedactor(secrets: readonly Secret[]): Redactor {
  * `reach` is the length of the longest spelling.
  */
 export function createMasker(secrets: readonly Secret[]): { hide: Redactor; reach: number } {
-  const spellings = spellingsOf(secrets);
+  const spellings = listSpellings(secrets);
   const hide = replacing(spellings.map(escapePattern), (found) => '*'.repeat(found.length));
   return { hide, reach: spellings[0]?.length ?? 0 };
 }
@@ -136,14 +136,14 @@ function redactStrings<T>(value: T, redact: Redactor): T {
 const scheme = /^(?:Bearer|Basic) +/i;
 
 /** The values, and what follows the scheme of those that have one. */
-function valuesOf(secrets: readonly Secret[]): string[] {
+function listSecretValues(secrets: readonly Secret[]): string[] {
   const values = secrets.map((secret) => secret.reveal().trim());
   return values.flatMap((value) => [value, value.replace(scheme, '')]);
 }
 
 /** Every spelling of the unmistakable values, the longest first. */
-function spellingsOf(secrets: readonly Secret[]): string[] {
-  const spellings = valuesOf(secrets)
+function listSpellings(secrets: readonly Secret[]): string[] {
+  const spellings = listSecretValues(secrets)
     .filter(isUnmistakable)
     .flatMap((value) => [
       value,
@@ -200,7 +200,7 @@ export interface Credential {
 }
 
 /** The key and the credentials among the headers. Other values of a header file are not shown, but not searched for. */
-export function credentialsOf({ headers }: Pick<Settings, 'headers'>, key?: Secret): Credential[] {
+export function listCredentials({ headers }: Pick<Settings, 'headers'>, key?: Secret): Credential[] {
   const fromHeaders = headers.flatMap(({ value: { name, value } }) =>
     value instanceof Secret && isCredential(name, value.reveal()) ? [{ name: `header ${name}`, secret: value }] : [],
   );

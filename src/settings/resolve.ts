@@ -7,22 +7,22 @@ import type {
   PlainSettings,
   Settings,
   SettingsInput,
-  SettingsSurvey,
-  Sourced,
+  PartialSettings,
+  SourcedValue,
   Use,
 } from './types.ts';
 import { flexTimeoutMs } from '../clock.ts';
 import { usageError } from '../errors.ts';
-import { authUseOf } from '../formats/format.ts';
-import { type ServiceName, services, usesOf } from '../services.ts';
+import { chooseAuthUse } from '../formats/format.ts';
+import { type ServiceName, services, listUses } from '../services.ts';
 import { type HeaderNames, parseHeaderNames } from './headers.ts';
 import { hasKey, ownsOrigin, pickKey } from './key.ts';
 import { vendorAddress } from './vendor-variables.ts';
 import { missingError, useError } from './missing.ts';
-import { isForAnotherService, pickProfile, pickService, serviceOfKey } from './config-file.ts';
+import { isForAnotherService, pickProfile, pickService, findServiceByKey } from './config-file.ts';
 import {
   byDefault,
-  fromFlagOf,
+  fromFlags,
   fromProfile,
   fromVariables,
   given,
@@ -31,7 +31,7 @@ import {
   sourced,
   typedFlags,
 } from './sources.ts';
-import { type Row, type SettingName, settingNames, settings } from './table.ts';
+import { type SettingDefinition, type SettingName, settingNames, settings } from './table.ts';
 import type { FormatName } from '../formats/types.ts';
 
 /**
@@ -39,23 +39,23 @@ import type { FormatName } from '../formats/types.ts';
  * Throws usage for what is missing or wrong. A missing key is not an error yet: its source says why, and `readKey` throws.
  */
 export function resolveSettings(input: SettingsInput): Settings {
-  const survey = surveySettings(input);
-  const { model, baseUrl, offline, service, use } = survey;
-  if (!usesOf(service.value).includes(use)) throw useError(survey, input.config.config);
+  const resolveUse = resolvePartialSettings(input);
+  const { model, baseUrl, offline, service, use } = resolveUse;
+  if (!listUses(service.value).includes(use)) throw useError(resolveUse, input.config.config);
   const needsUrl = baseUrl === undefined && !offline.value && input.flags.replay !== true;
-  if (model !== undefined && !needsUrl) return { ...survey, model };
+  if (model !== undefined && !needsUrl) return { ...resolveUse, model };
   const missing = [...(needsUrl ? (['base URL'] as const) : []), ...(model ? [] : (['model'] as const))];
-  throw missingError(input, missing, survey);
+  throw missingError(input, missing, resolveUse);
 }
 
 /** The settings of every use. */
-export function surveyUses(input: Omit<SettingsInput, 'use'>): Record<Use, SettingsSurvey> {
-  const survey = (use: Use): SettingsSurvey => surveySettings({ ...input, use });
-  return { text: survey('text'), image: survey('image'), edit: survey('edit'), chat: survey('chat') };
+export function resolveEveryUse(input: Omit<SettingsInput, 'use'>): Record<Use, PartialSettings> {
+  const resolveUse = (use: Use): PartialSettings => resolvePartialSettings({ ...input, use });
+  return { text: resolveUse('text'), image: resolveUse('image'), edit: resolveUse('edit'), chat: resolveUse('chat') };
 }
 
 /** Like `resolveSettings`, but a missing base URL or model is simply absent. Throws usage for what is wrong. */
-export function surveySettings(input: SettingsInput): SettingsSurvey {
+export function resolvePartialSettings(input: SettingsInput): PartialSettings {
   const { flags, config, use } = input;
   const offline = isOffline(input);
   const named = offline ? undefined : given('service', input);
@@ -63,10 +63,10 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
   // Its URL, key, headers, models and forms belong to its service; the rest of it counts for any service.
   const picked = chosen && isForAnotherService(chosen, named) ? undefined : chosen;
   const givenUrl = offline ? undefined : (given('baseUrl', input) ?? inProfile('baseUrl', picked));
-  const byKey = offline || named || givenUrl || chosen?.profile.service ? undefined : serviceOfKey(input);
+  const byKey = offline || named || givenUrl || chosen?.profile.service ? undefined : findServiceByKey(input);
   const service = byKey ?? pickService(named, givenUrl, offline ? undefined : picked);
   const format = pickFormat(input, picked, service);
-  const baseUrl = givenUrl ?? (offline ? undefined : addressOf(input, service.value, picked));
+  const baseUrl = givenUrl ?? (offline ? undefined : findServiceUrl(input, service.value, picked));
   const owned = ownsOrigin(picked, baseUrl) ? picked : undefined;
   const { model, warnings } = pickModel(input, picked, { offline, service: service.value });
   const plain = pickPlain(input, { any: chosen, service: picked, origin: owned });
@@ -93,11 +93,11 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
  * The address of a service: in a variable of its own, else its host. The variable belongs to the service's key in the environment,
  * so that a profile with a key of its own asks the service's host.
  */
-function addressOf(
+function findServiceUrl(
   { env }: SettingsInput,
   service: ServiceName,
   picked: PickedProfile | undefined,
-): Sourced<string> | undefined {
+): SourcedValue<string> | undefined {
   const byVariable = hasKey(picked) ? undefined : vendorAddress(env, service);
   return byVariable ?? sourced(services[service].baseUrl, `service ${service}`, 'service');
 }
@@ -115,13 +115,13 @@ function pickPlain(
   input: SettingsInput,
   profiles: Record<'any' | 'service' | 'origin', PickedProfile | undefined>,
 ): PlainSettings {
-  const pick = (name: SettingName): Sourced<unknown> | undefined => {
-    const { only, uses = [input.use], default: byItself }: Row = settings[name];
+  const pick = (name: SettingName): SourcedValue<unknown> | undefined => {
+    const { only, uses = [input.use], default: byItself }: SettingDefinition = settings[name];
     const found = given(name, input);
     if (found !== undefined || !uses.includes(input.use)) return found;
     return inProfile(name, profiles[only ?? 'any']) ?? (byItself === undefined ? undefined : byDefault(byItself));
   };
-  const names = settingNames.filter((name) => !(settings[name] as Row).rule);
+  const names = settingNames.filter((name) => !(settings[name] as SettingDefinition).rule);
   const picked = Object.fromEntries(names.map((name) => [name, pick(name)])) as unknown as PlainSettings;
   const { lane, timeoutMs } = picked;
   if (lane.value !== 'flex' || timeoutMs.origin.kind !== 'default') return picked;
@@ -136,7 +136,7 @@ function pickBudget(budget: PlainSettings['budget'], offline: boolean): PlainSet
 /** The least that the service recommends for images. */
 const imageTimeoutMs = 120_000;
 
-function timeoutWarnings(use: Use, { value, from }: Sourced<number>): string[] {
+function timeoutWarnings(use: Use, { value, from }: SourcedValue<number>): string[] {
   if ((use !== 'image' && use !== 'edit') || value >= imageTimeoutMs) return [];
   return [`${from}: images may take longer than ${formatDuration(value)}; at least 120s are recommended`];
 }
@@ -158,7 +158,7 @@ function pickModel(
   input: SettingsInput,
   picked: PickedProfile | undefined,
   { offline, service }: { offline: boolean; service: ServiceName },
-): { model: Sourced<string> | undefined; warnings: string[] } {
+): { model: SourcedValue<string> | undefined; warnings: string[] } {
   const { fallback, local } = useDefaults[input.use];
   const typed = given('model', input);
   const from = typed?.origin.kind === 'flag' ? input.flags.modelFrom : undefined;
@@ -179,8 +179,8 @@ function pickModel(
 function pickFormat(
   input: SettingsInput,
   picked: PickedProfile | undefined,
-  { value: service }: Sourced<ServiceName>,
-): Sourced<FormatName> {
+  { value: service }: SourcedValue<ServiceName>,
+): SourcedValue<FormatName> {
   const format = given('format', input) ?? inProfile('format', picked);
   if (format !== undefined) return format;
   const { formats } = services[service];
@@ -193,9 +193,9 @@ function pickFormat(
 function pickAuth(
   input: SettingsInput,
   picked: PickedProfile | undefined,
-  { service: { value: service }, format }: Pick<SettingsSurvey, 'service' | 'format'>,
-): Sourced<AuthForm> {
-  const row = authUseOf(format.value, input.use);
+  { service: { value: service }, format }: Pick<PartialSettings, 'service' | 'format'>,
+): SourcedValue<AuthForm> {
+  const row = chooseAuthUse(format.value, input.use);
   const form = given('auth', input) ?? fromProfile(picked, ({ auth }) => auth?.[row]);
   const { auth } = services[service];
   if (form !== undefined && (form.value !== 'auto' || auth === 'auto')) return form;
@@ -207,7 +207,7 @@ function pickPrices({ flags, config }: SettingsInput, picked: PickedProfile | un
   const places = [
     sourced(config.config.prices, `config ${config.path}`, 'config'),
     fromProfile(picked, ({ prices }) => prices),
-    fromFlagOf('prices', flags),
+    fromFlags('prices', flags),
   ];
   const prices = places.flatMap((place) =>
     Object.entries(place?.value ?? {}).map(([model, value]) => [model, { ...place, value }]),
@@ -219,30 +219,30 @@ function pickPrices({ flags, config }: SettingsInput, picked: PickedProfile | un
 function pickHeaderNames(
   { flags, env, use }: SettingsInput,
   picked: PickedProfile | undefined,
-  { value: service }: Sourced<ServiceName>,
-): SettingsSurvey['headerNames'] {
+  { value: service }: SourcedValue<ServiceName>,
+): PartialSettings['headerNames'] {
   const places = [
-    mapValue(fromFlagOf('headerNames', flags), parseHeaderNames),
+    mapValue(fromFlags('headerNames', flags), parseHeaderNames),
     mapValue(fromVariables('headerNames', { env, use }), parseHeaderNames),
     fromProfile(picked, ({ headerNames }) => headerNames),
     sourced(service === 'gateway' ? undefined : services[service].headerNames, `service ${service}`, 'service'),
   ];
-  const nameOf = (key: keyof HeaderNames): Sourced<string> | undefined =>
+  const pickHeaderName = (key: keyof HeaderNames): SourcedValue<string> | undefined =>
     mapValue(
       places.find((place) => place?.value[key] !== undefined),
       (names) => (names[key] ?? '').toLowerCase(),
     );
-  return { apiKey: nameOf('apiKey'), version: nameOf('version') };
+  return { apiKey: pickHeaderName('apiKey'), version: pickHeaderName('version') };
 }
 
 /** The flags' headers, and those of the profile that owns the base URL's origin; a flag replaces a profile's header. */
-function pickHeaders(flags: readonly Header[], owner: PickedProfile | undefined): Sourced<Header>[] {
-  const own = Object.entries(owner?.profile.headers ?? {}).map(([typed, value]): Sourced<Header> => {
+function pickHeaders(flags: readonly Header[], owner: PickedProfile | undefined): SourcedValue<Header>[] {
+  const own = Object.entries(owner?.profile.headers ?? {}).map(([typed, value]): SourcedValue<Header> => {
     const name = typed.toLowerCase();
     const header = { name, value: isCredential(name, value) ? new Secret(value) : value };
     return { value: header, from: owner?.label ?? '', origin: { kind: 'profile' } };
   });
-  const given = flags.map((value): Sourced<Header> => ({
+  const given = flags.map((value): SourcedValue<Header> => ({
     value,
     from: 'flag --header',
     origin: { kind: 'flag', name: '--header' },

@@ -2,7 +2,7 @@ import { closest } from '../closest.ts';
 import { usageError } from '../errors.ts';
 import { shellWord } from '../shell-word.ts';
 import { noBudget, parseBudget, parseDuration } from './values.ts';
-import { type Row, type SettingName, settingNames, settings } from './table.ts';
+import { type SettingDefinition, type SettingName, settingNames, settings } from './table.ts';
 import type {
   FlagValue,
   Origin,
@@ -10,9 +10,9 @@ import type {
   Profile,
   SettingsFlags,
   SettingsInput,
-  Sourced,
+  SourcedValue,
   Use,
-  ValueOf,
+  SettingValue,
 } from './types.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -21,23 +21,26 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export function given<N extends SettingName>(
   name: N,
   { flags, env, use }: Omit<SettingsInput, 'config'>,
-): Sourced<ValueOf<N>> | undefined {
-  const found: Sourced<unknown> | undefined = fromFlagOf(name, flags) ?? fromVariables(name, { env, use });
-  return mapValue(found, (value, from) => readValue(settings[name], value, from) as ValueOf<N>);
+): SourcedValue<SettingValue<N>> | undefined {
+  const found: SourcedValue<unknown> | undefined = fromFlags(name, flags) ?? fromVariables(name, { env, use });
+  return mapValue(found, (value, from) => parseSettingValue(settings[name], value, from) as SettingValue<N>);
 }
 
 /** What a flag says about a setting, as it was typed. Throws usage for an empty value. */
-export function fromFlagOf<N extends SettingName>(name: N, flags: SettingsFlags): Sourced<FlagValue<N>> | undefined {
-  const flag = flagOf(name);
-  const value = (flags as Readonly<Record<string, unknown>>)[attributeOf(flag)] as FlagValue<N> | undefined;
-  const row: Row = settings[name];
+export function fromFlags<N extends SettingName>(
+  name: N,
+  flags: SettingsFlags,
+): SourcedValue<FlagValue<N>> | undefined {
+  const flag = getLongFlag(name);
+  const value = (flags as Readonly<Record<string, unknown>>)[toAttribute(flag)] as FlagValue<N> | undefined;
+  const row: SettingDefinition = settings[name];
   if (row.kind !== 'switch') return fromFlag(flag, value);
   // `--no-markdown` turns on what is off by default, and off what is on.
   return value === !flag.startsWith('--no-') ? fromFlag(flag, !row.default as FlagValue<N>) : undefined;
 }
 
 /** A flag's value. An empty one (`-m "$UNSET"`) is a mistake: throws usage. */
-export function fromFlag<T>(name: string, value: T | undefined): Sourced<T> | undefined {
+export function fromFlag<T>(name: string, value: T | undefined): SourcedValue<T> | undefined {
   if (value === undefined) return undefined;
   if (value === '') throw usageError(`${name} is empty`, `give ${name} a value or leave it out`);
   return { value, from: `flag ${name}`, origin: { kind: 'flag', name } };
@@ -47,13 +50,13 @@ export function fromFlag<T>(name: string, value: T | undefined): Sourced<T> | un
 export function fromVariables(
   name: SettingName,
   { env, use }: Pick<SettingsInput, 'env' | 'use'>,
-): Sourced<string> | undefined {
-  const found = variablesOf(name, use).map((variable) => fromEnvironment(env, variable));
+): SourcedValue<string> | undefined {
+  const found = listVariables(name, use).map((variable) => fromEnvironment(env, variable));
   return found.find((value) => value !== undefined);
 }
 
 /** A variable's value; an empty one counts as unset: CI passes a secret that does not exist that way. */
-export function fromEnvironment(env: Environment, name: string): Sourced<string> | undefined {
+export function fromEnvironment(env: Environment, name: string): SourcedValue<string> | undefined {
   const value = env[name];
   if (value === undefined || value === '') return undefined;
   return { value, from: `environment ${name}`, origin: { kind: 'variable', name } };
@@ -63,22 +66,22 @@ export function fromEnvironment(env: Environment, name: string): Sourced<string>
 export function inProfile<N extends SettingName>(
   name: N,
   picked: PickedProfile | undefined,
-): Sourced<ValueOf<N>> | undefined {
-  const row: Row = settings[name];
+): SourcedValue<SettingValue<N>> | undefined {
+  const row: SettingDefinition = settings[name];
   const found = fromProfile(picked, (profile) => profile[row.key as keyof Profile]);
-  return mapValue(found, (value, from) => readValue(row, value, from) as ValueOf<N>);
+  return mapValue(found, (value, from) => parseSettingValue(row, value, from) as SettingValue<N>);
 }
 
 /** What `read` takes from a profile. */
 export function fromProfile<T>(
   picked: PickedProfile | undefined,
   read: (profile: Profile) => T | undefined,
-): Sourced<T> | undefined {
+): SourcedValue<T> | undefined {
   return picked && sourced(read(picked.profile), picked.label, 'profile');
 }
 
 /** A default. */
-export function byDefault<T>(value: T): Sourced<T> {
+export function byDefault<T>(value: T): SourcedValue<T> {
   return { value, from: 'default', origin: { kind: 'default' } };
 }
 
@@ -87,31 +90,31 @@ export function sourced<T>(
   value: T | undefined,
   from: string,
   kind: Exclude<Origin['kind'], 'flag' | 'variable'>,
-): Sourced<T> | undefined {
+): SourcedValue<T> | undefined {
   return value === undefined ? undefined : { value, from, origin: { kind } };
 }
 
 /** The same origin with the value read further. */
 export function mapValue<T, U>(
-  source: Sourced<T> | undefined,
+  source: SourcedValue<T> | undefined,
   read: (value: T, from: string) => U,
-): Sourced<U> | undefined {
+): SourcedValue<U> | undefined {
   return source && { ...source, value: read(source.value, source.from) };
 }
 
 /** The long name of a setting's flag: `--max-tokens`. */
-export function flagOf(name: SettingName): string {
-  return /--[\w-]+/.exec((settings[name] as Row).flag ?? '')?.[0] ?? '';
+export function getLongFlag(name: SettingName): string {
+  return /--[\w-]+/.exec((settings[name] as SettingDefinition).flag ?? '')?.[0] ?? '';
 }
 
 /** The name under which commander gives the value of a flag: `--no-markdown` is `markdown`. */
-export function attributeOf(flag: string): string {
+export function toAttribute(flag: string): string {
   return flag.replace(/^--(?:no-)?/, '').replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** The variables of a setting for one use. */
-export function variablesOf(name: SettingName, use: Use): readonly string[] {
-  const { variables = [] }: Row = settings[name];
+export function listVariables(name: SettingName, use: Use): readonly string[] {
+  const { variables = [] }: SettingDefinition = settings[name];
   return 'text' in variables ? variables[use] : (variables as readonly string[]);
 }
 
@@ -121,11 +124,11 @@ export function variablesOf(name: SettingName, use: Use): readonly string[] {
  */
 export function typedFlags(flags: SettingsFlags): string {
   const typed: Readonly<Record<string, unknown>> = { ...flags, profile: flags.jobProfile ?? flags.profile };
-  const names = settingNames.filter((name) => (settings[name] as Row).inHints);
+  const names = settingNames.filter((name) => (settings[name] as SettingDefinition).inHints);
   return names
-    .map(flagOf)
+    .map(getLongFlag)
     .map((flag) => {
-      const value = typed[attributeOf(flag)];
+      const value = typed[toAttribute(flag)];
       if (value === undefined || value === false) return '';
       if (value === true) return ` ${flag}`;
       return ` ${flag} ${/^https?:.*[@?]/i.test(String(value)) ? '<url>' : shellWord(String(value))}`;
@@ -134,7 +137,7 @@ export function typedFlags(flags: SettingsFlags): string {
 }
 
 /** Reads what a flag, a variable or a profile says. Throws usage naming where it is from. */
-export function readValue(row: Row, value: unknown, from: string): unknown {
+export function parseSettingValue(row: SettingDefinition, value: unknown, from: string): unknown {
   const text = String(value);
   const name = from.replace(/^(?:flag|environment) /, '');
   switch (row.kind) {
@@ -142,7 +145,7 @@ export function readValue(row: Row, value: unknown, from: string): unknown {
       if (text.trim() !== noBudget) parseBudget(text, from);
       return text.trim();
     case 'choice':
-      return readChoice(row, text, from);
+      return parseSettingChoice(row, text, from);
     case 'count':
       if (Number.isSafeInteger(Number(value)) && Number(value) >= 1) return Number(value);
       throw usageError(`${name} takes a whole number from 1, not '${text}'`, `for example: ${name} 1000`);
@@ -171,7 +174,7 @@ export function readValue(row: Row, value: unknown, from: string): unknown {
 const onWords = new Set(['1', 'true', 'yes', 'on']);
 const offWords = new Set(['', '0', 'false', 'no', 'off']);
 
-function readChoice({ values = [], noun }: Row, text: string, from: string): string {
+function parseSettingChoice({ values = [], noun }: SettingDefinition, text: string, from: string): string {
   if (values.includes(text)) return text;
   if (noun === undefined) throw usageError(`${from}: must be one of ${values.join(', ')}`);
   const near = closest(text, values);

@@ -20,7 +20,7 @@ export type Kind =
   | 'url';
 
 /** One setting. */
-export interface Row {
+export interface SettingDefinition {
   kind: Kind;
   /** What a `choice` can be, and what it is called in messages. */
   values?: readonly string[];
@@ -347,7 +347,7 @@ export const settings = {
     description: 'Formats the Markdown of answers on terminals (true).',
     default: true,
   },
-} as const satisfies Record<string, Row>;
+} as const satisfies Record<string, SettingDefinition>;
 
 export type SettingName = keyof typeof settings;
 

@@ -5,9 +5,9 @@ import type { pricesDefinition } from './definition.ts';
 import type { Secret } from './redact.ts';
 import type { SettingName, settings } from './table.ts';
 
-type Rows = typeof settings;
+type SettingTable = typeof settings;
 
-/** The attribute of a flag, as `attributeOf` gives it. */
+/** The attribute of a flag, as `toAttribute` gives it. */
 export type Attribute<F> = F extends `${string}--no-${infer W}`
   ? CamelCase<W>
   : F extends `${string}--${infer W}`
@@ -20,13 +20,13 @@ type CamelCase<W> = W extends `${infer A} ${string}`
     : W;
 
 /** The value of a setting. A duration is in ms. */
-export type ValueOf<N extends SettingName> = Rows[N] extends { values: readonly (infer V)[] }
+export type SettingValue<N extends SettingName> = SettingTable[N] extends { values: readonly (infer V)[] }
   ? V
-  : Rows[N]['kind'] extends keyof ValueOfKind
-    ? ValueOfKind[Rows[N]['kind']]
+  : SettingTable[N]['kind'] extends keyof ValueByKind
+    ? ValueByKind[SettingTable[N]['kind']]
     : string;
 
-interface ValueOfKind {
+interface ValueByKind {
   switch: boolean;
   count: number;
   duration: number;
@@ -35,13 +35,13 @@ interface ValueOfKind {
 }
 
 /** What a flag says: most values are read when the settings are resolved. */
-export type FlagValue<N extends SettingName> = Rows[N]['kind'] extends 'switch' | 'count' | 'headers' | 'prices'
-  ? ValueOf<N>
+export type FlagValue<N extends SettingName> = SettingTable[N]['kind'] extends 'switch' | 'count' | 'headers' | 'prices'
+  ? SettingValue<N>
   : string;
 
 /** What the flags say, under the names that commander gives them; absent if a flag was not given. */
 export type SettingsFlags = {
-  [N in SettingName as Rows[N] extends { flag: infer F } ? Attribute<F> : never]?: FlagValue<N> | undefined;
+  [N in SettingName as SettingTable[N] extends { flag: infer F } ? Attribute<F> : never]?: FlagValue<N> | undefined;
 } & {
   /** The source of the model, if it is not the flag. */
   modelFrom?: string | undefined;
@@ -61,21 +61,21 @@ export interface Config {
 
 /** One profile of the config file: the keys of the table. At most one of the three keys of the gateway is in it. */
 export type Profile = {
-  [N in SettingName as Rows[N] extends { key: infer K extends string } ? K : never]?: Rows[N] extends {
+  [N in SettingName as SettingTable[N] extends { key: infer K extends string } ? K : never]?: SettingTable[N] extends {
     fields: infer F;
   }
-    ? { [field in keyof F]?: ConfigValue<Rows[N]> }
-    : ConfigValue<Rows[N]>;
+    ? { [field in keyof F]?: ConfigValue<SettingTable[N]> }
+    : ConfigValue<SettingTable[N]>;
 };
 
 /** The type of a value in the config file. */
 export type ConfigValue<R> = R extends { values: readonly (infer V)[] }
   ? V
-  : R extends { kind: infer K extends keyof ConfigValueOfKind }
-    ? ConfigValueOfKind[K]
+  : R extends { kind: infer K extends keyof ConfigValueByKind }
+    ? ConfigValueByKind[K]
     : string;
 
-interface ConfigValueOfKind {
+interface ConfigValueByKind {
   command: string | [string, ...string[]];
   count: number;
   duration: number | string;
@@ -102,7 +102,7 @@ export interface LoadedConfig {
 
 /** The profile in use. */
 export interface PickedProfile {
-  name: Sourced<string>;
+  name: SourcedValue<string>;
   profile: Profile;
   /** How its values name their origin: `profile work (<path>)`. */
   label: string;
@@ -118,36 +118,40 @@ export interface SettingsInput {
 
 /** The settings without a rule of their own: flag > environment > profile > default. */
 export type PlainSettings = {
-  [N in SettingName as Rows[N] extends { rule: true } ? never : N]:
-    | Sourced<ValueOf<N>>
-    | (Rows[N] extends { default: unknown } ? (Rows[N] extends { uses: unknown } ? undefined : never) : undefined);
+  [N in SettingName as SettingTable[N] extends { rule: true } ? never : N]:
+    | SourcedValue<SettingValue<N>>
+    | (SettingTable[N] extends { default: unknown }
+        ? SettingTable[N] extends { uses: unknown }
+          ? undefined
+          : never
+        : undefined);
 };
 
 /** Everything a request needs in addition to its content, each value with its origin. */
 export interface Settings extends PlainSettings {
   use: Use;
-  profile: Sourced<string> | undefined;
-  service: Sourced<ServiceName>;
+  profile: SourcedValue<string> | undefined;
+  service: SourcedValue<ServiceName>;
   /** The wire format of the use. */
-  format: Sourced<FormatName>;
+  format: SourcedValue<FormatName>;
   /** As it was given; absent when offline. */
-  baseUrl: Sourced<string> | undefined;
-  model: Sourced<string>;
+  baseUrl: SourcedValue<string> | undefined;
+  model: SourcedValue<string>;
   key: KeySource;
-  auth: Sourced<AuthForm>;
-  headerNames: { apiKey: Sourced<string> | undefined; version: Sourced<string> | undefined };
-  headers: Sourced<Header>[];
+  auth: SourcedValue<AuthForm>;
+  headerNames: { apiKey: SourcedValue<string> | undefined; version: SourcedValue<string> | undefined };
+  headers: SourcedValue<Header>[];
   /** The flags that led to this gateway, for commands in hints: ` --service gemini`. */
   typedFlags: string;
   /** By the name or the pattern of a model. */
-  prices: Readonly<Record<string, Sourced<Prices[string]>>>;
+  prices: Readonly<Record<string, SourcedValue<Prices[string]>>>;
   /** Also the warnings of the config file. */
   warnings: string[];
 }
 
 /** Settings as far as they are set, for `doctor` and `config list`. */
-export interface SettingsSurvey extends Omit<Settings, 'model'> {
-  model: Sourced<string> | undefined;
+export interface PartialSettings extends Omit<Settings, 'model'> {
+  model: SourcedValue<string> | undefined;
 }
 
 /** Defined beside the services, whose types are in the library's declarations: those refer to no package. */
@@ -159,7 +163,7 @@ export type Origin =
   | { kind: 'job' | 'profile' | 'config' | 'service' | 'host' | 'default' };
 
 /** A value with its origin. */
-export interface Sourced<T> {
+export interface SourcedValue<T> {
   value: T;
   /** For people: `flag --timeout`, `environment GATEWAY_TIMEOUT`, `profile work (<path>)` or `default`. */
   from: string;

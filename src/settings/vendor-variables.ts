@@ -1,7 +1,7 @@
 import { type ServiceName, serviceNames, services } from '../services.ts';
-import { type Environment, fromEnvironment, mapValue, readValue } from './sources.ts';
+import { type Environment, fromEnvironment, mapValue, parseSettingValue } from './sources.ts';
 import { settings } from './table.ts';
-import type { Sourced } from './types.ts';
+import type { SourcedValue } from './types.ts';
 
 // Variables that the tools of the vendors read too. Each belongs to its service.
 
@@ -11,8 +11,8 @@ export function keyNames(service: ServiceName): string[] {
 }
 
 /** The first variable of a service's key that is set: the key, or the path of its file. */
-export function vendorKey(env: Environment, service: ServiceName): Sourced<string> | undefined {
-  return firstOf(env, keyNames(service));
+export function vendorKey(env: Environment, service: ServiceName): SourcedValue<string> | undefined {
+  return findFirstVariable(env, keyNames(service));
 }
 
 /** The services whose key a variable holds or names. */
@@ -24,13 +24,13 @@ export function keysIn(env: Environment): { name: ServiceName; variable: string 
 }
 
 /** The address that a variable of the service names, as a base URL. Throws usage for what is not a URL. */
-export function vendorAddress(env: Environment, service: ServiceName): Sourced<string> | undefined {
-  const found = firstOf(env, services[service].addressVariables);
+export function vendorAddress(env: Environment, service: ServiceName): SourcedValue<string> | undefined {
+  const found = findFirstVariable(env, services[service].addressVariables);
   const read = service === 'ollama' ? withDefaults : withoutVersion;
-  return mapValue(found, (text, from) => String(readValue(settings.baseUrl, read(text.trim()), from)));
+  return mapValue(found, (text, from) => String(parseSettingValue(settings.baseUrl, read(text.trim()), from)));
 }
 
-function firstOf(env: Environment, names: readonly string[]): Sourced<string> | undefined {
+function findFirstVariable(env: Environment, names: readonly string[]): SourcedValue<string> | undefined {
   return names.map((name) => fromEnvironment(env, name)).find((found) => found !== undefined);
 }
 

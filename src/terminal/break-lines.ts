@@ -15,7 +15,7 @@ export function breakCjk(text: string, width: number): string {
   if (!cjk.test(text)) return text;
   return text
     .split('\n')
-    .flatMap((line) => filled(piecesOf(line), width))
+    .flatMap((line) => filled(splitIntoPieces(line), width))
     .join('\n');
 }
 
@@ -37,11 +37,11 @@ function piecesAround(line: string, room: number): string[] {
   const typed = line.startsWith(' ') ? line.lastIndexOf(': ') + 2 : line.length;
   const fits = typed > 1 && stringWidth(line.slice(typed)) <= room;
   const end = command > 0 ? command : fits ? typed : line.length;
-  return [...piecesOf(line.slice(0, end)), line.slice(end)];
+  return [...splitIntoPieces(line.slice(0, end)), line.slice(end)];
 }
 
 /** Pieces that are not broken: words with the spaces after them, and Chinese or Japanese characters. */
-function piecesOf(line: string): string[] {
+function splitIntoPieces(line: string): string[] {
   const pieces: string[] = [];
   let piece = '';
   let before = '';
@@ -105,7 +105,7 @@ export function asColumn(texts: readonly string[]): string[] {
 }
 
 /** The rows of a table as lines, each column as wide as its widest text. */
-export function tableLines(rows: readonly (readonly string[])[]): string[] {
+export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   const columns = (rows[0] ?? []).map((_, at) => asColumn(rows.map((row) => row[at] ?? '')));
   return rows.map((_, row) =>
     columns

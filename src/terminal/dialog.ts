@@ -28,7 +28,7 @@ export async function openDialog({ stdin, stderr, jobs, interrupt }: DialogPlace
   let waiting: { resolve(line: string): void; reject(error: unknown): void } | undefined;
   let ended: GatewayError | undefined;
   let hiddenQuestion: string | undefined;
-  const end = (error: GatewayError): void => {
+  const endDialog = (error: GatewayError): void => {
     ended ??= error;
     waiting?.reject(ended);
     waiting = undefined;
@@ -38,10 +38,10 @@ export async function openDialog({ stdin, stderr, jobs, interrupt }: DialogPlace
     else lines.push(line);
     waiting = undefined;
   });
-  reader.on('close', () => end(usageError('the input ended before every question was answered')));
+  reader.on('close', () => endDialog(usageError('the input ended before every question was answered')));
   reader.on('SIGINT', () => {
     stderr.write('\n');
-    end(new GatewayError('interrupted', 'ended by SIGINT', { sent: 'no' }));
+    endDialog(new GatewayError('interrupted', 'ended by SIGINT', { sent: 'no' }));
     reader.close();
     interrupt();
   });

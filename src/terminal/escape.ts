@@ -14,7 +14,7 @@ const dangerousOrColour = new RegExp(String.raw`\x1b\[[\d;]*m|${dangerous.source
  * `<U+202E>`. Each code point is escaped by itself, so a stream can be cut anywhere.
  */
 export function escapeForTerminal(text: string): string {
-  return text.replace(dangerous, visible);
+  return text.replace(dangerous, showControl);
 }
 
 /** Writes text of others: harmless for a terminal, unchanged for a program or a file. */
@@ -24,7 +24,7 @@ export function writeEscaped(output: Pick<Output, 'isTTY' | 'write'>, text: stri
 
 /** Escapes text that has colours of the program, which stay. */
 export function escapeButColours(text: string): string {
-  return text.replace(dangerousOrColour, (found) => (found.length > 1 ? found : visible(found)));
+  return text.replace(dangerousOrColour, (found) => (found.length > 1 ? found : showControl(found)));
 }
 
 /** Escapes one line for stderr: line breaks and tabs become a blank. */
@@ -32,7 +32,7 @@ export function escapeLine(text: string): string {
   return escapeForTerminal(text.trim().replaceAll(/[\t\n\r\u2028\u2029]+/g, ' '));
 }
 
-function visible(character: string): string {
+function showControl(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   if (code > 0x9f) return `<U+${code.toString(16).toUpperCase().padStart(4, '0')}>`;
   return code < 0x80 ? caret(code) : `M-${caret(code - 0x80)}`;
@@ -48,9 +48,9 @@ const unsafeInJson = /##\[|[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\
 
 /** A value as one line of JSON. Terminals and GitHub's runner find only `\u` escapes in it. */
 export function jsonLine(value: unknown): string {
-  return `${JSON.stringify(value).replaceAll(unsafeInJson, (found) => (found === '##[' ? String.raw`##\u005b` : escaped(found)))}\n`;
+  return `${JSON.stringify(value).replaceAll(unsafeInJson, (found) => (found === '##[' ? String.raw`##\u005b` : escapeControl(found)))}\n`;
 }
 
-function escaped(character: string): string {
+function escapeControl(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

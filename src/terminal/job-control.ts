@@ -9,7 +9,7 @@ export interface JobControl {
   onContinue(listener: () => void): () => void;
 }
 
-interface Prompt {
+interface SuspendedPrompt {
   reader: Interface;
   stdin: Pick<ReadStream, 'setRawMode'>;
   jobs: JobControl;
@@ -23,7 +23,7 @@ interface Prompt {
  * Stops at Ctrl-Z and goes on at the same prompt, in place of readline, which stays paused afterwards. Also sets up the
  * terminal again after a stop by someone else. Returns what ends it.
  */
-export function followStops({ reader, stdin, jobs, leave, redraw }: Prompt): () => void {
+export function followStops({ reader, stdin, jobs, leave, redraw }: SuspendedPrompt): () => void {
   let isStopped = false;
   const goOn = (): void => {
     isStopped = false;

@@ -49,7 +49,7 @@ export async function openLineEditor(place: EditorPlace, options: EditorOptions)
   const { createInterface } = await import('node:readline');
   const { stdin, stdout, isDumb } = place;
   const markPastes = (way: 'on' | 'off'): void => void (isDumb || stdout.write(pasteSequences[way]));
-  const state: State = {
+  const state: EditorState = {
     queue: [],
     lines: [],
     linesToCome: 0,
@@ -106,7 +106,7 @@ export async function openLineEditor(place: EditorPlace, options: EditorOptions)
   };
 }
 
-interface State {
+interface EditorState {
   /** What was typed while no entry was read. */
   queue: LineRead[];
   /** Lines of an unfinished entry. */
@@ -129,7 +129,7 @@ interface State {
 async function readEntry(
   prompt: string,
   isQuestion: boolean,
-  { reader, echo, state, stdout }: { reader: Interface; echo: MuteStream; state: State; stdout: WriteStream },
+  { reader, echo, state, stdout }: { reader: Interface; echo: MuteStream; state: EditorState; stdout: WriteStream },
 ): Promise<LineRead> {
   const early = isQuestion ? undefined : state.queue.shift();
   if (early?.kind === 'entry') stdout.write(`${prompt}${early.text.replaceAll('\n', `\n${continuation}`)}\n`);
@@ -151,7 +151,7 @@ function countLines(bytes: string): number {
   return breaks > 0 && /[\r\n]\P{Cc}[^\r\n]*$/u.test(bytes) ? breaks + 1 : breaks;
 }
 
-function followKeys(stdin: NodeJS.ReadableStream, reader: Interface, state: State): void {
+function followKeys(stdin: NodeJS.ReadableStream, reader: Interface, state: EditorState): void {
   stdin.on('keypress', (_text: string | undefined, key: Key | undefined) => {
     if (!(key?.ctrl && key.name === 'c')) state.isTouched = true;
     if (key?.name === 'paste-start' || key?.name === 'paste-end') state.isPasting = key.name === 'paste-start';
@@ -160,7 +160,7 @@ function followKeys(stdin: NodeJS.ReadableStream, reader: Interface, state: Stat
   });
 }
 
-function takeLine(line: string, reader: Interface, state: State): void {
+function takeLine(line: string, reader: Interface, state: EditorState): void {
   state.linesToCome--;
   const isPasting = state.isPasting || state.linesToCome > 0;
   const goesOn = !isPasting && line.endsWith('\\');
@@ -177,7 +177,7 @@ function takeLine(line: string, reader: Interface, state: State): void {
   give(state, { kind: 'entry', text });
 }
 
-function interrupt(reader: Interface, echo: MuteStream, state: State): void {
+function interrupt(reader: Interface, echo: MuteStream, state: EditorState): void {
   const again = !state.isTouched;
   state.isTouched = false;
   state.isPasting = false;
@@ -192,13 +192,13 @@ function interrupt(reader: Interface, echo: MuteStream, state: State): void {
   state.listener(again);
 }
 
-function clearLine(reader: Interface, state: State): void {
+function clearLine(reader: Interface, state: EditorState): void {
   state.lines = [];
   reader.write(null, { ctrl: true, name: 'e' });
   reader.write(null, { ctrl: true, name: 'u' });
 }
 
-function give(state: State, read: LineRead): void {
+function give(state: EditorState, read: LineRead): void {
   const { waiting } = state;
   if (!waiting) return void state.queue.push(read);
   state.waiting = undefined;
@@ -213,16 +213,16 @@ function onOneLine(entry: string): string {
 function keepHistory(reader: Interface, earlier: readonly string[]): (entry: string) => void {
   const entries = [...earlier];
   let shown: string[] = [];
-  const show = (): void => void shown.splice(0, shown.length, ...entries);
+  const showHistory = (): void => void shown.splice(0, shown.length, ...entries);
   reader.on('history', (history: string[]) => {
     shown = history;
-    show();
+    showHistory();
   });
   return (entry) => {
     const line = onOneLine(entry);
     if (line === '' || line === entries[0]) return;
     entries.unshift(line);
-    show();
+    showHistory();
   };
 }
 
@@ -230,7 +230,7 @@ function keepHistory(reader: Interface, earlier: readonly string[]): (entry: str
  * The mode of a closed terminal cannot be restored: readline would throw in an event, and Node would abort at exit. SIGHUP may
  * not have reached the process, so it is raised here.
  */
-function noticeHangup({ stdin, hangUp }: EditorPlace, state: State): void {
+function noticeHangup({ stdin, hangUp }: EditorPlace, state: EditorState): void {
   const setRawMode = stdin.setRawMode.bind(stdin);
   stdin.setRawMode = (mode) => {
     try {

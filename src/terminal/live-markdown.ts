@@ -9,7 +9,7 @@ import {
   type LiveText,
   maxCharacters,
   settle,
-  type Size,
+  type TerminalSize,
   withoutMarks,
 } from './live-text.ts';
 
@@ -24,10 +24,10 @@ export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () =>
   /** A half line break. */
   let held = '';
   let tail: string[] = [];
-  let size: Size = sizeOf(stdout);
+  let size: TerminalSize = getTerminalSize(stdout);
 
   /** As bytes: the escape sequences are those of the program. The text between them is escaped. */
-  async function show({ done, tail: next }: Drawing): Promise<void> {
+  async function drawLines({ done, tail: next }: Drawing): Promise<void> {
     const drawn = redraw(tail, [...done, ...next], size.columns);
     tail = next;
     if (drawn === '') return;
@@ -37,7 +37,7 @@ export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () =>
 
   /** In a smaller window, the first lines of the tail leave it: they are printed then. */
   function followWindow(): void {
-    const now = sizeOf(stdout);
+    const now = getTerminalSize(stdout);
     if (now.columns === size.columns && now.rows === size.rows) return;
     const visible = lastWithin(tail, now);
     const gone = tail.length - visible.length;
@@ -45,18 +45,18 @@ export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () =>
     [tail, size] = [visible, now];
   }
 
-  async function add(text: string): Promise<void> {
+  async function appendText(text: string): Promise<void> {
     followWindow();
     live.text += text;
     const drawing = advance(live, { size, colored });
     // In a window of one row, each line has left it when it is written.
     const canRedraw = stdout.rows !== undefined && stdout.rows > 1;
-    await show(canRedraw ? { ...drawing, tail: lastWithin(drawing.tail, size) } : { ...drawing, tail: [] });
+    await drawLines(canRedraw ? { ...drawing, tail: lastWithin(drawing.tail, size) } : { ...drawing, tail: [] });
   }
 
   async function addInPieces(text: string): Promise<void> {
     for (let from = 0; from < text.length; from += maxCharacters / 2)
-      await add(text.slice(from, from + maxCharacters / 2));
+      await appendText(text.slice(from, from + maxCharacters / 2));
   }
 
   return {
@@ -68,25 +68,25 @@ export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () =>
       // To format such a block could take minutes.
       await this.end();
       held = half;
-      await show({ done: safe.trimEnd().split('\n'), tail: [] });
+      await drawLines({ done: safe.trimEnd().split('\n'), tail: [] });
     },
     /** Takes what is not yet decided from the screen, so that `print` can begin a line, and draws it again below. */
     async makeRoom(print: () => Promise<void>): Promise<void> {
       followWindow();
       const shown = tail;
       // Begun at once, so that no other text comes between.
-      await Promise.all([show({ done: [], tail: [] }), print(), show({ done: [], tail: shown })]);
+      await Promise.all([drawLines({ done: [], tail: [] }), print(), drawLines({ done: [], tail: shown })]);
     },
     async end(): Promise<void> {
       followWindow();
       const done = withoutMarks(linesBetween(live, undefined, { size, colored }) ?? []);
       live = { text: '' };
       held = '';
-      await show({ done, tail: [] });
+      await drawLines({ done, tail: [] });
     },
   };
 }
 
-function sizeOf({ columns, rows = 24 }: Output): Size {
+function getTerminalSize({ columns, rows = 24 }: Output): TerminalSize {
   return { columns, rows };
 }

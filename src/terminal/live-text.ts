@@ -1,12 +1,12 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { Token, Tokens } from 'marked';
 import { mayBreak } from './break-lines.ts';
-import { rowsOf } from './frame.ts';
-import { mostMeasuredRows, openBlocks, openLines, type OpenText } from './markdown.ts';
+import { countRows } from './frame.ts';
+import { mostMeasuredRows, openBlocks, formatOpenText, type OpenText } from './markdown.ts';
 import { breakMark, breakText, openMark } from './wrap.ts';
 
 /** The size of a terminal. */
-export interface Size {
+export interface TerminalSize {
   columns: number;
   rows: number;
 }
@@ -29,20 +29,20 @@ const manyEnds = 64;
 export const maxCharacters = 32 * 1024;
 
 /** The last lines that a window shows above the line of the cursor. */
-export function lastWithin(lines: readonly string[], { columns, rows }: Size): string[] {
+export function lastWithin(lines: readonly string[], { columns, rows }: TerminalSize): string[] {
   let room = Math.max(1, rows - 1);
-  const first = lines.findLastIndex((line) => (room -= rowsOf(line, columns)) < 0);
+  const first = lines.findLastIndex((line) => (room -= countRows(line, columns)) < 0);
   return lines.slice(first + 1);
 }
 
-interface Place {
-  size: Size;
+interface DrawingPlace {
+  size: TerminalSize;
   colored: boolean;
 }
 
 /** What can be printed now. `live` remembers that it is printed. */
-export function advance(live: LiveText, place: Place): Drawing {
-  if (linesBetween(live, undefined, place) === undefined) beginAnew(live, live.printed ?? 0);
+export function advance(live: LiveText, place: DrawingPlace): Drawing {
+  if (linesBetween(live, undefined, place) === undefined) restartText(live, live.printed ?? 0);
   const done: string[] = [];
   for (;;) {
     const lines = linesBetween({ ...live, text: decidedPart(live.text) }, undefined, place) ?? [];
@@ -72,19 +72,19 @@ function decidedPart(text: string): string {
 export function settle(
   live: LiveText,
   { most, least, tries = 3 }: { most: number; least: number; tries?: number },
-  place: Place,
+  place: DrawingPlace,
 ): string[] {
   if (most <= 0) return [];
   const decided = { ...live, text: decidedPart(live.text) };
   const waiting = linesBetween(decided, undefined, place) ?? [];
   const height = Math.max(1, place.size.rows - 1);
-  const isHigh = rowsOf(waiting[0] ?? '', place.size.columns) > height;
+  const isHigh = countRows(waiting[0] ?? '', place.size.columns) > height;
   const isLong = live.text.length > maxCharacters;
   const ends = isHigh ? lettersAfter(decided.text, live.printed) : lineEnds(decided.text, live.printed);
   const holds = (end: number): boolean => {
     const lines = linesBetween(decided, end, place);
     if (lines === undefined || isLong) return lines !== undefined;
-    return isHigh ? heightOf(lines, place.size) <= height : lines.length <= most;
+    return isHigh ? countHeight(lines, place.size) <= height : lines.length <= most;
   };
   const early = ends.length > manyEnds && !isHigh ? endBeforeLastBlock(decided, ends) : undefined;
   const at =
@@ -96,7 +96,7 @@ export function settle(
   const last = lines.length - 1;
   if (!isHigh && !isLong && tries > 1 && last >= least && isDifferent(lines[last], waiting[last]))
     return settle(live, { most: last, least, tries: tries - 1 }, place);
-  if (isLong) beginAnew(live, at);
+  if (isLong) restartText(live, at);
   else dropPrinted(live, at);
   return withoutMarks(lines);
 }
@@ -107,8 +107,8 @@ function isDifferent(line = '', other = ''): boolean {
   return one !== two;
 }
 
-function heightOf(lines: readonly string[], { columns }: Size): number {
-  return lines.reduce((sum, line) => sum + rowsOf(line, columns), 0);
+function countHeight(lines: readonly string[], { columns }: TerminalSize): number {
+  return lines.reduce((sum, line) => sum + countRows(line, columns), 0);
 }
 
 /** The last of the places for which `holds`. It does for all places before; most often that is near the end. */
@@ -133,10 +133,14 @@ function endBeforeLastBlock({ text, printed = 0 }: LiveText, ends: readonly numb
 }
 
 /** The lines from what is printed to `end`, or to the end of the text; undefined if a break mark is at a place that is not shown. */
-export function linesBetween(live: LiveText, end: number | undefined, { size, colored }: Place): string[] | undefined {
+export function linesBetween(
+  live: LiveText,
+  end: number | undefined,
+  { size, colored }: DrawingPlace,
+): string[] | undefined {
   const { text, printed, ...carried } = live;
   const breaks = [printed, end].filter((at) => at !== undefined);
-  const lines = openLines({ text: withBreaks(text, breaks), ...carried }, { width: size.columns, colored });
+  const lines = formatOpenText({ text: withBreaks(text, breaks), ...carried }, { width: size.columns, colored });
   const marked = lines.flatMap((line, index) => (line.includes(breakMark) ? [index] : []));
   const isClean = marked.every((at) =>
     marksBefore.test(stripVTControlCharacters(lines[at]?.split(breakMark)[0] ?? '')),
@@ -211,7 +215,7 @@ function lettersAfter(text: string, after = 0): number[] {
 }
 
 /** What follows is a text of its own: it begins with a break mark, so that it begins no list or heading by chance. */
-function beginAnew(live: LiveText, at: number): void {
+function restartText(live: LiveText, at: number): void {
   live.text = live.text.slice(at);
   live.printed = 0;
   live.firstNumber = undefined;
@@ -222,7 +226,7 @@ function beginAnew(live: LiveText, at: number): void {
 function dropPrinted(live: LiveText, at: number): void {
   const blocks = openBlocks(withBreaks(live.text, [at]));
   live.printed = at;
-  if (blocks === undefined) return cut(live, 0, at);
+  if (blocks === undefined) return cutOut(live, 0, at);
   let [start, end] = [0, 0];
   let block: Token | undefined;
   for (const next of blocks) {
@@ -230,14 +234,15 @@ function dropPrinted(live: LiveText, at: number): void {
     end += next.raw.length;
   }
   if (start > 0) {
-    cut(live, 0, start);
+    cutOut(live, 0, start);
     live.firstNumber = undefined;
     live.measuredRows = undefined;
   }
   if (block?.type === 'paragraph') dropWords(live, block as Tokens.Paragraph);
   else if (block?.type === 'list') dropItems(live, block as Tokens.List);
   else if (block?.type === 'table') dropRows(live, block as Tokens.Table);
-  else if (block?.type === 'code') cut(live, lineStart(live.text, isFence.test(block.raw) ? 1 : 0), lineStartAt(live));
+  else if (block?.type === 'code')
+    cutOut(live, lineStart(live.text, isFence.test(block.raw) ? 1 : 0), lineStartAt(live));
 }
 
 const isFence = /^ {0,3}(?:`{3}|~{3})/;
@@ -247,7 +252,7 @@ function dropWords(live: LiveText, { tokens }: Tokens.Paragraph): void {
   const { printed = 0 } = live;
   const open = tokens.findIndex(({ raw }) => raw.includes(breakMark));
   const start = tokens.slice(0, Math.max(0, open)).reduce((sum, { raw }) => sum + raw.length, 0);
-  cut(live, 0, isSpan.has(tokens[open]?.type ?? '') ? start : printed);
+  cutOut(live, 0, isSpan.has(tokens[open]?.type ?? '') ? start : printed);
 }
 
 const isSpan = new Set(['strong', 'em', 'del', 'link', 'image']);
@@ -258,7 +263,7 @@ function dropItems(live: LiveText, { items, ordered, start }: Tokens.List): void
   while (index < items.length - 1 && at + (items[index]?.raw.length ?? 0) < printed)
     at += items[index++]?.raw.length ?? 0;
   if (ordered) live.firstNumber = (live.firstNumber ?? Number(start)) + index;
-  cut(live, 0, at);
+  cutOut(live, 0, at);
 }
 
 /** The rows that decide the widths stay, those after the printed ones too. */
@@ -266,7 +271,7 @@ function dropRows(live: LiveText, { rows }: Tokens.Table): void {
   const next = rows.findIndex((row) => row.some(({ text }) => text.includes(breakMark)));
   if (next < 1) return;
   live.measuredRows ??= Math.min(rows.length, mostMeasuredRows);
-  cut(live, lineStart(live.text, 2 + live.measuredRows), lineStartAt(live));
+  cutOut(live, lineStart(live.text, 2 + live.measuredRows), lineStartAt(live));
 }
 
 /** Where a line begins, counted from 0. */
@@ -279,7 +284,7 @@ function lineStartAt({ text, printed = 0 }: LiveText): number {
   return text.lastIndexOf('\n', printed - 1) + 1;
 }
 
-function cut(live: LiveText, from: number, to: number): void {
+function cutOut(live: LiveText, from: number, to: number): void {
   if (to <= from) return;
   live.text = live.text.slice(0, from) + live.text.slice(to);
   live.printed = (live.printed ?? 0) - (to - from);

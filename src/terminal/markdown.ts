@@ -1,6 +1,6 @@
 import { Chalk, type ChalkInstance } from 'chalk';
 import { lexer, type Token, type Tokens } from 'marked';
-import { colourCode } from './code-colours.ts';
+import { colourCode } from './code-colors.ts';
 import { escapeForTerminal } from './escape.ts';
 import { columnWidths, rowLines, withWords } from './table-columns.ts';
 import { aroundBreak, breakMark, openMark, wrapped } from './wrap.ts';
@@ -25,7 +25,7 @@ interface Page extends Required<MarkdownPlace> {
 }
 
 /** The blocks of a Markdown text, whose controls are escaped; `raw` is the source of each. Line breaks must be `\n`. */
-export function blocksOf(text: string): Token[] {
+export function parseBlocks(text: string): Token[] {
   try {
     return lexer(escapeForTerminal(text));
   } catch {
@@ -71,7 +71,7 @@ export function openBlocks(text: string): Token[] | undefined {
 }
 
 /** The lines of a text that is still arriving, with break marks and open marks; only wrapped if it cannot be formatted. */
-export function openLines({ text, ...carried }: OpenText, { width, colored }: MarkdownPlace): string[] {
+export function formatOpenText({ text, ...carried }: OpenText, { width, colored }: MarkdownPlace): string[] {
   const chalk = new Chalk({ level: colored ? 1 : 0 });
   const page: Page = { width, colored, breaks: true, chalk, isOpen: true, ...carried };
   const blocks = openBlocks(text);
@@ -214,10 +214,10 @@ const opening = /(?<![*\w])\*+(?=\S)|\*\*(?=\S)|(?<!\w)_+(?=\S)|~~(?=\S)|`|\[(?!
 
 /** Text with its marks as colours and bold type. */
 function inline(tokens: readonly Token[], page: Page): string {
-  return tokens.map((token) => inlineOf(token, page)).join('');
+  return tokens.map((token) => formatInline(token, page)).join('');
 }
 
-function inlineOf(token: Token, page: Page): string {
+function formatInline(token: Token, page: Page): string {
   const { chalk, colored, breaks } = page;
   const inner = (): string => inline(('tokens' in token ? token.tokens : undefined) ?? [], page);
   switch (token.type) {

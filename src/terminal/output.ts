@@ -1,4 +1,4 @@
-import { hintOf } from '../advice.ts';
+import { chooseHint } from '../advice.ts';
 import { GatewayError } from '../errors.ts';
 import { escapeButColours, escapeForTerminal, escapeLine } from './escape.ts';
 import type { Io, Output } from './io.ts';
@@ -34,12 +34,12 @@ export function tolerateFailure(output: Output, signal: AbortSignal, after: Afte
   let isAborted = false;
   /** Rejects the latest write. One promise a write, because there can be 100,000 deltas. */
   let giveUp: ((reason: unknown) => void) | undefined;
-  const end = () => {
+  const giveUpLate = () => {
     isAborted = true;
     giveUp?.(signal.reason);
   };
-  if (signal.aborted) after(drainMs, end);
-  else signal.addEventListener('abort', () => after(drainMs, end), { once: true });
+  if (signal.aborted) after(drainMs, giveUpLate);
+  else signal.addEventListener('abort', () => after(drainMs, giveUpLate), { once: true });
   return wrap(output, {
     get failure() {
       return failure;
@@ -131,7 +131,7 @@ export function formatError(
 ): string {
   const { request } = error.details;
   const where = request === undefined ? '' : ` (${redact(request)})`;
-  const hint = redact(hintOf(error) ?? '').split('\n');
+  const hint = redact(chooseHint(error) ?? '').split('\n');
   const hintLines = hint.filter((line) => line.trim() !== '').map((line) => `  ${escapeLine(line)}`);
   return [`gateway-cli: ${label}: ${escapeLine(redact(error.message))}${where}`, ...hintLines].join('\n');
 }
@@ -163,14 +163,14 @@ interface ColorPlace {
  * off), then CLICOLOR_FORCE (all but `0` is on); else on terminals that are not dumb, without CLICOLOR=0.
  */
 export function wantsColor({ env, isTTY, color }: ColorPlace): boolean {
-  if (color === false || isSet(env['NO_COLOR'])) return false;
+  if (color === false || isNonEmpty(env['NO_COLOR'])) return false;
   const forced = env['FORCE_COLOR'];
-  if (isSet(forced)) return forced !== '0' && forced !== 'false';
-  if (isSet(env['CLICOLOR_FORCE']) && env['CLICOLOR_FORCE'] !== '0') return true;
+  if (isNonEmpty(forced)) return forced !== '0' && forced !== 'false';
+  if (isNonEmpty(env['CLICOLOR_FORCE']) && env['CLICOLOR_FORCE'] !== '0') return true;
   return isTTY && env['TERM'] !== 'dumb' && env['CLICOLOR'] !== '0';
 }
 
-function isSet(value: string | undefined): value is string {
+function isNonEmpty(value: string | undefined): value is string {
   return value !== undefined && value !== '';
 }
 

@@ -35,15 +35,15 @@ export async function runPager(pager: string, text: string, process: NodeJS.Proc
   return !notStarted.has(code);
 }
 
-const ignore = (): void => undefined;
+const ignoreSignal = (): void => undefined;
 
 /** Both processes receive Ctrl-C, and only the pager handles it. Returns the undo function. */
 function ignoreInterrupts(process: NodeJS.Process): () => void {
   const listeners = process.listeners('SIGINT');
-  process.on('SIGINT', ignore);
+  process.on('SIGINT', ignoreSignal);
   for (const listener of listeners) process.off('SIGINT', listener);
   return () => {
     for (const listener of listeners) process.on('SIGINT', listener);
-    process.off('SIGINT', ignore);
+    process.off('SIGINT', ignoreSignal);
   };
 }

@@ -7,16 +7,16 @@ import type { InputKind, Io, Output, Input } from './io.ts';
 import type { EditorOptions, LineEditor } from './line-editor.ts';
 import { runPager } from './pager.ts';
 import type { WriteStream } from 'node:tty';
-import { codeOf, GatewayError, settingError } from '../errors.ts';
+import { getErrorCode, GatewayError, settingError } from '../errors.ts';
 import { writeReason, readReason } from '../files/file-reason.ts';
 
 /** The Io of a real process. Node's own streams are created only when they are used: each takes some ms. */
 export function createProcessIo(process: NodeJS.Process): Io {
-  const examine = (fd: 0 | 1 | 2) => {
-    const stats = statsOf(fd);
+  const examineStream = (fd: 0 | 1 | 2) => {
+    const stats = readStats(fd);
     return { stats, isTTY: isTerminal(process, fd, stats) };
   };
-  const [input, out, err] = [examine(0), examine(1), examine(2)];
+  const [input, out, err] = [examineStream(0), examineStream(1), examineStream(2)];
   const kind = inputKind(input.stats, input.isTTY);
   return {
     // Node's own stdin is silently empty for a folder; this one fails.
@@ -28,8 +28,8 @@ export function createProcessIo(process: NodeJS.Process): Io {
     env: process.env,
     cwd: currentFolder(process),
     platform: process.platform,
-    openEditor: kind === 'terminal' && out.isTTY ? (options) => editorOf(process, options) : undefined,
-    openDialog: kind === 'terminal' && err.isTTY ? () => dialogOf(process) : undefined,
+    openEditor: kind === 'terminal' && out.isTTY ? (options) => loadEditor(process, options) : undefined,
+    openDialog: kind === 'terminal' && err.isTTY ? () => loadDialog(process) : undefined,
     runPager: out.isTTY ? (pager, text) => runPager(pager, text, process) : undefined,
     now: () => Date.now(),
     elapsed: monotonic,
@@ -39,24 +39,24 @@ export function createProcessIo(process: NodeJS.Process): Io {
 }
 
 /** Loads the dialog for the first question. */
-async function dialogOf(process: NodeJS.Process): Promise<Dialog> {
+async function loadDialog(process: NodeJS.Process): Promise<Dialog> {
   const { openDialog } = await import('./dialog.ts');
   const { stdin, stderr } = process;
-  const interrupt = (): void => void process.kill(process.pid, 'SIGINT');
-  return openDialog({ stdin, stderr, jobs: jobControlOf(process), interrupt });
+  const interruptProcess = (): void => void process.kill(process.pid, 'SIGINT');
+  return openDialog({ stdin, stderr, jobs: createJobControl(process), interrupt: interruptProcess });
 }
 
 /** Loads the editor for the interactive mode. */
-async function editorOf(process: NodeJS.Process, options: EditorOptions): Promise<LineEditor> {
+async function loadEditor(process: NodeJS.Process, options: EditorOptions): Promise<LineEditor> {
   const { openLineEditor } = await import('./line-editor.ts');
   const { stdin, stdout } = process;
   // Emitted, not sent: without its terminal, the process might end before a signal arrives.
   const hangUp = (): void => void process.emit('SIGHUP', 'SIGHUP');
   const isDumb = process.env['TERM'] === 'dumb';
-  return openLineEditor({ stdin, stdout, jobs: jobControlOf(process), isDumb, hangUp }, options);
+  return openLineEditor({ stdin, stdout, jobs: createJobControl(process), isDumb, hangUp }, options);
 }
 
-function jobControlOf(process: NodeJS.Process): JobControl {
+function createJobControl(process: NodeJS.Process): JobControl {
   return {
     stop: () => void process.kill(process.pid, 'SIGTSTP'),
     onContinue(listener) {
@@ -66,7 +66,7 @@ function jobControlOf(process: NodeJS.Process): JobControl {
   };
 }
 
-function statsOf(fd: number): Stats | undefined {
+function readStats(fd: number): Stats | undefined {
   try {
     return fstatSync(fd);
   } catch {
@@ -108,9 +108,9 @@ const readerGone = new Set(['EPIPE', 'ECONNRESET', 'EOF', 'ERR_STREAM_DESTROYED'
  * GatewayError: closed (by the reader) or not-written (ENOSPC, EIO, EFBIG and the like).
  */
 export function createStdout(place: OutputPlace): Output {
-  const write = writerOf(place);
+  const write = createWriter(place);
   let failure: GatewayError | undefined;
-  return describe(place, async (chunk) => {
+  return createOutput(place, async (chunk) => {
     if (failure !== undefined) throw failure;
     try {
       await write(chunk);
@@ -123,9 +123,9 @@ export function createStdout(place: OutputPlace): Output {
 
 /** stderr. After a failure, further writes are dropped: there is no place to report it. */
 export function createStderr(place: OutputPlace): Output {
-  const write = writerOf(place);
+  const write = createWriter(place);
   let lost = false;
-  return describe(place, async (chunk) => {
+  return createOutput(place, async (chunk) => {
     if (lost) return;
     try {
       await write(chunk);
@@ -135,11 +135,11 @@ export function createStderr(place: OutputPlace): Output {
   });
 }
 
-function describe(place: OutputPlace, write: Write): Output {
+function createOutput(place: OutputPlace, write: Write): Output {
   const { isTTY, stream } = place;
   return {
     isTTY,
-    isFile: isFile(place),
+    isFile: isRegularFile(place),
     get mayBeClosed() {
       return isNullForBoth(place);
     },
@@ -153,11 +153,11 @@ function describe(place: OutputPlace, write: Write): Output {
   };
 }
 
-function writerOf(place: OutputPlace): Write {
-  return isFile(place) ? fileWriter(place.fd) : streamWriter(place.stream);
+function createWriter(place: OutputPlace): Write {
+  return isRegularFile(place) ? fileWriter(place.fd) : streamWriter(place.stream);
 }
 
-function isFile({ stats, isTTY }: OutputPlace): boolean {
+function isRegularFile({ stats, isTTY }: OutputPlace): boolean {
   return stats !== undefined && (stats.isFile() || (stats.isCharacterDevice() && !isTTY));
 }
 
@@ -205,7 +205,7 @@ function streamWriter(stream: () => WriteStream): Write {
 }
 
 function writeFailure(error: unknown): GatewayError {
-  const code = codeOf(error) ?? '';
+  const code = getErrorCode(error) ?? '';
   if (readerGone.has(code)) return new GatewayError('closed', 'stdout was closed by its reader', { cause: error });
   return new GatewayError('not-written', `stdout cannot be written: ${writeReason(error)}`, {
     reason: 'stdout-full',

@@ -63,12 +63,12 @@ function startSpinner(options: ProgressOptions): Progress {
   let spinner: Spinner | undefined;
   let plainLine: Progress | undefined;
   let stopped = false;
-  const line = (): string => {
+  const nextSpinnerText = (): string => {
     shownAt = io.elapsed();
     return escapeLine(spinnerLine(options.text, detail, shownAt - started));
   };
   const tick = (): void => {
-    if (spinner !== undefined) spinner.text = line();
+    if (spinner !== undefined) spinner.text = nextSpinnerText();
     cancel = io.after(1000, tick);
   };
   const goPlain = (): void => {
@@ -76,20 +76,20 @@ function startSpinner(options: ProgressOptions): Progress {
     plainLine = startPlain(options, plainMs - (io.elapsed() - started));
     plainLine.update(detail);
   };
-  const show = async (): Promise<void> => {
-    const shown = await spin(line(), wantsColor({ env: io.env, isTTY: true, color }));
+  const showSpinner = async (): Promise<void> => {
+    const shown = await spin(nextSpinnerText(), wantsColor({ env: io.env, isTTY: true, color }));
     if (stopped) return void shown?.stop();
     spinner = shown;
     if (shown === undefined) goPlain();
     else tick();
   };
   // A failure of the spinner must not end a paid request.
-  let cancel = io.after(graceMs, () => void show().catch(goPlain));
+  let cancel = io.after(graceMs, () => void showSpinner().catch(goPlain));
   return {
     update(next) {
       detail = next;
       plainLine?.update(next);
-      if (spinner !== undefined && io.elapsed() - shownAt >= countMs) spinner.text = line();
+      if (spinner !== undefined && io.elapsed() - shownAt >= countMs) spinner.text = nextSpinnerText();
     },
     clear() {
       plainLine?.clear();
@@ -111,19 +111,19 @@ function startPlain({ io, text }: ProgressOptions, ms: number): Progress {
   const started = io.elapsed() + ms - plainMs;
   let detail = '';
   let isOver = false;
-  const print = (): void => {
+  const printStillWaiting = (): void => {
     isOver = true;
     const count = detail === '' ? '' : ` (${detail})`;
-    const line = `still ${text} after ${secondsText(io.elapsed() - started)}${count}`;
-    void io.stderr.write(`${escapeLine(line)}\n`);
+    const nextSpinnerText = `still ${text} after ${secondsText(io.elapsed() - started)}${count}`;
+    void io.stderr.write(`${escapeLine(nextSpinnerText)}\n`);
   };
-  let cancel = io.after(ms, print);
+  let cancel = io.after(ms, printStillWaiting);
   return {
     update: (next) => void (detail = next),
     clear() {
       if (isOver) return;
       cancel();
-      cancel = io.after(plainMs, print);
+      cancel = io.after(plainMs, printStillWaiting);
     },
     stop() {
       isOver = true;

@@ -36,10 +36,10 @@ export function wrapped(text: string, { width }: { width: number }, { hard = fal
 
 /** Each part begins a line, with a break mark before all but the first. The marks are not measured, which would take long. */
 function wrappedAt(parts: readonly string[], { room, hard }: { room: number; hard: boolean }): string[] {
-  const linesOf = (text: string): string[] => wrapAnsi(breakCjk(text, room), room, { hard }).split('\n');
-  const lines = linesOf(parts.join('\n'));
+  const splitWrapped = (text: string): string[] => wrapAnsi(breakCjk(text, room), room, { hard }).split('\n');
+  const lines = splitWrapped(parts.join('\n'));
   for (let count = 1; count < parts.length; count++) {
-    const at = linesOf(parts.slice(0, count).join('\n')).length;
+    const at = splitWrapped(parts.slice(0, count).join('\n')).length;
     lines[at] = `${breakMark}${lines[at] ?? ''}`;
   }
   return lines;

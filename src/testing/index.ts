@@ -3,14 +3,14 @@ import { Readable } from 'node:stream';
 import { createApp, createKey } from '../gateway/app.ts';
 import { listen } from '../gateway/listen.ts';
 import { createOfflineHandler } from '../gateway/offline-handler.ts';
-import type { GatewayRequest, Handler, Script as ModelScript } from '../gateway/types.ts';
+import type { GatewayRequest, Handler, AnswerScript as ModelScript } from '../gateway/types.ts';
 import { createReplayHandler } from '../gateway/upstream.ts';
 import { misleadingVariables, unpaid, vendorEnvironment } from '../gateway/service.ts';
 import { usageError } from '../errors.ts';
 import { isObject } from '../json.ts';
 import { savedVariables } from '../recordings/models.ts';
 import { openReplay } from '../recordings/replay.ts';
-import { createScript, promptOf } from './script.ts';
+import { createScript, findLastPrompt } from './script.ts';
 import type { Gateway, GatewayOptions, Hooks, ReceivedRequest, Script } from './testing-types.ts';
 
 export type {
@@ -25,7 +25,7 @@ export type {
 } from './testing-types.ts';
 
 /** A request whose fields are set while it is answered. */
-type Received = { -readonly [K in keyof ReceivedRequest]: ReceivedRequest[K] };
+type OpenRecord = { -readonly [K in keyof ReceivedRequest]: ReceivedRequest[K] };
 
 /** The models that answer if a test has no answers of its own. */
 const localModels = {
@@ -40,27 +40,27 @@ const localModels = {
  * nothing, an unknown fault, or a folder without recordings.
  */
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
-  let received: Received[] = [];
-  const records = new WeakMap<GatewayRequest, Received>();
-  const open = async (script: Script): Promise<Handler> => {
+  let received: OpenRecord[] = [];
+  const records = new WeakMap<GatewayRequest, OpenRecord>();
+  const openHandler = async (script: Script): Promise<Handler> => {
     const { replay } = options;
     if (replay === undefined) return scriptedHandler(await createScript(script), records);
     if (script.answers !== undefined || script.faults !== undefined)
       throw usageError('replay cannot be combined with answers or faults', 'leave one of them out');
     return createReplayHandler(await openReplay(replay));
   };
-  let answering = await open(options);
-  const answer: Handler = async (request) => {
+  let answering = await openHandler(options);
+  const recordAndAnswer: Handler = async (request) => {
     const bytes = await request.readBody();
     const known = { ...request, body: Readable.from([bytes]), readBody: async () => bytes };
-    const record = recordOf(request, bytes);
+    const record = createRecord(request, bytes);
     records.set(known, record);
     received.push(record);
     const reply = await answering(known);
     record.answered = true;
     return reply;
   };
-  const handler = Object.assign(answer, { close: () => answering.close?.() });
+  const handler = Object.assign(recordAndAnswer, { close: () => answering.close?.() });
   const key = createKey();
   const { url, close } = await listen(createApp({ key, handler }));
   const models = options.replay === undefined ? localModels : await savedVariables(options.replay);
@@ -72,7 +72,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     async reset(script) {
       const before = answering;
       // Other faults leave the answers as they are.
-      answering = await open(script === undefined ? options : { answers: options.answers, ...script });
+      answering = await openHandler(script === undefined ? options : { answers: options.answers, ...script });
       before.close?.();
       received = [];
     },
@@ -80,23 +80,23 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   };
 }
 
-function scriptedHandler(script: ModelScript, records: WeakMap<GatewayRequest, Received>): Handler {
+function scriptedHandler(script: ModelScript, records: WeakMap<GatewayRequest, OpenRecord>): Handler {
   return createOfflineHandler({
     script: {
       anyModel: script.anyModel,
       answer(read, request) {
         const record = records.get(request);
-        if (record) record.prompt = promptOf(read.task);
-        const answer = script.answer(read, request);
+        if (record) record.prompt = findLastPrompt(read.task);
+        const recordAndAnswer = script.answer(read, request);
         // A fault is an answer too, and can be an error.
         if (record) record.answered = true;
-        return answer;
+        return recordAndAnswer;
       },
     },
   });
 }
 
-function recordOf({ method, path, headers, model }: GatewayRequest, bytes: Buffer): Received {
+function createRecord({ method, path, headers, model }: GatewayRequest, bytes: Buffer): OpenRecord {
   const body = parsed(bytes.toString('utf8'));
   const named = isObject(body) && typeof body['model'] === 'string' ? body['model'] : undefined;
   return { method, path, headers, body, prompt: undefined, model: model ?? named, answered: false };
@@ -143,7 +143,7 @@ export function useGateway(options: GatewayOptions = {}, hooks: Hooks = runnerHo
       .requests()
       .filter(({ answered }) => !answered);
     await started().reset();
-    if (missed.length > 0) throw new Error(`no answer for ${missed.map(nameOf).join(', ')}`);
+    if (missed.length > 0) throw new Error(`no answer for ${missed.map(describeReceived).join(', ')}`);
   });
   last?.(async () => {
     setVariables(before);
@@ -166,7 +166,7 @@ export function useGateway(options: GatewayOptions = {}, hooks: Hooks = runnerHo
   };
 }
 
-function nameOf({ method, path, prompt }: ReturnType<Gateway['requests']>[number]): string {
+function describeReceived({ method, path, prompt }: ReturnType<Gateway['requests']>[number]): string {
   return prompt === undefined ? `${method} ${path}` : `the prompt '${prompt.slice(0, 200)}' (${method} ${path})`;
 }
 

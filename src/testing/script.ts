@@ -1,15 +1,15 @@
 import { usageError } from '../errors.ts';
 import { closest } from '../closest.ts';
 import { faultRows, findFault } from '../gateway/faults/table.ts';
-import { countTokens, type Draft, type MadePicture, type TextTask } from '../gateway/models/task.ts';
+import { estimateTokens, type Draft, type MadeImage, type TextTask } from '../gateway/models/task.ts';
 import { Problem } from '../gateway/problem.ts';
-import type { Script as ModelScript, Scripted } from '../gateway/types.ts';
+import type { AnswerScript as ModelScript, Scripted } from '../gateway/types.ts';
 import { imageFacts } from '../images/image-type.ts';
 import type { JsonValue } from '../json.ts';
 import type { Answer, PromptAnswer, Script } from './testing-types.ts';
 
 /** An answer, checked and made for the gateway. */
-interface Rule {
+interface ScriptRule {
   prompt: string | RegExp | undefined;
   turns: readonly Scripted[];
   /** How many requests it answered. */
@@ -21,12 +21,12 @@ interface Rule {
  * returns throws Problem 404 if no answer matches.
  */
 export async function createScript({ answers, faults = [] }: Script): Promise<ModelScript> {
-  const rules = answers && (await Promise.all(listOf(answers).map(ruleOf)));
-  const waiting = faults.map((name) => faultOf(name));
+  const rules = answers && (await Promise.all(toAnswerList(answers).map(prepareRule)));
+  const waiting = faults.map((name) => requireFault(name));
   const answer = (task: TextTask): Scripted | undefined => {
     const fault = waiting.shift();
-    const text = promptOf(task);
-    const rule = rules?.find(({ prompt }) => matches(text, prompt));
+    const text = findLastPrompt(task);
+    const rule = rules?.find(({ prompt }) => matchesPrompt(text, prompt));
     const turn = rule?.turns[Math.min(rule.count, rule.turns.length - 1)];
     if (fault) return { ...turn, fault };
     if (rule) rule.count++;
@@ -38,54 +38,54 @@ export async function createScript({ answers, faults = [] }: Script): Promise<Mo
 }
 
 /** The last text of the user: after a tool's result that of an earlier turn. */
-export function promptOf({ prompt, earlier }: Pick<TextTask, 'prompt' | 'earlier'>): string {
+export function findLastPrompt({ prompt, earlier }: Pick<TextTask, 'prompt' | 'earlier'>): string {
   return [...earlier, prompt].findLast((text) => text !== '') ?? '';
 }
 
-function listOf(answers: NonNullable<Script['answers']>): readonly PromptAnswer[] {
-  if (isList(answers)) return answers;
-  return Object.entries(answers).map(([prompt, answer]) => ({ prompt, ...answerOf(answer) }));
+function toAnswerList(answers: NonNullable<Script['answers']>): readonly PromptAnswer[] {
+  if (isAnswerList(answers)) return answers;
+  return Object.entries(answers).map(([prompt, answer]) => ({ prompt, ...toAnswer(answer) }));
 }
 
-function isList(answers: NonNullable<Script['answers']>): answers is readonly PromptAnswer[] {
+function isAnswerList(answers: NonNullable<Script['answers']>): answers is readonly PromptAnswer[] {
   return Array.isArray(answers);
 }
 
-function answerOf(answer: Answer | string): Answer {
+function toAnswer(answer: Answer | string): Answer {
   return typeof answer === 'string' ? { text: answer } : answer;
 }
 
-function matches(text: string, wanted: string | RegExp | undefined): boolean {
+function matchesPrompt(text: string, wanted: string | RegExp | undefined): boolean {
   if (wanted === undefined) return true;
   return typeof wanted === 'string' ? text.includes(wanted) : text.search(wanted) >= 0;
 }
 
-async function ruleOf({ prompt, turns, ...answer }: PromptAnswer): Promise<Rule> {
-  const all = turns === undefined ? [answer] : turns.map(answerOf);
+async function prepareRule({ prompt, turns, ...answer }: PromptAnswer): Promise<ScriptRule> {
+  const all = turns === undefined ? [answer] : turns.map(toAnswer);
   const name = prompt === undefined ? 'an answer' : `the answer to '${String(prompt)}'`;
   if (all.length === 0) throw usageError(`${name} has no turns`, "for example: turns: ['first', 'second']");
-  return { prompt, turns: await Promise.all(all.map((turn) => scriptedOf(turn, name))), count: 0 };
+  return { prompt, turns: await Promise.all(all.map((turn) => prepareAnswer(turn, name))), count: 0 };
 }
 
-async function scriptedOf({ text, image, tool, stream, fault }: Answer, name: string): Promise<Scripted> {
-  if (fault !== undefined) return { fault: faultOf(fault) };
+async function prepareAnswer({ text, image, tool, stream, fault }: Answer, name: string): Promise<Scripted> {
+  if (fault !== undefined) return { fault: requireFault(fault) };
   if (image === true) return { draws: true };
   const pieces = stream?.filter((piece) => typeof piece === 'string');
   const said = text ?? pieces?.join('');
   if (said === undefined && image === undefined && tool === undefined)
     throw usageError(`${name} says nothing`, 'give it one of text, image, tool, stream, fault or turns');
-  const picture = image && (await pictureOf(image, name));
+  const details = image && (await prepareImage(image, name));
   const draft: Draft = {
-    parts: [...(said ? [{ text: said }] : []), ...(picture ? [{ picture }] : [])],
+    parts: [...(said ? [{ text: said }] : []), ...(details ? [{ image: details }] : [])],
     call: tool && { name: tool.name, input: (tool.input ?? {}) as JsonValue },
     ended: tool ? 'call' : 'end',
-    usage: { thinking: 0, answer: countTokens(said ?? '') },
+    usage: { thinking: 0, answer: estimateTokens(said ?? '') },
   };
-  return { draft, ...(stream && { pieces: pieces ?? [], pauses: pausesOf(stream) }) };
+  return { draft, ...(stream && { pieces: pieces ?? [], pauses: readPauses(stream) }) };
 }
 
 /** The wait before each delta, ms. */
-function pausesOf(stream: readonly (string | number)[]): number[] {
+function readPauses(stream: readonly (string | number)[]): number[] {
   const pauses: number[] = [];
   let pause = 0;
   for (const piece of stream) {
@@ -98,14 +98,14 @@ function pausesOf(stream: readonly (string | number)[]): number[] {
   return pauses;
 }
 
-async function pictureOf(bytes: Uint8Array, name: string): Promise<MadePicture> {
+async function prepareImage(bytes: Uint8Array, name: string): Promise<MadeImage> {
   const { mimeType, width, height } = await imageFacts(bytes);
   if (mimeType === undefined || width === undefined || height === undefined)
     throw usageError(`the image of ${name} is not a picture`, 'give the bytes of a PNG, JPEG or WebP file, or true');
   return { mimeType, data: Buffer.from(bytes).toString('base64'), size: { width, height } };
 }
 
-function faultOf(name: string): NonNullable<Scripted['fault']> {
+function requireFault(name: string): NonNullable<Scripted['fault']> {
   const fault = findFault(name);
   if (fault) return fault;
   const names = faultRows.map((row) => row.name);

@@ -1,7 +1,7 @@
 /** What the gateway says to one request. */
 export interface Answer {
   text?: string;
-  /** The bytes of a picture; `true` draws a test card. */
+  /** The bytes of an image; `true` draws a test card. */
   image?: Uint8Array | true;
   tool?: { name: string; input?: unknown };
   /** The deltas of a stream; a number is a pause before the next one, in ms. A request without a stream gets the whole text. */

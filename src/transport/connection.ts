@@ -6,7 +6,7 @@ import createConnector from 'undici/lib/core/connect.js';
 // @ts-expect-error undici publishes no types of its internals.
 import symbols from 'undici/lib/core/symbols.js';
 import Client from 'undici/lib/dispatcher/client.js';
-import { codeOf, GatewayError, settingError } from '../errors.ts';
+import { getErrorCode, GatewayError, settingError } from '../errors.ts';
 import { startExchange } from './exchange.ts';
 import { ConnectionEnd } from './network-error.ts';
 import { openTunnel, parseProxy, proxyFor } from './proxy.ts';
@@ -31,7 +31,7 @@ export interface HostGuard {
  * The first fetch connects. Throws GatewayError usage for an invalid proxy URL; the fetch throws for other settings that
  * cannot be used.
  */
-export function openConnection(options: ConnectionOptions & { guard?: HostGuard }): Connection {
+export function openHttpConnection(options: ConnectionOptions & { guard?: HostGuard }): Connection {
   if (options.proxy !== undefined) parseProxy(options.proxy);
   const connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
   const idleTimeoutMs = options.idleTimeoutMs ?? defaultIdleTimeoutMs;
@@ -39,7 +39,7 @@ export function openConnection(options: ConnectionOptions & { guard?: HostGuard 
   setMaxListeners(0, closing.signal);
   let opened: Promise<ConnectionPool> | undefined;
 
-  async function open(): Promise<ConnectionPool> {
+  async function openPool(): Promise<ConnectionPool> {
     const { ca, clientCert, clientKey, systemCa } = options;
     const isTrustChanged = systemCa || [ca, clientCert, clientKey].some((pem) => pem !== undefined);
     const trust = isTrustChanged ? await (await import('./trust.ts')).openTrust(options) : undefined;
@@ -51,7 +51,7 @@ export function openConnection(options: ConnectionOptions & { guard?: HostGuard 
       requireChecks(request.url, options.env);
       await checkUploads(request.body);
       if (beforeSend) await beforeSend();
-      opened ??= open();
+      opened ??= openPool();
       const hooks = { signal, onSent, acceptsAnyHead, idleTimeoutMs };
       return await startExchange(await opened, request, hooks).catch(async (error: unknown) => {
         if (!(error instanceof GatewayError) || error.details.reason !== 'untrusted') throw error;
@@ -69,7 +69,7 @@ export function openConnection(options: ConnectionOptions & { guard?: HostGuard 
 }
 
 interface ConnectOptions {
-  options: Parameters<typeof openConnection>[0];
+  options: Parameters<typeof openHttpConnection>[0];
   trust: Trust | undefined;
   connectTimeoutMs: number;
   /** Ends every connection, also one that is still being opened. */
@@ -91,7 +91,7 @@ function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOpti
   const direct: buildConnector.connector = (target, callback) => {
     const socket = connectSocket({ ...target, hostname: connectedHost(target.hostname) }, (...[error, connected]) => {
       if (error === null || error === undefined) callback(null, connected as Socket);
-      else callback(codeOf(error) === 'UND_ERR_CONNECT_TIMEOUT' ? timedOut(error) : error, null);
+      else callback(getErrorCode(error) === 'UND_ERR_CONNECT_TIMEOUT' ? timedOut(error) : error, null);
     });
     endWhilePaused(socket);
   };
@@ -212,11 +212,11 @@ function openPooled(origin: string, pool: OriginPool, connect: buildConnector.co
   const client = new Client(origin, {
     connect: (target, callback) =>
       connect(target, (...outcome) => {
-        if (outcome[0] === null) watch(outcome[1]);
+        if (outcome[0] === null) watchSocket(outcome[1]);
         callback(...outcome);
       }),
   });
-  const watch = (socket: Socket): void => {
+  const watchSocket = (socket: Socket): void => {
     isIdle = false;
     // undici's own listener runs after this one.
     socket.on('readable', () => {
@@ -264,19 +264,19 @@ const kParser: unique symbol = symbols.kParser;
 function endWhilePaused(socket: Socket): void {
   socket.once('end', () => {
     // At most the rest of the buffer is left. The parser ends the message, or pauses once more before its end.
-    parserOf(socket)?.resume();
+    findParser(socket)?.resume();
     unpause(socket);
   });
   socket.on('error', () => unpause(socket));
   socket.once('close', () => unpause(socket));
 }
 
-function parserOf(socket: object): Parser | null | undefined {
+function findParser(socket: object): Parser | null | undefined {
   return (socket as { [kParser]?: Parser | null })[kParser];
 }
 
 function unpause(socket: Socket): void {
-  const parser = parserOf(socket);
+  const parser = findParser(socket);
   if (!parser?.paused) return;
   parser.llhttp.llhttp_resume(parser.ptr);
   parser.paused = false;

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import zlib from 'node:zlib';
-import { GatewayError, messageOf } from '../errors.ts';
+import { GatewayError, getErrorMessage } from '../errors.ts';
 import type { HttpReply } from './types.ts';
 
 /** A few kilobytes could become terabytes: past the first bytes, no reply is so much smaller when it is compressed. */
@@ -29,8 +29,9 @@ export function decompress(reply: HttpReply, encoding: string, request: string):
     return { ...reply, headers, body: Readable.from([]) };
   }
   const wire: Wire = { source, chunks: [], bytes: 0, failure: undefined };
-  const fail = (what: string): Promise<never> => throwUnread(wire, { status: reply.status, request, encoding, what });
-  return { ...reply, headers, body: canDecode(names) ? decoded(wire, names, fail) : unread(wire, fail) };
+  const failUnread = (what: string): Promise<never> =>
+    throwUnread(wire, { status: reply.status, request, encoding, what });
+  return { ...reply, headers, body: canDecode(names) ? decodeWire(wire, names, failUnread) : unread(wire, failUnread) };
 }
 
 /** Since Node 22.15. */
@@ -114,7 +115,7 @@ function unread(wire: Wire, fail: Fail): AsyncIterableIterator<Uint8Array> {
 }
 
 /** Not a generator: its `return` would wait for the next chunk. */
-function decoded(wire: Wire, names: readonly string[], fail: Fail): AsyncIterableIterator<Uint8Array> {
+function decodeWire(wire: Wire, names: readonly string[], fail: Fail): AsyncIterableIterator<Uint8Array> {
   let stages: Stages | undefined;
   return {
     async next() {
@@ -124,7 +125,7 @@ function decoded(wire: Wire, names: readonly string[], fail: Fail): AsyncIterabl
         if (!next.done) return next;
       } catch (error) {
         if (wire.failure === undefined)
-          return fail(error instanceof TooLarge ? error.message : `and cannot be read: ${messageOf(error)}`);
+          return fail(error instanceof TooLarge ? error.message : `and cannot be read: ${getErrorMessage(error)}`);
       }
       if (wire.failure !== undefined) throw wire.failure;
       return { done: true, value: undefined };

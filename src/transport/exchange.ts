@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { plainBody, streamBody } from '../body.ts';
 import type { ConnectionPool, PooledConnection } from './connection.ts';
-import { ConnectionEnd, networkError, type Phase } from './network-error.ts';
+import { ConnectionEnd, networkError, type ConnectionPhase } from './network-error.ts';
 import type { FetchCall, HttpReply, HttpRequest } from './types.ts';
 
 type Controller = Dispatcher.DispatchController;
@@ -23,7 +23,7 @@ export async function startExchange(
       {
         origin: url.origin,
         path: url.pathname + url.search,
-        ...contentOf(request),
+        ...toDispatchContent(request),
         // The time is limited here: undici's timers are coarse and ignore the command's deadline.
         headersTimeout: 0,
         bodyTimeout: 0,
@@ -33,16 +33,16 @@ export async function startExchange(
   });
   const encoding = reply.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (options.acceptsAnyHead || encoding === '' || encoding === 'identity') return reply;
-  return (await import('./decompress.ts')).decompress(reply, encoding, nameOf(request));
+  return (await import('./decompress.ts')).decompress(reply, encoding, describeDestination(request));
 }
 
 /** What an error says about where a request went. */
-function nameOf({ method = 'POST', url }: HttpRequest): string {
+function describeDestination({ method = 'POST', url }: HttpRequest): string {
   return `${method} ${url.origin}${url.pathname}`;
 }
 
 /** Method, headers and body; only a request that needs no body by its method is sent without a length. */
-function contentOf({
+function toDispatchContent({
   method = 'POST',
   headers,
   body,
@@ -71,7 +71,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #options: FetchCall & { idleTimeoutMs: number };
   readonly #caller: Caller;
   readonly #onAbort = (): void => this.#stop(this.#options.signal.reason, { atOnce: true });
-  #phase: Phase = 'connecting';
+  #phase: ConnectionPhase = 'connecting';
   #over = false;
   #controller: Controller | undefined;
   #queue: ChunkQueue | undefined;
@@ -141,7 +141,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   #explain(reason: unknown): GatewayError {
-    const request = nameOf(this.#request);
+    const request = describeDestination(this.#request);
     return networkError(reason, this.#phase, this.#request.url.host).withDefaults({ request });
   }
 }

@@ -2,7 +2,7 @@ import { lookup as lookUp } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { GatewayError, settingError, usageError } from '../errors.ts';
 import { version } from '../version.ts';
-import { openConnection } from './connection.ts';
+import { openHttpConnection } from './connection.ts';
 import type { HttpReply, InputFetcher, Connection, ConnectionOptions } from './types.ts';
 
 const maxRedirects = 5;
@@ -10,8 +10,8 @@ const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
 /** Fetches URLs without the key, headers and certificate of the user. A redirect is followed only to public addresses. */
 export function openInputFetcher({ clientCert: _cert, clientKey: _key, ...options }: ConnectionOptions): InputFetcher {
-  const direct = openConnection(options);
-  const redirected = openConnection({ ...options, guard: { check: checkPublic, lookup: lookupPublic } });
+  const direct = openHttpConnection(options);
+  const redirected = openHttpConnection({ ...options, guard: { check: checkPublic, lookup: lookupPublic } });
   return {
     async fetch(url, signal) {
       let at = url;
@@ -23,7 +23,7 @@ export function openInputFetcher({ clientCert: _cert, clientKey: _key, ...option
         reply = await get(redirected, at, signal);
       }
       const error = replyError(reply);
-      if (error === undefined) return { mimeType: mimeTypeOf(reply), body: reply.body };
+      if (error === undefined) return { mimeType: parseMimeType(reply), body: reply.body };
       await discardBody(reply);
       throw error;
     },
@@ -71,7 +71,7 @@ function replyError({ status, headers }: HttpReply): GatewayError | undefined {
   });
 }
 
-function mimeTypeOf({ headers }: HttpReply): string | undefined {
+function parseMimeType({ headers }: HttpReply): string | undefined {
   const type = headers['content-type']?.split(/[;,]/)[0]?.trim().toLowerCase();
   return type !== undefined && /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : undefined;
 }

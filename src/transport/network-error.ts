@@ -1,12 +1,12 @@
 import type { Reason } from '../reasons.ts';
-import { codeOf, type ErrorDetails, GatewayError, messageOf, settingError } from '../errors.ts';
+import { getErrorCode, type ErrorDetails, GatewayError, getErrorMessage, settingError } from '../errors.ts';
 import { isLoopback } from './request.ts';
 
 /** A connection that this program closed; the message says why. */
 export class ConnectionEnd extends Error {}
 
 /** The state of an exchange: before its head is sent, waiting for the reply's head, inside the reply's body. */
-export type Phase = 'connecting' | 'waiting' | 'body';
+export type ConnectionPhase = 'connecting' | 'waiting' | 'body';
 
 const trustCodes = [
   'CERT_',
@@ -23,16 +23,16 @@ const trustCodes = [
 ];
 
 /** The error for a failure of undici or of a socket in this phase. A GatewayError stays as it is. */
-export function networkError(error: unknown, phase: Phase, host: string): GatewayError {
+export function networkError(error: unknown, phase: ConnectionPhase, host: string): GatewayError {
   if (error instanceof GatewayError) return error;
-  const code = codeOf(error) ?? '';
+  const code = getErrorCode(error) ?? '';
   if (code === 'UND_ERR_INVALID_ARG') return invalidRequest(error);
   if (phase === 'connecting' || isRefusedHandshake(code)) {
     const what = `cannot connect to ${host}: ${describeCause(error, host)}`;
     return new GatewayError('not-sent', what, { ...connectAdvice(error, code, host), sent: 'no', cause: error });
   }
   // All that undici says of an interim reply 100 that was not asked for; the reply behind it cannot be had.
-  if (messageOf(error) === 'bad response')
+  if (getErrorMessage(error) === 'bad response')
     return new GatewayError('bad-reply', `${host} sent 100 Continue unasked, and the reply behind it cannot be read`, {
       reason: 'interim',
       sent: 'yes',
@@ -42,7 +42,8 @@ export function networkError(error: unknown, phase: Phase, host: string): Gatewa
   // Before the head is complete, undici reports contradicting lengths with the code of a body that is too short.
   if (isOtherProtocol(error, code) || (phase === 'waiting' && code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')) {
     // undici has a message, and no code, for a reply that switches to another protocol.
-    const why = messageOf(error) === 'bad upgrade' ? 'it switches to another protocol' : describeCause(error, host);
+    const why =
+      getErrorMessage(error) === 'bad upgrade' ? 'it switches to another protocol' : describeCause(error, host);
     return new GatewayError('bad-reply', `${host} does not speak HTTP: ${why}`, {
       reason: 'no-http',
       sent: 'yes',
@@ -67,7 +68,7 @@ export function networkError(error: unknown, phase: Phase, host: string): Gatewa
 
 /** undici names the header only in its message. */
 function invalidRequest(error: unknown): GatewayError {
-  const [, header] = /^invalid (\S+) header/.exec(messageOf(error)) ?? [];
+  const [, header] = /^invalid (\S+) header/.exec(getErrorMessage(error)) ?? [];
   return header === undefined
     ? settingError('the request cannot be sent: its URL or a header is not valid', {
         reason: 'url-or-headers',
@@ -122,7 +123,7 @@ function isRefusedHandshake(code: string): boolean {
 
 /** Parser errors have no code. An early end of the connection is one of them too, but counts as a cut. */
 function isOtherProtocol(error: unknown, code: string): boolean {
-  const message = messageOf(error);
+  const message = getErrorMessage(error);
   if (error instanceof Error && error.name === 'HTTPParserError') return !message.includes('Invalid EOF state');
   return code === 'UND_ERR_HEADERS_OVERFLOW' || message === 'bad upgrade';
 }
@@ -171,18 +172,18 @@ const words: Readonly<Record<string, string>> = {
 /** A failed connection to a host in words, with the system's code and each address that was tried. */
 export function describeCause(error: unknown, host: string): string {
   const parts: unknown[] = error instanceof AggregateError && error.errors.length > 0 ? error.errors : [error];
-  return [...new Set(parts.map((part) => describePart(part, host)))].join('; ');
+  return [...new Set(parts.map((part) => describeOneCause(part, host)))].join('; ');
 }
 
-function describePart(error: unknown, host: string): string {
+function describeOneCause(error: unknown, host: string): string {
   if (error instanceof GatewayError || error instanceof ConnectionEnd) return error.message;
-  const code = codeOf(error) ?? '';
-  const known = words[code] ?? describeKind(error, code);
-  const message = `${known ?? 'the connection failed'}${addressOf(error, host)}`;
+  const code = getErrorCode(error) ?? '';
+  const known = words[code] ?? describeErrorKind(error, code);
+  const message = `${known ?? 'the connection failed'}${formatAddress(error, host)}`;
   return code === '' || (known !== undefined && code.startsWith('UND_ERR_')) ? message : `${message} (${code})`;
 }
 
-function describeKind(error: unknown, code: string): string | undefined {
+function describeErrorKind(error: unknown, code: string): string | undefined {
   if (isOutOfMemory(error, code)) return 'there is not enough memory';
   if (isTrustCode(code) && !/^(?:ERR_|EPROTO)/.test(code)) return 'its certificate is not trusted';
   if (code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_')) return 'the TLS handshake failed';
@@ -193,7 +194,7 @@ function describeKind(error: unknown, code: string): string | undefined {
 }
 
 /** The address of a host name; one that the user typed is in the message already. */
-function addressOf(error: unknown, host: string): string {
+function formatAddress(error: unknown, host: string): string {
   if (!(error instanceof Error) || !('address' in error) || !('port' in error)) return '';
   const address = String(error.address);
   const place = `${address.includes(':') ? `[${address}]` : address}:${String(error.port)}`;

@@ -2,7 +2,7 @@ import { request as requestHttp, type RequestOptions } from 'node:http';
 import { isIP, isIPv6, type Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import type { Reason } from '../reasons.ts';
-import { type Advice, codeOf, GatewayError, usageError } from '../errors.ts';
+import { type Advice, getErrorCode, GatewayError, usageError } from '../errors.ts';
 import { ConnectionEnd, describeCause, isTrustCode } from './network-error.ts';
 import { isLoopback, namedProxy, proxyVariable } from './request.ts';
 import type { ConnectionOptions } from './types.ts';
@@ -52,7 +52,7 @@ function isDecodable(url: URL): boolean {
 /** Entries: `*`, a host with its subdomains (a leading dot or `*.` makes no difference), an address; a host or address can have `:port`. */
 function isExempt(target: URL, list: string): boolean {
   const host = withoutBrackets(target.hostname.toLowerCase());
-  const port = portOf(target);
+  const port = getPort(target);
   const entries = list.toLowerCase().split(/[\s,]/).filter(Boolean);
   return entries.some((entry) => entry === '*' || matchesHost(entry, host, port));
 }
@@ -69,7 +69,7 @@ function withoutBrackets(host: string): string {
   return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
 }
 
-function portOf(target: { protocol: string; port?: string | null }): string {
+function getPort(target: { protocol: string; port?: string | null }): string {
   return target.port || (target.protocol === 'https:' ? '443' : '80');
 }
 
@@ -88,7 +88,7 @@ interface TunnelOptions {
  * a refusal only in its message, accepts no 2xx except 200, and reconnects forever to a proxy that closes the connection.
  */
 export async function openTunnel({ proxy, target, authorities, timeoutMs, signal }: TunnelOptions): Promise<Socket> {
-  const address = `${target.hostname.includes(':') ? `[${target.hostname}]` : target.hostname}:${portOf(target)}`;
+  const address = `${target.hostname.includes(':') ? `[${target.hostname}]` : target.hostname}:${getPort(target)}`;
   const { url } = proxy;
   const authorization = proxyAuthorization(url);
   const send = url.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
@@ -123,7 +123,7 @@ export async function openTunnel({ proxy, target, authorities, timeoutMs, signal
 }
 
 function proxyFailed(proxy: Proxy, target: string, cause: Error): GatewayError {
-  const code = codeOf(cause) ?? '';
+  const code = getErrorCode(cause) ?? '';
   const message = `${describeProxy(proxy)} does not work: ${describeCause(cause, proxy.url.host)}`;
   return new GatewayError('not-sent', message, {
     reason: proxyReason(code),
@@ -151,7 +151,7 @@ function proxyRefused(
   { address, target }: { address: string; target: buildConnector.Options },
 ): GatewayError {
   const { url, from } = proxy;
-  const failure = (what: string, advice: Advice): GatewayError =>
+  const tunnelFailure = (what: string, advice: Advice): GatewayError =>
     new GatewayError('not-sent', `${describeProxy(proxy)} ${what} (${status})`, {
       ...advice,
       sent: 'no',
@@ -160,12 +160,12 @@ function proxyRefused(
   const hasPassword = proxyAuthorization(url) !== undefined;
   // Some proxies answer a wrong password with 401.
   if (status !== 407 && !(status === 401 && hasPassword))
-    return failure(`refuses the way to ${address}`, { reason: 'proxy-refuses', value: target.hostname });
+    return tunnelFailure(`refuses the way to ${address}`, { reason: 'proxy-refuses', value: target.hostname });
   if (hasPassword)
-    return failure('does not take the user name and password', { reason: 'proxy-password-wrong', source: from });
+    return tunnelFailure('does not take the user name and password', { reason: 'proxy-password-wrong', source: from });
   const variable = target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
   const value = `${variable}=${url.protocol}//user:password@${url.host}`;
-  return failure('wants a user name and a password', { reason: 'proxy-password', value, source: from });
+  return tunnelFailure('wants a user name and a password', { reason: 'proxy-password', value, source: from });
 }
 
 /** `Basic …` for the user name and password of a proxy URL. */

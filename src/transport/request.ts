@@ -97,7 +97,7 @@ export function requireSafeUrl(url: URL, { allowHttp, hasKey }: { allowHttp: boo
  * A key as it goes into a header, without white space around it. Only visible ASCII is allowed: anything else breaks the header, or
  * was copied by mistake. Throws GatewayError auth, without the key in it.
  */
-export function checkKey(given: string): string {
+export function checkHeaderKey(given: string): string {
   const key = given.trim();
   const position = key.search(/[^\x21-\x7e]/);
   if (key !== '' && position === -1) return key;

@@ -96,7 +96,7 @@ export async function sendWithRetries(request: HttpRequest, options: RetryOption
 
 interface FailedAttempt {
   error: GatewayError;
-  outcome: Outcome;
+  outcome: AttemptOutcome;
 }
 
 /** One attempt. Throws what is no failure of it: a bug, or the end of the call. */
@@ -124,7 +124,7 @@ async function readErrorReply(
   { status, headers, body }: HttpReply,
   { signal, classify }: RetryOptions,
 ): Promise<FailedAttempt> {
-  const bytes = await readErrorBody(body);
+  const bytes = await readErrorBytes(body);
   if (!isTimeout(signal)) signal.throwIfAborted();
   const classified = await classify({ status, headers, body: bytes.toString(), bytes });
   const error = classified.withDefaults({ status, sent: 'yes', request: `${method} ${url.origin}${url.pathname}` });
@@ -143,7 +143,7 @@ async function readErrorReply(
 }
 
 /** Reads the body of an error: at most 1 MiB, for at most five seconds. One that is cut or slow is not a second error. */
-export async function readErrorBody(body: HttpReply['body']): Promise<Buffer> {
+export async function readErrorBytes(body: HttpReply['body']): Promise<Buffer> {
   const iterator = body[Symbol.asyncIterator]();
   const parts: Uint8Array[] = [];
   let bytes = 0;
@@ -199,7 +199,7 @@ function finalError(
 }
 
 /** How an attempt failed, as far as a retry depends on it. */
-export type Outcome =
+export type AttemptOutcome =
   | { kind: 'not-sent'; retryable: boolean }
   | {
       kind: 'reply';
@@ -226,7 +226,7 @@ export function decideRetry(failed: {
   attempt: number;
   /** Time spent waiting so far, in ms. */
   waitedMs: number;
-  outcome: Outcome;
+  outcome: AttemptOutcome;
   policy: RetryPolicy;
   /** Wall clock in ms. */
   now: number;
@@ -246,7 +246,7 @@ export function decideRetry(failed: {
 
 const loadingRetries = 100;
 
-function retriesFor(outcome: Outcome, { retries, busyRetries = 0 }: RetryPolicy): number {
+function retriesFor(outcome: AttemptOutcome, { retries, busyRetries = 0 }: RetryPolicy): number {
   // However often it is asked: the time of the waits is the limit.
   if (outcome.kind === 'reply' && outcome.isLoading && retries > 0) return Math.max(retries, loadingRetries);
   const isBusy = outcome.kind === 'reply' && unbilledStatuses.has(outcome.status);
@@ -264,7 +264,7 @@ const unbilledStatuses = new Set([429, 503, 529]);
 /** A reply arrived, but the work may have been done and billed. */
 const maybeBilledStatuses = new Set([408, 500, 502, 504]);
 
-function isRetryable(outcome: Outcome, { safeOnly, undoneOnly }: RetryPolicy): boolean {
+function isRetryable(outcome: AttemptOutcome, { safeOnly, undoneOnly }: RetryPolicy): boolean {
   if (outcome.kind === 'final') return false;
   if (outcome.kind === 'not-sent') return outcome.retryable;
   const { status, headers, quotaSpent = false } = outcome;

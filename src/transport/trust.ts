@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import * as tls from 'node:tls';
-import { codeOf, settingError, usageError } from '../errors.ts';
+import { getErrorCode, settingError, usageError } from '../errors.ts';
 import type { ConnectionOptions } from './types.ts';
 
 /** Lists the certificate authorities of a store, as PEM. */
@@ -38,7 +38,7 @@ const certificateFaults: Readonly<Record<string, string>> = {
  */
 export async function openTrust(options: ConnectionOptions): Promise<Trust | undefined> {
   const { clientCert, clientKey } = options;
-  const authorities = await authoritiesOf(options);
+  const authorities = await loadAuthorities(options);
   if (authorities === undefined && clientCert === undefined && clientKey === undefined) return undefined;
   if ((clientCert === undefined) !== (clientKey === undefined)) {
     throw usageError('a client certificate must come with its key', 'give both, as PEM');
@@ -47,7 +47,8 @@ export async function openTrust(options: ConnectionOptions): Promise<Trust | und
     const secureContext = tls.createSecureContext({ ca: authorities, cert: clientCert, key: clientKey });
     return { authorities, secureContext };
   } catch (error) {
-    const reason = certificateFaults[codeOf(error) ?? ''] ?? `one of them is not valid (${codeOf(error) ?? 'no code'})`;
+    const reason =
+      certificateFaults[getErrorCode(error) ?? ''] ?? `one of them is not valid (${getErrorCode(error) ?? 'no code'})`;
     throw usageError(
       `the client certificate and its key cannot be used: ${reason}`,
       'give the certificate and its own private key, both as PEM without a password',
@@ -60,7 +61,7 @@ export async function openTrust(options: ConnectionOptions): Promise<Trust | und
  * Node's authorities and further ones: Node replaces its own and those of NODE_EXTRA_CA_CERTS by a given list, so the list
  * has to contain all. Undefined if there are no further ones. Throws GatewayError usage.
  */
-export async function authoritiesOf(
+export async function loadAuthorities(
   { ca, systemCa = false, env }: Pick<ConnectionOptions, 'ca' | 'systemCa' | 'env'>,
   list: ListAuthorities | undefined = getCACertificates,
 ): Promise<string[] | undefined> {
@@ -89,7 +90,7 @@ async function extraCertificates(env: ConnectionOptions['env']): Promise<string[
     return [await readFile(path, 'utf8')];
   } catch (error) {
     throw usageError(
-      `cannot read NODE_EXTRA_CA_CERTS ${path} (${codeOf(error) ?? 'no code'})`,
+      `cannot read NODE_EXTRA_CA_CERTS ${path} (${getErrorCode(error) ?? 'no code'})`,
       'correct the variable, or unset it',
       error,
     );

@@ -167,7 +167,7 @@ describe('--max-cost', () => {
     expect(server.bodies).toHaveLength(3);
   });
 
-  test('without a limit of tokens it is passed by no more than the requests under way', async ({
+  test('without a limit of tokens, the requests under way are all that can go over --max-cost', async ({
     server,
     folder,
     batch,
@@ -180,7 +180,7 @@ describe('--max-cost', () => {
     expect(sumOfSummary(folder)).toBe(costOf(0, 400));
   });
 
-  test('answers from a cache use nothing of it and have no unknown cost, also in the next run', async ({
+  test('answers from a cache use nothing of --max-cost and have no unknown cost, also in the next run', async ({
     server,
     folder,
     batch,

@@ -35,7 +35,7 @@ describe('a journal from a crash', () => {
   test.skipIf(bootMark() === undefined).for([
     ['the machine went down: the word that it went out may be lost', 'another boot', 13, 3],
     ['only the process was killed: nothing went out', bootMark(), 0, 4],
-  ] as const)('ready, and %s', async ([, boot, code, requests], { server, folder, batch }) => {
+  ] as const)('a job recorded as ready, and %s', async ([, boot, code, requests], { server, folder, batch }) => {
     folder.jobs(...manyJobs(3));
     await batch();
     const kept = (name: string, keep: (line: Record<string, unknown>) => boolean) => {

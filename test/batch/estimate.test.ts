@@ -45,7 +45,7 @@ flex: 0.0002 USD for the input, at most 0.00055 USD
   expect(folder.ls('.')).toEqual(['jobs.jsonl']);
 });
 
-test('counts all output at the price of thinking if that is the higher one', async ({ batch, server, folder }) => {
+test('an estimate counts all output at the price of thinking if that is higher', async ({ batch, server, folder }) => {
   folder.jobs(job('a', 100, { maxTokens: 50 }));
   counts(server);
   const thinking = { m: { input: '1', output: '10', thinking: '30' } };
@@ -54,7 +54,11 @@ test('counts all output at the price of thinking if that is the higher one', asy
   expect(stdout).toContain('live: 0.0001 USD for the input, at most 0.0016 USD\n');
 });
 
-test('in the messages format it sends the fields that count, and no others', async ({ batch, server, folder }) => {
+test('an estimate in the messages format sends the fields that count, and no others', async ({
+  batch,
+  server,
+  folder,
+}) => {
   folder.jobs({ ...job('a', 12), command: 'chat', system: 's', temperature: 0.5 });
   counts(server, { window: { max_input_tokens: 10 } });
   const { code, stdout } = await batch([...args, '--format', 'messages']);
@@ -83,7 +87,11 @@ test('names the jobs that do not fit the window of their model', async ({ batch,
   });
 });
 
-test('counts by bytes if the service cannot, and asks it once', async ({ batch, server, folder }) => {
+test('an estimate counts by bytes if the service cannot count, and asks the service once', async ({
+  batch,
+  server,
+  folder,
+}) => {
   folder.jobs(job('a', 1), job('b', 2));
   server.answer = () => ({ status: 404, body: '' });
   const { code, stdout } = await batch([...args, '--concurrency', '1']);
@@ -117,13 +125,13 @@ test('a job that the service refuses to count is named, and the others are count
   expect(stdout).toContain('1 job counted by bytes');
 });
 
-test('a key that is refused ends it', async ({ batch, server, folder }) => {
+test('a key that is refused ends the estimate', async ({ batch, server, folder }) => {
   folder.jobs(job('a', 1));
   server.answer = () => ({ status: 401, body: { error: { message: 'no such key' } } });
   expect(await batch(args)).toMatchObject({ code: 3, stdout: '' });
 });
 
-test('with a folder it counts the jobs that would be sent now, and leaves it as it is', async ({
+test('an estimate with a folder counts the jobs that would be sent now, and leaves the folder as it is', async ({
   batch,
   server,
   folder,

@@ -8,7 +8,10 @@ import { manyJobs, test } from './with-batch.ts';
 const argv = ['batch', 'jobs.jsonl', '-o', 'out', '--concurrency', '2'];
 
 describe.skipIf(process.platform === 'win32')('Ctrl-C', () => {
-  test('waits for those under way, takes no other, and ends by the signal', async ({ server, folder }) => {
+  test('Ctrl-C waits for the requests under way, takes no other job, and the batch ends by the signal', async ({
+    server,
+    folder,
+  }) => {
     const event = createEvent();
     server.answer = () => ({ after: event.happened });
     folder.jobs(...manyJobs(9));
@@ -24,7 +27,7 @@ describe.skipIf(process.platform === 'win32')('Ctrl-C', () => {
     expect(folder.lines('results.jsonl')).toHaveLength(2);
   });
 
-  test('a second one ends it at once, and requests in flight may have been billed', async ({
+  test('a second Ctrl-C ends the batch at once, and requests in flight may have been billed', async ({
     server,
     folder,
     batch,

@@ -18,7 +18,7 @@ async function linesOf(content: string | Uint8Array) {
 }
 
 describe('lines of a file', () => {
-  test('come with number and place, CRLF or LF, the last one torn', async () => {
+  test('lines come with number and place, with CRLF or LF, also a last line that is torn', async () => {
     expect(await linesOf('a\r\n\nbä\nlast')).toEqual([
       { number: 1, text: 'a', isUtf8: true, whole: true, offset: 0, bytes: 3, isTooLong: false },
       { number: 2, text: '', isUtf8: true, whole: true, offset: 3, bytes: 1, isTooLong: false },
@@ -47,7 +47,7 @@ describe('lines of a file', () => {
     );
   });
 
-  test('are known by number and place where they are too long, and their text is left out', async () => {
+  test('lines that are too long are known by number and place, and their text is left out', async () => {
     const path = join(folder(), 'lines');
     const long = 'x'.repeat(700 * 1024);
     writeFileSync(path, `a\n${long}\nb\nc\n${long}`);

@@ -167,7 +167,7 @@ test('a profile that does not exist, or whose service lacks the command, is name
   expect(server.bodies).toEqual([]);
 });
 
-test('--record keeps the exchanges of both without either key', async ({ folder, batch, env }) => {
+test('--record keeps the exchanges of both profiles without either key', async ({ folder, batch, env }) => {
   folder.jobs({ id: 'text', prompt: 'hi' }, chat);
   expect(await batch(['--record', 'kept'], { env })).toMatchObject({ code: 0 });
   expect(folder.ls('kept')).toHaveLength(2);

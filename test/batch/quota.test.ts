@@ -38,13 +38,16 @@ describe('a quota that is spent', () => {
   test.for([
     [402, {}],
     [400, { code: 'insufficient_quota' }],
-  ] as const)('is one with status %i, too', async ([status, error], { server, folder, batch }) => {
-    server.answer = () => ({ status, body: { error: { message: 'no credit', ...error } } });
-    folder.jobs(...manyJobs(20));
-    const ran = await batch(['--concurrency', '2', '--json']);
-    expect(JSON.parse(ran.stdout)).toMatchObject({ exitCode: 13, failed: 0, pending: 20 });
-    expect(server.bodies.length).toBeLessThanOrEqual(2);
-  });
+  ] as const)(
+    'a reply with status %i that says so is a spent quota, too',
+    async ([status, error], { server, folder, batch }) => {
+      server.answer = () => ({ status, body: { error: { message: 'no credit', ...error } } });
+      folder.jobs(...manyJobs(20));
+      const ran = await batch(['--concurrency', '2', '--json']);
+      expect(JSON.parse(ran.stdout)).toMatchObject({ exitCode: 13, failed: 0, pending: 20 });
+      expect(server.bodies.length).toBeLessThanOrEqual(2);
+    },
+  );
 
   test('ends a stream, and the hint says what to do', async ({ server, batch }) => {
     server.answer = () => spent;
@@ -54,7 +57,11 @@ describe('a quota that is spent', () => {
 });
 
 describe('a wait that is longer than a job may wait', () => {
-  test('fails that job alone, and holds up no other', async ({ server, folder, batch }) => {
+  test('a wait that is longer than a job may wait fails that job alone, and holds up no other', async ({
+    server,
+    folder,
+    batch,
+  }) => {
     server.answer = (prompt) => (prompt === 'p3' ? comeBackLater : undefined);
     folder.jobs(...manyJobs(20));
     const ran = await batch(['--concurrency', '2', '--json']);
@@ -62,7 +69,7 @@ describe('a wait that is longer than a job may wait', () => {
     expect(ran.stderr).toContain('come back after 3600 s');
   });
 
-  test('that a later request gets too ends the batch', async ({ server, folder, batch }) => {
+  test('a wait too long for a job that a later request gets too ends the batch', async ({ server, folder, batch }) => {
     server.answer = (prompt) => (prompt === 'p1' ? undefined : comeBackLater);
     folder.jobs(...manyJobs(100));
     const ran = await batch(['--concurrency', '4', '--json']);
@@ -72,7 +79,7 @@ describe('a wait that is longer than a job may wait', () => {
     expect(server.bodies.length).toBeLessThanOrEqual(9);
   });
 
-  test('is what --retry-max-time says', async ({ server, folder, batch }) => {
+  test('the longest wait of a job is what --retry-max-time says', async ({ server, folder, batch }) => {
     const wait = { ...comeBackLater, headers: { 'retry-after-ms': '30' } };
     server.answer = (_prompt, count) => (count === 1 ? wait : undefined);
     folder.jobs(...manyJobs(2));

@@ -37,7 +37,7 @@ describe('the same command again', () => {
     }
   });
 
-  test('sends what was added', async ({ server, folder, batch }) => {
+  test('the same command again sends the jobs that were added', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(2));
     await batch();
     folder.jobs(...manyJobs(4));
@@ -46,7 +46,7 @@ describe('the same command again', () => {
     expect(folder.lines('results.jsonl')).toHaveLength(4);
   });
 
-  test('says what was removed', async ({ folder, batch }) => {
+  test('the same command again says which jobs were removed', async ({ folder, batch }) => {
     folder.jobs(...manyJobs(3));
     await batch();
     folder.jobs(...manyJobs(2));

@@ -100,7 +100,7 @@ describe('what a batch says', () => {
     expect((await batch(['staus', '-o', 'out'])).code).toBe(0);
   });
 
-  test('without anything it prints its help, and says what is missing (code 2)', async ({ batch }) => {
+  test('batch without arguments prints its help, and says what is missing (code 2)', async ({ batch }) => {
     const { code, stdout, stderr } = await batch(['run', '--json']);
     expect([code, JSON.parse(stdout)]).toMatchObject([2, { error: { class: 'usage', message: 'there are no jobs' } }]);
     expect(stderr).toContain('Usage: gateway-cli batch [jobs.jsonl|-] -o <dir> [flags]');
@@ -119,7 +119,7 @@ describe('what a batch says', () => {
     expect(stdout).toContain('Usage: gateway-cli batch [jobs.jsonl|-] -o <dir> [flags]');
   });
 
-  test('after Ctrl-C it says what it waits for', async ({ server, folder, batch }) => {
+  test('after Ctrl-C a batch says what it waits for', async ({ server, folder, batch }) => {
     const stop = new AbortController();
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -132,7 +132,7 @@ describe('what a batch says', () => {
     expect((await running).stderr).toContain('waiting for 2 requests, 10 s at most; Ctrl-C again stops\n');
   });
 
-  test('one is one, and many are many', async ({ server, folder, batch }) => {
+  test('a count of one is singular, and every other count is plural', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(1));
     expect((await batch(['--dry-run'])).stdout).toBe(
       `1 job checked, 1 to send, 0 sent before\ntext with m at ${server.url}: 1 job\n`,

@@ -7,7 +7,7 @@ import {
   wholeTurns,
 } from '../../src/chat/message.ts';
 import { storable } from '../../src/chat/session-file.ts';
-import { lastTurn } from '../../src/formats/ask.ts';
+import { lastTurn } from '../../src/formats/plain-request.ts';
 import { createUpload } from '../../src/body.ts';
 
 const call: SessionMessage = {

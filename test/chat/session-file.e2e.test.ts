@@ -117,7 +117,7 @@ test('a torn line that is longer than the next turn leaves no rest', async () =>
   expect(readFileSync(path, 'utf8')).toBe(lines(1, 2));
 });
 
-test.skipIf(!tellsOpenFiles)('leaves no file open', async () => {
+test.skipIf(!tellsOpenFiles)('reading and writing a session leaves no file open', async () => {
   const path = place(lines(1));
   const session = await openSession(path);
   await session.append(turn(2));

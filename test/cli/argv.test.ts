@@ -109,7 +109,7 @@ test.each([
   [['text', 'he', '—said', '--offline']],
   [['text', '--offline', '--', 'hi', '—stream']],
   [['chat', '--offline', '-p', '—stream']],
-])('%j is a prompt', async (argv) => {
+])('argv %j is a prompt', async (argv) => {
   expect(await run(argv, { kind: 'terminal' })).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('You wrote'),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import type { ClientOptions } from '../../src/client/client-types.ts';
 import { startDeadline } from '../../src/client/deadline.ts';
-import { outcomeOf } from '../../src/client/read-reply.ts';
+import { drainDeltas } from '../../src/client/read-reply.ts';
 import type { PaidEnd } from '../../src/client/send.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/images/store.ts';
@@ -84,7 +84,7 @@ async function ask(
     { post, model: 'm' },
     { deadline: startDeadline(60_000, signal), store: createMemoryStore() },
   );
-  const outcome = await outcomeOf(deltas).then(
+  const outcome = await drainDeltas(deltas).then(
     ({ attempts, isRecorded, result }) => ({ attempts, isRecorded, text: result.text }),
     (error: GatewayError) => ({ attempts: error.details.attempts, class: error.class, billed: error.billed }),
   );

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, expect, test, vi } from 'vitest';
-import { hintOf } from '../../src/advice.ts';
+import { chooseHint } from '../../src/advice.ts';
 import type { GatewayError } from '../../src/errors.ts';
 import { createDeadlines, startDeadline } from '../../src/client/deadline.ts';
 
@@ -27,10 +27,10 @@ test.each([
   const error = deadline.explain(deadline.signal.reason, phase) as GatewayError;
   expect(error).toMatchObject(expected);
   expect(error.details).toMatchObject({ reason: 'timeout', value: 3 });
-  expect(hintOf(error, 'library')).toBe(`${cost}give it more time: 3 min`);
+  expect(chooseHint(error, 'library')).toBe(`${cost}give it more time: 3 min`);
 });
 
-test('any other error stays as it is, also when time is up', () => {
+test('an error that is not a timeout stays as it is, also when time is up', () => {
   vi.useFakeTimers();
   const deadline = startDeadline(1000);
   const error = new Error('cut');
@@ -88,7 +88,7 @@ test('a deadline that was in time serves the next call, for a time of its own', 
   expect(second.explain(second.signal.reason, 'sent')).toMatchObject({ message: 'no reply within 2 s' });
 });
 
-test('one that was over or aborted serves no other', () => {
+test('a deadline that was over or aborted serves no other call', () => {
   vi.useFakeTimers();
   const start = createDeadlines();
   const late = start(1000);

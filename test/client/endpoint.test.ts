@@ -3,7 +3,7 @@ import { type Endpoint, endpointHeaders } from '../../src/client/endpoint.ts';
 import { byAuthUse } from '../../src/formats/format.ts';
 import type { AuthUse } from '../../src/formats/types.ts';
 import type { AuthForm } from '../../src/services.ts';
-import { checkKey } from '../../src/transport/request.ts';
+import { checkHeaderKey } from '../../src/transport/request.ts';
 
 const version = { 'vendor-b-version': '2023-06-01' };
 const neutral = { apiKey: 'x-vendor-a-api-key', version: 'vendor-b-version' };
@@ -37,10 +37,10 @@ test.each([
   ['sk secret', 'the key has an invalid character at position 3'],
   ['é-secret', 'the key has an invalid character at position 1'],
 ])('refuses key %j with invalid characters without showing it', (key, message) => {
-  const attempt = (): unknown => checkKey(key);
+  const attempt = (): unknown => checkHeaderKey(key);
   expect(attempt).toThrow(expect.objectContaining({ class: 'auth', message }));
 });
 
 test('the white space around a key is removed', () => {
-  expect(checkKey(' sk-1\r\n')).toBe('sk-1');
+  expect(checkHeaderKey(' sk-1\r\n')).toBe('sk-1');
 });

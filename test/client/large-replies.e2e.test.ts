@@ -23,7 +23,7 @@ test('a reply that holds more values than memory should hold is refused before i
   });
 });
 
-test('keeps no more of what it does not report than any answer has', () => {
+test('a reply keeps no more of what is not reported than any answer has', () => {
   const decoder = createCompletionsDecoder();
   const piece = { data: chunk({ refusal: 'x'.repeat(9 * 1024 * 1024) }) };
   const feed = (): void => {

@@ -160,7 +160,7 @@ test('a signal ends a call with its own reason, before and while it is sent', as
   await expect(call).rejects.toBe(reason);
 });
 
-test('timeoutMs bounds a call', async ({ server, client }) => {
+test('timeoutMs bounds a call of the library', async ({ server, client }) => {
   // Asked or not: the time may be over before the request goes out.
   server.always({ chunks: [createPause().until] });
   const call = client().generateContent({ model: 'm', prompt: 'x' }, { timeoutMs: 50 });
@@ -190,7 +190,7 @@ test('the key may come from a function, called once; another form is chosen by a
   expect(server.requests[0]?.headers['x-team']).toBe('docs');
 });
 
-test('reads no environment: neither proxies nor keys', async ({ server }) => {
+test('the library reads no environment: neither proxies nor keys', async ({ server }) => {
   process.env['HTTP_PROXY'] = 'http://127.0.0.1:1';
   const gateway = createClient({ baseUrl: server.url });
   server.reply({ body: textReply('ok') });

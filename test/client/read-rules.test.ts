@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { keepGoodPictures } from '../../src/client/picture-store.ts';
+import { keepGoodImages } from '../../src/client/image-store.ts';
 import { isBare, readDiverted } from '../../src/client/read-reply.ts';
 import { type Answer } from '../../src/client/result.ts';
-import { emptyResult } from '../../src/client/folded.ts';
+import { emptyResult } from '../../src/client/arriving-reply.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { parseReply } from '../../src/formats/parse-reply.ts';
 import { createMemoryStore } from '../../src/images/store.ts';
@@ -187,8 +187,8 @@ test.each([interrupted, new GatewayError('not-written', 'the disk is full'), new
 test('one bad picture does not spoil another, and a full disk is not a bad picture', async () => {
   const full = new GatewayError('not-written', 'the disk is full');
   const store: BlobStore = { ...createMemoryStore(), resolve: () => Promise.reject(full) };
-  await expect(keepGoodPictures(store).resolve('QUJD')).rejects.toBe(full);
-  const pictures = keepGoodPictures(createMemoryStore());
+  await expect(keepGoodImages(store).resolve('QUJD')).rejects.toBe(full);
+  const pictures = keepGoodImages(createMemoryStore());
   const { sink, placeholder } = await pictures.open();
   await sink.write(Buffer.from('!'));
   await sink.write(Buffer.from('QUJD'));

@@ -95,7 +95,7 @@ test.each([
   expect(split([input])).toMatchObject({ text: 'x ', files: [{ data, ended }] });
 });
 
-test('passes text on at once, and holds back little', () => {
+test('the filter of files in text passes text on at once, and holds back little', () => {
   const splitter = new DataUrlSplitter();
   expect(splitter.feed('Hello ')).toEqual([{ type: 'text', text: 'Hello ' }]);
   expect(splitter.feed('a!')).toEqual([{ type: 'text', text: 'a' }]);
@@ -104,7 +104,7 @@ test('passes text on at once, and holds back little', () => {
   expect(splitter.feed('data:image/'.padEnd(300, 'x')).map((piece) => piece.type)).toEqual(['text']);
 });
 
-test('passes Base64 on while it arrives', () => {
+test('the filter of files in text passes Base64 on while it arrives', () => {
   const splitter = new DataUrlSplitter();
   splitter.feed('![a](data:image/png;base64,');
   expect(splitter.feed('AAAA')).toEqual([{ type: 'base64', text: 'AAAA' }]);

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { type Result } from '../../src/client/result.ts';
-import { emptyResult } from '../../src/client/folded.ts';
-import { verdictOf, type Wanted } from '../../src/client/verdict.ts';
-import { hintOf } from '../../src/advice.ts';
+import { emptyResult } from '../../src/client/arriving-reply.ts';
+import { judgeAnswer, type Wanted } from '../../src/client/verdict.ts';
+import { chooseHint } from '../../src/advice.ts';
 import type { GatewayError } from '../../src/errors.ts';
 
 function judge(result: Result, wanted: Wanted): GatewayError | undefined {
-  return verdictOf({ result, error: undefined }, wanted).error;
+  return judgeAnswer({ result, error: undefined }, wanted).error;
 }
 
 const result = (more: object): ReturnType<typeof emptyResult> => ({ ...emptyResult('m'), complete: true, ...more });
@@ -16,7 +16,7 @@ const picture = { declaredType: undefined, candidate: 0, draft: false, blob: {} 
 /** As the command line says it. */
 function hintAt(answer: ReturnType<typeof emptyResult>, images: number): string {
   const verdict = judge(answer, { images, requireComplete: false });
-  return (verdict && hintOf(verdict)) ?? '';
+  return (verdict && chooseHint(verdict)) ?? '';
 }
 
 test.each([
@@ -75,7 +75,7 @@ test('the message about an empty answer is short, and says what to do', () => {
 });
 
 test.each(['PROHIBITED_CONTENT', 'RECITATION', 'SPII', 'BLOCKLIST', 'IMAGE_PROHIBITED_CONTENT'])(
-  'says nothing of safety settings where they do not help: %s',
+  'the hint says nothing of safety settings where they do not help: %s',
   (stopReason) => {
     expect(hintAt(result({ format: 'content', stopReason }), 0)).toBe('change the prompt, or try another model');
   },

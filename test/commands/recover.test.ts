@@ -181,7 +181,10 @@ describe('-o', () => {
     expect(readFileSync(join(cwd, 'answer.txt'), 'utf8')).toBe('half an ans\n');
   });
 
-  test('is only the place of images if it names one, and the text goes to stdout', async ({ server, cli }) => {
+  test('recover -o with the name of an image is the place of the images alone, and the text goes to stdout', async ({
+    server,
+    cli,
+  }) => {
     server.reply({ body: cut });
     const { file } = await keepCut(cli);
     const ran = await cli(['recover', file, '-o', 'dot.png']);

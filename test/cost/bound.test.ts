@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { boundOf } from '../../src/cost/cost.ts';
+import { computeBound } from '../../src/cost/cost.ts';
 import { completions } from '../../src/formats/completions/format.ts';
 import { content } from '../../src/formats/content/format.ts';
 import { type Format, loadFormat, type RequestLimits } from '../../src/formats/format.ts';
@@ -12,11 +12,11 @@ test('a request can cost its limit of tokens, its bytes as input, and its images
   const limited = { generationConfig: { maxOutputTokens: 100, candidateCount: 2 } };
   const bytes = JSON.stringify(limited).length;
   const most = sum(`${bytes} × 0.30 + 200 × 3.50 + 2 images × 0.039`);
-  const bound = boundOf(limited, flash, content.limits(limited));
+  const bound = computeBound(limited, flash, content.limits(limited));
   expect([scaled(bound.amount), bound.isMost]).toEqual([most, true]);
   const contents = [createUpload(new Uint8Array(9))];
-  expect(boundOf({ ...limited, contents }, flash, content.limits(limited)).isMost).toBe(false);
-  expect(boundOf({ contents: [] }, flash, content.limits({ contents: [] }))).toEqual({
+  expect(computeBound({ ...limited, contents }, flash, content.limits(limited)).isMost).toBe(false);
+  expect(computeBound({ contents: [] }, flash, content.limits({ contents: [] }))).toEqual({
     amount: '0.039',
     isMost: false,
   });
@@ -52,9 +52,9 @@ test.each<[Format, Body, RequestLimits]>([
 
 test('a limit of tokens bounds a message', () => {
   const body = { max_tokens: 1000 };
-  expect(boundOf(body, opus, messages.limits(body)).isMost).toBe(true);
-  expect(boundOf(body, { ...opus, image: '9' }, messages.limits(body)).amount).toBe(
-    boundOf(body, opus, messages.limits(body)).amount,
+  expect(computeBound(body, opus, messages.limits(body)).isMost).toBe(true);
+  expect(computeBound(body, { ...opus, image: '9' }, messages.limits(body)).amount).toBe(
+    computeBound(body, opus, messages.limits(body)).amount,
   );
 });
 
@@ -67,7 +67,9 @@ test.each([
   const own = { batch: { input: '1', output: '2' }, priority: { input: '5', output: '9' } };
   const price = { input: '3', output: '4', flex: '0.5', ...own };
   const limits = messages.limits(body);
-  expect(boundOf(body, price, { ...limits, lane: { value: lane } })).toEqual(boundOf(body, own[tier], limits));
+  expect(computeBound(body, price, { ...limits, lane: { value: lane } })).toEqual(
+    computeBound(body, own[tier], limits),
+  );
 });
 
 const limited = { max_tokens: 100 };
@@ -102,7 +104,7 @@ test.each<[FormatName, string, Body]>([
   const { limits } = await loadFormat(name);
   const whole = { ...body, ...limited, generationConfig: { maxOutputTokens: 100 } };
   expect(limits(whole).maxTokens).toBe(100);
-  expect(boundOf(whole, opus, limits(whole)).isMost).toBe(false);
+  expect(computeBound(whole, opus, limits(whole)).isMost).toBe(false);
 });
 
 test.each<[FormatName, Body]>([
@@ -121,7 +123,7 @@ test.each<[FormatName, Body]>([
 ])('in the format %s, tools of the caller are bounded by their bytes: %j', async (name, body) => {
   const { limits } = await loadFormat(name);
   const whole = { ...body, ...limited, generationConfig: { maxOutputTokens: 100 } };
-  expect(boundOf(whole, opus, limits(whole)).isMost).toBe(true);
+  expect(computeBound(whole, opus, limits(whole)).isMost).toBe(true);
 });
 
 test('a limit that is not a count bounds nothing', () => {

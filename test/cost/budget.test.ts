@@ -6,7 +6,7 @@ import {
   heldFor,
   joinSpendings,
   subtractAmounts,
-  sumOfHeld,
+  sumHeld,
 } from '../../src/cost/cost.ts';
 
 const bound = (amount: string, isMost = true) => ({ amount, isMost });
@@ -59,7 +59,7 @@ test('an unknown cost is held with its bound, and without one with the highest c
   expect(heldFor(bound('0.2', false), '0.7')).toBe('0.7');
   expect(heldFor(bound('0.9', false), '0.7')).toBe('0.9');
   expect(heldFor(undefined, '0.7')).toBe('0.7');
-  expect(sumOfHeld([bound('0.2'), undefined, bound('0.1', false)], '0.7')).toBe('1.6');
+  expect(sumHeld([bound('0.2'), undefined, bound('0.1', false)], '0.7')).toBe('1.6');
 });
 
 test('what was spent is added by its currency, and what is unknown is counted until it is known', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { costOfAnswer, createMeter, estimateOf } from '../../src/cost/cost.ts';
+import { computeAnswerCost, createMeter, estimateCost } from '../../src/cost/cost.ts';
 import { completions } from '../../src/formats/completions/format.ts';
 import { content as contentFormat } from '../../src/formats/content/format.ts';
 import type { Format } from '../../src/formats/format.ts';
@@ -8,7 +8,7 @@ import type { ResultImage } from '../../src/client/result.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { byDefault } from '../../src/settings/sources.ts';
 import type { Price } from '../../src/settings/types.ts';
-import { foldWhole } from '../formats/folding.ts';
+import { foldWhole } from '../formats/accumulating.ts';
 import { flash, opus, scaled, sum, table } from './prices.ts';
 
 /** What a reply of a format costs. */
@@ -16,7 +16,7 @@ function costIn(format: Format, reply: JsonObject, { price, images = 0 }: { pric
   const drawn = Array.from({ length: images }, () => ({}) as ResultImage);
   const { usage, stopReason } = foldWhole(format, reply).result;
   const pricing = { prices: table({ m: price }), format: byDefault(format.name) };
-  return costOfAnswer({ result: { model: 'm', usage, images: drawn, stopReason }, error: undefined }, pricing);
+  return computeAnswerCost({ result: { model: 'm', usage, images: drawn, stopReason }, error: undefined }, pricing);
 }
 
 function content(usageMetadata: JsonObject, price: Price, images = 0) {
@@ -265,7 +265,7 @@ test('nothing is guessed: a count below 0 in the messages format', () => {
 test('the cost of a stream that was cut before its last usage is unknown', () => {
   const result = { model: 'm', usage: { inputTokens: 1, outputTokens: 1 }, images: [], stopReason: undefined };
   const pricing = { prices: table({ m: opus }), format: byDefault('messages' as const) };
-  expect(costOfAnswer({ result, error: new Error('cut') }, pricing)).toBeUndefined();
+  expect(computeAnswerCost({ result, error: new Error('cut') }, pricing)).toBeUndefined();
 });
 
 test('what a completion wrote to the cache is a part of its input, and has a price of its own', () => {
@@ -284,7 +284,7 @@ test.each([
 ])('the cost of an answer is known with %s', (_, error, stopReason) => {
   const result = { model: 'm', usage: { inputTokens: 1, outputTokens: 1 }, images: [], stopReason };
   const pricing = { prices: table({ m: opus }), format: byDefault('messages' as const) };
-  expect(costOfAnswer({ result, error }, pricing)).toEqual({ amount: '0.00009', currency: 'EUR' });
+  expect(computeAnswerCost({ result, error }, pricing)).toEqual({ amount: '0.00009', currency: 'EUR' });
 });
 
 test('a meter adds what is known, counts what is not, and has a total only if all is known in one currency', () => {
@@ -331,11 +331,11 @@ test.each([
   ],
   ['images without one', { maxTokens: undefined, candidates: 2 }, { image: '0.5' }, '1'],
 ])('an estimate counts %s', (_, limits, price, most) => {
-  expect(estimateOf(0, { price, factor: 1 }, limits).most).toBe(most);
+  expect(estimateCost(0, { price, factor: 1 }, limits).most).toBe(most);
 });
 
 test('an estimate is multiplied by the factor of the tier', () => {
   const price = { input: '1', output: '2' };
   const limits = { maxTokens: 10, candidates: 1 };
-  expect(estimateOf(100, { price, factor: '0.5' }, limits)).toEqual({ input: '0.00005', most: '0.00006' });
+  expect(estimateCost(100, { price, factor: '0.5' }, limits)).toEqual({ input: '0.00005', most: '0.00006' });
 });

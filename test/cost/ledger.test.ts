@@ -2,7 +2,7 @@ import { appendFileSync, readdirSync, readFileSync, symlinkSync, writeFileSync }
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type LedgerRequest, openLedger, unknownAmount } from '../../src/cost/ledger.ts';
-import { groupCosts, surveyLedger } from '../../src/cost/ledger-sums.ts';
+import { groupCosts, summarizeLedger } from '../../src/cost/ledger-sums.ts';
 import { ownMark } from '../../src/files/process-mark.ts';
 import { deadPid, markOf } from '../helpers/processes.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
@@ -25,7 +25,7 @@ function place(amount = '1.00', per?: 'day' | 'month') {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as { type: string });
-  const spent = async () => (await surveyLedger(path, clock.now))?.spent;
+  const spent = async () => (await summarizeLedger(path, clock.now))?.spent;
   return { path, clock, open, lines, spent };
 }
 
@@ -126,7 +126,7 @@ test.each([
   await reserved(open(), request('0.7'));
   const elsewhere = JSON.stringify({ ...ownMark(), host: 'elsewhere' });
   writeFileSync(path, readFileSync(path, 'utf8').replace(JSON.stringify(ownMark()), elsewhere));
-  expect(await surveyLedger(path, clock.now + minutes * 60_000)).toMatchObject(sums);
+  expect(await summarizeLedger(path, clock.now + minutes * 60_000)).toMatchObject(sums);
 });
 
 test.each([
@@ -204,11 +204,11 @@ test('a batch is reserved until its end, which counts once, and nothing waits fo
   expect(await open().reserveBatch({ ...batch, id: 'b2' }, never)).toEqual({ spent: '0.6' });
   const text = readFileSync(path, 'utf8').replace(JSON.stringify(ownMark()), JSON.stringify(markOf(await deadPid())));
   writeFileSync(path, text);
-  expect(await surveyLedger(path, clock.now)).toMatchObject({ spent: '0', inFlight: '0.6', sums: [] });
+  expect(await summarizeLedger(path, clock.now)).toMatchObject({ spent: '0', inFlight: '0.6', sums: [] });
   const end = { amount: '0.25', requests: 2, unknown: 1, dearest: '0.05' };
   for (let n = 0; n < 2; n++) await open(1).endBatch('b1', end);
   expect([await spent(), await open().left()]).toEqual(['0.25', { left: '0.75', dearest: '0.05' }]);
-  const survey = await surveyLedger(path, clock.now);
+  const survey = await summarizeLedger(path, clock.now);
   expect(survey?.sums).toMatchObject([{ lane: 'batch', requests: 2, unknown: 1, amount: '0.25' }]);
 });
 
@@ -225,7 +225,7 @@ test('a large ledger is compacted to the same sums to the last digit, also if ot
   await one.save(kind, { amount: '0.7', currency: 'USD' });
   await other.spend(still, '0.25');
   expect(lines().length).toBeLessThan(40);
-  const survey = await surveyLedger(path, clock.now);
+  const survey = await summarizeLedger(path, clock.now);
   // 12 of unknown cost; of the others the numbers from 1 to 60 that 5 does not divide, as the digits after 0.00000.
   const known = Array.from({ length: 60 }, (_, at) => at + 1).filter((n) => n % 5 !== 0);
   const millionths = known.reduce((sum, n) => sum + (n < 10 ? n * 10 : n), 0);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { failureOf } from '../../src/formats/failure.ts';
+import { readFailedReply } from '../../src/formats/failure.ts';
 import { DataUrlSplitter } from '../../src/client/text-files.ts';
 import { Secret, createRedactor } from '../../src/settings/redact.ts';
 import { escapeForTerminal, escapeLine } from '../../src/terminal/escape.ts';
@@ -27,7 +27,7 @@ describe('prototype pollution', () => {
       0,
       `echo '{"schema":"gateway-cli/recovery@1","__proto__":{"polluted":1},"document":["{\\"__proto__\\":{\\"polluted\\":1}}"]}' > r.json; $CLI recover r.json --json`,
     ],
-  ])('by %s', async (_name, code, script) => {
+  ])('input cannot change prototypes by %s', async (_name, code, script) => {
     const ran = await bash(`${script}; code=$?; cat polluted >&2; exit $code`, nowhere, { env });
     expect([ran.code, ran.stderr.endsWith('undefined')]).toEqual([code, true]);
   });
@@ -68,7 +68,7 @@ function splitterOf(text: string): DataUrlSplitter {
 
 /** Work per character must not grow with the text: ten times the text may take at most some twenty times as long. */
 describe('ReDoS: hostile text costs no more than its length', () => {
-  const bodyOf = (body: string) => failureOf({ status: 400, headers: {}, body, format: 'content' });
+  const bodyOf = (body: string) => readFailedReply({ status: 400, headers: {}, body, format: 'content' });
   const targets: [string, (text: string) => unknown][] = [
     ['escapeForTerminal', escapeForTerminal],
     ['escapeLine', escapeLine],

@@ -150,7 +150,7 @@ describe('stdout closed by its reader', () => {
   });
 
   test.each(['text x', 'text x --json', 'text x --raw', '--help', 'text x --dry-run'])(
-    '%s is quiet too',
+    '%s is quiet when its reader closed stdout',
     async (argv) => {
       const server = await serve();
       const isSent = !/dry|help/.test(argv);

@@ -154,7 +154,7 @@ test('a reply that is not HTTP is exit 9', async () => {
   expect(ran.stderr).toMatch(/^gateway-cli: bad-reply: /);
 });
 
-test('never offers HTTP/2', async () => {
+test('a connection never offers HTTP/2', async () => {
   const offered: unknown[] = [];
   let reached = false;
   const server = createTlsServer({

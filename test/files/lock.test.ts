@@ -265,7 +265,7 @@ describe('what the owner of a lock sees', () => {
   });
 });
 
-test.skipIf(!tellsOpenFiles)('leaves no file open', async () => {
+test.skipIf(!tellsOpenFiles)('taking and releasing a lock leaves no file open', async () => {
   const path = await placeDead();
   const lock = await take(path);
   lock.look();

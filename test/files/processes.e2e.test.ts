@@ -9,7 +9,7 @@ import { canUnshare, markOf, unshare } from '../helpers/processes.ts';
 
 const isLinux = existsSync('/proc/self/stat');
 
-test('this process is running, and so is one of another user', () => {
+test('this process counts as running, and so does a process of another user', () => {
   expect(isRunning(ownMark())).toBe(true);
   expect(isRunning(markOf(1))).toBe(true);
 });

@@ -57,7 +57,7 @@ test('a torn last line is moved to the aside file, however long it is', async ()
   expect(readFileSync(path.replace('.jsonl', '.aside.jsonl'), 'utf8') === `${torn}\n`).toBe(true);
 });
 
-test('no line is appended if one of them cannot be', async () => {
+test('no line of a group is appended if one of the group cannot be', async () => {
   const file = await SyncedFile.open('/dev/full');
   onTestFinished(() => file.close());
   const results = await Promise.allSettled([file.appendSoon('a'), file.appendSoon('b')]);

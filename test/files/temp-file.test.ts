@@ -16,7 +16,7 @@ import {
   createTempFile,
   makeFolder,
   placeFile,
-  writeAnew,
+  writeAtomically,
   writeFully,
   writeNewFile,
 } from '../../src/files/temp-file.ts';
@@ -77,7 +77,7 @@ describe('on a file system without links', () => {
 test.skipIf(process.platform === 'win32')('a pipe is not replaced by a file', async () => {
   const folder = scratchFolder();
   spawnSync('mkfifo', [join(folder, 'pipe')]);
-  await expect(writeAnew(join(folder, 'pipe'), async () => undefined)).rejects.toThrow('it is a device, a pipe');
+  await expect(writeAtomically(join(folder, 'pipe'), async () => undefined)).rejects.toThrow('it is a device, a pipe');
   expect([lstatSync(join(folder, 'pipe')).isFIFO(), readdirSync(folder)]).toEqual([true, ['pipe']]);
 });
 

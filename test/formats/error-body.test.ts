@@ -61,7 +61,7 @@ describe('readErrorBody', () => {
     expect(readErrorBody(body)).toMatchObject(expected);
   });
 
-  test.each(['', '  \n'])('finds nothing in %j', (body) => {
+  test.each(['', '  \n'])('readErrorBody finds no error in %j', (body) => {
     expect(readErrorBody(body)).toBeUndefined();
   });
 
@@ -109,7 +109,7 @@ describe('readErrorBody', () => {
     ['blanks', `{${' '.repeat(1_000_000)}`],
     ['digits', `retry in ${'1'.repeat(1_000_000)}`],
     ['event lines', 'data:[\n'.repeat(100_000)],
-  ])('it is not held up by a million %s', (_, body) => {
+  ])('reading an error body takes no long time for a million %s', (_, body) => {
     expect(readErrorBody(body)?.message.length).toBeLessThanOrEqual(200);
   });
 });
@@ -209,7 +209,7 @@ describe('findErrorInReply', () => {
     ['a number', 1],
     ['null', null],
     ['an array of texts', ['error']],
-  ])('finds none in %s', (_, reply) => {
+  ])('no error is found in %s', (_, reply) => {
     expect(findErrorInReply(reply)).toBeUndefined();
   });
 });

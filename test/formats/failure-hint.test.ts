@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { hintOf } from '../../src/advice.ts';
+import { chooseHint } from '../../src/advice.ts';
 import type { GatewayError } from '../../src/errors.ts';
-import { failureOf } from '../../src/formats/failure.ts';
+import { readFailedReply } from '../../src/formats/failure.ts';
 import type { FailedReply } from '../../src/formats/failure.ts';
 
 const error = (value: object) => JSON.stringify({ error: { message: 'm', ...value } });
 
 function failing(reply: Partial<FailedReply>): GatewayError {
-  return failureOf({ status: 400, headers: {}, body: '', format: 'content', ...reply });
+  return readFailedReply({ status: 400, headers: {}, body: '', format: 'content', ...reply });
 }
 
 describe('the hint of a failure', () => {
@@ -171,17 +171,19 @@ describe('the hint of a failure', () => {
     ],
     ['a request that is refused for a reason of its own', { body: error({}) }, 'add --dry-run to see the request'],
   ])('after %s says what to type next, and names no flag before the command line does', (_, reply, expected) => {
-    expect(hintOf(failing(reply))).toContain(expected);
-    expect(hintOf(failing(reply), 'library') ?? '').not.toMatch(/(?:^|\s)--?[a-z]/);
+    expect(chooseHint(failing(reply))).toContain(expected);
+    expect(chooseHint(failing(reply), 'library') ?? '').not.toMatch(/(?:^|\s)--?[a-z]/);
   });
 
   test('stays short however long the name of a field is', () => {
     const refused = failing({ body: error({ message: `Unknown name "${'x'.repeat(10_000)}"` }) });
-    expect(hintOf(refused)?.length).toBeLessThan(140);
-    expect(hintOf(refused, 'library')?.length).toBeLessThan(140);
+    expect(chooseHint(refused)?.length).toBeLessThan(140);
+    expect(chooseHint(refused, 'library')?.length).toBeLessThan(140);
   });
 });
 
 test('the hint of a 429 names more retries than there were', () => {
-  expect(hintOf(failing({ status: 429 }).withDetails({ value: 12 }))).toContain('--retries 24 --retry-max-time 12m');
+  expect(chooseHint(failing({ status: 429 }).withDetails({ value: 12 }))).toContain(
+    '--retries 24 --retry-max-time 12m',
+  );
 });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { failureOf } from '../../src/formats/failure.ts';
+import { readFailedReply } from '../../src/formats/failure.ts';
 
 const error = (value: object) => JSON.stringify({ error: value });
 const fail = (status: number, body = '', headers: Record<string, string> = {}) =>
-  failureOf({ status, body, headers, format: 'content' });
+  readFailedReply({ status, body, headers, format: 'content' });
 
-describe('failureOf a status (design 4)', () => {
+describe('the failure of a reply with an error status', () => {
   test.each([
     [400, 'rejected', 4, 'no', false],
     [401, 'auth', 3, 'no', false],
@@ -62,7 +62,7 @@ describe('failureOf a status (design 4)', () => {
   });
 });
 
-describe('failureOf a 200', () => {
+describe('the failure of a reply with status 200', () => {
   test.each([
     ['a code', { code: 503, message: 'm' }, 'gateway', 503],
     ['a code that is a text', { code: '429', message: 'm' }, 'quota', 429],

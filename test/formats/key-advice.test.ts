@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { hintOf } from '../../src/advice.ts';
-import { type FailedReply, failureOf } from '../../src/formats/failure.ts';
+import { chooseHint } from '../../src/advice.ts';
+import { type FailedReply, readFailedReply } from '../../src/formats/failure.ts';
 import { byAuthUse } from '../../src/formats/format.ts';
 import { type ServiceName, services } from '../../src/services.ts';
-import { keyHeaderOf } from '../../src/client/endpoint.ts';
+import { getKeyHeader } from '../../src/client/endpoint.ts';
 
 /** What decides how a key is sent; the hints change it. */
 interface Start {
@@ -96,20 +96,26 @@ function namesOf({ service = 'gateway', headerNames = '' }: Start): { apiKey: st
   return { apiKey: apiKey || own.apiKey, version: version || own.version };
 }
 
-function refuse(start: Start, [status, body]: Said): ReturnType<typeof failureOf> {
+function refuse(start: Start, [status, body]: Said): ReturnType<typeof readFailedReply> {
   const { use, service = 'gateway', auth = 'auto' } = start;
   const names = namesOf(start);
   const form = auth === 'auto' ? services[service].auth : auth;
-  const { name: header } = keyHeaderOf({ auth: byAuthUse(() => form), headerNames: names }, use);
+  const { name: header } = getKeyHeader({ auth: byAuthUse(() => form), headerNames: names }, use);
   const format: FailedReply['format'] = use === 'messages' ? 'messages' : 'content';
-  return failureOf({ status, headers: {}, body, format, sentKey: { service, form, header, version: names.version } });
+  return readFailedReply({
+    status,
+    headers: {},
+    body,
+    format,
+    sentKey: { service, form, header, version: names.version },
+  });
 }
 
 const flag = (hint: string, name: string): string | undefined => new RegExp(`--${name} (\\S+)`).exec(hint)?.[1];
 
 /** What a user has who types what the hint says; undefined where it names nothing of this kind. */
 function follow(start: Start, said: Said): Start | undefined {
-  const hint = hintOf(refuse(start, said)) ?? '';
+  const hint = chooseHint(refuse(start, said)) ?? '';
   const auth = flag(hint, 'auth') as Start['auth'];
   const headerNames = flag(hint, 'header-names');
   if (auth === undefined && headerNames === undefined) return undefined;
@@ -179,8 +185,8 @@ describe('the hint after a refusal of the key', () => {
     ['OpenAI does not serve the place', { use: 'text', service: 'openai' }, country, 'from this place'],
   ])('when %s, names the one setting that mends it', (_, start, said, expected) => {
     const failure = refuse(start, said);
-    expect(hintOf(failure)).toContain(expected);
-    expect(hintOf(failure, 'library') ?? '').not.toMatch(/(?:^|\s)--?[a-z]/);
+    expect(chooseHint(failure)).toContain(expected);
+    expect(chooseHint(failure, 'library') ?? '').not.toMatch(/(?:^|\s)--?[a-z]/);
   });
 
   test.each([
@@ -238,7 +244,7 @@ const gateways: [string, readonly Start['use'][], Gateway][] = [
 function sentBy(start: Start): [header: string, version: string] {
   const names = namesOf(start);
   const form = start.auth ?? 'auto';
-  return [keyHeaderOf({ auth: byAuthUse(() => form), headerNames: names }, start.use).name, names.version];
+  return [getKeyHeader({ auth: byAuthUse(() => form), headerNames: names }, start.use).name, names.version];
 }
 
 describe('a user who types what each hint says', () => {
@@ -269,7 +275,7 @@ describe('a user who types what each hint says', () => {
           sent.push(String(sentBy(at)));
           const next = follow(at, said);
           if (next === undefined)
-            expect(hintOf(refuse(at, said)), JSON.stringify(start)).toContain('gateway-cli doctor --live');
+            expect(chooseHint(refuse(at, said)), JSON.stringify(start)).toContain('gateway-cli doctor --live');
           if (next === undefined) break;
           at = next;
         }

@@ -4,9 +4,9 @@ import { looksLikeSse } from '../../src/client/read-reply.ts';
 import { content } from '../../src/formats/content/format.ts';
 import { findErrorInReply } from '../../src/formats/format.ts';
 import type { ReplyEvent, Usage } from '../../src/formats/events.ts';
-import { failureOf } from '../../src/formats/failure.ts';
+import { readFailedReply } from '../../src/formats/failure.ts';
 import { messages } from '../../src/formats/messages/format.ts';
-import { eventsOf, type Folded, foldStream, foldWhole } from './folding.ts';
+import { eventsOf, type Folded, foldStream, foldWhole } from './accumulating.ts';
 import { splitEvents } from './messages/feeding.ts';
 import { type Expectation, hasRecorded, type Recorded, recordedBody, recordedReplies } from './recorded.ts';
 
@@ -76,7 +76,7 @@ describe.skipIf(!hasRecorded)('a recorded error is reported as expected.json say
     '%s',
     (file, { http_status, expected }) => {
       const format = file.startsWith('content') ? 'content' : 'messages';
-      const failure = failureOf({ status: http_status, headers: {}, body: recordedBody(file), format });
+      const failure = readFailedReply({ status: http_status, headers: {}, body: recordedBody(file), format });
       const { message, status, type, request_id } = expected.error ?? { message: '' };
       expect(failure).toMatchObject({ class: 'rejected', details: { status: http_status, requestId: request_id } });
       expect(failure.message).toContain(

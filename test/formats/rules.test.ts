@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest';
 import { closeCutJson } from '../../src/formats/cut-json.ts';
 import { readErrorBody, readDetails, saysSpent } from '../../src/formats/error-body.ts';
-import { statusOfName, failureOf, failureOfError } from '../../src/formats/failure.ts';
+import { findStatusByName, readFailedReply, toFailure } from '../../src/formats/failure.ts';
 import { messages } from '../../src/formats/messages/format.ts';
 import { durationMs, proseDelayMs } from '../../src/formats/retry-delay.ts';
-import { createUpload, objectAt } from '../../src/body.ts';
-import { foldWhole } from './folding.ts';
+import { createUpload, getBodyObject } from '../../src/body.ts';
+import { foldWhole } from './accumulating.ts';
 import { findErrorInReply } from '../../src/formats/format.ts';
 
 test('an overload that comes inside a begun stream may have been billed', () => {
   const error = { message: 'busy', type: 'overloaded_error' };
-  expect(failureOfError(error).billed).toBe('no');
-  expect(failureOfError(error, { billed: 'unknown' }).billed).toBe('unknown');
+  expect(toFailure(error).billed).toBe('no');
+  expect(toFailure(error, { billed: 'unknown' }).billed).toBe('unknown');
 });
 
 test('a name of any length is reported in short', () => {
   const body = JSON.stringify({ error: { type: 'x'.repeat(900), message: 'no' } });
-  const { message } = failureOf({ status: 400, headers: {}, body, format: 'messages' });
+  const { message } = readFailedReply({ status: 400, headers: {}, body, format: 'messages' });
   expect(message).toBe(`the gateway answered 400 (${'x'.repeat(59)}…): no`);
 });
 
@@ -40,7 +40,7 @@ test('the first delay that is reported counts', () => {
 });
 
 test.each(['constructor', 'toString', '__proto__'])('%s names no status', (name) => {
-  expect(statusOfName(name)).toBeUndefined();
+  expect(findStatusByName(name)).toBeUndefined();
 });
 
 test.each([
@@ -75,7 +75,7 @@ test.each(['{"a":[}', '{"a":[1}', '[}', '{"a":1]', '{"a":tru,', '{a:1,'])('%s is
 });
 
 test('an upload is not an object', () => {
-  expect(objectAt({ image: createUpload(Buffer.from('abc')) }, 'image')).toEqual({});
+  expect(getBodyObject({ image: createUpload(Buffer.from('abc')) }, 'image')).toEqual({});
 });
 
 test('a call without an id gets one, and one whose input was cut is not part of a later turn', () => {

@@ -76,7 +76,7 @@ describe('the key', () => {
     expect(await ask(gateway, path, headers)).toBe(status);
   });
 
-  it('is found in the headers that the vendors really use, where they are named', async () => {
+  it('the key is found in the headers that the vendors really use, where the gateway was told their names', async () => {
     expect(await ask(named, textPath, { 'x-goog-api-key': key })).toBe(200);
     expect(await ask(named, '/v1/messages', { 'x-api-key': key, 'anthropic-version': '2026-10-21' })).toBe(200);
   });

@@ -62,14 +62,14 @@ describe('lists of models', () => {
       expect(await get(path, headers)).toHaveProperty('models');
   });
 
-  it('need the key', async () => {
+  it('lists of models need the key', async () => {
     const { status } = await fetch(`${gateway.url}/v1/models`);
     expect(status).toBe(401);
   });
 });
 
 describe('counts of tokens', () => {
-  it('are those of the reply, in the content format', async () => {
+  it('counts of tokens are those of the reply, in the content format', async () => {
     const body = turn('a long question', { systemInstruction: { parts: [{ text: 'be brief' }] } });
     const model = '/v1beta/models/local-text';
     const reply = await gateway.post(`${model}:generateContent`, body);
@@ -84,7 +84,7 @@ describe('counts of tokens', () => {
     expect((await gateway.post(`${model}:countTokens`, { contents: [] })).status).toBe(400);
   });
 
-  it('are those of the reply, in the messages format, and need no max_tokens', async () => {
+  it('counts of tokens are those of the reply, in the messages format, and need no max_tokens', async () => {
     const body = message('a long question', { system: 'be brief', thinking: { type: 'enabled', budget_tokens: 5000 } });
     const { input_tokens } = dig((await gateway.post('/v1/messages', { ...body, max_tokens: 9000 })).json, 'usage') as {
       input_tokens: number;

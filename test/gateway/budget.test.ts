@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { createBudget } from '../../src/gateway/http/body.ts';
+import { createByteBudget } from '../../src/gateway/http/body.ts';
 
 const stay = new AbortController().signal;
 
 /** Takes a part, and notes its name when it is there. */
 function taker(capacity: number) {
-  const budget = createBudget(capacity);
+  const budget = createByteBudget(capacity);
   const started: string[] = [];
   const take = async (name: string, bytes: number, signal = stay): Promise<() => void> => {
     const giveBack = await budget.take(bytes, signal);
@@ -15,7 +15,7 @@ function taker(capacity: number) {
   return { started, take };
 }
 
-test('room is given in the order of those who came, and a small one does not overtake', async () => {
+test('room for bodies is given in the order of the requests, and a small request does not overtake', async () => {
   const { started, take } = taker(10);
   const first = await take('first', 6);
   const second = take('second', 6);
@@ -40,7 +40,7 @@ test('room that is given back twice counts once', async () => {
   await third;
 });
 
-test('more than there is at all waits for the whole of it', async () => {
+test('a body larger than all room waits for the whole room', async () => {
   const { started, take } = taker(10);
   const first = await take('first', 1);
   const huge = take('huge', 99);

@@ -59,7 +59,7 @@ describe('the Host header', () => {
     else expect(check).toThrow('the Host header must name this gateway');
   });
 
-  it('is required of HTTP/1.0 too', async () => {
+  it('the Host header is required of HTTP/1.0 too', async () => {
     expect(await statusOf(request('', { version: '1.0' }))).toBe('403');
   });
 
@@ -118,7 +118,7 @@ describe('a page of an allowed origin', () => {
   afterAll(() => open.close(0));
   const own = { origin, 'sec-fetch-site': 'cross-site' };
 
-  it('is answered, refusals too, and its browser may show it the replies', async () => {
+  it('a page of an allowed origin is answered, refusals too, and its browser may show the replies', async () => {
     const answers = [await open.post(textPath, turn('hi'), own), await open.post(textPath, {}, own)];
     expect(answers.map(({ status }) => status)).toEqual([200, 400]);
     for (const { headers } of answers) {
@@ -126,7 +126,7 @@ describe('a page of an allowed origin', () => {
     }
   });
 
-  it('may ask in advance without the key, and must show it then', async () => {
+  it('a page of an allowed origin can send a preflight without the key, and needs the key for the request', async () => {
     const asked = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-goog-api-key' };
     const told = await fetch(open.url + textPath, { method: 'OPTIONS', headers: { ...own, ...asked } });
     expect([told.status, told.headers.get('access-control-allow-headers')]).toEqual([204, 'x-goog-api-key']);
@@ -134,7 +134,7 @@ describe('a page of an allowed origin', () => {
     expect((await open.post(textPath, turn('hi'), { ...own, authorization: '' })).status).toBe(401);
   });
 
-  it('does not let others in', async () => {
+  it('an allowed origin does not let other origins in', async () => {
     const others = [{ origin: 'http://localhost:5174' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }];
     for (const headers of others) {
       const told = await open.post(textPath, turn('hi'), headers);

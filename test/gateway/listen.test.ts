@@ -189,7 +189,7 @@ describe('a handler of another kind', () => {
     await gateway.close(0);
   });
 
-  it('whose chunks come in one turn of the event loop sends each in a frame of its own', async () => {
+  it('a handler whose chunks come in one turn of the event loop sends each in a frame of its own', async () => {
     const handler: Handler = async () => ({ status: 200, headers: {}, body: ['data: 1', '\n', Buffer.from('\n')] });
     const gateway = await startGateway({ handler });
     const { bytes } = await readSocket(await openPost({ port: gateway.port, key }));

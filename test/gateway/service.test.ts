@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ImitatedService, serviceRules } from '../../src/gateway/service.ts';
-import { anthropicKey, startAnthropic } from '../stand-ins/anthropic.ts';
-import { geminiKey, startGemini } from '../stand-ins/gemini.ts';
-import { openAiKey, startOpenAi } from '../stand-ins/openai.ts';
-import type { StandIn } from '../stand-ins/start.ts';
+import { anthropicKey, startAnthropic } from '../fake-servers/anthropic.ts';
+import { geminiKey, startGemini } from '../fake-servers/gemini.ts';
+import { openAiKey, startOpenAi } from '../fake-servers/openai.ts';
+import type { FakeServer } from '../fake-servers/start.ts';
 import { completion, dig, key, message, sharedGateway, startGateway, turn } from './gateway-under-test.ts';
 
 const names = ['gemini', 'anthropic', 'openai'] as const;
 const localNames = ['local-text', 'local-chat', 'local-image', 'local-edit'];
-const real = new Map<ImitatedService, StandIn>();
+const real = new Map<ImitatedService, FakeServer>();
 const played = {
   openai: sharedGateway({ key: openAiKey, rules: serviceRules.openai }),
   gemini: sharedGateway({ key: geminiKey, rules: serviceRules.gemini }),
@@ -130,11 +130,14 @@ const rows: [name: ImitatedService, what: string, asked: Asked, status: number][
   ['anthropic', "another service's path", { path: text, headers: { ...version, 'x-api-key': anthropicKey } }, 404],
 ];
 
-test.each(rows)('as %s it refuses %s in the words of the service', async (name, _what, asked, status) => {
-  const told = await ask(played[name], asked);
-  expect(told.status).toBe(status);
-  expect(comparable(told)).toEqual(comparable(await ask(real.get(name), asked)));
-});
+test.each(rows)(
+  'a gateway that imitates %s refuses %s in the words of the service',
+  async (name, _what, asked, status) => {
+    const told = await ask(played[name], asked);
+    expect(told.status).toBe(status);
+    expect(comparable(told)).toEqual(comparable(await ask(real.get(name), asked)));
+  },
+);
 
 describe('as one service', () => {
   test("it answers that service's own requests, and its vendor's models", async () => {
@@ -162,14 +165,14 @@ describe('as one service', () => {
     ['anthropic', '/v1/models?limit=1', { ...version, 'x-api-key': anthropicKey }],
     ['anthropic', '/v1/models?limit=1&after_id=local-text', { ...version, 'x-api-key': anthropicKey }],
   ];
-  test.each(lists)('as %s it lists the local models at %s in pages', async (name, path, headers) => {
+  test.each(lists)('a gateway that imitates %s lists the local models at %s in pages', async (name, path, headers) => {
     const asked: Asked = { method: 'GET', path, headers };
     const [ours, theirs] = [await ask(played[name], asked), await ask(real.get(name), asked)];
     expect(ours.status).toBe(200);
     expect(listed(ours.json)).toEqual(listed(theirs.json));
   });
 
-  test.each(names)('as %s it still shows that it is there', async (name) => {
+  test.each(names)('a gateway that imitates %s still shows that it is there', async (name) => {
     expect((await fetch(`${played[name].url}/healthz`)).status).toBe(200);
   });
 });
@@ -188,11 +191,14 @@ const missing: [ImitatedService, path: string, instead: string][] = [
   ['openai', '/v1/embeddings', help],
   ['openai', '/v1/images/variations', 'use POST /v1/images/generations or POST /v1/images/edits'],
 ];
-test.each(missing)('as %s it says in JSON that it does not have %s, and what to use', async (name, path, instead) => {
-  const { status, json } = await ask(played[name], { path });
-  const told = dig(json, 'error', 'message');
-  expect([status, told]).toEqual([404, `the local gateway does not have ${path}; ${instead}`]);
-});
+test.each(missing)(
+  'a gateway that imitates %s says in JSON that it does not have %s, and what to use',
+  async (name, path, instead) => {
+    const { status, json } = await ask(played[name], { path });
+    const told = dig(json, 'error', 'message');
+    expect([status, told]).toEqual([404, `the local gateway does not have ${path}; ${instead}`]);
+  },
+);
 
 describe('at a path that several vendors have', () => {
   const gateway = sharedGateway();

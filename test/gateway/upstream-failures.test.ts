@@ -6,7 +6,7 @@ import { createUpstreamHandler } from '../../src/gateway/upstream.ts';
 import { createApp } from '../../src/gateway/app.ts';
 import { listen } from '../../src/gateway/listen.ts';
 import { GatewayError } from '../../src/errors.ts';
-import { openConnection } from '../../src/transport/connection.ts';
+import { openHttpConnection } from '../../src/transport/connection.ts';
 import { createPause, reset } from '../helpers/scripted-server.ts';
 import { key } from './gateway-under-test.ts';
 import { path, post, test, upstreamKey } from './upstream-under-test.ts';
@@ -45,7 +45,7 @@ describe('an upstream that gives no reply is reported in the shape of the format
     await once(free, 'listening');
     const { port } = free.address() as AddressInfo;
     free.close();
-    const transport = openConnection({ env: {} });
+    const transport = openHttpConnection({ env: {} });
     const handler = createUpstreamHandler({
       fetch: transport.fetch,
       address: () => ({ url: new URL(`http://127.0.0.1:${port}/x`), headers: { 'x-api-key': upstreamKey } }),
@@ -89,7 +89,7 @@ describe('a failure of class usage', () => {
     options: { fetch: () => Promise.reject(new GatewayError('usage', 'no recording fits')), usageStatus: 404 },
   });
 
-  test('has the status that it was given', async ({ gateway }) => {
+  test('a failure of class usage has the status that it was given', async ({ gateway }) => {
     const reply = await post(gateway, { path });
     expect(reply.status).toBe(404);
     expect(await reply.json()).toMatchObject({ error: { status: 'NOT_FOUND', message: 'no recording fits' } });

@@ -5,7 +5,7 @@ import { createApp } from '../../src/gateway/app.ts';
 import { listen } from '../../src/gateway/listen.ts';
 import type { LogEntry } from '../../src/gateway/types.ts';
 import { createUpstreamHandler, type UpstreamOptions } from '../../src/gateway/upstream.ts';
-import { openConnection } from '../../src/transport/connection.ts';
+import { openHttpConnection } from '../../src/transport/connection.ts';
 import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-server.ts';
 import { key } from './gateway-under-test.ts';
 
@@ -30,7 +30,7 @@ export const test = base.extend<{
   },
   options: {},
   gateway: async ({ server, options }, use) => {
-    const transport = openConnection({ env: {} });
+    const transport = openHttpConnection({ env: {} });
     const log: LogEntry[] = [];
     const handler = createUpstreamHandler({
       fetch: transport.fetch,

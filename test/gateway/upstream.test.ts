@@ -36,7 +36,7 @@ describe('a request that is passed on', () => {
     expect(JSON.stringify(request?.rawHeaders)).not.toContain(key);
   });
 
-  test('goes upstream while it comes', async ({ server, gateway }) => {
+  test('a request goes upstream while it arrives', async ({ server, gateway }) => {
     const pause = createPause();
     server.reply({ early: true, chunks: [pause.until, 'done'] });
     const half = `{"contents":[],"labels":{"a":"${'x'.repeat(100_000)}`;
@@ -55,7 +55,10 @@ describe('a request that is passed on', () => {
     expect(server.requests[0]?.headers['content-length']).toBe(String(half.length + 3));
   });
 
-  test('that upstream refuses before it has come is answered with that refusal', async ({ server, gateway }) => {
+  test('a request that upstream refuses before all of it came is answered with that refusal', async ({
+    server,
+    gateway,
+  }) => {
     server.reply({ early: true, status: 413, body: { error: { code: 413, message: 'too large' } } });
     const sent = await fetch(gateway.url + path, {
       method: 'POST',
@@ -65,7 +68,10 @@ describe('a request that is passed on', () => {
     expect([sent.status, await sent.json()]).toEqual([413, { error: { code: 413, message: 'too large' } }]);
   });
 
-  test('whose caller leaves in the middle of it leaves upstream too', async ({ server, gateway }) => {
+  test('a request whose caller disconnects in the middle disconnects from upstream too', async ({
+    server,
+    gateway,
+  }) => {
     server.reply({ body: 'never' });
     const socket = connect(gateway.port, '127.0.0.1');
     socket.write(
@@ -99,7 +105,7 @@ describe('a request that is passed on', () => {
   describe('with header names of its own', () => {
     test.override({ options: { localHeaders: ['x-own-key', 'x-own-version'] } });
 
-    test('leaves those out too', async ({ server, gateway }) => {
+    test('header names of its own are left out of a request that is passed on, too', async ({ server, gateway }) => {
       server.reply({ body: '{}' });
       await post(gateway, { headers: { 'x-own-key': 'k', 'x-own-version': '1', 'x-other': '2' } });
       const names = Object.keys(server.requests[0]?.headers ?? {}).filter((name) => name.startsWith('x-o'));

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { publish, writeSidecar } from '../../src/images/publish.ts';
+import { publishImage, writeSidecar } from '../../src/images/publish.ts';
 import { createFileStore } from '../../src/images/store.ts';
 import { namesIn, scratchFolder } from './scratch.ts';
 import { isFull } from '../helpers/full.ts';
@@ -59,10 +59,12 @@ test.skipIf(isAway)(
     expect(blob.sha256).toBe(createHash('sha256').update(Buffer.alloc(900_000, 'picture')).digest('hex'));
     expect(namesIn(small)).toEqual([]);
     const names = named('cat.png');
-    await expect(publish(blob, names, { cwd: small, force: false })).rejects.toMatchObject({ class: 'not-written' });
+    await expect(publishImage(blob, names, { cwd: small, force: false })).rejects.toMatchObject({
+      class: 'not-written',
+    });
     expect(namesIn(small)).toEqual([]);
     // The recovery folder takes it.
-    expect(await publish(blob, names, { cwd: fallback, force: false })).toBe('cat.png');
+    expect(await publishImage(blob, names, { cwd: fallback, force: false })).toBe('cat.png');
     await store.discard();
     expect(readFileSync(join(fallback, 'cat.png')).equals(Buffer.alloc(900_000, 'picture'))).toBe(true);
     expect(namesIn(fallback)).toEqual(['cat.png']);
@@ -70,7 +72,7 @@ test.skipIf(isAway)(
 );
 
 test.skipIf(isAway)(
-  'a fallback that fills up too ends it, without naming another one (needs a mountable tmpfs)',
+  'a fallback folder that fills up too ends the command, without naming another one (needs a mountable tmpfs)',
   async () => {
     let told = 0;
     const store = createFileStore({
@@ -98,7 +100,7 @@ test.skipIf(isAway)('a full disk spares the file that --force would replace (nee
   writeFileSync(join(small, 'old.png'), 'precious');
   const data = Buffer.alloc(900_000);
   const blob = { bytes: data.length, sha256: '', head: data.subarray(0, 10), content: { data } };
-  await expect(publish(blob, named('old.png'), { cwd: small, force: true })).rejects.toMatchObject({
+  await expect(publishImage(blob, named('old.png'), { cwd: small, force: true })).rejects.toMatchObject({
     class: 'not-written',
   });
   await expect(

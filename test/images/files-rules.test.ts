@@ -15,11 +15,11 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { fileOf, readInputImage } from '../../src/images/input.ts';
+import { makeRereadable, readInputImage } from '../../src/images/input.ts';
 import { planOutput } from '../../src/images/naming.ts';
 import { checkOutput } from '../../src/images/publish.ts';
 import { placeFile } from '../../src/files/temp-file.ts';
-import { publish } from '../../src/images/publish.ts';
+import { publishImage } from '../../src/images/publish.ts';
 import { createFileStore, createMemoryStore } from '../../src/images/store.ts';
 import { copyRange, notWritten, removeFile, writeFully } from '../../src/files/temp-file.ts';
 import { writeRecovery } from '../../src/recovery/recovery-file.ts';
@@ -60,7 +60,7 @@ test.each(['a file', 'memory'])('syncs a picture in %s before it has its name, a
   }
   const store = kind === 'memory' ? createMemoryStore() : createFileStore({ folder });
   const blob = await store.resolve(base64);
-  await publish(blob, given(final), { cwd: folder, force: false });
+  await publishImage(blob, given(final), { cwd: folder, force: false });
   expect(order).toEqual(['datasync, named: false', 'sync, named: true']);
 });
 
@@ -181,7 +181,7 @@ test.skipIf(!tellsOpenFiles)('no input stays open (needs /proc)', async () => {
   await expect(readInputImage(join(folder, 'none.png'))).rejects.toMatchObject({ class: 'usage' });
   const removals: (() => Promise<void>)[] = [];
   const signal = new AbortController().signal;
-  const reading = fileOf(fifo, { signal, atEnd: (remove) => void removals.push(remove) });
+  const reading = makeRereadable(fifo, { signal, atEnd: (remove) => void removals.push(remove) });
   const writer = await open(fifo, 'w');
   await writer.write(png);
   await writer.close();

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { fileOf, readInputImage, spool } from '../../src/images/input.ts';
+import { makeRereadable, readInputImage, spool } from '../../src/images/input.ts';
 import { namesIn, pngHead, scratchFolder } from './scratch.ts';
 
 test('reads type, size and hash of an input by its bytes', async () => {
@@ -79,7 +79,7 @@ test.skipIf(process.platform === 'win32')('copies a pipe to a file, and removes 
   writeFileSync(join(folder, 'cat.png'), pngHead(3, 4));
   spawn('sh', ['-c', 'cat "$1" > "$2"', 'sh', join(folder, 'cat.png'), fifo], { stdio: 'ignore' });
   const copies = spooling();
-  const path = await fileOf(fifo, copies);
+  const path = await makeRereadable(fifo, copies);
   expect(await readInputImage(path)).toMatchObject({ mimeType: 'image/png', bytes: 33, width: 3, height: 4 });
   expect(readFileSync(path)).toEqual(pngHead(3, 4));
   expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -90,16 +90,16 @@ test.skipIf(process.platform === 'win32')('copies a pipe to a file, and removes 
 
 test('copies no file, and leaves what is not there to its reader', async () => {
   const path = join(scratchFolder(), 'cat.png');
-  expect(await fileOf(path, spooling())).toBe(path);
+  expect(await makeRereadable(path, spooling())).toBe(path);
   writeFileSync(path, 'x');
-  expect(await fileOf(path, spooling())).toBe(path);
+  expect(await makeRereadable(path, spooling())).toBe(path);
 });
 
 test.skipIf(process.platform === 'win32')('an abort ends the wait for a pipe that nobody writes to', async () => {
   const folder = temporaryFolder();
   execFileSync('mkfifo', [join(folder, 'fifo')]);
   const abort = new AbortController();
-  const copying = fileOf(join(folder, 'fifo'), { ...spooling(), signal: abort.signal });
+  const copying = makeRereadable(join(folder, 'fifo'), { ...spooling(), signal: abort.signal });
   copying.catch(() => undefined);
   await vi.waitFor(() => expect(namesIn(folder)).toHaveLength(2));
   const reason = new DOMException('the time is over', 'TimeoutError');

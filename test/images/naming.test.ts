@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { candidateNames, givenNames, type OutputPlan, planOutput, fileWord, slugOf } from '../../src/images/naming.ts';
+import { candidateNames, givenNames, type OutputPlan, planOutput, fileWord, toSlug } from '../../src/images/naming.ts';
 
 const facts = {
   isDirectory: false,
@@ -140,8 +140,8 @@ test.each([
   ['long foreign words', '猫'.repeat(100), '猫'.repeat(20)],
   ['a cut at a dash', `${'x'.repeat(59)} y`, 'x'.repeat(59)],
 ])('makes a name from a prompt: %s', (_name, prompt, expected) => {
-  expect(slugOf(prompt)).toBe(expected);
-  expect(Buffer.byteLength(slugOf(prompt))).toBeLessThanOrEqual(61);
+  expect(toSlug(prompt)).toBe(expected);
+  expect(Buffer.byteLength(toSlug(prompt))).toBeLessThanOrEqual(61);
 });
 
 test.each([

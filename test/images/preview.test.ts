@@ -1,7 +1,7 @@
 import { inflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { halfBlocks, hasTrueColor, previewForm, iterm2Image, kittyPixels, kittyPng } from '../../src/images/preview.ts';
-import type { Picture } from '../../src/images/pixels/picture.ts';
+import type { Bitmap } from '../../src/images/pixels/bitmap.ts';
 
 test.each([
   [{ TERM: 'xterm-kitty' }, 'kitty'],
@@ -37,7 +37,7 @@ test('a small PNG is one Kitty sequence', () => {
   );
 });
 
-test('a larger one is cut into pieces of 4096 characters', () => {
+test('a larger PNG is cut into pieces of 4096 characters for Kitty', () => {
   const base64 = Buffer.alloc(6145, 7).toString('base64');
   expect(base64).toHaveLength(8196);
   expect(kittyPng(Buffer.alloc(6145, 7), { width: 30, height: 30, columns: 80, rows: 40 })).toBe(
@@ -46,7 +46,7 @@ test('a larger one is cut into pieces of 4096 characters', () => {
   );
 });
 
-test('other pictures go to Kitty as deflated pixels', () => {
+test('images that are no PNG go to Kitty as deflated pixels', () => {
   const data = Uint8Array.of(1, 2, 3, 255, 4, 5, 6, 255);
   const text = kittyPixels({ width: 2, height: 1, data }, { columns: 5, rows: 3 });
   expect(text.startsWith('\u001b_Ga=T,f=32,s=2,v=1,o=z,q=2,c=5,m=0;')).toBe(true);
@@ -68,7 +68,7 @@ test('iTerm2 gets any picture with its size, and the most columns and rows', () 
 const red = [255, 0, 0, 255];
 const blue = [0, 0, 255, 255];
 const clear = [9, 9, 9, 0];
-const picture = (width: number, ...colors: number[][]): Picture => ({
+const picture = (width: number, ...colors: number[][]): Bitmap => ({
   width,
   height: colors.length / width,
   data: Uint8Array.from(colors.flat()),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { GatewayError } from '../../src/errors.ts';
 import { planOutput } from '../../src/images/naming.ts';
-import { hintOf } from '../../src/advice.ts';
+import { chooseHint } from '../../src/advice.ts';
 import { checkOutput } from '../../src/images/publish.ts';
 import { namesIn, scratchFolder } from './scratch.ts';
 
@@ -76,7 +76,7 @@ test.each<[string, Case, string, string]>([
     billed: 'no',
     message: expect.stringContaining(message),
   });
-  await expect(checking).rejects.toSatisfy((error: GatewayError) => (hintOf(error) ?? '').includes(hint));
+  await expect(checking).rejects.toSatisfy((error: GatewayError) => (chooseHint(error) ?? '').includes(hint));
 });
 
 test('makes a folder that was named with a slash', async () => {

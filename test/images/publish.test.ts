@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSyn
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { CandidateNames } from '../../src/images/naming.ts';
-import { publish, writeSidecar } from '../../src/images/publish.ts';
+import { publishImage, writeSidecar } from '../../src/images/publish.ts';
 import { createFileStore, createMemoryStore } from '../../src/images/store.ts';
 import type { StoredBlob, BlobStore } from '../../src/images/types.ts';
 import { namesIn, scratchFolder } from './scratch.ts';
@@ -35,7 +35,7 @@ test.each(stores)('publishes under the first free name, with the mode of any new
   mkdirSync(join(cwd, 'image-2.png'));
   symlinkSync('nowhere', join(cwd, 'image-3.png'));
   const store = create(cwd);
-  expect(await publish(await blobIn(store), numbered, { cwd, force: true })).toBe('image-4.png');
+  expect(await publishImage(await blobIn(store), numbered, { cwd, force: true })).toBe('image-4.png');
   await store.discard();
   expect(namesIn(cwd)).toEqual(['image-1.png', 'image-2.png', 'image-3.png', 'image-4.png']);
   expect(readFileSync(join(cwd, 'image-4.png'))).toEqual(picture);
@@ -53,12 +53,12 @@ test.each<[string, (path: string) => void]>([
   const before = lstatSync(join(cwd, 'cat.png')).ino;
   const store = createFileStore({ folder: cwd });
   const blob = await blobIn(store);
-  await expect(publish(blob, given, { cwd, force: false })).rejects.toMatchObject({
+  await expect(publishImage(blob, given, { cwd, force: false })).rejects.toMatchObject({
     class: 'not-written',
     message: 'cannot write "cat.png": it already exists',
   });
   expect(lstatSync(join(cwd, 'cat.png')).ino).toBe(before);
-  expect(await publish(blob, given, { cwd, force: true })).toBe('cat.png');
+  expect(await publishImage(blob, given, { cwd, force: true })).toBe('cat.png');
   await store.discard();
   expect(readFileSync(join(cwd, 'cat.png'))).toEqual(picture);
   expect(lstatSync(join(cwd, 'cat.png')).isFile()).toBe(true);
@@ -72,9 +72,9 @@ test('refuses the name of a link, and with force writes the file that it leads t
   symlinkSync('other', join(cwd, 'cat.png'));
   const store = createFileStore({ folder: cwd });
   const blob = await blobIn(store);
-  await expect(publish(blob, given, { cwd, force: false })).rejects.toMatchObject({ class: 'not-written' });
+  await expect(publishImage(blob, given, { cwd, force: false })).rejects.toMatchObject({ class: 'not-written' });
   expect(readFileSync(join(cwd, 'other'), 'utf8')).toBe('old');
-  expect(await publish(blob, given, { cwd, force: true })).toBe('cat.png');
+  expect(await publishImage(blob, given, { cwd, force: true })).toBe('cat.png');
   await store.discard();
   expect(lstatSync(join(cwd, 'cat.png')).isSymbolicLink()).toBe(true);
   expect(readFileSync(join(cwd, 'other'))).toEqual(picture);
@@ -89,10 +89,10 @@ test.skipIf(process.platform === 'win32')(
     execFileSync('mkfifo', [join(cwd, 'fifo')]);
     const blob = await blobIn(createMemoryStore());
     for (const path of ['folder', 'fifo', '/dev/null']) {
-      await expect(publish(blob, named(path), { cwd, force: true })).rejects.toMatchObject({
+      await expect(publishImage(blob, named(path), { cwd, force: true })).rejects.toMatchObject({
         class: 'not-written',
       });
-      await expect(publish(blob, named(path), { cwd, force: false })).rejects.toMatchObject({
+      await expect(publishImage(blob, named(path), { cwd, force: false })).rejects.toMatchObject({
         class: 'not-written',
       });
     }
@@ -107,7 +107,7 @@ test('gives each of many concurrent pictures its own name', async () => {
   const blobs = await Promise.all(
     Array.from({ length: 30 }, (_, i) => store.resolve(Buffer.from(`picture ${i}`).toString('base64'))),
   );
-  const names = await Promise.all(blobs.map((blob) => publish(blob, numbered, { cwd, force: true })));
+  const names = await Promise.all(blobs.map((blob) => publishImage(blob, numbered, { cwd, force: true })));
   await store.discard();
   expect(new Set(names).size).toBe(30);
   expect(namesIn(cwd)).toHaveLength(30);
@@ -119,7 +119,7 @@ test.each(['EPERM', 'ENOTSUP', 'EXDEV', 'ENOSYS'])('copies on a file system with
   writeFileSync(join(cwd, 'image-1.png'), 'first');
   const store = createFileStore({ folder: cwd });
   const options = { cwd, force: false, linkFile: failWith(code) };
-  expect(await publish(await blobIn(store), numbered, options)).toBe('image-2.png');
+  expect(await publishImage(await blobIn(store), numbered, options)).toBe('image-2.png');
   await store.discard();
   expect(readFileSync(join(cwd, 'image-2.png'))).toEqual(picture);
   expect(statSync(join(cwd, 'image-2.png')).mode).toBe(statSync(join(cwd, 'image-1.png')).mode);
@@ -130,15 +130,15 @@ test('reports the error of the system, and keeps the stored picture', async () =
   const cwd = scratchFolder();
   const store = createFileStore({ folder: cwd });
   const blob = await blobIn(store);
-  await expect(publish(blob, given, { cwd, force: false, linkFile: failWith('EIO') })).rejects.toMatchObject({
+  await expect(publishImage(blob, given, { cwd, force: false, linkFile: failWith('EIO') })).rejects.toMatchObject({
     class: 'not-written',
     cause: expect.objectContaining({ code: 'EIO' }),
   });
-  await expect(publish(blob, named('no/cat.png'), { cwd, force: false })).rejects.toMatchObject({
+  await expect(publishImage(blob, named('no/cat.png'), { cwd, force: false })).rejects.toMatchObject({
     class: 'not-written',
     message: 'cannot write "no/cat.png": the folder does not exist',
   });
-  expect(await publish(blob, given, { cwd, force: false })).toBe('cat.png');
+  expect(await publishImage(blob, given, { cwd, force: false })).toBe('cat.png');
   await store.discard();
 });
 
@@ -146,8 +146,8 @@ test('finds the first free name among many taken ones', async () => {
   const cwd = scratchFolder();
   for (let n = 1; n <= 60; n++) if (n !== 50) writeFileSync(join(cwd, `image-${n}.png`), '');
   const store = createFileStore({ folder: cwd });
-  expect(await publish(await blobIn(store), numbered, { cwd, force: false })).toBe('image-50.png');
-  expect(await publish(await blobIn(store), numbered, { cwd, force: false })).toBe('image-61.png');
+  expect(await publishImage(await blobIn(store), numbered, { cwd, force: false })).toBe('image-50.png');
+  expect(await publishImage(await blobIn(store), numbered, { cwd, force: false })).toBe('image-61.png');
   await store.discard();
 });
 
@@ -165,7 +165,7 @@ test('writes facts beside a picture, and replaces a sidecar only with force', as
   expect(namesIn(cwd)).toEqual(['cat.png.json']);
 });
 
-test('leaves no file if it cannot write', async () => {
+test('publishing an image leaves no file if it cannot write', async () => {
   const cwd = scratchFolder();
   mkdirSync(join(cwd, 'cat.png.json'));
   writeFileSync(join(cwd, 'file'), '');

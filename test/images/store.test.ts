@@ -108,7 +108,7 @@ test('reports a removed folder, or continues in the fallback', async () => {
   expect(namesIn(fallback)).toEqual([]);
 });
 
-test('refuses bad Base64', async () => {
+test('the store of images refuses bad Base64', async () => {
   const folder = scratchFolder();
   const store = createFileStore({ folder });
   const { sink } = await store.open();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import jpegJs from 'jpeg-js';
 import { encode as encodePng } from 'fast-png';
 import { describe, expect } from 'vitest';
-import { isCutPicture } from '../../src/images/whole.ts';
+import { isCutImage } from '../../src/images/whole.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { imageReply, test } from '../helpers/with-server.ts';
 
@@ -22,8 +22,8 @@ describe('tells a picture that is cut from a whole one', () => {
       writeFileSync(file, bytes);
       const blob = { bytes: bytes.length, sha256: '', head: bytes };
       return [
-        await isCutPicture({ ...blob, content: { data: bytes } }),
-        await isCutPicture({ ...blob, content: { file } }),
+        await isCutImage({ ...blob, content: { data: bytes } }),
+        await isCutImage({ ...blob, content: { file } }),
       ];
     };
     expect(await isCut(data)).toEqual([false, false]);
@@ -32,9 +32,9 @@ describe('tells a picture that is cut from a whole one', () => {
       expect(await isCut(data.subarray(0, end))).toEqual([true, true]);
   });
 
-  test('and says nothing of other types', async () => {
+  test('images of other types are never said to be cut', async () => {
     const data = Buffer.from('BM'.padEnd(64, '\0'));
-    expect(await isCutPicture({ bytes: 64, sha256: '', head: data, content: { data } })).toBe(false);
+    expect(await isCutImage({ bytes: 64, sha256: '', head: data, content: { data } })).toBe(false);
   });
 });
 

@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 // The tests of the rooms that are mutated, those of replies and of a run, which go through all of them, and those that alone read
 // pixels and lists of models; nothing that starts programs.
 const rooms =
-  '{formats,transport,client,images,files,cost,settings,batch,scan,recovery,replies,cli/run,gateway/pictures,commands/models}';
+  '{formats,transport,client,images,files,cost,settings,batch,scan,recovery,replies,cli/run,gateway/images,commands/models}';
 
 // The first failure ends the run of a mutant: files that failed last time come first, then the quickest.
 class LikelyFailureFirst extends BaseSequencer {

@@ -18,7 +18,7 @@ beforeAll(() => {
 }, 300_000);
 afterAll(() => installed.remove());
 
-test('holds these files and no other', () => {
+test('the tarball holds these files and no other', () => {
   const kinds = [...installed.files.keys()].map((path) =>
     path
       .replace(/^dist\/chunks\/[\w-]+-[\w-]{8}\.js$/, 'dist/chunks/*.js')
@@ -78,7 +78,7 @@ test('npm installs it without a word of warning: it has no scripts', async () =>
   expect(ran).toMatchObject({ code: 0, stderr: '' });
 }, 60_000);
 
-test('its ES modules have types of ES modules, and what is required those of CommonJS', () => {
+test('the ES modules of the package have types of ES modules, and its CommonJS build has types of CommonJS', () => {
   const text = `import { createClient } from 'gateway-cli';
     import { startGateway } from 'gateway-cli/testing';
     export const use = [createClient, startGateway];`;
@@ -97,14 +97,14 @@ test('its ES modules have types of ES modules, and what is required those of Com
   );
 }, 60_000);
 
-test('publint finds nothing', async () => {
+test('publint finds nothing to say about the package', async () => {
   const bytes = readFileSync(installed.tarball);
   const tarball = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
   const { messages } = await publint({ pack: { tarball }, strict: true });
   expect(messages).toEqual([]);
 });
 
-test('carries the licence of every package whose code is in it', () => {
+test('the tarball carries the licence of every package whose code is in it', () => {
   const text = readFileSync(join(installed.cwd, 'node_modules/gateway-cli/dist/THIRD-PARTY-LICENSES.txt'), 'utf8');
   const parts = text.split(`\n${'-'.repeat(80)}\n\n`).slice(1);
   const names = parts.map((part) => part.split(' ')[0]);
@@ -114,7 +114,7 @@ test('carries the licence of every package whose code is in it', () => {
   for (const part of parts) expect(part).toMatch(/permission|redistribution/i);
 });
 
-test('runs from the folder that it was installed in', async () => {
+test('the package runs from the folder that it was installed in', async () => {
   const ran = await shell(
     'npx --no-install gateway-cli image gen --offline "a lighthouse" --size 512 && npx --no-install gateway-cli config path && npx --no-install gateway-cli --version',
     { cwd: installed.cwd, env: { GATEWAY_CONFIG: '/none.json', npm_config_update_notifier: 'false' } },

@@ -16,7 +16,7 @@ const stream = eventStream(...messageEvents('Hel', 'lo'));
 const document = (stdout: string): Record<string, unknown> => JSON.parse(stdout) as Record<string, unknown>;
 
 describe('the second run sends nothing and prints the same', () => {
-  test('text', async ({ server, cli }) => {
+  test('the second run of text with a cache sends nothing and prints the same', async ({ server, cli }) => {
     server.reply({ body: textReply('once') });
     const cwd = scratchFolder();
     const first = await cli(['text', 'hi', ...cache], { cwd });
@@ -59,7 +59,10 @@ describe('the second run sends nothing and prints the same', () => {
     expect(bytesIn('two')).toEqual(['a', 'b', 'c'].map(png));
   });
 
-  test('a batch, of whose equal jobs one was sent, and whose tokens count once', async ({ server, cli }) => {
+  test('the second run of a batch with equal jobs sends nothing, and its tokens count once', async ({
+    server,
+    cli,
+  }) => {
     const cwd = scratchFolder();
     const jobs = ['x', 'y', 'x'].map((prompt) => JSON.stringify({ prompt })).join('\n');
     writeFileSync(join(cwd, 'jobs.jsonl'), jobs);
@@ -77,7 +80,7 @@ describe('the second run sends nothing and prints the same', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test('requests to serve', async ({ server }) => {
+  test('the second requests to serve with a cache send nothing and get the same', async ({ server }) => {
     server.reply({ chunks: [stream.slice(0, 300), stream.slice(300)] });
     const cwd = scratchFolder();
     const config = writeConfig(cwd, { work: { baseUrl: server.url, apiKey: 'canary-7f3a9c51-secret' } });

@@ -1,6 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openRecorder, type Recorder, type RecorderOptions } from '../../src/recordings/recorder.ts';
+import {
+  openExchangeRecorder,
+  type ExchangeRecorder,
+  type ExchangeRecorderOptions,
+} from '../../src/recordings/recorder.ts';
 import type { Fetch, HttpReply, HttpRequest } from '../../src/transport/types.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
@@ -35,13 +39,16 @@ const noMask = { hide: (text: string) => text, reach: 0 };
 
 /** A recorder with a folder of its own. */
 export async function recorderFor(
-  options: Partial<RecorderOptions> = {},
-): Promise<{ recorder: Recorder; folder: string }> {
+  options: Partial<ExchangeRecorderOptions> = {},
+): Promise<{ recorder: ExchangeRecorder; folder: string }> {
   const folder = options.folder ?? join(scratchFolder(), 'made');
   const onFailure = (error: unknown): never => {
     throw error;
   };
-  return { recorder: await openRecorder({ mask: noMask, onFailure, now: () => 5, ...options, folder }), folder };
+  return {
+    recorder: await openExchangeRecorder({ mask: noMask, onFailure, now: () => 5, ...options, folder }),
+    folder,
+  };
 }
 
 /** The files of a folder with their lines, in order of their names. */

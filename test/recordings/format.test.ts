@@ -1,6 +1,6 @@
 import { assert, oneof, property, uint8Array } from 'fast-check';
 import { expect, test } from 'vitest';
-import { encodeHead, encodeLine, parseHead, parseLine } from '../../src/recordings/format.ts';
+import { encodeHead, encodeLine, parseHead, parseRecordingLine } from '../../src/recordings/format.ts';
 import type { RecordingLine } from '../../src/recordings/format.ts';
 import { anyText } from '../helpers/any-text.ts';
 
@@ -15,15 +15,15 @@ test.each<[string, RecordingLine, string]>([
   ['an end', { kind: 'ended', ended: 'reset' }, '{"ended":"reset"}'],
 ])('writes and reads %s', (_name, line, text) => {
   expect(encodeLine(line)).toBe(`${text}\n`);
-  expect(parseLine(text)).toEqual(line);
+  expect(parseRecordingLine(text)).toEqual(line);
 });
 
 test('reads lines of the first recordings, which have a delay', () => {
-  expect(parseLine('{"delay":3,"text":"a"}')).toEqual({ kind: 'chunk', bytes: Buffer.from('a') });
-  expect(parseLine('{"ended":"cut","delay":0}')).toEqual({ kind: 'ended', ended: 'cut' });
+  expect(parseRecordingLine('{"delay":3,"text":"a"}')).toEqual({ kind: 'chunk', bytes: Buffer.from('a') });
+  expect(parseRecordingLine('{"ended":"cut","delay":0}')).toEqual({ kind: 'ended', ended: 'cut' });
 });
 
-test('omits other properties of an object', () => {
+test('a recording omits properties that its lines do not have', () => {
   const line = { kind: 'ended', ended: 'end', key: 'secret' } as RecordingLine;
   expect(encodeLine(line)).toBe('{"ended":"end"}\n');
 });
@@ -35,7 +35,7 @@ test('keeps every byte of every chunk', () => {
   );
   assert(
     property(content, (bytes) => {
-      const line = parseLine(encodeLine({ kind: 'chunk', bytes }).trimEnd());
+      const line = parseRecordingLine(encodeLine({ kind: 'chunk', bytes }).trimEnd());
       expect(line?.kind === 'chunk' && Buffer.compare(line.bytes, bytes)).toBe(0);
     }),
   );
@@ -49,10 +49,10 @@ test.each([
   ['no headers', '{"status":200}'],
   ['nothing known', '{"delay":1}'],
 ])('does not parse %s as a line', (_name, text) => {
-  expect(parseLine(text)).toBeUndefined();
+  expect(parseRecordingLine(text)).toBeUndefined();
 });
 
-test('parses the first line, and no other as one', () => {
+test('the first line of a recording is parsed, and no other line is taken for it', () => {
   const request = '{"body":{"a":1},"method":"POST","path":"/v1/messages"}';
   expect(parseHead(encodeHead({ hash: 'abc', scope: 'b', at: 5 }, request))).toEqual({
     hash: 'abc',

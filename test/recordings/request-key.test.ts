@@ -64,7 +64,7 @@ describe('equal requests have equal hashes', () => {
     expect(await hashOf(one)).toBe(await hashOf(other));
   });
 
-  test('below any base URL', async () => {
+  test('equal requests below different base URLs have equal hashes', async () => {
     const elsewhere = request('{}', 'http://127.0.0.1:8787/v1/messages');
     expect(await hashOf(elsewhere, new URL('http://127.0.0.1:8787'))).toBe(await hashOf(request('{}')));
   });

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
 import { startDeadline } from '../../src/client/deadline.ts';
-import { postOf } from '../../src/formats/format.ts';
+import { encodeRequest } from '../../src/formats/format.ts';
 import { messages } from '../../src/formats/messages/format.ts';
 import { hasRecorded, recordedBody, recordedReplies } from '../formats/recorded.ts';
 import { startScriptedServer } from '../helpers/scripted-server.ts';
@@ -48,7 +48,7 @@ test.skipIf(!first)(
     const deadline = startDeadline(60_000);
     for (let at = 0; at <= body.length; at += stride) {
       server.reply({ headers: { 'content-type': 'text/event-stream' }, chunks: halves(body, at).filter(isSome) });
-      const post = postOf({ use: 'chat', model: 'm', stream: true }, messages, { service: 'gateway/messages' });
+      const post = encodeRequest({ use: 'chat', model: 'm', stream: true }, messages, { service: 'gateway/messages' });
       const { reply } = await client.send(post, { deadline });
       const { deltas, answer } = await messageOf(reply);
       expect([at, printed(deltas), answer.error]).toEqual([at, expected.text, undefined]);

@@ -34,7 +34,7 @@ describe('bytes that are not a picture', () => {
     expect(readFileSync(join(cwd, name))).toEqual(bytes);
   });
 
-  test('alone are an answer', async ({ server, cli }) => {
+  test('bytes that are not an image are an answer by themselves', async ({ server, cli }) => {
     server.reply({ body: partsReply(inline('audio/wav', base64(sound))) });
     expect(await cli(['text', 'hi'])).toMatchObject({ code: 0, stdout: '' });
   });
@@ -62,7 +62,7 @@ describe('bytes that are not a picture', () => {
     expect(readdirSync(cwd)).toEqual(['file-1.wav']);
   });
 
-  test('never replace a file', async ({ server, cli }) => {
+  test('bytes that are not an image never replace a file', async ({ server, cli }) => {
     const cwd = scratchFolder();
     writeFileSync(join(cwd, 'file-1.wav'), 'mine');
     server.reply({ body: soundReply });

@@ -126,7 +126,7 @@ test.for(Object.entries(texts))('in a conversation that is kept: %s', async ([, 
   if (ran.code === 0) expect(readFileSync(join(cwd, 's'), 'utf8')).toContain(mark);
 });
 
-test('a batch goes on after each of them', async ({ server, cli }) => {
+test('a batch goes on after each reply that is hard to handle', async ({ server, cli }) => {
   const cwd = scratchFolder();
   const bodies = [
     ...Object.values(texts).map(contentReply),

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApp } from '../../src/gateway/app.ts';
 import { listen, type Listening } from '../../src/gateway/listen.ts';
 import { createUpstreamHandler } from '../../src/gateway/upstream.ts';
-import { openConnection } from '../../src/transport/connection.ts';
+import { openHttpConnection } from '../../src/transport/connection.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { shell } from '../helpers/spawn.ts';
 import { packages, runScript as run } from './installed.ts';
@@ -14,7 +14,7 @@ const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9Q
 const key = 'local-sdk-key';
 
 describe("the vendors' clients (test/sdk, installed by the full run)", { timeout: 300_000 }, () => {
-  const transport = openConnection({ env: {} });
+  const transport = openHttpConnection({ env: {} });
   let direct: Listening;
   let passing: Listening;
   beforeAll(async () => {

@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run } from '../helpers/run.ts';
-import { pixel } from '../stand-ins/completions.ts';
-import { spentKey } from '../stand-ins/openai.ts';
-import { startStandIn } from '../stand-ins/start.ts';
+import { pixel } from '../fake-servers/completions.ts';
+import { spentKey } from '../fake-servers/openai.ts';
+import { startFakeServer } from '../fake-servers/start.ts';
 import { asked, keyHeaders, received, receivedImage, services, using } from './requests.ts';
 import { hello, pictures, tasks } from './tasks.ts';
 import { runWith, workFolder } from './vendor-run.ts';
 import { keys, startVendors, vendorNames, type Vendors } from './vendors.ts';
 
 // Every task on every service. The environment has the vendor's key variable and nothing else; Ollama is named by --service.
-// A stand-in with the vendor's own wordings answers at the vendor's own origin.
+// A fake server with the vendor's own wordings answers at the vendor's own origin.
 
 let vendors: Vendors;
 beforeAll(async () => void (vendors = await startVendors()));
@@ -40,14 +40,14 @@ describe.each(vendorNames)('%s', (name) => {
     expect((await runWith(vendors, name, 'text hi -v')).stderr).toContain(using(name));
   });
 
-  test('costs with --prices', async () => {
+  test('--prices gives the cost of an answer', async () => {
     const ran = await runWith(vendors, name, 'text hi --json --prices prices.json');
     const tokens = name === 'gemini' ? { inputTokens: 2, outputTokens: 5 } : { inputTokens: 8, outputTokens: 5 };
     const amount = name === 'gemini' ? '0.000012' : '0.000018';
     expect(JSON.parse(ran.stdout)).toMatchObject({ usage: tokens, cost: { amount, currency: 'USD' } });
   });
 
-  test('models', async () => {
+  test('models lists what the service offers', async () => {
     const ran = await runWith(vendors, name, 'models');
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(ran.stdout.split('\n')).toContain(name === 'ollama' ? 'llama3.2:latest' : services[name].model);
@@ -55,7 +55,7 @@ describe.each(vendorNames)('%s', (name) => {
     expect(ran.requests.map(received)).toStrictEqual([[`GET ${prefix}/models`, undefined]]);
   });
 
-  test('doctor, and doctor --live', async () => {
+  test('doctor and doctor --live pass', async () => {
     const listed = await runWith(vendors, name, 'doctor');
     expect(listed).toMatchObject({ code: 0, stderr: '' });
     expect(listed.stdout).toMatch(
@@ -139,7 +139,7 @@ describe('a gateway of your own, named by GATEWAY_BASE_URL,', () => {
       ['POST /v1/messages', { model: 'm', max_tokens: 4096, messages: hello.others, stream: true }],
     ],
   ] as const)('answers %s', async (_what, argv, type, body, request) => {
-    const gateway = await startStandIn(() => ({ status: 200, headers: type, body }));
+    const gateway = await startFakeServer(() => ({ status: 200, headers: type, body }));
     const env = { GATEWAY_BASE_URL: gateway.url, GATEWAY_API_KEY: 'own-key-0123456789', GATEWAY_MODEL: 'm' };
     const ran = await run(argv, { env });
     await gateway.close();

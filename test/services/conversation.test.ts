@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { pixel } from '../stand-ins/completions.ts';
-import { type StandIn, type StandInReply, startStandIn } from '../stand-ins/start.ts';
+import { pixel } from '../fake-servers/completions.ts';
+import { type FakeServer, type FakeReply, startFakeServer } from '../fake-servers/start.ts';
 import { received, services } from './requests.ts';
 import { citySchema, runWith, workFolder } from './vendor-run.ts';
 import { startVendors, type VendorName } from './vendors.ts';
 
-/** A stand-in that gives these replies, one after the other. */
-function startScript(...bodies: (readonly object[])[]): Promise<StandIn> {
-  return startStandIn((): StandInReply => {
+/** A fake server that gives these replies, one after the other. */
+function startScript(...bodies: (readonly object[])[]): Promise<FakeServer> {
+  return startFakeServer((): FakeReply => {
     const body = (bodies.shift() ?? []).map((event) => `data: ${JSON.stringify(event)}\n\n`);
     return { status: 200, headers: { 'content-type': 'text/event-stream' }, body };
   });

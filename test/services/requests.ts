@@ -1,7 +1,7 @@
-import type { StandInRequest } from '../stand-ins/start.ts';
+import type { FakeRequest } from '../fake-servers/start.ts';
 import { keys, type VendorName } from './vendors.ts';
 
-/** What each service is asked in, and what its stand-in says. */
+/** What each service is asked in, and what its fake server says. */
 export const services = {
   gemini: { format: 'content', words: 'Hello from Gemini.\n', using: 'Google Gemini', model: 'gemini-3.8-flash' },
   anthropic: { format: 'messages', words: 'Hello from Claude.\n', using: 'Anthropic', model: 'claude-sonnet-5-5' },
@@ -48,12 +48,12 @@ function withAnswer(body: object, text: string): object {
 }
 
 /** A request as `asked` has it. */
-export function received({ method, path, body }: StandInRequest): [string, unknown] {
+export function received({ method, path, body }: FakeRequest): [string, unknown] {
   return [`${method} ${path}`, body === '' ? undefined : JSON.parse(body)];
 }
 
 /** A form as its fields: of a file its name and type. */
-export function receivedImage(request: StandInRequest): [string, unknown] {
+export function receivedImage(request: FakeRequest): [string, unknown] {
   if (request.path !== '/v1/images/edits') return received(request);
   const fields = request.body.matchAll(
     /name="([^"]+)"(?:; filename="([^"]+)"\r\ncontent-type: (\S+))?\r\n\r\n([^\r]*)/gi,
@@ -66,7 +66,7 @@ export function receivedImage(request: StandInRequest): [string, unknown] {
 }
 
 /** The headers of a request that hold a key, or the version that goes with it. */
-export function keyHeaders(request: StandInRequest | undefined): Record<string, string> {
+export function keyHeaders(request: FakeRequest | undefined): Record<string, string> {
   const names = new Set(['authorization', 'x-goog-api-key', 'x-api-key', 'anthropic-version']);
   return Object.fromEntries(Object.entries(request?.headers ?? {}).filter(([name]) => names.has(name)));
 }

@@ -1,4 +1,4 @@
-import { pixel } from '../stand-ins/completions.ts';
+import { pixel } from '../fake-servers/completions.ts';
 import { imageModels } from './requests.ts';
 import { citySchema } from './vendor-run.ts';
 

@@ -4,14 +4,14 @@ import { vi } from 'vitest';
 import { splitShellLine } from '../../src/shell-word.ts';
 import { run, type Ran } from '../helpers/run.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
-import { pixel } from '../stand-ins/completions.ts';
-import type { StandInRequest } from '../stand-ins/start.ts';
+import { pixel } from '../fake-servers/completions.ts';
+import type { FakeRequest } from '../fake-servers/start.ts';
 import { keys, type VendorName, type Vendors } from './vendors.ts';
 
 /** What a run of one or more command lines did. */
 export interface VendorRun extends Ran {
   /** What the vendor received. */
-  requests: readonly StandInRequest[];
+  requests: readonly FakeRequest[];
 }
 
 /** What a run needs beside its command lines. */
@@ -63,7 +63,7 @@ export async function runWith(
 ): Promise<VendorRun> {
   // The program asks the process itself for the user's folders.
   for (const folder of ['CONFIG', 'STATE', 'CACHE']) vi.stubEnv(`XDG_${folder}_HOME`, join(cwd, 'home'));
-  const { requests, url } = vendors.standIns[name];
+  const { requests, url } = vendors.fakeServers[name];
   const before = requests.length;
   const bare = { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HTTPS_PROXY: vendors.proxy, ...env };
   let ran: Ran | undefined;

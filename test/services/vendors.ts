@@ -5,19 +5,19 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { scratchFolder } from '../helpers/scratch.ts';
-import { anthropicKey, startAnthropic } from '../stand-ins/anthropic.ts';
-import { geminiKey, startGemini } from '../stand-ins/gemini.ts';
-import { startOllama } from '../stand-ins/ollama.ts';
-import { openAiKey, startOpenAi } from '../stand-ins/openai.ts';
-import { openRouterKey, startOpenRouter } from '../stand-ins/openrouter.ts';
-import type { StandIn } from '../stand-ins/start.ts';
+import { anthropicKey, startAnthropic } from '../fake-servers/anthropic.ts';
+import { geminiKey, startGemini } from '../fake-servers/gemini.ts';
+import { startOllama } from '../fake-servers/ollama.ts';
+import { openAiKey, startOpenAi } from '../fake-servers/openai.ts';
+import { openRouterKey, startOpenRouter } from '../fake-servers/openrouter.ts';
+import type { FakeServer } from '../fake-servers/start.ts';
 import { createCertificate } from './certificate.ts';
 
 /** The services that have an address of their own. */
 export const vendorNames = ['gemini', 'anthropic', 'openai', 'openrouter', 'ollama'] as const;
 export type VendorName = (typeof vendorNames)[number];
 
-/** The variable of a vendor's key, and a key that its stand-in takes. */
+/** The variable of a vendor's key, and a key that its fake server takes. */
 export const keys = {
   gemini: { GEMINI_API_KEY: geminiKey },
   anthropic: { ANTHROPIC_API_KEY: anthropicKey },
@@ -34,7 +34,7 @@ const hosts: Readonly<Record<string, VendorName>> = {
 
 /** Every vendor on this machine. */
 export interface Vendors {
-  standIns: Readonly<Record<VendorName, StandIn>>;
+  fakeServers: Readonly<Record<VendorName, FakeServer>>;
   /** A proxy for HTTPS behind which they have the vendors' own origins. */
   proxy: string;
   /** The file of the authority of their certificates. */
@@ -42,9 +42,9 @@ export interface Vendors {
   close(): Promise<void>;
 }
 
-/** Starts a stand-in of every vendor, but for those that are given, and a proxy that has them at the vendors' own hosts, with TLS. */
-export async function startVendors(given: Partial<Vendors['standIns']> = {}): Promise<Vendors> {
-  const standIns = {
+/** Starts a fake server of every vendor, but for those that are given, and a proxy that has them at the vendors' own hosts, with TLS. */
+export async function startVendors(given: Partial<Vendors['fakeServers']> = {}): Promise<Vendors> {
+  const fakeServers = {
     gemini: given.gemini ?? (await startGemini()),
     anthropic: given.anthropic ?? (await startAnthropic()),
     openai: given.openai ?? (await startOpenAi()),
@@ -58,7 +58,7 @@ export async function startVendors(given: Partial<Vendors['standIns']> = {}): Pr
     if (vendor === undefined) return void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
     socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
     const inside = new TLSSocket(socket, { isServer: true, ...certificate });
-    const onward = connect(Number(new URL(standIns[vendor].url).port), '127.0.0.1');
+    const onward = connect(Number(new URL(fakeServers[vendor].url).port), '127.0.0.1');
     for (const each of [inside, onward]) {
       sockets.add(each.on('error', () => {}));
       each.on('close', () => [inside, onward].forEach((other) => other.destroy()));
@@ -71,13 +71,13 @@ export async function startVendors(given: Partial<Vendors['standIns']> = {}): Pr
   const authority = join(scratchFolder(), 'authority.pem');
   writeFileSync(authority, certificate.cert);
   return {
-    standIns,
+    fakeServers,
     proxy: `http://127.0.0.1:${port}`,
     authority,
     async close() {
       for (const socket of sockets) socket.destroy();
       proxy.close();
-      for (const name of vendorNames) await standIns[name].close();
+      for (const name of vendorNames) await fakeServers[name].close();
     },
   };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { checkConfig } from '../../src/settings/parse.ts';
-import { type Kind, type Row, settings } from '../../src/settings/table.ts';
+import { type Kind, type SettingDefinition, settings } from '../../src/settings/table.ts';
 
 const file = join(import.meta.dirname, '../../dist/config.schema.json');
 const fits = new Ajv({ strictTuples: false }).compile(JSON.parse(readFileSync(file, 'utf8')) as object);
@@ -90,7 +90,7 @@ const samples: { [kind in Exclude<Kind, 'choice'>]: { right: unknown[]; wrong: u
 
 /** The profile key of every setting with values for it, in the members of one that holds an object. */
 function tableOf(which: 'right' | 'wrong'): [string, unknown][] {
-  return Object.values<Row>(settings).flatMap(({ key, kind, values = [], fields }) => {
+  return Object.values<SettingDefinition>(settings).flatMap(({ key, kind, values = [], fields }) => {
     if (key === undefined) return [];
     const choices = which === 'right' ? [...values] : ['', 'Gemini', 'openrooter', 1];
     const some = kind === 'choice' ? choices : samples[kind][which];
@@ -136,7 +136,7 @@ test('the schema has the keys of the table', () => {
   const schema = JSON.parse(readFileSync(file, 'utf8')) as {
     properties: { profiles: { additionalProperties: { properties: object } } };
   };
-  const keys = Object.values<Row>(settings).flatMap(({ key }) => key ?? []);
+  const keys = Object.values<SettingDefinition>(settings).flatMap(({ key }) => key ?? []);
   const { properties } = schema.properties.profiles.additionalProperties;
   expect(Object.keys(properties).toSorted()).toEqual(keys.toSorted());
 });

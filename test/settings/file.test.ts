@@ -99,7 +99,7 @@ describe('readConfig', () => {
     expect(await readConfig('/dev/null')).toMatchObject({ exists: true, config: { profiles: {} }, warnings: [] });
   });
 
-  test.skipIf(!posix || isRoot)('says so when the file may not be read', async () => {
+  test.skipIf(!posix || isRoot)('readConfig says when the file may not be read', async () => {
     writeFileSync(path, '{}', { mode: 0o000 });
     await expect(readConfig(path)).rejects.toThrow('cannot be read');
   });

@@ -15,7 +15,7 @@ test('hands arguments over without a shell', async () => {
   expect(printed).toBe('$HOME; echo *\n');
 });
 
-test('keeps stdin from it: the prompt may be there', async () => {
+test('a key command gets no stdin: the prompt may be there', async () => {
   expect(await runKeyCommand([node, '-p', 'require("fs").readFileSync(0, "utf8").length'], from)).toBe('0\n');
 });
 
@@ -28,14 +28,14 @@ test('reports the exit code and the first line of stderr, without what may be se
   });
 });
 
-test('shows no word of its stdout in its error, where the key can stand among others', async () => {
+test('the error of a key command shows no word of its stdout, which may hold the key', async () => {
   const script = `console.log("logged in\\nsk-printed"); console.error("sk-printed is expired"); process.exitCode = 1`;
   await expect(runKeyCommand([node, '-e', script], from)).rejects.toMatchObject({
     message: 'the key command failed (somewhere): exit code 1: (redacted) is expired',
   });
 });
 
-test.runIf(posix)('reports the signal that ended it', async () => {
+test.runIf(posix)('the signal that ended a key command is reported', async () => {
   await expect(runKeyCommand([node, '-e', 'process.kill(process.pid, "SIGTERM")'], from)).rejects.toMatchObject({
     class: 'auth',
     message: 'the key command failed (somewhere): ended by SIGTERM',
@@ -49,12 +49,12 @@ test('refuses a program that is not there', async () => {
   await expect(running).rejects.not.toThrow('canary');
 });
 
-test('refuses one that prints without end', async () => {
+test('a key command that prints without end is refused', async () => {
   const script = 'for (;;) require("fs").writeSync(1, "x".repeat(9999))';
   await expect(runKeyCommand([node, '-e', script], from)).rejects.toThrow('it printed too much');
 });
 
-test('kills one that takes too long, also when its child holds the pipes', async () => {
+test('a key command that takes too long is killed, also when its child holds the pipes', async () => {
   // The grandchild lives until its output has no reader.
   const talker = 'setInterval(() => process.stdout.write("x"), 50)';
   const script = `require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(talker)}], { stdio: "inherit" }); setInterval(() => {}, 1000)`;

@@ -1,7 +1,7 @@
 import { join, resolve as resolvePath } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { surveySettings } from '../../src/settings/resolve.ts';
-import type { SettingsSurvey } from '../../src/settings/types.ts';
+import { resolvePartialSettings } from '../../src/settings/resolve.ts';
+import type { PartialSettings } from '../../src/settings/types.ts';
 import { inputOf, load, path } from './start.ts';
 
 const secrets = { apiKey: 'sk-canary', headers: { 'x-team': 'docs' }, allowHttp: true };
@@ -13,8 +13,8 @@ interface Place {
   service?: string;
 }
 
-function survey(profile: object, { env = {}, ...flags }: Place): SettingsSurvey {
-  return surveySettings(inputOf({ flags, env, config: load({ default: profile }) }));
+function survey(profile: object, { env = {}, ...flags }: Place): PartialSettings {
+  return resolvePartialSettings(inputOf({ flags, env, config: load({ default: profile }) }));
 }
 
 describe('a profile keeps its key and headers', () => {
@@ -46,7 +46,7 @@ describe('a profile keeps its key and headers', () => {
     });
   });
 
-  test('and sends it nowhere when it has no base URL', () => {
+  test('a profile without a base URL sends its key nowhere', () => {
     const { key, headers } = survey(secrets, { baseUrl: 'https://b.example' });
     expect(key).toMatchObject({
       kind: 'missing',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { revealHeaders } from '../../src/settings/redact.ts';
 import { type Config, type Settings, type Use, useNames } from '../../src/settings/types.ts';
 import { withNameFor } from '../../src/settings/config-file.ts';
-import { surveySettings } from '../../src/settings/resolve.ts';
+import { resolvePartialSettings } from '../../src/settings/resolve.ts';
 import { inputOf, load, path, resolve, type Start } from './start.ts';
 
 const env = { GATEWAY_BASE_URL: 'https://env.example', GATEWAY_MODEL: 'env-model', GATEWAY_IMAGE_MODEL: 'env-image' };
@@ -24,7 +24,7 @@ const onWork = (extra: Start = {}) => resolve({ config: load({ work }, 'work'), 
 describe('a profile for each use', () => {
   const profiles = { pics: { baseUrl: 'https://p.example' }, talk: { baseUrl: 'https://t.example' }, default: {} };
   const nameOf = (use: Use, profile: object, start: Start = {}) =>
-    surveySettings(inputOf({ config: load(profiles, profile), use, ...start })).profile?.value;
+    resolvePartialSettings(inputOf({ config: load(profiles, profile), use, ...start })).profile?.value;
 
   test('serves that use; edits take that of images, and what the map leaves out takes default', () => {
     const map = { image: 'pics', chat: 'talk' };
@@ -32,7 +32,7 @@ describe('a profile for each use', () => {
     expect(nameOf('edit', { ...map, edit: 'talk' })).toBe('talk');
   });
 
-  test('gives way to one that the flag or the variable names for all', () => {
+  test('a profile for each use is overridden by --profile and GATEWAY_PROFILE', () => {
     const map = { text: 'pics', image: 'pics', chat: 'pics' };
     const env = { GATEWAY_PROFILE: 'talk' };
     expect(useNames.map((use) => nameOf(use, map, { env }))).toEqual(['talk', 'talk', 'talk', 'talk']);
@@ -175,7 +175,7 @@ describe('resolveSettings', () => {
       value: 'default',
       from: 'default',
     });
-    expect(surveySettings(inputOf({ config: load({ other: work }) })).profile).toBeUndefined();
+    expect(resolvePartialSettings(inputOf({ config: load({ other: work }) })).profile).toBeUndefined();
     const chosen = { flags: { profile: 'work' }, env: { GATEWAY_PROFILE: 'x' }, config: load({ work, x: {} }, 'x') };
     expect(resolve(chosen).profile).toMatchObject({ value: 'work', from: 'flag --profile' });
   });
@@ -219,8 +219,8 @@ test('the default time limit is 10 minutes', () => {
   expect(resolve({ env }).timeoutMs).toMatchObject({ value: 600_000, from: 'default' });
 });
 
-test('surveySettings leaves out what is missing', () => {
-  const survey = surveySettings(inputOf({}));
+test('resolvePartialSettings leaves out what is missing', () => {
+  const survey = resolvePartialSettings(inputOf({}));
   expect(survey).toMatchObject({
     baseUrl: undefined,
     model: undefined,

@@ -233,7 +233,7 @@ describe('of a profile for another service than the named one', () => {
     expect(resolve({ ...start, flags, profiles: { default: own } }).model).toMatchObject({ from: 'service gemini' });
   });
 
-  test('one that names no service and no URL is for any', () => {
+  test('a profile that names no service and no URL is for any service', () => {
     const profiles = { default: { models: { text: 'mine' } } };
     const settings = resolve({ flags: { service: 'gemini', model: undefined }, profiles });
     expect(settings.model).toMatchObject({ value: 'mine' });

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { flagOf, variablesOf } from '../../src/settings/sources.ts';
-import { type Kind, type Row, settingNames, settings } from '../../src/settings/table.ts';
+import { getLongFlag, listVariables } from '../../src/settings/sources.ts';
+import { type Kind, type SettingDefinition, settingNames, settings } from '../../src/settings/table.ts';
 import { useNames } from '../../src/settings/types.ts';
 import { run } from '../helpers/run.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 test('the topic settings names every variable', () => {
   const topic = readFileSync(join(import.meta.dirname, '../../src/help/settings.md'), 'utf8');
-  const variables = settingNames.flatMap((name) => useNames.flatMap((use) => variablesOf(name, use)));
+  const variables = settingNames.flatMap((name) => useNames.flatMap((use) => listVariables(name, use)));
   expect(variables).toContain('GATEWAY_MODEL');
   expect([...new Set(variables)].filter((name) => !topic.includes(`| \`${name}\` |`))).toEqual([]);
 });
@@ -17,7 +17,7 @@ test('the topic settings names every variable', () => {
 test('some command takes the flag of every setting', async () => {
   const helps = [['text'], ['chat'], ['image', 'gen']].map((command) => run([...command, '--help', '--verbose']));
   const help = (await Promise.all(helps)).map(({ stdout }) => stdout).join('');
-  const flags = settingNames.map(flagOf).filter((flag) => flag !== '');
+  const flags = settingNames.map(getLongFlag).filter((flag) => flag !== '');
   expect(flags).toContain('--model');
   expect(flags.filter((flag) => !help.includes(`${flag} `))).toEqual([]);
 });
@@ -39,7 +39,7 @@ const words: { [kind in Exclude<Kind, 'choice'>]: [word: string, value: unknown]
 };
 
 const keys = settingNames.flatMap((name) => {
-  const { key, kind, values, fields }: Row = settings[name];
+  const { key, kind, values, fields }: SettingDefinition = settings[name];
   const [word, value] = kind === 'choice' ? [values?.[0] ?? '', values?.[0]] : words[kind];
   const members = kind === 'headers' || kind === 'prices' ? ['X-Some.name'] : Object.keys(fields ?? {});
   const all = members.length === 0 ? [[key ?? '']] : members.map((member) => [key ?? '', member]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { breakCjk, breakLines, asColumn, cutToColumns } from '../../src/terminal/break-lines.ts';
-import { blocksOf, renderMarkdown } from '../../src/terminal/markdown.ts';
+import { parseBlocks, renderMarkdown } from '../../src/terminal/markdown.ts';
 
 describe('Chinese and Japanese break', () => {
   test.each([
@@ -16,13 +16,13 @@ describe('Chinese and Japanese break', () => {
     expect(breakCjk(text, width).split('\n')).toEqual(lines);
   });
 
-  test('within colours, which stay', () => {
-    const text = renderMarkdown(blocksOf('**三つの名前を** 考えました。'), { width: 12, colored: true });
+  test('Chinese and Japanese break within colors, which stay', () => {
+    const text = renderMarkdown(parseBlocks('**三つの名前を** 考えました。'), { width: 12, colored: true });
     expect(text).toBe('\u001b[1m三つの名前を\u001b[22m\n考えました。\n');
   });
 
   test('in the cells of a table', () => {
-    const text = renderMarkdown(blocksOf('|a|b|\n|-|-|\n|x|三つの名前です。はい|'), {
+    const text = renderMarkdown(parseBlocks('|a|b|\n|-|-|\n|x|三つの名前です。はい|'), {
       width: 17,
       colored: false,
       breaks: true,
@@ -30,7 +30,7 @@ describe('Chinese and Japanese break', () => {
     expect(text.split('\n').slice(2)).toEqual(['x  三つの名前で', '   す。はい', '']);
   });
 
-  test('and other text does not', () => {
+  test('text that is not Chinese or Japanese does not break inside words', () => {
     expect(breakCjk('word word 이름 세 개', 4)).toBe('word word 이름 세 개');
   });
 });

@@ -19,7 +19,7 @@ async function place() {
   return { dialog, stdin, screen: () => screen.join(''), interrupts: () => interrupts };
 }
 
-test('asks on stderr and gives the line; a hidden one is not echoed', async () => {
+test('a dialog asks on stderr and returns the line; a hidden line is not echoed', async () => {
   const { dialog, stdin, screen } = await place();
   const name = dialog.ask('name: ');
   stdin.write('work\r');

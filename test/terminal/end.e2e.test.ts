@@ -55,7 +55,7 @@ test('a file that is being written is whole', async () => {
   expect(text).toBe('10000000');
 });
 
-test('the program ends so: nothing that is merely open holds it', async () => {
+test('nothing that is merely open keeps the program from ending', async () => {
   const held = `require('node:net').createServer().listen(0, '127.0.0.1')`;
   const folder = scratchFolder();
   onTestFinished(() => rmSync(folder, { recursive: true }));

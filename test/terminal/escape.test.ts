@@ -41,7 +41,7 @@ describe('escapeForTerminal', () => {
     }
   });
 
-  test('makes each of them visible, and gives each a look of its own', () => {
+  test('every control character is visible, and each looks different', () => {
     const shown = obeyed.map((code) => escapeForTerminal(String.fromCharCode(code)));
     expect(shown.filter((text) => !/^(?:M-)?\^[?-_]$/.test(text))).toEqual([]);
     expect(new Set(shown).size).toBe(obeyed.length);
@@ -69,6 +69,6 @@ test.each([
   expect(JSON.parse(jsonLine({ [text]: [text] }))).toEqual({ [text]: [text] });
 });
 
-test('other text stays as it is', () => {
+test('text without control characters stays as it is', () => {
   expect(jsonLine({ a: 'é 日本 😀 ## [x] #[', b: undefined })).toBe('{"a":"é 日本 😀 ## [x] #["}\n');
 });

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { stripVTControlCharacters } from 'node:util';
-import { blocksOf, type MarkdownPlace, renderMarkdown } from '../../src/terminal/markdown.ts';
+import { parseBlocks, type MarkdownPlace, renderMarkdown } from '../../src/terminal/markdown.ts';
 
 const bold = (text: string): string => `\x1b[1m${text}\x1b[22m`;
 const cyan = (text: string): string => `\x1b[36m${text}\x1b[39m`;
 
 const render = (text: string, place: Partial<MarkdownPlace> = {}): string =>
-  renderMarkdown(blocksOf(text), { width: 40, colored: false, ...place });
+  renderMarkdown(parseBlocks(text), { width: 40, colored: false, ...place });
 
 test('shows headings, emphasis and code as type', () => {
   const text = '# One *two*\n\nSetext\n---\n\na **b** _c_ ~~d~~ `e`\n';

@@ -72,7 +72,7 @@ test('remembers the first failure of a full disk, and writes nothing more', asyn
 test.each([
   ['a reader that has gone', new GatewayError('closed', 'stdout was closed by its reader')],
   ['a bug', new TypeError('oh')],
-])('passes %s on', async (_name, error) => {
+])('output passes %s on', async (_name, error) => {
   const tolerant = tolerateFailure(
     output(() => Promise.reject(error)),
     idle,
@@ -81,7 +81,7 @@ test.each([
   expect(tolerant.failure).toBeUndefined();
 });
 
-test('after an abort a write may end in its time; one that is not read gives up, and so do those after it', async () => {
+test('after an abort a write may still end in time; a write that nobody reads gives up, and so do later writes', async () => {
   const abort = new AbortController();
   const reason = new Error('interrupted');
   let timeIsUp = (): void => undefined;

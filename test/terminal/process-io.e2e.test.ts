@@ -59,7 +59,7 @@ describe.skipIf(!posix)('stdin is known by fstat', () => {
     expect(JSON.parse(await textOf(child.stderr))).toMatchObject({ stdin: 'socket' });
   });
 
-  test.skipIf(!hasScript)('a terminal', () => {
+  test.skipIf(!hasScript)('a terminal as stdin is known by fstat', () => {
     const { stdout } = bash('script -qec "$RUN kindOut" /dev/null < /dev/null');
     expect(JSON.parse(stdout)).toEqual({ stdin: 'terminal', stdout: true, stderr: true });
   });
@@ -76,7 +76,7 @@ describe.skipIf(!posix)('stdin is read', () => {
   test.each([
     ['a folder', '$RUN read < /', 'usage: stdin cannot be read: it is a folder'],
     ['without end', '$RUN read < /dev/zero', 'usage: stdin holds more than 64 MiB'],
-  ])('and refused: %s', (_name, line, message) => {
+  ])('stdin is refused: %s', (_name, line, message) => {
     expect(JSON.parse(bash(line).stderr)).toBe(message);
   });
 

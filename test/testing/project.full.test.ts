@@ -28,18 +28,18 @@ beforeAll(() => {
 }, 300_000);
 afterAll(() => installed.remove());
 
-test('its types are strict', async () => {
+test('the types of gateway-cli/testing pass strict checks', async () => {
   const compilerOptions = { module: 'nodenext', target: 'es2023', strict: true, exactOptionalPropertyTypes: true };
   const options = { ...compilerOptions, noEmit: true, skipLibCheck: true, types: ['node'] };
   writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files: ['typed.test.ts'] }));
   expect(await run(`${node} node_modules/typescript/bin/tsc -p .`)).toMatchObject({ code: 0, stdout: '' });
 }, 120_000);
 
-test('vitest runs with it', async () => {
+test('vitest runs with gateway-cli/testing', async () => {
   expect(await run(`${node} node_modules/vitest/vitest.mjs run typed`)).toMatchObject({ code: 0 });
 }, 60_000);
 
-test('node:test runs with it, and fails for a request that no answer matches', async () => {
+test('node:test runs with gateway-cli/testing, and fails for a request that no answer matches', async () => {
   expect(await run(`${node} --test plain.test.cjs`)).toMatchObject({ code: 0 });
   const missed = await run(`MISS=1 ${node} --test plain.test.cjs`);
   expect(missed.code).toBe(1);
@@ -47,7 +47,7 @@ test('node:test runs with it, and fails for a request that no answer matches', a
 }, 60_000);
 
 describe.skipIf(!isFull)('from the registry', () => {
-  test('jest runs with it, and fails for a request that no answer matches', async () => {
+  test('jest runs with gateway-cli/testing, and fails for a request that no answer matches', async () => {
     const jest = `${node} jest/node_modules/jest/bin/jest.js --rootDir . --testMatch '**/plain.test.cjs'`;
     // With the environment of the user: the registry can be a mirror.
     const words = ['install', '--prefix', 'jest', '--no-audit', '--no-fund', '--ignore-scripts', 'jest@30.2.0'];

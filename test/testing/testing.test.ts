@@ -186,7 +186,7 @@ test.each([
   [{ faults: ['fault-53'] }, "'fault-53' is not a fault"],
   [{ replay: 'here', faults: ['fault-503'] }, 'replay cannot be combined with answers or faults'],
   [{ replay: '/nowhere' }, 'nowhere'],
-])('%j is refused before it starts', async (options, message) => {
+])('startGateway refuses %j before it starts', async (options, message) => {
   await expect(startGateway(options)).rejects.toMatchObject({
     class: 'usage',
     message: expect.stringContaining(message),

@@ -49,6 +49,6 @@ test('a test fails if no answer matched, and the variables are restored at the e
   vitest.vi.unstubAllEnvs();
 });
 
-test('without the hooks of vitest it says how to pass them', () => {
+test('useGateway without the hooks of vitest says how to pass them', () => {
   expect(() => useGateway()).toThrow('the functions of vitest are not global here');
 });

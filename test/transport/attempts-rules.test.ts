@@ -64,7 +64,7 @@ test.each([
   ['what was sent, even if the error is retryable', failure('no-reply', { sent: 'yes', retryable: true })],
   ['a reply that was cut', failure('incomplete', { sent: 'yes', retryable: true })],
   ['a certificate that is not trusted', failure('not-sent', { sent: 'no', retryable: false })],
-])('never repeats %s', async (_, end) => {
+])('an attempt that is never repeated: %s', async (_, end) => {
   const { calls, result } = send([end]);
   await expect(result).rejects.toMatchObject({ message: 'it failed' });
   expect(calls()).toBe(1);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { GatewayError, type RetryNotice } from '../../src/errors.ts';
 import { defaultRetryPolicy, type ErrorReply, type RetryOptions, sendWithRetries } from '../../src/transport/retry.ts';
-import { failureOf } from '../../src/formats/failure.ts';
+import { readFailedReply } from '../../src/formats/failure.ts';
 import { createUpload } from '../../src/body.ts';
 import type { Gate } from '../../src/transport/gate.ts';
 import { createPause, cut, reset, type ScriptedServer } from '../helpers/scripted-server.ts';
@@ -70,7 +70,7 @@ test('a server that still loads its model is asked until the time of the waits i
   const loading = { status: 503, body: { error: { code: 503, message: 'Loading model', type: 'unavailable_error' } } };
   for (let attempt = 0; attempt < 5; attempt++) server.reply(loading);
   server.reply({ body: 'loaded' });
-  const asking = { classify: (failed: ErrorReply) => failureOf({ ...failed, format: 'completions' }) };
+  const asking = { classify: (failed: ErrorReply) => readFailedReply({ ...failed, format: 'completions' }) };
   expect(await send(server, asking).result).toMatchObject({ attempts: 6 });
   server.reply(loading);
   const { result } = send(server, { ...asking, policy: { ...defaultRetryPolicy, retries: 0 } });

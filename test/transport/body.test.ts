@@ -24,7 +24,7 @@ test.each<[string, Body]>([
   expect(segmentBody(body).bytes).toBe(Buffer.byteLength(JSON.stringify(body)));
 });
 
-test('omits undefined values', () => {
+test('a request body omits undefined values', () => {
   expect(written({ a: undefined as never, b: 1 })).toBe('{"b":1}');
 });
 

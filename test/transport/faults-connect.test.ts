@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { hintOf } from '../../src/advice.ts';
+import { chooseHint } from '../../src/advice.ts';
 import { authority, clientPair, elsewherePair, serverPair } from './certificates.ts';
 import { failureOf, post, serve } from './post.ts';
 
@@ -14,7 +14,7 @@ async function closedPort(): Promise<number> {
   return port;
 }
 
-test('refused', async () => {
+test('a refused connection is not-sent', async () => {
   const port = await closedPort();
   const ending = await post(`http://127.0.0.1:${port}/v1/messages?key=secret`);
   const error = failureOf(ending);
@@ -31,24 +31,24 @@ test('refused on every address of a name', async () => {
   expect(error.message).toContain(`cannot connect to localhost:${port}: the connection was refused at `);
 });
 
-test('DNS fails', async () => {
+test('a host name that cannot be resolved is not-sent', async () => {
   const error = failureOf(await post('http://nope.invalid/'));
   expect(error.class).toBe('not-sent');
   expect(error.message).toMatch(/^cannot connect to nope\.invalid: [a-z ]+ \((?:ENOTFOUND|EAI_AGAIN)\)$/);
   expect(error.details.retryable).toBe(error.message.includes('EAI_AGAIN'));
 });
 
-test('TLS bad cert', async () => {
+test('a certificate that is not trusted is not-sent', async () => {
   const server = await serve({ tls: serverPair });
   const ending = await post(server.url);
   expect(failureOf(ending)).toMatchObject({ class: 'not-sent', details: { sent: 'no', retryable: false } });
   expect(failureOf(ending).message).toContain('UNABLE_TO_VERIFY_LEAF_SIGNATURE');
   expect(failureOf(ending).details).toMatchObject({ reason: 'untrusted' });
-  expect(hintOf(failureOf(ending), 'library')).toContain('NODE_EXTRA_CA_CERTS');
+  expect(chooseHint(failureOf(ending), 'library')).toContain('NODE_EXTRA_CA_CERTS');
   expect(server.requests).toHaveLength(0);
 });
 
-test('TLS wrong host', async () => {
+test('a certificate of another host is not-sent', async () => {
   const server = await serve({ tls: elsewherePair });
   const error = failureOf(await post(server.url, { ca: authority }));
   expect(error).toMatchObject({ class: 'not-sent', details: { retryable: false } });

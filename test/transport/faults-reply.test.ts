@@ -169,7 +169,7 @@ describe.each(Object.entries(codings))('a body that is compressed with %s', (cod
     expect([failed.reply?.status, failed.text]).toEqual([429, '{"error":{"message":"slow down"}}']);
   });
 
-  test('is read as far as it came', async () => {
+  test('a compressed body that is cut is read as far as it came', async () => {
     const server = await serve();
     const noise = randomBytes(200_000).toString('hex');
     const body = compress(noise);
@@ -195,7 +195,7 @@ describe.each(Object.entries(codings))('a body that is compressed with %s', (cod
     }
   });
 
-  test('ends with its reader', async () => {
+  test('a compressed body ends when its reader stops', async () => {
     const server = await serve();
     server.reply({ headers, chunks: [compress('first').subarray(0, 4), new Promise(() => {})] });
     const reply = await open().fetch(requestTo(server.url), { signal: new AbortController().signal });

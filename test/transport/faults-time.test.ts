@@ -13,7 +13,7 @@ function holdTime(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 }
 
-test('headers never come: the deadline ends it, and the outcome is unknown', async () => {
+test('a request whose reply never begins is ended by the deadline, and its outcome is unknown', async () => {
   holdTime();
   const server = await serve();
   server.reply({ raw: [createPause().until] });
@@ -28,7 +28,7 @@ test('headers never come: the deadline ends it, and the outcome is unknown', asy
   await server.requests[0]?.closed;
 });
 
-test("headers never come: the caller's signal ends it with its own reason", async () => {
+test("a request whose reply never begins is ended by the caller's signal with its own reason", async () => {
   const server = await serve();
   server.reply({ raw: [createPause().until] });
   const controller = new AbortController();
@@ -65,7 +65,7 @@ test('slow-loris body: slow bytes do not outlast the signal', async () => {
   await server.requests[0]?.closed;
 });
 
-test('slow-loris body: two minutes without a chunk end it', async () => {
+test('a body without a chunk for two minutes is ended', async () => {
   holdTime();
   const server = await serve();
   const pause = createPause();

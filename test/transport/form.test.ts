@@ -123,7 +123,7 @@ test.each([0, 1, block - 1, block, block + 1, 3 * block + 2])(
   },
 );
 
-test('a second attempt sends the same bytes', async () => {
+test('a second attempt of a form sends the same bytes', async () => {
   const { upload } = await fileOf(block + 5, 'twice.bin');
   const body = segmentForm({ image: upload });
   expect(await written(body)).toBe(await written(body));

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { hintOf } from '../../src/advice.ts';
+import { chooseHint } from '../../src/advice.ts';
 import { GatewayError } from '../../src/errors.ts';
-import { networkError, type Phase } from '../../src/transport/network-error.ts';
+import { networkError, type ConnectionPhase } from '../../src/transport/network-error.ts';
 
 const withCode = (code: string, message = 'it failed'): Error => Object.assign(new Error(message), { code });
 const manifold = Object.assign(new AggregateError([withCode('ECONNREFUSED', 'connect ECONNREFUSED ::1:1')], ''), {
   code: 'ECONNREFUSED',
 });
 
-test.each<[Phase, Error, string, boolean | undefined, string]>([
+test.each<[ConnectionPhase, Error, string, boolean | undefined, string]>([
   ['connecting', manifold, 'not-sent', true, 'cannot connect to h:1: the connection was refused (ECONNREFUSED)'],
   [
     'connecting',
@@ -90,7 +90,7 @@ test.each([
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'http://'],
   ['EPROTO', 'http://'],
 ])('the hint for %s mentions %s', (code, words) => {
-  expect(hintOf(networkError(withCode(code), 'connecting', 'h:1'))).toContain(words);
+  expect(chooseHint(networkError(withCode(code), 'connecting', 'h:1'))).toContain(words);
 });
 
 test("the HTTP client's own words and codes are not shown", () => {
@@ -103,13 +103,13 @@ test('a GatewayError stays as it is', () => {
   expect(networkError(error, 'waiting', 'h')).toBe(error);
 });
 
-test.each<[Phase, Error]>([
+test.each<[ConnectionPhase, Error]>([
   ['connecting', new RangeError('WebAssembly.Instance(): Out of memory: Cannot allocate Wasm memory for new instance')],
   ['connecting', withCode('ENOMEM')],
   ['waiting', new RangeError('Array buffer allocation failed')],
   ['body', withCode('ERR_MEMORY_ALLOCATION_FAILED')],
 ])('without memory, %s, the hint mentions memory and not the network: %s', (phase, error) => {
   const fault = networkError(error, phase, 'h:1');
-  expect(hintOf(fault, 'library')).toContain('memory');
-  expect(hintOf(fault, 'library')).not.toContain('network');
+  expect(chooseHint(fault, 'library')).toContain('memory');
+  expect(chooseHint(fault, 'library')).not.toContain('network');
 });

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { openConnection } from '../../src/transport/connection.ts';
+import { openHttpConnection } from '../../src/transport/connection.ts';
 import type { HttpReply, HttpRequest, Connection, ConnectionOptions } from '../../src/transport/types.ts';
 import { type Body, segmentBody } from '../../src/body.ts';
 import { GatewayError } from '../../src/errors.ts';
@@ -15,7 +15,7 @@ export async function serve(options?: Parameters<typeof startScriptedServer>[0])
 
 /** A transport that is closed after the test. */
 export function open(options: Partial<ConnectionOptions> = {}): Connection {
-  const transport = openConnection({ env: {}, ...options });
+  const transport = openHttpConnection({ env: {}, ...options });
   onTestFinished(() => transport.close());
   return transport;
 }

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { createServer as createTlsServer, rootCertificates } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { proxyFor } from '../../src/transport/proxy.ts';
-import { authoritiesOf } from '../../src/transport/trust.ts';
+import { loadAuthorities } from '../../src/transport/trust.ts';
 import { openTunnel } from '../../src/transport/proxy.ts';
 import { createPause } from '../helpers/scripted-server.ts';
 import { authority, clientPair, serverPair } from './certificates.ts';
@@ -142,7 +142,7 @@ test('a tunnel that the proxy never opens fails after the timeout, which the err
 
 test("the user's own certificate is added to Node's and does not replace them", async () => {
   const env = { NODE_EXTRA_CA_CERTS: '' };
-  expect(await authoritiesOf({ ca: authority, env })).toEqual([...rootCertificates, authority]);
+  expect(await loadAuthorities({ ca: authority, env })).toEqual([...rootCertificates, authority]);
 });
 
 test("the system's certificates are added too, and read only if requested", async () => {
@@ -151,10 +151,10 @@ test("the system's certificates are added too, and read only if requested", asyn
     asked.push(place);
     return [`one of ${place}`];
   };
-  expect(await authoritiesOf({ env: {} }, list)).toBeUndefined();
-  expect(await authoritiesOf({ ca: authority, env: {} }, list)).toEqual(['one of default', authority]);
+  expect(await loadAuthorities({ env: {} }, list)).toBeUndefined();
+  expect(await loadAuthorities({ ca: authority, env: {} }, list)).toEqual(['one of default', authority]);
   expect(asked).toEqual(['default']);
-  const all = await authoritiesOf({ systemCa: true, ca: authority, env: {} }, list);
+  const all = await loadAuthorities({ systemCa: true, ca: authority, env: {} }, list);
   expect(all).toEqual(['one of default', 'one of system', authority]);
 });
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { hintOf } from '../../src/advice.ts';
+import { chooseHint } from '../../src/advice.ts';
 import { proxyAuthorization, proxyFor } from '../../src/transport/proxy.ts';
 import { authority, serverPair } from './certificates.ts';
 import { failureOf, post, serve } from './post.ts';
@@ -76,7 +76,7 @@ test.each(['socks://p:1', 'socks5://user:secret@p:1', 'socks5h://p:1'])(
     const error = failureOf(await post(https, { env: { ALL_PROXY: text } }));
     expect(error).toMatchObject({ class: 'usage', details: { sent: 'no' } });
     expect(error.message).toMatch(/^ALL_PROXY names a socks5?h?:\/\/ proxy, which is not supported$/);
-    expect(hintOf(error, 'library')).toMatch(/HTTPS_PROXY.*http:\/\/host:port.*NO_PROXY/);
+    expect(chooseHint(error, 'library')).toMatch(/HTTPS_PROXY.*http:\/\/host:port.*NO_PROXY/);
   },
 );
 
@@ -153,7 +153,7 @@ test.each([
   const error = failureOf(ending);
   expect(error).toMatchObject({ class: 'not-sent', details: { sent: 'no', retryable } });
   expect(error.message).toBe(`the proxy 127.0.0.1:${server.port} (HTTPS_PROXY) ${message}`);
-  expect(hintOf(error, 'library')).toContain(hint);
+  expect(chooseHint(error, 'library')).toContain(hint);
   expect(JSON.stringify(error)).not.toContain('secret');
   expect(server.connections).toBe(1);
 });
@@ -163,7 +163,7 @@ test('the error of a proxy that requires a password says where to set it', async
   server.raw('HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n');
   const error = failureOf(await post(https, { env: { HTTPS_PROXY: server.url } }));
   expect(error.message).toBe(`the proxy 127.0.0.1:${server.port} (HTTPS_PROXY) wants a user name and a password (407)`);
-  expect(hintOf(error, 'library')).toContain(`http://user:password@127.0.0.1:${server.port}`);
+  expect(chooseHint(error, 'library')).toContain(`http://user:password@127.0.0.1:${server.port}`);
 });
 
 test.each([
@@ -176,7 +176,7 @@ test.each([
   const { port } = server.address() as AddressInfo;
   const error = failureOf(await post(https, { env: { HTTPS_PROXY: `http://127.0.0.1:${port}` } }));
   expect(error.message).toBe(`the proxy 127.0.0.1:${port} (HTTPS_PROXY) does not work: ${words}`);
-  expect(hintOf(error, 'library')).toContain("check the proxy's host and port");
+  expect(chooseHint(error, 'library')).toContain("check the proxy's host and port");
 });
 
 test('proxy refused: a port where nothing listens', async () => {
@@ -185,7 +185,7 @@ test('proxy refused: a port where nothing listens', async () => {
   expect(error.message).toBe(
     'the proxy 127.0.0.1:1 (HTTPS_PROXY) does not work: the connection was refused (ECONNREFUSED)',
   );
-  expect(hintOf(error, 'library')).toMatch(
+  expect(chooseHint(error, 'library')).toMatch(
     /^nothing listens there: .*HTTPS_PROXY.*\nto ask without it: NO_PROXY=gateway\.test$/,
   );
 });

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { decideRetry, defaultRetryPolicy, type Outcome, retryDelay, retryHintMs } from '../../src/transport/retry.ts';
+import {
+  decideRetry,
+  defaultRetryPolicy,
+  type AttemptOutcome,
+  retryDelay,
+  retryHintMs,
+} from '../../src/transport/retry.ts';
 import type { RetryPolicy } from '../../src/transport/types.ts';
 
 const now = Date.parse('2026-03-01T12:00:00Z');
@@ -53,13 +59,17 @@ test.each([
 });
 
 function decide(
-  outcome: Outcome,
+  outcome: AttemptOutcome,
   policy: Partial<RetryPolicy> = {},
   more = { attempt: 1, waitedMs: 0, random: 0 },
 ): unknown {
   return decideRetry({ outcome, policy: { ...defaultRetryPolicy, ...policy }, now, ...more });
 }
-const reply = (status: number, headers: Record<string, string> = {}): Outcome => ({ kind: 'reply', status, headers });
+const reply = (status: number, headers: Record<string, string> = {}): AttemptOutcome => ({
+  kind: 'reply',
+  status,
+  headers,
+});
 
 test.each([
   [429, true, true],
@@ -83,11 +93,16 @@ test.each([
   expect(decide(reply(status), { safeOnly: true })).toMatchObject({ retry: safeOnly });
 });
 
-test.each<[string, Outcome, Partial<RetryPolicy>, object]>([
+test.each<[string, AttemptOutcome, Partial<RetryPolicy>, object]>([
   ['a request that was not sent', { kind: 'not-sent', retryable: true }, {}, { retry: true, waitMs: 500 }],
   ['a bad certificate', { kind: 'not-sent', retryable: false }, {}, { retry: false }],
   ['sent without a reply', { kind: 'final' }, {}, { retry: false }],
-  ['a spent quota', { ...reply(429, { 'x-should-retry': 'true' }), quotaSpent: true } as Outcome, {}, { retry: false }],
+  [
+    'a spent quota',
+    { ...reply(429, { 'x-should-retry': 'true' }), quotaSpent: true } as AttemptOutcome,
+    {},
+    { retry: false },
+  ],
   ['a 429 that says no', reply(429, { 'x-should-retry': 'false' }), {}, { retry: false }],
   ['a 409 that says yes', reply(409, { 'x-should-retry': 'TRUE' }), {}, { retry: true, waitMs: 500 }],
   [
@@ -130,7 +145,7 @@ test('stops after the last retry', () => {
   expect(decide(reply(503), {}, { attempt: 3, waitedMs: 0, random: 0 })).toEqual({ retry: false });
 });
 
-test('counts the waits so far, and never waits less than asked', () => {
+test('a retry counts the waits so far, and never waits less than asked', () => {
   const asked = reply(429, { 'retry-after': '10' });
   expect(decide(asked, {}, { attempt: 2, waitedMs: 50_000, random: 0.9 })).toEqual({ retry: true, waitMs: 10_000 });
   expect(decide(asked, {}, { attempt: 2, waitedMs: 50_001, random: 0 })).toMatchObject({

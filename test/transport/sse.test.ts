@@ -50,7 +50,7 @@ describe('UTF-8 split, BOM: at every byte offset', () => {
   });
 });
 
-test('yields the events of one chunk together', async () => {
+test('the reader of events yields the events of one chunk together', async () => {
   const groups = await readGroups(chunksOf('data: 1\n\ndata: 2\n\nda', 'ta: 3\n', '\n', ': comment\n\n'));
   expect(groups.map((group) => group.map(({ data }) => data))).toEqual([['1', '2'], ['3']]);
 });
@@ -117,7 +117,7 @@ test('yields the events before a cut and then throws the error of the body', asy
 
 const fixtures = new URL('../../../shared/fixtures/messages/', import.meta.url);
 const recorded = existsSync(fixtures) ? readdirSync(fixtures).filter((name) => name.endsWith('.sse')) : [];
-test.skipIf(recorded.length === 0)('finds the recorded streams', () => {
+test.skipIf(recorded.length === 0)('the recorded streams that the tests read exist', () => {
   expect(recorded.length).toBeGreaterThan(20);
 });
 
@@ -174,7 +174,7 @@ test.each<[string, Uint8Array[]]>([
   }
 });
 
-test('yields the events before one that is too large', async () => {
+test('the reader of events yields the events before one that is too large', async () => {
   const events = readEvents(chunksOf(`data: 1\n\ndata: ${'x'.repeat(200)}\n\ndata: 2\n\n`), { maxEventBytes: 100 });
   expect((await events.next()).value).toEqual([{ data: '1' }]);
   await expect(events.next()).rejects.toMatchObject({ class: 'bad-reply' });

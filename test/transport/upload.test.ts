@@ -144,17 +144,20 @@ test('a file that can be opened but not read is a usage error', async () => {
 });
 
 describe.skipIf(!tellsOpenFiles)('no file stays open (needs /proc)', () => {
-  test.each(['read whole', 'left early', 'of another size'])('when it is %s', async (how) => {
-    const folder = scratchFolder();
-    const path = join(folder, 'picture.bin');
-    writeFileSync(path, Buffer.alloc(500_000, 1));
-    const stream = streamOf(path, how === 'of another size' ? 6 : 500_000);
-    if (how === 'left early') {
-      await stream.next();
-      await stream.next();
-      expect(openFilesIn(folder)).toEqual([path]);
-      await stream.return(undefined);
-    } else await readWhole(stream).catch(() => {});
-    expect(openFilesIn(folder)).toEqual([]);
-  });
+  test.each(['read whole', 'left early', 'of another size'])(
+    'an uploaded file is closed when it is %s',
+    async (how) => {
+      const folder = scratchFolder();
+      const path = join(folder, 'picture.bin');
+      writeFileSync(path, Buffer.alloc(500_000, 1));
+      const stream = streamOf(path, how === 'of another size' ? 6 : 500_000);
+      if (how === 'left early') {
+        await stream.next();
+        await stream.next();
+        expect(openFilesIn(folder)).toEqual([path]);
+        await stream.return(undefined);
+      } else await readWhole(stream).catch(() => {});
+      expect(openFilesIn(folder)).toEqual([]);
+    },
+  );
 });

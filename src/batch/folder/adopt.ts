@@ -28,7 +28,7 @@ export interface Adopting {
 
 /**
  * Adds to the results of a folder what earlier runs got and could not write there: it is in recovery files, which are removed
- * then. A reply with a picture stays in its file, and the failure of its job names it. Returns the ends with those of these jobs.
+ * then. A reply with an image stays in its file, and the failure of its job names it. Returns the ends with those of these jobs.
  * Throws GatewayError not-written or batch-locked.
  */
 export async function adoptReplies(
@@ -48,19 +48,19 @@ export async function adoptReplies(
     if (row < 0 || state.index.requestOf(row) !== batch.request || !isOpen(row, state)) continue;
     // It answers what was sent before.
     if (Date.parse(saved?.savedAt ?? '') < sentAt(row, id, state)) continue;
-    const line = lineOf(id, saved as SavedReply);
+    const line = toAdoptedLine(id, saved as SavedReply);
     if (line === undefined) keepFailure(state.failures, id, unwritten(await recovery.describe(path)));
     else kept.set(id, { path, line });
   }
   if (kept.size === 0) return ends;
   lock.confirm();
-  await append(
+  await appendAdopted(
     join(folder, batchFiles.results),
     Array.from(kept.values(), ({ line }) => line),
   );
   const { lostEnds, places, gone } = await findLostEnds(folder, state, ends);
   // A run that ends before its own record, or is killed, leaves nothing that only the removed files had.
-  await append(
+  await appendAdopted(
     join(folder, batchFiles.journal),
     lostEnds.map((end) => JSON.stringify(end)),
   );
@@ -69,7 +69,7 @@ export async function adoptReplies(
   return { lostEnds: [], places: { ...places, torn: ends.places.torn }, gone };
 }
 
-async function append(path: string, lines: readonly string[]): Promise<void> {
+async function appendAdopted(path: string, lines: readonly string[]): Promise<void> {
   const file = await SyncedFile.open(path);
   try {
     for (const line of lines) file.append(line);
@@ -79,13 +79,14 @@ async function append(path: string, lines: readonly string[]): Promise<void> {
   }
 }
 
-function sentAt(row: number, id: string, { index, parts, sentAt: times }: BatchState): number {
-  const part = index.has(row, 'atService') && [...parts.values()].findLast(({ rows }) => rows.includes(row));
-  return (part ? part.at : times.get(id)) ?? 0;
+function sentAt(row: number, id: string, { index, providerBatches, sentAt: times }: BatchState): number {
+  const providerBatch =
+    index.has(row, 'atService') && [...providerBatches.values()].findLast(({ rows }) => rows.includes(row));
+  return (providerBatch ? providerBatch.at : times.get(id)) ?? 0;
 }
 
 /** The line of a whole result; undefined if it is not a result, or too long. */
-function lineOf(id: string, { batch, document }: SavedReply): string | undefined {
+function toAdoptedLine(id: string, { batch, document }: SavedReply): string | undefined {
   if (!batch?.isResult || !isObject(document)) return undefined;
   const line = resultLine({ id, request: batch.request, ...document }, undefined);
   return typeof line === 'string' ? line : void line.catch(() => undefined);

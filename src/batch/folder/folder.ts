@@ -5,7 +5,7 @@ import { cannotWrite, asideFile } from '../../files/synced-file.ts';
 import { type BatchHost, batchFiles } from '../types.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
-import { writeAnew, makeFolder, isPartName } from '../../files/temp-file.ts';
+import { writeAtomically, makeFolder, isPartName } from '../../files/temp-file.ts';
 import type { LockTimes } from '../../files/lock.ts';
 import type { Adopting } from './adopt.ts';
 import { parseRecord, notAJournal, readJournal } from './journal.ts';
@@ -31,7 +31,7 @@ export interface KnownBatch {
 }
 
 /** Reads the batch of a folder; undefined if it holds none. Throws GatewayError batch-locked, and what the system says. */
-export async function readBatch(folder: string): Promise<KnownBatch | undefined> {
+export async function readKnownBatch(folder: string): Promise<KnownBatch | undefined> {
   const state = await readJournal(folder);
   if (state.run === undefined) return undefined;
   return { state, ends: hasOpenJobs(state) ? await findLostEnds(folder, state) : undefined };
@@ -86,7 +86,7 @@ async function lockWritable(path: string, times?: LockTimes): Promise<FolderLock
 export async function writeSummary(folder: string, text: string): Promise<void> {
   const path = join(folder, batchFiles.summary);
   try {
-    await writeAnew(path, (handle) => handle.writeFile(`${text}\n`), { mode: 0o666 });
+    await writeAtomically(path, (handle) => handle.writeFile(`${text}\n`), { mode: 0o666 });
   } catch (error) {
     throw cannotWrite(path, error);
   }
@@ -102,7 +102,7 @@ const headBytes = 64 * 1024;
  * Reads a folder before anything is written there, and returns the names of files that are not of a batch. Throws GatewayError batch-locked if its journal was not written by this program.
  */
 async function findForeign(folder: string): Promise<string[]> {
-  const head = await headOfJournal(folder);
+  const head = await readJournalHead(folder);
   if (head === undefined) return [batchFiles.journal];
   const end = head.indexOf('\n');
   if (end >= 0 && parseRecord(head.slice(0, end))?.type !== 'run')
@@ -113,13 +113,13 @@ async function findForeign(folder: string): Promise<string[]> {
     const isOwn = isBatch ? await isSafe(folder, name) : await isLeftOver(folder, name, head);
     if (!isOwn) foreign.push(name);
   }
-  if (isBatch || foreign.length === 0 || (await headOfJournal(folder)) === head) return foreign;
+  if (isBatch || foreign.length === 0 || (await readJournalHead(folder)) === head) return foreign;
   // Another run has begun to write meanwhile: read the folder again.
   return findForeign(folder);
 }
 
 /** Empty if there is no journal yet; undefined if it is a link or a device. */
-async function headOfJournal(folder: string): Promise<string | undefined> {
+async function readJournalHead(folder: string): Promise<string | undefined> {
   const path = join(folder, batchFiles.journal);
   const stats = await lstat(path).catch(() => undefined);
   if (stats === undefined) return '';

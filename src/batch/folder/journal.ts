@@ -22,7 +22,12 @@ import {
   type JournalRecord,
   type RunRecord,
 } from '../types.ts';
-import { addToPart, applyPart, countPaid, type PartRecord } from '../lane/parts.ts';
+import {
+  addToProviderBatch,
+  applyProviderBatch,
+  countPaid,
+  type ProviderBatchRecord,
+} from '../lane/provider-batches.ts';
 import { readFileLines } from '../lines.ts';
 
 /**
@@ -38,7 +43,7 @@ export async function readJournal(folder: string): Promise<BatchState> {
       state.torn = !whole;
       if (!whole || (text === '' && !isTooLong)) continue;
       const record = parseRecord(text);
-      if (!record || lacksPart(record, state)) throw notAJournal(path, number);
+      if (!record || lacksProviderBatch(record, state)) throw notAJournal(path, number);
       if (record.type === 'run') {
         settleRun(open, state);
         startRun(record, state, open);
@@ -46,7 +51,7 @@ export async function readJournal(folder: string): Promise<BatchState> {
       }
       if (record.type === 'part') {
         state.lastAt = record.at;
-        applyPart(record, state);
+        applyProviderBatch(record, state);
         continue;
       }
       applyRecord(record, state, open);
@@ -55,9 +60,9 @@ export async function readJournal(folder: string): Promise<BatchState> {
   return state;
 }
 
-/** Without the record of its part, a job that a batch of the service holds would be sent again. */
-function lacksPart(record: JournalRecord, { parts }: BatchState): boolean {
-  return record.type === 'ready' && record.part !== undefined && !parts.has(record.part);
+/** Without the record of its provider batch, a job that a batch of the service holds would be sent again. */
+function lacksProviderBatch(record: JournalRecord, { providerBatches }: BatchState): boolean {
+  return record.type === 'ready' && record.part !== undefined && !providerBatches.has(record.part);
 }
 
 /** The state of a batch without a journal. */
@@ -70,7 +75,7 @@ export function newBatchState(): BatchState {
     spending: { costs: [], unknown: 0, held: '0', dearest: '0' },
     held: new Map(),
     sentAt: new Map(),
-    parts: new Map(),
+    providerBatches: new Map(),
     failures: new Map(),
     lastAt: 0,
     torn: false,
@@ -116,7 +121,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
   state.durationMs = open.earlierMs + Math.max(0, record.at - (state.run?.at ?? record.at));
   if (type === 'ready') {
     if (record.part === undefined) open.ready.push(record);
-    else addToPart(record, state);
+    else addToProviderBatch(record, state);
     return;
   }
   removeAt(
@@ -139,7 +144,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
   // Folders of earlier versions lack the line: their order is that in which jobs were sent first.
   index.setPlace(row, record.line ?? (index.placeOf(row) || ++open.jobs));
   const held = state.held.get(id);
-  // An end without a `sent` belongs to a job of an earlier run, which was counted as one of unknown cost. Jobs of a part were not.
+  // An end without a `sent` belongs to a job of an earlier run, which was counted as one of unknown cost. Jobs of a provider batch were not.
   const isLate = was === undefined && type !== 'sent' && !index.has(row, 'atService') && mayHaveCost(record);
   if (isLate && held !== undefined) {
     state.spending = addUnknown(state.spending, held, -1);
@@ -170,12 +175,12 @@ function removeAt<Item>(list: Item[], at: number): Item | undefined {
  */
 function settleRun({ ready, sent }: OpenRun, state: BatchState): void {
   const { index, run, failures } = state;
-  const lose = ({ id, bound, at }: Pick<JobRecord, 'id' | 'bound' | 'at'>): void => {
+  const loseJob = ({ id, bound, at }: Pick<JobRecord, 'id' | 'bound' | 'at'>): void => {
     keepFailure(failures, id, unanswered);
     state.sentAt.set(id, at);
     state.held.set(id, countUnknown(state, bound));
   };
-  for (const job of sent.splice(0)) lose(job);
+  for (const job of sent.splice(0)) loseJob(job);
   const unsure = ready.splice(0);
   if (unsure.length > 0 && (run?.boot === undefined || run.boot !== bootMark()))
     for (const record of unsure) {
@@ -184,7 +189,7 @@ function settleRun({ ready, sent }: OpenRun, state: BatchState): void {
       index.setState(row, 'sent');
       index.setRequest(row, request);
       index.setPlace(row, line);
-      lose(record);
+      loseJob(record);
     }
 }
 
@@ -201,7 +206,7 @@ export function parseRecord(text: string): JournalRecord | undefined {
   if (!isObject(value)) return undefined;
   const { type, schema, id, request }: JsonObject = value;
   if (type === 'run') return schema === 'gateway-cli/journal@1' ? (value as unknown as RunRecord) : undefined;
-  if (type === 'part') return typeof value['mark'] === 'string' ? (value as unknown as PartRecord) : undefined;
+  if (type === 'part') return typeof value['mark'] === 'string' ? (value as unknown as ProviderBatchRecord) : undefined;
   const isJob = jobTypes.has(type as string) && typeof id === 'string' && typeof request === 'string';
   return isJob ? (value as unknown as JobRecord) : undefined;
 }

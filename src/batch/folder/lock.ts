@@ -32,19 +32,19 @@ export async function lockFolder(folder: string, times?: LockTimes): Promise<Fol
     throw cannotWrite(path, error);
   });
   if ('heldBy' in lock) throw lockedError(path, lock.heldBy);
-  const requireOwn = (isOwn: () => boolean): void => {
+  const requireOwnLock = (isOwn: () => boolean): void => {
     let held;
     try {
       held = isOwn();
     } catch (error) {
       throw cannotWrite(path, error);
     }
-    if (!held) throw lostError(lock.takenBy());
+    if (!held) throw lockLostError(lock.takenBy());
   };
   return {
     takenFrom: lock.takenFrom,
-    check: () => requireOwn(lock.isHeld),
-    confirm: () => requireOwn(lock.look),
+    check: () => requireOwnLock(lock.isHeld),
+    confirm: () => requireOwnLock(lock.look),
     release: lock.release,
   };
 }
@@ -74,7 +74,7 @@ function lockedError(path: string, { mark, leftMs }: LockOwner): GatewayError {
 }
 
 /** What went out before is paid for. */
-function lostError(by: Pick<LockOwner, 'mark'> | undefined): GatewayError {
+function lockLostError(by: Pick<LockOwner, 'mark'> | undefined): GatewayError {
   const message =
     by === undefined
       ? 'the lock of this folder was removed while this run used it'

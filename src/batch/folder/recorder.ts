@@ -10,7 +10,7 @@ import {
   type SaveReply,
 } from '../types.ts';
 import { mayHaveCost } from './state.ts';
-import type { PartRecord } from '../lane/parts.ts';
+import type { ProviderBatchRecord } from '../lane/provider-batches.ts';
 import type { FolderLock } from './lock.ts';
 import { GatewayError } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
@@ -26,27 +26,27 @@ export interface Recorder {
   unsent(group: readonly JournalEntry[]): Promise<void>;
   /** Writes the result first, then the end to the journal. Resolves when both are synced. */
   ended(entry: JournalEntry, outcome: JobOutcome): Promise<void>;
-  /** Records of parts and of their jobs. Resolves when they are synced. */
-  parts(records: readonly (PartRecord | JobRecord)[]): Promise<void>;
+  /** Records of provider batches and of their jobs. Resolves when they are synced. */
+  parts(records: readonly (ProviderBatchRecord | JobRecord)[]): Promise<void>;
   /** No more jobs begin: syncs what has ended without waiting for others. */
   flushWithoutDelay(): void;
   close(): Promise<void>;
 }
 
-const nothing = async (): Promise<void> => undefined;
+const skip = async (): Promise<void> => undefined;
 
 /** The recorder of a batch without a folder. */
 export const noRecorder: Recorder = {
-  ready: nothing,
-  sent: nothing,
-  unsent: nothing,
-  ended: nothing,
-  parts: nothing,
+  ready: skip,
+  sent: skip,
+  unsent: skip,
+  ended: skip,
+  parts: skip,
   flushWithoutDelay: () => undefined,
-  close: nothing,
+  close: skip,
 };
 
-type Ended = Exclude<JobOutcome, { state: 'unsent' }>;
+type RecordedEnd = Exclude<JobOutcome, { state: 'unsent' }>;
 
 interface RecorderOptions {
   folder: string;
@@ -69,7 +69,7 @@ export async function openRecorder({ folder, lostEnds, ...options }: RecorderOpt
   const results = await SyncedFile.open(join(folder, batchFiles.results));
   const open: Open = { ...options, journal, results };
   // The ends first: the run's own record says that earlier results do not count as ends any more.
-  await write([...lostEnds, { ...run, results: results.size }], open);
+  await writeRecords([...lostEnds, { ...run, results: results.size }], open);
   return {
     async ready(group) {
       lock.check();
@@ -79,7 +79,7 @@ export async function openRecorder({ folder, lostEnds, ...options }: RecorderOpt
     },
     async sent(entry) {
       lock.check();
-      append(recordsOf('sent', [entry], now()), open);
+      appendRecords(toRecords('sent', [entry], now()), open);
       if (run.boot === undefined) await journal.sync();
       step?.('sent-written', entry.job.id);
       // A process that was suspended after the check finds that it lost the lock, and records the job as unsent.
@@ -92,17 +92,17 @@ export async function openRecorder({ folder, lostEnds, ...options }: RecorderOpt
     },
     async unsent(group) {
       lock.check();
-      if (run.boot !== undefined) await write(recordsOf('unsent', group, now()), open);
+      if (run.boot !== undefined) await writeRecords(toRecords('unsent', group, now()), open);
     },
     async ended(entry, outcome) {
       lock.check();
       if (outcome.state === 'unsent') await takeBack(entry, open);
-      else await writeEnd(entry, outcome, open);
+      else await writeJobEnd(entry, outcome, open);
     },
     async parts(records) {
       lock.check();
-      // A run that takes over after this confirmation finds the part in the journal: it is written before.
-      await write(records, open);
+      // A run that takes over after this confirmation finds the provider batch in the journal: it is written before.
+      await writeRecords(records, open);
       lock.confirm();
     },
     flushWithoutDelay() {
@@ -118,36 +118,36 @@ export async function openRecorder({ folder, lostEnds, ...options }: RecorderOpt
 
 type Open = Omit<RecorderOptions, 'folder' | 'lostEnds'> & { journal: SyncedFile; results: SyncedFile };
 
-function recordsOf(type: JobRecord['type'], group: readonly JournalEntry[], at: number): object[] {
+function toRecords(type: JobRecord['type'], group: readonly JournalEntry[], at: number): object[] {
   return group.map(({ job: { id, line }, request, bound }) => ({ type, id, request, line, bound, at }));
 }
 
-function append(records: readonly object[], { journal }: Open): void {
+function appendRecords(records: readonly object[], { journal }: Open): void {
   journal.append(records.map((record) => JSON.stringify(record)).join('\n'));
 }
 
-async function write(records: readonly object[], open: Open): Promise<void> {
+async function writeRecords(records: readonly object[], open: Open): Promise<void> {
   if (records.length === 0) return;
-  append(records, open);
+  appendRecords(records, open);
   await open.journal.sync();
 }
 
 function takeBack({ job: { id }, request }: JournalEntry, open: Open): Promise<void> {
-  return write(recordsOf('unsent', [{ job: { id }, request }], open.now()), open);
+  return writeRecords(toRecords('unsent', [{ job: { id }, request }], open.now()), open);
 }
 
 async function writeReady(group: readonly JournalEntry[], open: Open): Promise<void> {
   const { run, now, journal, step } = open;
   if (run.boot === undefined) return;
-  append(recordsOf('ready', group, now()), open);
+  appendRecords(toRecords('ready', group, now()), open);
   for (const { job } of group) step?.('ready-written', job.id);
   await journal.sync();
   for (const { job } of group) step?.('ready-synced', job.id);
 }
 
-async function writeEnd(
+async function writeJobEnd(
   { job: { id }, request, bound, part }: JournalEntry,
-  outcome: Ended,
+  outcome: RecordedEnd,
   open: Open,
 ): Promise<void> {
   const { journal, results, lock, now, step } = open;
@@ -157,16 +157,16 @@ async function writeEnd(
   step?.('result-synced', id);
   // A process that was suspended before may have written the result to a file that another run has replaced.
   lock.check();
-  await journal.appendSoon(JSON.stringify(endOf({ id, request, at: now(), bound, part }, outcome)));
+  await journal.appendSoon(JSON.stringify(toEndRecord({ id, request, at: now(), bound, part }, outcome)));
   step?.('ended-written', id);
   await journal.sync(gatherMs);
   step?.('ended-synced', id);
 }
 
 /** What the journal keeps of an end: what it can cost only where its cost is unknown. */
-function endOf(
+function toEndRecord(
   { bound, ...entry }: Pick<JobRecord, 'id' | 'request' | 'at' | 'bound' | 'part'>,
-  outcome: Ended,
+  outcome: RecordedEnd,
 ): JobRecord {
   const { state: type, requestedModel, model, tier, usage, cost, billed, incomplete, error } = outcome;
   const held = cost === undefined && mayHaveCost(outcome) ? bound : undefined;
@@ -185,13 +185,13 @@ export function resultLine(
   saveReply: SaveReply | undefined,
   maxBytes = maxLineBytes,
 ): string | Promise<string> {
-  const line = lineOf(document);
+  const line = toResultLine(document);
   if (line !== undefined && (line.length * 3 <= maxBytes || Buffer.byteLength(line) <= maxBytes)) return line;
   return saveWhole(document, saveReply, maxBytes / 64);
 }
 
 /** Undefined if no string of V8 could hold it. */
-function lineOf(value: unknown): string | undefined {
+function toResultLine(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch (error) {
@@ -204,7 +204,7 @@ async function saveWhole(document: JsonObject, saveReply: SaveReply | undefined,
   const tooLong = new GatewayError('not-written', 'the result is too long for a line', { retryable: false });
   const { failure, path } = (await saveReply?.(tooLong)) ?? { failure: tooLong };
   if (path === undefined) throw failure;
-  const short = Object.entries(document).filter(([, value]) => (lineOf(value)?.length ?? Infinity) <= maxLength);
+  const short = Object.entries(document).filter(([, value]) => (toResultLine(value)?.length ?? Infinity) <= maxLength);
   const warnings = Array.isArray(document['warnings']) ? document['warnings'] : [];
   const warning = `the result is too long for a line: write it out with gateway-cli recover ${shellWord(path)}`;
   return JSON.stringify({ ...Object.fromEntries(short), warnings: [...warnings, warning] });

@@ -4,11 +4,11 @@ import { addUnknown } from '../../cost/cost.ts';
 import type { Cost } from '../../cost/types.ts';
 import { type Certainty, endSignals } from '../../errors.ts';
 import { cannotWrite, copyAside } from '../../files/synced-file.ts';
-import { copyRange, type Range, writeAnew } from '../../files/temp-file.ts';
+import { copyRange, type Range, writeAtomically } from '../../files/temp-file.ts';
 import type { Usage } from '../../formats/events.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { applyEnd, type JobIndex, type BatchState, countCost, isOpen, mayHaveCost } from './state.ts';
-import { budgetedMark, countPaid } from '../lane/parts.ts';
+import { budgetedMark, countPaid } from '../lane/provider-batches.ts';
 import { batchFiles, type JobError, type JobRecord } from '../types.ts';
 import { openIfThere, readFileLines } from '../lines.ts';
 
@@ -98,7 +98,7 @@ const backBytes = 64 * 1024;
 export async function openResults(folder: string, index: JobIndex, places: ResultPlaces): Promise<ResultReader> {
   const handle = await openIfThere(join(folder, batchFiles.results));
   let block = { from: 0, bytes: Buffer.alloc(0) };
-  async function textAt(offset: number, bytes: number): Promise<string> {
+  async function readTextAt(offset: number, bytes: number): Promise<string> {
     if (offset < block.from || offset + bytes > block.from + block.bytes.length) {
       const from = Math.max(0, offset - backBytes);
       const buffer = Buffer.allocUnsafe(Math.max(blockBytes, offset - from + bytes));
@@ -110,7 +110,7 @@ export async function openResults(folder: string, index: JobIndex, places: Resul
   return {
     async read(row) {
       const offset = places.offsets[row] ?? -1;
-      const result = offset < 0 ? undefined : parseResult(await textAt(offset, places.bytes[row] ?? 0));
+      const result = offset < 0 ? undefined : parseResult(await readTextAt(offset, places.bytes[row] ?? 0));
       return result?.request === index.requestOf(row) ? result.document : undefined;
     },
     close: async () => handle?.close(),
@@ -121,7 +121,7 @@ export async function openResults(folder: string, index: JobIndex, places: Resul
 export interface LostEnds {
   lostEnds: JobRecord[];
   places: ResultPlaces;
-  /** Rows of jobs whose result names a picture that is not in the folder. */
+  /** Rows of jobs whose result names an image that is not in the folder. */
   gone: Set<number>;
 }
 
@@ -132,15 +132,15 @@ export interface LostEnds {
 export async function findLostEnds(folder: string, state: BatchState, before?: LostEnds): Promise<LostEnds> {
   const lostEnds = before?.lostEnds ?? [];
   const gone = before?.gone ?? new Set<number>();
-  const pictures = new Set(await readdir(join(folder, batchFiles.images)).catch(() => []));
+  const imageNames = new Set(await readdir(join(folder, batchFiles.images)).catch(() => []));
   const places = await locateResults(folder, state.index, {
     places: before?.places,
     see(row, result, offset) {
-      if (lacksPicture(result.document, pictures)) gone.add(row);
+      if (lacksImage(result.document, imageNames)) gone.add(row);
       else gone.delete(row);
       // A result before that offset answers a request of an earlier run. Added lines do not: the file may have become shorter.
       if ((!before && offset < (state.run?.results ?? 0)) || !isOpen(row, state)) return;
-      const end = { ...endOf(result, state.lastAt), ...ofPart(row, state) };
+      const end = { ...toLostEndRecord(result, state.lastAt), ...getProviderBatchFacts(row, state) };
       lostEnds.push(end);
       applyLostEnd(row, end, state);
     },
@@ -148,23 +148,23 @@ export async function findLostEnds(folder: string, state: BatchState, before?: L
   return { lostEnds, places, gone };
 }
 
-/** The ids of jobs that are done, and whose pictures were removed since. */
-export function idsWithoutPicture({ gone }: Pick<LostEnds, 'gone'>, index: JobIndex): string[] {
+/** The ids of jobs that are done, and whose images were removed since. */
+export function idsWithoutImage({ gone }: Pick<LostEnds, 'gone'>, index: JobIndex): string[] {
   if (gone.size === 0) return [];
   return [...index.ids()].filter((_, row) => gone.has(row) && index.stateOf(row) === 'done');
 }
 
-/** The file name of a picture in the folder `images` of the batch; undefined for any other path. */
-export function imageNameOf(path: unknown): string | undefined {
+/** The file name of an image in the folder `images` of the batch; undefined for any other path. */
+export function findImageName(path: unknown): string | undefined {
   const name = typeof path === 'string' ? basename(path) : '';
   return name !== '' && path === `${batchFiles.images}/${name}` ? name : undefined;
 }
 
-function lacksPicture({ images }: JsonObject, pictures: ReadonlySet<string>): boolean {
+function lacksImage({ images }: JsonObject, imageNames: ReadonlySet<string>): boolean {
   if (!Array.isArray(images)) return false;
   return images.some((image) => {
-    const name = isObject(image) ? imageNameOf(image['path']) : undefined;
-    return name !== undefined && !pictures.has(name);
+    const name = isObject(image) ? findImageName(image['path']) : undefined;
+    return name !== undefined && !imageNames.has(name);
   });
 }
 
@@ -184,15 +184,16 @@ function applyLostEnd(row: number, end: JobRecord, state: BatchState): void {
   countCost(end, state);
 }
 
-/** Of a job in a batch of the service: what it can cost, and its part if that has a budget. */
-function ofPart(row: number, { index, parts }: BatchState): Pick<JobRecord, 'bound' | 'part'> {
-  const part = index.has(row, 'atService') && [...parts.values()].find(({ rows }) => rows.includes(row));
-  if (!part) return {};
-  return { bound: part.bounds[part.rows.indexOf(row)], part: budgetedMark(part) };
+/** Of a job in a batch of the service: what it can cost, and its provider batch if that has a budget. */
+function getProviderBatchFacts(row: number, { index, providerBatches }: BatchState): Pick<JobRecord, 'bound' | 'part'> {
+  const providerBatch =
+    index.has(row, 'atService') && [...providerBatches.values()].find(({ rows }) => rows.includes(row));
+  if (!providerBatch) return {};
+  return { bound: providerBatch.bounds[providerBatch.rows.indexOf(row)], part: budgetedMark(providerBatch) };
 }
 
 /** The record that the journal lacks. */
-function endOf({ id, request, document }: ResultLine, at: number): JobRecord {
+function toLostEndRecord({ id, request, document }: ResultLine, at: number): JobRecord {
   const { ok, usage, cost, attempts, complete, error: failure } = document;
   const { class: name, message, billed } = isObject(failure) ? failure : {};
   const isUnknown = name === 'no-reply' || endSignals.has(name);
@@ -232,9 +233,9 @@ export async function arrangeResults(
   try {
     await copyAside(path, from, places.unassignedRanges);
     const copy = async (to: FileHandle): Promise<void> => {
-      for (const range of rangesOf(rows, places)) await copyRange(from, to, range);
+      for (const range of mergeRanges(rows, places)) await copyRange(from, to, range);
     };
-    await writeAnew(path, copy, { mode: 0o666 });
+    await writeAtomically(path, copy, { mode: 0o666 });
   } catch (error) {
     throw cannotWrite(path, error);
   } finally {
@@ -243,7 +244,7 @@ export async function arrangeResults(
 }
 
 /** Jobs that are done and have no result, because the file was changed. */
-export function countMissing(index: JobIndex, { offsets }: ResultPlaces): number {
+export function countMissingResults(index: JobIndex, { offsets }: ResultPlaces): number {
   let missing = 0;
   for (const [row, offset] of offsets.entries()) if (offset < 0 && index.stateOf(row) === 'done') missing++;
   return missing;
@@ -252,8 +253,8 @@ export function countMissing(index: JobIndex, { offsets }: ResultPlaces): number
 function rowsInOrder(index: JobIndex, { offsets }: ResultPlaces, ordered: boolean): Uint32Array {
   const rows = Uint32Array.from(offsets.keys()).filter((row) => (offsets[row] as number) >= 0);
   const byOffset = (a: number, b: number): number => (offsets[a] as number) - (offsets[b] as number);
-  const placeOf = (row: number): number => (index.has(row, 'inFile') ? index.placeOf(row) : 2 ** 32);
-  return sorted(rows, ordered ? (a, b) => placeOf(a) - placeOf(b) || byOffset(a, b) : byOffset);
+  const getPlace = (row: number): number => (index.has(row, 'inFile') ? index.placeOf(row) : 2 ** 32);
+  return sorted(rows, ordered ? (a, b) => getPlace(a) - getPlace(b) || byOffset(a, b) : byOffset);
 }
 
 /** Sorts in place; a million rows that are in order already are not sorted again. */
@@ -263,7 +264,7 @@ function sorted(rows: Uint32Array, compare: (a: number, b: number) => number): U
 }
 
 /** The jobs of a folder in the order of their file. */
-export function rowsOfReport(index: JobIndex): Uint32Array {
+export function listReportRows(index: JobIndex): Uint32Array {
   const rows = Uint32Array.from({ length: index.size }, (_, row) => row);
   return sorted(rows, (a, b) => index.placeOf(a) - index.placeOf(b) || a - b);
 }
@@ -278,7 +279,7 @@ function areArranged(rows: Uint32Array, { offsets, bytes, end }: ResultPlaces): 
 }
 
 /** Lines that follow each other in the file are one range. */
-function* rangesOf(rows: Uint32Array, { offsets, bytes }: ResultPlaces): Generator<Range, void> {
+function* mergeRanges(rows: Uint32Array, { offsets, bytes }: ResultPlaces): Generator<Range, void> {
   let range: Range = { offset: 0, bytes: 0 };
   for (const row of rows) {
     const next = { offset: offsets[row] as number, bytes: bytes[row] as number };

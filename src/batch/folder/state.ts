@@ -1,5 +1,5 @@
 import { type JobState, jobStates, type RunRecord, type JobEnd, type JobError, type JobRecord } from '../types.ts';
-import type { Part } from '../lane/parts.ts';
+import type { ProviderBatch } from '../lane/provider-batches.ts';
 import type { Usage } from '../../formats/events.ts';
 import { addSpending, addUnknown, heldFor } from '../../cost/cost.ts';
 import type { Spending, Bound } from '../../cost/types.ts';
@@ -115,7 +115,7 @@ export function totalTokens({ totalTokens: total, inputTokens = 0, outputTokens 
 }
 
 /** Whether a limit of tokens is reached: no job is taken then. */
-export function isSpent(usage: Usage, limit: number | undefined): boolean {
+export function isTokenLimitReached(usage: Usage, limit: number | undefined): boolean {
   return limit !== undefined && totalTokens(usage) >= limit;
 }
 
@@ -133,8 +133,8 @@ export interface BatchState {
   held: Map<string, string>;
   /** When they were sent last, ms since 1970, by id. */
   sentAt: Map<string, number>;
-  /** Parts that a batch of the service may hold, by their marks. */
-  parts: Map<string, Part>;
+  /** Provider batches that the service may hold, by their marks. */
+  providerBatches: Map<string, ProviderBatch>;
   /** The newest error of jobs that failed or are unknown, by id; `maxFailures` of them. */
   failures: Map<string, JobError>;
   /** Wall clock of the last record, ms since 1970. */

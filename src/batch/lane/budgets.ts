@@ -4,7 +4,7 @@ import { openLedger } from '../../cost/ledger.ts';
 import type { GatewayError } from '../../errors.ts';
 import type { BatchState } from '../folder/state.ts';
 import type { BatchHost, ReadyJob } from '../types.ts';
-import type { Part } from './parts.ts';
+import type { ProviderBatch } from './provider-batches.ts';
 
 /** Pays for batches of the service from budgets that runs share. */
 export interface BatchBudgets {
@@ -12,13 +12,13 @@ export interface BatchBudgets {
   pathOf(profile: string): string | undefined;
   /** Whether what is left pays for another job, before it is in a batch. Returns the error if not. */
   admit(job: ReadyJob): Promise<GatewayError | undefined>;
-  /** Reserves what the jobs of a part can cost. Throws GatewayError over-budget if that is too much. */
-  reserve(part: Part, signal: AbortSignal): Promise<void>;
+  /** Reserves what the jobs of a provider batch can cost. Throws GatewayError over-budget if that is too much. */
+  reserve(providerBatch: ProviderBatch, signal: AbortSignal): Promise<void>;
 }
 
-/** Writes down what a part cost, or gives it back. A failure is told. */
-export async function endPart(
-  { mark, plan: { budget: path }, paid }: Part,
+/** Writes down what a provider batch cost, or gives it back. A failure is told. */
+export async function endProviderBatch(
+  { mark, plan: { budget: path }, paid }: ProviderBatch,
   isCreated: boolean,
   host: BatchHost,
 ): Promise<void> {
@@ -33,8 +33,9 @@ export async function endPart(
 }
 
 /** Frees what earlier runs reserved for batches that they did not come to create. */
-export async function freePlanned(state: Pick<BatchState, 'parts'>, host: BatchHost): Promise<void> {
-  for (const part of state.parts.values()) if (part.step === 'planned') await endPart(part, false, host);
+export async function freePlanned(state: Pick<BatchState, 'providerBatches'>, host: BatchHost): Promise<void> {
+  for (const providerBatch of state.providerBatches.values())
+    if (providerBatch.step === 'planned') await endProviderBatch(providerBatch, false, host);
 }
 
 function exists(path: string): Promise<boolean> {

@@ -1,24 +1,31 @@
 import { join } from 'node:path';
-import { hintOf } from '../../advice.ts';
+import { chooseHint } from '../../advice.ts';
 import { endSignals, GatewayError } from '../../errors.ts';
 import { removeFile } from '../../files/temp-file.ts';
 import { asideFile, cannotWrite, openToAppend } from '../../files/synced-file.ts';
 import { type BatchFormat, type BatchInfo, type BatchOutcome, loadBatchFormat } from '../../formats/batch-format.ts';
 import type { Bound } from '../../cost/types.ts';
-import { failureOf } from '../../formats/failure.ts';
+import { readFailedReply } from '../../formats/failure.ts';
 import { parseObject } from '../../json.ts';
 import { batchFiles, type Job, type JobOutcome, type PreparedJob } from '../types.ts';
-import { type Answer, type EndOf, readReply, type ResultText, startDeadline, timeOf } from '../../client/index.ts';
+import {
+  type Answer,
+  type CheckEnd,
+  readReply,
+  type ResultText,
+  startDeadline,
+  getTimeoutError,
+} from '../../client/index.ts';
 import type { FormatName } from '../../formats/types.ts';
 import { createYield, settleJob } from '../run/live.ts';
-import { countOf } from '../counts.ts';
-import { askAgain, askService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
-import { budgetedMark, keyOf, type Part, waitingBounds } from './parts.ts';
+import { formatCount } from '../counts.ts';
+import { askAgain, callService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
+import { budgetedMark, makeEntryKey, type ProviderBatch, waitingBounds } from './provider-batches.ts';
 import { createGatheredFile, type GatheredFile } from '../lines.ts';
 
 /** A batch that has ended, and its results, each found by the row of its job. */
 interface Collection {
-  part: Part;
+  providerBatch: ProviderBatch;
   info: BatchInfo;
   format: BatchFormat;
   run: LaneRun;
@@ -35,32 +42,32 @@ interface Collection {
 }
 
 /** Downloads the results of a batch that has ended, joins them to its jobs only by their keys, and records them. */
-export async function collectPart(part: Part, info: BatchInfo, run: LaneRun): Promise<void> {
+export async function collectProviderBatch(providerBatch: ProviderBatch, info: BatchInfo, run: LaneRun): Promise<void> {
   const { signal } = run.batch.host;
-  const format = await loadBatchFormat(part.plan.format);
+  const format = await loadBatchFormat(providerBatch.plan.format);
   const file = await createGatheredFile(run.batch.outdir);
   const pending = new Set<Promise<void>>();
   const yieldToEventLoop = createYield(() => run.batch.host.elapsed());
-  const facts = { part, info, format, run, file, pending, yieldToEventLoop };
+  const facts = { providerBatch, info, format, run, file, pending, yieldToEventLoop };
   const collection: Collection = { ...facts, places: new Map(), fault: undefined };
   try {
     const failure = await download(collection);
     await file.flush();
-    run.step?.('part-downloaded', part.mark);
-    for await (const waiting of jobsOf(part, run)) {
+    run.step?.('part-downloaded', providerBatch.mark);
+    for await (const waiting of listWaitingJobs(providerBatch, run)) {
       signal.throwIfAborted();
-      const bytes = await resultOf(waiting.row, collection);
+      const bytes = await readResultBytes(waiting.row, collection);
       if (bytes === undefined && failure !== undefined) continue;
       const outcome = bytes && format.readResult(parseObject(bytes.toString()))?.outcome;
       if (bytes && outcome === undefined) await keepAside(bytes, run);
-      await joinJob(waiting, outcome ?? missing(collection, bytes !== undefined), collection);
+      await joinJob(waiting, outcome ?? missingResultError(collection, bytes !== undefined), collection);
       if (pending.size >= maxPending) await Promise.all(pending);
     }
     await Promise.all(pending);
     if (failure !== undefined) throw failure;
     await loseRest(collection);
-    await recordStep(part, { step: 'ended' }, run);
-    run.step?.('part-ended', part.mark);
+    await recordStep(providerBatch, { step: 'ended' }, run);
+    run.step?.('part-ended', providerBatch.mark);
   } finally {
     await Promise.allSettled(pending);
     await file.handle.close();
@@ -75,16 +82,16 @@ const maxDownloads = 5;
  * service has may be missing.
  */
 async function download(collection: Collection): Promise<GatewayError | undefined> {
-  const { part, info, run, file, places } = collection;
+  const { providerBatch, info, run, file, places } = collection;
   const { batch } = run;
   const { host, policy, state } = batch;
   const ids = [...state.index.ids()];
-  const rows = new Map(part.rows.map((row) => [keyOf(part.mark, ids[row] ?? ''), row]));
+  const rows = new Map(providerBatch.rows.map((row) => [makeEntryKey(providerBatch.mark, ids[row] ?? ''), row]));
   const hasAll = (): boolean => places.size === rows.size || unmade(info) !== undefined;
   for (let tries = 1; ; tries++) {
     const isLast = tries === maxDownloads;
     try {
-      const strange = await askService(part.plan, run, ({ api }, deadline) =>
+      const strange = await callService(providerBatch.plan, run, ({ api }, deadline) =>
         readResults(api.results(info, deadline), { rows, isLast }, collection),
       );
       const { fault } = collection;
@@ -103,7 +110,7 @@ async function download(collection: Collection): Promise<GatewayError | undefine
 }
 
 /** Results that are not used: those of no job, and a second one of the same job. */
-interface Strange {
+interface UnmatchedResults {
   results: Buffer[];
   doubled: number;
 }
@@ -126,21 +133,21 @@ async function readResults(
   results: AsyncGenerator<ResultText, void>,
   { rows, isLast }: { rows: ReadonlyMap<string, number>; isLast: boolean },
   collection: Collection,
-): Promise<Strange> {
-  const { part, info, format, run, file, places } = collection;
+): Promise<UnmatchedResults> {
+  const { providerBatch, info, format, run, file, places } = collection;
   const { index } = run.batch.state;
   let [unreadable, answers, isCut] = [0, 0, false];
   const isNamed = info.results.length > 0;
   const hasResults = isNamed ? info.results.some(({ items }) => items === undefined) : (info.done ?? 0) > 0;
   let isEmpty = hasResults && unmade(info) === undefined;
-  const strange: Strange = { results: [], doubled: 0 };
+  const strange: UnmatchedResults = { results: [], doubled: 0 };
   for await (const { bytes, isWhole } of results) {
     isEmpty = false;
     const line = parseObject(bytes.toString());
     const result = format.readResult(line);
     let key = result?.key;
     if (Object.keys(line).length === 0) {
-      if (isLast && isWhole) key = keyIn(bytes, part);
+      if (isLast && isWhole) key = keyIn(bytes, providerBatch);
       if (key === undefined) unreadable++;
       isCut ||= !isWhole;
     }
@@ -156,24 +163,25 @@ async function readResults(
     if (kind === undefined || kind === 'succeeded') answers++;
     if (index.has(row, 'atService')) await file.append(bytes);
   }
-  // There are as many results as jobs, and at least one has a key of the part.
+  // There are as many results as jobs, and at least one has a key of the provider batch.
   const areAll = isLast && !isCut && places.size > 0 && places.size + unreadable === rows.size;
   const { succeeded = 0 } = info;
   // A batch that ended early has fewer results than jobs, but all that it counts.
   const isShort = unmade(info) !== undefined && places.size < rows.size && answers < succeeded;
   collection.fault = undefined;
-  if (unreadable > 0 && !areAll) collection.fault = `${countOf(unreadable, 'result')} of the service cannot be read`;
-  if (isShort) collection.fault = `${info.id} has the answers of ${countOf(succeeded, 'job')}, and ${answers} came`;
+  if (unreadable > 0 && !areAll)
+    collection.fault = `${formatCount(unreadable, 'result')} of the service cannot be read`;
+  if (isShort) collection.fault = `${info.id} has the answers of ${formatCount(succeeded, 'job')}, and ${answers} came`;
   if (isEmpty) collection.fault = `the service ${isNamed ? 'sends an empty file of results' : 'names no results'}`;
   return strange;
 }
 
 /** The key in a result that cannot be read. */
-function keyIn(bytes: Buffer, { mark }: Part): string | undefined {
+function keyIn(bytes: Buffer, { mark }: ProviderBatch): string | undefined {
   return new RegExp(`${mark}-[0-9a-f]{16}`).exec(bytes.toString())?.[0];
 }
 
-async function keepStrange({ results, doubled }: Strange, run: LaneRun): Promise<void> {
+async function keepStrange({ results, doubled }: UnmatchedResults, run: LaneRun): Promise<void> {
   for (const bytes of results) await keepAside(bytes, run);
   if (results.length > 0)
     await run.batch.host.on({ type: 'strange-results', unknown: results.length - doubled, doubled });
@@ -197,9 +205,9 @@ interface WaitingJob {
   bound: Bound | undefined;
 }
 
-async function* jobsOf(part: Part, { batch }: LaneRun): AsyncGenerator<WaitingJob, void> {
+async function* listWaitingJobs(providerBatch: ProviderBatch, { batch }: LaneRun): AsyncGenerator<WaitingJob, void> {
   const { index } = batch.state;
-  const waiting = waitingBounds(part, index);
+  const waiting = waitingBounds(providerBatch, index);
   if (waiting.size === 0) return;
   for await (const job of batch.jobs.read(() => undefined)) {
     const row = index.find(job.id);
@@ -210,7 +218,7 @@ async function* jobsOf(part: Part, { batch }: LaneRun): AsyncGenerator<WaitingJo
 }
 
 /** The bytes of the result that came for a job. */
-async function resultOf(row: number, { file, places }: Collection): Promise<Buffer | undefined> {
+async function readResultBytes(row: number, { file, places }: Collection): Promise<Buffer | undefined> {
   const place = places.get(row);
   if (place === undefined) return undefined;
   const buffer = Buffer.allocUnsafe(place.bytes);
@@ -221,7 +229,7 @@ async function resultOf(row: number, { file, places }: Collection): Promise<Buff
 const oddResult = 'the result of the service does not have the documented form';
 
 /** The error of a job without a result that can be read. */
-function missing({ info, fault }: Collection, hasResult: boolean): GatewayError {
+function missingResultError({ info, fault }: Collection, hasResult: boolean): GatewayError {
   if (hasResult)
     return new GatewayError('bad-reply', `${oddResult}; ${asideFile(batchFiles.results)} keeps it`, {
       sent: 'yes',
@@ -251,28 +259,29 @@ function unfinished(kind: 'cancelled' | 'expired', message?: string): GatewayErr
 async function joinJob(
   { job, row, bound }: WaitingJob,
   result: BatchOutcome | GatewayError,
-  { part, run, pending, yieldToEventLoop }: Collection,
+  { providerBatch, run, pending, yieldToEventLoop }: Collection,
 ): Promise<void> {
   const { batch, now } = run;
   const { host } = batch;
   const prepared = await batch.jobs.prepare(job, batch.plan.origin);
   // The answer is to the request that was submitted, even if the job was edited since.
   const request = batch.state.index.requestOf(row);
-  if (prepared.request !== request) prepared.output.leaveEdits(part.plan.model);
-  const entry = { job, request, bound, part: budgetedMark(part) };
+  if (prepared.request !== request) prepared.output.leaveEdits(providerBatch.plan.model);
+  const entry = { job, request, bound, part: budgetedMark(providerBatch) };
   const deadline = startDeadline(prepared.settings.timeoutMs.value, host.signal);
-  const bounds = { endOf: () => timeOf(deadline), signal: deadline.signal };
+  const bounds = { endOf: () => getTimeoutError(deadline), signal: deadline.signal };
   let outcome: JobOutcome;
   try {
     await yieldToEventLoop();
-    const came = await readResult(result, prepared, { ...bounds, part });
+    const came = await readJobResult(result, prepared, { ...bounds, providerBatch });
     const reply = { ...came, request, attempts: 1, isRecorded: false, mayBeBilled: false };
     outcome = await settleJob({ prepared }, reply, { ...bounds, since: host.elapsed(), host });
   } finally {
     deadline.end();
     await prepared.close();
   }
-  if (outcome.state !== 'unsent') Object.assign(outcome.document, { durationMs: Math.max(0, now() - part.at) });
+  if (outcome.state !== 'unsent')
+    Object.assign(outcome.document, { durationMs: Math.max(0, now() - providerBatch.at) });
   const isOurs = outcome.state === 'unsent' || endSignals.has(outcome.error?.class);
   if (isOurs) host.signal.throwIfAborted();
   // A failure stays pending: it is thrown where all are waited for.
@@ -282,16 +291,16 @@ async function joinJob(
 }
 
 /** The answer in a result, read as that of a live reply is; or why there is none. */
-async function readResult(
+async function readJobResult(
   result: BatchOutcome | GatewayError,
   { output, operation }: PreparedJob,
-  { part, endOf }: { part: Part; endOf: EndOf },
+  { providerBatch, endOf }: { providerBatch: ProviderBatch; endOf: CheckEnd },
 ): Promise<{ answer: Answer } | { failure: unknown }> {
-  const { format, model } = part.plan;
+  const { format, model } = providerBatch.plan;
   try {
     // The folder of images is checked first, as it is for a live reply.
     await output.prepare();
-    const reply = { status: 200, headers: {}, body: bodyOf(result, format) };
+    const reply = { status: 200, headers: {}, body: toReplyBody(result, format) };
     const { store, mostImages } = output;
     const { candidates } = operation;
     return { answer: await readReply(reply, { format, model, candidates, store, mostImages, endOf, joined: true }) };
@@ -301,24 +310,24 @@ async function readResult(
 }
 
 /** The bytes of the reply in a result. Throws GatewayError for a result without one. */
-function bodyOf(result: BatchOutcome | GatewayError, format: FormatName): Buffer {
+function toReplyBody(result: BatchOutcome | GatewayError, format: FormatName): Buffer {
   if (result instanceof GatewayError) throw result;
   if (result.kind === 'succeeded') return Buffer.from(JSON.stringify(result.body));
   if (result.kind !== 'errored') throw unfinished(result.kind, result.message);
   const { status = 500, body } = result;
-  const failure = failureOf({ status, headers: {}, body: JSON.stringify(body), format, sentKey: undefined });
+  const failure = readFailedReply({ status, headers: {}, body: JSON.stringify(body), format, sentKey: undefined });
   // Only this job was refused, not the others of its batch.
-  throw failure.withDetails({ hint: hintOf(failure, 'library'), reason: undefined, retryAfterMs: undefined });
+  throw failure.withDetails({ hint: chooseHint(failure, 'library'), reason: undefined, retryAfterMs: undefined });
 }
 
 /** Ends the jobs that the job file does not name any more, and keeps their results aside. */
 async function loseRest(collection: Collection): Promise<void> {
-  const { part, run } = collection;
-  const reasonOf = async (row: number): Promise<string> => {
-    const bytes = await resultOf(row, collection);
+  const { providerBatch, run } = collection;
+  const describeReason = async (row: number): Promise<string> => {
+    const bytes = await readResultBytes(row, collection);
     if (bytes !== undefined) await keepAside(bytes, run);
     const kept = bytes === undefined ? 'no result came' : `${asideFile(batchFiles.results)} has its result`;
     return `the job file does not name it any more; ${kept}`;
   };
-  await loseJobs(part, reasonOf, run);
+  await loseJobs(providerBatch, describeReason, run);
 }

@@ -1,23 +1,23 @@
 import { type BatchApi, type Client, type Deadline, openBatchApi, startDeadline } from '../../client/index.ts';
 import { GatewayError, withoutCost } from '../../errors.ts';
 import { type BatchFormat, type BatchInfo, type BatchPage, loadBatchFormat } from '../../formats/batch-format.ts';
-import { originOf } from '../gateway.ts';
+import { getRequestOrigin } from '../gateway.ts';
 import type { Batch, BatchHooks, JobOutcome, JobRecord, JournalEntry, Step } from '../types.ts';
 import type { Recorder } from '../folder/recorder.ts';
 import type { BatchBudgets } from './budgets.ts';
-import { countOf } from '../counts.ts';
+import { formatCount } from '../counts.ts';
 import {
-  addToPart,
-  applyPart,
+  addToProviderBatch,
+  applyProviderBatch,
   budgetedMark,
   finalSteps,
-  type Part,
-  type PartPlan,
-  type PartRecord,
+  type ProviderBatch,
+  type ProviderBatchPlan,
+  type ProviderBatchRecord,
   waitingBounds,
-} from './parts.ts';
+} from './provider-batches.ts';
 
-/** What the parts of one run in the lane `batch` have in common. */
+/** What the provider batches of one run in the lane `batch` have in common. */
 export interface LaneRun {
   batch: Batch;
   /** By `gatewayKey`. */
@@ -26,23 +26,23 @@ export interface LaneRun {
   hooks: BatchHooks;
   step: Step | undefined;
   now: () => number;
-  /** The budgets that pay for parts; absent if no part has one. */
+  /** The budgets that pay for provider batches; absent if no provider batch has one. */
   budgets: BatchBudgets | undefined;
   /** Records the end of a job, and counts it. */
   recordOutcome(entry: JournalEntry, outcome: JobOutcome): Promise<void>;
 }
 
-type Place = Pick<PartPlan, 'profile' | 'origin' | 'format' | 'use'>;
+type ServicePlace = Pick<ProviderBatchPlan, 'profile' | 'origin' | 'format' | 'use'>;
 
-/** The batch API that the jobs of a part go to. Throws GatewayError batch-locked if the command leads elsewhere. */
-export async function apiOf(
-  plan: Place,
+/** The batch API that the jobs of a provider batch go to. Throws GatewayError batch-locked if the command leads elsewhere. */
+export async function openPlaceApi(
+  plan: ServicePlace,
   { batch, clients }: Pick<LaneRun, 'batch' | 'clients'>,
 ): Promise<{ api: BatchApi; format: BatchFormat }> {
   const format = await loadBatchFormat(plan.format);
   const connection = clients.get(plan.profile);
   const gateway = batch.plan.gateways.get(plan.profile);
-  if (gateway) requireOrigin(originOf(gateway.settings), plan.origin);
+  if (gateway) requireOrigin(getRequestOrigin(gateway.settings), plan.origin);
   if (connection === undefined) {
     const named = plan.profile === '' ? 'without a profile' : `with the profile ${plan.profile}`;
     throw new GatewayError('batch-locked', `jobs were submitted ${named}`, {
@@ -53,7 +53,7 @@ export async function apiOf(
   return { format, api: openBatchApi(format, (post, options) => connection.send(post, options), plan.use) };
 }
 
-/** Throws GatewayError batch-locked if the settings lead to another service than that of a part. */
+/** Throws GatewayError batch-locked if the settings lead to another service than that of a provider batch. */
 export function requireOrigin(now: string | undefined, origin: string): void {
   if (now === origin) return;
   throw new GatewayError('batch-locked', `the jobs went to ${origin}, not to ${now ?? 'any service that is set'}`, {
@@ -62,27 +62,27 @@ export function requireOrigin(now: string | undefined, origin: string): void {
   });
 }
 
-/** Throws GatewayError batch-locked for a part of another key that this one does not find, unless the user gives it up. */
-export async function requireKey({ mark, plan, rows }: Part, { batch, clients }: LaneRun): Promise<void> {
+/** Throws GatewayError batch-locked for a provider batch of another key that this one does not find, unless the user gives it up. */
+export async function requireSameKey({ mark, plan, rows }: ProviderBatch, { batch, clients }: LaneRun): Promise<void> {
   const { profile, key } = plan;
   const isOfOtherKey = key !== undefined && key !== (await clients.get(profile)?.keyDigest?.(mark));
   if (batch.policy.retryUnknown || !isOfOtherKey) return;
-  const jobs = countOf(rows.length, 'job');
+  const jobs = formatCount(rows.length, 'job');
   throw new GatewayError('batch-locked', `${jobs} went with another key: this one does not find their batch`, {
     hint: 'give the key with which they were submitted, or give their batch up: --retry-unknown',
     sent: 'no',
   });
 }
 
-type Service = Awaited<ReturnType<typeof apiOf>>;
+type OpenService = Awaited<ReturnType<typeof openPlaceApi>>;
 
-/** Asks the service of a part. Throws what the service or the signal says, and batch-locked as `apiOf` does. */
-export async function askService<Value>(
-  plan: Place,
+/** Asks the service of a provider batch. Throws what the service or the signal says, and batch-locked as `openPlaceApi` does. */
+export async function callService<Value>(
+  plan: ServicePlace,
   run: Pick<LaneRun, 'batch' | 'clients'>,
-  ask: (service: Service, deadline: Deadline) => Promise<Value>,
+  ask: (service: OpenService, deadline: Deadline) => Promise<Value>,
 ): Promise<Value> {
-  const service = await apiOf(plan, run);
+  const service = await openPlaceApi(plan, run);
   const deadline = longDeadline(plan, run, run.batch.host.signal);
   return ask(service, deadline)
     .catch((error: unknown) => {
@@ -95,19 +95,19 @@ export async function askService<Value>(
 export const askAgain = 'run the same command again: no batch is created twice';
 
 /** Undefined for the error of a service that refuses to report; other errors are thrown again. */
-export function undefinedIfRejected(error: unknown): undefined {
+export function ignoreRejection(error: unknown): undefined {
   if (error instanceof GatewayError && error.class === 'rejected') return undefined;
   throw error;
 }
 
 /** A page of the batches of a service, from the newest on; undefined if it has no such list. */
-export function pageOf(plan: Place, run: LaneRun, page?: string): Promise<BatchPage | undefined> {
-  return askService(plan, run, ({ api }, deadline) => api.page(deadline, page)).catch(undefinedIfRejected);
+export function readBatchPage(plan: ServicePlace, run: LaneRun, page?: string): Promise<BatchPage | undefined> {
+  return callService(plan, run, ({ api }, deadline) => api.page(deadline, page)).catch(ignoreRejection);
 }
 
 /** An upload, a download and a list with results can take long; a limit that was given counts. */
 export function longDeadline(
-  { profile }: Pick<PartPlan, 'profile'>,
+  { profile }: Pick<ProviderBatchPlan, 'profile'>,
   { batch }: Pick<LaneRun, 'batch'>,
   signal?: AbortSignal,
 ): Deadline {
@@ -116,54 +116,59 @@ export function longDeadline(
   return startDeadline(isGiven ? timeout.value : 3_600_000, signal);
 }
 
-/** Writes records of parts into the journal, and applies them. Resolves when they are synced. */
-export async function record(records: readonly (PartRecord | JobRecord)[], run: LaneRun): Promise<void> {
+/** Writes records of provider batches into the journal, and applies them. Resolves when they are synced. */
+export async function record(records: readonly (ProviderBatchRecord | JobRecord)[], run: LaneRun): Promise<void> {
   const { state } = run.batch;
   for (const one of records) {
-    const part = one.type === 'part' && finalSteps.has(one.step) ? state.parts.get(one.mark) : undefined;
+    const providerBatch =
+      one.type === 'part' && finalSteps.has(one.step) ? state.providerBatches.get(one.mark) : undefined;
     // The ledger first: it takes an end once, and the next run writes it again if this one is killed.
-    if (part?.plan.budget === undefined) continue;
-    const { endPart } = await import('./budgets.ts');
-    await endPart(part, (one as PartRecord).step !== 'dropped', run.batch.host);
+    if (providerBatch?.plan.budget === undefined) continue;
+    const { endProviderBatch } = await import('./budgets.ts');
+    await endProviderBatch(providerBatch, (one as ProviderBatchRecord).step !== 'dropped', run.batch.host);
   }
   await run.recorder.parts(records);
   for (const one of records) {
-    if (one.type === 'part') applyPart(one, state);
-    else addToPart(one, state);
+    if (one.type === 'part') applyProviderBatch(one, state);
+    else addToProviderBatch(one, state);
   }
 }
 
-/** Writes the next step of a part into the journal, and applies it. Resolves when it is synced. */
+/** Writes the next step of a provider batch into the journal, and applies it. Resolves when it is synced. */
 export function recordStep(
-  { mark }: Pick<Part, 'mark'>,
-  step: Omit<PartRecord, 'type' | 'mark' | 'at'>,
+  { mark }: Pick<ProviderBatch, 'mark'>,
+  step: Omit<ProviderBatchRecord, 'type' | 'mark' | 'at'>,
   run: LaneRun,
 ): Promise<void> {
   return record([{ type: 'part', mark, ...step, at: run.now() }], run);
 }
 
-/** Records what the service calls the batch of a part, and how long it has. */
-export async function recordCreated({ id, createdAt, expiresAt }: BatchInfo, part: Part, run: LaneRun): Promise<void> {
+/** Records what the service calls a provider batch, and how long it has. */
+export async function recordCreated(
+  { id, createdAt, expiresAt }: BatchInfo,
+  providerBatch: ProviderBatch,
+  run: LaneRun,
+): Promise<void> {
   const lastsMs = createdAt === undefined || expiresAt === undefined ? undefined : expiresAt - createdAt;
-  await recordStep(part, { step: 'created', batch: id, lastsMs }, run);
-  run.step?.('part-created', part.mark);
+  await recordStep(providerBatch, { step: 'created', batch: id, lastsMs }, run);
+  run.step?.('part-created', providerBatch.mark);
 }
 
 /** How many ends are written at the same time: they share syncs. */
 export const maxPending = 256;
 
-/** Ends the jobs of a part that wait for a result which cannot come; `reasonOf` says why, by their rows. They may have been billed. */
+/** Ends the jobs of a provider batch that wait for a result which cannot come; `reasonOf` says why, by their rows. They may have been billed. */
 export async function loseJobs(
-  part: Part,
+  providerBatch: ProviderBatch,
   reasonOf: (row: number) => Promise<string> | string,
   { batch, recordOutcome }: LaneRun,
 ): Promise<void> {
   const { host, jobs } = batch;
   const { index } = batch.state;
   const ids = [...index.ids()];
-  const waiting = [...waitingBounds(part, index)];
-  const mark = budgetedMark(part);
-  async function lose([row, bound]: (typeof waiting)[number], reason: string): Promise<void> {
+  const waiting = [...waitingBounds(providerBatch, index)];
+  const mark = budgetedMark(providerBatch);
+  async function loseOne([row, bound]: (typeof waiting)[number], reason: string): Promise<void> {
     const error = new GatewayError('no-reply', reason, { sent: 'yes' });
     const shown = { class: error.class, message: host.redaction.redact(error.message), billed: error.billed };
     const outcome: JobOutcome = { state: 'unknown', document: jobs.describeLost(error), error: shown };
@@ -173,12 +178,12 @@ export async function loseJobs(
     const group = [];
     // One after the other: they append to the same aside file.
     for (const job of waiting.splice(0, maxPending)) group.push([job, await reasonOf(job[0])] as const);
-    await Promise.all(group.map(([job, reason]) => lose(job, reason)));
+    await Promise.all(group.map(([job, reason]) => loseOne(job, reason)));
   }
 }
 
-/** Gives up a part whose jobs cannot be found at the service. They may have been billed. */
-export async function losePart(part: Part, reason: string, run: LaneRun): Promise<void> {
-  await loseJobs(part, () => reason, run);
-  await recordStep(part, { step: 'lost' }, run);
+/** Gives up a provider batch whose jobs cannot be found at the service. They may have been billed. */
+export async function giveUpProviderBatch(providerBatch: ProviderBatch, reason: string, run: LaneRun): Promise<void> {
+  await loseJobs(providerBatch, () => reason, run);
+  await recordStep(providerBatch, { step: 'lost' }, run);
 }

@@ -1,11 +1,11 @@
 import { endSignals, GatewayError } from '../../errors.ts';
 import { countOutcomes } from '../run/tally.ts';
 import type { Stop } from '../run/runner.ts';
-import { type LaneRun, losePart } from './lane-run.ts';
-import { countPaid, openParts, waitingRows } from './parts.ts';
-import { settlePart } from './settle.ts';
+import { type LaneRun, giveUpProviderBatch } from './lane-run.ts';
+import { countPaid, listOpenProviderBatches, waitingRows } from './provider-batches.ts';
+import { settleProviderBatch } from './settle.ts';
 import { submitJobs } from './submit.ts';
-import { waitForParts } from './waiting.ts';
+import { waitForProviderBatches } from './waiting.ts';
 
 /** Creates batches of the jobs that are due, waits for all that are at the service, and collects their results. */
 export async function sendByBatches(
@@ -39,33 +39,47 @@ async function runLane(run: LaneRun): Promise<Stop | undefined> {
   const { batch } = run;
   const { host, policy, state } = batch;
   try {
-    await adoptParts(run);
+    await adoptProviderBatches(run);
     const stop = await submitJobs(run);
-    if (stop !== 'signal') await waitForParts(run);
+    if (stop !== 'signal') await waitForProviderBatches(run);
     return stop;
   } catch (error) {
     if (error instanceof GatewayError && endSignals.has(error.class)) return 'signal';
     throw error;
   } finally {
     for (const isCreated of [true, false]) {
-      const parts = openParts(state).filter((part) => (part.batch !== undefined) === isCreated);
-      const jobs = parts.reduce((sum, part) => sum + waitingRows(part, state.index).length, 0);
+      const providerBatches = listOpenProviderBatches(state).filter(
+        (providerBatch) => (providerBatch.batch !== undefined) === isCreated,
+      );
+      const jobs = providerBatches.reduce(
+        (sum, providerBatch) => sum + waitingRows(providerBatch, state.index).length,
+        0,
+      );
       if (jobs > 0) await host.on({ type: 'left-at-service', jobs, isCreated, isWaitedFor: policy.waits !== false });
     }
   }
 }
 
 /**
- * Looks for parts whose creation was not answered. Those that the service does not list are given up at the user's word, who may pay
+ * Looks for provider batches whose creation was not answered. Those that the service does not list are given up at the user's word, who may pay
  * for their jobs again: this run sends them.
  */
-async function adoptParts(run: LaneRun): Promise<void> {
+async function adoptProviderBatches(run: LaneRun): Promise<void> {
   const { host, policy, state, plan } = run.batch;
   const { index } = state;
-  for (const part of openParts(state)) {
-    if (part.batch !== undefined || (await settlePart(part, run)) !== 'none' || !policy.retryUnknown) continue;
-    const waiting = waitingRows(part, index);
-    await losePart(part, 'the service does not list its batch, whose creation was not answered', run);
+  for (const providerBatch of listOpenProviderBatches(state)) {
+    if (
+      providerBatch.batch !== undefined ||
+      (await settleProviderBatch(providerBatch, run)) !== 'none' ||
+      !policy.retryUnknown
+    )
+      continue;
+    const waiting = waitingRows(providerBatch, index);
+    await giveUpProviderBatch(
+      providerBatch,
+      'the service does not list its batch, whose creation was not answered',
+      run,
+    );
     const again = waiting.filter((row) => index.has(row, 'inFile'));
     for (const row of again) index.mark(row, 'toSend');
     plan.toSend += again.length;

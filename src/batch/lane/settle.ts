@@ -1,33 +1,43 @@
 import { GatewayError } from '../../errors.ts';
 import { type BatchInfo, loadBatchFormat } from '../../formats/batch-format.ts';
-import { countOf } from '../counts.ts';
+import { formatCount } from '../counts.ts';
 import { parseObject } from '../../json.ts';
-import { askService, type LaneRun, pageOf, recordCreated, requireKey, undefinedIfRejected } from './lane-run.ts';
-import { openParts, type Part } from './parts.ts';
+import {
+  callService,
+  type LaneRun,
+  readBatchPage,
+  recordCreated,
+  requireSameKey,
+  ignoreRejection,
+} from './lane-run.ts';
+import { listOpenProviderBatches, type ProviderBatch } from './provider-batches.ts';
 
-/** What the service says about a part whose creation was not answered: the batch, `later` (one that can be it has not ended), or `none`. */
-type Found = BatchInfo | 'none' | 'later';
+/** What the service says about a provider batch whose creation was not answered: the batch, `later` (one that can be it has not ended), or `none`. */
+type FoundBatch = BatchInfo | 'none' | 'later';
 
 /**
- * Looks for the batch of a part whose creation was not answered, and records it if it is there. If it is not listed, the part stays
+ * Looks for a provider batch whose creation was not answered, and records it if it is there. If it is not listed, the provider batch stays
  * as it is: a service can list a batch late, so it may exist. Throws GatewayError if the service cannot be asked, or was asked with
- * another key than that of the part.
+ * another key than that of the provider batch.
  */
-export async function settlePart(part: Part, run: LaneRun): Promise<'found' | 'none' | 'later'> {
-  const found = await findBatch(part, run);
+export async function settleProviderBatch(
+  providerBatch: ProviderBatch,
+  run: LaneRun,
+): Promise<'found' | 'none' | 'later'> {
+  const found = await findBatch(providerBatch, run);
   if (found === 'later') return found;
   if (found === 'none') {
-    await requireKey(part, run);
+    await requireSameKey(providerBatch, run);
     return found;
   }
-  await recordCreated(found, part, run);
+  await recordCreated(found, providerBatch, run);
   return 'found';
 }
 
 /** The error of batches that may exist, and that the service does not list. */
-export function unlisted(parts: readonly Part[]): GatewayError {
-  const jobs = countOf(
-    parts.reduce((sum, { rows }) => sum + rows.length, 0),
+export function unlisted(providerBatches: readonly ProviderBatch[]): GatewayError {
+  const jobs = formatCount(
+    providerBatches.reduce((sum, { rows }) => sum + rows.length, 0),
     'job',
   );
   const what = `the creation of a batch of ${jobs} was not answered, and the service does not list it`;
@@ -41,21 +51,21 @@ export function unlisted(parts: readonly Part[]): GatewayError {
 /** At most this many pages of batches are searched. */
 const maxPages = 100;
 
-/** Looks for the batch of a part by its mark. Throws GatewayError if the service cannot be asked now. */
-async function findBatch(part: Part, run: LaneRun): Promise<Found> {
+/** Looks for a provider batch by its mark. Throws GatewayError if the service cannot be asked now. */
+async function findBatch(providerBatch: ProviderBatch, run: LaneRun): Promise<FoundBatch> {
   const candidates: BatchInfo[] = [];
   let next: string | undefined;
   for (let count = 0; count < maxPages; count++) {
-    const page = await pageOf(part.plan, run, next);
+    const page = await readBatchPage(providerBatch.plan, run, next);
     if (page === undefined) return 'none';
-    const own = page.batches.find(({ mark }) => mark === part.mark);
+    const own = page.batches.find(({ mark }) => mark === providerBatch.mark);
     if (own !== undefined) return own;
-    const before = page.batches.findIndex(({ id }) => id === part.plan.after);
+    const before = page.batches.findIndex(({ id }) => id === providerBatch.plan.after);
     candidates.push(...(before < 0 ? page.batches : page.batches.slice(0, before)));
     next = before < 0 ? page.next : undefined;
     if (next === undefined) break;
   }
-  return findNameless(part, candidates, run);
+  return findNameless(providerBatch, candidates, run);
 }
 
 /** How far the clock of the service can be off. */
@@ -65,28 +75,33 @@ const clockMs = 3_600_000;
  * Where batches have no name, or a service lists none, the mark is in the keys of their results: those that can be the right one
  * are read.
  */
-async function findNameless(part: Part, candidates: readonly BatchInfo[], run: LaneRun): Promise<Found> {
+async function findNameless(
+  providerBatch: ProviderBatch,
+  candidates: readonly BatchInfo[],
+  run: LaneRun,
+): Promise<FoundBatch> {
   // Those before it were not looked through, where batches have no names.
-  const isNamed = (await loadBatchFormat(part.plan.format)).byFile !== undefined;
-  const since = isNamed ? part.at - clockMs : 0;
-  const jobs = part.rows.length;
-  const known = new Set(openParts(run.batch.state).map(({ batch }) => batch));
+  const isNamed = (await loadBatchFormat(providerBatch.plan.format)).byFile !== undefined;
+  const since = isNamed ? providerBatch.at - clockMs : 0;
+  const jobs = providerBatch.rows.length;
+  const known = new Set(listOpenProviderBatches(run.batch.state).map(({ batch }) => batch));
   const possible = candidates.filter(
     ({ id, mark, total = jobs, createdAt = since }) =>
       mark === undefined && !known.has(id) && total === jobs && createdAt >= since,
   );
-  for (const info of possible.filter(({ hasEnded }) => hasEnded)) if (await holdsMark(part, info, run)) return info;
+  for (const info of possible.filter(({ hasEnded }) => hasEnded))
+    if (await holdsMark(providerBatch, info, run)) return info;
   return possible.some(({ hasEnded }) => !hasEnded) ? 'later' : 'none';
 }
 
-/** Whether the results of a batch are seen to have the mark of a part. */
-async function holdsMark({ mark, plan }: Part, info: BatchInfo, run: LaneRun): Promise<boolean> {
-  const holds = await askService(plan, run, async ({ api, format }, deadline) => {
+/** Whether the results of a batch are seen to have the mark of a provider batch. */
+async function holdsMark({ mark, plan }: ProviderBatch, info: BatchInfo, run: LaneRun): Promise<boolean> {
+  const holds = await callService(plan, run, async ({ api, format }, deadline) => {
     for await (const { bytes } of api.results(info, deadline)) {
       const key = format.readResult(parseObject(bytes.toString()))?.key;
       if (key !== undefined) return key.startsWith(`${mark}-`);
     }
     return false;
-  }).catch(undefinedIfRejected);
+  }).catch(ignoreRejection);
   return holds === true;
 }

@@ -1,34 +1,34 @@
 import { rm } from 'node:fs/promises';
 import { type RequestBody, segmentBody, streamBody } from '../../body.ts';
-import { mayExist, type PreparedRequest, type SentFile, startDeadline, timeOf } from '../../client/index.ts';
+import { mayExist, type PreparedRequest, type SentFile, startDeadline, getTimeoutError } from '../../client/index.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { type BatchFormat, loadBatchFormat } from '../../formats/batch-format.ts';
-import { isSpent } from '../folder/state.ts';
+import { isTokenLimitReached } from '../folder/state.ts';
 import { createGatheredFile, type GatheredFile, maxLineBytes, readFileLines } from '../lines.ts';
-import { gatewayKey, originOf } from '../gateway.ts';
-import { readInputs, settleJob } from '../run/live.ts';
+import { gatewayKey, getRequestOrigin } from '../gateway.ts';
+import { tryFetchInputs, settleJob } from '../run/live.ts';
 import { jobsToSend, prepareAgain } from '../run/queue.ts';
 import type { Stop } from '../run/runner.ts';
-import { openBudget } from '../run/run.ts';
+import { openRunBudget } from '../run/run.ts';
 import type { ReadyJob } from '../types.ts';
 import {
-  apiOf,
-  askService,
+  openPlaceApi,
+  callService,
   type LaneRun,
   longDeadline,
-  pageOf,
+  readBatchPage,
   record,
   recordCreated,
   recordStep,
 } from './lane-run.ts';
-import { keyOf, type Part, type PartPlan } from './parts.ts';
-import { settlePart } from './settle.ts';
+import { makeEntryKey, type ProviderBatch, type ProviderBatchPlan } from './provider-batches.ts';
+import { settleProviderBatch } from './settle.ts';
 
 /** A batch that is being filled, and what its jobs have in common. Their entries are in a file. */
-interface BatchDraft {
+interface ProviderBatchDraft {
   mark: string;
-  plan: Omit<PartPlan, 'after' | 'key'>;
+  plan: Omit<ProviderBatchPlan, 'after' | 'key'>;
   /** The path of its requests. */
   path: string;
   jobs: (Pick<ReadyJob, 'request' | 'bound'> & { id: string; line: number | undefined })[];
@@ -44,10 +44,10 @@ interface BatchDraft {
 export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
   const { batch } = run;
   const { signal } = batch.host;
-  const drafts = new Map<string, BatchDraft>();
+  const drafts = new Map<string, ProviderBatchDraft>();
   // All of a batch is spent once it is created: this limit holds between runs.
-  if (batch.plan.toSend > 0 && isSpent(batch.state.usage, batch.policy.maxTokens)) return 'tokens';
-  const budget = openBudget(batch);
+  if (batch.plan.toSend > 0 && isTokenLimitReached(batch.state.usage, batch.policy.maxTokens)) return 'tokens';
+  const budget = openRunBudget(batch);
   let unbounded = 0;
   try {
     for await (const job of jobsToSend(batch)) {
@@ -55,7 +55,7 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
       const ready = await prepareAgain(job, batch);
       const { prepared, bound = { amount: '0', isMost: false } } = ready;
       try {
-        const operation = await fetchInputs(ready, run);
+        const operation = await fetchSubmittedInputs(ready, run);
         if (operation === undefined) continue;
         const reservation = await budget?.reserve(bound);
         const refusal = budget && !reservation ? ('cost' as const) : await run.budgets?.admit(ready);
@@ -82,17 +82,17 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
 }
 
 /** The request with the files of its URLs. Undefined if they could not be fetched: that is the end of the job. */
-async function fetchInputs(job: ReadyJob, run: LaneRun): Promise<PreparedRequest | undefined> {
+async function fetchSubmittedInputs(job: ReadyJob, run: LaneRun): Promise<PreparedRequest | undefined> {
   const { prepared, request } = job;
   if (!prepared.fetchInputs) return prepared.operation;
   const { host } = run.batch;
   const since = host.elapsed();
   const deadline = startDeadline(prepared.settings.timeoutMs.value, host.signal);
   try {
-    const inputs = await readInputs(prepared, deadline);
+    const inputs = await tryFetchInputs(prepared, deadline);
     if ('operation' in inputs) return inputs.operation;
     const reply = { ...inputs, request, attempts: 1, isRecorded: false, mayBeBilled: false };
-    const bounds = { endOf: () => timeOf(deadline), signal: deadline.signal };
+    const bounds = { endOf: () => getTimeoutError(deadline), signal: deadline.signal };
     await run.recordOutcome(job, await settleJob(job, reply, { ...bounds, since, host }));
     return undefined;
   } finally {
@@ -100,7 +100,7 @@ async function fetchInputs(job: ReadyJob, run: LaneRun): Promise<PreparedRequest
   }
 }
 
-async function submitAll(drafts: Map<string, BatchDraft>, run: LaneRun): Promise<void> {
+async function submitAll(drafts: Map<string, ProviderBatchDraft>, run: LaneRun): Promise<void> {
   for (const [key, draft] of drafts) {
     if (run.batch.host.signal.aborted) return;
     drafts.delete(key);
@@ -112,7 +112,7 @@ async function submitAll(drafts: Map<string, BatchDraft>, run: LaneRun): Promise
 async function addJob(
   ready: ReadyJob,
   { post, model }: PreparedRequest,
-  { drafts, run }: { drafts: Map<string, BatchDraft>; run: LaneRun },
+  { drafts, run }: { drafts: Map<string, ProviderBatchDraft>; run: LaneRun },
 ): Promise<void> {
   const { job } = ready;
   const { settings } = ready.prepared;
@@ -122,7 +122,7 @@ async function addJob(
   const group = JSON.stringify([profile, post.format, post.use, model, path]);
   const plan = {
     profile,
-    origin: originOf(settings),
+    origin: getRequestOrigin(settings),
     format: post.format,
     use: post.use,
     model,
@@ -131,7 +131,7 @@ async function addJob(
   const draft = drafts.get(group) ?? (await openDraft(format, { plan, path, folder: run.batch.outdir }));
   drafts.set(group, draft);
   // Throws GatewayError usage for a number that JSON cannot represent.
-  const entry = segmentBody(format.entry(keyOf(draft.mark, job.id), post));
+  const entry = segmentBody(format.entry(makeEntryKey(draft.mark, job.id), post));
   if (draft.hasRoom(entry.bytes)) return draft.add(ready, entry);
   if (draft.jobs.length === 0) {
     const size = `its request has ${entry.bytes} bytes, more than a batch of the service takes`;
@@ -145,15 +145,15 @@ async function addJob(
 /** Opens a batch in a folder. */
 async function openDraft(
   format: BatchFormat,
-  { plan, path, folder }: Pick<BatchDraft, 'plan' | 'path'> & { folder: string },
-): Promise<BatchDraft> {
+  { plan, path, folder }: Pick<ProviderBatchDraft, 'plan' | 'path'> & { folder: string },
+): Promise<ProviderBatchDraft> {
   // Unique: letters and digits, at most 16.
   const mark = `gw${randomNonce().slice(0, 14)}`;
   const { inline, byFile, bounds } = format;
   const frame = inline?.frame({ mark, model: plan.model, path }) ?? { head: '', separator: '\n', tail: '' };
   const entries = await createGatheredFile(folder);
   const files = [entries.path];
-  const jobs: BatchDraft['jobs'] = [];
+  const jobs: ProviderBatchDraft['jobs'] = [];
   await entries.append(Buffer.from(frame.head));
   return {
     mark,
@@ -202,49 +202,50 @@ async function copyEntries(from: string, to: GatheredFile, lineOf: (entry: strin
 }
 
 /** Creates one batch. It is in the journal before; where its creation is not answered, the service is asked for it. */
-async function submitDraft(draft: BatchDraft, run: LaneRun): Promise<void> {
+async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<void> {
   const { mark, plan, path, jobs } = draft;
-  const { format, api } = await apiOf(plan, run);
+  const { format, api } = await openPlaceApi(plan, run);
   const { file, isInline } = await draft.seal();
   const ready = jobs.map((job) => ({ type: 'ready' as const, ...job, part: mark, at: run.now() }));
   // Without names, the new batch is found among those after this one.
-  const after = format.byFile === undefined ? (await pageOf(plan, run))?.batches[0]?.id : undefined;
+  const after = format.byFile === undefined ? (await readBatchPage(plan, run))?.batches[0]?.id : undefined;
   const key = await run.clients.get(plan.profile)?.keyDigest?.(mark);
   await record([{ type: 'part', mark, step: 'planned', at: run.now(), plan: { ...plan, after, key } }, ...ready], run);
   run.step?.('part-planned', mark);
   const parts = { mark, model: plan.model, path };
   const uploaded = isInline
     ? undefined
-    : await askService(plan, run, (service, deadline) => service.api.upload(file, deadline));
+    : await callService(plan, run, (service, deadline) => service.api.upload(file, deadline));
   run.step?.('part-uploaded', mark);
   run.batch.host.signal.throwIfAborted();
-  const part = run.batch.state.parts.get(mark) as Part;
-  await run.budgets?.reserve(part, run.batch.host.signal);
+  const providerBatch = run.batch.state.providerBatches.get(mark) as ProviderBatch;
+  await run.budgets?.reserve(providerBatch, run.batch.host.signal);
   // No signal ends it: whether the batch was created must be known.
   const deadline = longDeadline(plan, run);
   try {
-    await recordStep(part, { step: 'creating' }, run);
+    await recordStep(providerBatch, { step: 'creating' }, run);
     run.step?.('part-creating', mark);
     const options = { deadline, onSent: () => run.step?.('part-sent', mark) };
     const info = await (
       uploaded === undefined ? api.createInline(file, parts, options) : api.createOf(uploaded, parts, options)
-    ).catch((error: unknown) => afterFailure(error, part, run));
+    ).catch((error: unknown) => afterFailure(error, providerBatch, run));
     run.step?.('part-answered', mark);
-    if (info !== undefined) await recordCreated(info, part, run);
-    if (part.batch !== undefined) await run.batch.host.on({ type: 'submitted', jobs: jobs.length, batch: part.batch });
+    if (info !== undefined) await recordCreated(info, providerBatch, run);
+    if (providerBatch.batch !== undefined)
+      await run.batch.host.on({ type: 'submitted', jobs: jobs.length, batch: providerBatch.batch });
   } finally {
     deadline.end();
   }
 }
 
 /** Looks for a batch that may have been created. Its jobs wait for it, and are not sent again. Throws the failure if it was not created. */
-async function afterFailure(error: unknown, part: Part, run: LaneRun): Promise<undefined> {
+async function afterFailure(error: unknown, providerBatch: ProviderBatch, run: LaneRun): Promise<undefined> {
   const { host } = run.batch;
   if (!mayExist(error)) {
-    await recordStep(part, { step: 'dropped' }, run);
+    await recordStep(providerBatch, { step: 'dropped' }, run);
     throw error;
   }
   host.signal.throwIfAborted();
   await host.on({ type: 'creation-unanswered' });
-  await settlePart(part, run);
+  await settleProviderBatch(providerBatch, run);
 }

@@ -6,12 +6,12 @@ import {
   type Client,
   createDeadlines,
   type Deadline,
-  type EndOf,
-  outcomeOf,
+  type CheckEnd,
+  drainDeltas,
   type Payment,
   type Performed,
   type PreparedRequest,
-  timeOf,
+  getTimeoutError,
 } from '../../client/index.ts';
 import { unusualTier } from '../../cost/price.ts';
 import { endSignals, GatewayError, isBug, isQuotaSpent } from '../../errors.ts';
@@ -42,7 +42,7 @@ export interface SenderOptions {
 }
 
 /** Its last member waits if a turn of the event loop becomes long. */
-type Sending = SenderOptions & { yieldToEventLoop: () => Promise<void> | undefined };
+type JobSending = SenderOptions & { yieldToEventLoop: () => Promise<void> | undefined };
 
 /** A call that goes on. */
 interface Flight {
@@ -59,7 +59,7 @@ export function createJobSender(options: SenderOptions): JobSender {
   const { batch, clientOf } = options;
   const { host, policy } = batch;
   const { signal } = host;
-  const sending: Sending = { ...options, yieldToEventLoop: createYield(() => host.elapsed()) };
+  const sending: JobSending = { ...options, yieldToEventLoop: createYield(() => host.elapsed()) };
   const startDeadline = createDeadlines();
   // One listener for all jobs: none has to listen for itself.
   const flights = new Set<Flight>();
@@ -89,7 +89,7 @@ export function createJobSender(options: SenderOptions): JobSender {
       try {
         // Its time starts when its inputs are fetched, or when it is sent.
         if (prepared.fetchInputs) flight = start(prepared);
-        const inputs = await readInputs(prepared, flight?.deadline);
+        const inputs = await tryFetchInputs(prepared, flight?.deadline);
         await onReady();
         flight ??= start(prepared);
         const { deadline } = flight;
@@ -98,7 +98,7 @@ export function createJobSender(options: SenderOptions): JobSender {
         const { startedAt, attempts, isRecorded, mayBeBilled } = flight;
         const reply = { request, attempts, isRecorded, mayBeBilled, ...came };
         // A signal that comes now ends nothing: what was paid for is written first.
-        const bounds = { endOf: () => timeOf(deadline), signal: deadline.signal };
+        const bounds = { endOf: () => getTimeoutError(deadline), signal: deadline.signal };
         return await settleJob(job, reply, { ...bounds, since: startedAt, host });
       } finally {
         if (flight) flights.delete(flight);
@@ -115,7 +115,7 @@ export function createJobSender(options: SenderOptions): JobSender {
 }
 
 /** The request with the files of its URLs, or why they could not be fetched. */
-export async function readInputs(
+export async function tryFetchInputs(
   { operation, fetchInputs }: PreparedJob,
   deadline: Deadline | undefined,
 ): Promise<{ operation: PreparedRequest } | { failure: unknown }> {
@@ -131,7 +131,7 @@ export async function readInputs(
 async function answerTo(
   prepared: PreparedJob,
   operation: PreparedRequest,
-  { flight, payment, sending }: { flight: Flight; payment: Payment | undefined; sending: Sending },
+  { flight, payment, sending }: { flight: Flight; payment: Payment | undefined; sending: JobSending },
 ): Promise<{ answer: Performed } | { failure: unknown }> {
   const { batch, gate, pace } = sending;
   const { signal } = batch.host;
@@ -145,7 +145,7 @@ async function answerTo(
     const deltas = client.ask(operation, {
       deadline,
       store: output.store,
-      endOf: () => timeOf(deadline),
+      endOf: () => getTimeoutError(deadline),
       mostImages: output.mostImages,
       joined: true,
       payment,
@@ -165,7 +165,7 @@ async function answerTo(
         if (signal.aborted) deadline.abort(signal.reason);
       },
     });
-    return { answer: await outcomeOf(deltas) };
+    return { answer: await drainDeltas(deltas) };
   } catch (failure) {
     if (failure instanceof GatewayError) flight.attempts = failure.details.attempts ?? flight.attempts;
     return { failure };
@@ -174,7 +174,7 @@ async function answerTo(
 
 interface Settling {
   /** Looked at between the steps of work on the answer. */
-  endOf: EndOf;
+  endOf: CheckEnd;
   signal: AbortSignal;
   /** When the job began, by the monotonic clock. */
   since: number;
@@ -191,18 +191,18 @@ export async function settleJob(
   const cost = answer && !isRecorded ? output.count(answer) : undefined;
   const failure = answer ? await thrownBy(() => output.accept(answer, { endOf, signal })) : came.failure;
   const reply: JobReply = { ...came, durationMs: host.elapsed() - since };
-  const error = failure === undefined ? undefined : await readFailure(failure, reply, { output, host });
+  const error = failure === undefined ? undefined : await readJobFailure(failure, reply, { output, host });
   if (host.signal.aborted && error && endSignals.has(error.class) && !mayBeBilled) return { state: 'unsent' };
   if (error?.details.reason === 'budget' && !mayBeBilled) return { state: 'unsent', quotaSpent: error };
   const isSpent = error !== undefined && isQuotaSpent(error);
   if (isSpent && error.details.reason !== 'retry-time' && attempts === 1) return { state: 'unsent', quotaSpent: error };
   const document = output.document(reply, error);
   return {
-    state: stateOf(error, reply),
+    state: chooseJobState(error, reply),
     document,
     // What a cache answers counts in no sum.
     ...(isRecorded ? { billed: 'no' } : { usage: answer?.result.usage, cost }),
-    ...modelsOf(answer),
+    ...getModels(answer),
     error: error && { class: error.class, message: host.redaction.redact(error.message), billed: error.billed },
     incomplete: error === undefined && answer?.result.complete === false ? true : undefined,
     ...(isSpent && { longWait: error }),
@@ -210,7 +210,7 @@ export async function settleJob(
   };
 }
 /** The error of a job. Throws what ends the batch: a bug, unless a reply came before it, and what cannot be written. */
-async function readFailure(
+async function readJobFailure(
   thrown: unknown,
   reply: JobReply,
   { output, host }: { output: JobOutput; host: BatchHost },
@@ -230,7 +230,7 @@ async function readFailure(
 }
 
 /** The names of the model if another one answered, and the service tier if it is not the usual one. */
-function modelsOf(answer: Answer | undefined): Pick<JobEnd, 'requestedModel' | 'model' | 'tier'> {
+function getModels(answer: Answer | undefined): Pick<JobEnd, 'requestedModel' | 'model' | 'tier'> {
   if (answer === undefined) return {};
   const { model, modelVersion, serviceTier } = answer.result;
   const other = otherModel(model, modelVersion);
@@ -239,7 +239,7 @@ function modelsOf(answer: Answer | undefined): Pick<JobEnd, 'requestedModel' | '
 }
 
 /** Sent and never answered, or cut by a signal: it may have been billed, so it is not sent again unless the user asks. */
-function stateOf(error: GatewayError | undefined, { mayBeBilled }: JobReply): 'done' | 'failed' | 'unknown' {
+function chooseJobState(error: GatewayError | undefined, { mayBeBilled }: JobReply): 'done' | 'failed' | 'unknown' {
   if (error === undefined) return 'done';
   return error.class === 'no-reply' || (endSignals.has(error.class) && mayBeBilled) ? 'unknown' : 'failed';
 }

@@ -1,7 +1,7 @@
-import { addIdHash, hashId, hexOf, type IdHash, isInShard } from '../digest.ts';
-import { gatewayKey, originOf } from '../gateway.ts';
+import { addIdHash, hashId, toHex, type IdHash, isInShard } from '../digest.ts';
+import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import type { Batch, BatchPolicy, Job, JobState, PreparedJob, ReadyJob, RunRecord } from '../types.ts';
-import type { Post } from '../../formats/format.ts';
+import type { ApiRequest } from '../../formats/format.ts';
 import { GatewayError } from '../../errors.ts';
 import { readyJob } from './queue.ts';
 import type { Settings } from '../../settings/types.ts';
@@ -42,7 +42,7 @@ interface BatchGateway {
   settings: Settings;
   forms: Partial<Record<AuthUse, AuthForm>>;
   /** One of its requests; absent if this shard has none. */
-  post?: Post;
+  post?: ApiRequest;
 }
 
 export function emptyPlan(origin: string): BatchPlan {
@@ -113,7 +113,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     await planJob(job, planning).catch(options.onFault);
     options.onChecked();
   }
-  plan.list = hexOf(planning.sum);
+  plan.list = toHex(planning.sum);
   await options.afterAll(plan);
   for (let row = 0; row < state.index.size; row++) if (!state.index.has(row, 'inFile')) plan.removed++;
   const { changed, origins } = planning;
@@ -133,7 +133,7 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   const row = enter(job, planning);
   if (row === undefined) return planning.onDuplicate(job);
   const isRedone = planning.isRedone(job, row);
-  const origin = originOf(await jobs.settingsOf(job));
+  const origin = getRequestOrigin(await jobs.settingsOf(job));
   plan.origin ||= state.run?.origin ?? origin;
   planning.origins.add(origin);
   if (!isInShard(job.id, planning.shard)) return;
@@ -205,7 +205,7 @@ function addGateway({ operation: { post }, settings }: PreparedJob, { gateways }
 }
 
 /** What is known about a job when a run begins. */
-interface Known {
+interface KnownJob {
   state: JobState;
   /** It is done, though its answer may not be whole. */
   incomplete: boolean;
@@ -219,7 +219,7 @@ interface Known {
 
 /** The one place that decides whether a job is paid for again: it is sent or left, or the run stops because it was edited. */
 export function decide(
-  { state, incomplete, same, atService, isRedone }: Known,
+  { state, incomplete, same, atService, isRedone }: KnownJob,
   policy: BatchPolicy,
 ): 'run' | 'skip' | 'changed' {
   if (atService) return same || policy.acceptChanges ? 'skip' : 'changed';

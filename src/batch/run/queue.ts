@@ -108,21 +108,21 @@ export async function* jobsToSend({
     yield job;
   }
   if (left === 0) return;
-  const refuse = (cause: unknown): never => {
-    throw changed(jobs.name, cause);
+  const throwChanged = (cause: unknown): never => {
+    throw changedJobError(jobs.name, cause);
   };
-  for await (const job of jobs.read(refuse)) {
+  for await (const job of jobs.read(throwChanged)) {
     const row = index.find(job.id);
     // The next run sends what was added since.
     if (row < 0) continue;
-    if (index.has(row, 'reread')) throw changed(`${jobs.name}:${job.line}`);
+    if (index.has(row, 'reread')) throw changedJobError(`${jobs.name}:${job.line}`);
     index.mark(row, 'reread');
     if (!index.has(row, 'toSend')) continue;
     left--;
     index.mark(row, 'toSend', false);
     yield job;
   }
-  if (left > 0) throw changed(jobs.name);
+  if (left > 0) throw changedJobError(jobs.name);
 }
 
 /** The job as it was checked, or built again from the file, and then the same. Throws GatewayError batch-locked. */
@@ -139,9 +139,9 @@ export async function prepareAgain(job: Job, batch: Pick<Batch, 'jobs' | 'plan' 
     await prepared.close();
   } catch (error) {
     // It was valid when it was checked.
-    throw error instanceof GatewayError && error.class === 'usage' ? changed(place, error) : error;
+    throw error instanceof GatewayError && error.class === 'usage' ? changedJobError(place, error) : error;
   }
-  throw changed(place);
+  throw changedJobError(place);
 }
 
 export function readyJob(job: Job, prepared: PreparedJob): ReadyJob {
@@ -149,7 +149,7 @@ export function readyJob(job: Job, prepared: PreparedJob): ReadyJob {
   return { job, request, bound, prepared };
 }
 
-function changed(what: string, cause?: unknown): GatewayError {
+function changedJobError(what: string, cause?: unknown): GatewayError {
   return new GatewayError('batch-locked', `${what} changed during the run`, {
     hint: 'run the same command again',
     sent: 'no',

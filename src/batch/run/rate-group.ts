@@ -35,9 +35,9 @@ export function shareRate(gate: SharedGate, group: Group): { gate: SharedGate; p
       if ((await readGroup(group)).until <= group.now()) return;
     }
   };
-  const close = (waitMs: number): void => {
+  const holdOthers = (waitMs: number): void => {
     gate.close(waitMs);
-    holding = Promise.all([holding, hold(group, waitMs)]).then(() => undefined);
+    holding = Promise.all([holding, extendWait(group, waitMs)]).then(() => undefined);
     // The next turn throws it.
     holding.catch(() => undefined);
   };
@@ -48,7 +48,7 @@ export function shareRate(gate: SharedGate, group: Group): { gate: SharedGate; p
       enter,
       allowRetry,
       succeeded,
-      close,
+      close: holdOthers,
       get waitMs() {
         return gate.waitMs;
       },
@@ -58,19 +58,19 @@ export function shareRate(gate: SharedGate, group: Group): { gate: SharedGate; p
 
 async function takeTurn(group: Group, signal: AbortSignal): Promise<number> {
   let turn = 0;
-  await change(group, signal, ({ next, until }) => {
+  await changeGroup(group, signal, ({ next, until }) => {
     turn = Math.max(group.now(), next, until);
     return { next: turn + group.spacingMs, until };
   });
   return turn;
 }
 
-function hold(group: Group, waitMs: number): Promise<void> {
+function extendWait(group: Group, waitMs: number): Promise<void> {
   const signal = AbortSignal.timeout(farthestMs);
-  return change(group, signal, ({ next, until }) => ({ next, until: Math.max(until, group.now() + waitMs) }));
+  return changeGroup(group, signal, ({ next, until }) => ({ next, until: Math.max(until, group.now() + waitMs) }));
 }
 
-async function change(group: Group, signal: AbortSignal, next: (state: GroupState) => GroupState): Promise<void> {
+async function changeGroup(group: Group, signal: AbortSignal, next: (state: GroupState) => GroupState): Promise<void> {
   const { path } = group;
   await withLock(`${path}.lock`, signal, async () => {
     // Renamed, so that readers without the lock see a whole file.
@@ -85,13 +85,13 @@ async function change(group: Group, signal: AbortSignal, next: (state: GroupStat
 
 /** A file that is not there, or was broken by a crash, holds no request back. */
 async function readGroup({ path, now }: Group): Promise<GroupState> {
-  const { next, until } = parseObject(await readText(path));
-  const timeOf = (value: unknown): number =>
+  const { next, until } = parseObject(await readGroupText(path));
+  const toTime = (value: unknown): number =>
     typeof value === 'number' && value < now() + farthestMs ? value : Number.NEGATIVE_INFINITY;
-  return { next: timeOf(next), until: timeOf(until) };
+  return { next: toTime(next), until: toTime(until) };
 }
 
-function readText(path: string): Promise<string> {
+function readGroupText(path: string): Promise<string> {
   return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
     throw notWritten(path, error);

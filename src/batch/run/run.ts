@@ -1,9 +1,9 @@
 import { noRecorder, openRecorder, type Recorder } from '../folder/recorder.ts';
-import { openBounds } from '../lane/parts.ts';
+import { openBounds } from '../lane/provider-batches.ts';
 import type { BatchBudgets } from '../lane/budgets.ts';
 import type { Batch, BatchHooks, Job, ReadyJob, RunRecord } from '../types.ts';
 import type { Client } from '../../client/index.ts';
-import { addAmounts, createBudget, sumOfHeld } from '../../cost/cost.ts';
+import { addAmounts, createBudget, sumHeld } from '../../cost/cost.ts';
 import type { Budget } from '../../cost/types.ts';
 import { bootMark } from '../../files/process-mark.ts';
 import { version } from '../../version.ts';
@@ -39,8 +39,8 @@ export async function runBatch(batch: Batch, options: RunOptions): Promise<Stop 
     return sendByBatches({ batch, clients, recorder, hooks, budgets });
   }
   if (plan.toSend === 0) return undefined;
-  const clientOf: SenderOptions['clientOf'] = ({ settings }) => clients.get(gatewayKey(settings)) as Client;
-  const workers = await openWorkers(batch, { jobs: plan.toSend, concurrency, clientOf });
+  const findClient: SenderOptions['clientOf'] = ({ settings }) => clients.get(gatewayKey(settings)) as Client;
+  const workers = await openWorkers(batch, { jobs: plan.toSend, concurrency, clientOf: findClient });
   const queue = openJobQueue({
     jobs: jobsToSend(batch),
     prepare: (job: Job): Promise<ReadyJob> => prepareAgain(job, batch),
@@ -60,7 +60,7 @@ export async function runBatch(batch: Batch, options: RunOptions): Promise<Stop 
   return running.finally(() => host.on({ type: 'sent-all' }));
 }
 
-interface StreamOptions extends Pick<SenderOptions, 'clientOf'> {
+interface RunStreamOptions extends Pick<SenderOptions, 'clientOf'> {
   /** Opens the jobs, which come one by one. */
   openQueue: (recorder: Recorder) => JobQueue;
   concurrency: number;
@@ -71,7 +71,7 @@ interface StreamOptions extends Pick<SenderOptions, 'clientOf'> {
 /** Sends jobs as they come. Resolves when all that came have ended, with the reason if it ended early. */
 export async function runStream(
   batch: Omit<Batch, 'jobs'>,
-  { openQueue, concurrency, hasFolder, clientOf }: StreamOptions,
+  { openQueue, concurrency, hasFolder, clientOf }: RunStreamOptions,
 ): Promise<Stop | undefined> {
   const recorder = hasFolder ? await openFolderRecorder(batch) : noRecorder;
   const workers = await openWorkers(batch, { jobs: undefined, concurrency, clientOf });
@@ -88,14 +88,14 @@ async function openWorkers(
   // The budget of retries is that of all jobs, or of those which may be in flight.
   const throttle = await openThrottle(batch.policy, jobs ?? concurrency, batch.host);
   const sender = createJobSender({ batch, clientOf, ...throttle });
-  return { ...throttle, sender, concurrency, budget: openBudget(batch) };
+  return { ...throttle, sender, concurrency, budget: openRunBudget(batch) };
 }
 
 /** Records what this run does in the folder of the batch. */
 async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, step?: BatchHooks['step']): Promise<Recorder> {
   const { host, state, outdir: folder, lock, lostEnds } = batch;
   // Of a run in the lane `batch`, in whatever lane the folder goes on.
-  if (state.parts.size > 0) await (await import('../lane/budgets.ts')).freePlanned(state, host);
+  if (state.providerBatches.size > 0) await (await import('../lane/budgets.ts')).freePlanned(state, host);
   const recorder = await openRecorder({
     folder,
     run: runRecord(batch),
@@ -109,11 +109,11 @@ async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, step?: BatchHooks[
 }
 
 /** The limit of costs, without what earlier runs have spent, and what batches of the service can cost. */
-export function openBudget({ policy, state }: Pick<Batch, 'policy' | 'state'>): Budget | undefined {
+export function openRunBudget({ policy, state }: Pick<Batch, 'policy' | 'state'>): Budget | undefined {
   const { maxCost: most } = policy;
   if (most === undefined) return undefined;
   const { costs, held, dearest } = state.spending;
-  const spent = addAmounts(costs[0]?.amount ?? '0', held, sumOfHeld(openBounds(state), dearest));
+  const spent = addAmounts(costs[0]?.amount ?? '0', held, sumHeld(openBounds(state), dearest));
   return createBudget({ most, spent, dearest });
 }
 

@@ -3,7 +3,7 @@ import { GatewayError } from '../../errors.ts';
 import type { Payment } from '../../client/index.ts';
 import type { Budget, Reservation } from '../../cost/types.ts';
 import type { SharedGate } from '../../transport/gate.ts';
-import { isSpent, mayHaveCost } from '../folder/state.ts';
+import { isTokenLimitReached, mayHaveCost } from '../folder/state.ts';
 import type { Recorder } from '../folder/recorder.ts';
 import type { Tally } from './tally.ts';
 import type { JobQueue } from './queue.ts';
@@ -30,7 +30,7 @@ export interface RunnerOptions {
 /** Why a run took no further jobs. An error: a quota is used up. */
 export type Stop = 'signal' | 'failures' | 'tokens' | 'cost' | GatewayError;
 
-interface Run extends RunnerOptions {
+interface RunStatus extends RunnerOptions {
   /** Aborts the waits of workers before they send. */
   taking: AbortController;
   stop: Stop | undefined;
@@ -47,7 +47,7 @@ interface Run extends RunnerOptions {
  * written.
  */
 export async function runJobs(options: RunnerOptions): Promise<Stop | undefined> {
-  const run: Run = {
+  const run: RunStatus = {
     ...options,
     taking: new AbortController(),
     stop: undefined,
@@ -70,38 +70,38 @@ export async function runJobs(options: RunnerOptions): Promise<Stop | undefined>
 }
 
 /** After the signal, jobs in flight, which are paid for, get some time to end. */
-function startGrace(run: Run): { end(): void } {
+function startGrace(run: RunStatus): { end(): void } {
   const { sender, graceMs } = run;
   const { host } = run.batch;
   const { signal } = host;
   let timer: NodeJS.Timeout | undefined;
-  const begin = (): void => {
+  const beginGrace = (): void => {
     const { inFlight } = sender;
     if (inFlight > 0) void host.on({ type: 'stopping', inFlight, graceMs });
     stopTaking(run, 'signal', signal.reason);
     timer = setTimeout(() => sender.abort(signal.reason), graceMs);
   };
-  if (signal.aborted) begin();
-  else signal.addEventListener('abort', begin, { once: true });
+  if (signal.aborted) beginGrace();
+  else signal.addEventListener('abort', beginGrace, { once: true });
   return {
     end() {
       clearTimeout(timer);
-      signal.removeEventListener('abort', begin);
+      signal.removeEventListener('abort', beginGrace);
     },
   };
 }
 
-function stopTaking(run: Run, stop: Stop | undefined, reason: unknown): void {
+function stopTaking(run: RunStatus, stop: Stop | undefined, reason: unknown): void {
   run.stop ??= stop;
   run.taking.abort(reason);
 }
 
-function stopWithError(run: Run, error: unknown): void {
+function stopWithError(run: RunStatus, error: unknown): void {
   run.error ??= error;
   stopTaking(run, undefined, error);
 }
 
-async function runWorker(run: Run): Promise<void> {
+async function runWorker(run: RunStatus): Promise<void> {
   const { taking, queue } = run;
   try {
     while (mayTakeMore(run)) {
@@ -114,16 +114,16 @@ async function runWorker(run: Run): Promise<void> {
   }
 }
 
-function mayTakeMore(run: Run): boolean {
+function mayTakeMore(run: RunStatus): boolean {
   const { policy, state } = run.batch;
   const { maxFailures = Number.POSITIVE_INFINITY, maxTokens } = policy;
   if (run.tally.counts.failed >= maxFailures) stopTaking(run, 'failures', undefined);
-  if (isSpent(state.usage, maxTokens)) stopTaking(run, 'tokens', undefined);
+  if (isTokenLimitReached(state.usage, maxTokens)) stopTaking(run, 'tokens', undefined);
   return !run.taking.signal.aborted;
 }
 
 /** What holds money for a job whose turn has come. */
-interface Turn {
+interface JobTurn {
   /** In the budget of the run. */
   reservation: Reservation | undefined;
   /** In a budget that runs share. */
@@ -131,9 +131,9 @@ interface Turn {
 }
 
 /** Waits for the budget, the rate and the gate. Throws if no further job is sent: the job goes back to the queue. */
-async function waitForTurn(job: ReadyJob, run: Run): Promise<Turn> {
+async function waitForTurn(job: ReadyJob, run: RunStatus): Promise<JobTurn> {
   const { pace, gate, taking, queue, sender } = run;
-  const turn: Turn = { reservation: undefined, payment: undefined };
+  const turn: JobTurn = { reservation: undefined, payment: undefined };
   try {
     turn.reservation = await reserve(job, run);
     await pace(taking.signal);
@@ -153,7 +153,7 @@ async function waitForTurn(job: ReadyJob, run: Run): Promise<Turn> {
   }
 }
 
-async function reserve({ bound = noBound }: ReadyJob, run: Run): Promise<Reservation | undefined> {
+async function reserve({ bound = noBound }: ReadyJob, run: RunStatus): Promise<Reservation | undefined> {
   const { budget, taking } = run;
   if (budget === undefined) return undefined;
   const reservation = await budget.reserve(bound, taking.signal);
@@ -166,7 +166,7 @@ async function reserve({ bound = noBound }: ReadyJob, run: Run): Promise<Reserva
 
 const noBound = { amount: '0', isMost: false };
 
-async function runJob(job: ReadyJob, { reservation, payment }: Turn, run: Run): Promise<void> {
+async function runJob(job: ReadyJob, { reservation, payment }: JobTurn, run: RunStatus): Promise<void> {
   const { recorder, sender, queue, tally, step } = run;
   const { host } = run.batch;
   let sentAt: number | undefined;
@@ -195,7 +195,7 @@ async function runJob(job: ReadyJob, { reservation, payment }: Turn, run: Run): 
 }
 
 /** The next job does not wait for the disk: only a power cut can lose what is written, and the resume finds that out. */
-function recordOutcome(job: ReadyJob, outcome: JobOutcome, run: Run): void {
+function recordOutcome(job: ReadyJob, outcome: JobOutcome, run: RunStatus): void {
   const recorded = run.recorder
     .ended(job, outcome)
     .catch(async (error: unknown) => {
@@ -214,7 +214,7 @@ function recordOutcome(job: ReadyJob, outcome: JobOutcome, run: Run): void {
  * A quota that is used up ends the run. So does a wait that is too long for the jobs, if a request that was sent after it is
  * answered the same: the first alone may have been one of a few.
  */
-function stopForQuota(outcome: JobOutcome, sentAt: number, run: Run): void {
+function stopForQuota(outcome: JobOutcome, sentAt: number, run: RunStatus): void {
   if (outcome.state === 'unsent') {
     if (outcome.quotaSpent) stopTaking(run, outcome.quotaSpent, outcome.quotaSpent);
     return;

@@ -1,5 +1,5 @@
-import { hintOf } from '../../advice.ts';
-import { GatewayError, messageOf } from '../../errors.ts';
+import { chooseHint } from '../../advice.ts';
+import { GatewayError, getErrorMessage } from '../../errors.ts';
 import { applyEnd, countCost } from '../folder/state.ts';
 import type { Batch, Job, JobError, JobOutcome, JournalEntry } from '../types.ts';
 
@@ -15,10 +15,10 @@ export function countOutcomes({ host, state }: Pick<Batch, 'host' | 'state'>) {
     /** It went out, and its result is not on the disk. The first such failure ends the batch, whose end reports it. */
     lose({ id }: Pick<Job, 'id'>, error: unknown) {
       state.index.setState(state.index.find(id), 'unknown');
-      const failure = error instanceof GatewayError ? error : new GatewayError('internal', messageOf(error));
+      const failure = error instanceof GatewayError ? error : new GatewayError('internal', getErrorMessage(error));
       state.failures.set(
         id,
-        lostError(failure, (text) => host.redaction.redact(text)),
+        lostResultError(failure, (text) => host.redaction.redact(text)),
       );
       if (lost++ > 0) void host.on({ type: 'result-lost', id, error: failure });
     },
@@ -34,9 +34,9 @@ export function countOutcomes({ host, state }: Pick<Batch, 'host' | 'state'>) {
 }
 
 /** The error of a job whose result could not be written: only if its reply came is it known to be sent. The hint names the recovery file. */
-function lostError(error: GatewayError, redact: (text: string) => string): JobError {
+function lostResultError(error: GatewayError, redact: (text: string) => string): JobError {
   const { sent } = error.details;
-  const hint = hintOf(error);
+  const hint = chooseHint(error);
   return {
     class: error.class,
     message: redact(error.message),

@@ -26,10 +26,10 @@ export type FlagTable = Readonly<Record<string, Flag>>;
 
 /** The values of a table's flags, as commander returns them. */
 export type FlagValues<T extends FlagTable> = {
-  -readonly [K in keyof T]?: T[K] extends { repeat: true } ? ValueOf<T[K]>[] : ValueOf<T[K]>;
+  -readonly [K in keyof T]?: T[K] extends { repeat: true } ? ParsedValue<T[K]>[] : ParsedValue<T[K]>;
 };
 
-type ValueOf<F extends Flag> = F extends { parse: (word: string, name: string) => infer T }
+type ParsedValue<F extends Flag> = F extends { parse: (word: string, name: string) => infer T }
   ? T
   : F['flags'] extends `${string}<${string}`
     ? string
@@ -58,7 +58,7 @@ interface ValueType {
 const valueTypes = new WeakMap<NonNullable<Flag['parse']>, ValueType>();
 
 /** What the table knows about a flag and commander does not. */
-export function factsOf(option: Option): ValueType & Pick<Flag, 'values'> {
+export function getFlagFacts(option: Option): ValueType & Pick<Flag, 'values'> {
   const { parse, values } = rows.get(option) ?? {};
   const type = parse && valueTypes.get(parse);
   return { type: 'string', ...type, ...(values && { values }) };
@@ -74,7 +74,7 @@ function toOption(flag: Flag): Option {
   if (flag.hidden) option.hideHelp();
   rows.set(option, flag);
   if (flag.values) option.argChoices = [...flag.values];
-  const parse = parserOf(flag) ?? ((word: string) => word);
+  const parse = createParser(flag) ?? ((word: string) => word);
   // Help knows a list by the second parameter of its parser.
   if (flag.repeat) option.argParser((word, before?: unknown[]) => [...(before ?? []), parse(word)]);
   else if (option.required) option.argParser(parse);
@@ -82,7 +82,7 @@ function toOption(flag: Flag): Option {
 }
 
 /** The reader of a flag's word; undefined if the word is the value. */
-export function parserOf({ flags, parse }: Flag): ((word: string) => unknown) | undefined {
+export function createParser({ flags, parse }: Flag): ((word: string) => unknown) | undefined {
   const [name = ''] = /--[\w-]+/.exec(flags) ?? [];
   return parse && ((word) => parse(word, name));
 }
@@ -95,11 +95,11 @@ export function notAFlag(word: string, name: string, example?: string): string {
 }
 
 function invalidValue(name: string, wanted: string, word: string, example: string | number): GatewayError {
-  return usageError(`${name} takes ${wanted}, not ${quote(word)}`, `for example: ${name} ${example}`);
+  return usageError(`${name} takes ${wanted}, not ${quoteWord(word)}`, `for example: ${name} ${example}`);
 }
 
 /** NaN for a blank word. */
-function numberOf(word: string): number {
+function toNumber(word: string): number {
   return word.trim() === '' ? NaN : Number(word);
 }
 
@@ -107,7 +107,7 @@ function numberOf(word: string): number {
 export function whole(least: number, most = Number.MAX_SAFE_INTEGER): (word: string, name: string) => number {
   const range = most === Number.MAX_SAFE_INTEGER ? `from ${least}` : `from ${least} to ${most}`;
   const parse = (word: string, name: string): number => {
-    const value = numberOf(word);
+    const value = toNumber(word);
     if (Number.isInteger(value) && value >= least && value <= most) return value;
     throw invalidValue(name, `a whole number ${range}`, word, Math.max(least, 1));
   };
@@ -118,7 +118,7 @@ export function whole(least: number, most = Number.MAX_SAFE_INTEGER): (word: str
 
 /** Any finite number: the range depends on the model. */
 export function decimal(word: string, name: string): number {
-  const value = numberOf(word);
+  const value = toNumber(word);
   if (Number.isFinite(value)) return value;
   throw invalidValue(name, 'a number', word, 0.7);
 }
@@ -146,7 +146,7 @@ export function passwordless(word: string, name: string): string {
 }
 
 /** One of a few words. */
-export function oneOf<const Word extends string>(words: readonly Word[]): (word: string, name: string) => Word {
+export function oneOfWords<const Word extends string>(words: readonly Word[]): (word: string, name: string) => Word {
   const parse = (word: string, name: string): Word => {
     const found = words.find((one) => one === word);
     if (found !== undefined) return found;
@@ -166,7 +166,7 @@ export function ratio(word: string, name: string): string {
 }
 
 /** An image size: `1K`, `2K`, `4K`, `512`, or `1536x1024` where a service takes both sides. Only the form is checked. */
-export function imageSize(word: string, name: string): string {
+export function parseImageSize(word: string, name: string): string {
   if (/^\d{1,5}(?:K|x\d{1,5})?$/.test(word)) return word;
   const error = invalidValue(name, '512, 1K, 2K, 4K, another number of pixels or, at OpenAI, WxH', word, '2K');
   throw /^\d{1,5}k$/.test(word)
@@ -234,7 +234,7 @@ export function parseJson(name: string, text: string): JsonValue {
 }
 
 /** A word in quotes, cut after 60 characters. */
-export function quote(word: string): string {
+export function quoteWord(word: string): string {
   return `'${shorten(word)}'`;
 }
 
@@ -270,7 +270,7 @@ export function setExamples(command: Command, lines: readonly string[]): void {
   examples.set(command, lines);
 }
 
-export function examplesOf(command: Command): readonly string[] {
+export function getExamples(command: Command): readonly string[] {
   return examples.get(command) ?? [];
 }
 
@@ -279,6 +279,6 @@ export function setNotes(command: Command, list: readonly Note[]): void {
   notes.set(command, list);
 }
 
-export function notesOf(command: Command): readonly Note[] {
+export function getNotes(command: Command): readonly Note[] {
   return notes.get(command) ?? [];
 }

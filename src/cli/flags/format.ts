@@ -1,7 +1,17 @@
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import { splitShellLine } from '../../shell-word.ts';
-import { type FlagTable, parseJson, quote, notAFlag, imageSize, pairOrJson, ratio, safety, whole } from './flag.ts';
+import {
+  type FlagTable,
+  parseJson,
+  quoteWord,
+  notAFlag,
+  parseImageSize,
+  pairOrJson,
+  ratio,
+  safety,
+  whole,
+} from './flag.ts';
 import { maxCost, settingFlags } from './shared.ts';
 
 /** Values for completion. Only the form is checked: a service can take other values. */
@@ -113,7 +123,7 @@ export const imageFlags = {
   size: {
     flags: '--size <size>',
     text: 'class of size: 512, 1K, 2K or 4K, as far as the model has it; at OpenAI also WxH, such as 1536x1024',
-    parse: imageSize,
+    parse: parseImageSize,
     values: ['1K', '2K', '4K', '512'],
   },
   count: { flags: '-n, --count <n>', text: 'number of requests, each billed, 1 to 1000', parse: whole(1, 1000) },
@@ -232,7 +242,7 @@ export function parseToolChoice(word: string): string | JsonObject {
   const value = word.startsWith('{') ? parseJson('--tool-choice', word) : undefined;
   if (isObject(value)) return value;
   throw usageError(
-    `--tool-choice takes auto, any, none, tool:<name> or JSON, not ${quote(word)}`,
+    `--tool-choice takes auto, any, none, tool:<name> or JSON, not ${quoteWord(word)}`,
     'for example: --tool-choice tool:get_weather',
   );
 }

@@ -1,5 +1,5 @@
 import { usageError } from '../../errors.ts';
-import { type FlagTable, notAFlag, oneOf, quote, whole } from './flag.ts';
+import { type FlagTable, notAFlag, oneOfWords, quoteWord, whole } from './flag.ts';
 import { connectionFlags, priceFlags } from './shared.ts';
 import { parseDuration } from '../../settings/values.ts';
 
@@ -32,7 +32,7 @@ export const serveFlags = {
   service: {
     flags: '--service <name>',
     text: 'behave as this service: its headers, paths, model lists and error messages',
-    parse: oneOf(imitated),
+    parse: oneOfWords(imitated),
     values: imitated,
   },
   vendorEnv: {
@@ -82,7 +82,7 @@ export const serveFlags = {
 function port(word: string): number {
   if (/^\d{1,5}$/.test(word) && Number(word) <= 65_535) return Number(word);
   throw usageError(
-    `--port takes a whole number from 0 to 65535, not ${quote(word)}`,
+    `--port takes a whole number from 0 to 65535, not ${quoteWord(word)}`,
     'for example: --port 8787, or --port 0 for a free one',
   );
 }
@@ -93,7 +93,7 @@ function allowedHost(word: string): string {
   const [, name = '', port = ''] = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i.exec(host) ?? [];
   if (name !== '' && URL.canParse(`http://${name}${port}`)) return `${new URL(`http://${name}`).hostname}${port}`;
   throw usageError(
-    `--allow-host takes a host name or an address, not ${quote(word)}`,
+    `--allow-host takes a host name or an address, not ${quoteWord(word)}`,
     'for example: --allow-host devbox.lan, or --allow-host 192.168.1.20',
   );
 }
@@ -103,7 +103,7 @@ function allowedOrigin(word: string): string {
   const origin = word.toLowerCase().replace(/\/$/, '');
   if (/^[a-z][a-z\d+.-]*:\/\/[^\s/*?#@]+$/.test(origin) && URL.canParse(origin)) return origin;
   throw usageError(
-    `--allow-origin takes the origin of a web page, not ${quote(word)}`,
+    `--allow-origin takes the origin of a web page, not ${quoteWord(word)}`,
     'for example: --allow-origin http://localhost:5173; repeat the flag for more',
   );
 }

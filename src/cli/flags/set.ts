@@ -3,9 +3,9 @@ import { formatFacts, formatNames } from '../../formats/format.ts';
 import type { FormatName } from '../../formats/types.ts';
 import { isTooDeep, type JsonValue } from '../../json.ts';
 import { type Body, type BodyValue, isUpload } from '../../body.ts';
-import { quote } from './flag.ts';
-import { quirksOf, services, vendorsOf } from '../../services.ts';
-import type { SettingsSurvey } from '../../settings/types.ts';
+import { quoteWord } from './flag.ts';
+import { getQuirks, services, listVendors } from '../../services.ts';
+import type { PartialSettings } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 
 /** One `--set path=value`. The step `[]` appends to a list. */
@@ -21,11 +21,11 @@ const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
 export function parseSetting(word: string): Setting {
   const at = word.indexOf('=');
   if (at <= 0)
-    throw usageError(`--set takes path=value, not ${quote(word)}`, 'for example: --set generationConfig.seed=7');
+    throw usageError(`--set takes path=value, not ${quoteWord(word)}`, 'for example: --set generationConfig.seed=7');
   const path = splitPath(word.slice(0, at));
   const bad = path.find((step) => step === '' || forbidden.has(step));
   if (bad !== undefined)
-    throw usageError(`--set: a path cannot hold ${quote(bad)}`, 'a step is a name, a number or []');
+    throw usageError(`--set: a path cannot hold ${quoteWord(bad)}`, 'a step is a name, a number or []');
   const bracketed = path.find((step) => step !== append && /[[\]]/.test(step));
   if (bracketed !== undefined) throw bracketError(path, bracketed);
   const text = word.slice(at + 1);
@@ -43,7 +43,7 @@ function bracketError(path: readonly string[], step: string): Error {
     .replaceAll(/\[([^[\]]*)\]/g, (_, inner: string) => `.${inner === '' ? append : inner.replaceAll(/["']/g, '')}`)
     .replaceAll('..', '.');
   return usageError(
-    `--set takes no brackets: ${quote(step)}`,
+    `--set takes no brackets: ${quoteWord(step)}`,
     `write a dot before every step: --set ${shellWord(dotted)}=…`,
   );
 }
@@ -82,7 +82,7 @@ function splitPath(text: string): string[] {
 /** A copy of a value, with another value set at a path in it. */
 function setAt(current: BodyValue | undefined, path: readonly string[], value: JsonValue): BodyValue {
   const [step, ...rest] = path;
-  if (step === undefined) return merge(current, value);
+  if (step === undefined) return mergeValue(current, value);
   if (step === append || (Array.isArray(current) && /^\d{1,6}$/.test(step)))
     return setInList(current, step, rest, value);
   const object = isMap(current) ? current : {};
@@ -101,11 +101,11 @@ function setInList(current: BodyValue | undefined, step: string, rest: readonly 
   return list;
 }
 
-function merge(current: BodyValue | undefined, value: JsonValue): BodyValue {
+function mergeValue(current: BodyValue | undefined, value: JsonValue): BodyValue {
   if (!isMap(value)) return value;
   const merged: Body = isMap(current) ? { ...current } : {};
   for (const [key, item] of Object.entries(value))
-    if (!forbidden.has(key)) merged[key] = merge(ownValue(merged, key), item as JsonValue);
+    if (!forbidden.has(key)) merged[key] = mergeValue(ownValue(merged, key), item as JsonValue);
   return merged;
 }
 
@@ -122,7 +122,7 @@ export function parseFieldPath(word: string, name: string): string[] {
   const steps = splitPath(word.replaceAll(/\.?\[(\d+)\]/g, '.$1'));
   const bad = steps.find((step) => step === '' || /[[\]]/.test(step));
   if (bad === undefined) return steps;
-  throw usageError(`${name} takes names and numbers, not ${quote(word)}`, `for example: ${name} images[0].path`);
+  throw usageError(`${name} takes names and numbers, not ${quoteWord(word)}`, `for example: ${name} images[0].path`);
 }
 
 /** The text of a path, such as `answer.names[0]`. */
@@ -171,7 +171,7 @@ const imageFields = [
 ] as const;
 
 /** What a command asks, as far as its settings say it. */
-export type AskedService = Pick<SettingsSurvey, 'service' | 'format' | 'baseUrl' | 'use'>;
+export type AskedService = Pick<PartialSettings, 'service' | 'format' | 'baseUrl' | 'use'>;
 
 /**
  * The `--set` for a field that was typed as a flag, such as `--presence-penalty` or `--thinkingBudget`: that of the format in use,
@@ -182,7 +182,7 @@ export function settingFor(flag: string, command: string, asked?: AskedService):
   const isImage = command.startsWith('image');
   if (asked !== undefined) {
     const { service, format, baseUrl } = asked;
-    const { imagesOperation } = quirksOf(service.value, format.value, baseUrl?.value);
+    const { imagesOperation } = getQuirks(service.value, format.value, baseUrl?.value);
     const own = settingIn(format.value, flag, isImage && imagesOperation === true);
     if (own !== undefined) return own;
   }
@@ -197,7 +197,7 @@ export function settingFor(flag: string, command: string, asked?: AskedService):
   const list = [...formatsBySetting].map(([setting, formats]) => {
     if (!isOfService) return `${setting} (format ${formats.join(', ')})`;
     const isOfImages = formats.every((format) => settingIn(format, flag, false) === undefined);
-    const having = vendorsOf(asked.use).filter((name) => {
+    const having = listVendors(asked.use).filter((name) => {
       const { formats: own, quirks } = services[name];
       return formats.some((format) => format === own[asked.use]) && (!isOfImages || quirks.imagesOperation === true);
     });
@@ -210,14 +210,14 @@ export function settingFor(flag: string, command: string, asked?: AskedService):
 
 /** `isOfImages`: with the fields of OpenAI's images operation. */
 function settingIn(format: FormatName, flag: string, isOfImages: boolean): string | undefined {
-  const typed = normaliseFlagName(flag);
+  const typed = normalizeFlagName(flag);
   const other = otherNames[typed]?.[format];
   if (other !== undefined) return `--set ${other}=…`;
   if (typed in otherNames) return undefined;
   const own = fieldsWithoutFlag[format];
   const rows = format === 'completions' && isOfImages ? [...own, ...imageFields] : own;
   const fields = rows.flatMap(([object, names]) => names.split(' ').map((name) => object + name));
-  const lastSteps = (path: string, count: number) => normaliseFlagName(path.split('.').slice(-count).join(''));
+  const lastSteps = (path: string, count: number) => normalizeFlagName(path.split('.').slice(-count).join(''));
   // The name of the field; else the beginning of its last two steps, such as thinkingBudget for thinking.budget_tokens. A
   // short word would match too many fields.
   const field =
@@ -227,6 +227,6 @@ function settingIn(format: FormatName, flag: string, isOfImages: boolean): strin
   return `${field === 'thinking.budget_tokens' ? '--set thinking.type=enabled ' : ''}--set ${field}=…`;
 }
 
-function normaliseFlagName(name: string): string {
+function normalizeFlagName(name: string): string {
   return name.replaceAll(/[-_]/g, '').toLowerCase();
 }

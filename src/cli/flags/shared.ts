@@ -7,7 +7,7 @@ import {
   type FlagValues,
   notAFlag,
   notEmpty,
-  oneOf,
+  oneOfWords,
   passwordless,
   tag,
   variable,
@@ -15,42 +15,44 @@ import {
 } from './flag.ts';
 import { parseFieldPath, parseSetting } from './set.ts';
 import { parseAge, parseDuration } from '../../settings/values.ts';
-import { attributeOf, flagOf } from '../../settings/sources.ts';
-import { type Row, type SettingName, settingNames, settings } from '../../settings/table.ts';
+import { toAttribute, getLongFlag } from '../../settings/sources.ts';
+import { type SettingDefinition, type SettingName, settingNames, settings } from '../../settings/table.ts';
 import type { Attribute } from '../../settings/types.ts';
 
 /** Readers of flags by the kind of their setting. Other kinds are read when the settings are resolved. */
 const parsers = {
   budget: () => ({ parse: notAFlag }),
-  choice: ({ values = [] }: Row) => ({ parse: oneOf(values), values }),
+  choice: ({ values = [] }: SettingDefinition) => ({ parse: oneOfWords(values), values }),
   count: () => ({ parse: whole(1) }),
   prices: () => ({ parse: notAFlag }),
   proxy: () => ({ parse: passwordless }),
   text: () => ({ parse: notAFlag }),
-} satisfies { [kind in Row['kind']]?: (row: Row) => object };
+} satisfies { [kind in SettingDefinition['kind']]?: (row: SettingDefinition) => object };
 
-type Rows = typeof settings;
+type SettingRows = typeof settings;
 
 /** The flag of a row of the settings table. */
-type FlagOf<R> = R extends { flag: infer F extends string; kind: infer K }
+type SettingFlag<R> = R extends { flag: infer F extends string; kind: infer K }
   ? { flags: F; text: string } & Pick<R, keyof R & ('advanced' | 'repeat')> &
       (K extends keyof typeof parsers ? ReturnType<(typeof parsers)[K]> : object)
   : never;
 
-type SettingFlags<G> = {
-  [N in SettingName as Rows[N] extends { group: G; flag: infer F } ? Attribute<F> : never]: FlagOf<Rows[N]>;
+type GroupFlags<G> = {
+  [N in SettingName as SettingRows[N] extends { group: G; flag: infer F } ? Attribute<F> : never]: SettingFlag<
+    SettingRows[N]
+  >;
 };
 
 /** The flags of one group of settings, by the names of their values in commander. */
-export function settingFlags<G extends Row['group']>(group: G): SettingFlags<G> {
-  const rows = settingNames.filter((name) => (settings[name] as Row).group === group);
+export function settingFlags<G extends SettingDefinition['group']>(group: G): GroupFlags<G> {
+  const rows = settingNames.filter((name) => (settings[name] as SettingDefinition).group === group);
   const table = rows.map((name) => {
-    const { flag: flags = '', help: text = '', advanced, repeat, kind, ...row }: Row = settings[name];
+    const { flag: flags = '', help: text = '', advanced, repeat, kind, ...row }: SettingDefinition = settings[name];
     const read = kind in parsers ? parsers[kind as keyof typeof parsers]({ kind, ...row }) : {};
     const flag = { flags, text, ...(advanced && { advanced }), ...(repeat && { repeat }), ...read };
-    return [attributeOf(flagOf(name)), flag];
+    return [toAttribute(getLongFlag(name)), flag];
   });
-  return Object.fromEntries(table) as SettingFlags<G>;
+  return Object.fromEntries(table) as GroupFlags<G>;
 }
 
 // Help has the order of the tables; flags of further settings come last.
@@ -153,7 +155,7 @@ export const priceFlags = {
   laneFallback: {
     flags: '--lane-fallback <lane>',
     text: 'with --lane flex: live sends at full price what the service stays too busy for',
-    parse: oneOf(['live']),
+    parse: oneOfWords(['live']),
     values: ['live'],
     advanced: true,
   },

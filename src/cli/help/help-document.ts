@@ -1,9 +1,9 @@
 import type { Command, Option } from 'commander';
 import { outcomes } from '../../errors.ts';
 import type { OwnDocument } from '../context.ts';
-import { examplesOf, factsOf, isAdvanced } from '../flags/flag.ts';
+import { getExamples, getFlagFacts, isAdvanced } from '../flags/flag.ts';
 import { readShipped } from '../shipped.ts';
-import { commandRows, fullName, isList, orDefault, usageOf, visible } from './help.ts';
+import { commandRows, fullName, isRepeatable, orDefault, formatUsage, listVisibleFlags } from './help.ts';
 
 /**
  * The help of a command as a document, with what `--json` prints: the JSON Schema of the result, for a command that prints one and
@@ -22,18 +22,18 @@ export function describeCommand(command: Command) {
   return {
     command: fullName(command),
     summary: command.description(),
-    usage: usageOf(command),
-    examples: examplesOf(shown),
+    usage: formatUsage(command),
+    examples: getExamples(shown),
     commands: commandRows(command).map(([name, summary]) => ({ name, summary })),
     arguments: shown.registeredArguments.map((argument) => ({
       name: argument.name(),
       // Some commands check it themselves, to say more than commander if it is missing.
-      required: argument.required || usageOf(command).includes(`<${argument.name()}>`),
+      required: argument.required || formatUsage(command).includes(`<${argument.name()}>`),
       repeatable: argument.variadic,
       text: argument.description,
     })),
-    flags: visible(shown).map((option) => describeFlag(option, visible(shown))),
-    documents: documentsOf(fullName(shown).replace('gateway-cli ', '')),
+    flags: listVisibleFlags(shown).map((option) => describeFlag(option, listVisibleFlags(shown))),
+    documents: listDocuments(fullName(shown).replace('gateway-cli ', '')),
     exitCodes: Object.entries(outcomes).map(([name, outcome]) => ({ class: name, ...outcome })),
   };
 }
@@ -44,7 +44,7 @@ export function describeCommand(command: Command) {
  */
 function describeFlag(option: Option, all: readonly Option[]) {
   const { long = '' } = option;
-  const { type, minimum, maximum, isChoice, values } = factsOf(option);
+  const { type, minimum, maximum, isChoice, values } = getFlagFacts(option);
   const value = /[<[].*$/.exec(option.flags)?.[0];
   const standard = /\(default: ([^)]*)\)$/.exec(option.description)?.[1];
   // A conflict is named on one side, and holds for both.
@@ -60,7 +60,7 @@ function describeFlag(option: Option, all: readonly Option[]) {
     ...(maximum !== undefined && { maximum }),
     ...(standard !== undefined && { default: standard }),
     ...(values && (isChoice ? { values } : { suggestions: values })),
-    ...(isList(option) && { repeatable: true }),
+    ...(isRepeatable(option) && { repeatable: true }),
     ...(excluded.length > 0 && { conflicts: excluded }),
     ...(isAdvanced(option) && { advanced: true }),
     group: option.helpGroupHeading ?? 'Flags',
@@ -193,7 +193,7 @@ const failure: DocumentData = {
 };
 
 /** The documents of a command by its name, such as `image gen`; none of a group. */
-function documentsOf(name: string): DocumentData[] {
+function listDocuments(name: string): DocumentData[] {
   const found = Object.entries(documents[name] ?? {}).map(([schema, keys]) => ({
     schema: `gateway-cli/${schema}@1`,
     ...(keys !== result && { keys: [...common, 'error', ...keys.split(' ')] }),

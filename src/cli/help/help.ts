@@ -1,5 +1,5 @@
 import { tree } from '../command-tree.ts';
-import { examplesOf, isAdvanced, notesOf } from '../flags/flag.ts';
+import { getExamples, isAdvanced, getNotes } from '../flags/flag.ts';
 import type { Command, Option } from 'commander';
 import { bold } from '../../terminal/output.ts';
 
@@ -29,7 +29,7 @@ export const topics: readonly string[] = Object.keys(topicSummaries);
 
 /** The first example of a command, without its remark. */
 export function firstExample(command: Command): string | undefined {
-  return examplesOf(command)[0]?.replace(/ +# .*$/, '');
+  return getExamples(command)[0]?.replace(/ +# .*$/, '');
 }
 
 interface Shape {
@@ -45,7 +45,7 @@ interface Shape {
 export function formatHelp(command: Command, shape: Shape): string {
   const { width, colored } = shape;
   const shown = orDefault(command);
-  const examples = examplesOf(shown).flatMap((line) => exampleText(line, width));
+  const examples = getExamples(shown).flatMap((line) => exampleText(line, width));
   const titled = (title: string, lines: readonly string[]) =>
     lines.length === 0 ? [] : [bold(`${title}:`, colored), ...lines];
   const sections = [
@@ -54,7 +54,7 @@ export function formatHelp(command: Command, shape: Shape): string {
     usageLines(command, shape),
     ...commandSections(command).map(({ heading, rows }) => titled(heading, twoColumns(rows, width))),
     ...flagSections(shown, shape).map(({ heading, rows }) => titled(heading, twoColumns(rows, width))),
-    notesOf(shown).flatMap((note) => (typeof note === 'string' ? wrapText(note, width) : twoColumns(note, width))),
+    getNotes(shown).flatMap((note) => (typeof note === 'string' ? wrapText(note, width) : twoColumns(note, width))),
     wrapText(moreFlags(command, shape), width),
   ];
   return `${sections
@@ -65,12 +65,12 @@ export function formatHelp(command: Command, shape: Shape): string {
 
 function usageLines(command: Command, { width, colored }: Shape): string[] {
   const head = 'Usage: ';
-  const [first = '', ...rest] = wrapText(`${head}${usageOf(command)}`, width, ' '.repeat(head.length));
+  const [first = '', ...rest] = wrapText(`${head}${formatUsage(command)}`, width, ' '.repeat(head.length));
   return [bold(head.trimEnd(), colored) + first.slice(head.length - 1), ...rest];
 }
 
 /** `gateway-cli text [prompt…] [flags]` */
-export function usageOf(command: Command): string {
+export function formatUsage(command: Command): string {
   return `${fullName(command)} ${orDefault(command).usage()}`;
 }
 
@@ -122,14 +122,14 @@ function commandSections(command: Command) {
 
 /** The flags of a command by their headings, advanced ones last and only with `full`. */
 export function flagSections(command: Command, { full }: Pick<Shape, 'full'>) {
-  const shown = visible(command);
+  const shown = listVisibleFlags(command);
   const isBrief = (option: Option) => !isLeftOut(option, command);
   const ordered = [...shown.filter(isBrief), ...(full ? shown.filter((option) => !isBrief(option)) : [])];
   const sections = new Map<string, (readonly [flags: string, text: string])[]>();
   for (const option of ordered) {
     const heading = option.helpGroupHeading ?? 'Flags';
     const rows = sections.get(heading) ?? [];
-    rows.push([option.flags, option.description + (isList(option) ? ' (repeatable)' : '')]);
+    rows.push([option.flags, option.description + (isRepeatable(option) ? ' (repeatable)' : '')]);
     sections.set(heading, rows);
   }
   if (full || !command.parent) sections.get('Everywhere')?.unshift(['-h, --help', 'print this help']);
@@ -139,7 +139,7 @@ export function flagSections(command: Command, { full }: Pick<Shape, 'full'>) {
 
 /** How to see the flags that are not shown. */
 function moreFlags(command: Command, { full }: Shape): string {
-  const left = full ? [] : visible(orDefault(command)).filter((option) => isLeftOut(option, command));
+  const left = full ? [] : listVisibleFlags(orDefault(command)).filter((option) => isLeftOut(option, command));
   const [example] = left;
   if (example === undefined) return '';
   return `${left.length} more flags, such as ${example.long}: ${fullName(command)} --help --verbose`;
@@ -151,12 +151,12 @@ function isLeftOut(option: Option, { parent }: Command): boolean {
 }
 
 /** The flags that help can show. */
-export function visible(command: Command): Option[] {
+export function listVisibleFlags(command: Command): Option[] {
   return command.options.filter((option) => !option.hidden);
 }
 
 /** Whether a flag can be repeated: its parser takes the values before. */
-export function isList(option: Option): boolean {
+export function isRepeatable(option: Option): boolean {
   return option.parseArg?.length === 2;
 }
 

@@ -4,15 +4,15 @@ import { basename, resolve } from 'node:path';
 import { basename as lastOfUrl } from 'node:path/posix';
 import { fileURLToPath } from 'node:url';
 import { usageError } from '../../errors.ts';
-import type { Media } from '../../formats/ask.ts';
-import { fileOf, readInputImage, spool, type Spooling } from '../../images/input.ts';
+import type { Media } from '../../formats/plain-request.ts';
+import { makeRereadable, readInputImage, spool, type Spooling } from '../../images/input.ts';
 import { sniffMedia } from '../../images/media-type.ts';
-import { decodeText, isStdin, isUrl, isUtf16, shownUrl, unreadable, urlForFile } from './input-files.ts';
+import { decodeText, isStdin, isUrl, isUtf16, shownUrl, unreadableFile, urlForFile } from './input-files.ts';
 import { createUpload, type Upload } from '../../body.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { InputContext } from '../context.ts';
-import { quote } from '../flags/flag.ts';
-import { sizeOf } from './prompt.ts';
+import { quoteWord } from '../flags/flag.ts';
+import { formatSize } from './prompt.ts';
 import type { ImageInputFlags } from './stray-files.ts';
 
 /** An input image or file, which is read while the request is sent. */
@@ -53,9 +53,9 @@ interface InputReading {
 
 /** What a request has in addition to its prompt. */
 export interface Inputs {
-  /** Pictures. */
+  /** Images. */
   inputs: Attached[];
-  /** The pictures, and files. */
+  /** The images, and files. */
   media: Media[];
   mask?: Attached;
 }
@@ -65,14 +65,14 @@ export async function readInputs(
   { image = [], attach = [], mask, sidecar }: ImageInputFlags & { mask?: string; sidecar?: boolean | undefined },
   reading: InputReading & { takesTextFiles: boolean },
 ): Promise<Inputs> {
-  const inputs = await readImages(image, reading, { hash: sidecar === true });
+  const inputs = await openInputImages(image, reading, { hash: sidecar === true });
   const files = await readAttachments(attach, reading);
   const media = [...inputs, ...files];
   return { inputs, media, ...(mask !== undefined && { mask: await readMask(mask, inputs[0], reading) }) };
 }
 
 /** Opens the images of `-i`; `-` is stdin. Throws GatewayError usage for a file that is not an image. */
-export async function readImages(
+export async function openInputImages(
   words: readonly string[],
   reading: InputReading,
   { hash = false, flag = '-i' } = {},
@@ -85,7 +85,7 @@ export async function readImages(
       images.push({ mimeType: 'image/*', data: createUpload(noBytes, 0, origin) });
       continue;
     }
-    const label = `${flag} ${quote(name)}`;
+    const label = `${flag} ${quoteWord(name)}`;
     const instead =
       flag === '-i' && takesFiles(context) ? `to send a file of another type: --attach ${shellWord(name)}` : undefined;
     const image = await readInputImage(path, { label, hash, declaredType, instead });
@@ -107,16 +107,16 @@ function takesFiles({ command }: InputContext): boolean {
 
 /** Opens the image of `--mask`. Throws GatewayError usage if it is not a PNG, or not as large as the image that it covers. */
 async function readMask(typed: string, covered: Attached | undefined, reading: InputReading): Promise<Attached> {
-  const [mask] = (await readImages([typed], reading, { flag: '--mask' })) as [Attached];
+  const [mask] = (await openInputImages([typed], reading, { flag: '--mask' })) as [Attached];
   // What a URL names can be fetched later, and is nothing so far.
   if (mask.mimeType !== 'image/png' && mask.mimeType !== 'image/*')
     throw usageError(
-      `--mask ${quote(typed)} is ${mask.mimeType}, and a mask is a PNG`,
+      `--mask ${quoteWord(typed)} is ${mask.mimeType}, and a mask is a PNG`,
       'make the part that may change transparent, and save it as PNG',
     );
   if (mask.pixels === undefined || covered?.pixels === undefined || mask.pixels === covered.pixels) return mask;
   throw usageError(
-    `--mask ${quote(typed)} has ${mask.pixels} pixels, and the first image has ${covered.pixels}`,
+    `--mask ${quoteWord(typed)} has ${mask.pixels} pixels, and the first image has ${covered.pixels}`,
     'both must be of the same size',
   );
 }
@@ -135,13 +135,13 @@ export async function readAttachments(
       files.push({ mimeType: 'application/octet-stream', data: createUpload(noBytes, 0, origin), title });
       continue;
     }
-    const { bytes, mimeType, isText } = await describeFile(path, opened, flag).catch((error: unknown) => {
-      throw unreadable(flag, name, error);
+    const { bytes, mimeType, isText } = await readFileFacts(path, opened, flag).catch((error: unknown) => {
+      throw unreadableFile(flag, name, error);
     });
     await warnOfSize(name, bytes, reading.context);
     const isSentAsText = isText && !reading.takesTextFiles;
     const data = isSentAsText
-      ? decodeText(await readFile(path), `${flag} ${quote(name)}`)
+      ? decodeText(await readFile(path), `${flag} ${quoteWord(name)}`)
       : createUpload(path, bytes, origin);
     files.push({ mimeType, data, title });
   }
@@ -169,19 +169,19 @@ async function openInput(flag: string, typed: string, reading: InputReading): Pr
   if (isUrl(typed)) return openUrl(flag, typed, reading);
   const { context } = reading;
   if (isStdin(typed)) {
-    const path = await spool(context.stdin.claim(flag), spoolingOf(reading));
+    const path = await spool(context.stdin.claim(flag), createSpooling(reading));
     return { path, name: typed, origin: { isTemporary: true } };
   }
-  const path = resolve(context.io.cwd, pathOf(flag, typed));
-  const label = `${flag} ${quote(typed)}`;
-  const file = reading.copies?.get(path) ?? (await fileOf(path, { ...spoolingOf(reading), label }));
+  const path = resolve(context.io.cwd, parseInputPath(flag, typed));
+  const label = `${flag} ${quoteWord(typed)}`;
+  const file = reading.copies?.get(path) ?? (await makeRereadable(path, { ...createSpooling(reading), label }));
   if (file !== path) reading.copies?.set(path, file);
   return file === path
     ? { path, name: typed, title: basename(typed), origin: {} }
     : { path: file, name: typed, origin: { isTemporary: true } };
 }
 
-function spoolingOf({ context, deadline }: InputReading): Spooling {
+function createSpooling({ context, deadline }: InputReading): Spooling {
   return { signal: (deadline?.() ?? context).signal, atEnd: context.atEnd };
 }
 
@@ -198,7 +198,7 @@ export function parseInputUrl(flag: string, typed: string): { url: URL; label: s
   if (!/^https?:/i.test(typed)) throw urlForFile(flag, typed);
   if (!URL.canParse(typed)) throw usageError(`${flag}: the URL is not valid`, 'it looks like https://host/photo.jpg');
   const url = new URL(typed);
-  const label = `${flag} ${quote(shownUrl(url))}`;
+  const label = `${flag} ${quoteWord(shownUrl(url))}`;
   const instead = 'save the file, and name that';
   if (url.protocol !== 'https:') throw usageError(`${label}: only https:// is fetched`, `use https://, or ${instead}`);
   if (url.username !== '' || url.password !== '')
@@ -208,13 +208,13 @@ export function parseInputUrl(flag: string, typed: string): { url: URL; label: s
 }
 
 /** The path of a word, which can be a `file:///…` URL. Throws GatewayError usage for a file on another host. */
-function pathOf(flag: string, typed: string): string {
+function parseInputPath(flag: string, typed: string): string {
   if (!/^file:\/\//i.test(typed)) return typed;
   try {
     return fileURLToPath(typed);
   } catch (error) {
     throw usageError(
-      `${flag} ${quote(typed)} names no file of this machine`,
+      `${flag} ${quoteWord(typed)} names no file of this machine`,
       `for example: ${flag} file:///tmp/a.png`,
       error,
     );
@@ -245,8 +245,8 @@ interface FileFacts {
 }
 
 /** The type by the bytes, by the server's header, or by the name. Throws GatewayError usage, and errors of the system. */
-async function describeFile(path: string, { name, declaredType }: OpenedInput, flag: string): Promise<FileFacts> {
-  const label = `${flag} ${quote(name)}`;
+async function readFileFacts(path: string, { name, declaredType }: OpenedInput, flag: string): Promise<FileFacts> {
+  const label = `${flag} ${quoteWord(name)}`;
   const { bytes, head, isText } = await examineFile(path);
   if (bytes === 0) throw usageError(`${label} is empty`, 'name a file that has content');
   const { default: mimeTypes } = await import('mime-types');
@@ -303,5 +303,7 @@ async function refuseOtherText(path: string, label: string): Promise<never> {
 
 async function warnOfSize(typed: string, bytes: number, { ui }: InputContext): Promise<void> {
   if (bytes > largeInput)
-    await ui.warn(`${quote(typed)} has ${sizeOf(bytes)}; gateways may refuse more than ${sizeOf(largeInput)}`);
+    await ui.warn(
+      `${quoteWord(typed)} has ${formatSize(bytes)}; gateways may refuse more than ${formatSize(largeInput)}`,
+    );
 }

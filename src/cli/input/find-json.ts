@@ -22,7 +22,7 @@ function betweenWords(text: string): string[] {
   for (let tries = 0; ; tries++) {
     const start = opening.exec(text)?.index;
     if (start === undefined) return found;
-    const end = endOfValue(text, start);
+    const end = findValueEnd(text, start);
     if (end === undefined || tries >= maxTries) return [];
     const piece = text.slice(start, end);
     if (!isJson(piece)) continue;
@@ -32,18 +32,18 @@ function betweenWords(text: string): string[] {
 }
 
 /** The end of the brackets that open at a position; strings are passed over. */
-function endOfValue(text: string, start: number): number | undefined {
+function findValueEnd(text: string, start: number): number | undefined {
   let depth = 0;
   for (let at = start; at < text.length; at++) {
     const character = text[at];
-    if (character === '"') at = endOfString(text, at);
+    if (character === '"') at = findQuotedEnd(text, at);
     else if (character === '{' || character === '[') depth++;
     else if ((character === '}' || character === ']') && --depth === 0) return at + 1;
   }
   return undefined;
 }
 
-function endOfString(text: string, start: number): number {
+function findQuotedEnd(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === '\\') at++;
     else if (text[at] === '"') return at;

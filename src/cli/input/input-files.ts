@@ -1,4 +1,4 @@
-import { codeOf, GatewayError, usageError } from '../../errors.ts';
+import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
 import { isUtf8 } from 'node:buffer';
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -7,7 +7,7 @@ import { openOnce } from '../../files/open-once.ts';
 import { lookAt, shellWord } from '../../shell-word.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { InputContext } from '../context.ts';
-import { parseJson, quote } from '../flags/flag.ts';
+import { parseJson, quoteWord } from '../flags/flag.ts';
 import type { ImageInputFlags } from './stray-files.ts';
 
 /** Largest text on stdin or in a pipe, in bytes. */
@@ -23,7 +23,7 @@ export async function readTextFlag(flag: string, path: string, context: InputCon
   const bytes = isStdin(path)
     ? await readBounded(context.stdin.claim(flag), `${flag} -: stdin`)
     : await readUserFile(flag, path, context.io.cwd);
-  return decodeText(bytes, `${flag}: ${isStdin(path) ? 'stdin' : quote(path)}`);
+  return decodeText(bytes, `${flag}: ${isStdin(path) ? 'stdin' : quoteWord(path)}`);
 }
 
 /** The bytes of a file that the user named. */
@@ -31,28 +31,28 @@ export async function readUserFile(flag: string, path: string, cwd: string): Pro
   try {
     return await readFileOrPipe(resolve(cwd, path));
   } catch (error) {
-    throw unreadable(flag, path, error);
+    throw unreadableFile(flag, path, error);
   }
 }
 
 /** The bytes of a file, a pipe or a device. Throws errors of the system, and GatewayError usage for a stream that is too large. */
 export async function readFileOrPipe(path: string): Promise<Uint8Array> {
   const stream = await openOnce(path);
-  return stream === undefined ? readFile(path) : readBounded(stream, quote(path));
+  return stream === undefined ? readFile(path) : readBounded(stream, quoteWord(path));
 }
 
 /** The error for a file that cannot be read, in the same words everywhere. */
-export function unreadable(flag: string, path: string, error: unknown): Error {
+export function unreadableFile(flag: string, path: string, error: unknown): Error {
   if (error instanceof GatewayError) return error;
   if (isUrl(path)) return urlForFile(flag, path);
-  const code = codeOf(error);
+  const code = getErrorCode(error);
   if (/^\s*[[{]/.test(path) && (code === 'ENOENT' || code === 'ENAMETOOLONG')) {
     const json = path.length > 60 ? "'…'" : shellWord(path);
     return usageError(`${flag}: a file is needed, not JSON`, `for example: ${flag} <(echo ${json})`, error);
   }
   // The system's error has the resolved path.
   const real = error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : path;
-  return usageError(`${flag} ${quote(path)}: ${readReason(error)}`, lookAt(real, code), error);
+  return usageError(`${flag} ${quoteWord(path)}: ${readReason(error)}`, lookAt(real, code), error);
 }
 
 /** Whether a path is a URL. */
@@ -84,7 +84,7 @@ export function shownUrl({ origin, pathname }: URL): string {
 /** The error for a URL where a file is needed. */
 export function urlForFile(flag: string, url: string): GatewayError {
   const hint = /^(https?|ftp):/i.test(url) ? `fetch it first: curl -fsSLO ${shellWord(url)}` : 'fetch it first';
-  return usageError(`${flag} takes a file, and ${quote(url)} is a URL`, hint);
+  return usageError(`${flag} takes a file, and ${quoteWord(url)} is a URL`, hint);
 }
 
 async function readBounded(stream: AsyncIterable<Uint8Array>, label: string): Promise<Uint8Array> {

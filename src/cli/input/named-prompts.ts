@@ -5,7 +5,7 @@ import { listFolder } from '../../files/list-folder.ts';
 import { configPath } from '../../settings/config-file.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Io } from '../../terminal/io.ts';
-import { quote } from '../flags/flag.ts';
+import { quoteWord } from '../flags/flag.ts';
 
 /** A prompt of the config folder. */
 export interface NamedPrompt {
@@ -36,13 +36,13 @@ export async function findPrompt(typed: string, io: Pick<Io, 'env' | 'cwd'>): Pr
   const prompts = await listPrompts(io);
   const found = prompts.filter(({ name }) => name === typed);
   const [first, second] = found;
-  if (second) throw usageError(`two prompts are named ${quote(typed)}`, `name one: -t ${shellWord(second.path)}`);
+  if (second) throw usageError(`two prompts are named ${quoteWord(typed)}`, `name one: -t ${shellWord(second.path)}`);
   if (first) return first.path;
   if (/^\d*\.?\d+$/.test(typed))
-    throw usageError(`there is no prompt ${quote(typed)}`, `did you mean: --temperature ${typed}?`);
+    throw usageError(`there is no prompt ${quoteWord(typed)}`, `did you mean: --temperature ${typed}?`);
   const names = prompts.map(({ name }) => name);
   const near = closest(typed, names);
   const write = `write one: ${shellWord(join(await promptsFolder(io), `${typed}.md`))}`;
   const hint = near === undefined ? `there are: ${names.join(', ')}` : `did you mean: -t ${near}?`;
-  throw usageError(`there is no prompt ${quote(typed)}`, names.length === 0 ? write : hint);
+  throw usageError(`there is no prompt ${quoteWord(typed)}`, names.length === 0 ? write : hint);
 }

@@ -1,7 +1,7 @@
 import { settingError, usageError } from '../../errors.ts';
 import type { InputContext, Stdin } from '../context.ts';
-import { quote } from '../flags/flag.ts';
-import { type Blanks, fillText } from './blanks.ts';
+import { quoteWord } from '../flags/flag.ts';
+import { type TemplateValues, fillText } from './template-variables.ts';
 import { decodeText, readTextFlag } from './input-files.ts';
 import type { ImageInputFlags } from './stray-files.ts';
 import type { InputKind, Io } from '../../terminal/io.ts';
@@ -35,8 +35,8 @@ interface PromptRules {
   noStdin: boolean;
   /** The request can lack a prompt: its body or its turns have one. */
   optional: boolean;
-  /** Values for the blanks of the prompt; text from stdin has no blanks. */
-  blanks: Blanks | undefined;
+  /** Values for the template variables of the prompt; text from stdin has none. */
+  templateValues: TemplateValues | undefined;
 }
 
 /**
@@ -49,7 +49,7 @@ export async function readPrompt(
   context: InputContext,
   rules: PromptRules,
 ): Promise<string | undefined> {
-  const given = await givenPrompt(words, flags, context, rules.blanks);
+  const given = await explicitPrompt(words, flags, context, rules.templateValues);
   if (given?.trim() === '') throw missingPrompt(rules, context, true);
   const input = rules.readsStdin ? await readStdinPart(given, flags, context, rules) : undefined;
   const parts = [given, input].filter((part) => part !== undefined && part.trim() !== '');
@@ -58,16 +58,16 @@ export async function readPrompt(
   return undefined;
 }
 
-async function givenPrompt(
+async function explicitPrompt(
   words: readonly string[],
   flags: PromptFlags,
   context: InputContext,
-  blanks: Blanks | undefined,
+  templateValues: TemplateValues | undefined,
 ): Promise<string | undefined> {
-  const typed = await typedPrompt(words, flags, context, blanks);
+  const typed = await typedPrompt(words, flags, context, templateValues);
   if (flags.template === undefined) return typed;
   const text = (await readTextFlag('--template', flags.template, context)).replace(/^\uFEFF/, '');
-  const filled = fillText(text, `--template ${quote(flags.template)}`, blanks);
+  const filled = fillText(text, `--template ${quoteWord(flags.template)}`, templateValues);
   return typed === undefined ? filled : `${filled.trimEnd()}\n\n${typed}`;
 }
 
@@ -75,7 +75,7 @@ async function typedPrompt(
   words: readonly string[],
   flags: PromptFlags,
   context: InputContext,
-  blanks: Blanks | undefined,
+  templateValues: TemplateValues | undefined,
 ): Promise<string | undefined> {
   // First: with --prompt, a stray image would be reported as a second prompt.
   if (words.some((word) => /\.\w+$/.test(word))) {
@@ -88,10 +88,10 @@ async function typedPrompt(
   if (promptFile !== undefined || isStdin) {
     const [flag, path] = promptFile === undefined ? ['the prompt', '-'] : ['--prompt-file', promptFile];
     const text = (await readTextFlag(flag, path, context)).replace(/^\uFEFF/, '');
-    return fillText(text, path === '-' ? 'stdin' : `${flag} ${quote(path)}`, blanks);
+    return fillText(text, path === '-' ? 'stdin' : `${flag} ${quoteWord(path)}`, templateValues);
   }
   const typed = words.length > 0 ? words.join(' ') : prompt;
-  return typed === undefined ? undefined : fillText(typed, flags.places?.prompt ?? 'the prompt', blanks);
+  return typed === undefined ? undefined : fillText(typed, flags.places?.prompt ?? 'the prompt', templateValues);
 }
 
 /** Throws GatewayError usage if a prompt is given in two ways. */
@@ -132,12 +132,12 @@ async function readStdinPart(
   if (given === undefined) return text;
   if (text.trim() === '') await ui.notice('stdin is empty, so only the prompt is sent');
   // Said once in a loop such as `while read`: there is no more input for it then.
-  else await ui.notice(`+ ${sizeOf(Buffer.byteLength(text))} from stdin (in a loop: --no-stdin)`);
+  else await ui.notice(`+ ${formatSize(Buffer.byteLength(text))} from stdin (in a loop: --no-stdin)`);
   return text;
 }
 
 /** `1.2 kB` */
-export function sizeOf(bytes: number): string {
+export function formatSize(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
   return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
@@ -162,7 +162,7 @@ interface StdinNotes {
 export function createStdin(io: Pick<Io, 'stdin'>, notes?: StdinNotes): Stdin {
   let claimedBy: string | undefined;
   let reserved = false;
-  const take = (by: string): void => {
+  const takeStdin = (by: string): void => {
     if (claimedBy !== undefined && !(reserved && claimedBy === by))
       throw usageError(
         `stdin is read by ${claimedBy} already, so ${by} - cannot read it too`,
@@ -175,13 +175,13 @@ export function createStdin(io: Pick<Io, 'stdin'>, notes?: StdinNotes): Stdin {
       return claimedBy;
     },
     claim(by, { quiet } = { quiet: false }) {
-      take(by);
+      takeStdin(by);
       reserved = false;
       const input = io.stdin.read();
       return quiet || !notes ? input : withNotes(input, { ...notes, isTerminal: io.stdin.kind === 'terminal' });
     },
     reserve(by) {
-      take(by);
+      takeStdin(by);
       reserved = true;
     },
   };
@@ -244,7 +244,7 @@ export async function readStdinText(input: AsyncIterable<Uint8Array>, options: S
   let bytes = 0;
   const source = input[Symbol.asyncIterator]();
   try {
-    let next = await firstOf(source, options);
+    let next = await readFirstChunk(source, options);
     while (!next.done) {
       bytes += next.value.byteLength;
       if (bytes > maxBytes)
@@ -260,7 +260,10 @@ export async function readStdinText(input: AsyncIterable<Uint8Array>, options: S
   return decodeText(Buffer.concat(chunks), 'stdin');
 }
 
-function firstOf(source: AsyncIterator<Uint8Array>, options: StdinTextOptions): Promise<IteratorResult<Uint8Array>> {
+function readFirstChunk(
+  source: AsyncIterator<Uint8Array>,
+  options: StdinTextOptions,
+): Promise<IteratorResult<Uint8Array>> {
   const { timeoutMs, abandonAfterMs, onWait, signal, after = afterOnClock } = options;
   return new Promise((resolve, reject) => {
     const giveUp = (): void =>

@@ -1,5 +1,5 @@
 import ajv, { type ErrorObject } from 'ajv/dist/2020.js';
-import { messageOf } from '../../errors.ts';
+import { getErrorMessage } from '../../errors.ts';
 import { isObject, type JsonValue } from '../../json.ts';
 
 /** The faults of a value in words: none if it fits. */
@@ -12,7 +12,7 @@ export class SchemaFault extends Error {}
 const maxFaults = 5;
 
 /** Compiles a JSON Schema. Throws SchemaFault if it is not valid. */
-export function compileSchema(schema: JsonValue): FindFaults {
+export function compileRules(schema: JsonValue): FindFaults {
   if (!isObject(schema)) throw new SchemaFault('a JSON Schema is an object');
   // A bundled CommonJS package has only the default export.
   const checker = new ajv.Ajv2020({ strict: false, allErrors: true, validateFormats: false, logger: false });
@@ -35,9 +35,9 @@ function describeFaults(errors: readonly ErrorObject[]): string[] {
 
 /** Why ajv cannot compile a schema. */
 function compileFault(error: unknown, fault: ErrorObject | undefined): string {
-  const [, reference] = /^can't resolve reference (\S+)/.exec(messageOf(error)) ?? [];
+  const [, reference] = /^can't resolve reference (\S+)/.exec(getErrorMessage(error)) ?? [];
   if (reference !== undefined) return `the reference "${reference}" leads to nothing in the schema`;
-  const [, pattern] = /^Invalid regular expression: (\/[\s\S]*\/u?):/.exec(messageOf(error)) ?? [];
+  const [, pattern] = /^Invalid regular expression: (\/[\s\S]*\/u?):/.exec(getErrorMessage(error)) ?? [];
   if (pattern !== undefined) return `the pattern ${pattern} is not a valid regular expression`;
   if (error instanceof RangeError) return 'it refers to itself without end, or is too deep';
   return fault === undefined ? 'it is not a valid JSON Schema' : `it is not valid: ${describeFault(fault)}`;

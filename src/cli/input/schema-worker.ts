@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { type JsonValue, parseFlat } from '../../json.ts';
-import { compileSchema, type FindFaults, SchemaFault } from './schema-rules.ts';
+import { compileRules, type FindFaults, SchemaFault } from './schema-rules.ts';
 
 /** What the thread is asked: whether a schema can be used, or what is wrong with a text of JSON. */
 export interface SchemaQuestion {
@@ -19,11 +19,11 @@ export interface SchemaReport {
 const maxSchemas = 100;
 const compiled = new Map<string, FindFaults>();
 
-parentPort?.on('message', (question: SchemaQuestion) => parentPort?.postMessage(answer(question)));
+parentPort?.on('message', (question: SchemaQuestion) => parentPort?.postMessage(answerQuestion(question)));
 
-function answer({ schema, json }: SchemaQuestion): SchemaReport {
+function answerQuestion({ schema, json }: SchemaQuestion): SchemaReport {
   try {
-    const findFaults = compiled.get(schema) ?? compileSchema(JSON.parse(schema) as JsonValue);
+    const findFaults = compiled.get(schema) ?? compileRules(JSON.parse(schema) as JsonValue);
     if (compiled.size >= maxSchemas) compiled.clear();
     compiled.set(schema, findFaults);
     return { faults: json === undefined ? [] : findFaults(parseFlat(json) as JsonValue) };

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { GatewayError, messageOf, usageError } from '../../errors.ts';
+import { GatewayError, getErrorMessage, usageError } from '../../errors.ts';
 import { isObject, type JsonValue, parseFlat } from '../../json.ts';
 import { jsonFaultWords } from '../../json-position.ts';
 import { shippedFile } from '../shipped.ts';
@@ -40,7 +40,7 @@ export async function compileSchema(
   const hint = 'check it against https://json-schema.org';
   if (invalid !== undefined) throw usageError(`--schema: ${invalid}`, hint);
   if (late) throw usageError(`--schema: it could not be compiled: ${late}`, 'give a simpler one');
-  return (answer, ending) => checkAnswer(answer, text, { limitMs, lateMs: lateCheckMs, signal: ending });
+  return (answer, ending) => checkAgainstSchema(answer, text, { limitMs, lateMs: lateCheckMs, signal: ending });
 }
 
 /** What of a value does not fit a schema of ours: `/count must be integer`. Throws GatewayError not-sent if nobody can tell. */
@@ -51,9 +51,9 @@ export async function findFaults(schema: object, value: JsonValue): Promise<stri
   return faults;
 }
 
-async function checkAnswer(answer: string, schema: string, limits: Limits): Promise<CheckedAnswer> {
+async function checkAgainstSchema(answer: string, schema: string, limits: Limits): Promise<CheckedAnswer> {
   const found = findJson(answer);
-  if (found.length === 0) throw failure(`the answer is not JSON: ${jsonFaultWords(answer)}`);
+  if (found.length === 0) throw schemaFailure(`the answer is not JSON: ${jsonFaultWords(answer)}`);
   const fitting: CheckedAnswer[] = [];
   let faults: string[] = [];
   for (const json of found) {
@@ -63,15 +63,15 @@ async function checkAnswer(answer: string, schema: string, limits: Limits): Prom
     if (faults.length === 0) fitting.push({ json, value: parseFlat(json) as JsonValue });
   }
   const [first, second] = fitting;
-  if (second) throw failure(`the answer holds ${fitting.length} documents that fit the schema`);
+  if (second) throw schemaFailure(`the answer holds ${fitting.length} documents that fit the schema`);
   if (first) return first;
-  throw failure(
+  throw schemaFailure(
     `the answer does not fit the schema: ${faults.join('; ')}`,
     'say the shape in the prompt too, or try another --model',
   );
 }
 
-function failure(message: string, hint?: string): GatewayError {
+function schemaFailure(message: string, hint?: string): GatewayError {
   return new GatewayError('incomplete', message, { hint, sent: 'yes', retryable: true });
 }
 
@@ -92,28 +92,28 @@ interface Limits {
 }
 
 /** The report of the thread. `late`: why there is none. */
-type Report = SchemaReport & { late?: string };
+type ThreadReport = SchemaReport & { late?: string };
 
 /** One thread checks for the whole process, one answer after the other. */
 let thread: Worker | undefined;
 let last: Promise<unknown> = Promise.resolve();
 
-function askThread(question: SchemaQuestion, limits: Limits): Promise<Report> {
+function askThread(question: SchemaQuestion, limits: Limits): Promise<ThreadReport> {
   const report = last.then(() => askNow(question, limits));
   last = report.catch(() => undefined);
   return report;
 }
 
 /** Asks the thread, and ends it if it does not answer in time: nothing else stops a regular expression. */
-async function askNow(question: SchemaQuestion, { limitMs, lateMs, signal }: Limits): Promise<Report> {
-  const goesOn = (): boolean => lateMs !== undefined && signal !== undefined && isTimeout(signal);
+async function askNow(question: SchemaQuestion, { limitMs, lateMs, signal }: Limits): Promise<ThreadReport> {
+  const mayWait = (): boolean => lateMs !== undefined && signal !== undefined && isTimeoutReason(signal);
   const end = new AbortController();
-  const stop = (): void => end.abort();
-  let timer = setTimeout(stop, limitMs);
+  const stopThread = (): void => end.abort();
+  let timer = setTimeout(stopThread, limitMs);
   const endSoon = (): void => {
     clearTimeout(timer);
-    if (goesOn()) timer = setTimeout(stop, Math.min(limitMs, lateMs ?? 0));
-    else stop();
+    if (mayWait()) timer = setTimeout(stopThread, Math.min(limitMs, lateMs ?? 0));
+    else stopThread();
   };
   if (signal?.aborted) endSoon();
   else signal?.addEventListener('abort', endSoon, { once: true });
@@ -129,16 +129,16 @@ async function askNow(question: SchemaQuestion, { limitMs, lateMs, signal }: Lim
   } catch (error) {
     thread = undefined;
     void worker.terminate();
-    if (signal?.aborted && !goesOn()) throw signal.reason;
+    if (signal?.aborted && !mayWait()) throw signal.reason;
     if (end.signal.aborted && signal?.aborted) return { late: 'the time of the command was over' };
     if (end.signal.aborted) return { late: `it took longer than ${limitMs / 1000} s` };
-    return { late: error instanceof RangeError ? 'it is too deep' : messageOf(error) };
+    return { late: error instanceof RangeError ? 'it is too deep' : getErrorMessage(error) };
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', endSoon);
   }
 }
 
-function isTimeout({ reason }: AbortSignal): boolean {
+function isTimeoutReason({ reason }: AbortSignal): boolean {
   return reason instanceof DOMException && reason.name === 'TimeoutError';
 }

@@ -4,7 +4,7 @@ import { settingError } from '../../errors.ts';
 import { isImageExtension } from '../../images/image-type.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { InputContext } from '../context.ts';
-import { quote } from '../flags/flag.ts';
+import { quoteWord } from '../flags/flag.ts';
 
 /** The flags for input images and files, as they were typed. */
 export interface ImageInputFlags {
@@ -34,7 +34,7 @@ export async function refuseStrayFiles(
   const [first] = strays;
   if (first === undefined) return;
   const others = words.filter((word) => !strays.includes(word));
-  const which = strays.length === 1 ? quote(first) : `${quote(first)} (and ${strays.length - 1} more)`;
+  const which = strays.length === 1 ? quoteWord(first) : `${quoteWord(first)} (and ${strays.length - 1} more)`;
   throw settingError(`${which} would go as a word of the prompt, not as a ${isImage(first) ? 'picture' : 'file'}`, {
     reason: strays.length === 1 ? 'stray-file' : 'stray-files',
     value: commandFor(strays, others, { ...flags, command }),
@@ -49,15 +49,15 @@ function commandFor(
 ): string {
   const [first = ''] = strays;
   const given = image.length > 0 ? image : attach;
-  if (given.length > 0) return flagsOf(image.length > 0 ? '-i' : '--attach', [...given, ...strays]);
+  if (given.length > 0) return repeatFlag(image.length > 0 ? '-i' : '--attach', [...given, ...strays]);
   const prompt = others.length === 0 ? '"what to do with it"' : shellWord(others.join(' '));
   const start = `gateway-cli ${command === 'image gen' ? 'image edit' : command} ${prompt}`;
   const isText = strays.length === 1 && /\.(?:txt|md|csv|json|log|html?|xml|ya?ml)$/i.test(first);
   if (isText) return `${start} < ${shellWord(first)}`;
-  return `${start} ${flagsOf(isImage(first) && command !== 'text' ? '-i' : '--attach', strays)}`;
+  return `${start} ${repeatFlag(isImage(first) && command !== 'text' ? '-i' : '--attach', strays)}`;
 }
 
-function flagsOf(flag: string, paths: readonly string[]): string {
+function repeatFlag(flag: string, paths: readonly string[]): string {
   const shown = paths.slice(0, maxNamed).map((path) => `${flag} ${shellWord(path)}`);
   return `${shown.join(' ')}${paths.length > maxNamed ? ' …' : ''}`;
 }

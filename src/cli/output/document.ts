@@ -1,4 +1,4 @@
-import { hintOf } from '../../advice.ts';
+import { chooseHint } from '../../advice.ts';
 import { GatewayError, outcomes } from '../../errors.ts';
 import { isObject } from '../../json.ts';
 import { otherModel } from '../../services.ts';
@@ -82,7 +82,7 @@ export function errorDocument(
 ): ResultDocument['error'] {
   // A bug can be anywhere, also behind a request.
   const requested = attempts > 0 || error.class === 'internal';
-  const hint = hintOf(error);
+  const hint = chooseHint(error);
   const { status, requestId, retryable, retryAfterMs, sent } = error.details;
   const hasAnswer = kept !== undefined || images.length > 0 || (result?.text ?? '') !== '';
   const mayBeSent = requested || sent === 'yes';
@@ -104,7 +104,7 @@ export function errorDocument(
 
 /** The line that `--field` prints of a document; undefined if the document has no such value. */
 export function fieldLine(document: object, steps: readonly string[]): string | undefined {
-  const value = steps.reduce<unknown>(valueAt, document);
+  const value = steps.reduce<unknown>(getStep, document);
   if (value === undefined) return undefined;
   if (typeof value !== 'string') return jsonLine(value);
   return value.endsWith('\n') ? value : `${value}\n`;
@@ -115,7 +115,7 @@ export function missingField(document: object, steps: readonly string[]): Gatewa
   let known = 0;
   let value: unknown = document;
   for (const step of steps) {
-    const next = valueAt(value, step);
+    const next = getStep(value, step);
     if (next === undefined) break;
     value = next;
     known++;
@@ -128,7 +128,7 @@ export function missingField(document: object, steps: readonly string[]): Gatewa
 }
 
 function nearestHint(value: unknown, before: readonly string[], step: string): string {
-  const names = keysOf(value);
+  const names = listSetKeys(value);
   const path = before.length === 0 ? 'the result' : fieldPathText(before);
   if (before.length === 0 && step === 'answer') return 'the result has an answer only with --schema';
   if (names.length === 0) return `${path} holds nothing further`;
@@ -139,13 +139,13 @@ function nearestHint(value: unknown, before: readonly string[], step: string): s
   return `the nearest that it has: --field ${shellWord(fieldPathText([...before, near]))}`;
 }
 
-function valueAt(value: unknown, step: string): unknown {
+function getStep(value: unknown, step: string): unknown {
   if (Array.isArray(value)) return /^\d{1,9}$/.test(step) ? (value[Number(step)] as unknown) : undefined;
   return isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
 }
 
 /** Keys without a value are not in the document. */
-function keysOf(value: unknown): string[] {
+function listSetKeys(value: unknown): string[] {
   if (Array.isArray(value)) return [...value.keys()].map(String);
   return isObject(value) ? Object.keys(value).filter((key) => value[key] !== undefined) : [];
 }

@@ -4,7 +4,7 @@ import { type Progress, startProgress } from '../../terminal/progress.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
 import type { Io } from '../../terminal/io.ts';
 import { createStyle, wrapForStderr } from '../../terminal/output.ts';
-import { type GatewayError, quote, type RetryNotice } from '../../errors.ts';
+import { type GatewayError, quoteForeign, type RetryNotice } from '../../errors.ts';
 import type { HttpReply, HttpRequest } from '../../transport/types.ts';
 import type { Usage } from '../../formats/events.ts';
 import { describeCosts } from '../../cost/price.ts';
@@ -25,12 +25,12 @@ export function createUi(io: Io, root: RootOptions): Ui {
   const redact = (text: string) => redaction.redact(text);
   let running: Progress | undefined;
   let around = printAtOnce;
-  const line = async (text: string) => {
+  const writeLogLine = async (text: string) => {
     running?.clear();
     await around(() => io.stderr.write(`${text}\n`));
   };
   const note = async (text: string) => {
-    if (!root.quiet) await line(await wrapForStderr(escapeLine(redact(text)), io));
+    if (!root.quiet) await writeLogLine(await wrapForStderr(escapeLine(redact(text)), io));
   };
   return {
     isVerbose: root.verbose === true,
@@ -43,10 +43,10 @@ export function createUi(io: Io, root: RootOptions): Ui {
       warnings.push(redact(text));
       if (root.quiet) return;
       const warning = await style.warning(`gateway-cli: warning: ${escapeLine(redact(text))}`);
-      await line(await wrapForStderr(warning, io));
+      await writeLogLine(await wrapForStderr(warning, io));
     },
     async detail(text) {
-      if (root.verbose) await line(escapeLine(redact(text)));
+      if (root.verbose) await writeLogLine(escapeLine(redact(text)));
     },
     hide(secrets) {
       const known = hidden.size;
@@ -139,11 +139,11 @@ export async function logUsage(usage: Usage | undefined, { ui }: Context): Promi
 /** What a reply says about the end of its model or operation (RFC 9745, RFC 8594). */
 export function announcedEnd({ headers: { deprecation, sunset } }: HttpReply): string | undefined {
   if (deprecation === undefined && sunset === undefined) return undefined;
-  const when = sunset === undefined ? '' : `; it ends on ${quote(sunset, 60)}`;
+  const when = sunset === undefined ? '' : `; it ends on ${quoteForeign(sunset, 60)}`;
   return `the service has deprecated this model or operation${when}: see gateway-cli models`;
 }
 
 /** The report of an answer of which nothing has come. */
 export function emptyReport(command: string, warnings: readonly string[] = []): Report {
-  return { command, images: [], warnings, attempts: 0, lost: { images: [], text: false } };
+  return { command, images: [], warnings, attempts: 0, unsaved: { images: [], text: false } };
 }

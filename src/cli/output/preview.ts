@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { readReason } from '../../files/file-reason.ts';
 import { halfBlocks, hasTrueColor, previewForm, iterm2Image, kittyPixels, kittyPng } from '../../images/preview.ts';
-import type { Picture } from '../../images/pixels/picture.ts';
+import type { Bitmap } from '../../images/pixels/bitmap.ts';
 import type { Context, WrittenImage } from '../context.ts';
 
 /** A preview of a larger image would take too long. */
@@ -44,10 +44,10 @@ export function tooManyPixels({ width, height }: { width: number; height: number
 }
 
 /** The pixels of an image, or why there are none. */
-export async function decodePreview(bytes: Buffer, mimeType: string): Promise<Picture | { hidden: string }> {
+export async function decodePreview(bytes: Buffer, mimeType: string): Promise<Bitmap | { hidden: string }> {
   const { decodeWithin } = await import('../../images/pixels/codec.ts');
   const decoded = await decodeWithin({ bytes, mimeType }, maxPixels);
   if (decoded === 'damaged') return { hidden: 'it cannot be decoded' };
   if ('tooLarge' in decoded) return { hidden: tooManyPixels(decoded.tooLarge) ?? '' };
-  return decoded.picture ?? { hidden: `${decoded.mimeType} cannot be decoded here` };
+  return decoded.bitmap ?? { hidden: `${decoded.mimeType} cannot be decoded here` };
 }

@@ -6,7 +6,7 @@ import {
   type PaidEnd,
   type PreparedRequest,
   type Result,
-  verdictOf,
+  judgeAnswer,
   type Wanted,
 } from '../../client/index.ts';
 import { GatewayError } from '../../errors.ts';
@@ -156,7 +156,7 @@ export async function printRaw(
 ): Promise<void> {
   const { stdout, env } = context.io;
   const guard = isReadByCi(env, stdout) ? createCiByteGuard() : undefined;
-  const print = (bytes: Uint8Array) => stdout.write(guard === undefined ? bytes : guard(bytes));
+  const writeRaw = (bytes: Uint8Array) => stdout.write(guard === undefined ? bytes : guard(bytes));
   if (stdout.isTTY) await context.ui.warn('--raw escapes nothing: control characters of the reply reach the terminal');
   // Loaded before the request is paid for.
   const files = stdout.isFile ? await import('../../files/block-writer.ts') : undefined;
@@ -170,13 +170,13 @@ export async function printRaw(
     // That body came from an earlier attempt, which failed.
     failedBody = undefined;
     if (files) await writeAndKeep(reply.body, new files.BlockWriter({ folder: tmpdir() }), context);
-    else for await (const chunk of reply.body) await print(chunk);
+    else for await (const chunk of reply.body) await writeRaw(chunk);
   } catch (error) {
     end = { error };
     throw error;
   } finally {
     await payment?.end(end, deadline.signal);
-    if (failedBody !== undefined) await print(failedBody);
+    if (failedBody !== undefined) await writeRaw(failedBody);
   }
 }
 
@@ -193,11 +193,11 @@ async function writeAndKeep(
   }
   await copy.end();
   if (io.stdout.failure === undefined || copy.path === undefined) return;
-  report.lost.body = { content: { file: copy.path } };
+  report.unsaved.body = { content: { file: copy.path } };
 }
 
 /** The last line of `--jsonl`: how the answer ended, and its error. */
-export function endLine(
+export function toEndDocument(
   answer: Answer,
   wanted: Wanted,
   { ui: { redact, clean }, report }: Pick<AnswerContext, 'ui' | 'report'>,
@@ -205,7 +205,7 @@ export function endLine(
   const { stopReason, usage, responseId, modelVersion, toolCalls } = answer.result;
   const complete = answer.result.complete && answer.error === undefined;
   const cost = report.meter?.total;
-  const message = verdictOf(answer, wanted).error?.message;
+  const message = judgeAnswer(answer, wanted).error?.message;
   const error = message && redact(message);
   return clean({ type: 'result', complete, stopReason, usage, cost, responseId, modelVersion, toolCalls, error });
 }
@@ -238,7 +238,7 @@ export async function prepareAnswerOutput(
   if (!code && output === undefined) return async () => undefined;
   return async (result, json) => {
     const texts = answerTexts(result, json).map((text) => (text.endsWith('\n') ? text : `${text}\n`));
-    const text = code ? await codeOf(result) : texts.join('---\n');
+    const text = code ? await extractCode(result) : texts.join('---\n');
     if (output === undefined) return plainPayload(context.io.stdout).write(text);
     const { writeNewFile } = await import('../../files/temp-file.ts');
     await writeNewFile(output, (append) => append(text), { cwd, force });
@@ -274,7 +274,7 @@ export async function printText(
 }
 
 /** The place of the images of a text: `-o` if it is a folder, a template or an image file; else beside the file of the text. */
-export async function imagesOfText(
+export async function planTextImages(
   flags: AnswerFlags,
   { io }: AnswerContext,
 ): Promise<Pick<ImagePlan, 'output' | 'beside'>> {
@@ -288,11 +288,11 @@ export async function imagesOfText(
 async function answerFile({ code, output }: AnswerFlags, cwd: string): Promise<string | undefined> {
   if (output === undefined || output === '-') return undefined;
   if (code) return output;
-  const { isPicturePlace } = await import('../../images/publish.ts');
-  return (await isPicturePlace(output, cwd)) ? undefined : output;
+  const { isImagePlace } = await import('../../images/publish.ts');
+  return (await isImagePlace(output, cwd)) ? undefined : output;
 }
 
-async function codeOf({ text }: Result): Promise<string> {
+async function extractCode({ text }: Result): Promise<string> {
   const { codeBlocks } = await import('../../terminal/code-blocks.ts');
   const blocks = codeBlocks(text);
   if (blocks.length > 0) return blocks.join('\n');

@@ -12,7 +12,7 @@ function key<T extends v.GenericSchema>(schema: T, description: string) {
 }
 
 /** A key that is absent if its value is unknown. */
-function known<T extends v.GenericSchema>(schema: T, description: string) {
+function optionalKey<T extends v.GenericSchema>(schema: T, description: string) {
   return v.optional(key(schema, description));
 }
 
@@ -21,16 +21,16 @@ const flag = v.boolean();
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const certainty = v.picklist(['yes', 'no', 'unknown']);
 
-const replyNumber = known(count, 'with -n, the reply that it came in, from 0');
+const replyNumber = optionalKey(count, 'with -n, the reply that it came in, from 0');
 
 const candidate = v.object({
   index: key(count, 'its place in the reply, from 0'),
   reply: replyNumber,
   text: key(text, 'its text, without thinking'),
-  markdown: known(text, 'its text with the code that the service ran, and what that printed'),
-  finishReason: known(text, "why it ended, in the gateway's own word"),
-  finishMessage: known(text, 'why it ended, in a sentence'),
-  safetyRatings: known(v.array(v.unknown()), 'ratings, as the gateway gave them'),
+  markdown: optionalKey(text, 'its text with the code that the service ran, and what that printed'),
+  finishReason: optionalKey(text, "why it ended, in the gateway's own word"),
+  finishMessage: optionalKey(text, 'why it ended, in a sentence'),
+  safetyRatings: optionalKey(v.array(v.unknown()), 'ratings, as the gateway gave them'),
 });
 
 const file = v.object({
@@ -44,19 +44,19 @@ const file = v.object({
 
 const image = v.object({
   ...file.entries,
-  width: known(count, 'in pixels'),
-  height: known(count, 'in pixels'),
+  width: optionalKey(count, 'in pixels'),
+  height: optionalKey(count, 'in pixels'),
 });
 
 const toolCallEntries = {
-  id: known(text, "the gateway's name for the call"),
+  id: optionalKey(text, "the gateway's name for the call"),
   name: key(text, 'the tool'),
   input: key(v.unknown(), 'any JSON value, as the tool wants it'),
 };
 
 const turn = v.object({
   text: key(text, 'the text of this answer'),
-  stopReason: known(text, "why it ended, in the gateway's own word"),
+  stopReason: optionalKey(text, "why it ended, in the gateway's own word"),
   toolCalls: key(
     v.array(
       v.object({
@@ -70,14 +70,14 @@ const turn = v.object({
 });
 
 const usage = v.object({
-  inputTokens: known(count, 'tokens of the request'),
-  outputTokens: known(count, 'tokens of the answer'),
-  thinkingTokens: known(count, 'tokens of thinking'),
-  cachedInputTokens: known(count, 'tokens of the request that the gateway had in its cache'),
-  totalTokens: known(count, 'all tokens'),
-  cacheWriteInputTokens: known(count, 'tokens of the request that the gateway wrote to its cache'),
-  toolInputTokens: known(count, 'tokens of tool results that the gateway added to the request'),
-  imageOutputTokens: known(count, 'tokens of images, within those of the answer'),
+  inputTokens: optionalKey(count, 'tokens of the request'),
+  outputTokens: optionalKey(count, 'tokens of the answer'),
+  thinkingTokens: optionalKey(count, 'tokens of thinking'),
+  cachedInputTokens: optionalKey(count, 'tokens of the request that the gateway had in its cache'),
+  totalTokens: optionalKey(count, 'all tokens'),
+  cacheWriteInputTokens: optionalKey(count, 'tokens of the request that the gateway wrote to its cache'),
+  toolInputTokens: optionalKey(count, 'tokens of tool results that the gateway added to the request'),
+  imageOutputTokens: optionalKey(count, 'tokens of images, within those of the answer'),
 });
 
 const cost = v.object({
@@ -90,15 +90,18 @@ const errorClasses = Object.keys(outcomes).filter((name) => name !== 'ok') as Ex
 const error = v.object({
   class: key(v.picklist(errorClasses), 'the class, as in the table of exit codes'),
   message: key(text, 'what happened'),
-  hint: known(text, 'what to type next'),
-  recovery: known(text, 'the absolute path of the file that keeps the paid reply: gateway-cli recover writes it out'),
-  status: known(count, 'the HTTP status of the reply'),
-  requestId: known(text, "the gateway's own name for the request"),
+  hint: optionalKey(text, 'what to type next'),
+  recovery: optionalKey(
+    text,
+    'the absolute path of the file that keeps the paid reply: gateway-cli recover writes it out',
+  ),
+  status: optionalKey(count, 'the HTTP status of the reply'),
+  requestId: optionalKey(text, "the gateway's own name for the request"),
   retryable: key(
     flag,
     'true if the same command may succeed later, and no part of an answer came; unless billed is no, it is paid for again',
   ),
-  retryAfterMs: known(v.number(), 'how long the gateway asks you to wait, in milliseconds'),
+  retryAfterMs: optionalKey(v.number(), 'how long the gateway asks you to wait, in milliseconds'),
   sent: key(certainty, 'whether the request was sent'),
   billed: key(certainty, 'whether the request may have been billed'),
 });
@@ -111,32 +114,32 @@ export const resultDefinition = v.pipe(
     ok: key(flag, 'true if the exit code is 0'),
     complete: key(flag, 'true if the reply ended with a reason that says it is whole'),
     exitCode: key(count, 'the exit code'),
-    requestedModel: known(text, 'the model that you requested'),
-    model: known(text, 'the requested model, or the other model that answered in its place'),
-    modelVersion: known(text, 'the model that answered, as the reply names it'),
-    responseId: known(text, "the gateway's name for the reply"),
-    role: known(text, 'the role of the answer, such as model or assistant'),
-    text: known(text, 'the text of the first candidate, without thinking'),
-    answer: known(v.unknown(), 'the answer as JSON, if --schema checked it'),
-    candidates: known(v.array(candidate), 'every candidate of the reply'),
+    requestedModel: optionalKey(text, 'the model that you requested'),
+    model: optionalKey(text, 'the requested model, or the other model that answered in its place'),
+    modelVersion: optionalKey(text, 'the model that answered, as the reply names it'),
+    responseId: optionalKey(text, "the gateway's name for the reply"),
+    role: optionalKey(text, 'the role of the answer, such as model or assistant'),
+    text: optionalKey(text, 'the text of the first candidate, without thinking'),
+    answer: optionalKey(v.unknown(), 'the answer as JSON, if --schema checked it'),
+    candidates: optionalKey(v.array(candidate), 'every candidate of the reply'),
     images: key(v.array(image), 'the images that were written'),
-    files: known(
+    files: optionalKey(
       v.array(file),
       'audio, documents and other files that came with the reply, and the file of -o with the text or the code',
     ),
     toolCalls: key(v.array(v.object(toolCallEntries)), 'tool calls without a result'),
-    turns: known(v.array(turn), 'the requests of a tool loop, and the tools that it ran'),
-    stopReason: known(text, "why the answer ended, in the gateway's own word"),
-    stopSequence: known(text, 'the stop sequence that ended the answer'),
-    promptFeedback: known(v.record(v.string(), v.unknown()), 'why the gateway blocked the prompt'),
-    serviceTier: known(text, "the service tier that answered, in the gateway's own word"),
-    usage: known(usage, 'tokens, as far as the gateway tells'),
-    cost: known(cost, 'what the requests cost, if prices are set'),
-    tags: known(v.record(v.string(), v.string()), 'what --tag gave'),
+    turns: optionalKey(v.array(turn), 'the requests of a tool loop, and the tools that it ran'),
+    stopReason: optionalKey(text, "why the answer ended, in the gateway's own word"),
+    stopSequence: optionalKey(text, 'the stop sequence that ended the answer'),
+    promptFeedback: optionalKey(v.record(v.string(), v.unknown()), 'why the gateway blocked the prompt'),
+    serviceTier: optionalKey(text, "the service tier that answered, in the gateway's own word"),
+    usage: optionalKey(usage, 'tokens, as far as the gateway tells'),
+    cost: optionalKey(cost, 'what the requests cost, if prices are set'),
+    tags: optionalKey(v.record(v.string(), v.string()), 'what --tag gave'),
     warnings: key(v.array(text), 'what stderr showed as warnings'),
     attempts: key(count, 'the number of requests that were sent'),
     durationMs: key(count, 'the time of the whole command, in milliseconds'),
-    error: known(error, 'the failure; absent on success'),
+    error: optionalKey(error, 'the failure; absent on success'),
   }),
   v.title('The result document of gateway-cli'),
 );

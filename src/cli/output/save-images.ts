@@ -2,9 +2,9 @@ import { createReadStream } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import {
-  describePicture,
-  type EndOf,
-  isPicture,
+  describeImage,
+  type CheckEnd,
+  isImageBlob,
   mostImages,
   type Result,
   type ResultImage,
@@ -13,10 +13,10 @@ import { GatewayError, usageError } from '../../errors.ts';
 import { isFolder } from '../../files/temp-file.ts';
 import { fitsAspect, matchesSize } from '../../images/aspect.ts';
 import { candidateNames, type OutputPlan, planOutput } from '../../images/naming.ts';
-import { checkOutput, publish, writeSidecar } from '../../images/publish.ts';
+import { checkOutput, publishImage, writeSidecar } from '../../images/publish.ts';
 import { createFileStore } from '../../images/store.ts';
 import type { BlobStore, StoredBlob } from '../../images/types.ts';
-import { isCutPicture } from '../../images/whole.ts';
+import { isCutImage } from '../../images/whole.ts';
 import type { Io } from '../../terminal/io.ts';
 import type { AnswerContext, Report, WrittenImage } from '../context.ts';
 import type { JsonObject } from '../../json.ts';
@@ -60,7 +60,7 @@ export interface ImageOutput {
    * Publishes the images of one reply, prints their paths, and warns. Images above `most`, and those after the end that `endOf`
    * returns or throws, are left for the recovery file.
    */
-  save(images: readonly ResultImage[], reply: ReplyFacts, endOf: EndOf): Promise<void>;
+  save(images: readonly ResultImage[], reply: ReplyFacts, endOf: CheckEnd): Promise<void>;
   /** Maximum number of images to write of one reply. */
   readonly most: number;
   /** With `--strict`: the images that are cut, or have another aspect ratio or size. */
@@ -75,7 +75,7 @@ export interface SavingContext {
   readonly io: { readonly cwd: string; now(): number };
   readonly ui: { warn(text: string): Promise<void>; clean<T>(value: T): T };
   /** Gets what is written, and what is not. */
-  readonly report: Pick<Report, 'images' | 'files' | 'lost'>;
+  readonly report: Pick<Report, 'images' | 'files' | 'unsaved'>;
   atEnd(cleanup: () => Promise<void>): void;
 }
 
@@ -181,15 +181,15 @@ function tooMany(found: number, most: number): GatewayError {
 
 /** Leaves images for the recovery file. */
 function addLost(images: readonly ResultImage[], end: GatewayError, { context, plan, written }: SaveState): void {
-  const { lost } = context.report;
-  lost.failure ??= end;
-  lost.images.push(...images);
+  const { unsaved } = context.report;
+  unsaved.failure ??= end;
+  unsaved.images.push(...images);
   // A name that the first image has is taken.
-  if (plan.kind !== 'name' || written === 0) lost.place ??= plan.output;
+  if (plan.kind !== 'name' || written === 0) unsaved.place ??= plan.output;
 }
 
 /** The end that `endOf` returns. A signal ends the command; the images that are left were paid for, too. */
-function endBefore(rest: readonly ResultImage[], endOf: EndOf, saving: SaveState): GatewayError | undefined {
+function endBefore(rest: readonly ResultImage[], endOf: CheckEnd, saving: SaveState): GatewayError | undefined {
   try {
     return endOf();
   } catch (reason) {
@@ -203,7 +203,7 @@ function endBefore(rest: readonly ResultImage[], endOf: EndOf, saving: SaveState
 async function saveOrAddLost(image: ResultImage, reply: ReplyFacts, saving: SaveState): Promise<void> {
   const { written } = saving;
   try {
-    if (isPicture(image)) await saveImage(image, reply, saving);
+    if (isImageBlob(image)) await saveImage(image, reply, saving);
     else await saveFile(image, saving);
   } catch (error) {
     if (!(error instanceof GatewayError) || error.class !== 'not-written') throw error;
@@ -217,13 +217,13 @@ async function saveOrAddLost(image: ResultImage, reply: ReplyFacts, saving: Save
 /** Audio, a document and the like: beside the images, and never on stdout. */
 async function saveFile(file: ResultImage, saving: SaveState): Promise<void> {
   const { context, wanted, plan } = saving;
-  const { picture, warning } = await describePicture(file);
-  const { extension, width: _width, height: _height, ...facts } = picture;
+  const { image, warning } = await describeImage(file);
+  const { extension, width: _width, height: _height, ...facts } = image;
   const names =
     plan.kind === 'numbered'
       ? candidateNames({ ...plan, stem: 'file' }, { index: 0, extension })
       : candidateNames(plan, { index: saving.nextIndex++, extension });
-  const path = await publish(file.blob, names, { cwd: context.io.cwd, force: wanted.force === true });
+  const path = await publishImage(file.blob, names, { cwd: context.io.cwd, force: wanted.force === true });
   saving.written++;
   (context.report.files ??= []).push({ path, ...facts, ...(file.reply !== undefined && { reply: file.reply }) });
   await context.ui.warn(`${warning ?? `a file came: ${facts.mimeType}`}; it is in ${path}`);
@@ -231,17 +231,17 @@ async function saveFile(file: ResultImage, saving: SaveState): Promise<void> {
 
 async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveState): Promise<void> {
   const { context, wanted, plan, shownBy } = saving;
-  const { picture, warning } = await describePicture(image);
-  const { extension, ...facts } = picture;
+  const { image: details, warning } = await describeImage(image);
+  const { extension, ...facts } = details;
   if (warning) await context.ui.warn(warning);
-  const isCut = await isCutPicture(image.blob);
+  const isCut = await isCutImage(image.blob);
   const index = saving.nextIndex++;
   const options = { cwd: context.io.cwd, force: wanted.force === true };
   const id = context.ui.clean(reply.responseId ?? '');
   const path =
     shownBy && saving.toStdout && index === 0
       ? await writeToStdout(image.blob, shownBy.io)
-      : await publish(image.blob, candidateNames(plan, { index, extension, id }), options);
+      : await publishImage(image.blob, candidateNames(plan, { index, extension, id }), options);
   const written: WrittenImage = { path, ...facts, ...(image.reply !== undefined && { reply: image.reply }) };
   context.report.images.push(written);
   saving.written++;
@@ -274,14 +274,14 @@ function sidecarFacts(
 }
 
 /** The bytes of a blob, piece by piece. */
-export async function* chunksOf({ content }: Pick<StoredBlob, 'content'>): AsyncGenerator<Uint8Array> {
+export async function* readBlobChunks({ content }: Pick<StoredBlob, 'content'>): AsyncGenerator<Uint8Array> {
   if ('data' in content) yield content.data;
   else yield* createReadStream(content.file) as AsyncIterable<Uint8Array>;
 }
 
 /** Writes the bytes of an image to stdout, for `-o -`; its path in the JSON document is `-`. */
 export async function writeToStdout(blob: Pick<StoredBlob, 'content'>, { stdout }: Io): Promise<string> {
-  for await (const chunk of chunksOf(blob)) await stdout.write(chunk);
+  for await (const chunk of readBlobChunks(blob)) await stdout.write(chunk);
   if (stdout.failure !== undefined) throw stdout.failure;
   return '-';
 }

@@ -13,7 +13,7 @@ export async function printRequest(
 ): Promise<CommandOutcome> {
   if (flags.curl) {
     if (settings.offline.value) throw usageError('--curl needs a gateway that runs', 'start one: gateway-cli serve');
-    await context.io.stdout.write(curlOf(request, settings));
+    await context.io.stdout.write(formatCurl(request, settings));
     await warnOfKey(settings.key, context);
     await warnOfHeaders(settings, context);
     return {};
@@ -31,13 +31,13 @@ export async function printRequest(
 
 /** The printed command reads the key only from a variable: if it is not set, no key is sent. */
 async function warnOfKey(key: KeySource, { ui }: Context): Promise<void> {
-  if (key.kind === 'none' || variableOfKey(key) !== undefined) return;
+  if (key.kind === 'none' || findKeyVariable(key) !== undefined) return;
   const here = key.kind === 'missing' ? key.reason : `the key is from ${key.from}`;
   await ui.warn(`set GATEWAY_API_KEY in the shell that runs this command; here ${here}`);
 }
 
 /** The variable that holds the key. */
-function variableOfKey(key: KeySource): string | undefined {
+function findKeyVariable(key: KeySource): string | undefined {
   return key.kind === 'value' && key.origin.kind === 'variable' ? key.origin.name : undefined;
 }
 
@@ -45,20 +45,20 @@ async function warnOfHeaders({ headers }: Settings, { ui }: Context): Promise<vo
   for (const { value: header, from } of headers) {
     if (typeof header.value === 'string') continue;
     const where = 'in the shell that runs this command';
-    await ui.warn(`set ${variableOf(header.name)} ${where}; here header ${header.name} is from ${from}`);
+    await ui.warn(`set ${toVariableName(header.name)} ${where}; here header ${header.name} is from ${from}`);
   }
 }
 
-function curlOf(request: HttpRequest, { headers, key }: Settings): string {
+function formatCurl(request: HttpRequest, { headers, key }: Settings): string {
   const variables = new Map<string, string>();
   for (const { value: header } of headers)
-    if (typeof header.value !== 'string') variables.set(header.name, variableOf(header.name));
-  if (request.keyHeader) variables.set(request.keyHeader.name, variableOfKey(key) ?? 'GATEWAY_API_KEY');
+    if (typeof header.value !== 'string') variables.set(header.name, toVariableName(header.name));
+  if (request.keyHeader) variables.set(request.keyHeader.name, findKeyVariable(key) ?? 'GATEWAY_API_KEY');
   return curlCommand(request, variables);
 }
 
 /** `X_CORP_TOKEN` for `x-corp-token`. */
-function variableOf(name: string): string {
+function toVariableName(name: string): string {
   const variable = name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_');
   return /^\d/.test(variable) ? `_${variable}` : variable;
 }
@@ -85,13 +85,13 @@ function curlCommand(request: HttpRequest, variables: ReadonlyMap<string, string
   return `{ ${segments.map(printSegment).join('; ')}; } |\n${curl} \\\n  --data-binary @-\n`;
 }
 
-type Segment = HttpRequest['body']['segments'][number];
+type BodySegment = HttpRequest['body']['segments'][number];
 
-function quotedText(segment: Segment | undefined): string {
+function quotedText(segment: BodySegment | undefined): string {
   return shellQuote(segment instanceof Uint8Array ? new TextDecoder().decode(segment) : '');
 }
 
-function printSegment(segment: Segment): string {
+function printSegment(segment: BodySegment): string {
   if (!isUpload(segment)) return `printf %s ${quotedText(segment)}`;
   if (segment.url !== undefined) {
     // A form has the bytes as they are.

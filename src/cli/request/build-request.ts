@@ -1,25 +1,32 @@
 import { lastSystem, openCallResults, type SessionMessage } from '../../chat/message.ts';
 import type { Deadline } from '../../client/index.ts';
 import { usageError } from '../../errors.ts';
-import { type Ask, readTurns, type Turn } from '../../formats/ask.ts';
+import { type PlainRequest, readTurns, type Turn } from '../../formats/plain-request.ts';
 import {
   type Format,
   formatFacts,
   formatNames,
   loadFormat,
-  type Post,
-  postOf,
+  type ApiRequest,
+  encodeRequest,
   type RequestLimits,
 } from '../../formats/format.ts';
 import { type JsonObject, type JsonValue } from '../../json.ts';
-import { quirksOf, type ServiceName, services, type Use, vendorsOf } from '../../services.ts';
+import { getQuirks, type ServiceName, services, type Use, listVendors } from '../../services.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { InputContext } from '../context.ts';
-import { quote } from '../flags/flag.ts';
+import { quoteWord } from '../flags/flag.ts';
 import { parseToolChoice } from '../flags/format.ts';
 import { applySettings, type Setting } from '../flags/set.ts';
 import type { Attached, FetchedFiles, Inputs } from '../input/attachments.ts';
-import { type Blanks, fillLeaves, fillText, readBlanks, type VarFlags, warnOfUnused } from '../input/blanks.ts';
+import {
+  type TemplateValues,
+  fillLeaves,
+  fillText,
+  readTemplateValues,
+  type VarFlags,
+  warnOfUnused,
+} from '../input/template-variables.ts';
 import { type FileOrJson, readJsonFlag, readListFlag, readObjectFlag, readTextFlag } from '../input/input-files.ts';
 import { type PromptFlags, readPrompt, type TextPlaces } from '../input/prompt.ts';
 import type { SchemaCheck } from '../input/schema.ts';
@@ -73,8 +80,8 @@ export interface Building {
     Partial<Pick<Settings, 'lane'>>;
   /** Replaced if many requests share a schema. */
   compile?: ((schema: JsonValue) => Promise<SchemaCheck>) | undefined;
-  /** What to type for a blank without a value, if it is not a flag. */
-  adviseBlank?: Blanks['advice'] | undefined;
+  /** What to type for a template variable without a value, if it is not a flag. */
+  adviseVariable?: TemplateValues['advice'] | undefined;
   /** The pipes that were read before, by their path. */
   copies?: Map<string, string> | undefined;
   /** The earlier turns of the session. */
@@ -85,15 +92,15 @@ export interface Building {
 
 /** A request that is ready to be shown or sent, and what its answer is held against. */
 export interface BuiltRequest {
-  ask: Ask;
-  post: Post;
+  request: PlainRequest;
+  post: ApiRequest;
   format: Format;
-  quirks: ReturnType<typeof quirksOf>;
+  quirks: ReturnType<typeof getQuirks>;
   model: string;
   prompt: string | undefined;
   /** The `--schema` that the answer must fit. */
   check: SchemaCheck | undefined;
-  /** Input pictures. */
+  /** Input images. */
   inputs: readonly Attached[];
 }
 
@@ -109,44 +116,49 @@ export async function buildRequest(
   const { context, settings, use, earlier } = building;
   const format = await loadFormat(settings.format.value);
   refuseLackingFlags(flags, building);
-  const blanks = await readBlanks(flags, context, building.adviseBlank);
-  const files = await readFiles(flags, blanks, context);
-  const check = files.schema === undefined || isPicture(use) ? undefined : await compileSchema(files.schema, building);
+  const templateValues = await readTemplateValues(flags, context, building.adviseVariable);
+  const files = await readFiles(flags, templateValues, context);
+  const check =
+    files.schema === undefined || makesImage(use) ? undefined : await compileSchemaFlag(files.schema, building);
   if (earlier && files.body?.[formatFacts[format.name].turnsField] !== undefined) throw givenTwice('--body');
   if (earlier && flags.messages !== undefined) throw givenTwice('--messages');
-  const turns = await readEarlier(flags, blanks, building);
-  const { inputs, media, mask } = await readMedia(flags, building);
+  const turns = await readEarlier(flags, templateValues, building);
+  const { inputs, media, mask } = await readMediaFlags(flags, building);
   const prompt = await readPrompt(words, flags, context, {
-    readsStdin: !isPicture(use),
-    noStdin: isPicture(use) || settings.noStdin.value,
+    readsStdin: !makesImage(use),
+    noStdin: makesImage(use) || settings.noStdin.value,
     optional: !earlier && (files.body !== undefined || turns !== undefined),
-    blanks,
+    templateValues,
   });
-  await warnOfUnused(flags, blanks, context);
-  const quirks = quirksOf(settings.service.value, settings.format.value, settings.baseUrl?.value);
-  const maxTokens = limitOf(settings, format.limits(files.body ?? {}));
-  const ask = askOf(flags, { files, turns, prompt, media, mask, maxTokens }, building);
-  const encoded = postOf(ask, format, quirks);
+  await warnOfUnused(flags, templateValues, context);
+  const quirks = getQuirks(settings.service.value, settings.format.value, settings.baseUrl?.value);
+  const maxTokens = chooseTokenLimit(settings, format.limits(files.body ?? {}));
+  const request = toPlainRequest(flags, { files, turns, prompt, media, mask, maxTokens }, building);
+  const encoded = encodeRequest(request, format, quirks);
   const { reserved } = formatFacts[format.name];
   const post = flags.set ? { ...encoded, body: applySettings(encoded.body, flags.set, reserved) } : encoded;
   const { candidates } = format.limits(post.body);
   // The text of several would be mixed.
-  if (ask.stream && candidates > 1)
+  if (request.stream && candidates > 1)
     throw usageError(
       `--stream prints one candidate, and ${candidates} are asked for`,
       'leave one of them out: --stream or --candidates',
     );
-  return { ask, post, format, quirks, model: ask.model, prompt, check, inputs };
+  return { request, post, format, quirks, model: request.model, prompt, check, inputs };
 }
 
-/** What an ask has in addition to its flags. */
-type AskParts = Pick<Ask, 'prompt' | 'media' | 'mask' | 'maxTokens'> & {
+/** What a request has in addition to its flags. */
+type RequestParts = Pick<PlainRequest, 'prompt' | 'media' | 'mask' | 'maxTokens'> & {
   files: Awaited<ReturnType<typeof readFiles>>;
   turns: Awaited<ReturnType<typeof readEarlier>>;
 };
 
 /** Field by field: with spreads, a batch takes twice as long to find its jobs that were sent before. */
-function askOf(flags: RequestFlags, parts: AskParts, { use, settings, earlier, imageType }: Building): Ask {
+function toPlainRequest(
+  flags: RequestFlags,
+  parts: RequestParts,
+  { use, settings, earlier, imageType }: Building,
+): PlainRequest {
   const { files, turns } = parts;
   return {
     temperature: flags.temperature,
@@ -162,7 +174,7 @@ function askOf(flags: RequestFlags, parts: AskParts, { use, settings, earlier, i
     cachedContent: flags.cachedContent,
     metadata: flags.metadata && (Object.assign({}, ...flags.metadata) as JsonObject),
     toolChoice: flags.toolChoice === undefined ? undefined : parseToolChoice(flags.toolChoice),
-    stream: isPicture(use) ? undefined : use === 'chat' ? flags.stream !== false : flags.stream === true,
+    stream: makesImage(use) ? undefined : use === 'chat' ? flags.stream !== false : flags.stream === true,
     maxTokens: flags.maxTokens ?? parts.maxTokens,
     prompt: parts.prompt,
     media: parts.media,
@@ -182,19 +194,19 @@ function askOf(flags: RequestFlags, parts: AskParts, { use, settings, earlier, i
   };
 }
 
-function isPicture(use: Use): boolean {
+function makesImage(use: Use): boolean {
   return use === 'image' || use === 'edit';
 }
 
 /** The limit of the settings, unless the body has one. The default is for the format that demands a limit: it is made there. */
-function limitOf({ maxTokens: set }: Building['settings'], body: RequestLimits): number | undefined {
+function chooseTokenLimit({ maxTokens: set }: Building['settings'], body: RequestLimits): number | undefined {
   return body.maxTokens !== undefined || set?.origin.kind === 'default' ? undefined : set?.value;
 }
 
-async function readFiles(flags: RequestFlags, blanks: Blanks | undefined, context: InputContext) {
+async function readFiles(flags: RequestFlags, templateValues: TemplateValues | undefined, context: InputContext) {
   const { tools, body, schema, toolConfig } = flags;
   return {
-    system: await readSystem(flags, blanks, context),
+    system: await readSystem(flags, templateValues, context),
     tools: tools === undefined ? undefined : await readListFlag('--tools', tools, { key: 'tools', context }),
     body: body === undefined ? undefined : await readObjectFlag('--body', body, context),
     schema: schema === undefined ? undefined : await readJsonFlag('--schema', schema, context),
@@ -202,47 +214,47 @@ async function readFiles(flags: RequestFlags, blanks: Blanks | undefined, contex
   };
 }
 
-/** The system instruction, with its blanks filled. Throws GatewayError usage. */
+/** The system instruction, with its template variables filled. Throws GatewayError usage. */
 export async function readSystem(
   { system, systemFile, places }: RequestFlags,
-  blanks: Blanks | undefined,
+  templateValues: TemplateValues | undefined,
   context: InputContext,
 ): Promise<string | undefined> {
   if (system !== undefined && systemFile !== undefined)
     throw usageError('the system instruction is given twice: --system and --system-file', 'keep one of them');
-  if (system !== undefined) return fillText(system, places?.system ?? '--system', blanks);
+  if (system !== undefined) return fillText(system, places?.system ?? '--system', templateValues);
   if (systemFile === undefined) return undefined;
   const text = await readTextFlag('--system-file', systemFile, context);
-  return fillText(text, placeOf('--system-file', systemFile), blanks);
+  return fillText(text, describePlace('--system-file', systemFile), templateValues);
 }
 
 /** Earlier turns: those of a session, of a prompt file, or of the flag, which the format may take as they are. */
 async function readEarlier(
   { contents, messages, turns, places }: RequestFlags,
-  blanks: Blanks | undefined,
+  templateValues: TemplateValues | undefined,
   { earlier, settings, context }: Building,
-): Promise<Pick<Ask, 'turns' | 'ownTurns'> | undefined> {
+): Promise<Pick<PlainRequest, 'turns' | 'ownTurns'> | undefined> {
   if (earlier) return { turns: earlier };
   if (turns) {
-    const filled = fillLeaves(turns as unknown as JsonValue[], places?.turns ?? 'the turns', blanks);
+    const filled = fillLeaves(turns as unknown as JsonValue[], places?.turns ?? 'the turns', templateValues);
     return { turns: filled as unknown as Turn[] };
   }
   const key = contents === undefined ? 'messages' : 'contents';
   const [flag, given] = [`--${key}`, contents ?? messages];
   if (given === undefined) return undefined;
   const list = await readListFlag(flag, given, { key, context });
-  const place = places?.turns ?? placeOf(flag, given);
-  const filled = fillLeaves(list, place, blanks);
+  const place = places?.turns ?? describePlace(flag, given);
+  const filled = fillLeaves(list, place, templateValues);
   if (key === formatFacts[settings.format.value].turnsField) return { ownTurns: filled };
   return { turns: readTurns(filled, place) };
 }
 
-function placeOf(flag: string, path: FileOrJson): string {
-  return typeof path === 'string' && path !== '-' ? `${flag} ${quote(path)}` : flag;
+function describePlace(flag: string, path: FileOrJson): string {
+  return typeof path === 'string' && path !== '-' ? `${flag} ${quoteWord(path)}` : flag;
 }
 
-/** Pictures, files and the mask of the first picture. */
-async function readMedia(flags: RequestFlags, building: Building): Promise<Inputs> {
+/** Images, files and the mask of the first image. */
+async function readMediaFlags(flags: RequestFlags, building: Building): Promise<Inputs> {
   const { image = [], attach = [], mask } = flags;
   if (image.length + attach.length === 0 && mask === undefined) return { inputs: [], media: [] };
   const { readInputs } = await import('../input/attachments.ts');
@@ -251,7 +263,7 @@ async function readMedia(flags: RequestFlags, building: Building): Promise<Input
 }
 
 /** Throws GatewayError usage for a value that is not a JSON Schema. */
-async function compileSchema(schema: JsonValue, { compile, deadline }: Building): Promise<SchemaCheck> {
+async function compileSchemaFlag(schema: JsonValue, { compile, deadline }: Building): Promise<SchemaCheck> {
   if (compile) return compile(schema);
   return (await import('../input/schema.ts')).compileSchema(schema, { signal: deadline?.().signal });
 }
@@ -261,7 +273,7 @@ function givenTwice(flag: string): Error {
 }
 
 /** The flags of fields that have another name, or several. */
-const flagsOfFields: { [field in keyof Ask]?: (keyof RequestFlags)[] } = {
+const flagsOfFields: { [field in keyof PlainRequest]?: (keyof RequestFlags)[] } = {
   media: ['image', 'attach'],
   system: ['system', 'systemFile'],
 };
@@ -271,7 +283,7 @@ export function refuseLackingFlags(flags: RequestFlags, { settings, use }: Build
   const { format, lane, service } = settings;
   const { lacks, title, turnsField } = formatFacts[format.value];
   const lacking = (flag: string, hint: string): Error => usageError(`${flag}: ${title} does not have this field`, hint);
-  const others = (field: keyof Ask): string => whoHas(field, format.origin.kind === 'service', use);
+  const others = (field: keyof PlainRequest): string => whoHas(field, format.origin.kind === 'service', use);
   if (lane?.value === 'flex' && services[service.value].lacksFlex) {
     const { title: name } = services[service.value];
     const hint = `use --lane live; ${whoHas('tier', true, use)}`;
@@ -290,15 +302,15 @@ export function refuseLackingFlags(flags: RequestFlags, { settings, use }: Build
 }
 
 /** `--service openai has it`, or of a format that was named `the content format and the completions format have it`. */
-function whoHas(field: keyof Ask, isOfService: boolean, use: Use): string {
-  const has = (name: FormatName): boolean => !formatFacts[name].lacks.includes(field);
+function whoHas(field: keyof PlainRequest, isOfService: boolean, use: Use): string {
+  const formatHas = (name: FormatName): boolean => !formatFacts[name].lacks.includes(field);
   const hasAt = (name: ServiceName): boolean => {
     const { formats, quirks, isKeyless } = services[name];
-    return has(formats[use] as FormatName) && !isKeyless && (field !== 'mask' || quirks.imagesOperation === true);
+    return formatHas(formats[use] as FormatName) && !isKeyless && (field !== 'mask' || quirks.imagesOperation === true);
   };
   const having = isOfService
-    ? vendorsOf(use).filter(hasAt)
-    : formatNames.filter(has).map((name) => formatFacts[name].title);
+    ? listVendors(use).filter(hasAt)
+    : formatNames.filter(formatHas).map((name) => formatFacts[name].title);
   const names = new Intl.ListFormat('en-GB').format(having);
   return `${isOfService ? '--service ' : ''}${names} ${having.length > 1 ? 'have' : 'has'} it`;
 }

@@ -2,7 +2,7 @@ import { closest } from '../../closest.ts';
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { InputContext } from '../context.ts';
-import { decimal, notEmpty, parseJson, quote, whole } from '../flags/flag.ts';
+import { decimal, notEmpty, parseJson, quoteWord, whole } from '../flags/flag.ts';
 import { settingFor } from '../flags/set.ts';
 import { readTextFlag } from '../input/input-files.ts';
 import type { RequestFlags } from './build-request.ts';
@@ -16,13 +16,13 @@ export interface PromptYaml {
   schema?: JsonObject;
   system?: string;
   /** In their order, without system messages. */
-  turns: readonly Turn[];
+  turns: readonly PromptMessage[];
   /** Rows of `testData`. */
   rows: readonly { line: number; values: JsonObject }[];
   hasEvaluators: boolean;
 }
 
-interface Turn {
+interface PromptMessage {
   role: 'user' | 'assistant';
   content: string;
 }
@@ -34,7 +34,7 @@ const maxAliases = 100;
 
 /** Reads the prompt file of a flag. Throws GatewayError usage. */
 export async function openPromptYaml(flag: string, path: string, context: InputContext) {
-  const place = `${flag} ${quote(path)}`;
+  const place = `${flag} ${quoteWord(path)}`;
   const content = await parsePromptYaml(await readTextFlag(flag, path, context), place);
   if (content.hasEvaluators) await context.ui.detail(`${place}: evaluators are not used`);
   return { content, place };
@@ -49,7 +49,7 @@ export async function parsePromptYaml(text: string, place: string): Promise<Prom
   if (unknown !== undefined) {
     const near = closest(unknown, keys);
     const hint = near === undefined ? `known keys are ${keys.join(', ')}` : `did you mean: ${near}`;
-    throw wrong(`unknown key ${quote(unknown)}`, hint);
+    throw wrong(`unknown key ${quoteWord(unknown)}`, hint);
   }
   const { model, modelParameters: parameters = {}, evaluators } = value;
   if (model !== undefined && typeof model !== 'string')
@@ -63,7 +63,10 @@ export async function parsePromptYaml(text: string, place: string): Promise<Prom
     ...readFormat(value, place, wrong),
     ...(system !== undefined && { system }),
     turns,
-    rows: readRows(value['testData'], wrong).map((values, index) => ({ values, line: lineOf(['testData', index]) })),
+    rows: readTestRows(value['testData'], wrong).map((values, index) => ({
+      values,
+      line: lineOf(['testData', index]),
+    })),
     hasEvaluators: evaluators !== undefined,
   };
 }
@@ -74,7 +77,7 @@ function readMessages(list: JsonValue | undefined, wrong: Wrong): Pick<PromptYam
   const example = 'for example: messages: [{role: user, content: "Summarise {{input}}"}]';
   if (!Array.isArray(list) || list.length === 0) throw wrong('there are no messages', example);
   const system: string[] = [];
-  const turns: Turn[] = [];
+  const turns: PromptMessage[] = [];
   for (const [index, message] of list.entries()) {
     const { role, content } = isObject(message) ? message : {};
     const who = typeof role === 'string' ? role.toLowerCase() : '';
@@ -86,7 +89,7 @@ function readMessages(list: JsonValue | undefined, wrong: Wrong): Pick<PromptYam
   return { ...(system.length > 0 && { system: system.join('\n\n') }), turns };
 }
 
-function readRows(rows: JsonValue | undefined, wrong: Wrong): JsonObject[] {
+function readTestRows(rows: JsonValue | undefined, wrong: Wrong): JsonObject[] {
   if (rows === undefined || rows === null) return [];
   if (Array.isArray(rows) && rows.every((row) => isObject(row))) return rows;
   throw wrong('testData is a list of maps', 'for example: testData: [{input: "the quick brown fox"}]');
@@ -97,7 +100,7 @@ function readFormat(file: JsonObject, place: string, wrong: Wrong): Pick<PromptY
   if (format === 'text' || format === 'json_object') return { format };
   if (format !== 'json_schema')
     throw wrong(
-      `responseFormat is text, json_object or json_schema, not ${quote(String(format))}`,
+      `responseFormat is text, json_object or json_schema, not ${quoteWord(String(format))}`,
       'for example: responseFormat: json_object',
     );
   const given = typeof jsonSchema === 'string' ? parseJson(`${place}: jsonSchema`, jsonSchema) : jsonSchema;
@@ -176,11 +179,11 @@ export function mergePromptYaml(
     ...turnFlags(file),
     ...typed,
     ...(typeof vars === 'string' && /^\d+$/.test(vars) && { vars: rowAt(Number(vars), file, use.place) }),
-    places: placesOf(typed, file, use.place),
+    places: describeSources(typed, file, use.place),
   };
 }
 
-function placesOf(
+function describeSources(
   { system, systemFile, model, vars }: PromptYamlFlags,
   { rows }: PromptYaml,
   place: string,
@@ -213,19 +216,22 @@ function formatFlags({ format, schema }: PromptYaml, { place, command }: FileUse
   return schema === undefined ? { responseMime: 'application/json' } : { schema };
 }
 
-type Reader = (value: JsonValue, name: string) => PromptYamlFlags;
+type ParameterReader = (value: JsonValue, name: string) => PromptYamlFlags;
 
-const number =
-  (read: (word: string, name: string) => number, key: 'maxTokens' | 'temperature' | 'topP' | 'topK' | 'seed'): Reader =>
+const numberReader =
+  (
+    read: (word: string, name: string) => number,
+    key: 'maxTokens' | 'temperature' | 'topP' | 'topK' | 'seed',
+  ): ParameterReader =>
   (value, name) => ({ [key]: read(String(value), name) });
 
-const parameters: Readonly<Record<string, Reader>> = {
-  maxTokens: number(whole(1), 'maxTokens'),
-  maxCompletionTokens: number(whole(1), 'maxTokens'),
-  temperature: number(decimal, 'temperature'),
-  topP: number(decimal, 'topP'),
-  topK: number(whole(0), 'topK'),
-  seed: number(whole(-(2 ** 31), 2 ** 31 - 1), 'seed'),
+const parameters: Readonly<Record<string, ParameterReader>> = {
+  maxTokens: numberReader(whole(1), 'maxTokens'),
+  maxCompletionTokens: numberReader(whole(1), 'maxTokens'),
+  temperature: numberReader(decimal, 'temperature'),
+  topP: numberReader(decimal, 'topP'),
+  topK: numberReader(whole(0), 'topK'),
+  seed: numberReader(whole(-(2 ** 31), 2 ** 31 - 1), 'seed'),
   stop: (value, name) => ({
     stop: (Array.isArray(value) ? value : [value]).map((word) => notEmpty(String(word), name)),
   }),
@@ -247,7 +253,7 @@ function unsupported(key: string, { place, command }: FileUse): Error {
   const setting = settingFor(key, command);
   const removal = `take it out of the file${setting === undefined ? '' : `, and type ${setting}`}`;
   const hint = near === undefined || near === key ? removal : `did you mean: ${near}`;
-  return usageError(`${place}: gateway-cli ${command} has no model parameter ${quote(key)}`, hint);
+  return usageError(`${place}: gateway-cli ${command} has no model parameter ${quoteWord(key)}`, hint);
 }
 
 function rowAt(row: number, { rows }: PromptYaml, place: string): JsonObject {

@@ -1,17 +1,17 @@
 import { dirname, join, resolve } from 'node:path';
 import type { PaidEnd, Payment, Payments, PreparedRequest } from '../../client/index.ts';
-import { boundOf, costOfAnswer } from '../../cost/cost.ts';
+import { computeBound, computeAnswerCost } from '../../cost/cost.ts';
 import { type Ledger, type LedgerBatch, openLedger, unknownAmount } from '../../cost/ledger.ts';
 import type { LedgerEntry } from '../../cost/ledger-lines.ts';
-import { currencyOf, normaliseTier, unusualTier } from '../../cost/price.ts';
-import { GatewayError, messageOf, usageError } from '../../errors.ts';
+import { getCurrency, normalizeTier, unusualTier } from '../../cost/price.ts';
+import { GatewayError, getErrorMessage, usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { prepareSharedFile } from '../../files/lock.ts';
 import { loadFormat } from '../../formats/format.ts';
 import { otherModel } from '../../services.ts';
 import { type BudgetSetting, isBudgetPath, parseBudget } from '../../settings/values.ts';
 import { configPath, stateFolder } from '../../settings/config-file.ts';
-import type { SettingsSurvey, Sourced } from '../../settings/types.ts';
+import type { PartialSettings, SourcedValue } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import { requirePrice } from './costs.ts';
 
@@ -19,7 +19,7 @@ import { requirePrice } from './costs.ts';
 export type Tag = readonly [string, string];
 
 /** The budget that pays for a request, and the tags that are recorded with it. */
-export interface OpenBudget extends Pick<SettingsSurvey, 'prices' | 'format' | 'lane'> {
+export interface OpenBudget extends Pick<PartialSettings, 'prices' | 'format' | 'lane'> {
   service: string;
   ledger: Ledger;
   /** The file of the ledger. */
@@ -32,8 +32,8 @@ export interface OpenBudget extends Pick<SettingsSurvey, 'prices' | 'format' | '
 const ledgers = new WeakMap<Context['ui'], Map<string, Ledger>>();
 
 /** Opens the budget of the settings; undefined if none is set. Nothing is written before the first request. */
-export async function openBudget(
-  settings: Pick<SettingsSurvey, 'budget' | 'prices' | 'format' | 'service' | 'lane'>,
+export async function openSharedBudget(
+  settings: Pick<PartialSettings, 'budget' | 'prices' | 'format' | 'service' | 'lane'>,
   tags: readonly Tag[] | undefined,
   context: Context,
 ): Promise<OpenBudget | undefined> {
@@ -47,13 +47,13 @@ export async function openBudget(
 }
 
 /** How the requests of each gateway are paid for; undefined if it has no budget. */
-export async function openBudgets(
-  gateways: readonly SettingsSurvey[],
+export async function openSharedBudgets(
+  gateways: readonly PartialSettings[],
   tags: readonly Tag[] | undefined,
   context: Context,
 ): Promise<(Payments | undefined)[]> {
   const budgets = [];
-  for (const settings of gateways) budgets.push(await openBudget(settings, tags, context));
+  for (const settings of gateways) budgets.push(await openSharedBudget(settings, tags, context));
   return budgets.map((budget) => budget && { open: (request) => payFrom(budget, request) });
 }
 
@@ -93,7 +93,11 @@ export async function budgetsFolder(): Promise<string> {
 }
 
 /** The file of a budget. One of a profile is relative to the folder of the config file. */
-async function budgetPath({ place }: BudgetSetting, { origin }: Sourced<string>, { io }: Context): Promise<string> {
+async function budgetPath(
+  { place }: BudgetSetting,
+  { origin }: SourcedValue<string>,
+  { io }: Context,
+): Promise<string> {
   if (!isBudgetPath(place)) return join(await budgetsFolder(), `${place}.jsonl`);
   const isOfConfig = origin.kind === 'profile' || origin.kind === 'config';
   return resolve(isOfConfig ? dirname(await configPath(io)) : io.cwd, place);
@@ -118,7 +122,7 @@ export function payFrom(budget: OpenBudget, operation: PaidOperation): Payment {
       const isFirst = id === undefined;
       if (id !== undefined) await ledger.spend(id, unknownAmount);
       [id, isDoubtful] = [undefined, false];
-      id = await reserve(budget, operation, signal).catch((error: unknown) => {
+      id = await reserveRequest(budget, operation, signal).catch((error: unknown) => {
         throw isFirst ? beforeSending(budget, error) : error;
       });
     },
@@ -127,11 +131,11 @@ export function payFrom(budget: OpenBudget, operation: PaidOperation): Payment {
     },
     async end(end, signal) {
       const written =
-        id === undefined ? saveRecorded(budget, model, end) : writeEnd(budget, id, { model, ...end, signal });
+        id === undefined ? saveRecorded(budget, model, end) : writeBudgetEnd(budget, id, { model, ...end, signal });
       id = undefined;
       await written.catch((error: unknown) => {
         const counts = 'the request counts with what it can cost';
-        return budget.context.ui.warn(`${messageOf(error)}, so ${counts} in the budget ${budget.setting.place}`);
+        return budget.context.ui.warn(`${getErrorMessage(error)}, so ${counts} in the budget ${budget.setting.place}`);
       });
     },
     async cancel() {
@@ -142,7 +146,7 @@ export function payFrom(budget: OpenBudget, operation: PaidOperation): Payment {
 }
 
 /** Writes down what a request cost; if it is not known whether it was billed, it counts with what was reserved. */
-async function writeEnd(
+async function writeBudgetEnd(
   budget: OpenBudget,
   id: string,
   { model, answer, error, signal }: PaidEnd & { model: string; signal: AbortSignal | undefined },
@@ -152,32 +156,36 @@ async function writeEnd(
     const isFree = error instanceof GatewayError && error.billed === 'no';
     return isFree ? ledger.free(id, signal) : ledger.spend(id, unknownAmount, { signal });
   }
-  const amount = costOfAnswer(answer, budget)?.amount ?? unknownAmount;
+  const amount = computeAnswerCost(answer, budget)?.amount ?? unknownAmount;
   const other = otherModel(model, answer.result.modelVersion);
   // A request of the flex lane may have been answered at full price.
-  const lane = normaliseTier(unusualTier(answer.result.serviceTier) ?? 'live');
+  const lane = normalizeTier(unusualTier(answer.result.serviceTier) ?? 'live');
   await ledger.spend(id, amount, { ...(other !== undefined && { model: other }), lane, signal });
 }
 
-function entryOf({ context, service, lane, tags }: OpenBudget, model: string): LedgerEntry {
+function createEntry({ context, service, lane, tags }: OpenBudget, model: string): LedgerEntry {
   return { command: context.command, service, model, lane: lane.value, ...(tags && { tags }) };
 }
 
-async function reserve(budget: OpenBudget, { post, model }: PaidOperation, signal: AbortSignal): Promise<string> {
+async function reserveRequest(
+  budget: OpenBudget,
+  { post, model }: PaidOperation,
+  signal: AbortSignal,
+): Promise<string> {
   const { prices, lane, ledger } = budget;
   const price = requirePrice(prices, model, '--budget');
   const { limits } = await loadFormat(post.format);
-  const bound = boundOf(post.body, price, { ...limits(post.body), lane });
+  const bound = computeBound(post.body, price, { ...limits(post.body), lane });
   if (!bound.isMost) await warnOfBound(budget, limits(post.body).maxTokens === undefined);
-  const currency = currencyOf(price);
+  const currency = getCurrency(price);
   await prepareFile(budget);
-  const reserved = await ledger.reserve({ ...entryOf(budget, model), bound, currency }, signal);
+  const reserved = await ledger.reserve({ ...createEntry(budget, model), bound, currency }, signal);
   if ('id' in reserved) return reserved.id;
   throw overBudget(budget, model, reserved.spent);
 }
 
 /** How much of a budget other runs leave. */
-export async function leftOf(budget: OpenBudget): Promise<Awaited<ReturnType<Ledger['left']>>> {
+export async function readBudgetLeft(budget: OpenBudget): Promise<Awaited<ReturnType<Ledger['left']>>> {
   await prepareFile(budget);
   return budget.ledger.left().catch((error: unknown) => {
     throw beforeSending(budget, error);
@@ -190,9 +198,9 @@ export async function reserveBatch(
   { id, model, bounds }: Pick<LedgerBatch, 'id' | 'model' | 'bounds'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const currency = currencyOf(requirePrice(budget.prices, model, '--budget'));
+  const currency = getCurrency(requirePrice(budget.prices, model, '--budget'));
   await prepareFile(budget);
-  const request = { ...entryOf(budget, model), id, bounds, currency };
+  const request = { ...createEntry(budget, model), id, bounds, currency };
   const reserved = await budget.ledger.reserveBatch(request, signal).catch((error: unknown) => {
     throw beforeSending(budget, error);
   });
@@ -203,7 +211,7 @@ export async function reserveBatch(
 export function overBudget({ setting, prices }: OpenBudget, model: string, spent: string): GatewayError {
   const { place, amount, per } = setting;
   const period = per === undefined ? '' : ` of this ${per}`;
-  const words = `${spent} of ${amount} ${currencyOf(requirePrice(prices, model, '--budget'))}${period} are spent`;
+  const words = `${spent} of ${amount} ${getCurrency(requirePrice(prices, model, '--budget'))}${period} are spent`;
   return new GatewayError('over-budget', `the next request could pass the budget ${place}: ${words}`, {
     reason: 'budget',
     value: `${place}:<amount>${per === undefined ? '' : `/${per}`}`,
@@ -227,8 +235,8 @@ async function warnOfBound({ ledger, setting, context }: OpenBudget, isWithoutLi
 
 /** What a recording answers costs nothing. */
 async function saveRecorded(budget: OpenBudget, model: string, { answer }: PaidEnd): Promise<void> {
-  const cost = answer && costOfAnswer(answer, budget);
+  const cost = answer && computeAnswerCost(answer, budget);
   if (cost === undefined) return;
   await prepareFile(budget);
-  await budget.ledger.save(entryOf(budget, model), cost);
+  await budget.ledger.save(createEntry(budget, model), cost);
 }

@@ -14,18 +14,18 @@ import type { AuthUse } from '../../formats/types.ts';
 import type { AuthForm } from '../../services.ts';
 import {
   type Credential,
-  credentialsOf,
+  listCredentials,
   hiddenHeaderNames,
   isUnmistakable,
   revealHeaders,
   type Secret,
 } from '../../settings/redact.ts';
-import type { SettingsSurvey, KeySource } from '../../settings/types.ts';
+import type { PartialSettings, KeySource } from '../../settings/types.ts';
 import type { Connection, FetchWrapper } from '../../transport/types.ts';
 import { withSettingsHint } from './failure-hint.ts';
 import type { Context, Report } from '../context.ts';
 import { isCache, type RecordingFlags, replayedFolder } from '../flags/shared.ts';
-import { type ConnectionFlags, connectionOptions, originOf, readConfiguredKey } from './settings.ts';
+import { type ConnectionFlags, connectionOptions, getGatewayOrigin, readConfiguredKey } from './settings.ts';
 import { announcedEnd, logReply, logRequest, logRetry } from '../output/log.ts';
 
 /** Forms of authentication where one client serves several uses. */
@@ -35,7 +35,7 @@ export type AuthForms = Partial<Record<AuthUse, AuthForm>>;
  * A client before its key is read and anything is connected: enough to show a request. Warns if the base URL was corrected.
  * Throws GatewayError usage.
  */
-export async function surveyClient(settings: SettingsSurvey, context: Context, forms?: AuthForms): Promise<Client> {
+export async function createDryClient(settings: PartialSettings, context: Context, forms?: AuthForms): Promise<Client> {
   const apiKey = settings.key.kind === 'none' ? undefined : refuseKey;
   const client = createClient({ ...endpointOptions(settings, context, forms), apiKey });
   for (const warning of client.warnings) await context.ui.warn(warning);
@@ -48,10 +48,10 @@ async function refuseKey(): Promise<never> {
 }
 
 /** What the settings say about the gateway, in the words of the library. */
-function endpointOptions(settings: SettingsSurvey, context: Context, forms?: AuthForms): ClientOptions {
+function endpointOptions(settings: PartialSettings, context: Context, forms?: AuthForms): ClientOptions {
   const { service, auth, headerNames, headers, allowHttp } = settings;
   const plainHeaders = revealHeaders(headers.map(({ value }) => value));
-  context.ui.hide(credentialsOf(settings).map(({ secret }) => secret));
+  context.ui.hide(listCredentials(settings).map(({ secret }) => secret));
   return {
     service: service.value,
     baseUrl: settings.baseUrl?.value ?? 'http://127.0.0.1',
@@ -64,7 +64,7 @@ function endpointOptions(settings: SettingsSurvey, context: Context, forms?: Aut
 
 /** One of the gateways that a command asks. */
 interface AskedGateway {
-  settings: SettingsSurvey;
+  settings: PartialSettings;
   forms?: AuthForms | undefined;
 }
 
@@ -75,11 +75,11 @@ interface OpenOptions {
 }
 
 /**
- * Opens a client: reads the key, or starts the local gateway for `--offline`. `surveyClient`, or doctor's own check, has warned of
+ * Opens a client: reads the key, or starts the local gateway for `--offline`. `createDryClient`, or doctor's own check, has warned of
  * the base URL before.
  */
 export async function openClient(
-  settings: SettingsSurvey,
+  settings: PartialSettings,
   flags: ConnectionFlags,
   context: Context,
   { forms, ...options }: Pick<AskedGateway, 'forms'> & OpenOptions = {},
@@ -99,7 +99,7 @@ export async function openClients(
   const { deadline = deadlineOnce(timeoutMs, context.signal), report } = options;
   const surveys = gateways.map(({ settings }) => settings);
   const isPaid = surveys.some(({ budget }) => budget !== undefined);
-  const payments = isPaid ? await (await import('./budget.ts')).openBudgets(surveys, flags.tag, context) : [];
+  const payments = isPaid ? await (await import('./budget.ts')).openSharedBudgets(surveys, flags.tag, context) : [];
   const { connection, use, own, close } = await openWay(surveys, flags, context, deadline);
   let fallbacks = 0;
   const clients = gateways.map(({ settings, forms }, at) =>
@@ -126,7 +126,7 @@ export async function openClients(
 
 /** The service refuses requests of the flex lane while it is busy: they are retried for long. */
 function retryOptions(
-  { lane }: SettingsSurvey,
+  { lane }: PartialSettings,
   { retries, retryMaxTime, retrySafeOnly }: ConnectionFlags,
 ): ClientOptions {
   const plain = { retries, retryMaxWaitMs: retryMaxTime, retrySafeOnly };
@@ -135,7 +135,7 @@ function retryOptions(
 }
 
 /** Logs what a client sends and gets, and counts it in the report of a command that asks a model. */
-function reportTo(context: Context, settings: SettingsSurvey, report: OpenOptions['report']): ClientOptions {
+function reportTo(context: Context, settings: PartialSettings, report: OpenOptions['report']): ClientOptions {
   const { ui } = context;
   const hidden = hiddenHeaderNames(settings);
   let isAnnounced = false;
@@ -171,7 +171,7 @@ interface Way {
 }
 
 async function openWay(
-  surveys: readonly SettingsSurvey[],
+  surveys: readonly PartialSettings[],
   flags: ConnectionFlags,
   context: Context,
   deadline: () => Deadline,
@@ -182,10 +182,10 @@ async function openWay(
     const replay = await openReplaying(replayed, context);
     return { use: [() => replay], own: [], close: async () => undefined };
   }
-  const connection = await openConnections(surveys, flags, context);
+  const connection = await openOwnConnections(surveys, flags, context);
   const [first] = surveys;
   if (first?.offline.value) {
-    const recordings = await openRecordings(flags, { context, credentials: credentialsOf(first) });
+    const recordings = await openRecordings(flags, { context, credentials: listCredentials(first) });
     const { startOffline } = await import('./offline.ts');
     const local = await startOffline({ headerNames: endpointOptions(first, context).headerNames });
     // Its port is another one each time; for recordings it is always the same gateway.
@@ -202,10 +202,10 @@ async function openWay(
   const keyless = new Map<string, KeySource>();
   for (const settings of surveys) {
     const isKeyless = isCache(flags) && settings.key.kind === 'missing';
-    if (isKeyless) keyless.set(originOf(settings), settings.key);
+    if (isKeyless) keyless.set(getGatewayOrigin(settings), settings.key);
     const needsKey = settings.key.kind !== 'none' && !isKeyless;
     const key = needsKey ? await within(deadline(), readOwnKey(settings, context, deadline().signal)) : undefined;
-    credentials.push(...credentialsOf(settings, key));
+    credentials.push(...listCredentials(settings, key));
     own.push({ apiKey: key?.reveal() });
   }
   context.ui.hide(credentials.map(({ secret }) => secret));
@@ -224,7 +224,7 @@ async function openWay(
 
 /** A key in the place of the model would be in URLs, logs and file names. Throws GatewayError usage or auth. */
 async function readOwnKey(
-  { key: source, model }: SettingsSurvey,
+  { key: source, model }: PartialSettings,
   context: Context,
   signal: AbortSignal,
 ): Promise<Secret> {
@@ -244,14 +244,14 @@ function requireKeys(keyless: ReadonlyMap<string, KeySource>, context: Context):
 }
 
 /** The way to each gateway, by its own proxy and its own certificates. */
-export async function openConnections(
-  gateways: readonly (Parameters<typeof connectionOptions>[0] & Pick<SettingsSurvey, 'baseUrl'>)[],
+export async function openOwnConnections(
+  gateways: readonly (Parameters<typeof connectionOptions>[0] & Pick<PartialSettings, 'baseUrl'>)[],
   flags: Parameters<typeof connectionOptions>[1],
   context: Context,
 ): Promise<Connection> {
-  const ways = new Map(gateways.map((settings) => [originOf(settings), settings]));
+  const ways = new Map(gateways.map((settings) => [getGatewayOrigin(settings), settings]));
   for (const { proxy, systemCa, baseUrl } of gateways) {
-    const way = ways.get(originOf({ baseUrl }));
+    const way = ways.get(getGatewayOrigin({ baseUrl }));
     if (way?.proxy?.value === proxy?.value && way?.systemCa.value === systemCa.value) continue;
     throw usageError('two profiles reach the same host in different ways', 'give both the same proxy and systemCa');
   }

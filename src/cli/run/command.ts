@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import { codeOf, GatewayError, usageError } from '../../errors.ts';
+import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
 import {
   type Answer,
   type Client,
@@ -7,18 +7,24 @@ import {
   deadlineOnce,
   mostImages,
   type Result,
-  verdictOf,
+  judgeAnswer,
   type Wanted,
   within,
 } from '../../client/index.ts';
-import { formatFacts, type Post } from '../../formats/format.ts';
+import { formatFacts, type ApiRequest } from '../../formats/format.ts';
 import { byDefault } from '../../settings/sources.ts';
 import type { Settings, Use } from '../../settings/types.ts';
 import type { AnswerContext, CommandOutcome, Context } from '../context.ts';
 import type { ImageOutput, ImageOutputFlags, ImagePlan } from '../output/save-images.ts';
 import type { FlagValues } from '../flags/flag.ts';
 import type { outputFlags } from '../flags/shared.ts';
-import { type AnswerFlags, endLine, imagesOfText, isPrintedAtEnd, prepareAnswerOutput } from '../output/print.ts';
+import {
+  type AnswerFlags,
+  toEndDocument,
+  planTextImages,
+  isPrintedAtEnd,
+  prepareAnswerOutput,
+} from '../output/print.ts';
 import {
   type Building,
   type BuiltRequest,
@@ -26,12 +32,12 @@ import {
   refuseLackingFlags,
   type RequestFlags,
 } from '../request/build-request.ts';
-import { openClient, surveyClient } from './client.ts';
+import { openClient, createDryClient } from './client.ts';
 import { type ConnectionFlags, readSettings } from './settings.ts';
 import { inputUrls } from '../input/input-files.ts';
 import { refuseTwoPrompts } from '../input/prompt.ts';
 import type { PromptYamlFlags } from '../request/prompt-yaml.ts';
-import { hintOf } from '../../advice.ts';
+import { chooseHint } from '../../advice.ts';
 import { jsonLine } from '../../terminal/escape.ts';
 import type { CheckedAnswer, SchemaCheck } from '../input/schema.ts';
 import { services } from '../../services.ts';
@@ -57,17 +63,17 @@ export async function reportAnswer(
 }
 
 /** The checked flags of a command, and the settings from flags, environment and profile. */
-type Begun = Awaited<ReturnType<typeof begin<CommonFlags>>>;
+type PreparedCommand = Awaited<ReturnType<typeof prepareCommand<CommonFlags>>>;
 
 /** The first part of a command that asks a model. Throws GatewayError usage or auth. */
-export async function begin<Flags extends CommonFlags>(
+export async function prepareCommand<Flags extends CommonFlags>(
   words: readonly string[],
   typed: Flags,
   use: Use,
   context: AnswerContext,
 ) {
   const flags = await withPromptYaml(words, typed, context);
-  // A picture has one place; of a text, `--code` and `-o` may say where it goes.
+  // An image has one place; of a text, `--code` and `-o` may say where it goes.
   const isText = use === 'text' || use === 'chat';
   checkStdoutOwner(isText ? { ...flags, output: flags.code && flags.output } : flags, context.root.json === true);
   checkRaw(flags);
@@ -83,7 +89,7 @@ export async function begin<Flags extends CommonFlags>(
 export async function prepareRequest(
   words: readonly string[],
   flags: RequestFlags & ConnectionFlags,
-  building: Building & Pick<Begun, 'context' | 'settings' | 'deadline'>,
+  building: Building & Pick<PreparedCommand, 'context' | 'settings' | 'deadline'>,
 ): Promise<BuiltRequest> {
   const { context, settings, deadline } = building;
   const prepare = async (): Promise<BuiltRequest> => {
@@ -113,14 +119,14 @@ function withoutBatchLane(settings: Settings, command: string): Settings {
   );
 }
 
-/** Where pictures go that come with a text. */
+/** Where images go that come with a text. */
 export async function planBesideText(
   flags: AnswerFlags & Pick<ImagePlan, 'maxImages'>,
   { prompt, model }: Pick<BuiltRequest, 'prompt' | 'model'>,
   context: AnswerContext,
 ): Promise<ImagePlan> {
   const { force, dryRun, maxImages } = flags;
-  return { ...(await imagesOfText(flags, context)), force, dryRun, maxImages, prompt, model, imagesAreExtra: true };
+  return { ...(await planTextImages(flags, context)), force, dryRun, maxImages, prompt, model, imagesAreExtra: true };
 }
 
 /** Whether the flags ask for the request alone, which is not sent. */
@@ -130,29 +136,29 @@ export function showsRequest({ dryRun, curl }: Pick<CommonFlags, 'dryRun' | 'cur
 
 /** Shows the request of a command. It refuses what a real run refuses, makes no folder, and reads no key. */
 export async function showRequest(
-  post: Post,
+  post: ApiRequest,
   plan: ImagePlan,
-  { flags, context, settings }: Begun,
+  { flags, context, settings }: PreparedCommand,
 ): Promise<CommandOutcome> {
-  const client = await surveyClient(settings, context);
-  if (flags.dryRun && plan.output !== undefined) await planImages(plan, context);
+  const client = await createDryClient(settings, context);
+  if (flags.dryRun && plan.output !== undefined) await planImageOutput(plan, context);
   const { printRequest } = await import('../output/show-request.ts');
   return printRequest(client.address(post), post.body, { flags, context, settings });
 }
 
 /**
  * Between a command's request and its sending: the output is checked, then the key read and the client opened. Returns what
- * sends the request and what publishes the pictures of the reply. `isKept`: a session keeps the answer, even if stdout is closed.
+ * sends the request and what publishes the images of the reply. `isKept`: a session keeps the answer, even if stdout is closed.
  */
-export async function connect(
+export async function prepareSending(
   plan: ImagePlan,
-  { flags, context, settings, deadline, isKept = false }: Begun & { isKept?: boolean },
+  { flags, context, settings, deadline, isKept = false }: PreparedCommand & { isKept?: boolean },
 ): Promise<{ images: ImageOutput; client: Client }> {
-  await surveyClient(settings, context);
+  await createDryClient(settings, context);
   const isInFile = plan.imagesAreExtra ? context.report.selected?.file !== undefined : plan.output !== '-';
   if (context.io.stdout.mayBeClosed && (flags.raw || !(isInFile || isKept)))
     await context.ui.warn('stdout is closed or discarded, so the answer is kept nowhere; > <file> keeps it');
-  const images = await planImages(plan, context);
+  const images = await planImageOutput(plan, context);
   if (Object.keys(settings.prices).length > 0) {
     const { openMeter } = await import('./costs.ts');
     context.report.meter = await openMeter(settings, context.ui);
@@ -167,7 +173,7 @@ export async function connect(
  * Checks the output before a request is paid for. Without `-o`, the place of images that come with a text is planned when one
  * comes: the command must work in a read-only folder. Throws GatewayError usage.
  */
-export async function planImages(wanted: ImagePlan, context: AnswerContext): Promise<ImageOutput> {
+export async function planImageOutput(wanted: ImagePlan, context: AnswerContext): Promise<ImageOutput> {
   const plan = async () => (await import('../output/save-images.ts')).planSaving(wanted, context);
   if (!wanted.imagesAreExtra || wanted.output !== undefined) return plan();
   let planned: Promise<ImageOutput> | undefined;
@@ -230,7 +236,7 @@ async function withTemplate(
 }
 
 /** What the flags require of an answer. */
-export function wantedOf(
+export function toWanted(
   { requireComplete, requireModel, code }: Pick<CommonFlags, 'requireComplete' | 'requireModel' | 'code'>,
   images = 0,
 ): Wanted {
@@ -241,10 +247,10 @@ export function wantedOf(
 export async function finishText(
   answer: Answer,
   { plan, held }: { plan: ImagePlan; held: HeldAnswer | undefined },
-  { flags, context, print }: Begun,
+  { flags, context, print }: PreparedCommand,
 ): Promise<void> {
-  const wanted = wantedOf(flags);
-  if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(answer, wanted, context)));
+  const wanted = toWanted(flags);
+  if (flags.jsonl) await context.io.stdout.write(jsonLine(toEndDocument(answer, wanted, context)));
   await checkAnswer(answer, wanted, context);
   await warnOfNoImage(plan, context);
   if (held && 'error' in held) throw held.error;
@@ -267,9 +273,9 @@ export async function checkAnswer(answer: Answer, wanted: Wanted, context: Answe
   await logUsage(result.usage, context);
   await logCost(context);
   for (const each of result.warnings) await context.ui.warn(each);
-  const { error, warning } = verdictOf(answer, wanted);
+  const { error, warning } = judgeAnswer(answer, wanted);
   if (error) throw error;
-  if (warning) await context.ui.warn(`${warning.message}; ${hintOf(warning)}`);
+  if (warning) await context.ui.warn(`${warning.message}; ${chooseHint(warning)}`);
   await noteToolCalls(result, context);
 }
 
@@ -283,29 +289,33 @@ export type HeldAnswer = CheckedAnswer | { error: unknown };
 export async function holdToSchema(
   check: SchemaCheck,
   answer: Answer,
-  { flags, deadline }: Pick<Begun, 'flags' | 'deadline'>,
+  { flags, deadline }: Pick<PreparedCommand, 'flags' | 'deadline'>,
 ): Promise<HeldAnswer> {
-  const { error } = verdictOf(answer, wantedOf(flags));
+  const { error } = judgeAnswer(answer, toWanted(flags));
   if (error) return { error };
   try {
-    return await answerOfSchema(check, answer, deadline().signal);
+    return await findSchemaAnswer(check, answer, deadline().signal);
   } catch (thrown) {
     return { error: thrown };
   }
 }
 
 /** The JSON that is printed in place of the answer, if it fits. */
-export function jsonOf(held: HeldAnswer | undefined): string | undefined {
+export function getHeldJson(held: HeldAnswer | undefined): string | undefined {
   return held && 'json' in held ? held.json : undefined;
 }
 
 /** The JSON of an answer that fits the schema. Throws GatewayError; where a limit cut the answer, it names the limit. */
-export async function answerOfSchema(check: SchemaCheck, answer: Answer, signal: AbortSignal): Promise<CheckedAnswer> {
+export async function findSchemaAnswer(
+  check: SchemaCheck,
+  answer: Answer,
+  signal: AbortSignal,
+): Promise<CheckedAnswer> {
   try {
     return await check(answer.result.text, signal);
   } catch (error) {
     if (signal.aborted && error === signal.reason) throw error;
-    throw verdictOf(answer, { images: 0, requireComplete: true }).error ?? error;
+    throw judgeAnswer(answer, { images: 0, requireComplete: true }).error ?? error;
   }
 }
 
@@ -353,7 +363,7 @@ export function requireDescriptors(): void {
   try {
     while (opened.length < descriptorsOfReply) opened.push(openSync('/dev/null', 'r'));
   } catch (error) {
-    if (codeOf(error) !== 'EMFILE') return;
+    if (getErrorCode(error) !== 'EMFILE') return;
     throw new GatewayError('not-sent', 'too many files are open: the reply could not be written', {
       reason: 'open-files',
       sent: 'no',

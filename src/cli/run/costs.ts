@@ -1,5 +1,5 @@
 import { GatewayError, usageError } from '../../errors.ts';
-import { currencyOf, isWholePrice, type Pricing, priceOf } from '../../cost/price.ts';
+import { getCurrency, isWholePrice, type Pricing, findPrice } from '../../cost/price.ts';
 import type { Meter, Reservation } from '../../cost/types.ts';
 import type { Price, Settings } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -22,7 +22,7 @@ export async function openMeter(
 /** A warning if no answer of a model will have a cost although the model has a price. */
 export function priceWarning({ prices, model: sourced }: Pick<Settings, 'prices' | 'model'>): string | undefined {
   const model = sourced.value;
-  const price = priceOf(prices, model);
+  const price = findPrice(prices, model);
   if (price === undefined || isWholePrice(price)) return undefined;
   const { input, output, image } = price;
   if (input === undefined && output === undefined && image !== undefined) return undefined;
@@ -38,15 +38,15 @@ export interface CostLimit {
 
 /** Opens `--max-cost`. */
 export async function openCostLimit(most: string, pricing: Pricing): Promise<CostLimit> {
-  const { boundOf, createBudget } = await import('../../cost/cost.ts');
+  const { computeBound, createBudget } = await import('../../cost/cost.ts');
   const budget = createBudget({ most, spent: '0', dearest: '0' });
   let currency: string | undefined;
   return {
     async reserve(body, model, format) {
       const price = requirePrice(pricing.prices, model);
-      currency ??= currencyOf(price);
-      requireOneCurrency([currency, currencyOf(price)]);
-      const reservation = await budget.reserve(boundOf(body, price, format.limits(body)));
+      currency ??= getCurrency(price);
+      requireOneCurrency([currency, getCurrency(price)]);
+      const reservation = await budget.reserve(computeBound(body, price, format.limits(body)));
       if (reservation !== undefined) return reservation;
       const spent = `${budget.spent} ${currency} are spent`;
       return new GatewayError('over-budget', `the next request could pass --max-cost ${most}: ${spent}`, {
@@ -61,7 +61,7 @@ export async function openCostLimit(most: string, pricing: Pricing): Promise<Cos
 
 /** The price of a model, which must cover any answer. Throws GatewayError usage that says how to set one. */
 export function requirePrice(prices: Pricing['prices'], model: string, flag = '--max-cost'): Price {
-  const price = priceOf(prices, model);
+  const price = findPrice(prices, model);
   if (price !== undefined && isWholePrice(price)) return price;
   const lacks = price === undefined ? 'has no price' : 'has no price for input, or none for output';
   throw usageError(`${flag}: the model ${model} ${lacks}`, howToPrice(model));

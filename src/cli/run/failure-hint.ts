@@ -1,9 +1,9 @@
-import { hintFor, hintOf } from '../../advice.ts';
+import { hintFor, chooseHint } from '../../advice.ts';
 import { closest } from '../../closest.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
-import type { PostOrGet } from '../../formats/format.ts';
+import type { AnyApiRequest } from '../../formats/format.ts';
 import type { Reason } from '../../reasons.ts';
-import type { SettingsSurvey } from '../../settings/types.ts';
+import type { PartialSettings } from '../../settings/types.ts';
 import type { AnswerContext, Context } from '../context.ts';
 
 /**
@@ -12,8 +12,8 @@ import type { AnswerContext, Context } from '../context.ts';
  */
 export async function withSettingsHint(
   thrown: GatewayError,
-  post: PostOrGet,
-  settings: SettingsSurvey,
+  post: AnyApiRequest,
+  settings: PartialSettings,
   { io }: Context,
 ): Promise<GatewayError> {
   const { key, typedFlags: flags } = settings;
@@ -23,8 +23,8 @@ export async function withSettingsHint(
   if (reason !== 'model' && reason !== 'pull-model' && !isPath) return error;
   const model = post.body?.['model'] ?? decodeURIComponent(/\/models\/([^/:]+):/.exec(post.path)?.[1] ?? '');
   if (typeof model !== 'string' || model === '') return error;
-  const { keptModels } = await import('../../settings/kept-models.ts');
-  const kept = await keptModels(settings, io.now());
+  const { readCachedModels } = await import('../../settings/model-cache.ts');
+  const kept = await readCachedModels(settings, io.now());
   // Ollama lists each name with a tag, and also accepts the name without it.
   const names = kept.map((name) => name.replace(/:latest$/, ''));
   if ([...kept, ...names].includes(model)) return error;
@@ -39,7 +39,7 @@ export function withReplyHint(
   isRaw: boolean,
 ): unknown {
   if (!(thrown instanceof GatewayError) || context.report.attempts === 0) return thrown;
-  const known = hintOf(thrown);
+  const known = chooseHint(thrown);
   if (known !== undefined) return withCost(thrown, known);
   const isKept = thrown.class === 'incomplete' && (isRaw || isAnythingKept(context));
   if (!isKept) return thrown.withDefaults({ reason: reasons[thrown.class] });

@@ -1,22 +1,22 @@
-import { hintOf } from '../../advice.ts';
+import { chooseHint } from '../../advice.ts';
 import { type ErrorClass, GatewayError, usageError } from '../../errors.ts';
 import type { Deadline } from '../../client/index.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import type { FetchedInput, InputFetcher } from '../../transport/types.ts';
 import { spool } from '../../images/input.ts';
-import type { SettingsSurvey } from '../../settings/types.ts';
+import type { PartialSettings } from '../../settings/types.ts';
 import type { Context, InputContext } from '../context.ts';
 import { replayedFolder } from '../flags/shared.ts';
 import { type FetchedFile, type FetchedFiles, parseInputUrl } from '../input/attachments.ts';
 import { type InputUrl, shownUrl } from '../input/input-files.ts';
-import { sizeOf } from '../input/prompt.ts';
+import { formatSize } from '../input/prompt.ts';
 import { type ConnectionFlags, connectionOptions } from './settings.ts';
 
 /** Classes of errors of a fetch. The gateway has received nothing then. */
 const fetchErrors = new Set<ErrorClass>(['not-sent', 'no-reply', 'bad-reply', 'incomplete']);
 
 interface FetchOptions {
-  settings: Pick<SettingsSurvey, 'offline' | 'proxy' | 'systemCa'>;
+  settings: Pick<PartialSettings, 'offline' | 'proxy' | 'systemCa'>;
   deadline: Deadline;
   /** Registers the removal of the files. */
   atEnd: InputContext['atEnd'];
@@ -49,7 +49,7 @@ export function openUrlFetcher(flags: ConnectionFlags, context: Context): UrlFet
 /** Throws GatewayError usage for URLs where no network is used. */
 export function requireNetwork(
   [first]: readonly InputUrl[],
-  { offline }: Pick<SettingsSurvey, 'offline'>,
+  { offline }: Pick<PartialSettings, 'offline'>,
   flags: ConnectionFlags,
 ): void {
   const flag = offline.value ? '--offline' : replayedFolder(flags) !== undefined && '--replay';
@@ -77,7 +77,7 @@ async function fetchFile(
     await context.ui.detail(`fetched ${shownUrl(url)} (${fetched.mimeType ?? 'no content-type'})`);
   } catch (error) {
     progress.stop();
-    throw explain(error, label, deadline);
+    throw explainFetchError(error, label, deadline);
   }
   const body = readExplained(fetched.body, { label, time: deadline, progress });
   const path = await spool(body, { label, capMebibytes: maxFetchedMebibytes, atEnd });
@@ -105,18 +105,18 @@ async function* readExplained(
   try {
     for await (const chunk of body) {
       bytes += chunk.byteLength;
-      progress.update(sizeOf(bytes));
+      progress.update(formatSize(bytes));
       yield chunk;
     }
   } catch (error) {
-    throw explain(error, label, time);
+    throw explainFetchError(error, label, time);
   } finally {
     progress.stop();
   }
 }
 
 /** The same error with the URL in front, without hints about the base URL, billing or the client's certificate. */
-function explain(error: unknown, label: string, time: Deadline): unknown {
+function explainFetchError(error: unknown, label: string, time: Deadline): unknown {
   const known = time.explain(error, 'unsent');
   if (!(known instanceof GatewayError)) return known;
   const { hint, reason, value, source } = known.details;
@@ -126,7 +126,9 @@ function explain(error: unknown, label: string, time: Deadline): unknown {
   if (known.class === 'usage') return new GatewayError('usage', message, { ...known.details, cause: error });
   if (!fetchErrors.has(known.class)) return known;
   const fits =
-    known.class === 'not-sent' && !hintOf(known, 'library')?.includes('base URL') && reason !== 'client-certificate';
+    known.class === 'not-sent' &&
+    !chooseHint(known, 'library')?.includes('base URL') &&
+    reason !== 'client-certificate';
   const advice = fits ? { hint, reason, value, source } : ({ reason: 'input-url' } as const);
   return new GatewayError('not-sent', message, { ...advice, retryable, sent: 'no', billed: 'no', cause: error });
 }

@@ -3,11 +3,15 @@ import { createEmptyStore } from '../../images/store.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { readReply } from '../../client/index.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import { formatOfPath } from '../../formats/format.ts';
+import { findFormatByPath } from '../../formats/format.ts';
 import { openCache, openReplay } from '../../recordings/replay.ts';
 import { recordedModels } from '../../recordings/models.ts';
-import { openRecorder, type Recorder, type RecorderOptions } from '../../recordings/recorder.ts';
-import { variablesOf } from '../../settings/sources.ts';
+import {
+  openExchangeRecorder,
+  type ExchangeRecorder,
+  type ExchangeRecorderOptions,
+} from '../../recordings/recorder.ts';
+import { listVariables } from '../../settings/sources.ts';
 import { createMasker, type Credential, isUnmistakable } from '../../settings/redact.ts';
 import type { Use } from '../../settings/types.ts';
 import type { Fetch, HttpReply } from '../../transport/types.ts';
@@ -27,7 +31,7 @@ export async function noModelToReplay(replay: string, { io }: Context, use: Use)
   const held = first === undefined ? '' : `the recordings hold ${models.slice(0, namedModels).join(', ')}${more}; `;
   return usageError(
     `--replay '${replay}' needs the model too: it is part of the recorded request`,
-    `${held}give --model ${first === undefined ? '<model>' : shellWord(first)} or set ${variablesOf('model', use).at(-1)}`,
+    `${held}give --model ${first === undefined ? '<model>' : shellWord(first)} or set ${listVariables('model', use).at(-1)}`,
   );
 }
 
@@ -43,11 +47,11 @@ export function openReplaying(replay: string, { io }: Context): Promise<Fetch> {
 export async function openRecording(
   flags: RecordingFlags & { record: string },
   { context, credentials }: { context: Context; credentials: readonly Credential[] },
-): Promise<Pick<Recorder, 'record' | 'close'>> {
+): Promise<Pick<ExchangeRecorder, 'record' | 'close'>> {
   const { record, maxAge } = flags;
   const { io, ui } = context;
   await warnOfPlainCredentials(credentials, context);
-  const options: RecorderOptions = {
+  const options: ExchangeRecorderOptions = {
     folder: resolve(io.cwd, record),
     mask: createMasker(credentials.map(({ secret }) => secret)),
     now: io.now,
@@ -55,14 +59,14 @@ export async function openRecording(
   };
   const opening = isCache(flags)
     ? openCache({ ...options, maxAgeMs: maxAge, isComplete: isCompleteReply })
-    : openRecorder(options);
+    : openExchangeRecorder(options);
   return opening.catch(prefixUsageError('--record '));
 }
 
 /** Whether the client can read a reply to its end; for paths that are not of a format, whether the reply has an end. */
 export async function isCompleteReply(path: string, reply: HttpReply): Promise<boolean> {
   try {
-    const format = formatOfPath(path);
+    const format = findFormatByPath(path);
     if (format !== undefined) {
       const store = createEmptyStore();
       const { error } = await readReply(reply, { format, model: '', store, joined: true });

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { access, constants, readdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { blobsOf } from '../../client/index.ts';
-import { endSignals, failureOfThrown, GatewayError } from '../../errors.ts';
+import { listBlobs } from '../../client/index.ts';
+import { endSignals, toGatewayError, GatewayError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import {
   keepTempFiles,
-  readHead,
+  readRecoveryHead,
   type RecoveryHead,
   type SavedBatch,
   type SavedReply,
@@ -18,7 +18,7 @@ import { stateFolder } from '../../settings/config-file.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Io } from '../../terminal/io.ts';
 import type { AnswerContext, Report } from '../context.ts';
-import { hintOf } from '../../advice.ts';
+import { chooseHint } from '../../advice.ts';
 import { resultDocument } from '../output/document.ts';
 
 /** The run whose reply is saved. */
@@ -36,15 +36,15 @@ export interface RecoveryInput {
  * if no recovery file can be written either, which files are left. It is not retryable: that would be paid for a second time.
  */
 export async function saveForRecovery(failure: GatewayError, input: RecoveryInput): Promise<GatewayError> {
-  const { kept, result, attempts, lost } = input.report;
+  const { kept, result, attempts, unsaved } = input.report;
   const { unread } = failure.details;
-  if (unread !== undefined) lost.body ??= { content: { data: unread } };
+  if (unread !== undefined) unsaved.body ??= { content: { data: unread } };
   const isAnswered = result !== undefined && attempts > 0;
-  if (kept === undefined && lost.body === undefined && lost.images.length === 0 && !isAnswered) return failure;
-  const hint = await save(input, failure).catch(
+  if (kept === undefined && unsaved.body === undefined && unsaved.images.length === 0 && !isAnswered) return failure;
+  const hint = await saveToRecovery(input, failure).catch(
     (error: unknown) => `the reply could not be kept: ${writeReason(error)}`,
   );
-  const hints = [hint, hintOf(failure)].filter((line) => line !== undefined);
+  const hints = [hint, chooseHint(failure)].filter((line) => line !== undefined);
   return failure.withDetails({ hint: hints.join('\n'), sent: 'yes', retryable: false, unread: undefined });
 }
 
@@ -57,7 +57,7 @@ export async function saveUnwritten(
   thrown: { value: unknown } | undefined,
   { io, report, ui }: AnswerContext,
 ): Promise<void> {
-  report.lost.text ||= io.stdout.failure !== undefined && !report.command.startsWith('image');
+  report.unsaved.text ||= io.stdout.failure !== undefined && !report.command.startsWith('image');
   const error = await saveForRecovery(failure, { report, io, redaction: ui });
   if (thrown === undefined || !takesPrecedence(thrown.value)) throw error;
   if (report.kept !== undefined) await ui.warn(recoverToHint(report.kept, report));
@@ -69,7 +69,7 @@ export async function saveUnwritten(
  */
 export async function saveUnprinted(thrown: unknown, { io, report, ui }: AnswerContext): Promise<void> {
   if (!(thrown instanceof GatewayError) || thrown.class === 'closed' || (report.result?.text ?? '') === '') return;
-  report.lost.text = true;
+  report.unsaved.text = true;
   const error = await saveForRecovery(thrown, { report, io, redaction: ui });
   if (!takesPrecedence(thrown)) throw error;
   if (report.kept !== undefined) await ui.warn(recoverToHint(report.kept, report));
@@ -78,18 +78,19 @@ export async function saveUnprinted(thrown: unknown, { io, report, ui }: AnswerC
 /** Saves a paid reply that could not be decoded, if the error has one. Returns the error. */
 export async function saveUnread<E>(thrown: E, { io, report, ui }: AnswerContext): Promise<E | GatewayError> {
   if (!(thrown instanceof GatewayError) || thrown.details.unread === undefined || thrown.billed === 'no') return thrown;
-  // A conversation, and several requests for pictures, can have more than one.
+  // A conversation, and several requests for images, can have more than one.
   report.kept = undefined;
-  report.lost.body = undefined;
+  report.unsaved.body = undefined;
   return saveForRecovery(thrown, { report, io, redaction: ui });
 }
 
 /** Saves what is known about a paid reply after a bug. Returns the error. */
 export async function saveAfterBug(thrown: unknown, input: RecoveryInput): Promise<GatewayError> {
-  const { lost, result, images, files = [] } = input.report;
-  lost.text = (result?.text ?? '') !== '' || (result?.toolCalls.length ?? 0) > 0;
-  if (result && lost.images.length === 0) lost.images.push(...blobsOf(result).slice(images.length + files.length));
-  return saveForRecovery(failureOfThrown(thrown), input);
+  const { unsaved, result, images, files = [] } = input.report;
+  unsaved.text = (result?.text ?? '') !== '' || (result?.toolCalls.length ?? 0) > 0;
+  if (result && unsaved.images.length === 0)
+    unsaved.images.push(...listBlobs(result).slice(images.length + files.length));
+  return saveForRecovery(toGatewayError(thrown), input);
 }
 
 function takesPrecedence(thrown: unknown): boolean {
@@ -98,11 +99,11 @@ function takesPrecedence(thrown: unknown): boolean {
 
 const endings = new Set([...endSignals, 'internal']);
 
-async function save(input: RecoveryInput, failure: GatewayError): Promise<string> {
+async function saveToRecovery(input: RecoveryInput, failure: GatewayError): Promise<string> {
   const { report } = input;
-  const { lost, images } = report;
+  const { unsaved, images } = report;
   if (report.kept !== undefined) return recoverToHint(report.kept, report, failure);
-  const isLineLost = !lost.text && lost.images.length === 0 && lost.body === undefined;
+  const isLineLost = !unsaved.text && unsaved.images.length === 0 && unsaved.body === undefined;
   if (input.document === undefined && isLineLost && images.some(({ path }) => path !== '-'))
     return `the pictures are written: ${images.map(({ path }) => shellWord(path)).join(' ')}`;
   const reply = savedReply(input);
@@ -132,24 +133,24 @@ export function recoverHint(path: string, when = ''): string {
  * `recoverHint` with the place that the reply was to go to. The file of `--code` is not named, since it would get the whole answer;
  * the folder of a job is not either, since the user did not name it.
  */
-function recoverToHint(path: string, { selected, lost, job }: Report, failure?: GatewayError): string {
-  const place = selected?.file ?? (job === undefined ? lost.place : undefined);
+function recoverToHint(path: string, { selected, unsaved, job }: Report, failure?: GatewayError): string {
+  const place = selected?.file ?? (job === undefined ? unsaved.place : undefined);
   if (place === undefined || selected?.code) return recoverHint(path);
   const when = failure?.class === 'not-written' ? ' when that place can be written, or to another' : '';
   return `${recoverHint(path, when)} -o ${shellWord(place)}`;
 }
 
 function savedReply({ report, io, redaction, batch, document }: RecoveryInput): SavedReply {
-  const { lost } = report;
+  const { unsaved } = report;
   return {
     savedAt: new Date(io.now()).toISOString(),
     command: report.command,
     job: report.job,
-    printsText: lost.text,
+    printsText: unsaved.text,
     document: document ?? resultDocument(report, { error: undefined, durationMs: 0, redaction }),
-    images: lost.images.map(({ declaredType, candidate, blob }) => ({ declaredType, candidate, blob })),
-    body: lost.body,
-    batch: batch && { ...batch, isResult: document !== undefined && lost.images.length === 0 },
+    images: unsaved.images.map(({ declaredType, candidate, blob }) => ({ declaredType, candidate, blob })),
+    body: unsaved.body,
+    batch: batch && { ...batch, isResult: document !== undefined && unsaved.images.length === 0 },
   };
 }
 
@@ -163,15 +164,15 @@ async function recoveryFolders(): Promise<string[]> {
 }
 
 /** A recovery file of the list. `savedAt` is an ISO time. */
-type Recovery = Partial<RecoveryHead> & { path: string; savedAt: string };
+type ListedRecovery = Partial<RecoveryHead> & { path: string; savedAt: string };
 
 /** The readable recovery files, the newest first. */
-export async function listRecoveries(): Promise<Recovery[]> {
+export async function listRecoveries(): Promise<ListedRecovery[]> {
   // The names sort by time.
   const files = (await recoveryFiles()).sort((a, b) => (basename(a.path) < basename(b.path) ? 1 : -1));
-  const found: Recovery[] = [];
+  const found: ListedRecovery[] = [];
   for (const { path, savedAt } of files)
-    found.push({ path, savedAt: new Date(savedAt).toISOString(), ...(await readHead(path)) });
+    found.push({ path, savedAt: new Date(savedAt).toISOString(), ...(await readRecoveryHead(path)) });
   return found;
 }
 

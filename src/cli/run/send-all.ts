@@ -1,23 +1,23 @@
 import { readdir, readFile } from 'node:fs/promises';
 import pLimit from 'p-limit';
-import type { Context, Lost } from '../context.ts';
+import type { Context, UnsavedReply } from '../context.ts';
 import {
   adviceForRest,
   type Answer,
-  blobsOf,
+  listBlobs,
   type Client,
   type Deadline,
-  endOf,
-  outcomeOf,
+  checkEnd,
+  drainDeltas,
   type PreparedRequest,
   type Result,
 } from '../../client/index.ts';
-import { endSignals, type ErrorClass, GatewayError, isQuotaSpent, messageOf } from '../../errors.ts';
+import { endSignals, type ErrorClass, GatewayError, isQuotaSpent, getErrorMessage } from '../../errors.ts';
 import type { ImageOutput } from '../output/save-images.ts';
 import type { Gate } from '../../transport/gate.ts';
 import type { Usage } from '../../formats/events.ts';
 
-/** What is requested, how often, and where the pictures go. */
+/** What is requested, how often, and where the images go. */
 export interface SendAllOptions extends PreparedRequest {
   client: Client;
   deadline: Deadline;
@@ -26,19 +26,19 @@ export interface SendAllOptions extends PreparedRequest {
   concurrency?: number | undefined;
   /** Makes all requests wait after a 429. */
   gate?: Gate | undefined;
-  lost: Lost;
+  unsaved: UnsavedReply;
   /** Called after each answer with the number of answers. */
   onAnswer?: (answered: number) => void;
 }
 
 /** The outcome of one of several requests. */
-export type Outcome =
+export type RequestOutcome =
   | { answer: Answer; isSent: boolean; failure?: undefined }
   | { answer?: undefined; isSent?: undefined; failure: GatewayError };
 
 /** How all requests ended; `thrown` is what ended more than its own request. */
 export interface SendAllOutcome {
-  outcomes: Outcome[];
+  outcomes: RequestOutcome[];
   thrown: { value: unknown } | undefined;
 }
 
@@ -48,13 +48,13 @@ const endings = new Set([...endSignals, 'not-written', 'internal']);
 const hopeless = new Set<ErrorClass>(['auth', 'rejected', 'usage']);
 
 /**
- * Makes the requests, a limited number at a time; pictures are published in the order of the requests, each as soon as it can be.
+ * Makes the requests, a limited number at a time; images are published in the order of the requests, each as soon as it can be.
  * After a failure that all requests would share, no further one is sent. Requests in flight are paid for, so their answers are published.
  */
 export async function sendAll(options: SendAllOptions): Promise<SendAllOutcome> {
   const limit = pLimit(options.concurrency ?? options.count);
   const state: SendState = { ...options, over: undefined, thrown: undefined, isDiskInDoubt: false, answered: 0 };
-  const saved: Promise<Outcome>[] = [];
+  const saved: Promise<RequestOutcome>[] = [];
   for (let index = 0; index < options.count; index++) {
     const before = saved[index - 1];
     const outcome = limit(() => sendOne(index, before, state));
@@ -68,23 +68,23 @@ interface SendState extends SendAllOptions {
   /** Why no more requests are made. */
   over: GatewayError | undefined;
   thrown: { value: unknown } | undefined;
-  /** A picture went elsewhere. Whether it reaches its place after all is known before the next one is paid for. */
+  /** An image went elsewhere. Whether it reaches its place after all is known before the next one is paid for. */
   isDiskInDoubt: boolean;
   answered: number;
 }
 
-async function sendOne(index: number, before: Promise<unknown> | undefined, state: SendState): Promise<Outcome> {
+async function sendOne(index: number, before: Promise<unknown> | undefined, state: SendState): Promise<RequestOutcome> {
   const { client, deadline, images, gate } = state;
   if (state.isDiskInDoubt) await before;
-  const over = state.over ?? state.lost.failure;
+  const over = state.over ?? state.unsaved.failure;
   if (over !== undefined) return { failure: over };
   try {
     const store = images.openStore(() => (state.isDiskInDoubt = true));
     const options = { deadline, sample: index, gate, store, mostImages: images.most };
-    const answer = await outcomeOf(client.ask(state, options));
+    const answer = await drainDeltas(client.ask(state, options));
     state.onAnswer?.(++state.answered);
     if (state.count > 1)
-      for (const part of [...answer.result.candidates, ...blobsOf(answer.result)]) part.reply = index;
+      for (const part of [...answer.result.candidates, ...listBlobs(answer.result)]) part.reply = index;
     return { answer, isSent: !answer.isRecorded };
   } catch (error) {
     return { failure: noteEnd(error, state) };
@@ -93,20 +93,20 @@ async function sendOne(index: number, before: Promise<unknown> | undefined, stat
 
 async function saveInOrder(
   before: Promise<unknown> | undefined,
-  sent: Promise<Outcome>,
+  sent: Promise<RequestOutcome>,
   state: SendState,
-): Promise<Outcome> {
+): Promise<RequestOutcome> {
   await before;
   const outcome = await sent;
   const result = outcome.answer?.result;
-  const end = () => endOf(state.deadline);
-  if (result) await state.images.save(blobsOf(result), result, end).catch((error) => noteEnd(error, state));
+  const endOne = () => checkEnd(state.deadline);
+  if (result) await state.images.save(listBlobs(result), result, endOne).catch((error) => noteEnd(error, state));
   return outcome;
 }
 
 function noteEnd(error: unknown, state: SendState): GatewayError {
   const failure =
-    error instanceof GatewayError ? error : new GatewayError('internal', messageOf(error), { cause: error });
+    error instanceof GatewayError ? error : new GatewayError('internal', getErrorMessage(error), { cause: error });
   if (endings.has(failure.class)) state.thrown ??= { value: error };
   if (endings.has(failure.class) || hopeless.has(failure.class) || isQuotaSpent(failure)) state.over ??= failure;
   return failure;
@@ -114,9 +114,9 @@ function noteEnd(error: unknown, state: SendState): GatewayError {
 
 /**
  * One answer from the outcomes of several requests: everything that came, usage added up. Without a result all failed, and the
- * error is the first failure. If some failed, or gave no picture, the answer is incomplete (exit 11) and says how many are missing.
+ * error is the first failure. If some failed, or gave no image, the answer is incomplete (exit 11) and says how many are missing.
  */
-export function mergeAnswers(outcomes: readonly Outcome[]): Partial<Answer> {
+export function mergeAnswers(outcomes: readonly RequestOutcome[]): Partial<Answer> {
   const [only] = outcomes;
   if (outcomes.length === 1 && only?.answer) return only.answer;
   const results = outcomes.flatMap(({ answer }) => answer?.result ?? []);

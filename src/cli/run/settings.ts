@@ -1,10 +1,10 @@
-import { type FlagTable, type FlagValues, parseJson, quote } from '../flags/flag.ts';
+import { type FlagTable, type FlagValues, parseJson, quoteWord } from '../flags/flag.ts';
 import { resolve } from 'node:path';
 import { type GatewayError, usageError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
-import { resolveSettings, surveySettings } from '../../settings/resolve.ts';
+import { resolveSettings, resolvePartialSettings } from '../../settings/resolve.ts';
 import { readKey } from '../../settings/key.ts';
 import type { Secret } from '../../settings/redact.ts';
 import type {
@@ -13,7 +13,7 @@ import type {
   Settings,
   SettingsFlags,
   SettingsInput,
-  SettingsSurvey,
+  PartialSettings,
   Use,
 } from '../../settings/types.ts';
 import type { ConnectionOptions } from '../../transport/types.ts';
@@ -42,7 +42,7 @@ export type AskFlags<Own extends FlagTable> = ConnectionFlags &
   Omit<FlagValues<Own & typeof outputFlags>, keyof RequestFlags>;
 
 /** Every flag of a setting, as it was typed. */
-type SettingFlags = ConnectionFlags &
+type TypedSettings = ConnectionFlags &
   Omit<SettingsFlags, keyof ConnectionFlags | 'modelFrom' | 'replay'> & { places?: Pick<TextPlaces, 'model'> };
 
 /** A key in argv is public: the flag exists to say so. Throws GatewayError usage. */
@@ -59,7 +59,7 @@ export function keyInArgv(): GatewayError {
 }
 
 /** What settings are resolved from, without the use. Throws GatewayError usage. */
-export async function readSettingsInput(flags: SettingFlags, context: Context): Promise<Omit<SettingsInput, 'use'>> {
+export async function readSettingsInput(flags: TypedSettings, context: Context): Promise<Omit<SettingsInput, 'use'>> {
   refuseKeyInArgv(flags);
   checkRecordingFlags(flags);
   const config = await readConfig(await configPath(context.io));
@@ -67,7 +67,7 @@ export async function readSettingsInput(flags: SettingFlags, context: Context): 
 }
 
 /** The flags of settings with the files that they name. Throws GatewayError usage. */
-export async function readSettingsFlags(flags: SettingFlags, { io, root }: Context): Promise<SettingsFlags> {
+export async function readSettingsFlags(flags: TypedSettings, { io, root }: Context): Promise<SettingsFlags> {
   return {
     ...flags,
     // These two can come before the command's name.
@@ -75,7 +75,7 @@ export async function readSettingsFlags(flags: SettingFlags, { io, root }: Conte
     profile: root.profile,
     modelFrom: flags.places?.model,
     replay: replayedFolder(flags) !== undefined,
-    header: flags.header && (await readHeaderFlags(flags.header, (path) => readText('--header', path, io.cwd))),
+    header: flags.header && (await readHeaderFlags(flags.header, (path) => readFlagFile('--header', path, io.cwd))),
     prices: flags.prices === undefined ? undefined : await readPrices(flags.prices, io.cwd),
   };
 }
@@ -83,17 +83,17 @@ export async function readSettingsFlags(flags: SettingFlags, { io, root }: Conte
 /** Reads `--prices`. Throws GatewayError usage. */
 async function readPrices(word: string, cwd: string): Promise<Prices> {
   const isJson = word.trimStart().startsWith('{');
-  const text = isJson ? word : await readText('--prices', word, cwd);
+  const text = isJson ? word : await readFlagFile('--prices', word, cwd);
   const value = parseJson('--prices', text.replace(/^\uFEFF/, ''));
   const { checkPrices } = await import('../../settings/parse.ts');
   return checkPrices(value, isJson ? '--prices' : `--prices ${word}`);
 }
 
 /** The settings of one use. Throws GatewayError usage or auth. */
-export async function readSettings(flags: SettingFlags, context: Context, use: Use): Promise<Settings> {
+export async function readSettings(flags: TypedSettings, context: Context, use: Use): Promise<Settings> {
   const input = { ...(await readSettingsInput(flags, context)), use };
   const replayed = replayedFolder(flags);
-  if (replayed !== undefined && !surveySettings(input).model) {
+  if (replayed !== undefined && !resolvePartialSettings(input).model) {
     const { noModelToReplay } = await import('./recordings.ts');
     throw await noModelToReplay(replayed, context, use);
   }
@@ -109,7 +109,7 @@ export async function readSettings(flags: SettingFlags, context: Context, use: U
 }
 
 /** The use of each command that asks a model once. */
-export const useOfCommand: Readonly<Record<string, Use>> = {
+export const chooseCommandUse: Readonly<Record<string, Use>> = {
   text: 'text',
   chat: 'chat',
   'image gen': 'image',
@@ -121,11 +121,11 @@ export async function findAsked(
   { service, format, baseUrl, profile }: SettingsFlags,
   io: Pick<Io, 'env' | 'cwd'>,
   use: Use,
-): Promise<SettingsSurvey | undefined> {
+): Promise<PartialSettings | undefined> {
   try {
     const config = await readConfig(await configPath(io));
-    const survey = surveySettings({ env: io.env, config, flags: { service, format, baseUrl, profile }, use });
-    return survey.baseUrl && survey;
+    const settings = resolvePartialSettings({ env: io.env, config, flags: { service, format, baseUrl, profile }, use });
+    return settings.baseUrl && settings;
   } catch {
     return undefined;
   }
@@ -163,13 +163,13 @@ export function checkRecordingFlags(flags: RecordingFlags): void {
 }
 
 /** Scheme and host of the gateway. */
-export function originOf({ baseUrl }: Pick<SettingsSurvey, 'baseUrl'>): string {
+export function getGatewayOrigin({ baseUrl }: Pick<PartialSettings, 'baseUrl'>): string {
   return new URL(baseUrl?.value ?? 'http://127.0.0.1').origin;
 }
 
 /** How to connect; the files that flags name are read. Throws GatewayError usage. */
 export async function connectionOptions(
-  { proxy, systemCa, offline }: Pick<SettingsSurvey, 'proxy' | 'systemCa' | 'offline'>,
+  { proxy, systemCa, offline }: Pick<PartialSettings, 'proxy' | 'systemCa' | 'offline'>,
   flags: Pick<ConnectionFlags, 'cacert' | 'clientCert' | 'clientKey'>,
   { io }: Context,
 ): Promise<ConnectionOptions> {
@@ -182,19 +182,19 @@ export async function connectionOptions(
     systemCa: systemCa.value && !offline.value,
     ca: cacert === undefined ? undefined : await readCertificate('--cacert', cacert, io.cwd),
     clientCert: clientCert === undefined ? undefined : await readCertificate('--client-cert', clientCert, io.cwd),
-    clientKey: clientKey === undefined ? undefined : await readText('--client-key', clientKey, io.cwd),
+    clientKey: clientKey === undefined ? undefined : await readFlagFile('--client-key', clientKey, io.cwd),
   };
 }
 
 /** Throws GatewayError usage for a file without a certificate. */
 async function readCertificate(flag: string, path: string, cwd: string): Promise<string> {
   const { requireCertificate } = await import('../../transport/trust.ts');
-  const pem = await readText(flag, path, cwd);
-  requireCertificate(pem, `${flag} ${quote(path)} contains`);
+  const pem = await readFlagFile(flag, path, cwd);
+  requireCertificate(pem, `${flag} ${quoteWord(path)} contains`);
   return pem;
 }
 
-async function readText(flag: string, path: string, cwd: string): Promise<string> {
+async function readFlagFile(flag: string, path: string, cwd: string): Promise<string> {
   return new TextDecoder().decode(await readUserFile(flag, path, cwd));
 }
 

@@ -8,15 +8,15 @@ import {
   type BatchJobs,
   type BatchPlan,
   countJobs,
-  countMissing,
-  countOf,
+  countMissingResults,
+  formatCount,
   type Counts,
   defaultGraceMs,
   enterOutdir,
   findLostEnds,
   type FolderLock,
-  idsWithoutPicture,
-  isSpent,
+  idsWithoutImage,
+  isTokenLimitReached,
   locateResults,
   type LostEnds,
   newBatchState,
@@ -45,20 +45,20 @@ import {
   describeCounts,
   describeSpending,
   incompleteStep,
-  missingPictureStep,
-  exitCodeOf,
+  missingImageStep,
+  getExitCode,
   keptHint,
   describeFailures,
   nextStep,
 } from './summary.ts';
-import { failureOfThrown, GatewayError, outcomes } from '../../errors.ts';
+import { toGatewayError, GatewayError, outcomes } from '../../errors.ts';
 import type { LockTimes } from '../../files/lock.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { type JobSource, openJobs, refuseTypo, requireJobs } from './jobs/source.ts';
 import { findOutdir } from './outdir.ts';
 import { createHost, recovery } from './host.ts';
 import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
-import { createPriceCheck, emptyFacts, type JobKind, type PlanFacts, planJobs } from './plan.ts';
+import { createPriceCheck, emptyFacts, type JobKind, type BatchPlanFacts, planJobs } from './plan.ts';
 import { trackChecking } from './progress.ts';
 import { openBatchClients } from './clients.ts';
 import { requireDescriptors } from '../../cli/run/command.ts';
@@ -90,7 +90,7 @@ export function batchRunCommand(command: Command): Action {
   addFlags(command, 'Costs', priceFlags);
   return async (context: Context, words, typed) => {
     const flags = typed as BatchFlags;
-    if (flags.stream) return runStream(words, flags, context);
+    if (flags.stream) return runStreamCommand(words, flags, context);
     // Nothing was said: the help, as of every group of commands; and after it what is missing.
     if (words.length === 0 && !flags.prompts && !flags.data && !flags.template && !flags.output && !flags.estimate)
       command.parent?.outputHelp({ error: true });
@@ -167,7 +167,11 @@ export async function runJobFile(
 }
 
 /** `batch - --stream`: a worker, with or without a folder. */
-async function runStream(words: readonly string[], flags: BatchFlags, context: Context): Promise<CommandOutcome> {
+async function runStreamCommand(
+  words: readonly string[],
+  flags: BatchFlags,
+  context: Context,
+): Promise<CommandOutcome> {
   const { finishStream, openStream, streamJobs } = await import('./stream.ts');
   const batch = await openStream(words, flags, context);
   const hasFolder = batch.results !== undefined;
@@ -190,7 +194,7 @@ export interface RunningBatch extends Batch {
   flags: BatchFlags;
   context: Context;
   source: JobSource;
-  facts: PlanFacts;
+  facts: BatchPlanFacts;
   /** Monotonic clock at the start, in ms. */
   startedAt: number;
 }
@@ -228,7 +232,7 @@ async function arrange(
     const now = await locateResults(outdir, state.index, { places });
     await arrangeResults(outdir, state.index, { places: now, ordered: flags.ordered });
     sorting.stop();
-    await warnArranged({ missing: countMissing(state.index, now), unknownJobs: now.unknownJobs }, context);
+    await warnArranged({ missing: countMissingResults(state.index, now), unknownJobs: now.unknownJobs }, context);
   } finally {
     sorting.stop();
   }
@@ -248,13 +252,13 @@ async function enterNew(path: string, host: BatchHost, times: LockTimes | undefi
 async function noteResume({ plan, facts, context, source, flags, state }: RunningBatch): Promise<void> {
   const before = sentBefore(plan) + plan.again;
   if (before > 0) {
-    const next = describeNext(plan, isSpent(state.usage, flags.maxTokensTotal));
-    await context.ui.note(`${before} of ${countOf(plan.jobs, 'job')} ${be(before, 'was')} sent before; ${next}`);
+    const next = describeNext(plan, isTokenLimitReached(state.usage, flags.maxTokensTotal));
+    await context.ui.note(`${before} of ${formatCount(plan.jobs, 'job')} ${be(before, 'was')} sent before; ${next}`);
   }
   const edited = describeEdited(facts);
   if (edited !== undefined) await context.ui.note(edited);
   if (plan.removed > 0) {
-    const what = `${countOf(plan.removed, 'job')} of the journal ${be(plan.removed, 'is')}`;
+    const what = `${formatCount(plan.removed, 'job')} of the journal ${be(plan.removed, 'is')}`;
     await context.ui.warn(`${what} no longer in ${source.name}`);
   }
 }
@@ -272,26 +276,26 @@ async function updateVars(batch: RunningBatch, places: ResultPlaces): Promise<vo
   const progress = ui.progress('comparing the variables');
   const jobs = await refreshVars(batch, places).finally(() => progress.stop());
   if (jobs === 0) return;
-  const what = `new variables of ${countOf(jobs, 'job')} that ${be(jobs, 'was')} sent before`;
+  const what = `new variables of ${formatCount(jobs, 'job')} that ${be(jobs, 'was')} sent before`;
   await ui.note(`${what} are in ${batchFiles.results}: no text that is sent uses them`);
 }
 
-/** Jobs that are done, and whose pictures were removed since. */
+/** Jobs that are done, and whose images were removed since. */
 async function noteGone(ends: LostEnds, { index }: Batch['state'], { ui }: Context): Promise<void> {
   const isLeft = (row: number): boolean => index.has(row, 'inFile') && !index.has(row, 'toSend');
-  const step = missingPictureStep(idsWithoutPicture(ends, index).filter((id) => isLeft(index.find(id))));
+  const step = missingImageStep(idsWithoutImage(ends, index).filter((id) => isLeft(index.find(id))));
   if (step !== undefined) await ui.warn(step);
 }
 
 /** The jobs that are sent again because they were edited, and the most that they can cost. */
-function describeEdited({ edited: { ids, jobs, billed, most } }: PlanFacts): string | undefined {
+function describeEdited({ edited: { ids, jobs, billed, most } }: BatchPlanFacts): string | undefined {
   if (jobs === 0) return undefined;
   const names = `${ids.join(', ')}${jobs > ids.length ? ` and ${jobs - ids.length} more` : ''}`;
   const cost = most === undefined || most.length === 0 ? '' : `, for at most ${describeCosts(most)}`;
   // Jobs that failed and were not billed are paid for once.
   const some = billed > 0 ? ` (${billed} of them ${be(billed, 'is')} paid for again)` : '';
   const next = billed === jobs ? 'paid for again' : `sent again${some}`;
-  return `${countOf(jobs, 'job')} ${be(jobs, 'was')} edited and ${be(jobs, 'is')} ${next}${cost}: ${names}`;
+  return `${formatCount(jobs, 'job')} ${be(jobs, 'was')} edited and ${be(jobs, 'is')} ${next}${cost}: ${names}`;
 }
 
 /** How many jobs are sent, and how many of them a second time: those may be paid for twice. */
@@ -321,7 +325,7 @@ async function failBatch(batch: EndedBatch, error: unknown): Promise<CommandOutc
 async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<CommandOutcome> {
   const { context, flags, state, plan, outdir } = batch;
   const counts = countInFile(batch);
-  const error: unknown = stop === 'signal' ? context.signal.reason : await failureOfCounts(counts, stop, batch);
+  const error: unknown = stop === 'signal' ? context.signal.reason : await judgeCounts(counts, stop, batch);
   const document = summarize(batch, counts, error);
   await saveSummary(batch, document);
   await context.ui.note(describeCounts(counts));
@@ -333,7 +337,7 @@ async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<C
   const cut = incompleteStep(counts);
   if (cut) await context.ui.note(cut);
   if (plan.left > 0)
-    await context.ui.note(`--limit left ${countOf(plan.left, 'job')} unsent: the same command sends the next ones`);
+    await context.ui.note(`--limit left ${formatCount(plan.left, 'job')} unsent: the same command sends the next ones`);
   await noteFailures(batch, counts);
   return { document, error };
 }
@@ -350,7 +354,7 @@ async function saveSummary({ lock, outdir }: EndedBatch, summary: OwnDocument): 
 /** The summary of a run, with the error that it ends with. */
 function summarize(batch: EndedBatch, counts: Counts, thrown: unknown): OwnDocument {
   const { context, state, plan, outdir } = batch;
-  const error = thrown === undefined ? undefined : failureOfThrown(thrown);
+  const error = thrown === undefined ? undefined : toGatewayError(thrown);
   return summaryDocument({
     counts,
     skipped: sentBefore(plan),
@@ -378,7 +382,7 @@ async function noteFailures({ state, context, outdir }: EndedBatch, counts: Coun
 }
 
 /** What the counts mean for the exit code. Jobs that are still at the service are not a failure of a run that does not wait for them. */
-async function failureOfCounts(
+async function judgeCounts(
   counts: Counts,
   stop: Stop | undefined,
   { flags, state, outdir, context, plan }: EndedBatch,
@@ -386,16 +390,16 @@ async function failureOfCounts(
   // What `--limit` leaves is no failure.
   const pending = stop === undefined ? counts.pending - plan.left : counts.pending;
   const submitted = flags.wait === false ? 0 : counts.submitted;
-  if (exitCodeOf({ ...counts, pending, submitted: submitted ?? 0 }) === outcomes.ok.code) return undefined;
+  if (getExitCode({ ...counts, pending, submitted: submitted ?? 0 }) === outcomes.ok.code) return undefined;
   const early = {
     cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,
     tokens: `stopped after ${totalTokens(state.usage)} of ${flags.maxTokensTotal} tokens: `,
-    failures: `stopped after ${countOf(counts.failed + counts.unknown, 'failure')}: `,
+    failures: `stopped after ${formatCount(counts.failed + counts.unknown, 'failure')}: `,
     signal: '',
   };
   const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop && early[stop];
   const budget = stop instanceof GatewayError && stop.details.reason === 'budget' ? stop.details : undefined;
-  const tokens = isSpent(state.usage, flags.maxTokensTotal) ? '--max-tokens-total' : undefined;
+  const tokens = isTokenLimitReached(state.usage, flags.maxTokensTotal) ? '--max-tokens-total' : undefined;
   // A budget with a period can be paid from again.
   const ofBudget = budget?.retryable ? '--budget, or when its next period begins' : '--budget';
   const limit = stop === 'cost' ? '--max-cost' : budget ? ofBudget : tokens;
@@ -432,7 +436,7 @@ async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<CommandOutco
   if (context.root.json) return { document };
   const left = plan.left > 0 ? [`${plan.left} left unsent by --limit`] : [];
   const counts = [
-    `${countOf(jobs, 'job')} checked`,
+    `${formatCount(jobs, 'job')} checked`,
     `${toSend} to send`,
     ...left,
     `${sentBefore(plan)} sent before`,
@@ -447,7 +451,7 @@ async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<CommandOutco
 function describeKind({ command, model, service, origin, jobs }: JobKind): string {
   const { title } = services[service];
   const where = service === 'gateway' || origin === 'offline' ? origin : `${title} (${origin})`;
-  return `${command} with ${model} ${origin === 'offline' ? 'offline' : `at ${where}`}: ${countOf(jobs, 'job')}`;
+  return `${command} with ${model} ${origin === 'offline' ? 'offline' : `at ${where}`}: ${formatCount(jobs, 'job')}`;
 }
 
 function shownPath(path: string, cwd: string): string {

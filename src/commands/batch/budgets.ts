@@ -2,13 +2,20 @@ import { type Batch, type BatchBudgets, gatewayKey } from '../../batch/index.ts'
 import { addAmounts, createBudget, subtractAmounts } from '../../cost/cost.ts';
 import type { Bound, Budget } from '../../cost/types.ts';
 import type { Context } from '../../cli/context.ts';
-import { leftOf, type OpenBudget, openBudget, overBudget, reserveBatch, type Tag } from '../../cli/run/budget.ts';
+import {
+  readBudgetLeft,
+  type OpenBudget,
+  openSharedBudget,
+  overBudget,
+  reserveBatch,
+  type Tag,
+} from '../../cli/run/budget.ts';
 
 const noBound: Bound = { amount: '0', isMost: false };
 
 /** The rest of a budget that this run can submit. `taken` is what was spent or reserved before. */
 async function openRoom(budget: OpenBudget): Promise<{ budget: Budget; taken: string }> {
-  const { left, dearest } = await leftOf(budget);
+  const { left, dearest } = await readBudgetLeft(budget);
   const taken = subtractAmounts(budget.setting.amount, left);
   return { budget: createBudget({ most: left, spent: '0', dearest }), taken };
 }
@@ -20,11 +27,11 @@ export async function openBatchBudgets(
   context: Context,
 ): Promise<BatchBudgets | undefined> {
   const isPaid = [...plan.gateways.values()].some(({ settings }) => settings.budget !== undefined);
-  const wasPaid = [...state.parts.values()].some((part) => part.plan.budget !== undefined);
+  const wasPaid = [...state.providerBatches.values()].some((providerBatch) => providerBatch.plan.budget !== undefined);
   if (!isPaid && !wasPaid) return undefined;
   const budgets = new Map<string, OpenBudget>();
   for (const [profile, { settings }] of plan.gateways) {
-    const budget = await openBudget(settings, tags, context);
+    const budget = await openSharedBudget(settings, tags, context);
     if (budget !== undefined) budgets.set(profile, budget);
   }
   const rooms = new Map<string, Awaited<ReturnType<typeof openRoom>>>();

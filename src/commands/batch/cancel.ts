@@ -1,5 +1,12 @@
 import type { Command } from 'commander';
-import { askAgain, countOf, openParts, type Part, requireOrigin, waitingRows } from '../../batch/index.ts';
+import {
+  askAgain,
+  formatCount,
+  listOpenProviderBatches,
+  type ProviderBatch,
+  requireOrigin,
+  waitingRows,
+} from '../../batch/index.ts';
 import { openBatchApi, startDeadline } from '../../client/index.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
@@ -8,8 +15,8 @@ import { openClient } from '../../cli/run/client.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
 import { endSignals, GatewayError, withoutCost } from '../../errors.ts';
 import { loadBatchFormat } from '../../formats/batch-format.ts';
-import { authUseOf } from '../../formats/format.ts';
-import { surveyUses } from '../../settings/resolve.ts';
+import { chooseAuthUse } from '../../formats/format.ts';
+import { resolveEveryUse } from '../../settings/resolve.ts';
 import { readBatchFolder } from './outdir.ts';
 
 const unused = new Set(['model', 'record', 'replay', 'maxAge']);
@@ -28,24 +35,26 @@ async function runCancel(outdir: string, flags: ConnectionFlags, context: Contex
   const { state } = await readBatchFolder(outdir, context);
   const cancelled: { batch: string; jobs: number }[] = [];
   let failure: GatewayError | undefined;
-  const open = openParts(state).filter((part) => waitingRows(part, state.index).length > 0);
-  for (const part of open) {
-    const jobs = waitingRows(part, state.index).length;
-    if (part.batch === undefined) {
+  const open = listOpenProviderBatches(state).filter(
+    (providerBatch) => waitingRows(providerBatch, state.index).length > 0,
+  );
+  for (const providerBatch of open) {
+    const jobs = waitingRows(providerBatch, state.index).length;
+    if (providerBatch.batch === undefined) {
       if (failure) await ui.warn(unanswered(jobs).message);
       failure ??= unanswered(jobs);
       continue;
     }
-    const failed = await failureOf(cancelPart(part, flags, context));
+    const failed = await findFailure(cancelProviderBatch(providerBatch, flags, context));
     failure ??= failed;
-    if (failed) await ui.warn(`${part.batch}: ${failed.message}`);
-    else cancelled.push({ batch: part.batch, jobs });
+    if (failed) await ui.warn(`${providerBatch.batch}: ${failed.message}`);
+    else cancelled.push({ batch: providerBatch.batch, jobs });
   }
   const document = { schema: 'gateway-cli/batch-cancel@1', cancelled };
   if (open.length === 0) await ui.note(`no jobs of ${outdir} are at the service`);
   if (!root.json)
     for (const { batch, jobs } of cancelled)
-      await io.stdout.write(`${batch}: ${countOf(jobs, 'job')}, cancelled as far as they are not done\n`);
+      await io.stdout.write(`${batch}: ${formatCount(jobs, 'job')}, cancelled as far as they are not done\n`);
   if (failure) return { document, error: failure };
   if (open.length > 0) await ui.note('what was done before is billed: the same batch command collects it');
   return { document };
@@ -53,14 +62,14 @@ async function runCancel(outdir: string, flags: ConnectionFlags, context: Contex
 
 /** Without an id at the service nothing can be cancelled. */
 function unanswered(jobs: number): GatewayError {
-  return new GatewayError('no-reply', `${countOf(jobs, 'job')}: the creation of the batch is not answered yet`, {
+  return new GatewayError('no-reply', `${formatCount(jobs, 'job')}: the creation of the batch is not answered yet`, {
     hint: 'run the batch again, which looks for it, then batch cancel',
     sent: 'yes',
   });
 }
 
 /** The failure of one batch does not keep the others running; a signal ends all. */
-async function failureOf(cancelling: Promise<void>): Promise<GatewayError | undefined> {
+async function findFailure(cancelling: Promise<void>): Promise<GatewayError | undefined> {
   try {
     await cancelling;
     return undefined;
@@ -71,12 +80,16 @@ async function failureOf(cancelling: Promise<void>): Promise<GatewayError | unde
   }
 }
 
-async function cancelPart({ plan, batch = '' }: Part, flags: ConnectionFlags, context: Context): Promise<void> {
+async function cancelProviderBatch(
+  { plan, batch = '' }: ProviderBatch,
+  flags: ConnectionFlags,
+  context: Context,
+): Promise<void> {
   const { profile, origin, format: name, use } = plan;
   const input = await readSettingsInput(flags, context);
   const ownFlags = { ...input.flags, ...(profile !== '' && { jobProfile: profile }) };
-  const surveys = surveyUses({ ...input, flags: ownFlags });
-  const sameKey = Object.values(surveys).find((one) => authUseOf(one.format.value, one.use) === use);
+  const surveys = resolveEveryUse({ ...input, flags: ownFlags });
+  const sameKey = Object.values(surveys).find((one) => chooseAuthUse(one.format.value, one.use) === use);
   const settings = sameKey ?? surveys.text;
   const { baseUrl, offline } = settings;
   requireOrigin(offline.value ? 'offline' : baseUrl && new URL(baseUrl.value).origin, origin);

@@ -1,7 +1,7 @@
 import {
   type BatchState,
   countJobs,
-  countOf,
+  formatCount,
   gatewayKey,
   type Job,
   jobsToSend,
@@ -14,14 +14,14 @@ import { type Client, startDeadline } from '../../client/index.ts';
 import { type Format, loadFormat } from '../../formats/format.ts';
 import type { Body } from '../../body.ts';
 import { measureRequest } from '../../formats/request-size.ts';
-import { addCost, estimateOf, scaleAmount } from '../../cost/cost.ts';
-import { currencyOf, describeCosts, pricedTiers, priceOf, priceOfTier } from '../../cost/price.ts';
+import { addCost, estimateCost, scaleAmount } from '../../cost/cost.ts';
+import { getCurrency, describeCosts, pricedTiers, findPrice, findTierPrice } from '../../cost/price.ts';
 import type { Cost } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import type { RunningBatch } from './batch.ts';
 import { openBatchClients } from './clients.ts';
-import { concurrencyOf } from './policy.ts';
+import { chooseConcurrency } from './policy.ts';
 
 /** The sums of the jobs of one model. */
 interface ModelEstimate {
@@ -72,7 +72,7 @@ export async function showEstimate(batch: EstimateBatch, progress: Progress): Pr
   const estimate = await estimateJobs(batch, (done) => progress.update(`${done}/${plan.toSend} counted`));
   progress.stop();
   const { jobs, total, toSend } = plan;
-  const expected = expectedOf(batch.state, toSend);
+  const expected = expectCost(batch.state, toSend);
   const document = {
     schema: 'gateway-cli/batch-estimate@1',
     jobs,
@@ -89,8 +89,8 @@ export async function showEstimate(batch: EstimateBatch, progress: Progress): Pr
   if (context.root.json) return { document };
   const left = plan.left > 0 ? `, ${plan.left} left unsent by --limit` : '';
   const lines = [
-    `${countOf(toSend, 'job')} to send${left}, ${sentBefore(plan)} sent before`,
-    ...describe(estimate),
+    `${formatCount(toSend, 'job')} to send${left}, ${sentBefore(plan)} sent before`,
+    ...describeTotals(estimate),
     ...(expected === undefined ? [] : [describeExpected(expected)]),
   ];
   await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));
@@ -98,14 +98,14 @@ export async function showEstimate(batch: EstimateBatch, progress: Progress): Pr
 }
 
 /** What the jobs would cost if their answers were like those that are there. */
-interface Expected {
+interface ExpectedCost {
   answers: number;
   outputTokens: number | undefined;
   cost: readonly Cost[];
 }
 
 /** Undefined without an answer, or if nothing is to be sent. */
-function expectedOf({ index, usage, spending }: BatchState, jobs: number): Expected | undefined {
+function expectCost({ index, usage, spending }: BatchState, jobs: number): ExpectedCost | undefined {
   const { done: answers } = countJobs(index, { jobs: index.size });
   if (answers === 0 || jobs === 0) return undefined;
   const { outputTokens: output, thinkingTokens: thinking = 0 } = usage;
@@ -115,7 +115,7 @@ function expectedOf({ index, usage, spending }: BatchState, jobs: number): Expec
   return { answers, outputTokens, cost };
 }
 
-function describeExpected({ answers, outputTokens, cost }: Expected): string {
+function describeExpected({ answers, outputTokens, cost }: ExpectedCost): string {
   const tokens = outputTokens === undefined ? [] : [`${outputTokens} output tokens`];
   const facts = [...tokens, ...(cost.length === 0 ? [] : [describeCosts(cost)])];
   return `if the answers are like the ${answers} that are there: about ${facts.join(', ') || 'nothing is known'}`;
@@ -125,7 +125,7 @@ async function estimateJobs(batch: EstimateBatch, onCounted: (done: number) => v
   const { flags, plan } = batch;
   const estimate: Estimate = { models: new Map(), lanes: new Map(), tooLong: [], tooLongJobs: 0 };
   if (plan.toSend === 0) return estimate;
-  const counter = createCounter(batch, await openBatchClients(plan, flags, batch.context));
+  const counter = createTokenCounter(batch, await openBatchClients(plan, flags, batch.context));
   const add = createSums(estimate);
   const jobs = jobsToSend(batch);
   let done = 0;
@@ -141,7 +141,7 @@ async function estimateJobs(batch: EstimateBatch, onCounted: (done: number) => v
       onCounted(++done);
     }
   };
-  const workers = concurrencyOf(flags, plan.toSend);
+  const workers = chooseConcurrency(flags, plan.toSend);
   await Promise.all(Array.from({ length: workers }, work));
   estimate.tooLong.sort((a, b) => a.line - b.line);
   return estimate;
@@ -156,7 +156,7 @@ interface Count {
 }
 
 /** Counts at the service, which is free; by bytes if the service cannot. */
-function createCounter(
+function createTokenCounter(
   { context }: EstimateBatch,
   connections: ReadonlyMap<string, Client>,
 ): (job: Job, prepared: PreparedJob) => Promise<Count> {
@@ -207,7 +207,7 @@ function createSums(estimate: Estimate): AddJob {
   const lacking = new Set<string>();
   return ({ id, line }, { operation, settings }, { tokens, by, window, limits: limitsOf }) => {
     const { model, post } = operation;
-    const price = priceOf(settings.prices, model);
+    const price = findPrice(settings.prices, model);
     const limits = limitsOf(post.body);
     const key = `${gatewayKey(settings)} ${model}`;
     const sum = models.get(key) ?? { ...noJobs, model, hasPrice: price !== undefined };
@@ -222,14 +222,14 @@ function createSums(estimate: Estimate): AddJob {
     if (window !== undefined && tokens > window && estimate.tooLongJobs++ < maxKept)
       estimate.tooLong.push({ id, line, model, tokens, window });
     for (const lane of ['live', ...pricedTiers.filter((tier) => tier !== 'priority')] as const) {
-      const priced = price && (lane === 'live' ? { price, factor: 1 } : priceOfTier(price, lane));
+      const priced = price && (lane === 'live' ? { price, factor: 1 } : findTierPrice(price, lane));
       if (priced === undefined) lacking.add(lane);
       if (priced === undefined || lacking.has(lane)) {
         lanes.delete(lane);
         continue;
       }
-      const { input, most } = estimateOf(tokens, priced, limits);
-      const currency = currencyOf(priced.price);
+      const { input, most } = estimateCost(tokens, priced, limits);
+      const currency = getCurrency(priced.price);
       const before = lanes.get(lane) ?? { input: [], most: [] };
       lanes.set(lane, {
         input: addCost(before.input, { amount: input, currency }),
@@ -248,8 +248,8 @@ const noJobs = { jobs: 0, inputTokens: 0, outputTokensMost: 0, countedByBytes: 0
 const maxKept = 1000;
 const maxNamed = 20;
 
-function describe({ models, lanes, tooLong, tooLongJobs }: Estimate): string[] {
-  const lines = [...models.values()].map(describeModel);
+function describeTotals({ models, lanes, tooLong, tooLongJobs }: Estimate): string[] {
+  const lines = [...models.values()].map(describeModelTotals);
   for (const [lane, { input, most }] of lanes) {
     const limit = most === undefined ? 'and output without a limit' : `at most ${describeCosts(most)}`;
     lines.push(`${lane}: ${describeCosts(input)} for the input, ${limit}`);
@@ -262,11 +262,11 @@ function describe({ models, lanes, tooLong, tooLongJobs }: Estimate): string[] {
   return lines;
 }
 
-function describeModel(sum: ModelEstimate): string {
+function describeModelTotals(sum: ModelEstimate): string {
   const { model, jobs, inputTokens, outputTokensMost, countedByBytes, withoutFiles } = sum;
-  const input = `${model}: ${countOf(jobs, 'job')}, ${countedByBytes > 0 ? 'about ' : ''}${inputTokens} input tokens`;
+  const input = `${model}: ${formatCount(jobs, 'job')}, ${countedByBytes > 0 ? 'about ' : ''}${inputTokens} input tokens`;
   const output =
     outputTokensMost === undefined ? 'no limit of output tokens' : `at most ${outputTokensMost} output tokens`;
-  const bytes = countedByBytes > 0 ? `; ${countOf(countedByBytes, 'job')} counted by bytes` : '';
+  const bytes = countedByBytes > 0 ? `; ${formatCount(countedByBytes, 'job')} counted by bytes` : '';
   return `${input}, ${output}${bytes}${withoutFiles > 0 ? `, ${withoutFiles} without their files` : ''}`;
 }

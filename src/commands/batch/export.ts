@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import {
   batchFiles,
   type BatchState,
-  countOf,
+  formatCount,
   findColumns,
   isInShard,
   type Job,
@@ -13,13 +13,20 @@ import {
   openResults,
   type ResultPlaces,
   type ResultReader,
-  type Row,
-  rowOf,
+  type ReportRow,
+  toReportRow,
   type RowState,
   unanswered,
 } from '../../batch/index.ts';
 import { junitReport, markdownReport, type ReportFacts, type ReportWriter, tableReport } from './reports.ts';
-import { type BatchFolder, joinStates, pathInFolder, readFolders, rowsOfFolders, titleOf } from './folders.ts';
+import {
+  type BatchFolder,
+  joinStates,
+  pathInFolder,
+  readFolders,
+  listFolderRows,
+  chooseReportName,
+} from './folders.ts';
 import { warnUnread } from './summary.ts';
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject } from '../../json.ts';
@@ -33,7 +40,7 @@ import { isWorkbook } from './jobs/data-rows.ts';
 import { openRows } from './jobs/row-jobs.ts';
 import { openJobs } from './jobs/source.ts';
 
-type Flags = FlagValues<typeof exportFlags>;
+type ExportFlags = FlagValues<typeof exportFlags>;
 
 /** `batch export <outdir…>`: one row a job, as a table or a report for CI. */
 export function batchExportCommand(command: Command): Action {
@@ -49,12 +56,12 @@ export function batchExportCommand(command: Command): Action {
     'Columns are id, state, those of your rows, text (or answer.<key> of a schema), images, usage, cost and error; one that would be empty is left out. See gateway-cli help batch.',
   ]);
   addFlags(command, 'Flags', exportFlags);
-  return (context, words, flags) => runExport(words, flags as Flags, context);
+  return (context, words, flags) => runExport(words, flags as ExportFlags, context);
 }
 
 async function runExport(
   outdirs: readonly string[],
-  flags: Flags,
+  flags: ExportFlags,
   context: Context,
 ): Promise<CommandOutcome | undefined> {
   const { output = '-', force = false } = flags;
@@ -65,18 +72,18 @@ async function runExport(
       `-o ${output}: a workbook cannot be written`,
       'write CSV, which spreadsheets open; --bom tells Excel that it is UTF-8: -o results.csv --bom',
     );
-  const format = flags.format ?? formatOf(output);
+  const format = flags.format ?? chooseExportFormat(output);
   if (flags.bom && format !== 'csv' && format !== 'tsv')
     throw usageError(`--bom is for CSV and TSV, not ${format}`, 'leave it out, or name the format: --format csv');
   const folders = await readFolders(outdirs, context);
   if (output !== '-') for (const { folder } of folders) await checkTarget(output, folder, { force, context });
   const progress = context.ui.progress('reading the results');
   context.atEnd(async () => progress.stop());
-  const rows = await findRows(folders, await openJobsOf(folders, flags, context));
+  const rows = await findRows(folders, await openNamedJobs(folders, flags, context));
   await warnUnread(rows, context);
   const named = flags.jobs ?? flags.data;
-  const leftOut = named === undefined ? await countMissing(rows, folders, context) : 0;
-  const facts = { ...rows, name: titleOf(folders), ...joinStates(folders.map(({ state }) => state)) };
+  const leftOut = named === undefined ? await countMissingJobs(rows, folders, context) : 0;
+  const facts = { ...rows, name: chooseReportName(folders), ...joinStates(folders.map(({ state }) => state)) };
   const writer = openReport(format, facts);
   const head = flags.bom ? `\uFEFF${writer.head}` : writer.head;
   const text = reportText({ ...writer, head }, noteLongTexts(rows, format, context), context.signal);
@@ -85,20 +92,20 @@ async function runExport(
     for await (const piece of text) await context.io.stdout.write(piece);
     return undefined;
   }
-  const fill = async (append: (piece: string) => Promise<void>): Promise<void> => {
+  const writeReport = async (append: (piece: string) => Promise<void>): Promise<void> => {
     for await (const piece of text) await append(piece);
   };
-  await writeNewFile(output, fill, { cwd: context.io.cwd, force });
+  await writeNewFile(output, writeReport, { cwd: context.io.cwd, force });
   const sum = Object.values(rows.counts).reduce((all, count) => all + count, 0);
   if (!context.root.json) await context.io.stdout.write(`${output}\n`);
   return { document: { schema: 'gateway-cli/batch-export@1', path: output, format, rows: sum, leftOut } };
 }
 
 /** Lines that cannot be read now were jobs when they were sent. */
-function ignore(): void {}
+function ignoreLineError(): void {}
 
 /** The jobs of the folders' shards in the file that `--jobs` or `--data` names; none if none is named. */
-async function openJobsOf(folders: readonly BatchFolder[], flags: Flags, context: Context): Promise<Jobs> {
+async function openNamedJobs(folders: readonly BatchFolder[], flags: ExportFlags, context: Context): Promise<Jobs> {
   const { jobs, data } = flags;
   if (jobs !== undefined && data !== undefined)
     throw usageError('the jobs are given twice: --jobs and --data', 'keep one of them');
@@ -106,8 +113,8 @@ async function openJobsOf(folders: readonly BatchFolder[], flags: Flags, context
   const file = data === undefined ? undefined : await openRows(flags, context);
   const isWanted = (id: string): boolean => folders.some(({ state: { run } }) => isInShard(id, run?.shard));
   return async function* () {
-    for await (const job of source?.jobs(ignore) ?? []) if (isWanted(job.id)) yield rowOfJob(job);
-    for await (const { id, columns: vars } of file?.rows(ignore) ?? [])
+    for await (const job of source?.jobs(ignoreLineError) ?? []) if (isWanted(job.id)) yield toUnsentRow(job);
+    for await (const { id, columns: vars } of file?.rows(ignoreLineError) ?? [])
       for (const each of sentCopies(id, folders))
         if (isWanted(each)) yield { id: each, state: 'pending', vars, images: [] };
   };
@@ -129,7 +136,7 @@ function findJob(id: string, folders: readonly BatchFolder[]): { at: number; row
   return undefined;
 }
 
-function rowOfJob({ id, name, command, values: { prompt, vars } }: Job): Row {
+function toUnsentRow({ id, name, command, values: { prompt, vars } }: Job): ReportRow {
   return {
     id,
     name,
@@ -142,7 +149,7 @@ function rowOfJob({ id, name, command, values: { prompt, vars } }: Job): Row {
 }
 
 /** By the end of the file's name, else CSV. */
-function formatOf(output: string): ExportFormat {
+function chooseExportFormat(output: string): ExportFormat {
   const end = extname(output).slice(1).toLowerCase();
   return end === 'xml' ? 'junit' : (exportFormats.find((format) => format === end) ?? 'csv');
 }
@@ -170,12 +177,16 @@ export async function checkTarget(
 }
 
 /** The folder does not know the ids of jobs that were never sent. */
-async function countMissing({ counts }: Rows, folders: readonly BatchFolder[], { ui }: Context): Promise<number> {
+async function countMissingJobs(
+  { counts }: ExportRows,
+  folders: readonly BatchFolder[],
+  { ui }: Context,
+): Promise<number> {
   const jobs = folders.reduce((sum, { state }) => sum + (state.run?.jobs ?? 0), 0);
   const missing = Math.max(0, jobs - counts.done - counts.failed - counts.unknown - counts.pending);
   if (missing > 0)
     await ui.warn(
-      `${countOf(missing, 'unsent job')} left out of the report; --jobs <file> or --data <file> adds ${missing === 1 ? 'it' : 'them'}`,
+      `${formatCount(missing, 'unsent job')} left out of the report; --jobs <file> or --data <file> adds ${missing === 1 ? 'it' : 'them'}`,
     );
   return missing;
 }
@@ -189,7 +200,11 @@ function openReport(format: ExportFormat, facts: ReportFacts): ReportWriter {
 /** Excel takes at most this many characters in a cell. */
 const longestCell = 32_767;
 
-async function* noteLongTexts(rows: Rows, format: ExportFormat, { ui }: Context): AsyncGenerator<Row, void> {
+async function* noteLongTexts(
+  rows: ExportRows,
+  format: ExportFormat,
+  { ui }: Context,
+): AsyncGenerator<ReportRow, void> {
   for await (const row of rows.read()) {
     const { length } = row.text ?? '';
     if (length > longestCell && (format === 'csv' || format === 'tsv'))
@@ -203,7 +218,7 @@ const pieceLength = 64 * 1024;
 
 async function* reportText(
   { head, row: textOf, foot }: ReportWriter,
-  rows: AsyncIterable<Row>,
+  rows: AsyncIterable<ReportRow>,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   let gathered = head;
@@ -218,10 +233,10 @@ async function* reportText(
 }
 
 /** The jobs of a folder's job file, as rows of jobs that were not sent; none if it is not known. */
-type Jobs = () => AsyncGenerator<Row, void>;
+type Jobs = () => AsyncGenerator<ReportRow, void>;
 
 /** The rows of a folder, and what is known about all of them. */
-type Rows = Awaited<ReturnType<typeof findRows>>;
+type ExportRows = Awaited<ReturnType<typeof findRows>>;
 
 /** Looks through the results and journals of folders, and the jobs of their file. */
 async function findRows(folders: readonly BatchFolder[], jobs: Jobs) {
@@ -230,9 +245,9 @@ async function findRows(folders: readonly BatchFolder[], jobs: Jobs) {
   const places: ResultPlaces[] = [];
   for (const { folder, state } of folders) {
     const { index } = state;
-    const see = (_: number, result: { id: string; document: JsonObject }): void =>
-      found.see(rowOf(result.id, 'done', result.document));
-    places.push(await locateResults(folder, index, { see }));
+    const seeResult = (_: number, result: { id: string; document: JsonObject }): void =>
+      found.see(toReportRow(result.id, 'done', result.document));
+    places.push(await locateResults(folder, index, { see: seeResult }));
     for (let row = 0; row < index.size; row++) counts[rowState(index.stateOf(row))]++;
     if (counts.unknown + counts.failed > 0) found.see(unansweredRow('', 'unknown', state.failures));
   }
@@ -250,16 +265,16 @@ async function findRows(folders: readonly BatchFolder[], jobs: Jobs) {
 async function* readRows(
   folders: readonly BatchFolder[],
   { places, jobs }: { places: readonly ResultPlaces[]; jobs: Jobs },
-): AsyncGenerator<Row, void> {
+): AsyncGenerator<ReportRow, void> {
   const readers: ResultReader[] = [];
   const isRead = folders.map(({ state }) => new Uint8Array(state.index.size));
-  const readRow = async (id: string, { at, row }: { at: number; row: number }): Promise<Row> => {
+  const readResultRow = async (id: string, { at, row }: { at: number; row: number }): Promise<ReportRow> => {
     const one = folders[at] as BatchFolder;
     const { index, failures } = one.state;
     const state = rowState(index.stateOf(row));
     const document = await readers[at]?.read(row);
     if (!document) return unansweredRow(id, state, failures);
-    const found = rowOf(id, state, document);
+    const found = toReportRow(id, state, document);
     return { ...found, images: found.images.map((path) => pathInFolder(path, one, folders)) };
   };
   try {
@@ -267,19 +282,19 @@ async function* readRows(
       readers.push(await openResults(folder, state.index, places[at] as ResultPlaces));
     for await (const pending of jobs()) {
       const place = findJob(pending.id, folders);
-      const row = place && (await readRow(pending.id, place));
+      const row = place && (await readResultRow(pending.id, place));
       if (place) (isRead[place.at] as Uint8Array)[place.row] = 1;
       yield row?.command === undefined ? { ...pending, ...row } : row;
     }
     const ids = folders.map(({ state }) => [...state.index.ids()]);
-    for (const place of rowsOfFolders(folders))
-      if (isRead[place.at]?.[place.row] === 0) yield await readRow(ids[place.at]?.[place.row] as string, place);
+    for (const place of listFolderRows(folders))
+      if (isRead[place.at]?.[place.row] === 0) yield await readResultRow(ids[place.at]?.[place.row] as string, place);
   } finally {
     for (const reader of readers) await reader.close();
   }
 }
 
-function unansweredRow(id: string, state: RowState, failures: BatchState['failures']): Row {
+function unansweredRow(id: string, state: RowState, failures: BatchState['failures']): ReportRow {
   const error = failures.get(id) ?? (state === 'unknown' ? unanswered : undefined);
   return { id, state, images: [], error };
 }

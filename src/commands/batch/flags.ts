@@ -1,5 +1,5 @@
 import { usageError } from '../../errors.ts';
-import { type FlagTable, type FlagValues, notAFlag, oneOf, whole } from '../../cli/flags/flag.ts';
+import { type FlagTable, type FlagValues, notAFlag, oneOfWords, whole } from '../../cli/flags/flag.ts';
 import { imageFlags } from '../../cli/flags/format.ts';
 import { connectionFlags, maxCost, outputFlags } from '../../cli/flags/shared.ts';
 import type { Context } from '../../cli/context.ts';
@@ -31,7 +31,7 @@ export const batchFlags = {
   dataFormat: {
     flags: '--data-format <format>',
     text: `format of --data, if its name does not tell it: ${dataFormats.join(', ')}`,
-    parse: oneOf(dataFormats),
+    parse: oneOfWords(dataFormats),
     values: dataFormats,
     advanced: true,
   },
@@ -150,7 +150,7 @@ export const exportFlags = {
   format: {
     flags: '--format <format>',
     text: 'csv, tsv, jsonl, md (GitHub step summary) or junit (default: by the name of the file, else csv)',
-    parse: oneOf(exportFormats),
+    parse: oneOfWords(exportFormats),
     values: exportFormats,
   },
   output: { flags: '-o, --output <path|->', text: 'file for the report; - is stdout (default: -)', parse: notAFlag },

@@ -3,11 +3,11 @@ import {
   batchFiles,
   type BatchState,
   countJobs,
-  countOf,
+  formatCount,
   type Counts,
   isInShard,
   type LostEnds,
-  rowsOfReport,
+  listReportRows,
   type RunRecord,
 } from '../../batch/index.ts';
 import { readBatchFolder } from './outdir.ts';
@@ -72,9 +72,9 @@ function requireSameBatch({ name, state }: BatchFolder, first: BatchFolder): Non
 }
 
 /** The name of a report: that of the folder, or of the first. */
-export function titleOf(folders: readonly BatchFolder[]): string {
+export function chooseReportName(folders: readonly BatchFolder[]): string {
   const first = basename(folders[0]?.folder ?? '');
-  return folders.length < 2 ? first : `${first} and ${countOf(folders.length - 1, 'other folder')}`;
+  return folders.length < 2 ? first : `${first} and ${formatCount(folders.length - 1, 'other folder')}`;
 }
 
 /** The jobs of folders by their state, those that were not sent included. */
@@ -105,10 +105,10 @@ export function joinStates(
 }
 
 /** The jobs of all folders in the order of the job file: the number of the folder, and the job's row there. */
-export function* rowsOfFolders(
+export function* listFolderRows(
   folders: readonly Pick<BatchFolder, 'state'>[],
 ): Generator<{ at: number; row: number }, void> {
-  const orders = folders.map(({ state }) => rowsOfReport(state.index));
+  const orders = folders.map(({ state }) => listReportRows(state.index));
   const next = new Uint32Array(orders.length);
   for (;;) {
     let found: { at: number; row: number; place: number } | undefined;
@@ -124,7 +124,7 @@ export function* rowsOfFolders(
   }
 }
 
-/** The path of a picture for a report on several folders: with the folder as the user named it. */
+/** The path of an image for a report on several folders: with the folder as the user named it. */
 export function pathInFolder(path: string, { name }: BatchFolder, folders: readonly BatchFolder[]): string {
   return folders.length > 1 && path.startsWith(`${batchFiles.images}/`) ? join(name, path) : path;
 }

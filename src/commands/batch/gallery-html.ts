@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto';
-import { countOf, type Counts, type Row, type RowState, totalTokens } from '../../batch/index.ts';
+import { formatCount, type Counts, type ReportRow, type RowState, totalTokens } from '../../batch/index.ts';
 import type { Usage } from '../../formats/events.ts';
 
 /** One job as the gallery shows it. */
-export interface Card extends Pick<Row, 'id' | 'command' | 'prompt' | 'text' | 'usage' | 'error'> {
+export interface Card extends Pick<ReportRow, 'id' | 'command' | 'prompt' | 'text' | 'usage' | 'error'> {
   state: Exclude<RowState, 'pending'>;
   model?: string | undefined;
-  pictures: readonly CardPicture[];
+  images: readonly CardImage[];
 }
 
-export interface CardPicture {
-  /** The way from the gallery's folder to that of the picture's batch, if it is another one. */
+export interface CardImage {
+  /** The way from the gallery's folder to that of the image's batch, if it is another one. */
   way?: string | undefined;
   /** Below that folder. */
   path: string;
@@ -18,7 +18,7 @@ export interface CardPicture {
   width?: number | undefined;
   height?: number | undefined;
   bytes: number;
-  /** Why the page shows no picture. */
+  /** Why the page shows no image. */
   hidden?: string | undefined;
 }
 
@@ -67,7 +67,7 @@ if(on)chosen[key].add(value);chip.setAttribute('aria-pressed',String(on));filter
 words.addEventListener('input',filter);document.forms[0].addEventListener('submit',event=>event.preventDefault());filter();
 const sizes=new ResizeObserver(()=>requestAnimationFrame(lay));sizes.observe(main.parentElement);cards.forEach(({card})=>sizes.observe(card));`;
 
-/** Nothing is loaded but pictures of its folder, nothing runs but the script above: whatever a text says, it stays text. */
+/** Nothing is loaded but images of its folder, nothing runs but the script above: whatever a text says, it stays text. */
 const policy = [
   "default-src 'none'",
   // Browsers differ in whether the page of a file is of the same origin as the files beside it.
@@ -84,7 +84,13 @@ export const galleryMark = '<!doctype html><!-- gateway-cli batch gallery -->';
 /** The page of a batch up to its first card. */
 export function galleryHead({ title, counts, usage }: { title: string; counts: Counts; usage: Usage }): string {
   const { jobs, done, failed, unknown, pending } = counts;
-  const facts = [countOf(jobs, 'job'), `${done} done`, `${failed} failed`, `${unknown} unknown`, `${pending} not sent`];
+  const facts = [
+    formatCount(jobs, 'job'),
+    `${done} done`,
+    `${failed} failed`,
+    `${unknown} unknown`,
+    `${pending} not sent`,
+  ];
   const tokens = totalTokens(usage);
   if (tokens > 0) facts.push(`${tokens} tokens`);
   return pageHead(title, facts);
@@ -105,31 +111,31 @@ export function pageHead(title: string, facts: readonly string[]): string {
 
 /** One job. */
 export function galleryCard(card: Card): string {
-  const { id, state, command, prompt, model, text, usage, error, pictures } = card;
+  const { id, state, command, prompt, model, text, usage, error, images } = card;
   const tokens = totalTokens(usage ?? {});
   const facts = [command, model, tokens > 0 ? `${tokens} tokens` : undefined, state].filter(
     (fact) => fact !== undefined,
   );
   const body = [
     `<strong><bdi>${escapeHtml(id)}</bdi></strong>`,
-    prompt && `<p><bdi>${escapeHtml(cut(prompt))}</bdi></p>`,
-    text && `<div class="text"><bdi>${escapeHtml(cut(text))}</bdi></div>`,
-    error && `<p class="error"><bdi>${escapeHtml(cut(`${error.class}: ${error.message}`))}</bdi></p>`,
+    prompt && `<p><bdi>${escapeHtml(shortenCaption(prompt))}</bdi></p>`,
+    text && `<div class="text"><bdi>${escapeHtml(shortenCaption(text))}</bdi></div>`,
+    error && `<p class="error"><bdi>${escapeHtml(shortenCaption(`${error.class}: ${error.message}`))}</bdi></p>`,
     `<p class="facts"><bdi>${escapeHtml(facts.join(' · '))}</bdi></p>`,
   ];
   const data = { state, command, model };
   const attributes = Object.entries(data).map(([name, value]) => value && ` data-${name}="${escapeHtml(value)}"`);
-  return `<article class="${state}"${attributes.filter(Boolean).join('')}>${pictures.map(figure).join('')}<div class="body">${body.filter(Boolean).join('')}</div></article>\n`;
+  return `<article class="${state}"${attributes.filter(Boolean).join('')}>${images.map(figure).join('')}<div class="body">${body.filter(Boolean).join('')}</div></article>\n`;
 }
 
 /** The end of the page. */
 export const galleryFoot = `</main><script>${script}</script></body></html>\n`;
 
-function figure({ way, path, mimeType, width, height, bytes, hidden }: CardPicture): string {
+function figure({ way, path, mimeType, width, height, bytes, hidden }: CardImage): string {
   const size = width && height ? `${width}×${height}` : 'size unknown';
   const caption = `${size} · ${mimeType} · ${Math.ceil(bytes / 1000)} kB`;
   const link = escapeHtml(linkTo(path, way));
-  // With both sides known the card has its height before the picture is there.
+  // With both sides known the card has its height before the image is there.
   const sides = width && height ? ` width="${width}" height="${height}"` : '';
   const shown =
     hidden === undefined
@@ -150,6 +156,6 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"'`]/g, (char) => `&#${char.charCodeAt(0)};`).replace(/(?![\t\n\r])\p{Cc}/gu, '&#65533;');
 }
 
-function cut(text: string): string {
+function shortenCaption(text: string): string {
   return text.length > maxText ? `${text.slice(0, maxText)}…` : text;
 }

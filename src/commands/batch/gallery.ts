@@ -3,13 +3,13 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import {
   batchFiles,
-  countOf,
-  imageNameOf,
+  formatCount,
+  findImageName,
   locateResults,
   openResults,
   type ResultPlaces,
   type ResultReader,
-  rowOf,
+  toReportRow,
 } from '../../batch/index.ts';
 import {
   type Card,
@@ -18,7 +18,7 @@ import {
   galleryHead,
   galleryMark,
   pageHead,
-  type CardPicture,
+  type CardImage,
 } from './gallery-html.ts';
 import {
   addCounts,
@@ -26,27 +26,27 @@ import {
   countFolder,
   joinStates,
   readFolders,
-  rowsOfFolders,
-  titleOf,
+  listFolderRows,
+  chooseReportName,
 } from './folders.ts';
 import { warnUnread } from './summary.ts';
-import { usageError, codeOf } from '../../errors.ts';
+import { usageError, getErrorCode } from '../../errors.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
 import { clearDeadParts, partNonce } from '../../files/process-mark.ts';
-import { writeAnew } from '../../files/temp-file.ts';
+import { writeAtomically } from '../../files/temp-file.ts';
 import type { Action, CommandOutcome, Context } from '../../cli/context.ts';
 import { addFlags, type FlagValues, prefixUsageError, setExamples } from '../../cli/flags/flag.ts';
 import { galleryFlags } from './flags.ts';
 import { checkTarget } from './export.ts';
 import { checkFile } from '../../images/publish.ts';
 import { isObject, type JsonObject, type JsonValue, parseFlat } from '../../json.ts';
-import { typeOfName } from '../../images/image-type.ts';
+import { findTypeByName } from '../../images/image-type.ts';
 import { readInputImage } from '../../images/input.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { tooManyPixels } from '../../cli/output/preview.ts';
 
 /**
- * `batch gallery <outdir…>`: one page of all jobs, or of the pictures of a folder, which shows the pictures beside it. That of several
+ * `batch gallery <outdir…>`: one page of all jobs, or of the images of a folder, which shows the images beside it. That of several
  * shards is in the first folder, or where `-o` says.
  */
 export function batchGalleryCommand(command: Command): Action {
@@ -64,7 +64,7 @@ export function batchGalleryCommand(command: Command): Action {
 }
 
 /** The file of a page. */
-interface Page {
+interface GalleryPage {
   /** As the user names it. */
   name: string;
   path: string;
@@ -82,10 +82,10 @@ async function runGallery(
   if (output === '-') throw usageError('the page links to the pictures from its own place', 'name a file: -o all.html');
   const name = output ?? join(outdir, batchFiles.gallery);
   const page = { name, path: resolve(cwd, name), folder: dirname(resolve(cwd, name)) };
-  const pictures = outdirs.length > 1 ? [] : await picturesOfFolder(resolve(cwd, outdir));
-  if (pictures.length > 0) {
+  const images = outdirs.length > 1 ? [] : await listFolderImages(resolve(cwd, outdir));
+  if (images.length > 0) {
     if (output !== undefined) await checkFile(output, { cwd, force: true }).catch(prefixUsageError('-o: '));
-    return showPictures(resolve(cwd, outdir), pictures, page, context);
+    return showFolderImages(resolve(cwd, outdir), images, page, context);
   }
   const folders = await readFolders(outdirs, context);
   if (output !== undefined)
@@ -98,12 +98,12 @@ async function runGallery(
   const { usage } = joinStates(folders.map(({ state }) => state));
   let made = 0;
   await writePage(page, async (file) => {
-    await file.appendFile(galleryHead({ title: titleOf(folders), counts, usage }));
+    await file.appendFile(galleryHead({ title: chooseReportName(folders), counts, usage }));
     for await (const { card, folder } of cards.read()) {
       context.signal.throwIfAborted();
       await file.appendFile(galleryCard(await seenFrom(page, folder, card)));
-      made += card.pictures.length;
-      progress.update(`${made}/${countOf(cards.pictures, 'picture')}`);
+      made += card.images.length;
+      progress.update(`${made}/${formatCount(cards.pictures, 'picture')}`);
     }
     await file.appendFile(galleryFoot);
   });
@@ -111,55 +111,57 @@ async function runGallery(
   return reportPage(page, context);
 }
 
-async function reportPage({ name }: Page, { io, root }: Context): Promise<CommandOutcome> {
+async function reportPage({ name }: GalleryPage, { io, root }: Context): Promise<CommandOutcome> {
   if (!root.json) await io.stdout.write(`${name}\n`);
   return { document: { schema: 'gateway-cli/batch-gallery@1', path: name } };
 }
 
-/** The names of the pictures in a folder that is not of a batch, such as that of `image gen -n 4 -o tiles/`. */
-async function picturesOfFolder(folder: string): Promise<string[]> {
+/** The names of the images in a folder that is not of a batch, such as that of `image gen -n 4 -o tiles/`. */
+async function listFolderImages(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch((): string[] => []);
   if (names.includes(batchFiles.journal)) return [];
   const order = new Intl.Collator('en', { numeric: true });
-  return names.filter((name) => typeOfName(name) !== undefined).sort(order.compare);
+  return names.filter((name) => findTypeByName(name) !== undefined).sort(order.compare);
 }
 
-/** A page with one card for each picture. */
-async function showPictures(
+/** A page with one card for each image. */
+async function showFolderImages(
   folder: string,
   names: readonly string[],
-  page: Page,
+  page: GalleryPage,
   context: Context,
 ): Promise<CommandOutcome> {
   await writePage(page, async (file) => {
-    await file.appendFile(pageHead(basename(folder), [countOf(names.length, 'picture')]));
+    await file.appendFile(pageHead(basename(folder), [formatCount(names.length, 'picture')]));
     for (const name of names) {
       context.signal.throwIfAborted();
-      await file.appendFile(galleryCard(await seenFrom(page, folder, await cardOfPicture(folder, name))));
+      await file.appendFile(galleryCard(await seenFrom(page, folder, await createImageCard(folder, name))));
     }
     await file.appendFile(galleryFoot);
   });
   return reportPage(page, context);
 }
 
-/** What the picture's bytes and its sidecar say. */
-async function cardOfPicture(folder: string, name: string): Promise<Card> {
+/** What the image's bytes and its sidecar say. */
+async function createImageCard(folder: string, name: string): Promise<Card> {
   const path = join(folder, name);
   const found = await readInputImage(path).catch(() => undefined);
   const { mimeType = 'application/octet-stream', width, height, bytes = 0 } = found ?? {};
   const sidecar = await readFile(`${path}.json`, 'utf8')
     .then(parseFlat, () => undefined)
     .catch(() => undefined);
-  const [prompt, model] = isObject(sidecar) ? [textOf(sidecar['prompt']), textOf(sidecar['model'])] : [];
-  return { id: name, state: 'done', prompt, model, pictures: [{ path: name, mimeType, width, height, bytes }] };
+  const [prompt, model] = isObject(sidecar)
+    ? [toOptionalText(sidecar['prompt']), toOptionalText(sidecar['model'])]
+    : [];
+  return { id: name, state: 'done', prompt, model, images: [{ path: name, mimeType, width, height, bytes }] };
 }
 
 /** Whole or not at all. A batch may run in the folder, so nothing but what this writes is cleared away. */
-async function writePage({ path, folder }: Page, write: (file: FileHandle) => Promise<void>): Promise<void> {
+async function writePage({ path, folder }: GalleryPage, write: (file: FileHandle) => Promise<void>): Promise<void> {
   try {
     await refuseForeign(path);
     await clearDeadParts(folder, await readdir(folder));
-    await writeAnew(path, write, { nonce: partNonce, mode: 0o666 });
+    await writeAtomically(path, write, { nonce: partNonce, mode: 0o666 });
   } catch (error) {
     throw cannotWrite(path, error);
   }
@@ -173,30 +175,30 @@ async function refuseForeign(path: string): Promise<void> {
   throw usageError(`${path} is a page of your own`, 'move it away, and run the same command again');
 }
 
-/** The card of a folder with links from the page, and the reasons why pictures of it are not shown. */
-async function seenFrom(page: Page, folder: string, card: Card): Promise<Card> {
+/** The card of a folder with links from the page, and the reasons why images of it are not shown. */
+async function seenFrom(page: GalleryPage, folder: string, card: Card): Promise<Card> {
   const way = relative(page.folder, folder);
-  const pictures = card.pictures.map(async (picture) => ({
-    ...picture,
+  const images = card.images.map(async (image) => ({
+    ...image,
     way,
-    hidden: await whyHidden(picture, folder),
+    hidden: await whyHidden(image, folder),
   }));
-  return { ...card, pictures: await Promise.all(pictures) };
+  return { ...card, images: await Promise.all(images) };
 }
 
 /** The jobs that have a card: they were sent, answered or not. Their cards are read one by one, as results may be long. */
 async function findCards(folders: readonly BatchFolder[]) {
   const places: ResultPlaces[] = [];
-  let pictures = 0;
+  let images = 0;
   for (const { folder, state } of folders) {
     const counts = new Uint32Array(state.index.size);
-    const see = (row: number, { document }: { document: JsonObject }): void =>
-      void (counts[row] = picturesOf(document).length);
-    places.push(await locateResults(folder, state.index, { see }));
-    pictures += counts.reduce((all, count) => all + count, 0);
+    const seeDocument = (row: number, { document }: { document: JsonObject }): void =>
+      void (counts[row] = listCardImages(document).length);
+    places.push(await locateResults(folder, state.index, { see: seeDocument }));
+    images += counts.reduce((all, count) => all + count, 0);
   }
   const unread = places.reduce((sum, { unreadable }) => sum + unreadable, 0);
-  return { unread, pictures, read: () => readCards(folders, places) };
+  return { unread, pictures: images, read: () => readCards(folders, places) };
 }
 
 async function* readCards(
@@ -208,15 +210,15 @@ async function* readCards(
   try {
     for (const [at, { folder, state }] of folders.entries())
       readers.push(await openResults(folder, state.index, places[at] as ResultPlaces));
-    for (const { at, row } of rowsOfFolders(folders)) {
+    for (const { at, row } of listFolderRows(folders)) {
       const {
         folder,
         state: { index },
       } = folders[at] as BatchFolder;
       const [id, state] = [ids[at]?.[row] as string, index.stateOf(row)];
       const document = await readers[at]?.read(row);
-      if (document) yield { folder, card: cardOf(id, document, state === 'sent' || state === 'unknown') };
-      else if (state === 'sent') yield { folder, card: { id, state: 'unknown', error: unansweredError, pictures: [] } };
+      if (document) yield { folder, card: createJobCard(id, document, state === 'sent' || state === 'unknown') };
+      else if (state === 'sent') yield { folder, card: { id, state: 'unknown', error: unansweredError, images: [] } };
     }
   } finally {
     for (const reader of readers) await reader.close();
@@ -225,32 +227,32 @@ async function* readCards(
 
 const unansweredError = { class: 'unknown', message: 'sent, and no answer was written down; it may have been billed' };
 
-function cardOf(id: string, document: JsonObject, isUnknown: boolean): Card {
+function createJobCard(id: string, document: JsonObject, isUnknown: boolean): Card {
   const state = isUnknown ? 'unknown' : document['ok'] === true ? 'done' : 'failed';
-  const model = textOf(document['model']);
-  return { ...rowOf(id, state, document), state, model, pictures: picturesOf(document) };
+  const model = toOptionalText(document['model']);
+  return { ...toReportRow(id, state, document), state, model, images: listCardImages(document) };
 }
 
-function picturesOf({ images }: JsonObject): CardPicture[] {
-  return (Array.isArray(images) ? images : []).map(pictureOf).filter((picture) => picture !== undefined);
+function listCardImages({ images }: JsonObject): CardImage[] {
+  return (Array.isArray(images) ? images : []).map(toCardImage).filter((image) => image !== undefined);
 }
 
-function pictureOf(image: JsonValue): CardPicture | undefined {
+function toCardImage(image: JsonValue): CardImage | undefined {
   if (!isObject(image)) return undefined;
   const { path, mimeType, width, height, bytes } = image;
-  // The file is where the batch saves its pictures, whatever the line says.
-  const name = imageNameOf(path);
+  // The file is where the batch saves its images, whatever the line says.
+  const name = findImageName(path);
   if (name === undefined) return undefined;
   return {
     path: `${batchFiles.images}/${name}`,
-    mimeType: textOf(mimeType) ?? 'application/octet-stream',
+    mimeType: toOptionalText(mimeType) ?? 'application/octet-stream',
     width: typeof width === 'number' ? width : undefined,
     height: typeof height === 'number' ? height : undefined,
     bytes: typeof bytes === 'number' ? bytes : 0,
   };
 }
 
-function textOf(value: JsonValue | undefined): string | undefined {
+function toOptionalText(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
@@ -259,13 +261,13 @@ const maxBytes = 128 * 1024 * 1024;
 
 const shown = new Set(['image/webp', 'image/gif', 'image/avif', 'image/png', 'image/jpeg']);
 
-/** Why the gallery does not show a picture; undefined if it does. */
-async function whyHidden(picture: CardPicture, folder: string): Promise<string | undefined> {
-  const { path, mimeType, width = 0, height = 0 } = picture;
+/** Why the gallery does not show an image; undefined if it does. */
+async function whyHidden(image: CardImage, folder: string): Promise<string | undefined> {
+  const { path, mimeType, width = 0, height = 0 } = image;
   if (!shown.has(mimeType)) return `browsers show no ${mimeType}`;
   const gone = await stat(join(folder, path)).then(
     ({ size }) => (size > maxBytes ? 'the file is too large to be shown' : undefined),
-    (error: unknown) => (codeOf(error) === 'ENOENT' ? 'the file does not exist any more' : readReason(error)),
+    (error: unknown) => (getErrorCode(error) === 'ENOENT' ? 'the file does not exist any more' : readReason(error)),
   );
   return gone ?? tooManyPixels({ width, height });
 }

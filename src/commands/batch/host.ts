@@ -1,7 +1,7 @@
-import { type BatchEvent, batchFiles, type BatchHost, countOf, givesUp, type Recovery } from '../../batch/index.ts';
-import { hintOf } from '../../advice.ts';
+import { type BatchEvent, batchFiles, type BatchHost, formatCount, givesUp, type Recovery } from '../../batch/index.ts';
+import { chooseHint } from '../../advice.ts';
 import type { Context } from '../../cli/context.ts';
-import { messageOf } from '../../errors.ts';
+import { getErrorMessage } from '../../errors.ts';
 import { asideFile } from '../../files/synced-file.ts';
 import { type LiveLine, showProgress, showWaiting, type WaitingLine } from './progress.ts';
 
@@ -30,16 +30,16 @@ export function createHost(context: Context): BatchHost {
       else if (event.type === 'polled') waiting?.see(event.mark, event.info);
       else if (event.type === 'waiting-on') await waiting?.show();
       else if (event.type === 'waited') waiting?.stop();
-      else for (const [how, text] of describe(event)) await ui[how](text);
+      else for (const [how, text] of describeEvent(event)) await ui[how](text);
     },
   };
 }
 
-type Line = readonly ['note' | 'warn', string];
+type HostLine = readonly ['note' | 'warn', string];
 type Told = Exclude<BatchEvent, { type: 'sending' | 'sent-all' | 'waiting' | 'polled' | 'waiting-on' | 'waited' }>;
 
 /** What people are told of an event. */
-function describe(event: Told): Line[] {
+function describeEvent(event: Told): HostLine[] {
   switch (event.type) {
     case 'took-over': {
       const { mark, isHere } = event.owner;
@@ -48,32 +48,34 @@ function describe(event: Told): Line[] {
       return [['note', `took over from ${who}, ${why}`]];
     }
     case 'replies-added':
-      return [['note', `${countOf(event.jobs, 'kept result')} of an earlier run added to ${batchFiles.results}`]];
+      return [['note', `${formatCount(event.jobs, 'kept result')} of an earlier run added to ${batchFiles.results}`]];
     case 'stopping': {
-      const what = `waiting for ${countOf(event.inFlight, 'request')}, ${event.graceMs / 1000} s at most`;
+      const what = `waiting for ${formatCount(event.inFlight, 'request')}, ${event.graceMs / 1000} s at most`;
       return [['note', `${what}; Ctrl-C again stops`]];
     }
     case 'reply-kept':
-      return [['warn', `${event.error.message}; ${hintOf(event.error) ?? ''}`]];
+      return [['warn', `${event.error.message}; ${chooseHint(event.error) ?? ''}`]];
     case 'result-lost':
-      return [['warn', [`${event.id}: ${event.error.message}`, hintOf(event.error)].filter(Boolean).join('; ')]];
+      return [['warn', [`${event.id}: ${event.error.message}`, chooseHint(event.error)].filter(Boolean).join('; ')]];
     case 'budget-not-here': {
       const where = `the budget ${event.path} is not on this machine`;
       return [['warn', `${where}: what its batch cost is written down in none`]];
     }
     case 'budget-unwritten': {
       const counts = 'its jobs count with what they can cost';
-      return [['warn', `${messageOf(event.error)}, so ${counts} in the budget ${event.path}`]];
+      return [['warn', `${getErrorMessage(event.error)}, so ${counts} in the budget ${event.path}`]];
     }
     case 'unbounded':
-      return [['warn', `the cost of ${countOf(event.jobs, 'job')} has no bound: give it maxTokens`]];
+      return [['warn', `the cost of ${formatCount(event.jobs, 'job')} has no bound: give it maxTokens`]];
     case 'submitted':
-      return [['note', `${countOf(event.jobs, 'job')} submitted as ${event.batch}`]];
+      return [['note', `${formatCount(event.jobs, 'job')} submitted as ${event.batch}`]];
     case 'creation-unanswered':
       return [['note', 'the creation was not answered: looking for the batch at the service']];
     case 'sent-again': {
       const verb = event.jobs === 1 ? 'is' : 'are';
-      return [['note', `${countOf(event.jobs, 'job')} of a batch that the service does not list ${verb} sent again`]];
+      return [
+        ['note', `${formatCount(event.jobs, 'job')} of a batch that the service does not list ${verb} sent again`],
+      ];
     }
     case 'left-at-service': {
       const verb = event.jobs === 1 ? 'goes' : 'go';
@@ -81,7 +83,7 @@ function describe(event: Told): Line[] {
       const line = event.isCreated
         ? `${verb} on at the service, and will be billed; the same command collects the results${end}`
         : 'may be at the service, and be billed; the same command finds out';
-      return [['note', `${countOf(event.jobs, 'job')} ${line}`]];
+      return [['note', `${formatCount(event.jobs, 'job')} ${line}`]];
     }
     case 'poll-failed':
       return [['note', `${event.error.message}; polling goes on`]];
@@ -94,12 +96,12 @@ function describe(event: Told): Line[] {
   }
 }
 
-function describeStrange(unknown: number, doubled: number): Line[] {
+function describeStrange(unknown: number, doubled: number): HostLine[] {
   const kept = `${asideFile(batchFiles.results)} keeps ${unknown + doubled === 1 ? 'it' : 'them'}`;
-  const lines: Line[] = [];
+  const lines: HostLine[] = [];
   if (unknown > 0)
-    lines.push(['warn', `${countOf(unknown, 'result')} of the service for no job of its batch; ${kept}`]);
+    lines.push(['warn', `${formatCount(unknown, 'result')} of the service for no job of its batch; ${kept}`]);
   if (doubled > 0)
-    lines.push(['warn', `${countOf(doubled, 'result')} of the service came twice: the first counts; ${kept}`]);
+    lines.push(['warn', `${formatCount(doubled, 'result')} of the service came twice: the first counts; ${kept}`]);
   return lines;
 }

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { type KnownBatch, readBatch } from '../../batch/index.ts';
+import { type KnownBatch, readKnownBatch } from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
-import { codeOf, GatewayError, usageError } from '../../errors.ts';
+import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { isFolder } from '../../files/temp-file.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -34,9 +34,9 @@ export async function readBatchFolder(outdir: string, { io, ui }: Context): Prom
   const hint = 'name the folder that you gave to gateway-cli batch -o';
   const progress = ui.progress(`reading ${outdir}`);
   try {
-    const known = await readBatch(folder).catch((error: unknown) => {
+    const known = await readKnownBatch(folder).catch((error: unknown) => {
       if (error instanceof GatewayError) throw error;
-      const why = codeOf(error) === 'ENOTDIR' ? ' is not a folder' : `: ${readReason(error)}`;
+      const why = getErrorCode(error) === 'ENOTDIR' ? ' is not a folder' : `: ${readReason(error)}`;
       throw usageError(`${outdir}${why}`, hint, error);
     });
     if (known === undefined)
@@ -51,7 +51,7 @@ async function folderAt(path: string): Promise<'folder' | 'file' | 'none'> {
   try {
     return (await stat(path)).isDirectory() ? 'folder' : 'file';
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return 'none';
+    if (getErrorCode(error) === 'ENOENT') return 'none';
     throw usageError(`-o ${path}: ${readReason(error)}`, 'name another folder', error);
   }
 }

@@ -3,13 +3,13 @@ import {
   type BatchPlan,
   type Job,
   type JobCommand,
-  originOf,
+  getRequestOrigin,
   planBatch,
   type PlannedJob,
 } from '../../batch/index.ts';
 import { usageError, GatewayError } from '../../errors.ts';
 import { addCost } from '../../cost/cost.ts';
-import { currencyOf, priceOf } from '../../cost/price.ts';
+import { getCurrency, findPrice } from '../../cost/price.ts';
 import type { Cost } from '../../cost/types.ts';
 import { closest } from '../../closest.ts';
 import { isObject } from '../../json.ts';
@@ -20,13 +20,13 @@ import { Secret } from '../../settings/redact.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
 import { priceWarning, requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
-import { surveyClient } from '../../cli/run/client.ts';
+import { createDryClient } from '../../cli/run/client.ts';
 import { type BatchFlags, requireOneLane } from './flags.ts';
 import { rowId } from './jobs/data-rows.ts';
 import { collectLineErrors, duplicate, type JobSource, takesRows } from './jobs/source.ts';
 
 /** What people are told of a plan, beside what the run needs. */
-export interface PlanFacts {
+export interface BatchPlanFacts {
   /**
    * Jobs that are sent again because they were edited: the first of their ids, how many, how many of them may have been billed,
    * and the most that they can cost if known.
@@ -49,13 +49,13 @@ export interface JobKind {
   jobs: number;
 }
 
-export function emptyFacts(): PlanFacts {
+export function emptyFacts(): BatchPlanFacts {
   const edited = { ids: [], jobs: 0, billed: 0, most: [] };
   return { edited, kinds: new Map(), hasPrices: false, hasVars: false };
 }
 
 interface PlanJobs extends Pick<Batch, 'jobs' | 'policy' | 'state' | 'shard'> {
-  facts: PlanFacts;
+  facts: BatchPlanFacts;
   source: JobSource;
   flags: BatchFlags;
   context: Context;
@@ -91,7 +91,7 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
   });
 }
 
-interface Pricing extends Pick<Batch, 'state'> {
+interface PlanPricing extends Pick<Batch, 'state'> {
   flags: BatchFlags;
   context: Context;
 }
@@ -99,7 +99,10 @@ interface Pricing extends Pick<Batch, 'state'> {
 export type PriceCheck = (settings: Settings) => Promise<void>;
 
 /** Checks the prices of jobs: throws GatewayError usage if one has no price, or one of another currency, and a budget is given. */
-export function createPriceCheck(facts: Pick<PlanFacts, 'hasPrices'>, { flags, state, context }: Pricing): PriceCheck {
+export function createPriceCheck(
+  facts: Pick<BatchPlanFacts, 'hasPrices'>,
+  { flags, state, context }: PlanPricing,
+): PriceCheck {
   const currencies = new Set<string>();
   const warnings = new Set<string>();
   return async (settings) => {
@@ -107,7 +110,7 @@ export function createPriceCheck(facts: Pick<PlanFacts, 'hasPrices'>, { flags, s
     facts.hasPrices ||= Object.keys(prices).length > 0;
     if (settings.budget !== undefined) requirePrice(prices, model.value, '--budget');
     if (flags.maxCost !== undefined) {
-      currencies.add(currencyOf(requirePrice(prices, model.value)));
+      currencies.add(getCurrency(requirePrice(prices, model.value)));
       return requireOneCurrency([...state.spending.costs.map(({ currency }) => currency), ...currencies]);
     }
     const warning = facts.hasPrices ? priceWarning(settings) : undefined;
@@ -118,14 +121,14 @@ export function createPriceCheck(facts: Pick<PlanFacts, 'hasPrices'>, { flags, s
 }
 
 /** Counts a job for those who read the plan. */
-function addPlanned({ job, prepared, decision, edited: isEdited }: PlannedJob, facts: PlanFacts): void {
+function addPlanned({ job, prepared, decision, edited: isEdited }: PlannedJob, facts: BatchPlanFacts): void {
   const { id, command, values } = job;
   facts.hasVars ||= isObject(values['vars']);
   if (decision !== 'run') return;
   const { operation, settings, bound } = prepared;
   const { model } = operation;
   const service = settings.service.value;
-  const origin = originOf(settings);
+  const origin = getRequestOrigin(settings);
   const key = JSON.stringify([command, model, service, origin]);
   const kind = facts.kinds.get(key) ?? { command, model, service, origin, jobs: 0 };
   kind.jobs++;
@@ -134,7 +137,7 @@ function addPlanned({ job, prepared, decision, edited: isEdited }: PlannedJob, f
   const { edited } = facts;
   if (edited.jobs++ < maxNamed) edited.ids.push(id);
   if (isEdited.mayBeBilled) edited.billed++;
-  const currency = currencyOf(priceOf(settings.prices, model) ?? {});
+  const currency = getCurrency(findPrice(settings.prices, model) ?? {});
   edited.most = bound?.isMost && edited.most ? addCost(edited.most, { amount: bound.amount, currency }) : undefined;
 }
 
@@ -204,14 +207,14 @@ async function checkGateways({ gateways }: BatchPlan, jobs: Batch['jobs'], conte
   requireOwnKeys([...gateways.values()].map(({ settings }) => settings));
   for (const { settings, forms, post } of gateways.values()) {
     if (settings.offline.value || post === undefined) continue;
-    (await surveyClient(settings, context, forms)).address(post);
+    (await createDryClient(settings, context, forms)).address(post);
   }
 }
 
 /** Throws GatewayError usage if a key or a secret header of no origin would go to several. */
 export function requireOwnKeys(gateways: readonly Settings[]): void {
   const remote = gateways.filter(({ offline }) => !offline.value);
-  const origins = new Set(remote.map(originOf));
+  const origins = new Set(remote.map(getRequestOrigin));
   if (origins.size < 2) return;
   const hosts = [...origins].join(' and ');
   const key = remote.map((settings) => keyForAnyOrigin(settings.key)).find((name) => name !== undefined);

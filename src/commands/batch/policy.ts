@@ -30,13 +30,13 @@ export async function readPolicy(flags: BatchFlags, { io }: Context): Promise<Ba
 const defaultConcurrency = 4;
 
 /** How many requests are sent at the same time. */
-export function concurrencyOf({ concurrency = defaultConcurrency }: BatchFlags, jobs: number | undefined): number {
+export function chooseConcurrency({ concurrency = defaultConcurrency }: BatchFlags, jobs: number | undefined): number {
   return Math.min(concurrency, jobs ?? Number.POSITIVE_INFINITY);
 }
 
 /** The same, if so many files can be open. */
 export function limitConcurrency(flags: BatchFlags, jobs: number | undefined, context: Context): Promise<number> {
-  return limitToFiles(concurrencyOf(flags, jobs), context);
+  return limitToFiles(chooseConcurrency(flags, jobs), context);
 }
 
 /** For a run that lasts for hours or days, perhaps with others: its memory matters more than the last tenth of its speed. */

@@ -1,6 +1,6 @@
-import { countOf, describeTimes, type Part, type RunProgress, totalTokens } from '../../batch/index.ts';
+import { formatCount, describeTimes, type ProviderBatch, type RunProgress, totalTokens } from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
-import { sizeOf } from '../../cli/input/prompt.ts';
+import { formatSize } from '../../cli/input/prompt.ts';
 import { timeText } from '../../clock.ts';
 import type { BatchInfo } from '../../formats/batch-format.ts';
 import { isAnimated } from '../../terminal/progress.ts';
@@ -51,7 +51,7 @@ export interface WaitingLine extends LiveLine {
 }
 
 /** On a terminal a live line, else a line when the count changes. */
-export function showWaiting(parts: () => readonly Part[], { io, root, ui }: Context): WaitingLine {
+export function showWaiting(parts: () => readonly ProviderBatch[], { io, root, ui }: Context): WaitingLine {
   const live = isAnimated({ io, quiet: root.quiet === true || root.verbose === true });
   const spinner = live ? ui.progress('waiting for the service') : undefined;
   const infos = new Map<string, BatchInfo>();
@@ -59,7 +59,7 @@ export function showWaiting(parts: () => readonly Part[], { io, root, ui }: Cont
 
   function describe(): { count: string; times: string } {
     const open = parts();
-    const jobs = open.reduce((sum, part) => sum + part.rows.length, 0);
+    const jobs = open.reduce((sum, providerBatch) => sum + providerBatch.rows.length, 0);
     const done = open.reduce((sum, { mark }) => sum + (infos.get(mark)?.done ?? 0), 0);
     return { count: `at the service: ${done} of ${jobs} done`, times: `, ${describeTimes(open, io.now())}` };
   }
@@ -92,8 +92,8 @@ export function trackChecking(context: Context) {
   context.atEnd(async () => progress.stop());
   const counts = { jobs: 0, bytes: 0 };
   const show = (): void => {
-    const hashed = counts.bytes < shownBytes ? '' : `, ${sizeOf(counts.bytes)} hashed`;
-    progress.update(`${countOf(counts.jobs, 'job')}${hashed}`);
+    const hashed = counts.bytes < shownBytes ? '' : `, ${formatSize(counts.bytes)} hashed`;
+    progress.update(`${formatCount(counts.jobs, 'job')}${hashed}`);
   };
   return {
     progress,

@@ -1,5 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
-import { type Column, type Row, type RowState, rowStates } from '../../batch/index.ts';
+import { type Column, type ReportRow, type RowState, rowStates } from '../../batch/index.ts';
 import { isoTime } from '../../clock.ts';
 
 /** What a report says about the batch as a whole. */
@@ -16,7 +16,7 @@ export interface ReportFacts {
 /** A report that is written while its rows are read. */
 export interface ReportWriter {
   head: string;
-  row(row: Row): string;
+  row(row: ReportRow): string;
   foot(): string;
 }
 
@@ -60,13 +60,13 @@ const noteBytes = 256;
 export function markdownReport({ name, counts, columns }: ReportFacts, most = maxBytes): ReportWriter {
   const stateCounts = rowStates.filter((state) => counts[state] > 0).map((state) => `${counts[state]} ${state}`);
   const titles = columns.map((column) => escapeCell(column.name));
-  const head = `## ${escapeCell(name)}: ${stateCounts.join(', ') || 'no jobs'}\n\n${line(titles)}${line(titles.map(() => '---'))}`;
+  const head = `## ${escapeCell(name)}: ${stateCounts.join(', ') || 'no jobs'}\n\n${markdownRow(titles)}${markdownRow(titles.map(() => '---'))}`;
   let bytes = Buffer.byteLength(head) + noteBytes;
   let left = 0;
   return {
     head,
     row(row) {
-      const text = line(columns.map(({ cell }) => escapeCell(String(cell(row) ?? ''))));
+      const text = markdownRow(columns.map(({ cell }) => escapeCell(String(cell(row) ?? ''))));
       const more = Buffer.byteLength(text);
       if (bytes + more > most) {
         left++;
@@ -79,7 +79,7 @@ export function markdownReport({ name, counts, columns }: ReportFacts, most = ma
   };
 }
 
-function line(cells: readonly string[]): string {
+function markdownRow(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |\n`;
 }
 
@@ -102,7 +102,7 @@ export function junitReport({ name, counts, durationMs, beganAt }: ReportFacts):
     tests: done + failed + unknown + pending,
     failures: failed,
     errors: unknown,
-    time: seconds(durationMs),
+    time: toSecondsText(durationMs),
   });
   const timestamp = beganAt === undefined ? undefined : isoTime(beganAt)?.slice(0, 19);
   return {
@@ -117,19 +117,19 @@ export function junitReport({ name, counts, durationMs, beganAt }: ReportFacts):
   };
 }
 
-function testCase(row: Row): string {
+function testCase(row: ReportRow): string {
   const { id, command = 'job', durationMs = 0 } = row;
-  const head = `    <testcase${attributes({ name: id, classname: command, time: seconds(durationMs) })}`;
-  const outcome = outcomeOf(row);
+  const head = `    <testcase${attributes({ name: id, classname: command, time: toSecondsText(durationMs) })}`;
+  const outcome = describeOutcome(row);
   return outcome === '' ? `${head}/>\n` : `${head}>\n      ${outcome}\n    </testcase>\n`;
 }
 
-function outcomeOf({
+function describeOutcome({
   state,
   complete,
   stopReason,
   error: { class: type, message } = { class: 'unknown', message: 'no error is known' },
-}: Row): string {
+}: ReportRow): string {
   if (state === 'done')
     return complete === false
       ? `<system-err>${escapeXml(`incomplete: ${stopReason ?? 'no reason'}`)}</system-err>`
@@ -139,7 +139,7 @@ function outcomeOf({
   return `<${tag}${attributes({ type, message })}>${escapeXml(message)}</${tag}>`;
 }
 
-function seconds(ms: number): string {
+function toSecondsText(ms: number): string {
   return (ms / 1000).toFixed(3);
 }
 

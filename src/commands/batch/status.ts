@@ -4,16 +4,16 @@ import type { Command } from 'commander';
 import {
   batchFiles,
   type BatchState,
-  countOf,
+  formatCount,
   type Counts,
   describeRun,
   describeTimes,
   findHolder,
   findLostEnds,
-  idsWithoutPicture,
+  idsWithoutImage,
   type JobError,
-  openParts,
-  type Part,
+  listOpenProviderBatches,
+  type ProviderBatch,
   unanswered,
   waitingRows,
 } from '../../batch/index.ts';
@@ -21,10 +21,10 @@ import {
   describeCounts,
   describeFailures,
   describeSpending,
-  exitCodeOf,
+  getExitCode,
   summaryDocument,
   incompleteStep,
-  missingPictureStep,
+  missingImageStep,
   nextStep,
   spentLimit,
   keptHint,
@@ -58,7 +58,7 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
   const counts = addCounts(folders.map((one) => one.counts));
   const joined = joinStates(states);
   const running = folders.find((one) => one.running)?.running;
-  const failures = new Map(folders.flatMap(failuresOf));
+  const failures = new Map(folders.flatMap(listFailures));
   const outdir = names[0] as string;
   // This command succeeded, even if jobs failed: the document has the exit code of the process.
   const summary = summaryDocument({ ...joined, counts, skipped: 0, outdir, failures, exitCode: outcomes.ok.code });
@@ -73,22 +73,26 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
     ...(missingPictures.length > 0 && { missingPictures }),
   };
   if (context.root.json) return { document };
-  const lines = [`${countOf(counts.jobs, 'job')}: ${describeCounts(counts)}`];
+  const lines = [`${formatCount(counts.jobs, 'job')}: ${describeCounts(counts)}`];
   if (folders.length > 1) lines.push(...folders.map((one) => `${one.name}: ${describeCounts(one.counts)}`));
   for (const { name, running: by } of folders) {
     const it = folders.length > 1 ? name : 'it';
     if (by) lines.push(`${describeRun(by)} works on ${it}; what is unknown may be in flight`);
   }
   for (const state of states)
-    lines.push(...openParts(state).map((part) => describePart(part, state, context.io.now())));
+    lines.push(
+      ...listOpenProviderBatches(state).map((providerBatch) =>
+        describeProviderBatch(providerBatch, state, context.io.now()),
+      ),
+    );
   const cost = describeSpending(joined.spending);
   if (cost !== '') lines.push(cost);
   const cut = incompleteStep(counts);
   if (cut) lines.push(cut);
-  const missing = missingPictureStep(missingPictures);
+  const missing = missingImageStep(missingPictures);
   if (missing) lines.push(missing);
   lines.push(...describeFailures(failures, { counts, most: maxShown, results: batchFiles.results }));
-  if (!running && exitCodeOf(counts) !== outcomes.ok.code) {
+  if (!running && getExitCode(counts) !== outcomes.ok.code) {
     const kept = await keptHint(counts, joined.beganAt);
     const spent = states.map(spentLimit).find((limit) => limit !== undefined);
     const next = [...(kept ? [kept] : []), nextStep(counts, spent)];
@@ -105,7 +109,7 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
 interface FolderStatus extends BatchFolder {
   counts: Counts;
   running: Awaited<ReturnType<typeof findHolder>>;
-  /** Ids of jobs whose pictures were removed. */
+  /** Ids of jobs whose images were removed. */
   missingPictures: string[];
   lastError: JsonObject | undefined;
 }
@@ -114,7 +118,7 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
   const running = await findHolder(one.folder);
   const counts = countFolder(one);
   const ends = one.ends ?? (await findLostEnds(one.folder, one.state));
-  const missingPictures = idsWithoutPicture(ends, one.state.index);
+  const missingPictures = idsWithoutImage(ends, one.state.index);
   return {
     ...one,
     counts,
@@ -125,7 +129,7 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
 }
 
 /** While it runs, it is unknown which of its jobs are still in flight. */
-function failuresOf({ state: { failures }, running }: FolderStatus): [string, JobError][] {
+function listFailures({ state: { failures }, running }: FolderStatus): [string, JobError][] {
   return [...failures].filter(([, error]) => !running || error !== unanswered);
 }
 
@@ -144,20 +148,22 @@ async function lastError(folder: string, counts: Counts): Promise<JsonObject | u
 
 /** What batches of the service hold. */
 function atService(states: readonly BatchState[]): object {
-  const open = states.flatMap((state) => openParts(state).map((part) => ({ part, state })));
-  const parts = open.map(({ part, state }) => ({
-    batch: part.batch,
-    mark: part.mark,
-    model: part.plan.model,
-    jobs: waitingRows(part, state.index).length,
-    submittedAt: isoTime(part.at),
-    expiresAt: part.lastsMs === undefined ? undefined : isoTime(part.at + part.lastsMs),
+  const open = states.flatMap((state) =>
+    listOpenProviderBatches(state).map((providerBatch) => ({ part: providerBatch, state })),
+  );
+  const parts = open.map(({ part: providerBatch, state }) => ({
+    batch: providerBatch.batch,
+    mark: providerBatch.mark,
+    model: providerBatch.plan.model,
+    jobs: waitingRows(providerBatch, state.index).length,
+    submittedAt: isoTime(providerBatch.at),
+    expiresAt: providerBatch.lastsMs === undefined ? undefined : isoTime(providerBatch.at + providerBatch.lastsMs),
   }));
   return parts.length === 0 ? {} : { atService: parts };
 }
 
-function describePart(part: Part, { index }: BatchState, now: number): string {
-  const { batch = 'a batch whose creation is not answered', plan } = part;
-  const jobs = countOf(waitingRows(part, index).length, 'job');
-  return `${batch}: ${jobs} of ${plan.model}, ${describeTimes([part], now)}`;
+function describeProviderBatch(providerBatch: ProviderBatch, { index }: BatchState, now: number): string {
+  const { batch = 'a batch whose creation is not answered', plan } = providerBatch;
+  const jobs = formatCount(waitingRows(providerBatch, index).length, 'job');
+  return `${batch}: ${jobs} of ${plan.model}, ${describeTimes([providerBatch], now)}`;
 }

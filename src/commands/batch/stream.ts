@@ -15,7 +15,7 @@ import {
   newBatchState,
   noLock,
   openResults,
-  originOf,
+  getRequestOrigin,
   type PreparedJob,
   readJournal,
   readyJob,
@@ -30,7 +30,7 @@ import {
   runStream,
   addKeptReplies,
 } from '../../batch/index.ts';
-import { hintOf } from '../../advice.ts';
+import { chooseHint } from '../../advice.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import type { Context, CommandOutcome } from '../../cli/context.ts';
 import { openClients } from '../../cli/run/client.ts';
@@ -38,9 +38,9 @@ import type { Client } from '../../client/index.ts';
 import { findOutdir } from './outdir.ts';
 import { createHost, recovery } from './host.ts';
 import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
-import { createPriceCheck, emptyFacts, type PlanFacts, requireOwnKeys } from './plan.ts';
+import { createPriceCheck, emptyFacts, type BatchPlanFacts, requireOwnKeys } from './plan.ts';
 import { requireDescriptors } from '../../cli/run/command.ts';
-import { describeCounts, exitCodeOf } from './summary.ts';
+import { describeCounts, getExitCode } from './summary.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { openJobStream, type StreamedJob } from './jobs/source.ts';
 import { type BatchFlags, requireStream } from './flags.ts';
@@ -55,7 +55,7 @@ export interface StreamBatch extends Omit<Batch, 'jobs'> {
   context: Context;
   /** Monotonic clock at the start, in ms. */
   startedAt: number;
-  facts: PlanFacts;
+  facts: BatchPlanFacts;
   /** Builds the request of a job, if it has the prices that the flags need. */
   prepare(job: Job): Promise<ReadyJob>;
   /** The results of earlier runs; undefined without a folder. */
@@ -86,7 +86,7 @@ export async function openStream(words: readonly string[], flags: BatchFlags, co
   const settings = await builder.settingsOf({ id: '', line: 0, command: 'text', name: undefined, values: {} });
   if (settings.lane.value === 'batch')
     throw usageError('--stream cannot be combined with --lane batch', 'use --lane live');
-  const origin = originOf(settings);
+  const origin = getRequestOrigin(settings);
   const folder = outdir
     ? await openFolder(outdir.path, host)
     : { lock: noLock, state: newBatchState(), lostEnds: [], results: undefined };
@@ -149,7 +149,7 @@ function createClients({ flags, context }: StreamBatch): (prepared: PreparedJob)
 }
 
 /** When a line can be printed. */
-interface Turn {
+interface PrintTurn {
   /** Resolves when the lines before it are printed, with `--ordered`. */
   came: Promise<void>;
   end(): void;
@@ -160,9 +160,9 @@ export function openStreamQueue(
   lines: AsyncGenerator<StreamedJob, void>,
   { batch, recorder }: { batch: StreamBatch; recorder: Recorder },
 ): JobQueue {
-  const turns = new WeakMap<ReadyJob, Turn>();
+  const turns = new WeakMap<ReadyJob, PrintTurn>();
   const numbered = inTurn(lines, batch.flags.ordered === true);
-  const release = (job: ReadyJob): void => turns.get(job)?.end();
+  const releaseAttempt = (job: ReadyJob): void => turns.get(job)?.end();
   return {
     async next(signal) {
       for (;;) {
@@ -171,7 +171,7 @@ export function openStreamQueue(
         if (done) return undefined;
         const { line, turn } = value;
         try {
-          const taken = await takeLine(line, batch);
+          const taken = await takeStreamedLine(line, batch);
           if ('ready' in taken) {
             turns.set(taken.ready, turn);
             await recorder.ready([taken.ready]);
@@ -187,7 +187,7 @@ export function openStreamQueue(
       }
     },
     async giveBack(ready) {
-      release(ready);
+      releaseAttempt(ready);
       await ready.prepared.close();
       await recorder.unsent([ready]);
     },
@@ -200,7 +200,7 @@ export function openStreamQueue(
         throw await savedUnprinted(error, outcome, batch);
       });
     },
-    release,
+    release: releaseAttempt,
     close: async () => undefined,
   };
 }
@@ -209,7 +209,7 @@ export function openStreamQueue(
 async function* inTurn(
   lines: AsyncGenerator<StreamedJob, void>,
   isOrdered: boolean,
-): AsyncGenerator<{ line: StreamedJob; turn: Turn }, void> {
+): AsyncGenerator<{ line: StreamedJob; turn: PrintTurn }, void> {
   let came = Promise.resolve();
   for await (const line of lines) {
     const turn = { came, end: (): void => undefined };
@@ -220,7 +220,10 @@ async function* inTurn(
 }
 
 /** The job of a line, if it is sent, or the document that answers any other line. */
-async function takeLine(line: StreamedJob, batch: StreamBatch): Promise<{ ready: ReadyJob } | { document: object }> {
+async function takeStreamedLine(
+  line: StreamedJob,
+  batch: StreamBatch,
+): Promise<{ ready: ReadyJob } | { document: object }> {
   if ('error' in line) return refusal(line, line.error, batch);
   const { job } = line;
   let ready: ReadyJob | undefined;
@@ -296,7 +299,7 @@ async function savedUnprinted(
   if (results !== undefined || outcome.state === 'unsent') return error;
   const unprinted = new GatewayError('not-written', 'a result could not be printed', { retryable: false });
   const saved = await outcome.saveReply?.(unprinted);
-  if (saved?.path) await context.ui.warn(`${unprinted.message}; ${hintOf(saved.failure as GatewayError) ?? ''}`);
+  if (saved?.path) await context.ui.warn(`${unprinted.message}; ${chooseHint(saved.failure as GatewayError) ?? ''}`);
   return error;
 }
 
@@ -305,7 +308,7 @@ export async function finishStream(batch: StreamBatch, stop: Stop | undefined): 
   const { printed, context, flags, results } = batch;
   if (results === undefined) await context.ui.note(describeCounts(printed));
   if (stop === 'signal') return { error: context.signal.reason };
-  if (stop === undefined && exitCodeOf(printed) === 0) return {};
+  if (stop === undefined && getExitCode(printed) === 0) return {};
   const limits = {
     cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,
     tokens: `stopped after ${flags.maxTokensTotal} tokens: `,
@@ -313,7 +316,7 @@ export async function finishStream(batch: StreamBatch, stop: Stop | undefined): 
   };
   const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop === undefined ? '' : limits[stop];
   const each = 'each line with "ok":false has its error; a job without a line was not sent';
-  const lines = [each, stop instanceof GatewayError && hintOf(stop)];
+  const lines = [each, stop instanceof GatewayError && chooseHint(stop)];
   const error = new GatewayError('batch-failed', `${why}${describeCounts(printed)}`, {
     hint: lines.filter(Boolean).join('\n'),
     sent: 'yes',

@@ -1,4 +1,11 @@
-import { batchFiles, type BatchState, countOf, type Counts, isSpent, type JobError } from '../../batch/index.ts';
+import {
+  batchFiles,
+  type BatchState,
+  formatCount,
+  type Counts,
+  isTokenLimitReached,
+  type JobError,
+} from '../../batch/index.ts';
 import { addAmounts, areWithin } from '../../cost/cost.ts';
 import { describeCosts } from '../../cost/price.ts';
 import type { Spending } from '../../cost/types.ts';
@@ -25,14 +32,14 @@ export interface SummaryFacts {
 }
 
 /** 0 when every job is done, else 13. */
-export function exitCodeOf({ failed, unknown, pending, submitted = 0 }: Counts): number {
+export function getExitCode({ failed, unknown, pending, submitted = 0 }: Counts): number {
   return failed + unknown + pending + submitted === 0 ? outcomes.ok.code : outcomes['batch-failed'].code;
 }
 
 /** The document of `batch --json` and of summary.json. */
 export function summaryDocument(facts: SummaryFacts): OwnDocument {
   const { counts, skipped, usage, spending, durationMs, outdir, failures } = facts;
-  const exitCode = facts.exitCode ?? exitCodeOf(counts);
+  const exitCode = facts.exitCode ?? getExitCode(counts);
   return {
     schema: 'gateway-cli/batch@1',
     ok: exitCode === outcomes.ok.code,
@@ -62,7 +69,7 @@ export function describeFailures(
 export function describeSpending({ costs, unknown }: Spending, hasPrices = false): string {
   if (costs.length === 0 && !hasPrices) return '';
   const parts = costs.length === 0 ? [] : [`cost: ${describeCosts(costs)}`];
-  if (unknown > 0) parts.push(`the cost of ${countOf(unknown, 'job')} is unknown`);
+  if (unknown > 0) parts.push(`the cost of ${formatCount(unknown, 'job')} is unknown`);
   return parts.join('; ');
 }
 
@@ -84,7 +91,7 @@ export async function warnUnread({ unread, torn }: { unread: number; torn?: bool
   if (unread === 0) return;
   const them = unread === 1 ? 'it' : 'them';
   await ui.warn(
-    `${countOf(unread, 'line')} of ${results} cannot be read; a run keeps ${them} in ${asideFile(results)}`,
+    `${formatCount(unread, 'line')} of ${results} cannot be read; a run keeps ${them} in ${asideFile(results)}`,
   );
 }
 
@@ -96,17 +103,17 @@ export async function warnArranged(
   const changed = 'it was changed from outside';
   if (unknownJobs > 0) {
     const are = unknownJobs === 1 ? 'is' : 'are';
-    const what = `${countOf(unknownJobs, 'line')} of ${results} ${are} of no job of this batch: ${changed}`;
+    const what = `${formatCount(unknownJobs, 'line')} of ${results} ${are} of no job of this batch: ${changed}`;
     await ui.warn(`${what}, and ${asideFile(results)} keeps ${unknownJobs === 1 ? 'it' : 'them'}`);
   }
   if (missing === 0) return;
   const have = missing === 1 ? 'is done, but has' : 'are done, but have';
-  await ui.warn(`${countOf(missing, 'job')} ${have} no line in ${results}: ${changed}`);
+  await ui.warn(`${formatCount(missing, 'job')} ${have} no line in ${results}: ${changed}`);
 }
 
 /** The flag whose limit the last run of a batch has spent, or could pass with one more request like its dearest. */
 export function spentLimit({ usage, spending, run }: BatchState): string | undefined {
-  if (isSpent(usage, run?.maxTokens)) return '--max-tokens-total';
+  if (isTokenLimitReached(usage, run?.maxTokens)) return '--max-tokens-total';
   if (run?.maxCost === undefined) return undefined;
   const spent = addAmounts(...spending.costs.map(({ amount }) => amount), spending.held);
   const hasRoom = areWithin([spent, spending.dearest], run.maxCost) && !areWithin([run.maxCost], spent);
@@ -128,18 +135,18 @@ export function nextStep({ failed, unknown, pending, submitted = 0 }: Counts, sp
 /** What to type where answers of finished jobs may not be whole. */
 export function incompleteStep({ incomplete }: Counts): string | undefined {
   if (incomplete === 0) return undefined;
-  return `${countOf(incomplete, 'answer')} may not be whole; to send them again: the same command with --retry-incomplete, and more maxTokens`;
+  return `${formatCount(incomplete, 'answer')} may not be whole; to send them again: the same command with --retry-incomplete, and more maxTokens`;
 }
 
-/** At most this many jobs without their pictures are named. */
-const maxWithoutPicture = 50;
+/** At most this many jobs without their images are named. */
+const maxWithoutImage = 50;
 
-/** What to type where pictures of finished jobs were removed; undefined if none were. */
-export function missingPictureStep(ids: readonly string[]): string | undefined {
+/** What to type where images of finished jobs were removed; undefined if none were. */
+export function missingImageStep(ids: readonly string[]): string | undefined {
   if (ids.length === 0) return undefined;
-  const what = `a picture of ${countOf(ids.length, 'job')} is not in ${batchFiles.images} any more`;
-  const some = ids.length > maxWithoutPicture ? `, the first ${maxWithoutPicture}` : '';
-  const named = ids.slice(0, maxWithoutPicture).join(',');
+  const what = `a picture of ${formatCount(ids.length, 'job')} is not in ${batchFiles.images} any more`;
+  const some = ids.length > maxWithoutImage ? `, the first ${maxWithoutImage}` : '';
+  const named = ids.slice(0, maxWithoutImage).join(',');
   return `${what}; to make them again${some}: --redo ${shellWord(named)}`;
 }
 

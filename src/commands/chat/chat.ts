@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import { usageError } from '../../errors.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
 import {
-  begin,
-  connect,
+  prepareCommand,
+  prepareSending,
   finishText,
   holdToSchema,
   showsRequest,
-  jsonOf,
+  getHeldJson,
   planBesideText,
   prepareRequest,
   reportAnswer,
@@ -42,7 +42,7 @@ async function runChat(
   typed: ChatFlags,
   context: AnswerContext,
 ): Promise<CommandOutcome | void> {
-  const begun = await begin(words, typed, 'chat', context);
+  const begun = await prepareCommand(words, typed, 'chat', context);
   const { flags, settings, deadline } = begun;
   const isSession = flags.session !== undefined || flags.continue;
   const session = isSession ? await import('./session.ts') : undefined;
@@ -60,7 +60,7 @@ async function runChat(
   const tools = await openTools(flags, request, { context });
   const plan = await planBesideText(flags, request, context);
   if (showsRequest(flags)) return showRequest(post, plan, begun);
-  const connected = await connect(plan, { ...begun, isKept: resumed?.file !== undefined });
+  const connected = await prepareSending(plan, { ...begun, isKept: resumed?.file !== undefined });
   if (flags.raw) return printRaw(connected.client, request, deadline(), context);
 
   const isMarkdown = settings.markdown.value && check === undefined;
@@ -77,7 +77,7 @@ async function runChat(
   };
   const turned = await askTurn(request, asking);
   const held = check && (await holdToSchema(check, turned.answer, begun));
-  if (held && !flags.jsonl) await printText(turned.answer.result, { isMarkdown, json: jsonOf(held), context });
+  if (held && !flags.jsonl) await printText(turned.answer.result, { isMarkdown, json: getHeldJson(held), context });
   await finishText(turned.answer, { plan, held }, begun);
   if (!session || !resumed?.file) return undefined;
   const turn = await session.storableTurns(turned, request, context);

@@ -6,11 +6,11 @@ import { untilAborted } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { AnswerContext } from '../../cli/context.ts';
-import { readBlanks, warnOfUnused } from '../../cli/input/blanks.ts';
+import { readTemplateValues, warnOfUnused } from '../../cli/input/template-variables.ts';
 import { readSystem } from '../../cli/request/build-request.ts';
 import { formatConversation } from '../sessions/conversation.ts';
 import { requireDescriptors } from '../../cli/run/command.ts';
-import { openClient, surveyClient } from '../../cli/run/client.ts';
+import { openClient, createDryClient } from '../../cli/run/client.ts';
 import { openCostLimit, openMeter } from '../../cli/run/costs.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { ChatFlags, Resumed } from './session.ts';
@@ -25,7 +25,7 @@ export async function runInteractive(
   const { io, ui, signal } = context;
   if (!io.openEditor) throw new GatewayError('internal', 'no line editor');
   const { flags, system } = await withoutBlanks(typed, context);
-  await surveyClient(settings, context);
+  await createDryClient(settings, context);
   requireDescriptors();
   const client = await openClient(settings, flags, context, { report: context.report });
   context.atEnd(() => client.close());
@@ -71,11 +71,11 @@ export async function runInteractive(
   await noteSession(talk);
 }
 
-/** The flags and the system instruction with its blanks filled: what is typed from here on is sent as it is. */
+/** The flags and the system instruction with its template variables filled: what is typed from here on is sent as it is. */
 async function withoutBlanks(typed: ChatFlags, context: AnswerContext): Promise<Pick<Talk, 'flags' | 'system'>> {
-  const blanks = await readBlanks(typed, context);
-  const system = await readSystem(typed, blanks, context);
-  await warnOfUnused(typed, blanks, context);
+  const templateValues = await readTemplateValues(typed, context);
+  const system = await readSystem(typed, templateValues, context);
+  await warnOfUnused(typed, templateValues, context);
   const { system: _system, systemFile: _file, var: _var, ...flags } = typed;
   return { flags: { ...flags, vars: false }, system };
 }

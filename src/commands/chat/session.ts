@@ -1,5 +1,12 @@
-import { lastTurnStart, type SessionMessage, textOf } from '../../chat/message.ts';
-import { asideFile, cutTurn, openSession, readSession, type SessionFile, storable } from '../../chat/session-file.ts';
+import { lastTurnStart, type SessionMessage, getMessageText } from '../../chat/message.ts';
+import {
+  sessionAsideFile,
+  cutTurn,
+  openSession,
+  readSession,
+  type SessionFile,
+  storable,
+} from '../../chat/session-file.ts';
 import { newestSession, type SessionEntry, sessionPath } from '../../chat/session-path.ts';
 import { localTime } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
@@ -25,7 +32,7 @@ export type ChatFlags = Omit<AskFlags<typeof chatFlags>, 'save'> & {
 };
 
 /** Where a conversation is kept. */
-export interface KeptSession {
+export interface SavedSession {
   /** Absent if the request is only shown, or no folder can be used. */
   file: SessionFile | undefined;
   /** The value of `--session` that continues it. */
@@ -35,7 +42,7 @@ export interface KeptSession {
 }
 
 /** A conversation that is continued. */
-export interface Resumed extends KeptSession {
+export interface Resumed extends SavedSession {
   earlier: readonly SessionMessage[];
 }
 
@@ -64,7 +71,7 @@ export async function resumeSession(flags: ChatFlags, context: Context): Promise
 /** An answer outside of a session is not kept, so the conversation that was saved last need not be the one that was last. */
 function describeContinued({ name, changed }: SessionEntry, messages: readonly SessionMessage[]): string {
   const asked = messages[lastTurnStart(messages)];
-  const words = cutToColumns(escapeLine(asked ? textOf(asked) : ''), 60);
+  const words = cutToColumns(escapeLine(asked ? getMessageText(asked) : ''), 60);
   return `continues ${name}, saved ${localTime(changed)}: ${JSON.stringify(words)}`;
 }
 
@@ -72,7 +79,7 @@ function describeContinued({ name, changed }: SessionEntry, messages: readonly S
 export async function lockedSession(path: string, context: Context): Promise<SessionFile> {
   const file = await openSession(path);
   context.atEnd(() => file.close());
-  if (file.torn) await context.ui.warn(`${cutTurn(path)}; the next turn moves it to ${asideFile(path)}`);
+  if (file.torn) await context.ui.warn(`${cutTurn(path)}; the next turn moves it to ${sessionAsideFile(path)}`);
   return file;
 }
 
@@ -111,7 +118,7 @@ export async function confirmLeaving(
 /** The turns of a conversation as a session keeps them, without the key; undefined if there is no answer to keep. */
 export async function storableTurns(
   { turns, answer }: TurnOutcome,
-  { ask, post }: BuiltRequest,
+  { request, post }: BuiltRequest,
   { io, ui }: Context,
 ): Promise<SessionMessage[] | undefined> {
   const stored = (await storable(turns as unknown as BodyValue[])) as unknown as SessionMessage[];
@@ -119,19 +126,19 @@ export async function storableTurns(
   if (last?.role !== 'assistant' || last.content.length === 0) return undefined;
   const { model, modelVersion = model } = answer.result;
   const sent = post.body['system'];
-  const system = typeof sent === 'string' ? sent : ask.system;
+  const system = typeof sent === 'string' ? sent : request.system;
   const at = new Date(io.now()).toISOString();
   return stored.map(({ role, content, service }) => ({
     role,
-    content: typeof content === 'string' ? ui.clean(content) : content.map((block) => withoutKey(block, ui)),
+    content: typeof content === 'string' ? ui.clean(content) : content.map((block) => redactKey(block, ui)),
     ...ui.clean(
       role === 'user' ? { ...(system !== undefined && { system }), at } : { model: modelVersion, service, at },
     ),
   }));
 }
 
-/** Redacts the key everywhere except in the bytes of pictures, which a change would corrupt. */
-function withoutKey(block: JsonValue, { clean }: Redaction): JsonValue {
+/** Redacts the key everywhere except in the bytes of images, which a change would corrupt. */
+function redactKey(block: JsonValue, { clean }: Redaction): JsonValue {
   const hasBytes = isObject(block) && isObject(block['source']) && block['source']['type'] === 'base64';
   return hasBytes ? block : clean(block);
 }

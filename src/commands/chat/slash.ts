@@ -6,7 +6,7 @@ import { usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { removeFile } from '../../files/temp-file.ts';
 import { twoColumns, wrapText } from '../../cli/help/help.ts';
-import { readAttachments, readImages } from '../../cli/input/attachments.ts';
+import { readAttachments, openInputImages } from '../../cli/input/attachments.ts';
 import { requireNetwork } from '../../cli/run/fetch-urls.ts';
 import { isUrl, shownUrl } from '../../cli/input/input-files.ts';
 import { sessionPath } from '../../chat/session-path.ts';
@@ -39,8 +39,11 @@ const slashCommands: Readonly<Record<string, SlashCommand>> = {
     text: '<path|url>: send a file along with the next prompt',
     run: (typed, talk) => addFiles('attach', typed, talk),
   },
-  new: { text: 'begin a new conversation; this one stays where it is kept', run: beginAnew },
-  save: { text: '<name>: keep it as a session of that name, or in <file.jsonl>; <file.md>: write Markdown', run: save },
+  new: { text: 'begin a new conversation; this one stays where it is kept', run: startOver },
+  save: {
+    text: '<name>: keep it as a session of that name, or in <file.jsonl>; <file.md>: write Markdown',
+    run: saveAs,
+  },
   retry: {
     text: 'ask the last prompt again; the new answer takes the place of the old one',
     run: (_, talk) => askAgain(talk),
@@ -102,7 +105,7 @@ async function addFiles(kind: 'image' | 'attach', typed: string, talk: Talk): Pr
   editor.onInterrupt(() => stop.abort());
   try {
     for (const file of await droppedFiles(typed, context.io)) {
-      const read = kind === 'image' ? readImages : readAttachments;
+      const read = kind === 'image' ? openInputImages : readAttachments;
       if (isUrl(file)) requireNetwork([{ flag: `/${kind}`, typed: file }], settings, flags);
       await read([file], reading, { flag: `/${kind}` });
       (kind === 'image' ? images : attach).push(file);
@@ -131,7 +134,7 @@ async function droppedFiles(typed: string, { cwd, platform }: Context['io']): Pr
   const place = (word: string): string => (isAddress(word) ? word : expandPath(word, cwd));
   const whole = place(typed);
   if (await isThere(whole)) return [whole];
-  const words = splitWords(typed, platform === 'win32').map(place);
+  const words = splitShellWords(typed, platform === 'win32').map(place);
   const found = await Promise.all(words.map(async (word) => isAddress(word) || isThere(word)));
   return words.length === 1 || (words.length > 1 && found.every(Boolean)) ? words : [whole];
 }
@@ -148,7 +151,7 @@ function isThere(path: string): Promise<boolean> {
 }
 
 /** The words of a line as a shell reads them: quotes, and a backslash before a character, which Windows has in paths. */
-function splitWords(line: string, isWindows: boolean): string[] {
+function splitShellWords(line: string, isWindows: boolean): string[] {
   const word = isWindows ? /(?:'[^']*'|"[^"]*"|[^\s'"])+/g : /(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+/g;
   const part = isWindows ? /'([^']*)'|"([^"]*)"/g : /'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)/g;
   const unescaped = (quoted: string): string => (isWindows ? quoted : quoted.replaceAll(/\\(["\\$`])/g, '$1'));
@@ -162,7 +165,7 @@ function splitWords(line: string, isWindows: boolean): string[] {
 }
 
 /** The model, the system instruction and the flags stay as they are. */
-async function beginAnew(_: string, talk: Talk): Promise<void> {
+async function startOver(_: string, talk: Talk): Promise<void> {
   const { session } = talk;
   talk.messages = [];
   talk.session = undefined;
@@ -174,7 +177,7 @@ async function beginAnew(_: string, talk: Talk): Promise<void> {
   );
 }
 
-async function save(typed: string, talk: Talk): Promise<void> {
+async function saveAs(typed: string, talk: Talk): Promise<void> {
   const { context, messages, session } = talk;
   const { cwd } = context.io;
   if (typed === '') throw usageError('/save needs a name', 'for example: /save trip, or /save trip.md');

@@ -1,7 +1,7 @@
 import { lastTurnStart, type SessionMessage } from '../../chat/message.ts';
 import { storable } from '../../chat/session-file.ts';
 import { listSessions, sessionPath } from '../../chat/session-path.ts';
-import type { Turn } from '../../formats/ask.ts';
+import type { Turn } from '../../formats/plain-request.ts';
 import type { BodyValue } from '../../body.ts';
 import { type Client, deadlineOnce } from '../../client/index.ts';
 import { localTime } from '../../clock.ts';
@@ -10,19 +10,19 @@ import { writeReason } from '../../files/file-reason.ts';
 import type { Settings } from '../../settings/types.ts';
 import { formatError, createStyle, wrapForStderr } from '../../terminal/output.ts';
 import type { LineEditor } from '../../terminal/line-editor.ts';
-import { type ChatFlags, type KeptSession, lockedSession, storableTurns } from './session.ts';
+import { type ChatFlags, type SavedSession, lockedSession, storableTurns } from './session.ts';
 import { openTools } from './tools.ts';
-import { askTurn, questionOf } from './turn.ts';
+import { askTurn, getQuestion } from './turn.ts';
 import type { AnswerContext } from '../../cli/context.ts';
 import { printText } from '../../cli/output/print.ts';
 import {
   checkAnswer,
   holdToSchema,
-  jsonOf,
+  getHeldJson,
   planBesideText,
-  planImages,
+  planImageOutput,
   prepareRequest,
-  wantedOf,
+  toWanted,
 } from '../../cli/run/command.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
 
@@ -37,18 +37,18 @@ export interface Talk {
   limit: CostLimit | undefined;
   /** The system instruction. Undefined: as the session has it; null: none. */
   system: string | null | undefined;
-  /** Pictures and files for the next prompt. */
+  /** Images and files for the next prompt. */
   images: string[];
   attach: string[];
   /** The copies of those that were pipes, by their path: they cannot be read again. */
   copies: Map<string, string>;
   messages: readonly SessionMessage[];
-  session: KeptSession | undefined;
+  session: SavedSession | undefined;
   /** The last prompt, for `/retry`. */
-  last: Prompt | undefined;
+  last: ChatPrompt | undefined;
 }
 
-interface Prompt {
+interface ChatPrompt {
   text: string;
   images: string[];
   attach: string[];
@@ -60,35 +60,35 @@ export async function askPrompt(text: string, talk: Talk): Promise<boolean> {
   const { images, attach } = talk;
   talk.images = [];
   talk.attach = [];
-  return ask({ text, images, attach, answered: false }, talk);
+  return askModel({ text, images, attach, answered: false }, talk);
 }
 
 /** Sends the last prompt again, and replaces its answer. */
 export async function askAgain(talk: Talk): Promise<boolean> {
   const { last } = talk;
-  if (last) return ask(last, talk);
+  if (last) return askModel(last, talk);
   await talk.context.ui.note('there is no prompt to ask again');
   return true;
 }
 
-async function ask(prompt: Prompt, talk: Talk): Promise<boolean> {
+async function askModel(prompt: ChatPrompt, talk: Talk): Promise<boolean> {
   const { context, editor } = talk;
   const stop = new AbortController();
   let leaving = false;
-  const heard: Heard = { text: '', question: undefined, service: undefined };
+  const partial: PartialAnswer = { text: '', question: undefined, service: undefined };
   talk.last = prompt;
   editor.onInterrupt((again) => {
     leaving ||= again;
     stop.abort(new GatewayError('interrupted', 'the answer was stopped', { sent: 'unknown' }));
   });
   try {
-    await askAndKeep(prompt, talk, { signal: AbortSignal.any([context.signal, stop.signal]), heard });
+    await askAndSave(prompt, talk, { signal: AbortSignal.any([context.signal, stop.signal]), partial });
   } catch (error) {
     const isEnding = context.signal.aborted;
     if (!stop.signal.aborted && !isEnding) {
       const { saveUnread } = await import('../../cli/run/recovery.ts');
       await logFailure(await saveUnread(error, context), context);
-    } else await keepHalf(prompt, talk, heard);
+    } else await savePartialAnswer(prompt, talk, partial);
     if (isEnding) throw error;
   } finally {
     editor.onInterrupt(undefined);
@@ -97,7 +97,7 @@ async function ask(prompt: Prompt, talk: Talk): Promise<boolean> {
 }
 
 /** The part of a turn that came before it was stopped. */
-interface Heard {
+interface PartialAnswer {
   text: string;
   /** The last message of its request. */
   question: Turn | undefined;
@@ -105,10 +105,10 @@ interface Heard {
   service: string | undefined;
 }
 
-async function askAndKeep(
-  prompt: Prompt,
+async function askAndSave(
+  prompt: ChatPrompt,
   talk: Talk,
-  { signal, heard }: { signal: AbortSignal; heard: Heard },
+  { signal, partial }: { signal: AbortSignal; partial: PartialAnswer },
 ): Promise<void> {
   const { context, settings, flags, client, limit, system, editor, copies } = talk;
   const { text, images: image, attach } = prompt;
@@ -119,39 +119,43 @@ async function askAndKeep(
   const turnFlags = { ...flags, prompt: text, image, attach, ...(typeof system === 'string' && { system }) };
   const request = await prepareRequest([], turnFlags, building);
   const { check } = request;
-  heard.question = questionOf(request);
-  heard.service = request.quirks.service;
+  partial.question = getQuestion(request);
+  partial.service = request.quirks.service;
   // Between the lines of an answer; Ctrl-C is a no.
   const ask = async (question: string): Promise<string> => {
     const read = await editor.read(question, { isQuestion: true });
     return read.kind === 'entry' ? read.text : '';
   };
   const tools = await openTools(flags, request, { context, ask });
-  const images = await planImages(await planBesideText(flags, request, context), context);
+  const images = await planImageOutput(await planBesideText(flags, request, context), context);
   context.report.images = [];
   const isMarkdown = settings.markdown.value && check === undefined;
-  const onText = (part: string): void => void (heard.text += part);
+  const onText = (part: string): void => void (partial.text += part);
   const isHeld = check !== undefined;
   const setup = { context, client, flags, images, isMarkdown, isHeld, tools, limit, deadline: deadline(), onText };
   const turned = await askTurn(request, setup);
   const textFlags = { ...flags, code: undefined };
   const held = check && (await holdToSchema(check, turned.answer, { flags: textFlags, deadline }));
-  if (held) await printText(turned.answer.result, { isMarkdown, json: jsonOf(held), context });
-  await checkAnswer(turned.answer, wantedOf(textFlags), context);
+  if (held) await printText(turned.answer.result, { isMarkdown, json: getHeldJson(held), context });
+  await checkAnswer(turned.answer, toWanted(textFlags), context);
   if (held && 'error' in held) throw held.error;
   const turn = await storableTurns(turned, request, context);
-  if (turn) await keep(turn, prompt, talk);
+  if (turn) await saveTurn(turn, prompt, talk);
 }
 
 /** The part of an answer that was shown belongs to the conversation. */
-async function keepHalf(prompt: Prompt, talk: Talk, { text, question, service }: Heard): Promise<void> {
+async function savePartialAnswer(
+  prompt: ChatPrompt,
+  talk: Talk,
+  { text, question, service }: PartialAnswer,
+): Promise<void> {
   const { io, ui } = talk.context;
   if (text.trim() === '' || question === undefined)
     return ui.note('stopped; this turn is not kept. /retry asks it again');
   const at = new Date(io.now()).toISOString();
   const message = (await storable(question as unknown as BodyValue)) as unknown as SessionMessage;
   const content = [{ type: 'text', text: ui.clean(text) }];
-  await keep(
+  await saveTurn(
     [
       { ...message, at },
       {
@@ -169,7 +173,7 @@ async function keepHalf(prompt: Prompt, talk: Talk, { text, question, service }:
 }
 
 /** The messages before a prompt, whose answer is replaced if it has one. */
-function saidBefore({ answered }: Prompt, { messages }: Talk): readonly SessionMessage[] {
+function saidBefore({ answered }: ChatPrompt, { messages }: Talk): readonly SessionMessage[] {
   return answered ? messages.slice(0, lastTurnStart(messages)) : messages;
 }
 
@@ -177,7 +181,7 @@ function saidBefore({ answered }: Prompt, { messages }: Talk): readonly SessionM
  * Adds a turn to the conversation, and to its session what that lacks. Without a session it gets one of the day's date, so that
  * a crash loses no finished turn; if none can be made, there is a warning.
  */
-async function keep(turn: readonly SessionMessage[], prompt: Prompt, talk: Talk): Promise<void> {
+async function saveTurn(turn: readonly SessionMessage[], prompt: ChatPrompt, talk: Talk): Promise<void> {
   const before = saidBefore(prompt, talk);
   const isReplaced = prompt.answered;
   talk.messages = [...before, ...turn];
@@ -191,7 +195,7 @@ async function keep(turn: readonly SessionMessage[], prompt: Prompt, talk: Talk)
   else await file.append(talk.messages.slice(stored));
 }
 
-async function freshSession(context: AnswerContext): Promise<KeptSession> {
+async function freshSession(context: AnswerContext): Promise<SavedSession> {
   try {
     const label = await freshName(context.io.now());
     const file = await lockedSession(await sessionPath(label, context.io.cwd), context);

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { type ToolOutcome, toolResult } from '../../chat/message.ts';
+import { type ToolOutcome, toolResultBlock } from '../../chat/message.ts';
 import type { Result, ToolCall } from '../../client/index.ts';
 import { usageError } from '../../errors.ts';
 import { runReason } from '../../files/file-reason.ts';
-import { blocksOf, type Turn } from '../../formats/ask.ts';
+import { getTurnBlocks, type Turn } from '../../formats/plain-request.ts';
 import { isObject } from '../../json.ts';
 import { serviceNames } from '../../services.ts';
 import { keyNames } from '../../settings/vendor-variables.ts';
@@ -18,7 +18,7 @@ import type { ToolCommand } from '../../cli/flags/format.ts';
 import type { ChatFlags } from './session.ts';
 
 /** The commands that can answer tool calls of the model. */
-export interface ToolBelt {
+export interface ToolCommands {
   /** The maximum number of requests. */
   maxTurns: number;
   /** Whether these are all calls of the answer, each is complete, and each has a command. */
@@ -33,8 +33,8 @@ const defaultMaxTurns = 10;
 export async function openTools(
   flags: ChatFlags,
   { format, post }: Pick<BuiltRequest, 'format' | 'post'>,
-  { context, ask }: { context: Context; ask?: Ask },
-): Promise<ToolBelt | undefined> {
+  { context, ask }: { context: Context; ask?: AskUser },
+): Promise<ToolCommands | undefined> {
   const { toolExec, confirm, maxTurns, maxCost } = flags;
   if (!toolExec) {
     const lone = [confirm && '--confirm', maxTurns && '--max-turns', maxCost && '--max-cost'].find((flag) => flag);
@@ -104,10 +104,10 @@ function isAccessible(path: string, mode: number): Promise<boolean> {
 }
 
 /** Asks a person; the answer is a line. */
-type Ask = (question: string) => Promise<string>;
+type AskUser = (question: string) => Promise<string>;
 
 /** Throws GatewayError usage if stdin is not a terminal, where no one can answer. */
-function askOnTerminal({ io: { openDialog } }: Context): Ask {
+function askOnTerminal({ io: { openDialog } }: Context): AskUser {
   if (!openDialog)
     throw usageError(
       '--confirm needs a terminal on stdin and stderr',
@@ -124,8 +124,8 @@ function askOnTerminal({ io: { openDialog } }: Context): Ask {
 }
 
 /** The calls of an answer's turn, each with an id by which its result is joined to it. */
-export function callsOf(turn: Turn): ToolCall[] {
-  return blocksOf(turn).flatMap(({ type, id, name, input = {} }) => {
+export function listCalls(turn: Turn): ToolCall[] {
+  return getTurnBlocks(turn).flatMap(({ type, id, name, input = {} }) => {
     if (type !== 'tool_use') return [];
     return [{ id: typeof id === 'string' ? id : undefined, name: typeof name === 'string' ? name : '', input }];
   });
@@ -133,7 +133,7 @@ export function callsOf(turn: Turn): ToolCall[] {
 
 /** The turn of the user that answers the calls. */
 export function resultsTurn(calls: readonly RunCall[]): Turn {
-  const content = calls.map((call) => toolResult(call.id ?? '', { content: call.result, isError: call.isError }));
+  const content = calls.map((call) => toolResultBlock(call.id ?? '', { content: call.result, isError: call.isError }));
   return { role: 'user', content };
 }
 
@@ -141,7 +141,7 @@ interface ToolRunner {
   flags: ChatFlags;
   context: Context;
   /** For `--confirm`. */
-  ask: Ask | undefined;
+  ask: AskUser | undefined;
   signal: AbortSignal;
 }
 
@@ -184,31 +184,31 @@ async function runCommand(
     const child = spawn(program, words, { cwd: io.cwd, env: env as NodeJS.ProcessEnv, windowsHide: true });
     const out = createCollector();
     const err = createCollector();
-    const stop = (): void => {
+    const stopCommand = (): void => {
       child.kill('SIGKILL');
       // A grandchild can keep the pipes open forever.
       child.stdout.destroy();
       child.stderr.destroy();
     };
-    const abort = (): void => {
-      stop();
+    const abortCommand = (): void => {
+      stopCommand();
       reject(signal.reason);
     };
     const finish = (outcome: ToolOutcome): void => {
-      signal.removeEventListener('abort', abort);
+      signal.removeEventListener('abort', abortCommand);
       resolve(outcome);
     };
     child.on('error', (error) => finish({ content: `the command cannot run: ${runReason(error)}`, isError: true }));
     // If no file descriptor was left, the child has no pipes.
     if (child.pid === undefined) return;
-    signal.addEventListener('abort', abort, { once: true });
+    signal.addEventListener('abort', abortCommand, { once: true });
     child.stdout.on('data', (chunk: Buffer) => {
       if (out.add(chunk)) return;
-      stop();
+      stopCommand();
       finish({ content: `the output is larger than ${maxOutput} bytes`, isError: true });
     });
     child.stderr.on('data', (chunk: Buffer) => void err.add(chunk));
-    child.on('close', (code, endedBy) => finish(outcomeOf({ code, endedBy, out: out.text(), err: err.text() })));
+    child.on('close', (code, endedBy) => finish(toToolOutcome({ code, endedBy, out: out.text(), err: err.text() })));
     // A command that does not read its input closes the pipe.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
@@ -223,7 +223,7 @@ function isKeyVariable(name: string): boolean {
   return keyVariables.has(upper) || upper.startsWith('GATEWAY_API_KEY');
 }
 
-function outcomeOf(end: { code: number | null; endedBy: string | null; out: string; err: string }): ToolOutcome {
+function toToolOutcome(end: { code: number | null; endedBy: string | null; out: string; err: string }): ToolOutcome {
   if (end.code === 0) return { content: end.out, isError: false };
   const how = end.code === null ? `ended by ${end.endedBy}` : `exit status ${end.code}`;
   return { content: [how, end.err.trim(), end.out.trim()].filter((part) => part !== '').join('\n'), isError: true };

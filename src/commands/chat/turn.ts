@@ -1,9 +1,9 @@
-import { type Answer, blobsOf, type Client, type Deadline, endOf, type Result } from '../../client/index.ts';
+import { type Answer, listBlobs, type Client, type Deadline, checkEnd, type Result } from '../../client/index.ts';
 import type { Reservation } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
-import { lastTurn, type Turn } from '../../formats/ask.ts';
+import { lastTurn, type Turn } from '../../formats/plain-request.ts';
 import type { ChatFlags } from './session.ts';
-import { callsOf, resultsTurn, type ToolBelt } from './tools.ts';
+import { listCalls, resultsTurn, type ToolCommands } from './tools.ts';
 import type { AnswerContext, Report } from '../../cli/context.ts';
 import type { ImageOutput } from '../../cli/output/save-images.ts';
 import { printStream, printText, stopPlain } from '../../cli/output/print.ts';
@@ -19,7 +19,7 @@ interface TurnSetup {
   images: ImageOutput;
   /** Whether the Markdown of the answer is formatted, if stdout is a terminal that can show it. */
   isMarkdown: boolean;
-  tools: ToolBelt | undefined;
+  tools: ToolCommands | undefined;
   limit: CostLimit | undefined;
   /** The text of the last answer is printed by the caller, when it has been held against `--schema`. */
   isHeld: boolean;
@@ -41,7 +41,7 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
   const { report } = context;
   const { format, quirks, model } = request;
   const answers: Answer[] = [];
-  const turns: Turn[] = [questionOf(request)];
+  const turns: Turn[] = [getQuestion(request)];
   const endWith = (error: GatewayError | undefined): TurnOutcome => ({
     answer: { result: report.result as Result, error },
     turns,
@@ -60,9 +60,9 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
     report.result = addUp(answers);
     const said = answerTurn(answer.result, request, context);
     turns.push(said);
-    const calls = callsOf(said);
+    const calls = listCalls(said);
     // Where an answer could not be written, such as on a full disk, no other one is paid for.
-    const hasOutputFailed = context.io.stdout.failure !== undefined || report.lost.failure !== undefined;
+    const hasOutputFailed = context.io.stdout.failure !== undefined || report.unsaved.failure !== undefined;
     if (answer.error || hasOutputFailed || !tools?.canRun(answer.result, calls)) return endWith(answer.error);
     if (answers.length >= tools.maxTurns) return endWith(tooManyTurns(answers.length));
     // stdout gets the JSON of the last answer alone.
@@ -78,8 +78,8 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
 }
 
 /** The turn of the user, as a session keeps it. */
-export function questionOf({ ask }: Pick<BuiltRequest, 'ask'>): Turn {
-  return { role: 'user', content: lastTurn(ask) ?? [] };
+export function getQuestion({ request }: Pick<BuiltRequest, 'request'>): Turn {
+  return { role: 'user', content: lastTurn(request) ?? [] };
 }
 
 /** Sends a request and counts its cost, also if it fails. An answer from the cache costs nothing. */
@@ -125,7 +125,7 @@ async function askOnce(
   const answer = await printStream(deltas, shown, context).finally(() => progress.stop());
   context.report.result ??= answer.result;
   await images
-    .save(blobsOf(answer.result), answer.result, () => endOf(deadline))
+    .save(listBlobs(answer.result), answer.result, () => checkEnd(deadline))
     .catch(async (error: unknown) => {
       if (isHeld) await printText(answer.result, { isMarkdown, context });
       throw error;
@@ -145,7 +145,7 @@ function addUp(answers: readonly Answer[]): Result {
   };
 }
 
-/** The answer as a turn. Not every model takes back its pictures, so a turn that is only pictures has their names. */
+/** The answer as a turn. Not every model takes back its images, so a turn that is only images has their names. */
 function answerTurn({ content = [] }: Result, { quirks }: BuiltRequest, { report }: AnswerContext): Turn {
   const names = report.images.map(({ path }) => `[${path}]`).join(' ');
   const named = names === '' ? [] : [{ type: 'text', text: names }];

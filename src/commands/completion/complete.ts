@@ -2,30 +2,30 @@ import type { Command, Option } from 'commander';
 import { listPrompts } from '../../cli/input/named-prompts.ts';
 import { listSessions } from '../../chat/session-path.ts';
 import type { Action } from '../../cli/context.ts';
-import { commandRows, isList, orDefault, topics } from '../../cli/help/help.ts';
+import { commandRows, isRepeatable, orDefault, topics } from '../../cli/help/help.ts';
 import { services } from '../../services.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
-import { keptModels } from '../../settings/kept-models.ts';
-import { surveySettings, useDefaults } from '../../settings/resolve.ts';
-import { variablesOf } from '../../settings/sources.ts';
+import { readCachedModels } from '../../settings/model-cache.ts';
+import { resolvePartialSettings, useDefaults } from '../../settings/resolve.ts';
+import { listVariables } from '../../settings/sources.ts';
 import { type LoadedConfig, useNames } from '../../settings/types.ts';
 import { splitShellLine } from '../../shell-word.ts';
 import type { Io } from '../../terminal/io.ts';
-import { configKeys, valuesOfKey } from '../config/keys.ts';
+import { configKeys, listKeyValues } from '../config/keys.ts';
 
 /** `__complete <shell> …`: what the scripts call at every TAB. They ask the program, so they cannot be out of date. */
 export function completeCommand(command: Command, openTree: (words: readonly string[]) => Promise<Command>): Action {
   command.argument('[words...]');
   return async ({ io }, [shell = '', ...rest]) => {
     const takesLine = shell === 'bash' || shell === 'powershell';
-    const line = takesLine ? wordsOf(rest[0] ?? '').slice(1) : rest;
-    const found = await complete(await openTree(line), line, io);
+    const line = takesLine ? splitTypedLine(rest[0] ?? '').slice(1) : rest;
+    const found = await completeLast(await openTree(line), line, io);
     await io.stdout.write(formatLines(found, shell, line.at(-1) ?? ''));
   };
 }
 
 /** The last word is the one being typed: empty after a blank. */
-function wordsOf(line: string): string[] {
+function splitTypedLine(line: string): string[] {
   const { words, isComplete } = splitShellLine(line);
   return isComplete ? [...words, ''] : words;
 }
@@ -46,7 +46,7 @@ interface Completion {
 }
 
 /** What can replace the last word of a line, according to the program's own command tree. */
-async function complete(program: Command, line: readonly string[], io: Io): Promise<Completion> {
+async function completeLast(program: Command, line: readonly string[], io: Io): Promise<Completion> {
   const current = line.at(-1) ?? '';
   const isHelp = line[0] === 'help' && line.length > 1;
   const cursor = readLine(program, line.slice(isHelp ? 1 : 0, -1));
@@ -54,7 +54,7 @@ async function complete(program: Command, line: readonly string[], io: Io): Prom
   const names = new Set(values.map(([value]) => value));
   // A topic can have the name of a command.
   const more = isHelp && line.length === 2 ? topics.filter((topic) => !names.has(topic)) : [];
-  return { values: [...values, ...listed(more).values].filter(([value]) => value.startsWith(current)), files };
+  return { values: [...values, ...toCompletion(more).values].filter(([value]) => value.startsWith(current)), files };
 }
 
 /** A place in the command tree. */
@@ -104,50 +104,52 @@ interface LineSource {
 
 async function completeWord(at: Cursor, current: string, source: LineSource): Promise<Completion> {
   const command = orDefault(at.command);
-  if (at.flag) return valuesOfFlag(at.flag, source);
+  if (at.flag) return completeFlagValue(at.flag, source);
   const [assigned] = at.flagsEnded ? [] : (/^--[^=]*=/.exec(current) ?? []);
   if (assigned !== undefined) {
     const flag = optionNamed(command, assigned.slice(0, -1));
-    const { values, files } = flag?.required ? await valuesOfFlag(flag, source) : listed([]);
+    const { values, files } = flag?.required ? await completeFlagValue(flag, source) : toCompletion([]);
     return { values: values.map(([value, text]) => [assigned + value, text]), files };
   }
-  if (!at.flagsEnded && current.startsWith('-')) return { values: flagsOf(command, at.used), files: false };
-  const { values, files } = await valuesOfArgument(command, at.words, source.io);
+  if (!at.flagsEnded && current.startsWith('-')) return { values: completeFlags(command, at.used), files: false };
+  const { values, files } = await completeArgument(command, at.words, source.io);
   return { values: at.words.length > 0 ? values : [...commandRows(at.command), ...values], files };
 }
 
 /** The flags that are not in the line yet, and those that repeat. */
-function flagsOf(command: Command, used: ReadonlySet<string>): Completion['values'] {
-  const free = command.options.filter((option) => !option.hidden && (isList(option) || !used.has(option.long ?? '')));
+function completeFlags(command: Command, used: ReadonlySet<string>): Completion['values'] {
+  const free = command.options.filter(
+    (option) => !option.hidden && (isRepeatable(option) || !used.has(option.long ?? '')),
+  );
   return [
     ...free.map((option) => [option.long ?? option.flags, option.description] as const),
     ['--help', 'print this help'],
   ];
 }
 
-async function valuesOfFlag({ argChoices, long, flags }: Option, { line, io }: LineSource): Promise<Completion> {
-  if (argChoices) return listed(argChoices);
-  if (long === '--model') return listed(await models(line, io));
-  if (long === '--profile' || long === '--upstream') return listed(await profiles(io));
-  if (long === '--template') return listed(await prompts(io), true);
-  if (long === '--session') return listed(await sessions(), true);
-  return listed([], isPath(/<([^>]*)>/.exec(flags)?.[1] ?? ''));
+async function completeFlagValue({ argChoices, long, flags }: Option, { line, io }: LineSource): Promise<Completion> {
+  if (argChoices) return toCompletion(argChoices);
+  if (long === '--model') return toCompletion(await models(line, io));
+  if (long === '--profile' || long === '--upstream') return toCompletion(await profiles(io));
+  if (long === '--template') return toCompletion(await listPromptNames(io), true);
+  if (long === '--session') return toCompletion(await listSessionNames(), true);
+  return toCompletion([], isPath(/<([^>]*)>/.exec(flags)?.[1] ?? ''));
 }
 
-async function valuesOfArgument(
+async function completeArgument(
   { registeredArguments: known }: Command,
   words: readonly string[],
   io: Io,
 ): Promise<Completion> {
   const argument = known[words.length] ?? (known.at(-1)?.variadic ? known.at(-1) : undefined);
-  if (argument === undefined) return listed([]);
-  if (argument.argChoices) return listed(argument.argChoices);
+  if (argument === undefined) return toCompletion([]);
+  if (argument.argChoices) return toCompletion(argument.argChoices);
   const name = argument.name();
-  if (name === 'key') return listed(configKeys);
-  if (name === 'value|-') return listed(valuesOfKey(words[0] ?? ''));
-  if (name === 'profile') return listed(await profiles(io));
-  if (/^(name|session)s?\b/.test(name)) return listed(await sessions(), true);
-  return listed([], isPath(name));
+  if (name === 'key') return toCompletion(configKeys);
+  if (name === 'value|-') return toCompletion(listKeyValues(words[0] ?? ''));
+  if (name === 'profile') return toCompletion(await profiles(io));
+  if (/^(name|session)s?\b/.test(name)) return toCompletion(await listSessionNames(), true);
+  return toCompletion([], isPath(name));
 }
 
 /** Whether a placeholder such as `path|-` or `jobs` means a file or a folder. */
@@ -155,7 +157,7 @@ function isPath(placeholder: string): boolean {
   return /path|file|dir|folder|jobs/.test(placeholder);
 }
 
-function listed(values: readonly string[], files = false): Completion {
+function toCompletion(values: readonly string[], files = false): Completion {
   return { values: values.map((value) => [value, '']), files };
 }
 
@@ -170,11 +172,11 @@ async function profiles(io: Io): Promise<string[]> {
   return Object.keys((await loadConfig(io))?.config.profiles ?? {});
 }
 
-async function prompts(io: Io): Promise<string[]> {
+async function listPromptNames(io: Io): Promise<string[]> {
   return (await listPrompts(io).catch(() => [])).map(({ name }) => name);
 }
 
-async function sessions(): Promise<string[]> {
+async function listSessionNames(): Promise<string[]> {
   return (await listSessions().catch(() => [])).map(({ name }) => name);
 }
 
@@ -183,7 +185,7 @@ async function models(line: readonly string[], io: Io): Promise<string[]> {
   if (line.includes('--offline')) return Object.values(useDefaults).map(({ local }) => local);
   const { env } = io;
   const loaded = await loadConfig(io);
-  const ofEnvironment = useNames.flatMap((use) => variablesOf('model', use).map((name) => env[name] ?? ''));
+  const ofEnvironment = useNames.flatMap((use) => listVariables('model', use).map((name) => env[name] ?? ''));
   const inUse = flagValue(line, '--profile') ?? (env['GATEWAY_PROFILE'] || loaded?.config.profile) ?? 'default';
   const ofProfiles = (typeof inUse === 'object' ? Object.values(inUse) : [inUse]).flatMap((profile) =>
     Object.values(loaded?.config.profiles[profile]?.models ?? {}),
@@ -200,9 +202,9 @@ async function serviceModels(config: LoadedConfig, line: readonly string[], { en
     service: flagValue(line, '--service'),
     baseUrl: flagValue(line, '--base-url'),
   };
-  const settings = surveySettings({ flags, env, config, use });
+  const settings = resolvePartialSettings({ flags, env, config, use });
   const recommended = services[settings.service.value].models[use];
-  return [...(recommended === undefined ? [] : [recommended]), ...(await keptModels(settings, now()))];
+  return [...(recommended === undefined ? [] : [recommended]), ...(await readCachedModels(settings, now()))];
 }
 
 function flagValue(line: readonly string[], flag: string): string | undefined {

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { usageError } from '../../errors.ts';
 import type { Action } from '../../cli/context.ts';
-import { quote, setExamples } from '../../cli/flags/flag.ts';
+import { quoteWord, setExamples } from '../../cli/flags/flag.ts';
 
 /** `completion <shell>`: prints the script that a shell loads. */
 export function completionCommand(command: Command): Action {
@@ -18,7 +18,10 @@ export function completionCommand(command: Command): Action {
   return async ({ io, root }, [shell = '']) => {
     const script = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined;
     if (script === undefined)
-      throw usageError(`completion does not support ${quote(shell)}`, `name one of these shells: ${shells.join(', ')}`);
+      throw usageError(
+        `completion does not support ${quoteWord(shell)}`,
+        `name one of these shells: ${shells.join(', ')}`,
+      );
     if (root.json) return { document: { schema: 'gateway-cli/completion@1', shell, script } };
     return io.stdout.write(script);
   };

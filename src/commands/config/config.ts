@@ -1,33 +1,33 @@
 import type { Command } from 'commander';
 import { usageError } from '../../errors.ts';
-import { services, usesOf } from '../../services.ts';
+import { services, listUses } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
 import { closest } from '../../closest.ts';
 import {
   configPath,
-  namesIn,
+  listProfileNames,
   readConfig,
-  serviceOfProfile,
+  getProfileService,
   makeProfileHint,
   withNameFor,
 } from '../../settings/config-file.ts';
-import { priceRows, rowName, type SettingRow, settingRows, type SurveyPlace } from '../../settings/survey.ts';
+import { priceRows, rowName, type SettingRow, settingRows, type SettingsPlace } from '../../settings/setting-rows.ts';
 import { type Config, type LoadedConfig, type Profile, type Use, useNames } from '../../settings/types.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { addFlags, quote, setExamples, setNotes } from '../../cli/flags/flag.ts';
+import { addFlags, quoteWord, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
 import {
   changeConfig,
   configDocument,
   describeMap,
-  listed,
-  type Opened,
+  joinWords,
+  type OpenProfile,
   openConfig,
   openProfile,
   warnOfAddress,
 } from './file.ts';
-import { isSecretKey, keyGroups, keysText, requireKey, settingCommand, withoutKey, withValue } from './keys.ts';
+import { isSecretKey, keyGroups, keysText, requireKey, settingCommand, withoutConfigKey, withValue } from './keys.ts';
 
 /** `config set <key> <value|->`: one key of the profile; secrets come from stdin or are asked for. */
 export function configSetCommand(command: Command): Action {
@@ -48,7 +48,7 @@ export function configSetCommand(command: Command): Action {
     }
     const opened = await openProfile(context);
     const { loaded, profile } = opened;
-    const word = typed === '-' ? await readValue(key, context) : typed;
+    const word = typed === '-' ? await readNewValue(key, context) : typed;
     if (word === '')
       throw usageError(`the value of ${key} is empty`, `to remove it: gateway-cli config unset ${shellWord(key)}`);
     const config = (await changeConfig(opened.loaded.path, (current) =>
@@ -64,7 +64,7 @@ export function configSetCommand(command: Command): Action {
 }
 
 /** Reads stdin, or asks on a terminal, where a secret is not echoed. */
-async function readValue(key: string, context: Context): Promise<string> {
+async function readNewValue(key: string, context: Context): Promise<string> {
   const { openDialog } = context.io;
   if (context.io.stdin.kind !== 'terminal' || !openDialog)
     return (await readTextFlag(`config set ${key}`, '-', context)).replace(/^\uFEFF/, '').trim();
@@ -75,7 +75,7 @@ async function readValue(key: string, context: Context): Promise<string> {
 
 /** Warns if GATEWAY_SERVICE names another service: the models of a profile apply to its own service only. */
 async function warnOfService(profile: Profile, name: string, { io, ui }: Context): Promise<void> {
-  const service = serviceOfProfile(profile);
+  const service = getProfileService(profile);
   const named = io.env['GATEWAY_SERVICE'];
   if (!named || (profile.service ?? profile.baseUrl) === undefined || service === named) return;
   const word = shellWord(named);
@@ -93,7 +93,7 @@ export function configUnsetCommand(command: Command): Action {
     if (!keyGroups.includes(key)) requireKey(key);
     const opened = await openProfile(context);
     const { loaded, profile } = opened;
-    const changed = await changeConfig(opened.loaded.path, (current) => withoutKey(current, profile, key));
+    const changed = await changeConfig(opened.loaded.path, (current) => withoutConfigKey(current, profile, key));
     const done = changed ? 'was removed from' : 'is not in';
     await context.ui.note(`${key} ${done} profile ${profile} (${loaded.path})`);
     return { document: configDocument(opened, { key }) };
@@ -133,7 +133,7 @@ function parseUses(word: string): Use[] {
     const near = closest(part, useNames);
     const example = 'for example: --for text,image';
     throw usageError(
-      `--for takes ${useNames.join(', ')}, not ${quote(part)}`,
+      `--for takes ${useNames.join(', ')}, not ${quoteWord(part)}`,
       near === undefined ? example : `did you mean ${near}? ${example}`,
     );
   });
@@ -145,15 +145,15 @@ function withProfileInUse({ config, path }: LoadedConfig, name: string, uses: re
   if (profile === undefined) {
     const near = closest(name, Object.keys(config.profiles));
     const hint = near === undefined ? makeProfileHint(name) : `did you mean: gateway-cli config use ${near}`;
-    throw usageError(`there is no profile ${quote(name)} in ${path}; ${namesIn(config)}`, hint);
+    throw usageError(`there is no profile ${quoteWord(name)} in ${path}; ${listProfileNames(config)}`, hint);
   }
   if (uses === undefined) return { ...config, profile: name };
-  const service = serviceOfProfile(profile);
-  const known = usesOf(service);
+  const service = getProfileService(profile);
+  const known = listUses(service);
   const missing = uses.filter((use) => !known.includes(use));
   if (missing.length === 0) return { ...config, profile: withNameFor(config.profile, name, uses) };
   throw usageError(
-    `profile ${name} is for ${services[service].title}, which does not have ${listed(missing)}`,
+    `profile ${name} is for ${services[service].title}, which does not have ${joinWords(missing)}`,
     `gateway-cli config use ${name} --for ${known.join(',')}`,
   );
 }
@@ -179,10 +179,10 @@ export function configListCommand(command: Command): Action {
     const { io, root } = context;
     const opened = await openConfig(context);
     const { exists, path, config } = opened.loaded;
-    const rows = settingRows(placeOf(context, opened), root.json || root.verbose ? 'all' : 'used');
+    const rows = settingRows(getSettingsPlace(context, opened), root.json || root.verbose ? 'all' : 'used');
     const profiles = Object.keys(config.profiles);
     if (root.json) {
-      const settings = Object.fromEntries(rows.flatMap(entriesOf));
+      const settings = Object.fromEntries(rows.flatMap(toEntries));
       return { document: configDocument(opened, { exists, profiles, settings }) };
     }
     if (profiles.length > 0) rows.unshift({ key: 'profiles', value: profiles.join(', '), from: path });
@@ -195,7 +195,7 @@ export function configListCommand(command: Command): Action {
 }
 
 /** Entries of the JSON document: the key `baseUrl`, or `baseUrl.text` and so on if uses differ. */
-function entriesOf({ key, uses, value, from }: SettingRow): [string, Omit<SettingRow, 'key' | 'uses'>][] {
+function toEntries({ key, uses, value, from }: SettingRow): [string, Omit<SettingRow, 'key' | 'uses'>][] {
   const keys = uses === undefined ? [key] : uses.map((use) => `${key}.${use}`);
   return keys.map((name) => [name, { value, from }]);
 }
@@ -210,7 +210,7 @@ export function configGetCommand(command: Command): Action {
     const opened = await openConfig(context);
     const isOfPrices = requireKey(key).kind === 'prices';
     const name = key.startsWith('headers.') ? key.toLowerCase() : key;
-    const place = placeOf(context, opened);
+    const place = getSettingsPlace(context, opened);
     const rows = (isOfPrices ? priceRows(place) : settingRows(place)).filter((row) => row.key === name);
     const [found] = rows;
     if (found?.uses !== undefined) throw differsByUse(rows, opened);
@@ -222,20 +222,20 @@ export function configGetCommand(command: Command): Action {
 }
 
 /** The error for a key without a value in use. The profile can have a value that no command uses: its key is for another address. */
-function notInUse(key: string, { loaded, profile }: Opened): Error {
+function notInUse(key: string, { loaded, profile }: OpenProfile): Error {
   const own = typeof profile === 'string' ? loaded.config.profiles[profile] : undefined;
   if (own && Object.hasOwn(own, key))
     return usageError(`${key} is in profile ${profile}, and no command uses it`, 'to see why: gateway-cli doctor');
   return usageError(`${key} is not set`, `set it: ${settingCommand(key)}`);
 }
 
-function differsByUse(rows: readonly SettingRow[], { profile }: Opened): Error {
+function differsByUse(rows: readonly SettingRow[], { profile }: OpenProfile): Error {
   const values = rows.map((row) => `${rowName(row)} is ${escapeLine(String(row.value))}`);
   const names = typeof profile === 'object' ? [...new Set(Object.values(profile))] : [];
   const hint = names.map((name) => `--profile ${name}`).join(', or ');
   return usageError(`uses differ: ${values.join('; ')}`, hint === '' ? undefined : `say which: ${hint}`);
 }
 
-function placeOf({ io, root }: Context, { loaded }: Opened): SurveyPlace {
+function getSettingsPlace({ io, root }: Context, { loaded }: OpenProfile): SettingsPlace {
   return { flags: { profile: root.profile }, env: io.env, config: loaded };
 }

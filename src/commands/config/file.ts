@@ -1,25 +1,25 @@
 import { lstat, readlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { codeOf, GatewayError, usageError } from '../../errors.ts';
+import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { describeOwner, type Lock, takeLock } from '../../files/lock.ts';
-import { makeFolder, syncFolder, writeAnew } from '../../files/temp-file.ts';
+import { makeFolder, syncFolder, writeAtomically } from '../../files/temp-file.ts';
 import { configPath, nameFor, readConfig, requireProfileName } from '../../settings/config-file.ts';
 import { type Config, type LoadedConfig, type Use, useNames } from '../../settings/types.ts';
 import type { Context, OwnDocument } from '../../cli/context.ts';
 import { shellWord } from '../../shell-word.ts';
-import { hintOf } from '../../advice.ts';
+import { chooseHint } from '../../advice.ts';
 import { readAddress } from '../doctor/checks.ts';
 
 /** The config file and the profile that a `config` command is about. */
-export interface Opened {
+export interface OpenProfile {
   loaded: LoadedConfig;
   /** `--profile`, GATEWAY_PROFILE, the file's own, else `default`. It may not exist yet. A map: none of them was named. */
   profile: NonNullable<Config['profile']>;
 }
 
 /** Reads the config file. Throws GatewayError usage if it is wrong. */
-export async function openConfig({ io, root, ui }: Context): Promise<Opened> {
+export async function openConfig({ io, root, ui }: Context): Promise<OpenProfile> {
   const loaded = await readConfig(await configPath(io));
   for (const warning of loaded.warnings) await ui.warn(warning);
   const named = root.profile ?? io.env['GATEWAY_PROFILE'];
@@ -27,7 +27,7 @@ export async function openConfig({ io, root, ui }: Context): Promise<Opened> {
 }
 
 /** Reads the config file to edit one profile. Throws GatewayError usage if each use has its own and none was named. */
-export async function openProfile(context: Context): Promise<Opened & { profile: string }> {
+export async function openProfile(context: Context): Promise<OpenProfile & { profile: string }> {
   const { loaded, profile } = await openConfig(context);
   if (typeof profile === 'string') return { loaded, profile: requireProfileName(profile) };
   const ways = [...new Set(Object.values(profile))].map((name) => `--profile ${name}`);
@@ -40,12 +40,12 @@ export async function openProfile(context: Context): Promise<Opened & { profile:
 /** `gemini for text and image, claude for chat`. */
 export function describeMap(map: Partial<Record<Use, string>>): string {
   const names = [...new Set(Object.values(map))];
-  const usesOf = (name: string): Use[] => useNames.filter((use) => nameFor(map, use) === name);
-  return names.map((name) => `${name} for ${listed(usesOf(name))}`).join(', ');
+  const findProfileUses = (name: string): Use[] => useNames.filter((use) => nameFor(map, use) === name);
+  return names.map((name) => `${name} for ${joinWords(findProfileUses(name))}`).join(', ');
 }
 
 /** `text, image and chat`. */
-export function listed(words: readonly string[]): string {
+export function joinWords(words: readonly string[]): string {
   return words.join(', ').replace(/, ([^,]*)$/, ' and $1');
 }
 
@@ -71,14 +71,14 @@ export async function changeConfig(
       const config = change(current);
       if (config === undefined) return undefined;
       refuseForeignCommand(current, config);
-      await writeAnew(target, (handle) => handle.writeFile(`${JSON.stringify(config, null, 2)}\n`));
+      await writeAtomically(target, (handle) => handle.writeFile(`${JSON.stringify(config, null, 2)}\n`));
       await syncFolder(folder);
       return config;
     } finally {
       await lock.release();
     }
   } catch (error) {
-    if (error instanceof GatewayError || codeOf(error) === undefined) throw error;
+    if (error instanceof GatewayError || getErrorCode(error) === undefined) throw error;
     const message = `${path}: cannot be written: ${writeReason(error)}`;
     throw usageError(message, 'name another file: GATEWAY_CONFIG=<file>', error);
   }
@@ -119,7 +119,7 @@ async function followLinks(path: string): Promise<string> {
 }
 
 /** The JSON document of every `config` command. */
-export function configDocument({ loaded, profile }: Opened, more: object): OwnDocument {
+export function configDocument({ loaded, profile }: OpenProfile, more: object): OwnDocument {
   return { schema: 'gateway-cli/config@1', path: loaded.path, profile, ...more };
 }
 
@@ -131,6 +131,6 @@ export async function warnOfAddress(config: Config, profile: string, { ui }: Con
     readAddress({ value: baseUrl, from: 'baseUrl' }, allowHttp);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    await ui.warn(`no request will go there: ${error.message}; ${hintOf(error)}`);
+    await ui.warn(`no request will go there: ${error.message}; ${chooseHint(error)}`);
   }
 }

@@ -3,16 +3,16 @@ import { GatewayError, usageError } from '../../errors.ts';
 import type { FormatName } from '../../formats/types.ts';
 import { isObject } from '../../json.ts';
 import type { Dialog } from '../../terminal/dialog.ts';
-import { type Service, type ServiceName, serviceNames, services, usesOf } from '../../services.ts';
+import { type Service, type ServiceName, serviceNames, services, listUses } from '../../services.ts';
 import { checkKey } from '../../settings/key.ts';
-import { nameFor, requireProfileName, serviceOfProfile, withNameFor } from '../../settings/config-file.ts';
+import { nameFor, requireProfileName, getProfileService, withNameFor } from '../../settings/config-file.ts';
 import { fromEnvironment } from '../../settings/sources.ts';
 import { keysIn } from '../../settings/vendor-variables.ts';
 import { type Config, type LoadedConfig, type Profile, type Use, useNames } from '../../settings/types.ts';
 import { changeConfig, configDocument, describeMap, openConfig, warnOfAddress } from './file.ts';
 import { withValue } from './keys.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { hintOf } from '../../advice.ts';
+import { chooseHint } from '../../advice.ts';
 import { setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { shellWord } from '../../shell-word.ts';
 
@@ -77,7 +77,7 @@ async function askService(
   { dialog, context }: Pick<InitState, 'dialog' | 'context'>,
 ): Promise<Service> {
   const [withKey] = keysIn(context.io.env);
-  const usual = profile === undefined ? (withKey?.name ?? 'gateway') : serviceOfProfile(profile);
+  const usual = profile === undefined ? (withKey?.name ?? 'gateway') : getProfileService(profile);
   for (const { name, title } of Object.values(services)) await context.ui.note(`  ${name.padEnd(10)} ${title}`);
   for (;;) {
     const answer = (await dialog.ask(`Service [${usual}]: `)).trim();
@@ -96,11 +96,11 @@ function profileFor(
   { loaded, names, isNamed }: { loaded: LoadedConfig; names: readonly string[]; isNamed: boolean },
 ): string {
   const [first = 'default'] = names;
-  const serviceOf = (name: string): ServiceName | undefined =>
-    loaded.config.profiles[name] && serviceOfProfile(loaded.config.profiles[name]);
-  const fitting = names.find((name) => serviceOf(name) === service);
+  const toServiceName = (name: string): ServiceName | undefined =>
+    loaded.config.profiles[name] && getProfileService(loaded.config.profiles[name]);
+  const fitting = names.find((name) => toServiceName(name) === service);
   if (fitting !== undefined) return fitting;
-  const other = serviceOf(first);
+  const other = toServiceName(first);
   if (!isNamed) return other === undefined && service === 'gateway' ? 'default' : service;
   if (other === undefined) return first;
   throw usageError(
@@ -111,10 +111,10 @@ function profileFor(
 
 /** The uses that the service has, and those that no profile in use has. */
 function usesToTake({ name }: Service, { profile, profiles }: Config): Use[] {
-  const uses = usesOf(name);
+  const uses = listUses(name);
   return useNames.filter((use) => {
     const before = profiles[nameFor(profile, use) ?? 'default'];
-    return uses.includes(use) || before === undefined || !usesOf(serviceOfProfile(before)).includes(use);
+    return uses.includes(use) || before === undefined || !listUses(getProfileService(before)).includes(use);
   });
 }
 
@@ -126,19 +126,19 @@ interface Question {
 }
 
 /** A key of the profile with its value. */
-interface Answer {
+interface KeyAnswer {
   key: string;
   word: string;
 }
 
 const modelTexts = { text: 'Model of text', chat: 'Model of chat', image: 'Model of image gen and image edit' };
 
-function questionsOf(service: Service, context: Context): Question[] {
+function listQuestions(service: Service, context: Context): Question[] {
   const { keyPage, baseUrl, models, isKeyless } = service;
   const where = keyPage === undefined ? '' : `, which you make at ${keyPage}`;
   const variable = keysIn(context.io.env).find(({ name }) => name === service.name)?.variable;
   const empty = variable === undefined ? 'none in the file' : `${variable} is used`;
-  const offeredUses = (['text', 'chat', 'image'] as const).filter((use) => usesOf(service.name).includes(use));
+  const offeredUses = (['text', 'chat', 'image'] as const).filter((use) => listUses(service.name).includes(use));
   return [
     ...(baseUrl === undefined ? [{ key: 'baseUrl', text: 'Base URL (https://…)', required: true }] : []),
     ...(isKeyless ? [] : [{ key: 'apiKey', text: `API key${where} (not shown; empty: ${empty})`, hidden: true }]),
@@ -149,9 +149,9 @@ function questionsOf(service: Service, context: Context): Question[] {
   ];
 }
 
-async function askValues(service: Service, state: InitState): Promise<Answer[]> {
-  const answers: Answer[] = service.name === 'gateway' ? [] : [{ key: 'service', word: service.name }];
-  for (const question of questionsOf(service, state.context)) {
+async function askValues(service: Service, state: InitState): Promise<KeyAnswer[]> {
+  const answers: KeyAnswer[] = service.name === 'gateway' ? [] : [{ key: 'service', word: service.name }];
+  for (const question of listQuestions(service, state.context)) {
     const loaded = withAnswers(state.loaded, state.profile, answers);
     const answer = await askUntilRight(question, { ...state, loaded });
     if (answer !== undefined) answers.push(answer);
@@ -163,7 +163,7 @@ async function askValues(service: Service, state: InitState): Promise<Answer[]> 
 const shortestKey = 8;
 
 /** What a person answered; undefined if the setting stays as it is. */
-async function askUntilRight(question: Question, state: InitState): Promise<Answer | undefined> {
+async function askUntilRight(question: Question, state: InitState): Promise<KeyAnswer | undefined> {
   const { dialog, loaded, profile, context } = state;
   const { key, text, hidden = false, required = false } = question;
   const before = currentValue(loaded, profile, key);
@@ -194,7 +194,7 @@ function currentValue({ config }: LoadedConfig, profile: string, key: string): s
 }
 
 /** The config with the answers. Throws GatewayError usage for a value that its key does not take. */
-function withAnswers(loaded: LoadedConfig, profile: string, answers: readonly Answer[]): LoadedConfig {
+function withAnswers(loaded: LoadedConfig, profile: string, answers: readonly KeyAnswer[]): LoadedConfig {
   let { config } = loaded;
   for (const answer of answers) config = withValue({ ...loaded, config }, profile, answer);
   return { ...loaded, config };
@@ -202,9 +202,9 @@ function withAnswers(loaded: LoadedConfig, profile: string, answers: readonly An
 
 /** Sends what `doctor --live` sends, and prints what it found. */
 async function tryIt(loaded: LoadedConfig, context: Context): Promise<void> {
-  const { survey } = await import('../doctor/checks.ts');
+  const { readSettingsByUse } = await import('../doctor/checks.ts');
   const { examineLive } = await import('../doctor/live.ts');
-  const surveyed = await survey({ flags: {}, config: loaded }, context);
+  const surveyed = await readSettingsByUse({ flags: {}, config: loaded }, context);
   const live = { surveyed, uses: useNames, flags: {}, context };
   for (const { name, text, fix } of await examineLive(live)) {
     await context.ui.note(`${name}: ${text}${fix === undefined ? '' : `\n  ${fix.replaceAll('\n', '\n  ')}`}`);
@@ -217,7 +217,7 @@ async function noteWithoutModel(
   { isTested, isMap, context }: { isTested: boolean; isMap: boolean; context: Context },
 ): Promise<void> {
   const { ui, root } = context;
-  const use = usesOf(name).includes('text') ? 'text' : 'chat';
+  const use = listUses(name).includes('text') ? 'text' : 'chat';
   if (isTested) await noteModels(formats[use], context);
   const flag = isMap ? ` --profile ${root.profile}` : '';
   await ui.note(`no model is set; to see which there are: gateway-cli models${flag}`);
@@ -242,7 +242,7 @@ async function noteModels(wanted: FormatName | undefined, context: Context): Pro
     );
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    const hint = hintOf(error) ?? '';
+    const hint = chooseHint(error) ?? '';
     await context.ui.note([error.message, ...hint.split('\n')].filter((line) => line !== '').join('\n  '));
   }
 }

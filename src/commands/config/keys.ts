@@ -1,18 +1,18 @@
 import { GatewayError, usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { quote } from '../../cli/flags/flag.ts';
+import { quoteWord } from '../../cli/flags/flag.ts';
 import { closest } from '../../closest.ts';
 import { pricedTiers } from '../../cost/price.ts';
 import { amountFields, keyForms, priceFields } from '../../settings/definition.ts';
 import { checkConfig } from '../../settings/parse.ts';
 import { requireProfileName } from '../../settings/config-file.ts';
 import { isCredentialName } from '../../settings/redact.ts';
-import { type Row, settings } from '../../settings/table.ts';
+import { type SettingDefinition, settings } from '../../settings/table.ts';
 import type { Config, LoadedConfig, Profile } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 
 /** One value of a profile: where it is, and what it can be. */
-interface Key extends Pick<Row, 'kind' | 'values'> {
+interface Key extends Pick<SettingDefinition, 'kind' | 'values'> {
   /** The names that lead to it. That of a header or of a model can hold dots. */
   steps: readonly string[];
   example?: unknown;
@@ -20,14 +20,14 @@ interface Key extends Pick<Row, 'kind' | 'values'> {
 
 /** Every key of a profile, dotted; `headers.<Name>` and `prices.<model>.<field>` come beside them. */
 const profileKeys: ReadonlyMap<string, Key> = new Map(
-  Object.values<Row>(settings).flatMap(({ key, fields, kind, values, examples }): [string, Key][] => {
+  Object.values<SettingDefinition>(settings).flatMap(({ key, fields, kind, values, examples }): [string, Key][] => {
     if (key === undefined || kind === 'headers' || kind === 'prices') return [];
-    const keyOf = (steps: string[], example: unknown): [string, Key] => [
+    const toKeyEntry = (steps: string[], example: unknown): [string, Key] => [
       steps.join('.'),
       { kind, values: kind === 'switch' ? ['true', 'false'] : (values ?? []), steps, example },
     ];
-    if (fields === undefined) return [keyOf([key], examples?.[0])];
-    return Object.entries(fields).map(([field, { examples }]) => keyOf([key, field], examples?.[0]));
+    if (fields === undefined) return [toKeyEntry([key], examples?.[0])];
+    return Object.entries(fields).map(([field, { examples }]) => toKeyEntry([key, field], examples?.[0]));
   }),
 );
 
@@ -38,7 +38,7 @@ export const configKeys: readonly string[] = [...profileKeys.keys()];
 export const keysText = [...configKeys, 'headers.<Name>', 'prices.<model>.<field>'].join(', ');
 
 /** What a key can be set to, if that is a short list. */
-export function valuesOfKey(key: string): readonly string[] {
+export function listKeyValues(key: string): readonly string[] {
   return profileKeys.get(key)?.values ?? [];
 }
 
@@ -93,7 +93,7 @@ export function requireKey(key: string): Key {
   if (found !== undefined) return found;
   const near = nearestKeys(key);
   const hint = near.length === 0 ? `keys are ${keysText}` : `did you mean: ${near.join(', ')}?`;
-  throw usageError(`there is no setting ${quote(key)}`, elsewhere[key] ?? hint);
+  throw usageError(`there is no setting ${quoteWord(key)}`, elsewhere[key] ?? hint);
 }
 
 /** What people type for a key. */
@@ -120,12 +120,12 @@ export function isSecretKey(key: string): boolean {
 
 /** The command that sets a key, for hints. */
 export function settingCommand(key: string): string {
-  const example = key.startsWith('prices') ? exampleOf(key) : undefined;
+  const example = key.startsWith('prices') ? findKeyExample(key) : undefined;
   const word = isSecretKey(key) ? '-   (it asks, or reads stdin)' : '<value>';
   return example ?? `gateway-cli config set ${shellWord(key)} ${word}`;
 }
 
-function exampleOf(key: string): string | undefined {
+function findKeyExample(key: string): string | undefined {
   const { values, example = values?.[0] } = findKey(key) ?? {};
   if (example === undefined) return undefined;
   const word = typeof example === 'string' ? example : JSON.stringify(example);
@@ -139,18 +139,18 @@ export function withValue(loaded: LoadedConfig, profile: string, { key, word }: 
   const before: JsonObject = { ...(config.profiles[profile] as JsonObject | undefined) };
   // One form of the API key is enough: another one in the profile would contradict it.
   if (keyForms.some((form) => form === key)) for (const form of keyForms) delete before[form];
-  const after = changed(before, requireKey(key).steps, valueOf(key, word));
+  const after = withValueAt(before, requireKey(key).steps, parseKeyValue(key, word));
   try {
     return checkConfig({ ...config, profiles: { ...config.profiles, [profile]: after } }, path);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     const message = error.message.replace(`${path}: `, '').replace(`profiles.${profile}.`, '');
-    throw usageError(message, exampleOf(key) ?? `gateway-cli config list --profile ${profile}`, error);
+    throw usageError(message, findKeyExample(key) ?? `gateway-cli config list --profile ${profile}`, error);
   }
 }
 
 /** The config without one key of a profile, or without a whole group (`models`); undefined if it was not there. */
-export function withoutKey({ config }: LoadedConfig, profile: string, key: string): Config | undefined {
+export function withoutConfigKey({ config }: LoadedConfig, profile: string, key: string): Config | undefined {
   const before = config.profiles[profile] as JsonObject | undefined;
   const steps = findKey(key)?.steps ?? [key];
   const found = steps.reduce<JsonValue | undefined>(
@@ -158,19 +158,23 @@ export function withoutKey({ config }: LoadedConfig, profile: string, key: strin
     before,
   );
   if (before === undefined || found === undefined) return undefined;
-  return { ...config, profiles: { ...config.profiles, [profile]: changed(before, steps, undefined) as Profile } };
+  return { ...config, profiles: { ...config.profiles, [profile]: withValueAt(before, steps, undefined) as Profile } };
 }
 
 /** The object with another value, or without it: then also without the objects that it leaves empty. */
-function changed(at: JsonObject, [step = '', ...rest]: readonly string[], value: JsonValue | undefined): JsonObject {
+function withValueAt(
+  at: JsonObject,
+  [step = '', ...rest]: readonly string[],
+  value: JsonValue | undefined,
+): JsonObject {
   const { [step]: inner, ...others } = at;
-  const next = rest.length === 0 ? value : changed(isObject(inner) ? inner : {}, rest, value);
+  const next = rest.length === 0 ? value : withValueAt(isObject(inner) ? inner : {}, rest, value);
   const isGone = next === undefined || (value === undefined && isObject(next) && Object.keys(next).length === 0);
   return isGone ? others : { ...at, [step]: next };
 }
 
 /** The value that a typed word is. */
-function valueOf(key: string, word: string): JsonValue {
+function parseKeyValue(key: string, word: string): JsonValue {
   const { kind } = requireKey(key);
   if ((kind === 'count' || kind === 'duration') && /^\d{1,15}$/.test(word)) return Number(word);
   if (kind === 'switch' && /^(?:true|false)$/.test(word)) return word === 'true';
@@ -187,6 +191,6 @@ function valueOf(key: string, word: string): JsonValue {
   try {
     return JSON.parse(word) as JsonValue;
   } catch (error) {
-    throw usageError(`${key} is not a JSON ${kind === 'command' ? 'list' : 'object'}`, exampleOf(key), error);
+    throw usageError(`${key} is not a JSON ${kind === 'command' ? 'list' : 'object'}`, findKeyExample(key), error);
   }
 }

@@ -7,18 +7,18 @@ import {
   type Grouping,
   groupCosts,
   groupings,
-  type LedgerSurvey,
-  surveyLedger,
+  type LedgerSummary,
+  summarizeLedger,
 } from '../../cost/ledger-sums.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { listFolder } from '../../files/list-folder.ts';
 import { budgetForm, isBudgetPath, parseAge } from '../../settings/values.ts';
 import { shellWord } from '../../shell-word.ts';
-import { tableLines } from '../../terminal/break-lines.ts';
+import { alignColumns } from '../../terminal/break-lines.ts';
 import { escapeLine, writeEscaped } from '../../terminal/escape.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
-import { addFlags, type FlagTable, type FlagValues, notAFlag, oneOf, setExamples } from '../../cli/flags/flag.ts';
+import { addFlags, type FlagTable, type FlagValues, notAFlag, oneOfWords, setExamples } from '../../cli/flags/flag.ts';
 import { budgetsFolder } from '../../cli/run/budget.ts';
 
 const showFlags = {
@@ -34,7 +34,7 @@ const reportFlags = {
   by: {
     flags: '--by <what>',
     text: `group by ${groupings.join(', ')} (default: day)`,
-    parse: oneOf(groupings),
+    parse: oneOfWords(groupings),
     values: groupings,
   },
   since: { flags: '--since <time>', text: 'from the UTC day of this long ago, such as 7d or 12h', parse: parseAge },
@@ -61,24 +61,24 @@ export function costsReportCommand(command: Command): Action {
   return (context, _words, flags) => runReport(flags as FlagValues<typeof reportFlags>, context);
 }
 
-interface SurveyedBudget extends LedgerSurvey {
+interface ListedBudget extends LedgerSummary {
   name: string;
   path: string;
 }
 
 /** The budgets that flags name, or all of the state folder. Throws GatewayError usage for one that does not exist. */
-async function surveyBudgets(named: readonly string[] | undefined, { io }: Context): Promise<SurveyedBudget[]> {
+async function listBudgets(named: readonly string[] | undefined, { io }: Context): Promise<ListedBudget[]> {
   const folder = await budgetsFolder();
   // A value as the other commands take it has an amount, which says nothing here.
   const places = named?.map((word) => budgetForm.exec(word)?.[1] ?? word) ?? (await budgetNames(folder));
-  const found: SurveyedBudget[] = [];
+  const found: ListedBudget[] = [];
   for (const place of places) {
     const path = isBudgetPath(place) ? resolve(io.cwd, place) : join(folder, `${place}.jsonl`);
-    const survey = await surveyLedger(path, io.now()).catch((error: unknown) => {
+    const summary = await summarizeLedger(path, io.now()).catch((error: unknown) => {
       if (error instanceof GatewayError) throw error;
       throw usageError(`the budget ${place} cannot be read: ${readReason(error)}`, `ls -l ${shellWord(path)}`, error);
     });
-    if (survey !== undefined) found.push({ name: place, path, ...survey });
+    if (summary !== undefined) found.push({ name: place, path, ...summary });
     else if (named !== undefined) throw usageError(`there is no budget ${place}`, 'to see all: gateway-cli costs');
   }
   return found;
@@ -93,7 +93,7 @@ async function budgetNames(folder: string): Promise<string[]> {
 }
 
 /** What is left of the limit; 0 if requests without a bound passed it. */
-function leftOf({ limit, spent, inFlight }: LedgerSurvey): string | undefined {
+function describeLeft({ limit, spent, inFlight }: LedgerSummary): string | undefined {
   if (limit === undefined) return undefined;
   const taken = addAmounts(spent, inFlight);
   return areWithin([taken], limit.amount) ? subtractAmounts(limit.amount, taken) : '0';
@@ -101,24 +101,24 @@ function leftOf({ limit, spent, inFlight }: LedgerSurvey): string | undefined {
 
 async function runShow({ budget }: FlagValues<typeof showFlags>, context: Context): Promise<CommandOutcome | void> {
   const { root, ui } = context;
-  const budgets = await surveyBudgets(budget, context);
+  const budgets = await listBudgets(budget, context);
   if (root.json) {
     return { document: { schema: 'gateway-cli/costs@1', budgets: budgets.map(budgetDocument) } };
   }
   if (budgets.length === 0) return ui.notice('there is no budget yet: gateway-cli help costs');
-  const rows = budgets.map((survey): string[] => {
-    const { name, limit, currency = '', spent, inFlight } = survey;
+  const rows = budgets.map((summary): string[] => {
+    const { name, limit, currency = '', spent, inFlight } = summary;
     const per = limit?.per === undefined ? '' : ` a ${limit.per}`;
     const reserved = inFlight === '0' ? '' : `, ${inFlight} reserved`;
-    const left = `${leftOf(survey) ?? '?'} left of ${limit?.amount ?? '?'} ${currency}${per}`;
+    const left = `${describeLeft(summary) ?? '?'} left of ${limit?.amount ?? '?'} ${currency}${per}`;
     return [name, left, `${spent} spent${reserved}`];
   });
   return writeRows(rows, context);
 }
 
-function budgetDocument(survey: SurveyedBudget): object {
-  const { name, path, limit, currency, spent, inFlight } = survey;
-  return { name, path, limit: limit?.amount, per: limit?.per, currency, spent, inFlight, left: leftOf(survey) };
+function budgetDocument(summary: ListedBudget): object {
+  const { name, path, limit, currency, spent, inFlight } = summary;
+  return { name, path, limit: limit?.amount, per: limit?.per, currency, spent, inFlight, left: describeLeft(summary) };
 }
 
 /** A row without its name, which has a key of its own in documents. */
@@ -131,8 +131,8 @@ async function runReport(flags: FlagValues<typeof reportFlags>, context: Context
   const { by = 'day', since, csv, budget } = flags;
   if (csv && root.json) throw usageError('--csv and --json both write to stdout', 'leave one of them out');
   const from = since === undefined ? '' : new Date(io.now() - since).toISOString().slice(0, 10);
-  const budgets = await surveyBudgets(budget, context);
-  const sums = budgets.flatMap((survey) => survey.sums).filter(({ day }) => day >= from);
+  const budgets = await listBudgets(budget, context);
+  const sums = budgets.flatMap((summary) => summary.sums).filter(({ day }) => day >= from);
   const rows = groupCosts(sums, by);
   const totals = groupCosts(sums, 'total');
   if (root.json) {
@@ -146,14 +146,14 @@ async function runReport(flags: FlagValues<typeof reportFlags>, context: Context
     return { document };
   }
   if (csv) {
-    return writeEscaped(io.stdout, csvOf(rows, by));
+    return writeEscaped(io.stdout, formatCsv(rows, by));
   }
   if (rows.length === 0) return ui.notice('no request was paid from a budget in this time');
-  return writeRows([...rows, ...totals].map(textOf), context);
+  return writeRows([...rows, ...totals].map(formatCostRow), context);
 }
 
 /** `2026-11-25  12 requests  0.0042 USD  (1 of unknown cost; 3 saved 0.001)` */
-function textOf({ name, currency, requests, unknown, amount, savedRequests, saved }: CostRow): string[] {
+function formatCostRow({ name, currency, requests, unknown, amount, savedRequests, saved }: CostRow): string[] {
   const notes = [
     unknown > 0 && `${unknown} of unknown cost, with what they can cost`,
     savedRequests > 0 && `${savedRequests} from recordings saved ${saved}`,
@@ -162,7 +162,7 @@ function textOf({ name, currency, requests, unknown, amount, savedRequests, save
   return [name || '(none)', count, `${amount} ${currency}`, notes.length > 0 ? `(${notes.join('; ')})` : ''];
 }
 
-function csvOf(rows: readonly CostRow[], by: Grouping): string {
+function formatCsv(rows: readonly CostRow[], by: Grouping): string {
   const fields = ['requests', 'unknown', 'amount', 'currency', 'savedRequests', 'saved'] as const;
   const table = rows.map((row) => [row.name, ...fields.map((field) => String(row[field]))]);
   return stringify([[by, ...fields], ...table], { escape_formulas: true });
@@ -170,5 +170,5 @@ function csvOf(rows: readonly CostRow[], by: Grouping): string {
 
 async function writeRows(rows: readonly string[][], { io }: Context): Promise<void> {
   const safe = rows.map((row) => row.map((cell) => escapeLine(cell)));
-  for (const line of tableLines(safe)) await io.stdout.write(`${line}\n`);
+  for (const line of alignColumns(safe)) await io.stdout.write(`${line}\n`);
 }

@@ -1,16 +1,16 @@
 import manifest from '../../../package.json' with { type: 'json' };
-import { hintOf } from '../../advice.ts';
+import { chooseHint } from '../../advice.ts';
 import type { Context } from '../../cli/context.ts';
 import { type ConnectionFlags, readConfiguredKey, readSettingsFlags } from '../../cli/run/settings.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
-import { usesOf } from '../../services.ts';
+import { listUses } from '../../services.ts';
 import { missingError } from '../../settings/missing.ts';
-import { surveyUses } from '../../settings/resolve.ts';
-import { credentialsOf, type Secret } from '../../settings/redact.ts';
+import { resolveEveryUse } from '../../settings/resolve.ts';
+import { listCredentials, type Secret } from '../../settings/redact.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
-import { type SettingRow, settingRows, type SurveyPlace } from '../../settings/survey.ts';
-import type { LoadedConfig, SettingsSurvey, Use } from '../../settings/types.ts';
+import { type SettingRow, settingRows, type SettingsPlace } from '../../settings/setting-rows.ts';
+import type { LoadedConfig, PartialSettings, Use } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 import { arch, platform } from 'node:process';
 import { parseBaseUrl, requireSafeUrl } from '../../transport/request.ts';
@@ -35,7 +35,7 @@ export interface Check {
 export type Finding = string | Omit<Check, 'name' | 'profile'> | undefined;
 
 /** One step of the examination. */
-export interface Row<Subject> {
+export interface CheckStep<Subject> {
   name: string;
   /** Examines the subject and stores in it what later rows need. An error that it throws is a failed check. */
   check: (subject: Subject) => Finding | Promise<Finding>;
@@ -45,7 +45,7 @@ export interface Row<Subject> {
 
 /** Runs the rows until one fails; returns whether all passed. Rejects with the reason of the signal. */
 export async function* runRows<Subject>(
-  rows: readonly Row<Subject>[],
+  rows: readonly CheckStep<Subject>[],
   subject: Subject,
   signal?: AbortSignal,
 ): AsyncGenerator<Check, boolean> {
@@ -72,14 +72,14 @@ export async function* runRows<Subject>(
 export function failedCheck(name: string, error: unknown): Check {
   if (!(error instanceof GatewayError)) return { name, state: 'failed', class: 'internal', text: readReason(error) };
   // Elsewhere the hint of this reason is to run doctor.
-  const fix = hintOf(error, error.details.reason === 'auth-unknown' ? 'library' : 'cli');
+  const fix = chooseHint(error, error.details.reason === 'auth-unknown' ? 'library' : 'cli');
   return { name, state: 'failed', class: error.class, text: error.message, fix };
 }
 
 /** The settings of every use. */
-export interface Surveyed {
-  place: SurveyPlace;
-  byUse: Readonly<Record<Use, SettingsSurvey>>;
+export interface SettingsByUse {
+  place: SettingsPlace;
+  byUse: Readonly<Record<Use, PartialSettings>>;
   rows: SettingRow[];
 }
 
@@ -88,13 +88,13 @@ export interface LocalSubject {
   flags: ConnectionFlags;
   context: Context;
   config?: LoadedConfig;
-  surveyed?: Surveyed;
+  surveyed?: SettingsByUse;
 }
 
 const minNode = manifest.engines.node.replace('>=', '');
 
 /** Whether Node is new enough; `node` is its version. */
-export const nodeRow: Row<{ node: string }> = {
+export const nodeRow: CheckStep<{ node: string }> = {
   name: 'node',
   check({ node }) {
     const text = `gateway-cli ${version}, Node ${node}, ${platform} ${arch}`;
@@ -105,7 +105,7 @@ export const nodeRow: Row<{ node: string }> = {
 };
 
 /** The config file, and the settings of all uses. */
-export const settingsRows: readonly Row<LocalSubject>[] = [
+export const settingsRows: readonly CheckStep<LocalSubject>[] = [
   {
     name: 'config',
     async check(start) {
@@ -123,25 +123,28 @@ export const settingsRows: readonly Row<LocalSubject>[] = [
   {
     name: 'settings',
     async check(start) {
-      start.surveyed = await survey(start, start.context);
+      start.surveyed = await readSettingsByUse(start, start.context);
       return undefined;
     },
   },
 ];
 
 /** Every setting with its source. Throws GatewayError usage for a wrong value. */
-export async function survey({ flags, config }: Omit<LocalSubject, 'context'>, context: Context): Promise<Surveyed> {
+export async function readSettingsByUse(
+  { flags, config }: Omit<LocalSubject, 'context'>,
+  context: Context,
+): Promise<SettingsByUse> {
   const place = {
     flags: await readSettingsFlags(flags, context),
     env: context.io.env,
     config: config as LoadedConfig,
   };
-  return { place, byUse: surveyUses(place), rows: settingRows(place) };
+  return { place, byUse: resolveEveryUse(place), rows: settingRows(place) };
 }
 
 /** One gateway, with what its rows have found so far. */
 export interface GatewaySubject {
-  surveyed: Surveyed;
+  surveyed: SettingsByUse;
   /** The uses that the gateway serves. */
   uses: readonly Use[];
   flags: ConnectionFlags;
@@ -151,14 +154,14 @@ export interface GatewaySubject {
 }
 
 /** The settings of the first use: all of a gateway's uses have the same address and key. */
-export function settingsOf({ surveyed, uses }: GatewaySubject): SettingsSurvey {
+export function getFirstSettings({ surveyed, uses }: GatewaySubject): PartialSettings {
   return surveyed.byUse[uses[0] ?? 'text'];
 }
 
-export const addressRow: Row<GatewaySubject> = {
+export const addressRow: CheckStep<GatewaySubject> = {
   name: 'base URL',
   check(examined) {
-    const { baseUrl, allowHttp, use } = settingsOf(examined);
+    const { baseUrl, allowHttp, use } = getFirstSettings(examined);
     if (baseUrl === undefined) throw missingError({ ...examined.surveyed.place, use }, ['base URL']);
     const { url, warnings } = readAddress(baseUrl, allowHttp.value);
     examined.url = url;
@@ -170,12 +173,12 @@ export const addressRow: Row<GatewaySubject> = {
   },
 };
 
-export const keyRow: Row<GatewaySubject> = {
+export const keyRow: CheckStep<GatewaySubject> = {
   name: 'key',
   async check(examined) {
-    const { key: source, headers } = settingsOf(examined);
+    const { key: source, headers } = getFirstSettings(examined);
     if (source.kind !== 'none') examined.key = await readConfiguredKey(source, examined.context);
-    examined.context.ui.hide(credentialsOf({ headers }, examined.key).map(({ secret }) => secret));
+    examined.context.ui.hide(listCredentials({ headers }, examined.key).map(({ secret }) => secret));
     return source.kind === 'none' ? 'none is needed' : `there is one (${'from' in source ? source.from : ''})`;
   },
 };
@@ -199,7 +202,7 @@ export function readAddress(
 const defaultUse: Readonly<Record<Use, Use>> = { text: 'text', chat: 'text', image: 'image', edit: 'image' };
 
 /** Whether a model is set for every use that the service offers. */
-export const modelsRow: Row<GatewaySubject> = {
+export const modelsRow: CheckStep<GatewaySubject> = {
   name: 'models',
   check(examined) {
     const known = servedUses(examined).map((use) => ({ use, model: examined.surveyed.byUse[use].model?.value }));
@@ -226,7 +229,7 @@ export const modelsRow: Row<GatewaySubject> = {
 };
 
 function servedUses({ surveyed: { byUse }, uses }: GatewaySubject): Use[] {
-  return uses.filter((use) => usesOf(byUse[use].service.value).includes(use));
+  return uses.filter((use) => listUses(byUse[use].service.value).includes(use));
 }
 
 /** `--profile <name>` for commands that change the named profile. */

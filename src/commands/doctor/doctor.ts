@@ -4,7 +4,7 @@ import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
 import { type ConnectionFlags, refuseKeyInArgv, connectionOptions } from '../../cli/run/settings.ts';
 import { GatewayError } from '../../errors.ts';
-import { type SettingRow, rowName } from '../../settings/survey.ts';
+import { type SettingRow, rowName } from '../../settings/setting-rows.ts';
 import { type Use, useNames } from '../../settings/types.ts';
 import { breakLines } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
@@ -19,11 +19,11 @@ import {
   modelsRow,
   nodeRow,
   runRows,
-  settingsOf,
+  getFirstSettings,
   settingsRows,
   type LocalSubject,
-  survey,
-  type Surveyed,
+  readSettingsByUse,
+  type SettingsByUse,
 } from './checks.ts';
 
 const unused = new Set(['retries', 'retryMaxTime', 'retrySafeOnly', 'record', 'replay']);
@@ -31,7 +31,7 @@ const unused = new Set(['retries', 'retryMaxTime', 'retrySafeOnly', 'record', 'r
 /** The connection flags that decide whether a request reaches the gateway. */
 const reachFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));
 
-type Flags = ConnectionFlags & { live?: true };
+type DoctorFlags = ConnectionFlags & { live?: true };
 
 /** `doctor`: examines everything between this shell and the gateway, and says what to type for each fault. */
 export function doctorCommand(command: Command): Action {
@@ -46,10 +46,10 @@ export function doctorCommand(command: Command): Action {
     live: { flags: '--live', text: 'send small requests until it is known what works; they may be billed' },
   });
   addFlags(command, 'Connection', reachFlags);
-  return (context, _words, flags) => runDoctor(flags as Flags, context);
+  return (context, _words, flags) => runDoctor(flags as DoctorFlags, context);
 }
 
-async function runDoctor(flags: Flags, context: Context): Promise<CommandOutcome> {
+async function runDoctor(flags: DoctorFlags, context: Context): Promise<CommandOutcome> {
   refuseKeyInArgv(flags);
   const { io, root } = context;
   const { redact } = context.ui;
@@ -57,7 +57,7 @@ async function runDoctor(flags: Flags, context: Context): Promise<CommandOutcome
   const settings: SettingRow[] = [];
   const progress = context.ui.progress('checking');
   context.atEnd(async () => progress.stop());
-  for await (const check of examine({ flags, context }, settings)) {
+  for await (const check of examineAll({ flags, context }, settings)) {
     const { text, fix } = check;
     checks.push({ ...check, text: redact(text), ...(fix !== undefined && { fix: redact(fix) }) });
   }
@@ -81,7 +81,10 @@ async function runDoctor(flags: Flags, context: Context): Promise<CommandOutcome
 }
 
 /** In the order in which a request needs the rows; nothing is examined that depends on a failure. */
-async function* examine(start: LocalSubject & { flags: Flags }, settings: SettingRow[]): AsyncGenerator<Check> {
+async function* examineAll(
+  start: LocalSubject & { flags: DoctorFlags },
+  settings: SettingRow[],
+): AsyncGenerator<Check> {
   const { flags, context } = start;
   yield* runRows([nodeRow], versions);
   if (!(yield* runRows(settingsRows, start)) || start.surveyed === undefined) return;
@@ -96,22 +99,22 @@ async function* examine(start: LocalSubject & { flags: Flags }, settings: Settin
   for (const { profile, uses } of gateways) {
     // As if the profile had been named: the commands that fix it must name it too.
     const own = profile === undefined ? context : { ...context, root: { ...context.root, profile } };
-    const examined = { surveyed: await survey(start, own), uses, flags, context: own };
+    const examined = { surveyed: await readSettingsByUse(start, own), uses, flags, context: own };
     const name = profile ?? `none for ${uses.join(', ')}`;
     for await (const check of examineGateway(examined)) yield { ...check, profile: name };
   }
 }
 
 /** The profiles in use, each with its uses; undefined is the profile of uses that have none. */
-function usesByProfile({ byUse }: Surveyed): { profile: string | undefined; uses: Use[] }[] {
-  const profileOf = (use: Use): string | undefined => byUse[use].profile?.value;
-  const profiles = [...new Set(useNames.map(profileOf))];
-  return profiles.map((profile) => ({ profile, uses: useNames.filter((use) => profileOf(use) === profile) }));
+function usesByProfile({ byUse }: SettingsByUse): { profile: string | undefined; uses: Use[] }[] {
+  const findUseProfile = (use: Use): string | undefined => byUse[use].profile?.value;
+  const profiles = [...new Set(useNames.map(findUseProfile))];
+  return profiles.map((profile) => ({ profile, uses: useNames.filter((use) => findUseProfile(use) === profile) }));
 }
 
-async function* examineGateway(examined: GatewaySubject & { flags: Flags }): AsyncGenerator<Check> {
+async function* examineGateway(examined: GatewaySubject & { flags: DoctorFlags }): AsyncGenerator<Check> {
   const { flags, context } = examined;
-  const settings = settingsOf(examined);
+  const settings = getFirstSettings(examined);
   const { offline } = settings;
   if (offline.value) {
     yield* runRows([modelsRow], examined);

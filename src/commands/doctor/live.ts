@@ -1,34 +1,34 @@
-import { deadlineOnce, outcomeOf, type PreparedRequest } from '../../client/index.ts';
+import { deadlineOnce, drainDeltas, type PreparedRequest } from '../../client/index.ts';
 import { openClient } from '../../cli/run/client.ts';
 import { endSignals, GatewayError } from '../../errors.ts';
-import { authUseOf, formatNames, keyFacts, loadFormat, postOf } from '../../formats/format.ts';
+import { chooseAuthUse, formatNames, keyFacts, loadFormat, encodeRequest } from '../../formats/format.ts';
 import { createMemoryStore } from '../../images/store.ts';
-import { quirksOf, services, useNames, usesOf, vendorHeaderNames } from '../../services.ts';
+import { getQuirks, services, useNames, listUses, vendorHeaderNames } from '../../services.ts';
 import type { Secret } from '../../settings/redact.ts';
 import { byDefault } from '../../settings/sources.ts';
-import type { KeySource, SettingsSurvey, Use } from '../../settings/types.ts';
-import { type Check, type GatewaySubject, failedCheck, type Finding, profileFlag, type Row } from './checks.ts';
+import type { KeySource, PartialSettings, Use } from '../../settings/types.ts';
+import { type Check, type GatewaySubject, failedCheck, type Finding, profileFlag, type CheckStep } from './checks.ts';
 import type { AuthUse, FormatName } from '../../formats/types.ts';
 
 const once = { policy: { retries: 0, maxWaitMs: 0, safeOnly: true } };
 
 /** Asks for the lists of models, which are free: a list means that the key is accepted. A gateway need not have any. */
-export const keyTakenRow: Row<GatewaySubject> = { name: 'key taken', check: findList };
+export const keyTakenRow: CheckStep<GatewaySubject> = { name: 'key taken', check: findList };
 
 const maxNamed = 5;
 
 async function findList({ surveyed, uses, key, flags, context }: GatewaySubject): Promise<Finding> {
   const failures: GatewayError[] = [];
-  const offered = uses.filter((use) => usesOf(surveyed.byUse[use].service.value).includes(use));
+  const offered = uses.filter((use) => listUses(surveyed.byUse[use].service.value).includes(use));
   for (const format of new Set(offered.map((use) => surveyed.byUse[use].format.value))) {
-    const survey = surveyed.byUse[offered.find((use) => surveyed.byUse[use].format.value === format) ?? 'text'];
-    const deadline = deadlineOnce(survey.timeoutMs.value, context.signal);
-    const client = await openClient(withKey(survey, key), flags, context, { deadline });
+    const settings = surveyed.byUse[offered.find((use) => surveyed.byUse[use].format.value === format) ?? 'text'];
+    const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
+    const client = await openClient(withKey(settings, key), flags, context, { deadline });
     try {
       const { models } = await client.listModels(format, { ...once, deadline: deadline() });
       const names = models.slice(0, maxNamed).map(({ id }) => id);
       const some = [...names, ...(models.length > maxNamed ? ['…'] : [])].join(', ');
-      const { hasPublicList, title } = services[survey.service.value];
+      const { hasPublicList, title } = services[settings.service.value];
       const list = `list of ${models.length} models`;
       if (hasPublicList)
         return { state: 'skipped', text: `${title} gives its ${list} to anyone: ${some}; --live tries the key` };
@@ -48,9 +48,9 @@ async function findList({ surveyed, uses, key, flags, context }: GatewaySubject)
 }
 
 /** The key was read already: no command runs twice. */
-function withKey(survey: SettingsSurvey, secret: Secret | undefined): SettingsSurvey {
-  if (secret === undefined || survey.key.kind === 'missing' || survey.key.kind === 'none') return survey;
-  return { ...survey, key: { ...survey.key, kind: 'value', secret } satisfies KeySource };
+function withKey(settings: PartialSettings, secret: Secret | undefined): PartialSettings {
+  if (secret === undefined || settings.key.kind === 'missing' || settings.key.kind === 'none') return settings;
+  return { ...settings, key: { ...settings.key, kind: 'value', secret } satisfies KeySource };
 }
 
 /** How a request is authenticated: the form of the key, and the names of the headers that differ between services. */
@@ -76,21 +76,21 @@ const schemesOf: { readonly [name in FormatName]?: (own: AuthScheme) => AuthSche
 };
 
 /** The outcome of one request. */
-interface Answered {
+interface SchemeCheck {
   check: Check;
   /** The gateway does not have the path: perhaps it does not have the format. */
   isAbsent: boolean;
 }
 
 /** A request with one scheme. */
-interface Tried extends Answered {
+interface Tried extends SchemeCheck {
   scheme: AuthScheme;
   /** Its users, as `auth` of a profile names them. */
   users: AuthUse[];
 }
 
 /** The outcome of all requests of one format. */
-interface Outcome {
+interface FormatOutcome {
   checks: Check[];
   /** Whether one scheme was accepted. */
   answers: boolean;
@@ -102,7 +102,7 @@ interface Outcome {
  * names are tried until one is accepted. An accepted request may be billed. A gateway need not have every format.
  */
 export async function examineLive(live: GatewaySubject): Promise<Check[]> {
-  const outcomes: Outcome[] = [];
+  const outcomes: FormatOutcome[] = [];
   for (const name of formatNames) outcomes.push(await examineFormat(name, usesIn(name, live), live));
   const isServed = outcomes.some(({ answers }) => answers);
   const other = !isServed && outcomes.some(({ isAbsent }) => isAbsent) ? await findFormat(live) : [];
@@ -118,7 +118,7 @@ export async function examineLive(live: GatewaySubject): Promise<Check[]> {
 
 /** The uses that are asked in a format: those that the service has. */
 function usesIn(format: FormatName, { uses, surveyed: { byUse } }: GatewaySubject): Use[] {
-  return uses.filter((use) => byUse[use].format.value === format && usesOf(byUse[use].service.value).includes(use));
+  return uses.filter((use) => byUse[use].format.value === format && listUses(byUse[use].service.value).includes(use));
 }
 
 /** The format that a gateway of one's own speaks in place of those that it lacks, and the command that sets it. */
@@ -136,34 +136,38 @@ async function findFormat(live: GatewaySubject): Promise<Check[]> {
   return [];
 }
 
-async function examineFormat(name: FormatName, uses: readonly Use[], live: GatewaySubject): Promise<Outcome> {
+async function examineFormat(name: FormatName, uses: readonly Use[], live: GatewaySubject): Promise<FormatOutcome> {
   const { byUse } = live.surveyed;
   const use = uses.find((one) => byUse[one].model !== undefined) ?? uses[0];
   const unasked = { checks: [], answers: false, isAbsent: false };
   if (use === undefined) return unasked;
-  const survey = byUse[use];
-  const model = survey.model?.value;
+  const settings = byUse[use];
+  const model = settings.model?.value;
   if (model === undefined) {
     const fix = `gateway-cli config set models.${use} <model>${profileFlag(live.context)}`;
     return { ...unasked, checks: [{ name, state: 'skipped', text: 'no model to ask', fix }] };
   }
   const smallest = { use: 'text', model, prompt: 'hi', maxTokens: leastTokens, stream: undefined } as const;
-  const post = postOf(smallest, await loadFormat(name), quirksOf(survey.service.value, name, survey.baseUrl?.value));
-  const ask: Ask = async (scheme, ...users) => {
+  const post = encodeRequest(
+    smallest,
+    await loadFormat(name),
+    getQuirks(settings.service.value, name, settings.baseUrl?.value),
+  );
+  const ask: TryScheme = async (scheme, ...users) => {
     const shown = name === 'content' ? `content, ${scheme.form}` : name;
     return { scheme, users, ...(await askWith(scheme, { post, model }, { live, use, name: shown })) };
   };
   const tried: Tried[] = [];
-  for (const [user, one] of new Map(uses.map((one) => [authUseOf(name, one), one]))) {
-    const scheme = schemeOf(byUse[one], keyFacts[user].form);
+  for (const [user, one] of new Map(uses.map((one) => [chooseAuthUse(name, one), one]))) {
+    const scheme = chooseScheme(byUse[one], keyFacts[user].form);
     const same = tried.find((other) => isSame(other.scheme, scheme));
     if (same) same.users.push(user);
     else tried.push(await ask(scheme, user));
   }
   // A service with a host of its own accepts only the scheme that is set.
-  const own = schemeOf(survey, 'api-key');
-  const usual = { ...own, form: keyFacts[authUseOf(name, 'text')].form };
-  const others = survey.service.value === 'gateway' ? (schemesOf[name]?.(own) ?? [usual]) : [];
+  const own = chooseScheme(settings, 'api-key');
+  const usual = { ...own, form: keyFacts[chooseAuthUse(name, 'text')].form };
+  const others = settings.service.value === 'gateway' ? (schemesOf[name]?.(own) ?? [usual]) : [];
   const works = await findScheme(tried, ask, others);
   return {
     checks: tried.map((one) => (works !== undefined && isRefusal(one) ? withFix(one, works, live) : one.check)),
@@ -176,10 +180,10 @@ async function examineFormat(name: FormatName, uses: readonly Use[], live: Gatew
 /** The least limit of tokens that every service takes. */
 const leastTokens = 16;
 
-type Ask = (scheme: AuthScheme, ...users: AuthUse[]) => Promise<Tried>;
+type TryScheme = (scheme: AuthScheme, ...users: AuthUse[]) => Promise<Tried>;
 
 /** The scheme of the settings; `own` is the form if they leave it to the format. */
-function schemeOf({ auth, headerNames }: SettingsSurvey, own: AuthScheme['form']): AuthScheme {
+function chooseScheme({ auth, headerNames }: PartialSettings, own: AuthScheme['form']): AuthScheme {
   const placeholders = services.gateway.headerNames;
   return {
     form: auth.value === 'auto' ? own : auth.value,
@@ -197,7 +201,7 @@ function isSame(one: AuthScheme, other: AuthScheme): boolean {
 /** A scheme that is accepted: a tried one, else the first of the others. Undefined if none was refused, or none is accepted. */
 async function findScheme(
   tried: readonly Tried[],
-  ask: Ask,
+  ask: TryScheme,
   schemes: readonly AuthScheme[],
 ): Promise<AuthScheme | undefined> {
   if (!tried.some(isRefusal)) return undefined;
@@ -219,7 +223,7 @@ function isRefusal({ check }: Tried): boolean {
 
 /** A refusal, with the commands that set a scheme that is accepted. */
 function withFix({ scheme, users, check }: Tried, works: AuthScheme, { context, surveyed }: GatewaySubject): Check {
-  const use = useNames.find((one) => authUseOf(surveyed.byUse[one].format.value, one) === users[0]) ?? 'text';
+  const use = useNames.find((one) => chooseAuthUse(surveyed.byUse[one].format.value, one) === users[0]) ?? 'text';
   const { auth, headerNames } = surveyed.byUse[use];
   const changes = [
     { setting: auth, from: scheme.form, to: works.form, keys: users.map((user) => `auth.${user}`) },
@@ -242,11 +246,11 @@ async function askWith(
   scheme: AuthScheme,
   probe: PreparedRequest,
   { live, use, name }: { live: GatewaySubject; use: Use; name: string },
-): Promise<Answered> {
-  const survey = withKey(live.surveyed.byUse[use], live.key);
+): Promise<SchemeCheck> {
+  const partial = withKey(live.surveyed.byUse[use], live.key);
   const settings = {
-    ...survey,
-    model: survey.model ?? byDefault(''),
+    ...partial,
+    model: partial.model ?? byDefault(''),
     auth: byDefault(scheme.form),
     headerNames: { apiKey: byDefault(scheme.apiKey), version: byDefault(scheme.version) },
   };
@@ -254,7 +258,7 @@ async function askWith(
   const client = await openClient(settings, live.flags, live.context, { deadline });
   try {
     const options = { ...once, deadline: deadline(), store: createMemoryStore() };
-    const { error } = await outcomeOf(client.ask(probe, options));
+    const { error } = await drainDeltas(client.ask(probe, options));
     return error ? refused(name, error) : accepted(name, 'accepted');
   } catch (error) {
     if (error instanceof GatewayError && endSignals.has(error.class)) throw error;
@@ -264,13 +268,13 @@ async function askWith(
   }
 }
 
-function accepted(name: string, text: string): Answered {
+function accepted(name: string, text: string): SchemeCheck {
   return { check: { name, state: 'ok', text }, isAbsent: false };
 }
 
 const absentStatuses = new Set([404, 405, 501]);
 
-function refused(name: string, error: unknown): Answered {
+function refused(name: string, error: unknown): SchemeCheck {
   const { status, reason, value } = error instanceof GatewayError ? error.details : {};
   // Key, path and model were accepted: only the limit of this request was not.
   if (reason === 'max-tokens') return accepted(name, `accepted; ${leastTokens} tokens were not enough for an answer`);

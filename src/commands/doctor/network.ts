@@ -1,9 +1,9 @@
 import { startDeadline } from '../../client/index.ts';
-import { openConnection } from '../../transport/connection.ts';
+import { openHttpConnection } from '../../transport/connection.ts';
 import { proxyFor } from '../../transport/proxy.ts';
 import { isLoopback } from '../../transport/request.ts';
 import type { ConnectionOptions } from '../../transport/types.ts';
-import { type Check, type Finding, type Row, runRows } from './checks.ts';
+import { type Check, type Finding, type CheckStep, runRows } from './checks.ts';
 
 /** What the connection to a gateway is examined with. */
 export interface NetworkOptions {
@@ -22,7 +22,7 @@ export function examineNetwork(options: NetworkOptions): AsyncGenerator<Check, b
   return runRows(rows, options, options.signal);
 }
 
-const rows: readonly Row<NetworkOptions>[] = [
+const rows: readonly CheckStep<NetworkOptions>[] = [
   { name: 'proxy', check: findProxy },
   { name: 'trust', check: listAuthorities },
   { name: 'connection', check: askHead },
@@ -51,7 +51,7 @@ function listAuthorities({ baseUrl, transport }: NetworkOptions): Finding {
 
 /** One HEAD without a key: whether the host can be reached, and speaks HTTP. The error of a connection says what is wrong. */
 async function askHead({ baseUrl, transport, signal, timeoutMs = 10_000 }: NetworkOptions): Promise<Finding> {
-  const opened = openConnection({ ...transport, connectTimeoutMs: timeoutMs });
+  const opened = openHttpConnection({ ...transport, connectTimeoutMs: timeoutMs });
   // The connection has a time limit of its own, which is over first.
   const deadline = startDeadline(2 * timeoutMs, signal);
   let isSent = false;

@@ -1,57 +1,57 @@
 import { describeBody } from '../../body.ts';
-import type { Post } from '../../formats/format.ts';
+import type { ApiRequest } from '../../formats/format.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Gate } from '../../transport/gate.ts';
 import { version } from '../../version.ts';
-import { limitToFiles, type Outcome, sendAll, mergeAnswers } from '../../cli/run/send-all.ts';
+import { limitToFiles, type RequestOutcome, sendAll, mergeAnswers } from '../../cli/run/send-all.ts';
 import type { Attached } from '../../cli/input/attachments.ts';
 import type { Action, CommandOutcome, AnswerContext } from '../../cli/context.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
-import { typeOfName } from '../../images/image-type.ts';
+import { findTypeByName } from '../../images/image-type.ts';
 import {
-  begin,
+  prepareCommand,
   checkAnswer,
-  connect,
+  prepareSending,
   prepareRequest,
   reportAnswer,
   showsRequest,
   showRequest,
-  wantedOf,
+  toWanted,
 } from '../../cli/run/command.ts';
 import { printRaw } from '../../cli/output/print.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import type { Command } from 'commander';
-import { addFlags, quote, setExamples } from '../../cli/flags/flag.ts';
+import { addFlags, quoteWord, setExamples } from '../../cli/flags/flag.ts';
 import { contentFlags, imageFlags, editFlags } from '../../cli/flags/format.ts';
 import { type GatewayError, usageError } from '../../errors.ts';
-import { hintOf } from '../../advice.ts';
+import { chooseHint } from '../../advice.ts';
 
 type ImageFlags = AskFlags<typeof imageFlags & typeof editFlags>;
 
-/** Both image commands: the request is built, shown or checked against the disk, sent, and its pictures published. */
+/** Both image commands: the request is built, shown or checked against the disk, sent, and its images published. */
 async function runImage(
   words: readonly string[],
   typed: ImageFlags,
   use: 'image' | 'edit',
   context: AnswerContext,
 ): Promise<CommandOutcome | void> {
-  const begun = await begin(words, typed, use, context);
+  const begun = await prepareCommand(words, typed, use, context);
   const { flags, settings, deadline } = begun;
-  const imageType = flags.output === undefined ? undefined : typeOfName(flags.output);
+  const imageType = flags.output === undefined ? undefined : findTypeByName(flags.output);
   const request = await prepareRequest(words, flags, { ...begun, imageType });
   const { post, inputs } = request;
   await warnOfType(imageType, request, flags, context);
   const { count = 1, candidates } = flags;
   const preview = settings.preview.value;
-  const plan = { ...flags, ...request, preview, count, provenance: provenanceOf(post, inputs) };
+  const plan = { ...flags, ...request, preview, count, provenance: describeProvenance(post, inputs) };
   if (showsRequest(flags)) {
     const shown = await showRequest(post, plan, begun);
     if (count > 1)
       await context.ui.notice(`without --${flags.curl ? 'curl' : 'dry-run'} ${count} such requests would be sent`);
     return shown;
   }
-  const connected = await connect(plan, begun);
+  const connected = await prepareSending(plan, begun);
   const { images, client } = connected;
   if (flags.raw) return printRaw(client, request, deadline(), context);
 
@@ -60,8 +60,8 @@ async function runImage(
     if (count > 1) progress.update(`${answered}/${count}`);
   };
   onAnswer(0);
-  const { lost } = context.report;
-  const options = { ...request, ...connected, deadline: deadline(), count, candidates, lost, onAnswer };
+  const { unsaved } = context.report;
+  const options = { ...request, ...connected, deadline: deadline(), count, candidates, unsaved, onAnswer };
   const shared = count > 1 ? await openShared(count, flags, context) : {};
   const { outcomes, thrown } = await sendAll({ ...options, ...shared }).finally(progress.stop);
   const { result, error } = mergeAnswers(outcomes);
@@ -70,14 +70,14 @@ async function runImage(
   if (thrown) throw thrown.value;
   await keepUnread(outcomes, error, context);
   if (!result) throw error;
-  await checkAnswer({ result, error }, wantedOf(flags, count * (flags.candidates ?? 1)), context);
+  await checkAnswer({ result, error }, toWanted(flags, count * (flags.candidates ?? 1)), context);
   if (images.mismatch) throw images.mismatch;
   return undefined;
 }
 
 /** Of several replies that could not be decoded, all but the one of the error are kept here. */
 async function keepUnread(
-  outcomes: readonly Outcome[],
+  outcomes: readonly RequestOutcome[],
   error: GatewayError | undefined,
   context: AnswerContext,
 ): Promise<void> {
@@ -86,14 +86,14 @@ async function keepUnread(
   for (const each of unread.filter(({ details }) => details.unread !== error?.details.unread)) {
     const { saveUnread } = await import('../../cli/run/recovery.ts');
     const saved = await saveUnread(each, context);
-    await context.ui.warn(hintOf(saved)?.split('\n')[0] ?? '');
+    await context.ui.warn(chooseHint(saved)?.split('\n')[0] ?? '');
   }
 }
 
 /** Types that a service may draw without being asked for one. */
 const commonTypes = new Set(['image/png', 'image/jpeg']);
 
-/** Says before the request is paid that its picture will hardly have the type of its name. */
+/** Says before the request is paid that its image will hardly have the type of its name. */
 async function warnOfType(
   imageType: string | undefined,
   { post: { body } }: BuiltRequest,
@@ -103,7 +103,7 @@ async function warnOfType(
   if (imageType === undefined || commonTypes.has(imageType) || imageType === `image/${String(body['output_format'])}`)
     return;
   await ui.warn(
-    `-o ${quote(output)}: this service is not asked for ${imageType}; the extension will be that of what comes, such as .png`,
+    `-o ${quoteWord(output)}: this service is not asked for ${imageType}; the extension will be that of what comes, such as .png`,
   );
 }
 
@@ -123,14 +123,14 @@ async function openShared(
 }
 
 /** A failure that ended others before they went out is counted once. */
-function countCosts(outcomes: readonly Outcome[], { report: { meter } }: AnswerContext): void {
+function countCosts(outcomes: readonly RequestOutcome[], { report: { meter } }: AnswerContext): void {
   for (const { answer, isSent } of outcomes) if (answer && isSent) meter?.count(answer);
   for (const failure of new Set(outcomes.map((outcome) => outcome.failure)))
     if (failure !== undefined && failure.billed !== 'no') meter?.lose();
 }
 
 /** What a sidecar says about the request: its body with Base64 shortened, and the hashes of its input images. */
-function provenanceOf(post: Post, inputs: readonly Attached[]): JsonObject {
+function describeProvenance(post: ApiRequest, inputs: readonly Attached[]): JsonObject {
   const hashes = inputs.map(({ sha256 = '', mimeType }) => ({ sha256, mimeType }));
   return { tool: `gateway-cli ${version}`, request: describeBody(post.body), inputs: hashes };
 }

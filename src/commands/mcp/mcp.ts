@@ -6,7 +6,7 @@ import {
   type FlagTable,
   type FlagValues,
   notAFlag,
-  oneOf,
+  oneOfWords,
   setExamples,
   setNotes,
   whole,
@@ -15,7 +15,7 @@ import { connectionFlags, priceFlags } from '../../cli/flags/shared.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { decodePreview } from '../../cli/output/preview.ts';
-import { shrink } from '../../images/pixels/picture.ts';
+import { shrink } from '../../images/pixels/bitmap.ts';
 import { absoluteBudget, parseBudget } from '../../settings/values.ts';
 import type { Environment } from '../../settings/sources.ts';
 import { flagWords, openRoot } from './tools.ts';
@@ -60,12 +60,12 @@ const mcpFlags = {
   printConfig: {
     flags: '--print-config <client>',
     text: `print the entry for the configuration of a client: ${clientNames.join(', ')}`,
-    parse: oneOf(clientNames),
+    parse: oneOfWords(clientNames),
     values: clientNames,
   },
 } satisfies FlagTable;
 
-type Flags = FlagValues<typeof mcpFlags> &
+type McpFlags = FlagValues<typeof mcpFlags> &
   Pick<ConnectionFlags, 'service' | 'baseUrl' | 'timeout' | 'offline' | 'budget'>;
 
 /** `mcp`: the commands as tools of the Model Context Protocol, on stdin and stdout. */
@@ -85,10 +85,10 @@ export function mcpCommand(command: Command): Action {
   addFlags(command, 'Flags', mcpFlags);
   addFlags(command, 'Costs', { budget: priceFlags.budget });
   addFlags(command, 'Connection', { service, baseUrl, timeout, offline });
-  return (context, _words, flags) => runMcp(flags as Flags, context);
+  return (context, _words, flags) => runMcp(flags as McpFlags, context);
 }
 
-async function runMcp(flags: Flags, context: Context): Promise<CommandOutcome> {
+async function runMcp(flags: McpFlags, context: Context): Promise<CommandOutcome> {
   const { io, root: rootFlags, ui } = context;
   if (flags.budget !== undefined) parseBudget(flags.budget, 'flag --budget');
   const budget = flags.budget && absoluteBudget(flags.budget, io.cwd);
@@ -146,14 +146,14 @@ export function previewCommand(command: Command): Action {
     const previews: (string | null)[] = [];
     for (const path of paths) {
       if (io.elapsed() > end) break;
-      previews.push(await previewOf(path).catch(() => null));
+      previews.push(await makePreview(path).catch(() => null));
     }
     await io.stdout.write(JSON.stringify({ previews }));
   };
 }
 
 /** The Base64 of a JPEG of at most `previewSide` pixels on its longer side; transparent pixels become white. */
-async function previewOf(path: string): Promise<string | null> {
+async function makePreview(path: string): Promise<string | null> {
   const pixels = await decodePreview(await readFile(path), '');
   if ('hidden' in pixels) return null;
   const scale = Math.min(1, previewSide / Math.max(pixels.width, pixels.height));

@@ -6,12 +6,12 @@ import { basename, join, resolve } from 'node:path';
 import { execPath } from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { CallToolResult, ImageContent, ResourceLink } from '@modelcontextprotocol/sdk/types.js';
-import { hintOf } from '../../advice.ts';
+import { chooseHint } from '../../advice.ts';
 import { GatewayError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { shippedFile } from '../../cli/shipped.ts';
-import { type RootFolder, type Tool, type ToolArguments, wordsOf } from './tools.ts';
+import { type RootFolder, type McpTool, type ToolArguments, toCommandWords } from './tools.ts';
 
 /** What every call has in common. */
 export interface ToolPlace {
@@ -27,7 +27,7 @@ export interface ToolPlace {
  * Runs the command of a tool in a process of its own, which the signal ends. A failure of the command is a result that says so.
  */
 export async function runTool(
-  tool: Tool,
+  tool: McpTool,
   given: ToolArguments,
   { place, signal }: { place: ToolPlace; signal: AbortSignal },
 ): Promise<CallToolResult> {
@@ -35,13 +35,13 @@ export async function runTool(
   const folder = readOnly ? await mkdtemp(join(tmpdir(), 'gateway-cli-mcp-')).catch(throwNotStarted) : root.path;
   try {
     const run = { cwd: folder, env: place.env, prompt: given.prompt, signal };
-    const { out, err } = await runProgram(wordsOf(tool, given, ['--json', '--quiet', ...place.flags]), run);
+    const { out, err } = await runGatewayCli(toCommandWords(tool, given, ['--json', '--quiet', ...place.flags]), run);
     const document = parseObject(out);
     if (typeof document['schema'] !== 'string')
       throw new GatewayError('internal', `the command printed no document: ${err.trim()}`, { sent: 'unknown' });
     // A client cannot use a file in a folder that is removed afterwards.
-    const files = readOnly ? [] : filesOf(document, folder);
-    return resultOf(tool, document, { files, previews: await makePreviews(files, run) });
+    const files = readOnly ? [] : listWrittenFiles(document, folder);
+    return toToolResult(tool, document, { files, previews: await makePreviews(files, run) });
   } finally {
     if (readOnly) await rm(folder, { recursive: true, force: true });
   }
@@ -59,7 +59,7 @@ interface ProgramRun extends Pick<ToolPlace, 'env'> {
 async function makePreviews(files: readonly WrittenFile[], run: ProgramRun): Promise<ImageContent[]> {
   if (files.length === 0) return [];
   const argv = ['__preview', ...files.map(({ path }) => path)];
-  const { out } = await runProgram(argv, { ...run, prompt: undefined }).catch(() => ({ out: '' }));
+  const { out } = await runGatewayCli(argv, { ...run, prompt: undefined }).catch(() => ({ out: '' }));
   run.signal.throwIfAborted();
   const { previews } = parseObject(out);
   const made = Array.isArray(previews) ? previews.filter((data) => typeof data === 'string') : [];
@@ -71,7 +71,7 @@ function throwNotStarted(error: unknown): never {
 }
 
 /** What the program prints, and the end of its stderr. Throws the reason of the signal. */
-async function runProgram(
+async function runGatewayCli(
   argv: readonly string[],
   { cwd, env, prompt = '', signal }: ProgramRun,
 ): Promise<{ out: string; err: string }> {
@@ -81,17 +81,17 @@ async function runProgram(
   const closed = once(child, 'close');
   // It has no pipes where no descriptor is left.
   if (child.pid === undefined) await closed.catch(throwNotStarted);
-  const stop = (): void => void child.kill('SIGTERM');
-  signal.addEventListener('abort', stop, { once: true });
+  const stopProgram = (): void => void child.kill('SIGTERM');
+  signal.addEventListener('abort', stopProgram, { once: true });
   const out: Buffer[] = [];
   let err = '';
   child.stdout.on('data', (chunk: Buffer) => void out.push(chunk));
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => void (err = (err + chunk).slice(-2000)));
   // A command that ends before it reads its prompt closes the pipe.
   child.stdin.on('error', () => undefined).end(prompt);
-  if (signal.aborted) stop();
+  if (signal.aborted) stopProgram();
   await closed;
-  signal.removeEventListener('abort', stop);
+  signal.removeEventListener('abort', stopProgram);
   signal.throwIfAborted();
   return { out: Buffer.concat(out).toString('utf8'), err };
 }
@@ -99,21 +99,21 @@ async function runProgram(
 /** A file that a command wrote, with what its document says about it. */
 type WrittenFile = JsonObject & { path: string };
 
-function filesOf(document: JsonObject, folder: string): WrittenFile[] {
+function listWrittenFiles(document: JsonObject, folder: string): WrittenFile[] {
   const found = [document['images'], document['files']].flatMap((list) => (Array.isArray(list) ? list : []));
   return found.filter(isObject).map((file) => ({ ...file, path: resolve(folder, String(file['path'])) }));
 }
 
-/** What a client receives: never the bytes of a whole picture. */
-function resultOf(
-  { writes }: Tool,
+/** What a client receives: never the bytes of a whole image. */
+function toToolResult(
+  { writes }: McpTool,
   document: JsonObject,
   { files, previews }: { files: readonly WrittenFile[]; previews: readonly ImageContent[] },
 ): CallToolResult {
   const { error } = document;
   const facts = shownKeys.flatMap((name) => (document[name] === undefined ? [] : [[name, document[name]]]));
   const result = { ...Object.fromEntries(facts), ...((writes || files.length > 0) && { images: [...files] }) };
-  const more = [...files.map(linkTo), ...previews];
+  const more = [...files.map(toResourceLink), ...previews];
   if (isObject(error)) return failedResult(error, result, more);
   const answer = typeof result['text'] === 'string' ? result['text'] : JSON.stringify(result);
   const text = [...files.map(pathLine), ...(writes && answer === '' ? [] : [answer])].join('\n');
@@ -126,7 +126,7 @@ function pathLine({ path, mimeType, width, height }: WrittenFile): string {
   return `${path} (${String(mimeType)}${size})`;
 }
 
-function linkTo({ path, mimeType, bytes }: WrittenFile): ResourceLink {
+function toResourceLink({ path, mimeType, bytes }: WrittenFile): ResourceLink {
   return {
     type: 'resource_link',
     uri: pathToFileURL(path).href,
@@ -155,6 +155,6 @@ export function refusedResult(error: unknown): CallToolResult {
   if (!(error instanceof GatewayError)) throw error;
   const { class: kind, message, details } = error;
   const { sent = 'no' } = details;
-  const hint = hintOf(error, 'library');
+  const hint = chooseHint(error, 'library');
   return failedResult({ class: kind, message, ...(hint !== undefined && { hint }), sent, billed: error.billed });
 }

@@ -18,7 +18,7 @@ import { findFaults } from '../../cli/input/schema.ts';
 import type { Output } from '../../terminal/io.ts';
 import { version } from '../../version.ts';
 import { refusedResult, runTool, type ToolPlace } from './run-tool.ts';
-import { longestWord, type Tool, type ToolArguments, tools, withPaths, wordsOf } from './tools.ts';
+import { longestWord, type McpTool, type ToolArguments, tools, withPaths, toCommandWords } from './tools.ts';
 
 /** How the server is limited. */
 export interface ServerOptions extends ToolPlace {
@@ -45,7 +45,7 @@ export async function serveTools(options: ServerOptions, { io, signal }: Context
   const inTurn = pLimit(mostAtOnce);
   const stopped = new AbortController();
   const running = new Set<Promise<unknown>>();
-  server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: offered.map(listed) }));
+  server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: offered.map(toListedTool) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
     const tool = offered.find(({ name }) => name === params.name);
     // Not an McpError: its message has the code in it, which the client adds again.
@@ -106,19 +106,21 @@ async function writeAll(chunks: AsyncIterable<Buffer>, stdout: Output): Promise<
   }
 }
 
-function listed({ name, title, description, inputSchema, writes }: Tool): ListedTool {
+function toListedTool({ name, title, description, inputSchema, writes }: McpTool): ListedTool {
   const annotations = { readOnlyHint: !writes, destructiveHint: false, idempotentHint: false, openWorldHint: true };
   return { name, title, description, inputSchema, annotations };
 }
 
 /** Checks and makes calls, within the limit of requests. */
-function caller(options: ServerOptions): (tool: Tool, given: object, signal: AbortSignal) => Promise<CallToolResult> {
+function caller(
+  options: ServerOptions,
+): (tool: McpTool, given: object, signal: AbortSignal) => Promise<CallToolResult> {
   const { maxRequests = Infinity } = options;
   let sent = 0;
   return async (tool, given, signal) => {
     try {
       const typed = await checkArguments(tool, given);
-      if (wordsOf(tool, typed, []).some((word) => word.includes('\0')))
+      if (toCommandWords(tool, typed, []).some((word) => word.includes('\0')))
         throw usageError('an argument has a NUL character');
       const placed = await withPaths(typed, options.root);
       const requests = tool.isBilled ? (typed.count ?? 1) : 0;
@@ -138,7 +140,7 @@ function caller(options: ServerOptions): (tool: Tool, given: object, signal: Abo
 }
 
 /** Throws GatewayError usage for arguments that do not fit the tool's schema. */
-async function checkArguments(tool: Tool, given: object): Promise<ToolArguments> {
+async function checkArguments(tool: McpTool, given: object): Promise<ToolArguments> {
   const typed = JSON.parse(JSON.stringify(withTexts(tool, given))) as ToolArguments & JsonValue;
   const faults = await findFaults(tool.inputSchema, typed);
   if (faults.length > 0)
@@ -151,7 +153,7 @@ async function checkArguments(tool: Tool, given: object): Promise<ToolArguments>
 }
 
 /** Models and clients write the text 512 as a number. */
-function withTexts({ inputSchema: { properties } }: Tool, given: object): object {
+function withTexts({ inputSchema: { properties } }: McpTool, given: object): object {
   const entries = Object.entries(given).map(([name, value]: [string, unknown]) => {
     const { type } = (properties[name] ?? {}) as { type?: string };
     return [name, type === 'string' && typeof value === 'number' ? String(value) : value];

@@ -1,11 +1,11 @@
 import { lstat, mkdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { quote } from '../../cli/flags/flag.ts';
-import { codeOf, usageError } from '../../errors.ts';
+import { quoteWord } from '../../cli/flags/flag.ts';
+import { getErrorCode, usageError } from '../../errors.ts';
 import { readReason, writeReason } from '../../files/file-reason.ts';
 
 /** A tool of the server, and how its arguments become words of a command. */
-export interface Tool {
+export interface McpTool {
   name: string;
   title: string;
   description: string;
@@ -22,22 +22,22 @@ export interface Tool {
 export const longestWord = 30_000;
 
 const long = (description: string): object => ({ type: 'string', minLength: 1, description });
-const text = (description: string): object => ({ ...long(description), maxLength: longestWord });
+const textSchema = (description: string): object => ({ ...long(description), maxLength: longestWord });
 const path = 'a path below the root folder';
 
 const prompt = long('what to ask for');
-const model = text('name of the model, as list_models gives it; the default model without it');
+const model = textSchema('name of the model, as list_models gives it; the default model without it');
 
 const picture = {
   prompt,
   aspect: { type: 'string', pattern: '^\\d+:\\d+$', description: 'width to height, such as 16:9' },
   size: { type: 'string', pattern: '^\\d{1,5}K?$', description: 'longer side in pixels: 512, 1K, 2K or 4K' },
-  output: text(`file or folder/ for the image: ${path}; without it, image-1.png and so on in the root folder`),
+  output: textSchema(`file or folder/ for the image: ${path}; without it, image-1.png and so on in the root folder`),
   model,
 };
 
 /** The tools, in the order of the list. */
-export const tools: readonly Tool[] = [
+export const tools: readonly McpTool[] = [
   {
     name: 'generate_image',
     title: 'Generate an image',
@@ -64,7 +64,13 @@ export const tools: readonly Tool[] = [
       properties: {
         ...picture,
         prompt: long('the instruction'),
-        images: { type: 'array', items: text(path), minItems: 1, maxItems: 16, description: `image files: ${path}` },
+        images: {
+          type: 'array',
+          items: textSchema(path),
+          minItems: 1,
+          maxItems: 16,
+          description: `image files: ${path}`,
+        },
       },
       required: ['prompt', 'images'],
       additionalProperties: false,
@@ -81,8 +87,8 @@ export const tools: readonly Tool[] = [
       type: 'object',
       properties: {
         prompt,
-        system: text('instructions for the model, in addition to the prompt'),
-        files: { type: 'array', items: text(path), maxItems: 16, description: `files to send: ${path}` },
+        system: textSchema('instructions for the model, in addition to the prompt'),
+        files: { type: 'array', items: textSchema(path), maxItems: 16, description: `files to send: ${path}` },
         schema: { type: 'object', description: 'JSON Schema that the answer must fit; the answer is then JSON' },
         max_tokens: { type: 'integer', minimum: 1, description: 'maximum length of the answer in tokens' },
         model,
@@ -100,7 +106,7 @@ export const tools: readonly Tool[] = [
     description: 'Lists the models of the service. Costs nothing.',
     inputSchema: {
       type: 'object',
-      properties: { filter: text('a part of the name') },
+      properties: { filter: textSchema('a part of the name') },
       additionalProperties: false,
     },
     command: ['models'],
@@ -134,8 +140,8 @@ export function flagWords(
   );
 }
 
-/** The words of the command, with these flags. The prompt goes to stdin: it can be longer than a word may be, and has no blanks to fill. */
-export function wordsOf({ command }: Tool, given: ToolArguments, flags: readonly string[]): string[] {
+/** The words of the command, with these flags. The prompt goes to stdin: it can be longer than a word may be, and has no template variables to fill. */
+export function toCommandWords({ command }: McpTool, given: ToolArguments, flags: readonly string[]): string[] {
   const { prompt, model, aspect, size, count, output, images, files, system, schema, max_tokens, filter } = given;
   return [
     ...command,
@@ -175,46 +181,50 @@ const url = /^(?:data:|[a-z][a-z\d+.-]+:\/\/)/i;
 /** Opens the folder. Throws GatewayError usage if it is missing. */
 export async function openRoot(folder: string): Promise<RootFolder> {
   const root = await realpath(folder).catch((error: unknown) => {
-    throw usageError(`--root: there is no folder ${quote(folder)}`, 'for example: --root .', error);
+    throw usageError(`--root: there is no folder ${quoteWord(folder)}`, 'for example: --root .', error);
   });
   const real = async (typed: string): Promise<string> => {
     if (url.test(typed))
-      throw usageError(`${quote(typed)} is a URL: URLs are not taken`, 'use the path of a file below the root folder');
+      throw usageError(
+        `${quoteWord(typed)} is a URL: URLs are not taken`,
+        'use the path of a file below the root folder',
+      );
     const path = await realNearest(resolve(root, typed));
     const way = relative(root, path);
     if (way !== '..' && !way.startsWith(`..${sep}`) && resolve(root, way) === path) return path;
-    throw usageError(`${quote(typed)} is outside the root folder`, 'use a path below the root folder');
+    throw usageError(`${quoteWord(typed)} is outside the root folder`, 'use a path below the root folder');
   };
   return {
     path: root,
     async input(typed) {
       const path = await real(typed);
       const found = await stat(path).catch((error: unknown) => {
-        if (codeOf(error) === 'ENOENT')
-          throw usageError(`there is no file ${quote(typed)} below the root folder`, 'check its name', error);
+        if (getErrorCode(error) === 'ENOENT')
+          throw usageError(`there is no file ${quoteWord(typed)} below the root folder`, 'check its name', error);
       });
       if (!found || found.isFile() || found.isDirectory()) return path;
-      throw usageError(`${quote(typed)} is a device, a pipe or a socket`, 'name a file');
+      throw usageError(`${quoteWord(typed)} is a device, a pipe or a socket`, 'name a file');
     },
     async output(typed) {
       const path = await real(typed);
       // From the root on: the braces of its own path are no template.
       const way = `.${sep}${relative(root, path)}`;
       // In a template, values of the model would be parts of the path.
-      if (/[{}]/.test(way)) throw usageError(`${quote(typed)} has a brace`, 'use a plain path below the root folder');
+      if (/[{}]/.test(way))
+        throw usageError(`${quoteWord(typed)} has a brace`, 'use a plain path below the root folder');
       const found = await stat(path).catch(() => undefined);
-      if (found?.isFile()) throw usageError(`${quote(typed)} already exists`, 'choose another name');
-      if (!found) await makeFolder(dirname(path), typed);
+      if (found?.isFile()) throw usageError(`${quoteWord(typed)} already exists`, 'choose another name');
+      if (!found) await makeToolFolder(dirname(path), typed);
       return /[/\\]$/.test(typed) ? join(way, sep) : way;
     },
   };
 }
 
 /** Who asks has no shell to make it in. Throws GatewayError usage. */
-async function makeFolder(folder: string, typed: string): Promise<void> {
+async function makeToolFolder(folder: string, typed: string): Promise<void> {
   await mkdir(folder, { recursive: true }).catch((error: unknown) => {
     throw usageError(
-      `the folder of ${quote(typed)} cannot be made: ${writeReason(error)}`,
+      `the folder of ${quoteWord(typed)} cannot be made: ${writeReason(error)}`,
       'choose another path',
       error,
     );
@@ -227,7 +237,8 @@ async function realNearest(path: string): Promise<string> {
     return await realpath(path);
   } catch (error) {
     const isLink = (await lstat(path).catch(() => undefined)) !== undefined;
-    if (codeOf(error) !== 'ENOENT' || isLink) throw usageError(`${quote(path)} cannot be used: ${readReason(error)}`);
+    if (getErrorCode(error) !== 'ENOENT' || isLink)
+      throw usageError(`${quoteWord(path)} cannot be used: ${readReason(error)}`);
     return join(await realNearest(dirname(path)), basename(path));
   }
 }

@@ -3,17 +3,17 @@ import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
-import { keepModels, type ListOwner } from '../../settings/kept-models.ts';
-import { cutToColumns, tableLines } from '../../terminal/break-lines.ts';
+import { cacheModels, type ListOwner } from '../../settings/model-cache.ts';
+import { cutToColumns, alignColumns } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { type AuthForms, openClient } from '../../cli/run/client.ts';
 import { type Client, type Deadline, deadlineOnce, type ListedModel, type ModelList } from '../../client/index.ts';
 import { GatewayError } from '../../errors.ts';
-import { authUseOf } from '../../formats/format.ts';
-import { services, usesOf } from '../../services.ts';
+import { chooseAuthUse } from '../../formats/format.ts';
+import { services, listUses } from '../../services.ts';
 import { missingError, vendorWay } from '../../settings/missing.ts';
-import { surveySettings } from '../../settings/resolve.ts';
-import type { SettingsSurvey } from '../../settings/types.ts';
+import { resolvePartialSettings } from '../../settings/resolve.ts';
+import type { PartialSettings } from '../../settings/types.ts';
 import type { FormatName } from '../../formats/types.ts';
 
 const unused = new Set(['model', 'record', 'replay']);
@@ -43,16 +43,16 @@ async function runModels(filter: string, flags: ConnectionFlags, context: Contex
   const progress = ui.progress('waiting for the list of models');
   const { lists, complete } = await requestLists(flags, context).finally(() => progress.stop());
   await cacheNames(lists, context);
-  const all = merge(lists);
+  const all = mergeModels(lists);
   const models = all.filter(({ id, title = '' }) => `${id}\n${title}`.toLowerCase().includes(filter.toLowerCase()));
-  if (!root.json) await print(models, context);
+  if (!root.json) await printModels(models, context);
   if (models.length === 0)
     await ui.notice(all.length === 0 ? 'the list is empty' : `none of ${all.length} models matches`);
   return { document: { schema: 'gateway-cli/models@1', complete, models } };
 }
 
 /** Merges models that are in both lists. */
-function merge(lists: readonly FoundList[]): FoundModel[] {
+function mergeModels(lists: readonly FoundList[]): FoundModel[] {
   const byId = new Map<string, FoundModel>();
   for (const { format, models } of lists) {
     for (const { id, title, operations } of models) {
@@ -72,13 +72,13 @@ function merge(lists: readonly FoundList[]): FoundModel[] {
 async function cacheNames(lists: readonly FoundList[], { io, ui }: Context): Promise<void> {
   for (const owner of new Set(lists.map((list) => list.owner))) {
     const own = lists.filter((list) => list.owner === owner).flatMap(({ models }) => models.map(({ id }) => id));
-    await keepModels(owner, [...new Set(own)], io.now()).catch((error: Error) =>
+    await cacheModels(owner, [...new Set(own)], io.now()).catch((error: Error) =>
       ui.detail(`the names are not kept: ${error.message}`),
     );
   }
 }
 
-async function print(models: readonly FoundModel[], { io }: Context): Promise<void> {
+async function printModels(models: readonly FoundModel[], { io }: Context): Promise<void> {
   const names = models.map(({ id }) => escapeLine(id));
   const { isTTY, columns } = io.stdout;
   if (!isTTY) return io.stdout.write(names.map((name) => `${name}\n`).join(''));
@@ -88,7 +88,7 @@ async function print(models: readonly FoundModel[], { io }: Context): Promise<vo
     escapeLine(title),
     escapeLine(operations.join(', ')),
   ]);
-  const lines = tableLines(rows).map((line, at) => {
+  const lines = alignColumns(rows).map((line, at) => {
     const [name, cut] = [names[at] ?? '', cutToColumns(line, columns)];
     // A name is there to be copied, so it stays whole.
     return cut.startsWith(name) ? cut : name;
@@ -109,10 +109,10 @@ interface FoundList {
 }
 
 /** A gateway, and the lists that it can have. */
-interface Source {
+interface ModelSource {
   formats: FormatName[];
   forms: AuthForms;
-  settings: SettingsSurvey;
+  settings: PartialSettings;
 }
 
 /**
@@ -126,7 +126,7 @@ export async function requestLists(
   const found: FoundList[] = [];
   const failures: GatewayError[] = [];
   const cuts: string[] = [];
-  for (const { formats, forms, settings } of await sourcesOf(flags, context)) {
+  for (const { formats, forms, settings } of await listModelSources(flags, context)) {
     const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
     const client = await openClient(settings, flags, context, { forms, deadline });
     context.atEnd(() => client.close());
@@ -148,19 +148,19 @@ export async function requestLists(
 }
 
 /** One for each gateway: if text and chat share one, it is opened once, with both forms of authentication. */
-async function sourcesOf(flags: ConnectionFlags, context: Context): Promise<Source[]> {
+async function listModelSources(flags: ConnectionFlags, context: Context): Promise<ModelSource[]> {
   const input = await readSettingsInput(flags, context);
   for (const warning of input.config.warnings) await context.ui.warn(warning);
   const surveyed = (['text', 'chat'] as const)
-    .map((use) => surveySettings({ ...input, use }))
-    .filter(({ service, use }) => usesOf(service.value).includes(use));
+    .map((use) => resolvePartialSettings({ ...input, use }))
+    .filter(({ service, use }) => listUses(service.value).includes(use));
   const set = surveyed.filter(({ baseUrl, offline }) => baseUrl !== undefined || offline.value);
   if (set.length === 0) {
     const uses = surveyed.map(({ use }) => use);
     const use = uses.find((one) => vendorWay({ ...input, use: one }) !== undefined) ?? uses[0] ?? 'text';
     throw missingError({ ...input, use }, ['base URL']);
   }
-  const sources: Source[] = [];
+  const sources: ModelSource[] = [];
   for (const settings of set) {
     const { baseUrl, profile, auth } = settings;
     const format = settings.format.value;
@@ -168,7 +168,7 @@ async function sourcesOf(flags: ConnectionFlags, context: Context): Promise<Sour
       ({ settings: other }) => other.baseUrl?.value === baseUrl?.value && other.profile?.value === profile?.value,
     );
     if (shared?.formats.includes(format)) continue;
-    const forms = { [authUseOf(format, 'text')]: auth.value };
+    const forms = { [chooseAuthUse(format, 'text')]: auth.value };
     if (shared) {
       Object.assign(shared.forms, forms);
       shared.formats.push(format);
@@ -180,7 +180,7 @@ async function sourcesOf(flags: ConnectionFlags, context: Context): Promise<Sour
 async function requestList(
   format: FormatName,
   client: Client,
-  { settings, deadline }: { settings: SettingsSurvey; deadline: Deadline },
+  { settings, deadline }: { settings: PartialSettings; deadline: Deadline },
 ): Promise<ModelList | GatewayError> {
   const { listQuery } = services[settings.service.value];
   try {

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Action } from '../../cli/context.ts';
 import { setExamples, setNotes } from '../../cli/flags/flag.ts';
-import { unreadable } from '../../cli/input/input-files.ts';
+import { unreadableFile } from '../../cli/input/input-files.ts';
 import { findPrompt, listPrompts, promptsFolder } from '../../cli/input/named-prompts.ts';
 import { asColumn } from '../../terminal/break-lines.ts';
 import { escapeLine, writeEscaped } from '../../terminal/escape.ts';
@@ -36,7 +36,7 @@ export function promptsShowCommand(command: Command): Action {
   return async ({ io, root }, [typed = '']) => {
     const path = resolve(io.cwd, await findPrompt(typed, io));
     const text = await readFile(path, 'utf8').catch((error: unknown) => {
-      throw unreadable('prompts show', typed, error);
+      throw unreadableFile('prompts show', typed, error);
     });
     if (root.json) return { document: { schema: 'gateway-cli/prompt@1', name: typed, path, text } };
     return writeEscaped(io.stdout, text);

@@ -3,21 +3,21 @@ import type { Command } from 'commander';
 import { isoTime, localTime } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
-import { type RecordedReply, readReply } from '../../recordings/format.ts';
-import { type SurveyedRecording, surveyRecordings } from '../../recordings/recording-index.ts';
+import { type RecordedReply, readRecordedReply } from '../../recordings/format.ts';
+import { type ListedRecording, listRecordings } from '../../recordings/recording-index.ts';
 import { shortenedJson } from '../../recordings/request-key.ts';
-import { tableLines } from '../../terminal/break-lines.ts';
+import { alignColumns } from '../../terminal/break-lines.ts';
 import { escapeLine, writeEscaped } from '../../terminal/escape.ts';
 import type { Action } from '../../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, setExamples } from '../../cli/flags/flag.ts';
-import { sizeOf } from '../../cli/input/prompt.ts';
+import { formatSize } from '../../cli/input/prompt.ts';
 import { removeFile } from '../../files/temp-file.ts';
 import { parseAge } from '../../settings/values.ts';
 import { checkRecording } from '../../recordings/replay.ts';
 import { isCompleteReply } from '../../cli/run/recordings.ts';
 
 /** A recording with its reply. */
-interface Read extends SurveyedRecording {
+interface Read extends ListedRecording {
   reply: RecordedReply;
 }
 
@@ -30,29 +30,29 @@ export function recordingsListCommand(command: Command): Action {
   ]);
   return async ({ io, root }, [dir = '']) => {
     const found: Read[] = [];
-    for (const recording of await surveyRecordings(resolve(io.cwd, dir)))
-      found.push({ ...recording, reply: await readReply(recording.path) });
+    for (const recording of await listRecordings(resolve(io.cwd, dir)))
+      found.push({ ...recording, reply: await readRecordedReply(recording.path) });
     if (root.json) {
-      return { document: { schema: 'gateway-cli/recordings@1', recordings: found.map(documentOf) } };
+      return { document: { schema: 'gateway-cli/recordings@1', recordings: found.map(toRecordingDocument) } };
     }
     const rows = found.map(({ at, reply, bytes, request: { method, path }, model, id }) => [
       localTime(at),
-      outcomeOf(reply),
-      sizeOf(bytes),
+      describeRecordedReply(reply),
+      formatSize(bytes),
       ...[`${method} ${path}`, model, id].map(escapeLine),
     ]);
-    for (const line of tableLines(rows)) await io.stdout.write(`${line}\n`);
+    for (const line of alignColumns(rows)) await io.stdout.write(`${line}\n`);
   };
 }
 
 /** `200`, `200 cut`, `no reply`. */
-function outcomeOf({ status, ended }: RecordedReply): string {
+function describeRecordedReply({ status, ended }: RecordedReply): string {
   if (status === undefined) return 'no reply';
   return ended === 'end' ? String(status) : `${status} ${ended ?? 'cut'}`;
 }
 
 /** The members of a recording in JSON documents. */
-function documentOf({ id, path, at, request, model, bytes, reply }: Read): object {
+function toRecordingDocument({ id, path, at, request, model, bytes, reply }: Read): object {
   return {
     id,
     file: basename(path),
@@ -66,7 +66,7 @@ function documentOf({ id, path, at, request, model, bytes, reply }: Read): objec
   };
 }
 
-/** `recordings show <dir> <id>`: the request and the reply, pictures by their size and digest. */
+/** `recordings show <dir> <id>`: the request and the reply, images by their size and digest. */
 export function recordingsShowCommand(command: Command): Action {
   command
     .argument('<dir>', 'a folder that --record wrote')
@@ -77,22 +77,22 @@ export function recordingsShowCommand(command: Command): Action {
     'gateway-cli recordings show recordings 2f61c0 --json | jq .reply.body',
   ]);
   return async ({ io, root }, [dir = '', id = '']) => {
-    const recording = findRecording(id, dir, await surveyRecordings(resolve(io.cwd, dir)));
+    const recording = findRecording(id, dir, await listRecordings(resolve(io.cwd, dir)));
     const { request, path, at } = recording;
-    const reply = await readReply(path);
+    const reply = await readRecordedReply(path);
     const { status, headers } = reply;
-    const body = bodyOf(reply);
+    const body = toBodyValue(reply);
     if (root.json) {
       const document = {
         schema: 'gateway-cli/recording@1',
-        ...documentOf({ ...recording, reply }),
+        ...toRecordingDocument({ ...recording, reply }),
         request,
         reply: status === undefined ? undefined : { status, headers, body },
       };
       return { document };
     }
     const lines = [
-      `recorded ${localTime(at)}: ${outcomeOf(reply)}`,
+      `recorded ${localTime(at)}: ${describeRecordedReply(reply)}`,
       '',
       `${request.method} ${request.path}`,
       bodyText(request.body),
@@ -106,7 +106,7 @@ export function recordingsShowCommand(command: Command): Action {
 }
 
 /** Finds a recording by its id, its file's name, or a unique part of it. Throws GatewayError usage. */
-function findRecording(typed: string, dir: string, all: readonly SurveyedRecording[]): SurveyedRecording {
+function findRecording(typed: string, dir: string, all: readonly ListedRecording[]): ListedRecording {
   const id = basename(typed, '.jsonl');
   const exact = all.find((recording) => recording.id === id);
   const fitting = exact === undefined ? all.filter((recording) => recording.id.includes(id)) : [exact];
@@ -123,7 +123,7 @@ function bodyText(body: JsonValue): string {
 }
 
 /** The value of a JSON body, else its text, with long Base64 as its size and digest. */
-function bodyOf({ chunks }: RecordedReply): JsonValue {
+function toBodyValue({ chunks }: RecordedReply): JsonValue {
   const text = Buffer.concat(chunks).toString('utf8');
   try {
     return shortenedJson(JSON.parse(text) as JsonValue);
@@ -150,8 +150,8 @@ export function recordingsPruneCommand(command: Command): Action {
     const { maxAge = Infinity, failed = false, dryRun = false } = flags as FlagValues<typeof pruneFlags>;
     if (maxAge === Infinity && !failed)
       throw usageError('recordings prune needs to know what to remove', 'for example: --max-age 30d, or --failed');
-    const all = await surveyRecordings(resolve(io.cwd, dir));
-    const chosen: SurveyedRecording[] = [];
+    const all = await listRecordings(resolve(io.cwd, dir));
+    const chosen: ListedRecording[] = [];
     for (const recording of all) {
       const isOld = io.now() - recording.at > maxAge;
       if (isOld || (failed && (await checkRecording(recording.path, isCompleteReply)) === undefined))
@@ -167,6 +167,6 @@ export function recordingsPruneCommand(command: Command): Action {
       return { document: { schema: 'gateway-cli/recordings@1', removed, bytes, dryRun } };
     }
     const done = dryRun ? 'would remove' : 'removed';
-    return ui.note(`${done} ${chosen.length} of ${all.length} recordings, ${sizeOf(bytes)}`);
+    return ui.note(`${done} ${chosen.length} of ${all.length} recordings, ${formatSize(bytes)}`);
   };
 }

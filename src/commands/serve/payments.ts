@@ -1,9 +1,9 @@
 import { PassThrough, Readable } from 'node:stream';
 import { type PaidEnd, type Payment, readReply } from '../../client/index.ts';
 import type { Body } from '../../body.ts';
-import { GatewayError, messageOf } from '../../errors.ts';
-import { failureOf } from '../../formats/failure.ts';
-import { formatOfPath, loadFormat } from '../../formats/format.ts';
+import { GatewayError, getErrorMessage } from '../../errors.ts';
+import { readFailedReply } from '../../formats/failure.ts';
+import { findFormatByPath, loadFormat } from '../../formats/format.ts';
 import { spoolForm } from '../../gateway/batches/spool.ts';
 import { Problem } from '../../gateway/problem.ts';
 import type { GatewayRequest } from '../../gateway/types.ts';
@@ -11,9 +11,9 @@ import type { UpstreamOptions } from '../../gateway/upstream.ts';
 import { createEmptyStore } from '../../images/store.ts';
 import { parseObject } from '../../json.ts';
 import type { Context } from '../../cli/context.ts';
-import { openBudget, type OpenBudget, payFrom, type Tag } from '../../cli/run/budget.ts';
-import { modelOf } from '../../recordings/request-key.ts';
-import type { SettingsSurvey } from '../../settings/types.ts';
+import { openSharedBudget, type OpenBudget, payFrom, type Tag } from '../../cli/run/budget.ts';
+import { findRequestModel } from '../../recordings/request-key.ts';
+import type { PartialSettings } from '../../settings/types.ts';
 import type { HttpReply } from '../../transport/types.ts';
 import type { FormatName } from '../../formats/types.ts';
 
@@ -27,14 +27,14 @@ interface PaidRequest {
 /** Pays for the requests that are passed on. */
 export interface Pays {
   /** For a gateway, by its settings. */
-  of(settings: SettingsSurvey): UpstreamOptions['pay'];
+  of(settings: PartialSettings): UpstreamOptions['pay'];
   /** Waits for what is still being written down. */
   written(): Promise<void>;
 }
 
 /** Opens the budgets of gateways. */
 export async function payForPassed(
-  gateways: readonly SettingsSurvey[],
+  gateways: readonly PartialSettings[],
   tags: readonly Tag[] | undefined,
   context: Context,
 ): Promise<Pays> {
@@ -44,11 +44,11 @@ export async function payForPassed(
     pending.add(written);
     return written;
   };
-  const pays = new Map<SettingsSurvey, UpstreamOptions['pay']>();
+  const pays = new Map<PartialSettings, UpstreamOptions['pay']>();
   for (const settings of gateways) {
     // The reply names the lane.
     const lane = { ...settings.lane, value: 'live' as const };
-    const budget = await openBudget({ ...settings, lane }, tags, context);
+    const budget = await openSharedBudget({ ...settings, lane }, tags, context);
     if (budget !== undefined) pays.set(settings, payFor(budget, end));
   }
   return { of: (settings) => pays.get(settings), written: async () => void (await Promise.all(pending)) };
@@ -64,18 +64,18 @@ function payFor(budget: OpenBudget, end: End): UpstreamOptions['pay'] {
     const ofFormat = { ...budget, format: { ...budget.format, value: format } };
     const payment = payFrom(ofFormat, { post: { format, body }, model });
     return {
-      reserve: (signal) => reserve(payment, signal),
+      reserve: (signal) => reservePayment(payment, signal),
       fail: (error) => payment.end({ error }),
-      watch: (reply) => watch(reply, request, paid, (ended) => end(payment, ended)),
+      watch: (reply) => watchReply(reply, request, paid, (ended) => end(payment, ended)),
     };
   };
 }
 
 /** Throws Problem 402 if the budget says no: clients do not retry that. */
-async function reserve(payment: Payment, signal: AbortSignal): Promise<void> {
+async function reservePayment(payment: Payment, signal: AbortSignal): Promise<void> {
   await payment.reserve(signal).catch((error: unknown) => {
     if (!(error instanceof GatewayError) || signal.aborted) throw error;
-    throw notPaid(messageOf(error), error.class === 'not-written' ? 500 : 402);
+    throw notPaid(getErrorMessage(error), error.class === 'not-written' ? 500 : 402);
   });
 }
 
@@ -97,10 +97,10 @@ async function paidRequest(
   const { pathname } = new URL(path, 'http://localhost');
   if (freeMethods.has(method) || freePaths.test(pathname)) return undefined;
   const uncounted = (why: string): Problem => notPaid(`${why} cannot be counted in the budget ${setting.place}`);
-  const format = formatOfPath(pathname);
+  const format = findFormatByPath(pathname);
   if (format === undefined || method !== 'POST') throw uncounted(`the cost of ${method} ${pathname.slice(0, 200)}`);
   const body = await bodyIn(request, bytes);
-  const model = modelOf(pathname, body);
+  const model = findRequestModel(pathname, body);
   if (model === '') throw uncounted('a request that names no model');
   return { format, model, body };
 }
@@ -115,7 +115,7 @@ async function bodyIn({ headers }: GatewayRequest, bytes: Buffer): Promise<Body>
 }
 
 /** Passes a reply on, and reads meanwhile what it cost. The end of the reply waits until that is written down. */
-function watch(
+function watchReply(
   reply: HttpReply,
   request: GatewayRequest,
   paid: PaidRequest,
@@ -124,13 +124,13 @@ function watch(
   const { status, headers } = reply;
   const { format } = paid;
   if (status < 200 || status > 299) {
-    void end(Promise.resolve({ error: failureOf({ status, headers, body: '', format }) }));
+    void end(Promise.resolve({ error: readFailedReply({ status, headers, body: '', format }) }));
     return reply;
   }
   const copy = new PassThrough();
-  const stop = (): void => void copy.end();
-  request.left.signal.addEventListener('abort', stop, { once: true });
-  if (request.left.signal.aborted) stop();
+  const stopReading = (): void => void copy.end();
+  request.left.signal.addEventListener('abort', stopReading, { once: true });
+  if (request.left.signal.aborted) stopReading();
   const written = end(readEnd({ ...reply, body: copy }, paid));
   async function* chunks(): AsyncGenerator<Uint8Array> {
     try {
@@ -143,7 +143,7 @@ function watch(
       copy.destroy(error as Error);
       throw error;
     } finally {
-      stop();
+      stopReading();
       await written;
     }
   }

@@ -4,11 +4,11 @@ import { createApp, createKey } from '../../gateway/app.ts';
 import { inUrl, listen, type Listening } from '../../gateway/listen.ts';
 import { type ImitatedService, serviceRules, unpaid, vendorEnvironment } from '../../gateway/service.ts';
 import type { LogEntry, ServedHeaderNames } from '../../gateway/types.ts';
-import { serviceNames, services, useNames, usesOf, vendorHeaderNames } from '../../services.ts';
+import { serviceNames, services, useNames, listUses, vendorHeaderNames } from '../../services.ts';
 import { keyNames } from '../../settings/vendor-variables.ts';
 import { shellWord } from '../../shell-word.ts';
 import { jsonLine } from '../../terminal/escape.ts';
-import { codeOf, GatewayError, usageError } from '../../errors.ts';
+import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { serveFlags } from '../../cli/flags/serve.ts';
@@ -80,7 +80,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     GATEWAY_SERVICE: service ?? 'gateway',
     ...((source?.isPaid ?? true) && unpaid),
     ...(service === undefined && nameVariable(headerNames)),
-    ...(source?.variables ?? localModels(service === undefined ? useNames : usesOf(service))),
+    ...(source?.variables ?? localModels(service === undefined ? useNames : listUses(service))),
     ...vendors?.variables,
   };
   const spoken = serviceNames.find((name) => name === variables.GATEWAY_SERVICE) ?? 'gateway';
@@ -104,7 +104,7 @@ const addressHints: Record<string, string> = {
 /** Says what to type where the address cannot be had. */
 function hintAtAddress(error: unknown): never {
   if (!(error instanceof GatewayError)) throw error;
-  const hint = addressHints[codeOf(error) ?? ''];
+  const hint = addressHints[getErrorCode(error) ?? ''];
   throw error.withDetails({ hint: hint ?? 'check --host: it takes an address of this machine, such as 127.0.0.1' });
 }
 

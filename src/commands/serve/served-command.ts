@@ -101,13 +101,13 @@ export async function runServed(
     shell: isWindows,
     detached: leads,
   });
-  const stop = (): void => passOn(context.signal.reason, { child, leads });
-  context.signal.addEventListener('abort', stop, { once: true });
+  const stopServed = (): void => passSignal(context.signal.reason, { child, leads });
+  context.signal.addEventListener('abort', stopServed, { once: true });
   const ended = await new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
     child.on('error', (error) => reject(cannotRun(program, error)));
     child.on('exit', (code, signal) => resolve({ code, signal }));
   });
-  context.signal.removeEventListener('abort', stop);
+  context.signal.removeEventListener('abort', stopServed);
   context.signal.throwIfAborted();
   const exitCode = ended.code ?? 128 + (ended.signal === null ? 0 : constants.signals[ended.signal]);
   return { isPrinted: true, exitCode };
@@ -120,7 +120,7 @@ const signals: Partial<Record<ErrorClass, NodeJS.Signals>> = {
 };
 
 /** The signal that ended the run, for the command and all that it started. */
-function passOn(reason: unknown, { child, leads }: { child: ChildProcess; leads: boolean }): void {
+function passSignal(reason: unknown, { child, leads }: { child: ChildProcess; leads: boolean }): void {
   const signal = (reason instanceof GatewayError ? signals[reason.class] : undefined) ?? 'SIGTERM';
   if (!leads || child.pid === undefined) return void child.kill(signal);
   try {

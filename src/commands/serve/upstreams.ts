@@ -1,19 +1,19 @@
 import { type Client, type ClientOptions, createClient } from '../../client/index.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import { byAuthUse, formatNames, formatOfAuthUse } from '../../formats/format.ts';
+import { byAuthUse, formatNames, getAuthUseFormat } from '../../formats/format.ts';
 import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/types.ts';
 import type { ModelsByUse } from '../../recordings/models.ts';
 import { createUpstreamHandler } from '../../gateway/upstream.ts';
 import { serviceNames, services, useNames, vendorHeaderNames } from '../../services.ts';
 import { configPath, readConfig, unknownProfile } from '../../settings/config-file.ts';
 import { fromFlag } from '../../settings/sources.ts';
-import { type Credential, credentialsOf, revealHeaders, Secret } from '../../settings/redact.ts';
+import { type Credential, listCredentials, revealHeaders, Secret } from '../../settings/redact.ts';
 import { keyNames } from '../../settings/vendor-variables.ts';
-import { surveyUses } from '../../settings/resolve.ts';
-import type { SettingsSurvey, Sourced, Use } from '../../settings/types.ts';
+import { resolveEveryUse } from '../../settings/resolve.ts';
+import type { PartialSettings, SourcedValue, Use } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
-import { openConnections, openRecordings } from '../../cli/run/client.ts';
-import { originOf, readConfiguredKey, readSettingsFlags } from '../../cli/run/settings.ts';
+import { openOwnConnections, openRecordings } from '../../cli/run/client.ts';
+import { getGatewayOrigin, readConfiguredKey, readSettingsFlags } from '../../cli/run/settings.ts';
 import { keepVariables, modelVariables } from './served-command.ts';
 import type { Pays } from './payments.ts';
 import type { Source, ServeFlags, SourcePlace } from './source.ts';
@@ -22,13 +22,13 @@ import type { AuthUse, FormatName } from '../../formats/types.ts';
 /** The names of the specification, for headers without a configured name. */
 const placeholders = services.gateway.headerNames;
 
-interface SurveyedProfile {
+interface ResolvedProfile {
   profile: string;
-  survey: Survey;
+  settings: UpstreamSettings;
 }
 
 /** A profile that calls are passed on to. */
-interface Upstream extends SurveyedProfile {
+interface Upstream extends ResolvedProfile {
   options: ClientOptions;
   credentials: Credential[];
 }
@@ -36,8 +36,8 @@ interface Upstream extends SurveyedProfile {
 /** Passes calls on to the gateways of profiles. Throws GatewayError usage or auth. */
 export async function openUpstreams(names: readonly string[], flags: ServeFlags, place: SourcePlace): Promise<Source> {
   const { context, localKey, served } = place;
-  const profiles: SurveyedProfile[] = [];
-  for (const profile of names) profiles.push({ profile, survey: await surveyProfile(profile, flags, context) });
+  const profiles: ResolvedProfile[] = [];
+  for (const profile of names) profiles.push({ profile, settings: await resolveProfile(profile, flags, context) });
   // Profiles that do not fit together are refused before a key is read.
   byFormat(profiles);
   const upstreams: Upstream[] = [];
@@ -45,35 +45,36 @@ export async function openUpstreams(names: readonly string[], flags: ServeFlags,
   const chosen = byFormat(upstreams);
   const credentials = upstreams.flatMap((upstream) => upstream.credentials);
   context.ui.hide(credentials.map(({ secret }) => secret));
-  const connection = await openConnections(
-    upstreams.map(({ survey }) => survey.text),
+  const connection = await openOwnConnections(
+    upstreams.map(({ settings }) => settings.text),
     flags,
     context,
   );
   const local = { name: 'the local key', secret: new Secret(localKey) };
   const recordings = await openRecordings(flags, { context, credentials: [...credentials, local] });
-  const speaker = speakerOf(upstreams);
-  const survey = speaker?.survey ?? { ...chosen.content.survey, chat: chosen.messages.survey.chat };
-  const variables = { ...modelVariables(modelsOf(survey)), ...serviceVariables(speaker) };
+  const speaker = chooseSpeaker(upstreams);
+  const settings = speaker?.settings ?? { ...chosen.content.settings, chat: chosen.messages.settings.chat };
+  const variables = { ...modelVariables(getModelsByUse(settings)), ...serviceVariables(speaker) };
   if (flags.record !== undefined) await keepVariables(flags.record, variables, context);
   const headerNames = {
-    apiKey: chosen.content.survey.text.headerNames.apiKey?.value,
-    version: chosen.messages.survey.chat.headerNames.version?.value,
+    apiKey: chosen.content.settings.text.headerNames.apiKey?.value,
+    version: chosen.messages.settings.chat.headerNames.version?.value,
   };
   const pays = await openPays(upstreams, flags, context);
   const parts = { headerNames, served, pays, wholeBodies: flags.record !== undefined };
   const handlers = byAuthUse((use) => {
-    const upstream = chosen[formatOfAuthUse(use)];
+    const upstream = chosen[getAuthUseFormat(use)];
     const client = createClient({ ...upstream.options, connection, use: recordings.use });
     return upstreamHandler(use, upstream, { ...parts, client });
   });
   return {
-    handler: (request) => handlers[useOf(request)](request),
+    handler: (request) => handlers[chooseKeyUse(request)](request),
     headerNames,
     variables,
     name: upstreams
       .map(
-        ({ profile, survey }) => `${survey.text.profile ? 'profile' : 'service'} ${profile}, ${originOf(survey.text)}`,
+        ({ profile, settings }) =>
+          `${settings.text.profile ? 'profile' : 'service'} ${profile}, ${getGatewayOrigin(settings.text)}`,
       )
       .join('; '),
     isPaid: pays !== undefined,
@@ -89,19 +90,19 @@ export async function openUpstreams(names: readonly string[], flags: ServeFlags,
  * The profile as whose service a command speaks; undefined where several are one gateway, which has the formats of text and chat.
  * Where they lack one of these, a command could not use it: the first profile then answers all.
  */
-function speakerOf(upstreams: readonly Upstream[]): Upstream | undefined {
-  const isSpoken = (format: FormatName): boolean => upstreams.some(({ survey }) => speaks(survey, format));
+function chooseSpeaker(upstreams: readonly Upstream[]): Upstream | undefined {
+  const isSpoken = (format: FormatName): boolean => upstreams.some(({ settings }) => speaks(settings, format));
   const isOneGateway = upstreams.length > 1 && isSpoken('content') && isSpoken('messages');
   return isOneGateway ? undefined : upstreams[0];
 }
 
-function speaks(survey: Survey, format: FormatName): boolean {
-  return useNames.some((use) => survey[use].format.value === format);
+function speaks(settings: UpstreamSettings, format: FormatName): boolean {
+  return useNames.some((use) => settings[use].format.value === format);
 }
 
 function serviceVariables(speaker: Upstream | undefined): Record<string, string> {
   if (speaker === undefined) return {};
-  const { service, format } = speaker.survey.text;
+  const { service, format } = speaker.settings.text;
   return {
     ...(service.value !== 'gateway' && { GATEWAY_SERVICE: service.value }),
     ...(format.origin.kind === 'profile' && { GATEWAY_FORMAT: format.value }),
@@ -114,28 +115,28 @@ async function openPays(
   { tag }: ServeFlags,
   context: Context,
 ): Promise<Pays | undefined> {
-  const paid = upstreams.map(({ survey }) => survey.text).filter(({ budget }) => budget !== undefined);
+  const paid = upstreams.map(({ settings }) => settings.text).filter(({ budget }) => budget !== undefined);
   return paid.length === 0 ? undefined : (await import('./payments.ts')).payForPassed(paid, tag, context);
 }
 
-async function prepareUpstream({ profile, survey }: SurveyedProfile, context: Context): Promise<Upstream> {
-  const key = survey.text.key.kind === 'none' ? undefined : await readProfileKey(profile, survey.text, context);
-  const options = await optionsOf(survey, key?.reveal(), context);
-  return { profile, survey, options, credentials: credentialsOf(survey.text, key) };
+async function prepareUpstream({ profile, settings }: ResolvedProfile, context: Context): Promise<Upstream> {
+  const key = settings.text.key.kind === 'none' ? undefined : await readProfileKey(profile, settings.text, context);
+  const options = await toClientSettings(settings, key?.reveal(), context);
+  return { profile, settings, options, credentials: listCredentials(settings.text, key) };
 }
 
 /**
  * Gives each format to the profile whose service speaks it, to a gateway only where no other service does. A format that none
  * speaks goes to a gateway, else to the first. Throws GatewayError usage if a profile is left without a format.
  */
-function byFormat<T extends SurveyedProfile>(profiles: readonly T[]): Record<FormatName, T> {
+function byFormat<T extends ResolvedProfile>(profiles: readonly T[]): Record<FormatName, T> {
   const [first] = profiles;
   if (first === undefined || profiles.length > formatNames.length)
     throw usageError('--upstream takes one profile, or one for each format', 'for example: --upstream gemini,claude');
-  const isGateway = ({ survey }: T): boolean => survey.text.service.value === 'gateway';
+  const isGateway = ({ settings }: T): boolean => settings.text.service.value === 'gateway';
   const speaking = (format: FormatName): T[] =>
     profiles
-      .filter(({ survey }) => speaks(survey, format))
+      .filter(({ settings }) => speaks(settings, format))
       .toSorted((one, other) => Number(isGateway(one)) - Number(isGateway(other)));
   const idle = profiles.find((profile) => formatNames.every((format) => speaking(format)[0] !== profile));
   if (idle !== undefined) {
@@ -151,26 +152,26 @@ function byFormat<T extends SurveyedProfile>(profiles: readonly T[]): Record<For
 }
 
 /** The key of the profile, or of the variable that belongs to its service, and no other. Throws GatewayError auth. */
-async function readProfileKey(profile: string, survey: SettingsSurvey, context: Context): Promise<Secret> {
-  const source = survey.key;
+async function readProfileKey(profile: string, settings: PartialSettings, context: Context): Promise<Secret> {
+  const source = settings.key;
   if (source.kind !== 'missing') return readConfiguredKey(source, context);
   const { GATEWAY_API_KEY: value, GATEWAY_API_KEY_FILE: file } = context.io.env;
   const passed = value ? 'GATEWAY_API_KEY' : file ? 'GATEWAY_API_KEY_FILE' : undefined;
   const why = passed === undefined ? '' : `; ${passed} does not count here`;
-  const [variable] = services[survey.service.value].keyVariables;
+  const [variable] = services[settings.service.value].keyVariables;
   const other = variable === undefined ? '' : ` than ${variable}`;
   const own = `set it: gateway-cli config set apiKey - --profile ${profile}`;
-  const who = survey.profile === undefined ? `service ${profile}` : `profile ${profile}`;
+  const who = settings.profile === undefined ? `service ${profile}` : `profile ${profile}`;
   throw new GatewayError('auth', `${who} has no key, and serve --upstream takes no other${other}${why}`, {
-    hint: survey.profile === undefined && source.kind === 'missing' ? source.hint : own,
+    hint: settings.profile === undefined && source.kind === 'missing' ? source.hint : own,
     sent: 'no',
     retryable: false,
   });
 }
 
-type Survey = Record<Use, SettingsSurvey>;
+type UpstreamSettings = Record<Use, PartialSettings>;
 
-function modelsOf({ text, chat, image, edit }: Survey): ModelsByUse {
+function getModelsByUse({ text, chat, image, edit }: UpstreamSettings): ModelsByUse {
   return { text: text.model?.value, chat: chat.model?.value, image: image.model?.value, edit: edit.model?.value };
 }
 
@@ -187,7 +188,7 @@ const countedVariables = [
  * The settings of the named profile, or of a service of that name if there is no such profile, and of the flags of the connection:
  * the environment may already point here. Throws GatewayError usage where it has no base URL.
  */
-async function surveyProfile(profile: string, flags: ServeFlags, context: Context): Promise<Survey> {
+async function resolveProfile(profile: string, flags: ServeFlags, context: Context): Promise<UpstreamSettings> {
   const { io, ui } = context;
   const { proxy, systemCa, budget, prices } = flags;
   const env = Object.fromEntries(countedVariables.map((name) => [name, io.env[name]]));
@@ -195,31 +196,35 @@ async function surveyProfile(profile: string, flags: ServeFlags, context: Contex
   const isProfile = Object.hasOwn(config.config.profiles, profile);
   const service = serviceNames.find((name) => name === profile && services[name].baseUrl !== undefined);
   if (!isProfile && service === undefined)
-    throw unknownProfile(fromFlag('--upstream', profile) as Sourced<string>, config);
+    throw unknownProfile(fromFlag('--upstream', profile) as SourcedValue<string>, config);
   const read = await readSettingsFlags({ ...(prices !== undefined && { prices }) }, context);
   const named = isProfile ? { profile } : { service };
   const { prices: configured } = config.config;
   const bare = { profiles: {}, ...(configured && { prices: configured }) };
   const place = isProfile ? config : { ...config, config: bare };
-  const survey = surveyUses({ flags: { ...named, proxy, systemCa, budget, prices: read.prices }, env, config: place });
-  const { text } = survey;
+  const settings = resolveEveryUse({
+    flags: { ...named, proxy, systemCa, budget, prices: read.prices },
+    env,
+    config: place,
+  });
+  const { text } = settings;
   if (text.baseUrl === undefined)
     throw usageError(`profile ${profile} has no baseUrl`, `gateway-cli config set baseUrl <url> --profile ${profile}`);
   for (const warning of text.warnings) await ui.warn(warning);
-  return survey;
+  return settings;
 }
 
-async function optionsOf(
-  { text, image, chat }: Survey,
+async function toClientSettings(
+  { text, image, chat }: UpstreamSettings,
   apiKey: string | undefined,
   { ui }: Context,
 ): Promise<ClientOptions> {
   const { headerNames, headers, allowHttp } = text;
-  const surveys = { ...byAuthUse(() => chat), text, image };
+  const settings = { ...byAuthUse(() => chat), text, image };
   const options: ClientOptions = {
     baseUrl: text.baseUrl?.value ?? '',
     apiKey,
-    auth: byAuthUse((use) => surveys[use].auth.value),
+    auth: byAuthUse((use) => settings[use].auth.value),
     headerNames: {
       apiKey: headerNames.apiKey?.value ?? placeholders.apiKey,
       version: headerNames.version?.value ?? placeholders.version,
@@ -246,7 +251,7 @@ interface UpstreamParts {
 
 function upstreamHandler(
   use: AuthUse,
-  { options, survey }: Upstream,
+  { options, settings }: Upstream,
   { client, headerNames, served, wholeBodies, pays }: UpstreamParts,
 ): Handler {
   const ownVersion = options.headerNames?.version ?? placeholders.version;
@@ -263,11 +268,11 @@ function upstreamHandler(
   return createUpstreamHandler({
     fetch: client.fetch,
     localHeaders: names.filter((name) => name !== undefined),
-    timeoutMs: survey.text.timeoutMs.value,
+    timeoutMs: settings.text.timeoutMs.value,
     wholeBodies,
-    pay: pays?.of(survey.text),
+    pay: pays?.of(settings.text),
     address(request) {
-      const asked = client.address({ path: request.path, format: formatOfAuthUse(use), use, body: {} });
+      const asked = client.address({ path: request.path, format: getAuthUseFormat(use), use, body: {} });
       const { url, base, ownHeaders = {}, keyHeader } = asked;
       const isOurs = (name: string) => name in ownHeaders || name === keyHeader?.name || name === ownVersion;
       const headers = Object.fromEntries(Object.entries(asked.headers).filter(([name]) => isOurs(name)));
@@ -280,7 +285,7 @@ function upstreamHandler(
 }
 
 /** The key of a caller says which form of the specification it means, if the path does not. */
-function useOf({ format, route, keyForm }: GatewayRequest): AuthUse {
+function chooseKeyUse({ format, route, keyForm }: GatewayRequest): AuthUse {
   if (format.name === 'completions') return 'completions';
   const isMessages = format.name === 'messages' && (!route || route.handle !== undefined || route.batch !== undefined);
   if (isMessages || (keyForm === 'x-api-key' && !route?.handle)) return 'messages';

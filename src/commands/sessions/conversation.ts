@@ -1,4 +1,4 @@
-import { blocksOf, describeFile, type SessionMessage } from '../../chat/message.ts';
+import { getMessageBlocks, describeFile, type SessionMessage } from '../../chat/message.ts';
 import type { JsonObject } from '../../json.ts';
 import { escapeForTerminal } from '../../terminal/escape.ts';
 import { bold, isReadByCi, wantsColor } from '../../terminal/output.ts';
@@ -15,7 +15,7 @@ export async function formatConversation(
   const escape = stdout.isTTY ? escapeForTerminal : (text: string): string => text;
   const shown = messages.map((message) => {
     const author = bold(`${escape(message.role === 'user' ? 'you' : (message.model ?? 'model'))}:`, colored);
-    const text = blocksOf(message).map(lineOf).join('\n');
+    const text = getMessageBlocks(message).map(formatBlock).join('\n');
     return `${author}\n${format && message.role === 'assistant' ? format(text) : `${escape(text)}\n`}`;
   });
   return shown.join('\n');
@@ -26,7 +26,7 @@ async function loadFormatter(place: {
   colored: boolean;
   breaks: boolean;
 }): Promise<(text: string) => string> {
-  const { blocksOf: parse, renderMarkdown } = await import('../../terminal/markdown.ts');
+  const { parseBlocks: parse, renderMarkdown } = await import('../../terminal/markdown.ts');
   return (text) => {
     try {
       return renderMarkdown(parse(text), place);
@@ -37,7 +37,7 @@ async function loadFormatter(place: {
   };
 }
 
-function lineOf(block: JsonObject): string {
+function formatBlock(block: JsonObject): string {
   const { type } = block;
   if (type === 'text') return String(block['text']).trimEnd();
   if (type === 'tool_use') return `[calls ${String(block['name'])} ${JSON.stringify(block['input'])}]`;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { asideFile, readSession, refuseLocked, cutTurn } from '../../chat/session-file.ts';
+import { sessionAsideFile, readSession, refuseLocked, cutTurn } from '../../chat/session-file.ts';
 import {
   checkSessionName,
   historyFile,
@@ -8,7 +8,13 @@ import {
   type SessionEntry,
   sessionsFolder,
 } from '../../chat/session-path.ts';
-import { blocksOf, describeFile, exportMarkdown, type SessionMessage, textOf } from '../../chat/message.ts';
+import {
+  getMessageBlocks,
+  describeFile,
+  exportMarkdown,
+  type SessionMessage,
+  getMessageText,
+} from '../../chat/message.ts';
 import { isoTime, localTime } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
 import { removeFile } from '../../files/temp-file.ts';
@@ -33,7 +39,9 @@ export function sessionsListCommand(command: Command): Action {
   ]);
   return async ({ io, ui, root }, [word = '']) => {
     const entries = await listSessions();
-    const described = await Promise.all(entries.map(async (entry) => ({ entry, listed: await describe(entry) })));
+    const described = await Promise.all(
+      entries.map(async (entry) => ({ entry, listed: await describeSession(entry) })),
+    );
     const found = described.filter(({ listed: { name, prompt } }) => hasWord(`${name} ${prompt}`, word));
     if (root.json) {
       return { document: { schema: 'gateway-cli/sessions@1', sessions: found.map(({ listed }) => listed) } };
@@ -45,7 +53,7 @@ export function sessionsListCommand(command: Command): Action {
       const row = `${names[index]}  ${times[index]}  ${String(messages).padStart(4)}  ${error ?? prompt}`;
       await io.stdout.write(`${escapeLine(row)}\n`);
     }
-    if (found.length === 0) await ui.notice(noneOf(entries, 'matches'));
+    if (found.length === 0) await ui.notice(describeNone(entries, 'matches'));
     return undefined;
   };
 }
@@ -60,9 +68,9 @@ export function sessionsSearchCommand(command: Command): Action {
     // One after the other: a session can be large.
     for (const entry of all) {
       const { messages } = await readSession(entry.path).catch(() => ({ messages: [] }));
-      const texts = messages.map(textOf).filter((text) => words.every((word) => hasWord(text, word)));
+      const texts = messages.map(getMessageText).filter((text) => words.every((word) => hasWord(text, word)));
       if (texts.length > 0)
-        found.push({ ...(await describe(entry)), found: texts.map((text) => lineWith(words, text)) });
+        found.push({ ...(await describeSession(entry)), found: texts.map((text) => lineWith(words, text)) });
     }
     if (root.json) {
       return { document: { schema: 'gateway-cli/sessions@1', sessions: found } };
@@ -71,12 +79,12 @@ export function sessionsSearchCommand(command: Command): Action {
     for (const [index, { found: lines }] of found.entries())
       await io.stdout.write(`${escapeLine(`${names[index]}  ${lines[0] ?? ''}`)}\n`);
     if (found.length === 0)
-      await ui.notice(noneOf(all, words.length === 1 ? 'has this word' : 'has a message with these words'));
+      await ui.notice(describeNone(all, words.length === 1 ? 'has this word' : 'has a message with these words'));
     return undefined;
   };
 }
 
-function noneOf({ length }: readonly SessionEntry[], what: string): string {
+function describeNone({ length }: readonly SessionEntry[], what: string): string {
   if (length === 0) return 'no conversation was kept yet: gateway-cli chat --session notes "hello"';
   return `none of ${length} ${length === 1 ? 'conversation' : 'conversations'} ${what}`;
 }
@@ -108,12 +116,12 @@ interface Listed {
 const promptColumns = 60;
 
 /** A file that is not a session is listed too, with the reason. */
-async function describe({ name, path, changed }: SessionEntry): Promise<Listed> {
+async function describeSession({ name, path, changed }: SessionEntry): Promise<Listed> {
   const facts = { name, path, changed: isoTime(changed) };
   try {
     const { messages } = await readSession(path);
     const first = messages.find(({ role }) => role === 'user');
-    const prompt = cutToColumns(escapeLine(first ? textOf(first) : ''), promptColumns);
+    const prompt = cutToColumns(escapeLine(first ? getMessageText(first) : ''), promptColumns);
     return { ...facts, messages: messages.length, prompt };
   } catch (error) {
     return { ...facts, messages: 0, prompt: '', error: error instanceof Error ? error.message : String(error) };
@@ -144,7 +152,7 @@ export function sessionsRemoveCommand(command: Command): Action {
       );
     const chosen = all ? entries : names.map((name) => findSession(name, entries));
     for (const { path } of chosen) await refuseLocked(path);
-    for (const { path } of chosen) for (const file of [asideFile(path), path]) await removeFile(file);
+    for (const { path } of chosen) for (const file of [sessionAsideFile(path), path]) await removeFile(file);
     if (all) await removeFile(join(await sessionsFolder(), historyFile));
     const removed = chosen.map(({ name }) => name);
     if (root.json) return { document: { schema: 'gateway-cli/sessions@1', removed } };
@@ -169,9 +177,9 @@ export function sessionsShowCommand(command: Command): Action {
   command.argument('<name|file>', 'a session of the list, or its file').usage('<name|file> [flags]');
   setExamples(command, ['gateway-cli sessions show trip', 'gateway-cli sessions show trip --json | jq .messages']);
   return async (context, [typed = '']) => {
-    const { name, path, messages } = await load(typed, context);
+    const { name, path, messages } = await loadSession(typed, context);
     if (context.root.json) {
-      const shown = messages.map((message) => ({ ...message, content: blocksOf(message).map(shortened) }));
+      const shown = messages.map((message) => ({ ...message, content: getMessageBlocks(message).map(shortenBlock) }));
       return { document: { schema: 'gateway-cli/session@1', name, path, messages: shown } };
     }
     const text = await formatConversation(messages, context);
@@ -188,14 +196,14 @@ export function sessionsExportCommand(command: Command): Action {
     'gateway-cli sessions export trip --json > earlier.json && gateway-cli chat --messages earlier.json "go on"',
   ]);
   return async (context, [typed = '']) => {
-    const { name, path, messages } = await load(typed, context);
+    const { name, path, messages } = await loadSession(typed, context);
     if (!context.root.json) return writeEscaped(context.io.stdout, exportMarkdown(name, messages));
     const exported = messages.map(({ role, content }) => ({ role, content }));
     return { document: { schema: 'gateway-cli/session@1', name, path, messages: exported } };
   };
 }
 
-async function load(
+async function loadSession(
   typed: string,
   { io, ui }: Context,
 ): Promise<{ name: string; path: string; messages: SessionMessage[] }> {
@@ -209,7 +217,7 @@ async function load(
 }
 
 /** Replaces the Base64 of an image or file by its size. */
-function shortened(block: JsonObject): JsonObject {
+function shortenBlock(block: JsonObject): JsonObject {
   const { type } = block;
   if (type !== 'image' && type !== 'document') return block;
   return { type, file: describeFile(block) };

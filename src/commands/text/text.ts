@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import {
-  begin,
-  connect,
+  prepareCommand,
+  prepareSending,
   finishText,
   holdToSchema,
   showsRequest,
-  jsonOf,
+  getHeldJson,
   planBesideText,
   prepareRequest,
   reportAnswer,
@@ -14,7 +14,7 @@ import {
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import { printRaw, printStream, printText, stopPlain } from '../../cli/output/print.ts';
-import { blobsOf, endOf, outcomeOf, type Performed } from '../../client/index.ts';
+import { listBlobs, checkEnd, drainDeltas, type Performed } from '../../client/index.ts';
 import { usageError } from '../../errors.ts';
 import type { StreamDelta } from '../../formats/events.ts';
 import type { Action, AnswerContext, CommandOutcome } from '../../cli/context.ts';
@@ -22,7 +22,7 @@ import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { answerFileFlags, contentFlags, textFlags } from '../../cli/flags/format.ts';
 import type { Progress } from '../../terminal/progress.ts';
 
-type Flags = AskFlags<typeof textFlags & typeof answerFileFlags>;
+type TextFlags = AskFlags<typeof textFlags & typeof answerFileFlags>;
 
 /** `text [prompt…]`: text in, text out. */
 export function textCommand(command: Command): Action {
@@ -36,17 +36,21 @@ export function textCommand(command: Command): Action {
   ]);
   addFlags(command, 'Flags', { ...textFlags, ...answerFileFlags, ...contentFlags });
   addAskFlags(command);
-  return (context, words, flags) => reportAnswer(context, (own) => runText(words, flags as Flags, own));
+  return (context, words, flags) => reportAnswer(context, (own) => runText(words, flags as TextFlags, own));
 }
 
-async function runText(words: readonly string[], typed: Flags, context: AnswerContext): Promise<CommandOutcome | void> {
+async function runText(
+  words: readonly string[],
+  typed: TextFlags,
+  context: AnswerContext,
+): Promise<CommandOutcome | void> {
   if (typed.jsonl && !typed.stream) throw usageError('--jsonl prints the events of a stream', 'add --stream');
-  const begun = await begin(words, typed, 'text', context);
+  const begun = await prepareCommand(words, typed, 'text', context);
   const { flags, settings, deadline } = begun;
   const request = await prepareRequest(words, flags, begun);
   const plan = await planBesideText(flags, request, context);
   if (showsRequest(flags)) return showRequest(request.post, plan, begun);
-  const { images, client } = await connect(plan, begun);
+  const { images, client } = await prepareSending(plan, begun);
   if (flags.raw) return printRaw(client, request, deadline(), context);
 
   const progress = context.ui.progress('waiting for the gateway');
@@ -64,13 +68,14 @@ async function runText(words: readonly string[], typed: Flags, context: AnswerCo
   const { check } = request;
   const isMarkdown = settings.markdown.value && check === undefined && !isData(flags.responseMime);
   const printing = { flags, isMarkdown, isHeld: check !== undefined, progress, context };
-  const answer = await (stream ? printDeltas(deltas, printing) : outcomeOf(deltas));
+  const answer = await (stream ? printFirstCandidate(deltas, printing) : drainDeltas(deltas));
   context.report.result = answer.result;
   if (!answer.isRecorded) context.report.meter?.count(answer);
   const held = check && (await holdToSchema(check, answer, begun));
   progress.stop();
-  if (!stream || (held && !flags.jsonl)) await printText(answer.result, { isMarkdown, json: jsonOf(held), context });
-  await images.save(blobsOf(answer.result), answer.result, () => endOf(deadline()));
+  if (!stream || (held && !flags.jsonl))
+    await printText(answer.result, { isMarkdown, json: getHeldJson(held), context });
+  await images.save(listBlobs(answer.result), answer.result, () => checkEnd(deadline()));
 
   return finishText(answer, { plan, held }, begun);
 }
@@ -81,7 +86,7 @@ function isData(mimeType: string | undefined): boolean {
 }
 
 interface Printing {
-  flags: Flags;
+  flags: TextFlags;
   isMarkdown: boolean;
   isHeld: boolean;
   progress: Progress;
@@ -89,7 +94,7 @@ interface Printing {
 }
 
 /** Prints the first candidate while it comes. */
-async function printDeltas(
+async function printFirstCandidate(
   deltas: AsyncGenerator<StreamDelta[], Performed>,
   { flags, context, ...shown }: Printing,
 ): Promise<Performed> {

@@ -12,7 +12,7 @@ import {
   type BatchInfo,
   type BatchOutcome,
   type BatchResult,
-  countOf,
+  readBatchCount,
   isPlainId,
   pagedBatches,
   segment,
@@ -52,7 +52,7 @@ function readBatch(reply: JsonObject): BatchInfo | undefined {
   const status = textField(reply, 'status');
   if (id === undefined || !isPlainId(id) || status === undefined) return undefined;
   const counts = objectField(reply, 'requestCounts') ?? {};
-  const [completed, failed] = [countOf(counts, 'completed'), countOf(counts, 'failed')];
+  const [completed, failed] = [readBatchCount(counts, 'completed'), readBatchCount(counts, 'failed')];
   const hasEnded = ends.has(status);
   const files = [textField(reply, 'outputFileId'), textField(reply, 'errorFileId')]
     .filter((file) => file !== undefined)
@@ -62,10 +62,10 @@ function readBatch(reply: JsonObject): BatchInfo | undefined {
     status,
     hasEnded,
     mark: textField(objectField(reply, 'metadata') ?? {}, markKey),
-    failure: status === 'failed' ? failureOf(reply) : undefined,
+    failure: status === 'failed' ? describeFailedBatch(reply) : undefined,
     done: completed === undefined ? undefined : completed + (failed ?? 0),
     succeeded: completed,
-    total: countOf(counts, 'total'),
+    total: readBatchCount(counts, 'total'),
     createdAt: timeField(reply, 'createdAt'),
     expiresAt: timeField(reply, 'expiresAt'),
     results: hasEnded ? files.map((file) => ({ path: `/v1/files/${segment(file)}/content` })) : [],
@@ -73,7 +73,7 @@ function readBatch(reply: JsonObject): BatchInfo | undefined {
 }
 
 /** What is wrong with the file of a batch that failed as a whole. */
-function failureOf(reply: JsonObject): string {
+function describeFailedBatch(reply: JsonObject): string {
   const errors = listField(objectField(reply, 'errors') ?? {}, 'data') ?? [];
   const messages = errors.filter(isObject).flatMap((error) => {
     const line = numberField(error, 'line');

@@ -11,7 +11,7 @@ import { badReply } from '../parse-reply.ts';
 import type { ReplyEvent } from '../events.ts';
 
 /** A call of a tool while its pieces arrive. */
-interface OpenCall {
+interface ArrivingCall {
   /** The number of its block. */
   readonly block: number;
   /** The number that the wire gives it, if it does. */
@@ -31,7 +31,7 @@ interface OpenCall {
 const maxCalls = 1000;
 
 /** One piece of a call, or all of it. */
-interface CallPiece {
+interface ArrivingPiece {
   index: number | undefined;
   id: string | undefined;
   name: string;
@@ -41,10 +41,10 @@ interface CallPiece {
 }
 
 /** The calls of one candidate. Their blocks are numbered from `firstBlock`. */
-export function createCallJoiner(firstBlock: number) {
-  const calls: OpenCall[] = [];
+export function createToolCallJoiner(firstBlock: number) {
+  const calls: ArrivingCall[] = [];
 
-  function begin({ index, id }: CallPiece): OpenCall {
+  function openCall({ index, id }: ArrivingPiece): ArrivingCall {
     if (calls.length >= maxCalls) throw badReply(`the answer has more than ${maxCalls} calls of tools`);
     const block = firstBlock + calls.length;
     const call = {
@@ -61,15 +61,15 @@ export function createCallJoiner(firstBlock: number) {
     return call;
   }
 
-  const starts = (before = calls.length): ReplyEvent[] => calls.slice(0, before).flatMap(startOf);
+  const starts = (before = calls.length): ReplyEvent[] => calls.slice(0, before).flatMap(callStartEvents);
 
   return {
     /** Adds the calls of a message, or pieces of them, and says what they mean. */
     add(message: JsonObject): ReplyEvent[] {
-      const seen = new Set<OpenCall>();
+      const seen = new Set<ArrivingCall>();
       return piecesIn(message).flatMap((piece) => {
         const earlier = calls.filter((call) => !seen.has(call));
-        const call = findCall(earlier, piece) ?? begin(piece);
+        const call = findCall(earlier, piece) ?? openCall(piece);
         seen.add(call);
         return [...starts(calls.indexOf(call)), ...grow(call, piece)];
       });
@@ -77,7 +77,7 @@ export function createCallJoiner(firstBlock: number) {
     /** What was not passed on of them. */
     starts: () => starts(),
     /** They are over. */
-    stop: (): ReplyEvent[] => [...starts(), ...calls.flatMap(endOf)],
+    stop: (): ReplyEvent[] => [...starts(), ...calls.flatMap(callEndEvents)],
     /** All of them as they came, for a candidate whose pieces are not shown. */
     whole: (candidate: number): ReplyEvent[] => calls.map((call) => callEvent(call, candidate)),
   };
@@ -87,7 +87,7 @@ export function createCallJoiner(firstBlock: number) {
  * The call that a piece goes on with. An id decides. The number alone does not: there are servers that number all calls 0, and
  * such that count their pieces. Without either, a name begins a call, unless it is that of the last one, which lacks its end.
  */
-function findCall(calls: readonly OpenCall[], piece: CallPiece): OpenCall | undefined {
+function findCall(calls: readonly ArrivingCall[], piece: ArrivingPiece): ArrivingCall | undefined {
   const { index, id, name } = piece;
   const last = calls.at(-1);
   const named = id === undefined ? undefined : calls.find((call) => call.id === id);
@@ -99,11 +99,11 @@ function findCall(calls: readonly OpenCall[], piece: CallPiece): OpenCall | unde
     return id === undefined && name === '' ? last : undefined;
   }
   if (id !== undefined || last === undefined) return undefined;
-  return name === '' || (name === last.name && inputOf(last.json) === undefined) ? last : undefined;
+  return name === '' || (name === last.name && parseArguments(last.json) === undefined) ? last : undefined;
 }
 
 /** Whether a piece with the number of a call has another name, or other arguments of its own: the arguments are not for that call. */
-function isOther(call: OpenCall, { id, name, json }: CallPiece): boolean {
+function isOther(call: ArrivingCall, { id, name, json }: ArrivingPiece): boolean {
   if (name === '' || !call.hasStarted) return false;
   if (name !== call.name) return true;
   const wereAll = call.id === undefined && id === undefined && hasArguments(call.newest);
@@ -111,18 +111,18 @@ function isOther(call: OpenCall, { id, name, json }: CallPiece): boolean {
 }
 
 function hasArguments(json: string): boolean {
-  const input = inputOf(json);
+  const input = parseArguments(json);
   return isObject(input) && Object.keys(input).length > 0;
 }
 
-function piecesIn(message: JsonObject): CallPiece[] {
+function piecesIn(message: JsonObject): ArrivingPiece[] {
   const calls = message['tool_calls'];
   const old = objectField(message, 'functionCall');
   const listed = Array.isArray(calls) ? calls.filter(isObject) : [];
-  return [...listed, ...(old ? [{ function: old }] : [])].map(pieceOf).filter(saysSomething);
+  return [...listed, ...(old ? [{ function: old }] : [])].map(readCallPiece).filter(isFilledPiece);
 }
 
-function pieceOf(call: JsonObject): CallPiece {
+function readCallPiece(call: JsonObject): ArrivingPiece {
   const called = objectField(call, 'function') ?? {};
   const given = called['arguments'] ?? '';
   return {
@@ -136,41 +136,41 @@ function pieceOf(call: JsonObject): CallPiece {
 }
 
 /** Some services send an empty call beside every text. */
-function saysSomething({ id, name, json }: CallPiece): boolean {
+function isFilledPiece({ id, name, json }: ArrivingPiece): boolean {
   return id !== undefined || name !== '' || !/^(?:\{\})?$/.test(json.trim());
 }
 
-function callEvent(call: OpenCall, candidate: number): ReplyEvent {
+function callEvent(call: ArrivingCall, candidate: number): ReplyEvent {
   const { id, name, signature } = call;
-  const json = argumentsOf(call);
-  const input = inputOf(json);
+  const json = getArguments(call);
+  const input = parseArguments(json);
   const signed = signature === undefined ? {} : { signature };
   return { type: 'call', id, name, input: input ?? json, isWhole: input !== undefined, ...signed, candidate };
 }
 
 /** The start waits for the arguments: a name may come in pieces. */
-function startOf(call: OpenCall): ReplyEvent[] {
+function callStartEvents(call: ArrivingCall): ReplyEvent[] {
   if (call.hasStarted) return [];
   call.hasStarted = true;
   const raw = { type: 'tool_use', ...(call.id !== undefined && { id: call.id }), name: call.name, input: {} };
   return [{ type: 'block-start', raw, index: call.block }];
 }
 
-function grow(call: OpenCall, { id, name, json, signature }: CallPiece): ReplyEvent[] {
+function grow(call: ArrivingCall, { id, name, json, signature }: ArrivingPiece): ReplyEvent[] {
   call.id ??= id;
   call.signature ??= signature;
   // Some servers repeat the name with every piece.
   if (!call.hasStarted && name !== call.name) call.name += name;
   if (json === '') return [];
   call.json += json;
-  call.newest = addPiece(call.newest, json);
-  return [...startOf(call), { type: 'tool-input', json, index: call.block }];
+  call.newest = joinArguments(call.newest, json);
+  return [...callStartEvents(call), { type: 'tool-input', json, index: call.block }];
 }
 
 /** What is only known when all of it came. */
-function endOf(call: OpenCall): ReplyEvent[] {
+function callEndEvents(call: ArrivingCall): ReplyEvent[] {
   const { block: index, signature, json } = call;
-  const whole = argumentsOf(call);
+  const whole = getArguments(call);
   return [
     ...(whole === json ? [] : [{ type: 'tool-input', json: whole, index, isAll: true } as const]),
     ...(signature === undefined ? [] : [{ type: 'signature', signature, index } as const]),
@@ -179,21 +179,21 @@ function endOf(call: OpenCall): ReplyEvent[] {
 }
 
 /** The arguments so far with a piece that repeats them: it begins with them, or both are whole. */
-function addPiece(before: string, piece: string): string {
+function joinArguments(before: string, piece: string): string {
   if (piece.startsWith(before)) return piece;
-  return isObject(inputOf(before)) && isObject(inputOf(piece)) ? piece : before + piece;
+  return isObject(parseArguments(before)) && isObject(parseArguments(piece)) ? piece : before + piece;
 }
 
 /** Pieces that follow each other to JSON are what the format has. */
-function argumentsOf({ json, newest }: OpenCall): string {
-  if (inputOf(json) !== undefined) return json;
+function getArguments({ json, newest }: ArrivingCall): string {
+  if (parseArguments(json) !== undefined) return json;
   // `{}` in front of the pieces is that of a call without arguments.
   const rest = json.replace(/^\s*\{\}/, '');
-  return [newest, rest].find((text) => isObject(inputOf(text))) ?? json;
+  return [newest, rest].find((text) => isObject(parseArguments(text))) ?? json;
 }
 
 /** No arguments at all, and null, are an empty object. Undefined if they are not JSON: cut, or wrong. */
-function inputOf(json: string): JsonValue | undefined {
+function parseArguments(json: string): JsonValue | undefined {
   if (json.trim() === '') return {};
   try {
     return (parseFlat(json) as JsonValue) ?? {};

@@ -10,10 +10,10 @@ import {
 } from '../../json.ts';
 import { findErrorInReply } from '../format.ts';
 import type { ReplyEvent } from '../events.ts';
-import { failureOfError } from '../failure.ts';
-import { createCallJoiner } from './calls.ts';
+import { toFailure } from '../failure.ts';
+import { createToolCallJoiner } from './calls.ts';
 import { linkedImage } from './images.ts';
-import { addDetail, detailsText, signatureOf } from './turns.ts';
+import { addDetail, detailsText, encodeSignature } from './turns.ts';
 
 /** One candidate of a reply, as far as it came. */
 export interface Choice {
@@ -30,7 +30,7 @@ export interface Choice {
   isThinking: boolean;
   /** A part of the answer came. */
   hasContent: boolean;
-  readonly calls: ReturnType<typeof createCallJoiner>;
+  readonly calls: ReturnType<typeof createToolCallJoiner>;
   readonly held: Held;
 }
 
@@ -44,42 +44,42 @@ const thinkingBlock = 0;
 
 export function newChoice(candidate: number, held: Held): Choice {
   held.characters += valueCost;
-  const calls = createCallJoiner(thinkingBlock + 1);
+  const calls = createToolCallJoiner(thinkingBlock + 1);
   const flags = { isReasoningContent: false, isThinking: false, hasContent: false };
   return { candidate, refusal: '', details: [], ...flags, calls, held };
 }
 
 /** The events of a choice, of a chunk or of a whole reply, which has `message` in place of `delta`. */
-export function readChoice(choice: Choice, raw: JsonObject): ReplyEvent[] {
+export function choiceEvents(choice: Choice, raw: JsonObject): ReplyEvent[] {
   const delta = objectField(raw, 'delta');
   const message = objectField(raw, 'message');
-  const events = delta ? readMessage(choice, delta, false) : [];
+  const events = delta ? choiceMessageEvents(choice, delta, false) : [];
   choice.hasContent ||= events.some(({ type }) => type !== 'candidate');
   // Some streams end with a chunk that repeats the whole message.
-  if (message && !choice.hasContent) events.push(...readMessage(choice, message, true));
+  if (message && !choice.hasContent) events.push(...choiceMessageEvents(choice, message, true));
   if (!delta && !message) events.push(...textEvents(choice, raw['text']));
   const error = isObject(raw['error']) ? findErrorInReply({ error: raw['error'] }) : undefined;
   events.push(...stopEvents(choice, raw));
-  if (error) events.push({ type: 'broken', error: failureOfError(error, { billed: 'unknown' }) });
+  if (error) events.push({ type: 'broken', error: toFailure(error, { billed: 'unknown' }) });
   return events;
 }
 
 /** A message, or what was added to it. */
-function readMessage(choice: Choice, message: JsonObject, isWhole: boolean): ReplyEvent[] {
+function choiceMessageEvents(choice: Choice, message: JsonObject, isWhole: boolean): ReplyEvent[] {
   const { candidate, calls, held } = choice;
   const { content, refusal } = message;
   // Most chunks of a stream add a piece of text, and nothing else.
   if (typeof content === 'string' && Object.keys(message).length === 1) return textEvents(choice, content);
   const spoken = objectField(message, 'audio')?.['transcript'];
   const events = [...roleEvents(choice, message), ...thinkingEvents(choice, message, isWhole)];
-  if (Array.isArray(content)) events.push(...content.flatMap((part) => partEvents(choice, part)));
+  if (Array.isArray(content)) events.push(...content.flatMap((part) => messagePartEvents(choice, part)));
   else events.push(...textEvents(choice, content ?? spoken));
-  for (const image of listField(message, 'images') ?? []) events.push(...imageEvents(choice, image));
+  for (const image of listField(message, 'images') ?? []) events.push(...imageLinkEvents(choice, image));
   const pieces = calls.add(message);
   // Only the first candidate is shown while it comes, and goes back in a later turn.
   if (candidate === 0) events.push(...citationEvents(message), ...pieces);
   else for (const piece of pieces) held.characters += piece.type === 'tool-input' ? piece.json.length : valueCost;
-  refuse(choice, refusal);
+  addRefusal(choice, refusal);
   choice.hasContent ||= pieces.length > 0 || choice.refusal !== '';
   return events;
 }
@@ -108,12 +108,12 @@ function thoughtEvents(choice: Choice, text: string): ReplyEvent[] {
 }
 
 /** A part of a message's content. Mistral's thinking is a list of texts. */
-function partEvents(choice: Choice, part: JsonValue): ReplyEvent[] {
+function messagePartEvents(choice: Choice, part: JsonValue): ReplyEvent[] {
   if (!isObject(part)) return textEvents(choice, part);
   const { type, thinking, text, refusal } = part;
   if (type === 'thinking') return thoughtEvents(choice, textsIn(thinking));
-  refuse(choice, refusal);
-  return type === 'image_url' ? imageEvents(choice, part) : textEvents(choice, text);
+  addRefusal(choice, refusal);
+  return type === 'image_url' ? imageLinkEvents(choice, part) : textEvents(choice, text);
 }
 
 function textsIn(value: JsonValue | undefined): string {
@@ -125,7 +125,7 @@ function textEvents({ candidate }: Choice, text: JsonValue | undefined): ReplyEv
   return typeof text === 'string' && text !== '' ? [{ type: 'text', text, candidate }] : [];
 }
 
-function imageEvents({ candidate }: Choice, image: JsonValue): ReplyEvent[] {
+function imageLinkEvents({ candidate }: Choice, image: JsonValue): ReplyEvent[] {
   if (!isObject(image)) return linkedImage(image, candidate);
   const held = field(image, 'imageUrl');
   // Empty is absent, as null is.
@@ -138,7 +138,7 @@ function citationEvents(message: JsonObject): ReplyEvent[] {
   return annotations.map((citation) => ({ type: 'citation', citation }));
 }
 
-function refuse(choice: Choice, refusal: JsonValue | undefined): void {
+function addRefusal(choice: Choice, refusal: JsonValue | undefined): void {
   if (typeof refusal !== 'string') return;
   choice.refusal += refusal;
   choice.held.characters += refusal.length;
@@ -169,7 +169,7 @@ export function endEvents(choice: Choice): ReplyEvent[] {
 /** The end of the thinking block, with its signature. Encrypted thinking has not begun a block before. */
 function thinkingEnd({ details, isReasoningContent, isThinking }: Choice): ReplyEvent[] {
   const index = thinkingBlock;
-  const signature = signatureOf(details, isReasoningContent);
+  const signature = encodeSignature(details, isReasoningContent);
   const end: ReplyEvent = { type: 'block-stop', index };
   if (signature === undefined) return isThinking ? [end] : [];
   const start: ReplyEvent = { type: 'block-start', raw: { type: 'thinking', thinking: '' }, index };

@@ -9,14 +9,14 @@ import {
 } from '../../json.ts';
 import { foreignReply, isCutData, limitAnswer, parseEventData } from '../parse-reply.ts';
 import type { ErrorBody } from '../error-body.ts';
-import type { Decoder, ReplyEvent, ServerEvent, Usage } from '../events.ts';
-import { failureOfError } from '../failure.ts';
+import type { Decoder, ReplyEvent, DecoderInput, Usage } from '../events.ts';
+import { toFailure } from '../failure.ts';
 import { findErrorInReply } from '../format.ts';
-import { type Choice, endEvents, newChoice, readChoice } from './choice.ts';
-import { isImagesReply, readImages } from './images.ts';
+import { type Choice, endEvents, newChoice, choiceEvents } from './choice.ts';
+import { isImagesReply, readImagesReply } from './images.ts';
 
 /** What is known about a reply so far. */
-interface State {
+interface CompletionState {
   readonly choices: Map<number, Choice>;
   /** Candidates that began and did not say why they ended. */
   readonly open: Set<number>;
@@ -29,11 +29,11 @@ interface State {
 
 /** Reads one reply of the format (formats 7, and deviations 47 to 60). */
 export function createCompletionsDecoder(): Decoder {
-  const state: State = { choices: new Map(), open: new Set(), held: { characters: 0 }, isEnded: false };
+  const state: CompletionState = { choices: new Map(), open: new Set(), held: { characters: 0 }, isEnded: false };
   const end = (): ReplyEvent[] => [...state.choices.values()].flatMap(endEvents);
   return {
     whole(json) {
-      const pieces = piecesOf(json)
+      const pieces = listReplyPieces(json)
         .map(unwrap)
         .filter((piece) => piece !== undefined);
       if (pieces.length === 0) throw foreignReply(json, 'completions');
@@ -48,11 +48,11 @@ export function createCompletionsDecoder(): Decoder {
   };
 }
 
-function isStopped({ choices, open }: State): boolean {
+function isStopped({ choices, open }: CompletionState): boolean {
   return choices.has(0) && open.size === 0;
 }
 
-function feed({ event, data, unterminated }: ServerEvent, state: State): ReplyEvent[] {
+function feed({ event, data, unterminated }: DecoderInput, state: CompletionState): ReplyEvent[] {
   const text = data.trim();
   // A comment of the server that a gateway made data of (deviation 29).
   if (text === '' || text.startsWith(':') || state.isEnded) return [];
@@ -70,12 +70,12 @@ function feed({ event, data, unterminated }: ServerEvent, state: State): ReplyEv
 }
 
 /** An error is the last event, after what the pieces said. It is thrown if there is nothing else. */
-function readPieces(pieces: readonly JsonObject[], state: State, event?: string): ReplyEvent[] {
+function readPieces(pieces: readonly JsonObject[], state: CompletionState, event?: string): ReplyEvent[] {
   const events: ReplyEvent[] = [];
   for (const json of pieces) {
-    const error = errorIn(json, event);
-    const failure = error && failureOfError(error, { billed: state.choices.size > 0 ? 'unknown' : undefined });
-    if (isImagesReply(json)) events.push(...readImages(json));
+    const error = findChunkError(json, event);
+    const failure = error && toFailure(error, { billed: state.choices.size > 0 ? 'unknown' : undefined });
+    if (isImagesReply(json)) events.push(...readImagesReply(json));
     if (!failure || listField(json, 'choices')?.length) events.push(...readChunk(json, state));
     if (failure && events.length === 0) throw failure;
     if (failure) return [...events, { type: 'broken', error: failure }];
@@ -83,7 +83,7 @@ function readPieces(pieces: readonly JsonObject[], state: State, event?: string)
   return events;
 }
 
-function readChunk(json: JsonObject, state: State): ReplyEvent[] {
+function readChunk(json: JsonObject, state: CompletionState): ReplyEvent[] {
   const { choices, open, held } = state;
   const listed = (listField(json, 'choices') ?? []).filter(isObject);
   const events = startEvents(state, json);
@@ -92,7 +92,7 @@ function readChunk(json: JsonObject, state: State): ReplyEvent[] {
     const candidate = numberField(raw, 'index') ?? at;
     const choice = choices.get(candidate) ?? newChoice(candidate, held);
     choices.set(candidate, choice);
-    for (const event of readChoice(choice, raw)) (event.type === 'broken' ? broken : events).push(event);
+    for (const event of choiceEvents(choice, raw)) (event.type === 'broken' ? broken : events).push(event);
     if (choice.reason === undefined) open.add(candidate);
     else open.delete(candidate);
   }
@@ -101,7 +101,7 @@ function readChunk(json: JsonObject, state: State): ReplyEvent[] {
 }
 
 /** The pieces of a body. The list of an images operation can come without the object around it (deviation 70). */
-function piecesOf(json: unknown): unknown[] {
+function listReplyPieces(json: unknown): unknown[] {
   if (!Array.isArray(json)) return [json];
   const images = { data: json as JsonValue[] };
   return json.length > 0 && isImagesReply(images) ? [images] : json;
@@ -117,14 +117,14 @@ function isReply(json: JsonObject): boolean {
   return Array.isArray(json['choices']) || isImagesReply(json) || (json['error'] ?? '') !== '';
 }
 
-function errorIn(json: JsonObject, event: string | undefined): ErrorBody | undefined {
+function findChunkError(json: JsonObject, event: string | undefined): ErrorBody | undefined {
   const isError = event === 'error' || json['type'] === 'error' || json['success'] === false;
   if (!isError && (json['error'] ?? '') === '') return undefined;
   return findErrorInReply(json) ?? (isError ? { message: '' } : undefined);
 }
 
 /** Facts that every chunk repeats. The first chunk may lack them, and some gateways give each chunk an id of its own. */
-function startEvents(state: State, json: JsonObject): ReplyEvent[] {
+function startEvents(state: CompletionState, json: JsonObject): ReplyEvent[] {
   const { id = textField(json, 'id') || undefined, model = textField(json, 'model') || undefined } = state;
   const tier = textField(json, 'serviceTier') || state.tier;
   const isNew = id !== state.id || model !== state.model;

@@ -1,24 +1,24 @@
 import { isObject, type JsonObject, type JsonValue, objectField, textField, valueCost } from '../../json.ts';
 import { type Body, type BodyValue, isUpload, setFields, type Upload } from '../../body.ts';
-import { type Media, blocksOf, type Turn } from '../ask.ts';
+import { type Media, getTurnBlocks, type Turn } from '../plain-request.ts';
 
 /**
  * A turn as messages of this format: each result of a tool is a message of its own, in front of what the user says with it.
  * What the service of a turn signed goes back only to that service; other thinking is left out.
  */
 export function turnMessages(turn: Turn, service: string): Body[] {
-  const blocks = blocksOf(turn);
+  const blocks = getTurnBlocks(turn);
   if (turn.role === 'assistant') return assistantMessages(blocks, turn.service === service);
   const results = blocks.filter(({ type }) => type === 'tool_result');
-  const parts = blocks.filter(({ type }) => type !== 'tool_result').flatMap(partOf);
+  const parts = blocks.filter(({ type }) => type !== 'tool_result').flatMap(encodeUserBlock);
   const said = parts.length === 0 ? [] : [{ role: 'user', content: withoutParts(parts) }];
   return [...results.map(resultMessage), ...said];
 }
 
 function assistantMessages(blocks: readonly JsonObject[], isOwn: boolean): Body[] {
-  const text = blocks.map(plainText).join('');
+  const text = blocks.map(flattenToText).join('');
   const isBlank = text.trim() === '';
-  const calls = blocks.filter(({ type }) => type === 'tool_use').map((block) => callOf(block, isOwn));
+  const calls = blocks.filter(({ type }) => type === 'tool_use').map((block) => encodeToolCall(block, isOwn));
   if (isBlank && calls.length === 0) return [];
   const thinking = isOwn ? Object.assign({}, ...blocks.map(thinkingFields)) : {};
   // The format's own documents have `null` where a message calls tools and says nothing.
@@ -26,7 +26,7 @@ function assistantMessages(blocks: readonly JsonObject[], isOwn: boolean): Body[
   return [calls.length === 0 ? message : { ...message, tool_calls: calls }];
 }
 
-function callOf(block: JsonObject, isOwn: boolean): Body {
+function encodeToolCall(block: JsonObject, isOwn: boolean): Body {
   const input = block['input'] ?? {};
   const called = { name: block['name'] ?? '', arguments: typeof input === 'string' ? input : JSON.stringify(input) };
   const signature = isOwn ? textField(block, 'signature') : undefined;
@@ -35,48 +35,48 @@ function callOf(block: JsonObject, isOwn: boolean): Body {
   return setFields({ type: 'function', function: called }, { id: block['id'], extra_content: extra });
 }
 
-/** A result of a tool is text in this format: a picture in it is only mentioned. */
+/** A result of a tool is text in this format: an image in it is only mentioned. */
 function resultMessage(block: JsonObject): Body {
   const content = block['content'] ?? '';
   const text =
     typeof content === 'string'
       ? content
-      : blocksOf({ content: listOf(content) })
-          .map(plainText)
+      : getTurnBlocks({ content: toList(content) })
+          .map(flattenToText)
           .join('\n');
   return setFields({ role: 'tool', content: text }, { tool_call_id: block['tool_use_id'] });
 }
 
-function listOf(value: JsonValue): JsonValue[] {
+function toList(value: JsonValue): JsonValue[] {
   return Array.isArray(value) ? value : [value];
 }
 
 /** What a block says where only text is allowed. */
-function plainText(block: JsonObject): string {
+function flattenToText(block: JsonObject): string {
   const { type } = block;
   if (type === 'text') return textField(block, 'text') ?? '';
   if (type !== 'image' && type !== 'document') return '';
   const source = objectField(block, 'source') ?? {};
-  if (source['type'] === 'text') return titled(textField(source, 'data') ?? '', textField(block, 'title'));
+  if (source['type'] === 'text') return withTitleAbove(textField(source, 'data') ?? '', textField(block, 'title'));
   return `[${type}: ${textField(source, 'url') ?? textField(source, 'mediaType') ?? 'not shown'}]`;
 }
 
 /** A block of a user's turn; kinds that the format does not have are left out. */
-function partOf(block: JsonObject): BodyValue[] {
+function encodeUserBlock(block: JsonObject): BodyValue[] {
   const source = objectField(block, 'source');
   if (!source) return block['type'] === 'text' ? textParts(textField(block, 'text') ?? '') : [];
   const title = textField(block, 'title');
   const { type, media_type: mimeType, data, url, file_id: id } = source as Body;
-  if (type === 'text') return [textPart(titled(String(data), title))];
+  if (type === 'text') return [textPart(withTitleAbove(String(data), title))];
   if (type === 'file') return [{ type: 'file', file: { file_id: id ?? '' } }];
   if (type === 'url' && typeof url === 'string') return [linkedPart(url, block['type'] === 'image', title)];
   if (typeof data !== 'string' && !isUpload(data)) return [];
   return [dataPart({ mimeType: String(mimeType), data, title })];
 }
 
-/** A picture or a file of the last turn. */
+/** An image or a file of the last turn. */
 export function mediaPart({ mimeType, data, title }: Media): BodyValue {
-  return typeof data === 'string' ? textPart(titled(data, title)) : dataPart({ mimeType, data, title });
+  return typeof data === 'string' ? textPart(withTitleAbove(data, title)) : dataPart({ mimeType, data, title });
 }
 
 /** Bytes as a data URL; a string is their Base64. */
@@ -105,7 +105,7 @@ function textPart(text: string): JsonObject {
 }
 
 /** The format has no text documents: the name is above the text. */
-function titled(text: string, title: string | undefined): string {
+function withTitleAbove(text: string, title: string | undefined): string {
   return title === undefined ? text : `${title}:\n${text}`;
 }
 
@@ -141,7 +141,7 @@ export function detailsText(details: readonly JsonObject[]): string {
  * What thinking needs to go back to its service, as the signature of its block: the details that came with it, as JSON, or the
  * name of the field that its text came in.
  */
-export function signatureOf(details: readonly JsonObject[], isReasoningContent: boolean): string | undefined {
+export function encodeSignature(details: readonly JsonObject[], isReasoningContent: boolean): string | undefined {
   if (details.length > 0) return JSON.stringify(details);
   return isReasoningContent ? reasoningContent : undefined;
 }

@@ -14,7 +14,7 @@ import {
   type BatchPage,
   type BatchResult,
   type ResultPlace,
-  countOf,
+  readBatchCount,
   timeField,
 } from '../batch-format.ts';
 import { modelSegment } from './format.ts';
@@ -81,7 +81,7 @@ function readBatch(reply: JsonObject): BatchInfo | undefined {
   const hasEnded = reply['done'] === true || ends.has(status);
   const told = objectField(metadata, 'batchStats');
   const stats = told ?? {};
-  const [total, pending] = [countOf(stats, 'requestCount'), countOf(stats, 'pendingRequestCount') ?? 0];
+  const [total, pending] = [readBatchCount(stats, 'requestCount'), readBatchCount(stats, 'pendingRequestCount') ?? 0];
   const error = objectField(reply, 'error');
   return {
     id,
@@ -91,15 +91,15 @@ function readBatch(reply: JsonObject): BatchInfo | undefined {
     failure: error && (textField(error, 'message') ?? `error ${numberField(error, 'code') ?? ''}`.trim()),
     done: total === undefined ? undefined : Math.max(0, total - pending),
     // A count of 0 is left out.
-    succeeded: told && (countOf(told, 'successfulRequestCount') ?? 0),
+    succeeded: told && (readBatchCount(told, 'successfulRequestCount') ?? 0),
     total,
     createdAt: timeField(metadata, 'createTime'),
-    results: hasEnded ? placesOf(reply, metadata) : [],
+    results: hasEnded ? findResultPlaces(reply, metadata) : [],
   };
 }
 
 /** The results are in the operation itself, below `response` or in its metadata, or in a file. */
-function placesOf(reply: JsonObject, metadata: JsonObject): ResultPlace[] {
+function findResultPlaces(reply: JsonObject, metadata: JsonObject): ResultPlace[] {
   const id = textField(reply, 'name') ?? '';
   const response = objectField(reply, 'response');
   const output = objectField(metadata, 'output') ?? objectField(metadata, 'dest');

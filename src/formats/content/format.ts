@@ -1,17 +1,17 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { type Body, type BodyValue, objectAt, setFields, unlessEmpty } from '../../body.ts';
+import { type Body, type BodyValue, getBodyObject, setFields, unlessEmpty } from '../../body.ts';
 import {
-  type Ask,
-  type Encoded,
+  type PlainRequest,
+  type EncodedRequest,
   type Media,
-  blocksOf,
+  getTurnBlocks,
   type Turn,
   isPlainTool,
   type PlainTool,
   plainTool,
-} from '../ask.ts';
-import { type Format, sideOf, turnsIn } from '../format.ts';
-import { limitsOf } from '../limits.ts';
+} from '../plain-request.ts';
+import { type Format, requireLongerSide, turnsIn } from '../format.ts';
+import { readLimits } from '../limits.ts';
 import { createContentDecoder, missingReason } from './reply.ts';
 import { usageError } from '../../errors.ts';
 import type { Quirks } from '../types.ts';
@@ -19,10 +19,10 @@ import type { Quirks } from '../types.ts';
 /** The content format: `POST /v1beta/models/{model}:generateContent` (formats 2). */
 export const content: Format = {
   name: 'content',
-  encode(ask, quirks): Encoded {
-    const body = encodeContentBody(ask, quirks);
-    if (!ask.stream) return { path: contentPath(ask.model), body };
-    const path = contentPath(ask.model, 'streamGenerateContent');
+  encode(request, quirks): EncodedRequest {
+    const body = encodeContentBody(request, quirks);
+    if (!request.stream) return { path: contentPath(request.model), body };
+    const path = contentPath(request.model, 'streamGenerateContent');
     return { path, query: 'alt=sse', body, accept: 'text/event-stream', streamsContent: true };
   },
   append(body, turns, { service }) {
@@ -47,7 +47,7 @@ export const content: Format = {
     const tools = Array.isArray(body['tools']) ? body['tools'] : [];
     return tools.flatMap((tool) => {
       const declared = isObject(tool) ? tool['functionDeclarations'] : undefined;
-      return Array.isArray(declared) ? declared.flatMap(nameOf) : [];
+      return Array.isArray(declared) ? declared.flatMap(readDeclarationName) : [];
     });
   },
   counting: {
@@ -58,72 +58,75 @@ export const content: Format = {
     model: (model) => ({ path: `/v1beta/models/${modelSegment(model)}` }),
   },
   limits(body: Body) {
-    const configs = [objectAt(body, 'generationConfig'), objectAt(body, 'generation_config')];
-    return limitsOf(configs, {
+    const configs = [getBodyObject(body, 'generationConfig'), getBodyObject(body, 'generation_config')];
+    return readLimits(configs, {
       maxTokens: ['maxOutputTokens', 'max_output_tokens'],
       candidates: ['candidateCount', 'candidate_count'],
     });
   },
 };
 
-function nameOf(declaration: unknown): string[] {
+function readDeclarationName(declaration: unknown): string[] {
   return isObject(declaration) && typeof declaration['name'] === 'string' ? [declaration['name']] : [];
 }
 
 /**
- * The body of a content-format request (formats 2): `body` of the ask first, the other fields over it, objects merged key by
+ * The body of a content-format request (formats 2): `body` of the plain request first, the other fields over it, objects merged key by
  * key. Nothing is sent that is not set, and every name of ours is camelCase. Throws usage if the body's `contents` is not an array.
  */
-function encodeContentBody(ask: Ask, quirks: Quirks): Body {
-  const body = ask.body ?? {};
+function encodeContentBody(request: PlainRequest, quirks: Quirks): Body {
+  const body = request.body ?? {};
   return setFields(body, {
-    contents: contentsOf(ask, quirks),
-    systemInstruction: ask.system === undefined ? undefined : { parts: [{ text: ask.system }] },
-    generationConfig: generationConfigOf(ask, objectAt(body, 'generationConfig')),
-    safetySettings: ask.safety?.length ? ask.safety.map((setting) => ({ ...setting })) : undefined,
-    tools: ask.tools && contentTools(ask.tools),
-    toolConfig: toolConfigOf(ask),
-    cachedContent: ask.cachedContent,
-    serviceTier: ask.tier,
+    contents: encodeContents(request, quirks),
+    systemInstruction: request.system === undefined ? undefined : { parts: [{ text: request.system }] },
+    generationConfig: encodeGenerationConfig(request, getBodyObject(body, 'generationConfig')),
+    safetySettings: request.safety?.length ? request.safety.map((setting) => ({ ...setting })) : undefined,
+    tools: request.tools && contentTools(request.tools),
+    toolConfig: encodeToolConfig(request),
+    cachedContent: request.cachedContent,
+    serviceTier: request.tier,
   });
 }
 
-function contentsOf(ask: Ask, quirks: Quirks): BodyValue | undefined {
-  const { ownTurns, turns, body = {} } = ask;
+function encodeContents(request: PlainRequest, quirks: Quirks): BodyValue | undefined {
+  const { ownTurns, turns, body = {} } = request;
   const given: BodyValue[] | undefined = ownTurns ? [...ownTurns] : turns && contentTurns(turns, quirks.service);
-  const parts = promptParts(ask, quirks);
+  const parts = promptParts(request, quirks);
   if (parts.length === 0) return given;
   return [...(given ?? turnsIn(body, 'contents')), { role: 'user', parts }];
 }
 
-function promptParts({ prompt, media = [], results = [], turns = [] }: Ask, { service }: Quirks): BodyValue[] {
+function promptParts({ prompt, media = [], results = [], turns = [] }: PlainRequest, { service }: Quirks): BodyValue[] {
   // The calls that the results answer are in earlier turns: their names are wanted here.
   const answered = results.length === 0 ? [] : contentTurns([...turns, { role: 'user', content: results }], service);
   const last = answered.at(-1) as { parts: BodyValue[] } | undefined;
   const text = prompt === undefined ? [] : [{ text: prompt }];
-  return [...(last?.parts ?? []), ...text, ...media.map(mediaPart)];
+  return [...(last?.parts ?? []), ...text, ...media.map(inlineMediaPart)];
 }
 
-function mediaPart({ mimeType, data, title }: Media): BodyValue {
+function inlineMediaPart({ mimeType, data, title }: Media): BodyValue {
   if (typeof data !== 'string') return { inlineData: { mimeType, data } };
   return { text: title === undefined ? data : `${title}:\n${data}` };
 }
 
-function generationConfigOf(ask: Ask, base: Body): Body | undefined {
+function encodeGenerationConfig(request: PlainRequest, base: Body): Body | undefined {
   const config = setFields(base, {
-    temperature: ask.temperature,
-    topP: ask.topP,
-    topK: ask.topK,
-    candidateCount: ask.candidates,
-    maxOutputTokens: ask.maxTokens,
-    stopSequences: ask.stop?.length ? [...ask.stop] : undefined,
-    seed: ask.seed,
-    responseMimeType: ask.responseMime,
+    temperature: request.temperature,
+    topP: request.topP,
+    topK: request.topK,
+    candidateCount: request.candidates,
+    maxOutputTokens: request.maxTokens,
+    stopSequences: request.stop?.length ? [...request.stop] : undefined,
+    seed: request.seed,
+    responseMimeType: request.responseMime,
     imageConfig: unlessEmpty(
-      setFields(objectAt(base, 'imageConfig'), { aspectRatio: ask.aspect, imageSize: sideOf(ask.size) }),
+      setFields(getBodyObject(base, 'imageConfig'), {
+        aspectRatio: request.aspect,
+        imageSize: requireLongerSide(request.size),
+      }),
     ),
   });
-  return unlessEmpty(ask.schema === undefined ? config : withSchema(config, ask.schema));
+  return unlessEmpty(request.schema === undefined ? config : withSchema(config, request.schema));
 }
 
 /** A schema needs its response type, and excludes the other way of giving one. */
@@ -144,7 +147,7 @@ function declaration({ name, description, schema }: PlainTool): BodyValue {
   return setFields({ name }, { description, parametersJsonSchema: schema });
 }
 
-function toolConfigOf({ toolChoice, toolConfig }: Ask): BodyValue | undefined {
+function encodeToolConfig({ toolChoice, toolConfig }: PlainRequest): BodyValue | undefined {
   if (toolChoice === undefined) return toolConfig;
   if (typeof toolChoice !== 'string') return { ...toolConfig, ...toolChoice };
   const [word = '', name] = toolChoice.split(/:(.*)/s);
@@ -157,7 +160,7 @@ function toolConfigOf({ toolChoice, toolConfig }: Ask): BodyValue | undefined {
 export function modelSegment(model: string): string {
   const name = model.startsWith('models/') ? model.slice('models/'.length) : model;
   if (name === '') throw usageError('the model is empty', 'name a model');
-  const problem = problemOf(name);
+  const problem = findModelNameFault(name);
   if (problem) throw usageError(`the model may not ${problem}`, 'check the model');
   try {
     return encodeURIComponent(name);
@@ -174,7 +177,7 @@ export function contentPath(
   return `/v1beta/models/${modelSegment(model)}:${operation}`;
 }
 
-function problemOf(name: string): string | undefined {
+function findModelNameFault(name: string): string | undefined {
   if (/\p{Cc}/u.test(name)) return 'hold control characters';
   if (name.includes('?') || name.includes('#')) return "hold '?' or '#'";
   if (name.split(/[/\\]/).some((piece) => piece === '.' || piece === '..')) return "hold '.' or '..' as a path segment";
@@ -186,22 +189,22 @@ export function contentTurns(turns: readonly Turn[], service: string): BodyValue
   const names = new Map<string, string>();
   return turns.flatMap((turn) => {
     const isOwn = turn.service === service;
-    const parts = blocksOf(turn).flatMap((block) => partsOf(block, { names, isOwn }));
+    const parts = getTurnBlocks(turn).flatMap((block) => encodeParts(block, { names, isOwn }));
     return parts.length === 0 ? [] : [{ role: turn.role === 'user' ? 'user' : 'model', parts }];
   });
 }
 
-interface Reading {
+interface TurnContext {
   /** Names of calls by their id. */
   names: Map<string, string>;
   /** The service itself wrote the turn: its signatures go back to it. */
   isOwn: boolean;
 }
 
-function partsOf(block: JsonObject, { names, isOwn }: Reading): BodyValue[] {
+function encodeParts(block: JsonObject, { names, isOwn }: TurnContext): BodyValue[] {
   const { type, text, id, name, signature } = block;
   const signed = isOwn && typeof signature === 'string' ? { thoughtSignature: signature } : {};
-  if (type === 'text') return typeof text === 'string' && saysSomething(text, signed) ? [{ text, ...signed }] : [];
+  if (type === 'text') return typeof text === 'string' && isFilledText(text, signed) ? [{ text, ...signed }] : [];
   if (type === 'image' || type === 'document') return mediaParts(block);
   if (type === 'tool_use') {
     if (typeof id === 'string' && typeof name === 'string') names.set(id, name);
@@ -213,13 +216,13 @@ function partsOf(block: JsonObject, { names, isOwn }: Reading): BodyValue[] {
 }
 
 /** A blank text only carries the signature that came with it. */
-function saysSomething(text: string, signed: { thoughtSignature?: string }): boolean {
+function isFilledText(text: string, signed: { thoughtSignature?: string }): boolean {
   return text.trim() !== '' || (text !== '' && signed.thoughtSignature !== undefined);
 }
 
-/** A picture or a document; its bytes may still be an upload. */
+/** An image or a document; its bytes may still be an upload. */
 function mediaParts(block: JsonObject): BodyValue[] {
-  const source = objectAt(block as Body, 'source');
+  const source = getBodyObject(block as Body, 'source');
   const { type, data, url, media_type: mimeType = 'image/png' } = source;
   if (type === 'text') return data === undefined ? [] : [{ text: data }];
   if (type === 'url' && typeof url === 'string') return [{ fileData: { fileUri: url } }];
@@ -229,10 +232,10 @@ function mediaParts(block: JsonObject): BodyValue[] {
 function resultPart(block: JsonObject, names: ReadonlyMap<string, string>): BodyValue {
   const { tool_use_id: id, content, is_error: isError } = block;
   const name = names.get(String(id)) ?? String(id);
-  return { functionResponse: { name, response: { [isError === true ? 'error' : 'result']: textOf(content) } } };
+  return { functionResponse: { name, response: { [isError === true ? 'error' : 'result']: joinResultText(content) } } };
 }
 
-function textOf(content: JsonValue | undefined): string {
+function joinResultText(content: JsonValue | undefined): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
   return content.map((block) => (isObject(block) && typeof block['text'] === 'string' ? block['text'] : '')).join('\n');

@@ -10,7 +10,7 @@ import {
   textField,
 } from '../../json.ts';
 import { foreignReply, parseReply } from '../parse-reply.ts';
-import type { Decoder, Progress, ReplyEvent, ServerEvent, Usage } from '../events.ts';
+import type { Decoder, ReplyProgress, ReplyEvent, DecoderInput, Usage } from '../events.ts';
 import type { ReplyHead } from '../format.ts';
 import { type CallJoiner, type CallPiece, createCallJoiner } from './streamed-call.ts';
 
@@ -40,7 +40,7 @@ export function createContentDecoder(head: ReplyHead): Decoder {
     const tier = head.headers[tierHeader];
     const said: ReplyEvent[] = !isRead && tier !== undefined ? [{ type: 'tier', tier }] : [];
     isRead ||= pieces.length > 0;
-    const events = [...said, ...pieces.flatMap((piece) => eventsOf(piece, joiner))];
+    const events = [...said, ...pieces.flatMap((piece) => replyEvents(piece, joiner))];
     for (const event of events) {
       if (event.type === 'candidate')
         reasons.set(event.candidate ?? 0, reasons.get(event.candidate ?? 0) || !!event.reason);
@@ -49,7 +49,7 @@ export function createContentDecoder(head: ReplyHead): Decoder {
     return events;
   }
 
-  const progress = (): Progress => {
+  const progress = (): ReplyProgress => {
     const isEnded = isBlocked || (reasons.size > 0 && [...reasons.values()].every(Boolean));
     if (!isEnded) return 'open';
     return isDone ? 'ended' : 'stopped';
@@ -64,7 +64,7 @@ export function createContentDecoder(head: ReplyHead): Decoder {
       if (Array.isArray(json) && progress() === 'open') events.push({ type: 'broken', error: withoutReason() });
       return events;
     },
-    feed(event: ServerEvent) {
+    feed(event: DecoderInput) {
       const text = event.data.trim();
       isDone ||= text === done;
       if (text === '' || text === done || text.startsWith(':') || (event.unterminated && done.startsWith(text)))
@@ -103,7 +103,7 @@ function isReply(json: JsonObject): boolean {
   return replyKeys.some((key) => field(json, key) !== undefined);
 }
 
-function eventsOf(json: JsonObject, calls: () => CallJoiner): ReplyEvent[] {
+function replyEvents(json: JsonObject, calls: () => CallJoiner): ReplyEvent[] {
   const metadata = objectField(json, 'usageMetadata');
   const feedback = objectField(json, 'promptFeedback');
   const tier = metadata && textField(metadata, 'serviceTier');

@@ -14,18 +14,18 @@ export interface CallPiece {
   signature?: string | undefined;
 }
 
-type Call = Extract<ReplyEvent, { type: 'call' }>;
+type CallEvent = Extract<ReplyEvent, { type: 'call' }>;
 
 /** Puts calls together from their pieces. */
 export interface CallJoiner {
   /** The calls that are over with this piece. */
-  add(piece: CallPiece, candidate: number): Call[];
+  add(piece: CallPiece, candidate: number): CallEvent[];
   /** The call that is still open when the reply is over. */
-  end(): Call[];
+  end(): CallEvent[];
 }
 
-interface OpenCall {
-  call: Call & { input: JsonObject };
+interface StreamedCall {
+  call: CallEvent & { input: JsonObject };
   /** Paths of strings that go on in a later piece. */
   openPaths: Set<string>;
   isBroken: boolean;
@@ -33,8 +33,8 @@ interface OpenCall {
 
 /** A piece without a name goes on with the last call of its candidate that was streamed. */
 export function createCallJoiner(): CallJoiner {
-  const open = new Map<number, OpenCall>();
-  const close = (candidate: number): Call[] => {
+  const open = new Map<number, StreamedCall>();
+  const closeCalls = (candidate: number): CallEvent[] => {
     const call = open.get(candidate)?.call;
     open.delete(candidate);
     return call ? [call] : [];
@@ -44,34 +44,34 @@ export function createCallJoiner(): CallJoiner {
       const { id, name, args, partialArgs, willContinue, signature } = piece;
       if (name !== undefined && partialArgs.length === 0 && !willContinue)
         return [
-          ...close(candidate),
+          ...closeCalls(candidate),
           { type: 'call', id, name, input: args ?? {}, isWhole: true, signature, candidate },
         ];
       const before = open.get(candidate);
       const begun = before && goesOn(before.call, piece) ? before : beginCall(piece, candidate);
       if (!begun) return [];
-      addPiece(begun, piece);
-      const over = begun === before ? [] : close(candidate);
+      applyPiece(begun, piece);
+      const over = begun === before ? [] : closeCalls(candidate);
       open.set(candidate, begun);
       return over;
     },
-    end: () => [...open.keys()].flatMap(close),
+    end: () => [...open.keys()].flatMap(closeCalls),
   };
 }
 
-function goesOn(call: Call, { id, name }: CallPiece): boolean {
+function goesOn(call: CallEvent, { id, name }: CallPiece): boolean {
   if (name === undefined) return true;
   return name === call.name && id === call.id && (id !== undefined || !call.isWhole);
 }
 
 /** Undefined for the end of a call that was not streamed. */
-function beginCall({ id, name, partialArgs, signature }: CallPiece, candidate: number): OpenCall | undefined {
+function beginCall({ id, name, partialArgs, signature }: CallPiece, candidate: number): StreamedCall | undefined {
   if (name === undefined && partialArgs.length === 0) return undefined;
   const call = { type: 'call' as const, id, name: name ?? '', input: {}, isWhole: false, signature, candidate };
   return { call, openPaths: new Set(), isBroken: name === undefined };
 }
 
-function addPiece(open: OpenCall, { args, partialArgs, willContinue, isEnd }: CallPiece): void {
+function applyPiece(open: StreamedCall, { args, partialArgs, willContinue, isEnd }: CallPiece): void {
   const { call, openPaths } = open;
   if (isObject(args)) for (const [name, value] of Object.entries(args)) put(call.input, name, value);
   for (const arg of partialArgs) if (!isObject(arg) || !addArgument(call.input, arg, openPaths)) open.isBroken = true;
@@ -92,7 +92,7 @@ function addArgument(input: JsonObject, arg: JsonObject, openPaths: Set<string>)
   return isNull ? changeAt(input, path, () => null) : true;
 }
 
-type Segment = string | number;
+type PathStep = string | number;
 
 /** Deeper values could not be written as JSON again. */
 const maxSegments = 1000;
@@ -110,19 +110,19 @@ function changeAt(root: JsonObject, path: string, change: (before: JsonValue | u
   for (const [index, key] of segments.entries()) {
     const next = segments[index + 1] ?? last;
     if (!canHold(at, key)) return false;
-    const inner: JsonValue = valueAt(at, key) ?? (typeof next === 'number' ? [] : {});
+    const inner: JsonValue = getMember(at, key) ?? (typeof next === 'number' ? [] : {});
     put(at, key, inner);
     at = inner;
   }
   if (!canHold(at, last)) return false;
-  put(at, last, change(valueAt(at, last)));
+  put(at, last, change(getMember(at, last)));
   return true;
 }
 
 /** Undefined if it is not a path, or is the path of the root itself. */
-function readPath(path: string): Segment[] | undefined {
+function readPath(path: string): PathStep[] | undefined {
   if (!path.startsWith('$')) return undefined;
-  const segments: Segment[] = [];
+  const segments: PathStep[] = [];
   segment.lastIndex = 1;
   while (segment.lastIndex < path.length && segments.length < maxSegments) {
     const [, name, index, quoted] = segment.exec(path) ?? [];
@@ -136,15 +136,15 @@ function readPath(path: string): Segment[] | undefined {
 
 type Container = JsonObject | JsonValue[];
 
-function canHold(at: JsonValue, key: Segment): at is Container {
+function canHold(at: JsonValue, key: PathStep): at is Container {
   return typeof key === 'number' ? Array.isArray(at) && key <= at.length : isObject(at);
 }
 
-function valueAt(at: Container, key: Segment): JsonValue | undefined {
+function getMember(at: Container, key: PathStep): JsonValue | undefined {
   return Object.hasOwn(at, key) ? (at as JsonObject)[key] : undefined;
 }
 
 /** Sets an own property, whatever its name is. */
-function put(at: Container, key: Segment, value: JsonValue): void {
+function put(at: Container, key: PathStep, value: JsonValue): void {
   Object.defineProperty(at, key, { value, writable: true, enumerable: true, configurable: true });
 }

@@ -1,15 +1,15 @@
-import { statusOfName } from '../failure.ts';
+import { findStatusByName } from '../failure.ts';
 import { isObject, type JsonObject, type JsonValue, numberField, objectField, textField } from '../../json.ts';
 import {
   type BatchFormat,
   type BatchInfo,
   type BatchOutcome,
   type BatchResult,
-  countOf,
+  readBatchCount,
   isPlainId,
   pagedBatches,
   segment,
-  sumOf,
+  sumBatchCounts,
   timeField,
 } from '../batch-format.ts';
 
@@ -37,7 +37,7 @@ function readBatch(reply: JsonObject): BatchInfo | undefined {
   const status = textField(reply, 'processingStatus');
   if (id === undefined || !isPlainId(id) || status === undefined) return undefined;
   const counts = objectField(reply, 'requestCounts') ?? {};
-  const ended = sumOf(counts, 'succeeded', 'errored', 'canceled', 'expired');
+  const ended = sumBatchCounts(counts, 'succeeded', 'errored', 'canceled', 'expired');
   const hasEnded = status === 'ended';
   const waiting = numberField(counts, 'processing');
   return {
@@ -45,7 +45,7 @@ function readBatch(reply: JsonObject): BatchInfo | undefined {
     status,
     hasEnded,
     done: ended,
-    succeeded: countOf(counts, 'succeeded'),
+    succeeded: readBatchCount(counts, 'succeeded'),
     total: ended === undefined || waiting === undefined ? undefined : ended + waiting,
     createdAt: timeField(reply, 'createdAt'),
     expiresAt: timeField(reply, 'expiresAt'),
@@ -71,7 +71,7 @@ function readOutcome(result: JsonObject): BatchOutcome | undefined {
   // A result has the type of its error, and not the status that goes with it.
   return {
     kind: 'errored',
-    status: statusOfName(textField(inner, 'type') ?? ''),
+    status: findStatusByName(textField(inner, 'type') ?? ''),
     body: { type: 'error', error: inner },
   };
 }

@@ -1,17 +1,17 @@
 import { isObject, type JsonObject, type JsonValue, textField } from '../../json.ts';
-import { type Body, type BodyValue, objectAt, setFields } from '../../body.ts';
+import { type Body, type BodyValue, getBodyObject, setFields } from '../../body.ts';
 import { type Format, turnsIn } from '../format.ts';
-import { limitsOf } from '../limits.ts';
+import { readLimits } from '../limits.ts';
 import { createMessagesDecoder } from './reply.ts';
-import { type Ask, lastTurn, type Turn, isPlainTool, plainTool } from '../ask.ts';
+import { type PlainRequest, lastTurn, type Turn, isPlainTool, plainTool } from '../plain-request.ts';
 import type { Quirks } from '../types.ts';
 
 /** The messages format: `POST /v1/messages` (formats 3 and 4). */
 export const messages: Format = {
   name: 'messages',
-  encode(ask, quirks) {
-    const body = encodeMessagesBody(ask, quirks);
-    if (ask.stream === false) delete body['stream'];
+  encode(request, quirks) {
+    const body = encodeMessagesBody(request, quirks);
+    if (request.stream === false) delete body['stream'];
     return { path: '/v1/messages', body, ...(body['stream'] === true && { accept: 'text/event-stream' }) };
   },
   append(body, turns, { service }) {
@@ -42,7 +42,7 @@ export const messages: Format = {
     }),
     model: (model) => ({ path: `/v1/models/${encodeURIComponent(model)}` }),
   },
-  limits: (body) => ({ ...limitsOf([body], { maxTokens: ['max_tokens'], candidates: [] }), images: 0 }),
+  limits: (body) => ({ ...readLimits([body], { maxTokens: ['max_tokens'], candidates: [] }), images: 0 }),
 };
 
 /** The fields that count; the operation refuses all others. */
@@ -61,33 +61,33 @@ const countedFields = [
 const defaultMaxTokens = 4096;
 
 /**
- * The body of a messages-format request (formats 3): `body` of the ask first, the other fields over it. Nothing is sent that
+ * The body of a messages-format request (formats 3): `body` of the plain request first, the other fields over it. Nothing is sent that
  * is not set, but for the limit that the format demands. Throws usage if the body's `messages` is not an array.
  */
-function encodeMessagesBody(ask: Ask, quirks: Quirks): Body {
-  const body = ask.body ?? {};
+function encodeMessagesBody(request: PlainRequest, quirks: Quirks): Body {
+  const body = request.body ?? {};
   const given = body['max_tokens'];
   return setFields(body, {
-    model: ask.model,
-    max_tokens: ask.maxTokens ?? (typeof given === 'number' ? given : defaultMaxTokens),
-    system: ask.system,
-    messages: messagesOf(ask, body, quirks),
-    stream: ask.stream ? true : undefined,
-    temperature: ask.temperature,
-    top_p: ask.topP,
-    top_k: ask.topK,
-    stop_sequences: ask.stop?.length ? [...ask.stop] : undefined,
-    tools: ask.tools && ask.tools.map(messagesTool),
-    tool_choice: toolChoiceOf(ask.toolChoice),
-    metadata: ask.metadata,
-    output_config: outputConfigOf(ask, body),
+    model: request.model,
+    max_tokens: request.maxTokens ?? (typeof given === 'number' ? given : defaultMaxTokens),
+    system: request.system,
+    messages: encodeThread(request, body, quirks),
+    stream: request.stream ? true : undefined,
+    temperature: request.temperature,
+    top_p: request.topP,
+    top_k: request.topK,
+    stop_sequences: request.stop?.length ? [...request.stop] : undefined,
+    tools: request.tools && request.tools.map(messagesTool),
+    tool_choice: encodeToolChoice(request.toolChoice),
+    metadata: request.metadata,
+    output_config: encodeOutputConfig(request, body),
   });
 }
 
-function messagesOf(ask: Ask, body: Body, { service }: Quirks): BodyValue | undefined {
-  const { ownTurns, turns } = ask;
+function encodeThread(request: PlainRequest, body: Body, { service }: Quirks): BodyValue | undefined {
+  const { ownTurns, turns } = request;
   const given: BodyValue[] | undefined = ownTurns ? [...ownTurns] : turns && messagesTurns(turns, service);
-  const last = lastTurn(ask);
+  const last = lastTurn(request);
   const content: BodyValue | undefined = typeof last === 'string' ? last : last && [...last];
   if (content === undefined) return given;
   return [...(given ?? turnsIn(body, 'messages')), { role: 'user', content }];
@@ -126,14 +126,14 @@ function messagesTool(tool: JsonValue): JsonValue {
   return { name, ...(description !== undefined && { description }), ...own, input_schema: schema };
 }
 
-function toolChoiceOf(choice: Ask['toolChoice']): JsonObject | undefined {
+function encodeToolChoice(choice: PlainRequest['toolChoice']): JsonObject | undefined {
   if (choice === undefined || typeof choice !== 'string') return choice;
   return choice.startsWith('tool:') ? { type: 'tool', name: choice.slice('tool:'.length) } : { type: choice };
 }
 
-function outputConfigOf(ask: Ask, body: Body): Body | undefined {
-  if (ask.schema === undefined) return undefined;
-  return setFields(objectAt(body, 'output_config'), { format: { type: 'json_schema', schema: ask.schema } });
+function encodeOutputConfig(request: PlainRequest, body: Body): Body | undefined {
+  if (request.schema === undefined) return undefined;
+  return setFields(getBodyObject(body, 'output_config'), { format: { type: 'json_schema', schema: request.schema } });
 }
 
 const data = 'data: {"type":"content_block_delta","index":';
@@ -171,10 +171,10 @@ function readPiece(stream: string, start: number, lineEnd: number): string | und
   while (stream.charCodeAt(last) === 0x20) last--;
   if (last <= start || !stream.endsWith('}', lineEnd) || !stream.startsWith('"}', last - 1)) return undefined;
   const text = stream.slice(start, last - 1);
-  return isPlain(text) ? text : parseString(text);
+  return isPlainRun(text) ? text : parseString(text);
 }
 
-function isPlain(text: string): boolean {
+function isPlainRun(text: string): boolean {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code < 0x20 || code === 0x22 || code === 0x5c) return false;

@@ -1,33 +1,33 @@
 import { field, isObject, type JsonObject, type JsonValue, numberField, objectField, textField } from '../../json.ts';
 import { badReply, foreignReply, isCutData, parseEventData } from '../parse-reply.ts';
 import { findErrorInReply } from '../format.ts';
-import type { Decoder, Progress, ReplyEvent, ServerEvent, Usage } from '../events.ts';
-import { failureOfError } from '../failure.ts';
-import { quote } from '../../errors.ts';
+import type { Decoder, ReplyProgress, ReplyEvent, DecoderInput, Usage } from '../events.ts';
+import { toFailure } from '../failure.ts';
+import { quoteForeign } from '../../errors.ts';
 
 /** What is known about a stream so far. */
-interface State {
+interface MessageState {
   message: { id: string | undefined } | undefined;
   counts: MessageCounts;
-  progress: Progress;
+  progress: ReplyProgress;
 }
 
-const handlers: Readonly<Record<string, (payload: JsonObject, state: State) => ReplyEvent[]>> = {
+const handlers: Readonly<Record<string, (payload: JsonObject, state: MessageState) => ReplyEvent[]>> = {
   message_start: startMessage,
   content_block_start: startBlock,
   content_block_delta: readDelta,
   content_block_stop: (payload) => [{ type: 'block-stop', index: numberField(payload, 'index') }],
   message_delta: changeMessage,
   message_stop: endMessage,
-  done: endOfStream,
+  done: endStream,
 };
 
 /** Reads one reply of the messages format (formats 3 and 4, and deviations 22 to 38). */
 export function createMessagesDecoder(): Decoder {
-  const state: State = { message: undefined, counts: {}, progress: 'open' };
+  const state: MessageState = { message: undefined, counts: {}, progress: 'open' };
   return {
     whole(json) {
-      const events = readMessage(json);
+      const events = readWholeMessage(json);
       state.progress = 'ended';
       return events;
     },
@@ -39,10 +39,10 @@ export function createMessagesDecoder(): Decoder {
   };
 }
 
-function feed({ event, data, unterminated }: ServerEvent, state: State): ReplyEvent[] {
+function feed({ event, data, unterminated }: DecoderInput, state: MessageState): ReplyEvent[] {
   const text = data.trim();
   if (text.startsWith(':')) return [];
-  if (text === '[DONE]') return endOfStream({}, state);
+  if (text === '[DONE]') return endStream({}, state);
   // An event that the body's end left without its blank line is whole, cut or wrong: a cut one says nothing (deviation 33).
   if (unterminated && (text === '' || isCutData(text))) return [];
   const payload = text === '' ? {} : parseEventData(text);
@@ -58,23 +58,23 @@ function feed({ event, data, unterminated }: ServerEvent, state: State): ReplyEv
 }
 
 /** Gateways report errors under types of their own (deviations 16 and 17); other unknown events are not errors. */
-function throwError(type: string, payload: JsonObject, state: State): void {
+function throwError(type: string, payload: JsonObject, state: MessageState): void {
   const error = findErrorInReply(payload);
   const isError = type === 'error' || payload['success'] === false || (payload['error'] ?? '') !== '';
   if (!isError || (!error && type !== 'error')) return;
-  throw failureOfError(error ?? { message: '' }, { billed: state.message ? 'unknown' : undefined });
+  throw toFailure(error ?? { message: '' }, { billed: state.message ? 'unknown' : undefined });
 }
 
-function startMessage(payload: JsonObject, state: State): ReplyEvent[] {
+function startMessage(payload: JsonObject, state: MessageState): ReplyEvent[] {
   const message = objectField(payload, 'message') ?? {};
   const id = textField(message, 'id');
   if (state.message) {
     if (id === undefined || id === state.message.id) return [];
-    throw badReply(`a second message (${quote(id)}) begins inside the stream`);
+    throw badReply(`a second message (${quoteForeign(id)}) begins inside the stream`);
   }
   state.message = { id };
   const start = { type: 'start', id, model: textField(message, 'model'), role: textField(message, 'role') } as const;
-  return [start, ...usage(message, state)];
+  return [start, ...updateUsage(message, state)];
 }
 
 /** content_block_start; some blocks arrive whole in it (deviation 5). */
@@ -90,23 +90,23 @@ function readDelta(payload: JsonObject): ReplyEvent[] {
   if (!isObject(delta) || typeof delta['type'] !== 'string') throw badReply('a delta of the stream has no type');
   const index = numberField(payload, 'index');
   const { type, signature, citation } = delta;
-  if (type === 'text_delta') return [{ type: 'text', text: textIn(delta, 'text'), index }];
-  if (type === 'thinking_delta') return [{ type: 'thinking', text: textIn(delta, 'thinking'), index }];
-  if (type === 'input_json_delta') return [{ type: 'tool-input', json: textIn(delta, 'partial_json'), index }];
+  if (type === 'text_delta') return [{ type: 'text', text: readDeltaText(delta, 'text'), index }];
+  if (type === 'thinking_delta') return [{ type: 'thinking', text: readDeltaText(delta, 'thinking'), index }];
+  if (type === 'input_json_delta') return [{ type: 'tool-input', json: readDeltaText(delta, 'partial_json'), index }];
   if (type === 'signature_delta' && typeof signature === 'string') return [{ type: 'signature', signature, index }];
   if (type === 'citations_delta' && isObject(citation)) return [{ type: 'citation', citation, index }];
   return [];
 }
 
-function textIn(delta: JsonObject, name: string): string {
+function readDeltaText(delta: JsonObject, name: string): string {
   const text = delta[name] ?? '';
   if (typeof text !== 'string') throw badReply(`the ${name} of a delta of the stream is not text`);
   return text;
 }
 
 /** message_delta; there may be several, and each field that is not null is the newest (deviation 34). */
-function changeMessage(payload: JsonObject, state: State): ReplyEvent[] {
-  const counts = usage(payload, state);
+function changeMessage(payload: JsonObject, state: MessageState): ReplyEvent[] {
+  const counts = updateUsage(payload, state);
   const delta = payload['delta'] ?? {};
   if (!isObject(delta)) throw badReply('a message_delta of the stream cannot be read');
   const reason = delta['stop_reason'] ?? '';
@@ -119,20 +119,20 @@ function changeMessage(payload: JsonObject, state: State): ReplyEvent[] {
   ];
 }
 
-function usage(payload: JsonObject, state: State): ReplyEvent[] {
+function updateUsage(payload: JsonObject, state: MessageState): ReplyEvent[] {
   const { usage: counts } = payload;
-  state.counts = addCounts(state.counts, isObject(counts) ? counts : undefined);
+  state.counts = updateCounts(state.counts, isObject(counts) ? counts : undefined);
   return [...(isObject(counts) ? usageEvents(state.counts) : []), ...tierEvents(payload)];
 }
 
-function endMessage(_payload: JsonObject, state: State): ReplyEvent[] {
+function endMessage(_payload: JsonObject, state: MessageState): ReplyEvent[] {
   if (state.progress === 'ended') return [];
   state.progress = 'ended';
   return [{ type: 'end' }];
 }
 
 /** `[DONE]` and `done` are of other formats: they end a reply that said why it stopped, and mean nothing else (deviation 23). */
-function endOfStream(payload: JsonObject, state: State): ReplyEvent[] {
+function endStream(payload: JsonObject, state: MessageState): ReplyEvent[] {
   return state.progress === 'open' ? [] : endMessage(payload, state);
 }
 
@@ -140,7 +140,7 @@ function endOfStream(payload: JsonObject, state: State): ReplyEvent[] {
  * Reads a whole messages-format reply as gateways are known to send it (formats 3 and 6): content as a string, nulls, image
  * blocks, wrapped in an array or in `response`, `message` or `data`. Throws bad-reply if it is not a message.
  */
-function readMessage(json: unknown): ReplyEvent[] {
+function readWholeMessage(json: unknown): ReplyEvent[] {
   const message = unwrap(json);
   if (!message) throw foreignReply(json, 'messages');
   return [
@@ -157,7 +157,7 @@ function readMessage(json: unknown): ReplyEvent[] {
       sequence: textField(message, 'stopSequence'),
       details: field(message, 'stopDetails'),
     },
-    ...usageEvents(addCounts({}, objectField(message, 'usage'))),
+    ...usageEvents(updateCounts({}, objectField(message, 'usage'))),
     ...tierEvents(message),
   ];
 }
@@ -206,7 +206,7 @@ interface MessageCounts {
 }
 
 /** Counts of a later usage object over earlier ones: usage in a stream is cumulative, field by field (formats 4). */
-function addCounts(before: MessageCounts, usage: JsonObject | undefined): MessageCounts {
+function updateCounts(before: MessageCounts, usage: JsonObject | undefined): MessageCounts {
   if (!usage) return before;
   const details = objectField(usage, 'outputTokensDetails');
   return {

@@ -3,8 +3,8 @@ import { setImmediate as yieldToEventLoop, setTimeout as sleep } from 'node:time
 import { longestTimerMs } from '../../clock.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import { type BatchFault, findFault } from '../faults/table.ts';
-import { Problem, type ProblemDetails, problemOf } from '../problem.ts';
-import type { BodyHandler, FormatName, GatewayRequest, Reply } from '../types.ts';
+import { Problem, type ProblemDetails, toProblem } from '../problem.ts';
+import type { BodyHandler, GatewayFormatName, GatewayRequest, GatewayReply } from '../types.ts';
 import { createSpool, type Spool } from './spool.ts';
 
 /** How one request of a batch ended. */
@@ -49,9 +49,9 @@ export interface BatchJob {
 }
 
 /** A batch. Times are ms since 1970. */
-export interface Batch extends Pick<BatchJob, 'about' | 'model' | 'total'> {
+export interface StoredBatch extends Pick<BatchJob, 'about' | 'model' | 'total'> {
   id: string;
-  format: FormatName;
+  format: GatewayFormatName;
   fault: BatchFault;
   state: 'waiting' | 'running' | 'ended' | 'failed';
   counts: Record<LineEnd, number>;
@@ -70,7 +70,7 @@ export interface Batch extends Pick<BatchJob, 'about' | 'model' | 'total'> {
 }
 
 /** Answers one request of a batch as it would be answered outside of one. Throws Problem. */
-type AnswerLine = (request: GatewayRequest, handle: BodyHandler, body: JsonObject) => Promise<Reply>;
+type AnswerLine = (request: GatewayRequest, handle: BodyHandler, body: JsonObject) => Promise<GatewayReply>;
 
 /** How batches are run. */
 export interface BatchOptions {
@@ -80,10 +80,10 @@ export interface BatchOptions {
 }
 
 /** Creates a batch, which runs in the background from now on. */
-export function startBatch(id: string, job: BatchJob, options: BatchOptions): Batch {
+export function startBatch(id: string, job: BatchJob, options: BatchOptions): StoredBatch {
   const { request, about, model, total } = job;
   const fault = findFault(model)?.batch ?? {};
-  const batch: Batch = {
+  const batch: StoredBatch = {
     id,
     format: request.format.name,
     about,
@@ -100,7 +100,7 @@ export function startBatch(id: string, job: BatchJob, options: BatchOptions): Ba
     isDropped: false,
   };
   void run(batch, job, options).catch((error: unknown) => {
-    batch.failure = problemOf(error, request.format);
+    batch.failure = toProblem(error, request.format);
     batch.state = 'failed';
     batch.ended = Date.now();
   });
@@ -108,21 +108,21 @@ export function startBatch(id: string, job: BatchJob, options: BatchOptions): Ba
 }
 
 /** Stops a batch; requests that were not answered yet end as canceled. */
-export function cancelBatch(batch: Batch): void {
+export function cancelBatch(batch: StoredBatch): void {
   if (batch.ended !== undefined) return;
   batch.canceled ??= Date.now();
   batch.stop.abort();
 }
 
 /** Ends the work on a batch that is not wanted any more. */
-export function dropBatch(batch: Batch): void {
+export function dropBatch(batch: StoredBatch): void {
   batch.isDropped = true;
   batch.stop.abort();
   batch.results.close();
   batch.errors.close();
 }
 
-async function run(batch: Batch, job: BatchJob, options: BatchOptions): Promise<void> {
+async function run(batch: StoredBatch, job: BatchJob, options: BatchOptions): Promise<void> {
   const { fault, stop } = batch;
   await pause(options.delay / 2, stop.signal);
   if (job.validate) batch.total = await job.validate();
@@ -131,7 +131,7 @@ async function run(batch: Batch, job: BatchJob, options: BatchOptions): Promise<
   let index = 0;
   for await (const line of fault.swapsLines ? swapped(job.lines()) : job.lines()) {
     const opened = job.open(line);
-    const result = await resultOf(opened, { batch, job, index: index++, answer: options.answer });
+    const result = await runLine(opened, { batch, job, index: index++, answer: options.answer });
     if (batch.isDropped) return;
     batch.counts[result.end]++;
     const bytes = Buffer.from(`${JSON.stringify(job.write(opened.label, result))}\n`);
@@ -161,9 +161,9 @@ async function* swapped(lines: AsyncIterable<string>): AsyncGenerator<string> {
   if (held !== undefined) yield held;
 }
 
-async function resultOf(
+async function runLine(
   { problem, body }: OpenedLine,
-  { batch, job, index, answer }: { batch: Batch; job: BatchJob; index: number; answer: AnswerLine },
+  { batch, job, index, answer }: { batch: StoredBatch; job: BatchJob; index: number; answer: AnswerLine },
 ): Promise<LineResult> {
   const { fault, stop } = batch;
   const { path, handle } = job;
@@ -178,21 +178,21 @@ async function resultOf(
     return { end: 'succeeded', status: 200, body: wholeBody(await answer(request, handle, body)) };
   } catch (error) {
     if (stop.signal.aborted) return { ...unsent, end: 'canceled' };
-    const shown = problemOf(error, format);
+    const shown = toProblem(error, format);
     return { end: 'errored', status: shown.code, body: format.error(shown) };
   }
 }
 
 /** The JSON of a reply. What only a connection can do, such as ending early, is an error of the service in a batch. */
-function wholeBody({ status, body, head = true, ending = 'end' }: Reply): JsonObject {
+function wholeBody({ status, body, head = true, ending = 'end' }: GatewayReply): JsonObject {
   if (status === 200 && head && ending === 'end' && typeof body === 'string') {
-    const json = parsed(body);
+    const json = parseIfJson(body);
     if (isObject(json) && json['error'] === undefined) return json;
   }
   throw new Problem(500, 'An internal error has occurred.');
 }
 
-function parsed(text: string): unknown {
+function parseIfJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -201,8 +201,8 @@ function parsed(text: string): unknown {
 }
 
 /** The line as a JSON object. Throws Problem 400. */
-export function parseLine(line: string, details?: ProblemDetails): JsonObject {
-  const json = parsed(line);
+export function parseBatchLine(line: string, details?: ProblemDetails): JsonObject {
+  const json = parseIfJson(line);
   if (isObject(json)) return json;
   throw new Problem(400, 'This line is not parseable as valid JSON.', details);
 }

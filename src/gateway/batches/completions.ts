@@ -5,18 +5,18 @@ import { completionsOperation } from '../completions/format.ts';
 import { imagesOperation } from '../completions/images.ts';
 import { badParameter } from '../completions/reply.ts';
 import { checkContentType } from '../http/body.ts';
-import { jsonReply, pageOf } from '../http/reply.ts';
-import { answer } from '../operation.ts';
+import { jsonReply, selectPage } from '../http/reply.ts';
+import { answerOperation } from '../operation.ts';
 import { Problem } from '../problem.ts';
-import type { BodyHandler, GatewayRequest, Reply } from '../types.ts';
-import { type Batch, cancelBatch, type LineResult, type OpenedLine, parseLine, randomId } from './batch.ts';
-import { linesOf, spoolForm } from './spool.ts';
+import type { BodyHandler, GatewayRequest, GatewayReply } from '../types.ts';
+import { type StoredBatch, cancelBatch, type LineResult, type OpenedLine, parseBatchLine, randomId } from './batch.ts';
+import { readSpoolLines, spoolForm } from './spool.ts';
 import {
   batchActions,
   type BatchDraft,
   type Batches,
   type BatchPaths,
-  fileOfResults,
+  makeResultsFile,
   type StoredFile,
 } from './store.ts';
 
@@ -26,8 +26,8 @@ const largestFile = 512 * 2 ** 20;
 const daySeconds = 24 * 60 * 60;
 
 const handlers: Readonly<Record<string, BodyHandler>> = {
-  '/v1/chat/completions': answer(completionsOperation),
-  '/v1/images/generations': answer(imagesOperation),
+  '/v1/chat/completions': answerOperation(completionsOperation),
+  '/v1/images/generations': answerOperation(imagesOperation),
 };
 
 const batchBody = object({
@@ -49,18 +49,18 @@ const { find, create, show } = batchActions({
 
 /** Files and batches: https://platform.openai.com/docs/api-reference/batch. */
 export const completionsBatchPaths: BatchPaths = {
-  '/v1/files': { GET: listFiles, POST: upload },
+  '/v1/files': { GET: listCompletionsFiles, POST: upload },
   '/v1/files/{id}': {
-    GET: ({ model }, batches) => jsonReply(describeFile(findFile(model, batches))),
+    GET: ({ model }, batches) => jsonReply(describeCompletionsFile(findCompletionsFile(model, batches))),
     DELETE({ model }, batches) {
-      const { id } = findFile(model, batches);
+      const { id } = findCompletionsFile(model, batches);
       batches.files.remove(id);
       return jsonReply({ object: 'file', deleted: true, id });
     },
   },
   '/v1/files/{id}/content': {
     GET({ model }, batches) {
-      const { spool, start, end } = findFile(model, batches);
+      const { spool, start, end } = findCompletionsFile(model, batches);
       return { status: 200, headers: { 'content-type': 'application/octet-stream' }, body: spool.read(start, end) };
     },
   },
@@ -70,7 +70,7 @@ export const completionsBatchPaths: BatchPaths = {
     POST(request, batches) {
       const batch = find(request, batches);
       if (batch.ended !== undefined) {
-        throw new Problem(409, `Cannot cancel a batch with status '${statusOf(batch)}'.`);
+        throw new Problem(409, `Cannot cancel a batch with status '${describeStatus(batch)}'.`);
       }
       cancelBatch(batch);
       return jsonReply(describe(batch, request, batches));
@@ -78,7 +78,7 @@ export const completionsBatchPaths: BatchPaths = {
   },
 };
 
-async function upload(request: GatewayRequest, { files }: Batches): Promise<Reply> {
+async function upload(request: GatewayRequest, { files }: Batches): Promise<GatewayReply> {
   checkContentType(request, 'multipart/form-data');
   const { spool, file, fields } = await spoolForm(request, request.headers['content-type'] ?? '', largestFile);
   const { purpose } = fields;
@@ -99,42 +99,45 @@ async function upload(request: GatewayRequest, { files }: Batches): Promise<Repl
     end,
   };
   files.add(stored);
-  return jsonReply(describeFile(stored));
+  return jsonReply(describeCompletionsFile(stored));
 }
 
-function describeFile({ id, name, purpose, created, start, end }: StoredFile): JsonObject {
+function describeCompletionsFile({ id, name, purpose, created, start, end }: StoredFile): JsonObject {
   const times = { created_at: Math.floor(created / 1000) };
   return { object: 'file', id, purpose, filename: name, bytes: end - start, ...times, status: 'processed' };
 }
 
-function findFile(id = '', { files }: Batches): StoredFile {
+function findCompletionsFile(id = '', { files }: Batches): StoredFile {
   const file = files.find(id, 'completions');
   if (file) return file;
   throw new Problem(404, `No such File object: ${id.slice(0, 100)}`, { param: 'id' });
 }
 
-function listFiles({ query }: GatewayRequest, { files }: Batches): Reply {
+function listCompletionsFiles({ query }: GatewayRequest, { files }: Batches): GatewayReply {
   const purpose = query.get('purpose');
   const all = files.list('completions').filter((file) => purpose === null || file.purpose === purpose);
-  const page = pageOf(all, query, { after: 'after', limit: ['limit', 10_000] });
-  return listReply(page, page.page.map(describeFile));
+  const page = selectPage(all, query, { after: 'after', limit: ['limit', 10_000] });
+  return listReply(page, page.page.map(describeCompletionsFile));
 }
 
-function listReply({ first, last, hasMore }: Omit<ReturnType<typeof pageOf>, 'page'>, data: JsonObject[]): Reply {
+function listReply(
+  { first, last, hasMore }: Omit<ReturnType<typeof selectPage>, 'page'>,
+  data: JsonObject[],
+): GatewayReply {
   return jsonReply({ object: 'list', data, first_id: first, last_id: last, has_more: hasMore });
 }
 
 async function read(body: JsonObject, _request: GatewayRequest, batches: Batches): Promise<BatchDraft> {
-  const input = findFile(textAt(body, 'input_file_id'), batches);
+  const input = findCompletionsFile(textAt(body, 'input_file_id'), batches);
   if (input.purpose !== 'batch') throw badValue(['input_file_id'], 'the file must have the purpose "batch".');
   const endpoint = textAt(body, 'endpoint') ?? '';
-  const lines = (): AsyncGenerator<string> => linesOf(input.spool.read(input.start, input.end));
+  const lines = (): AsyncGenerator<string> => readSpoolLines(input.spool.read(input.start, input.end));
   return {
     about: { input_file_id: input.id, endpoint, metadata: valueAt(body, 'metadata') ?? null },
     model: await firstModel(lines()),
     total: 0,
     path: endpoint,
-    handle: handlers[endpoint] ?? answer(completionsOperation),
+    handle: handlers[endpoint] ?? answerOperation(completionsOperation),
     lines,
     validate: () => checkLines(input, endpoint),
     open,
@@ -152,9 +155,9 @@ async function firstModel(lines: AsyncIterable<string, undefined>): Promise<stri
 async function checkLines({ spool, start, end }: StoredFile, endpoint: string): Promise<number> {
   if (end - start > maxBytes) throw lineProblem(0, `The file is larger than ${maxBytes} bytes.`, 'file_too_large');
   const ids = new Set<string>();
-  for await (const line of linesOf(spool.read(start, end))) {
+  for await (const line of readSpoolLines(spool.read(start, end))) {
     const number = ids.size + 1;
-    const json = parseLine(line, { errorCode: 'invalid_json_line', param: String(number) });
+    const json = parseBatchLine(line, { errorCode: 'invalid_json_line', param: String(number) });
     const id = textAt(json, 'custom_id');
     if (id === undefined) throw lineProblem(number, "Missing required parameter: 'custom_id'.", 'missing_field');
     if (ids.has(id)) throw lineProblem(number, `The custom_id '${id}' is used more than once.`, 'duplicate_custom_id');
@@ -176,7 +179,7 @@ function lineProblem(line: number, message: string, errorCode: string): Problem 
 }
 
 function open(line: string): OpenedLine {
-  const json = parseLine(line);
+  const json = parseBatchLine(line);
   const body = objectAt(json, 'body') ?? {};
   const refused = "Unsupported value: 'stream' must be false in a batch.";
   const problem = body['stream'] === true ? badParameter('stream', 'unsupported_value', refused) : undefined;
@@ -197,21 +200,21 @@ function write(label: JsonObject, { end, status, body }: LineResult): JsonObject
   return { id, ...label, response: { status_code: status, request_id: randomId('req_'), body }, error: null };
 }
 
-function statusOf({ state, canceled, ended, counts }: Batch): string {
+function describeStatus({ state, canceled, ended, counts }: StoredBatch): string {
   if (state === 'failed') return 'failed';
   if (canceled !== undefined) return ended === undefined ? 'cancelling' : 'cancelled';
   if (ended !== undefined) return counts.expired > 0 ? 'expired' : 'completed';
   return state === 'waiting' ? 'validating' : 'in_progress';
 }
 
-function seconds(time: number | undefined): number | null {
+function toUnixSeconds(time: number | undefined): number | null {
   return time === undefined ? null : Math.floor(time / 1000);
 }
 
-function describe(batch: Batch, _request: GatewayRequest, batches: Batches): JsonObject {
+function describe(batch: StoredBatch, _request: GatewayRequest, batches: Batches): JsonObject {
   const { id, about, total, counts, created, canceled, ended, failure } = batch;
-  const status = statusOf(batch);
-  const endedAs = (name: string): number | null => (status === name ? seconds(ended) : null);
+  const status = describeStatus(batch);
+  const endedAs = (name: string): number | null => (status === name ? toUnixSeconds(ended) : null);
   const { code: _code, message = '', extra } = failure ?? {};
   const fault = { code: extra?.errorCode ?? 'server_error', line: Number(extra?.param) || null, message, param: null };
   return {
@@ -224,29 +227,29 @@ function describe(batch: Batch, _request: GatewayRequest, batches: Batches): Jso
     output_file_id: resultsFile(batch, 'results', batches),
     error_file_id: resultsFile(batch, 'errors', batches),
     created_at: Math.floor(created / 1000),
-    in_progress_at: status === 'validating' || failure ? null : seconds(created),
+    in_progress_at: status === 'validating' || failure ? null : toUnixSeconds(created),
     expires_at: Math.floor(created / 1000) + daySeconds,
     finalizing_at: endedAs('completed'),
     completed_at: endedAs('completed'),
     failed_at: endedAs('failed'),
     expired_at: endedAs('expired'),
-    cancelling_at: seconds(canceled),
+    cancelling_at: toUnixSeconds(canceled),
     cancelled_at: endedAs('cancelled'),
     request_counts: { total, completed: counts.succeeded, failed: counts.errored },
   };
 }
 
 /** The id of the file with the results of a batch that has ended. */
-function resultsFile(batch: Batch, part: 'results' | 'errors', batches: Batches): string | null {
+function resultsFile(batch: StoredBatch, part: 'results' | 'errors', batches: Batches): string | null {
   const { id, ended, [part]: spool } = batch;
   if (ended === undefined || spool.size === 0) return null;
   const [mark, suffix] = part === 'results' ? ['out', 'output'] : ['err', 'error'];
   const file = { id: `file-${id.replace('batch_', mark)}`, name: `${id}_${suffix}.jsonl` };
-  return fileOfResults(batch, spool, file, batches);
+  return makeResultsFile(batch, spool, file, batches);
 }
 
-function listBatches(request: GatewayRequest, batches: Batches): Reply {
-  const page = pageOf(batches.all.list('completions'), request.query, { after: 'after', limit: ['limit', 20] });
+function listBatches(request: GatewayRequest, batches: Batches): GatewayReply {
+  const page = selectPage(batches.all.list('completions'), request.query, { after: 'after', limit: ['limit', 20] });
   return listReply(
     page,
     page.page.map((batch) => describe(batch, request, batches)),

@@ -3,9 +3,9 @@ import type { JsonObject } from '../../json.ts';
 import { objectAt, textAt } from '../fields/read.ts';
 import { bearerToken, headerText } from '../http/guard.ts';
 import { parseBody } from '../http/body.ts';
-import { jsonReply, pageOf } from '../http/reply.ts';
+import { jsonReply, selectPage } from '../http/reply.ts';
 import { Problem } from '../problem.ts';
-import type { GatewayRequest, Reply } from '../types.ts';
+import type { GatewayRequest, GatewayReply } from '../types.ts';
 import { randomId } from './batch.ts';
 import { createSpool, spoolBody } from './spool.ts';
 import type { Batches, BatchPaths, StoredFile } from './store.ts';
@@ -22,24 +22,24 @@ export const contentFilePaths: BatchPaths = {
     POST: (request, batches) =>
       request.query.has('upload_id') ? takeBytes(request, batches) : startUpload(request, batches),
   },
-  '/{version}/files': { GET: listFiles },
+  '/{version}/files': { GET: listContentFiles },
   '/{version}/files/{id}': {
-    GET: ({ model = '' }, batches) => jsonReply(describe(findFile(model, batches))),
+    GET: ({ model = '' }, batches) => jsonReply(describeContentFile(findContentFile(model, batches))),
     DELETE({ model = '' }, batches) {
-      batches.files.remove(findFile(model, batches).id);
+      batches.files.remove(findContentFile(model, batches).id);
       return jsonReply({});
     },
   },
   '(?:/download)?/{version}/files/{id}:download': {
     GET({ model = '' }, batches) {
-      const { spool, mimeType, start, end } = findFile(model, batches);
+      const { spool, mimeType, start, end } = findContentFile(model, batches);
       return { status: 200, headers: { 'content-type': mimeType }, body: spool.read(start, end) };
     },
   },
 };
 
 /** A file by its name, `files/…`, or its id. Throws Problem 403, as the service does where there is none. */
-export function findFile(name: string, { files }: Batches): StoredFile {
+export function findContentFile(name: string, { files }: Batches): StoredFile {
   const id = name.replace(/^files\//, '');
   const file = files.find(id, 'content');
   if (file && file.purpose !== uploading) return file;
@@ -47,9 +47,9 @@ export function findFile(name: string, { files }: Batches): StoredFile {
   throw new Problem(403, message);
 }
 
-async function startUpload(request: GatewayRequest, { files }: Batches): Promise<Reply> {
+async function startUpload(request: GatewayRequest, { files }: Batches): Promise<GatewayReply> {
   const { headers } = request;
-  if (headers['x-goog-upload-protocol'] !== 'resumable' || commandsOf(request)[0] !== 'start') {
+  if (headers['x-goog-upload-protocol'] !== 'resumable' || readUploadCommands(request)[0] !== 'start') {
     throw new Problem(
       400,
       'files are uploaded with the header X-Goog-Upload-Protocol: resumable and the command start',
@@ -84,14 +84,14 @@ async function startUpload(request: GatewayRequest, { files }: Batches): Promise
   );
 }
 
-function commandsOf({ headers }: GatewayRequest): string[] {
+function readUploadCommands({ headers }: GatewayRequest): string[] {
   return (headerText(headers, 'x-goog-upload-command') ?? '').split(',').map((command) => command.trim());
 }
 
-async function takeBytes(request: GatewayRequest, { files }: Batches): Promise<Reply> {
+async function takeBytes(request: GatewayRequest, { files }: Batches): Promise<GatewayReply> {
   const file = files.find(request.query.get('upload_id') ?? '', 'content');
   if (file?.purpose !== uploading) throw new Problem(404, 'The upload was not found, or has ended.');
-  const commands = commandsOf(request);
+  const commands = readUploadCommands(request);
   if (commands.includes('upload')) {
     const offset = Number(headerText(request.headers, 'x-goog-upload-offset') ?? 0);
     if (offset !== file.spool.size) throw new Problem(400, `The offset must be ${file.spool.size}, not ${offset}.`);
@@ -104,10 +104,10 @@ async function takeBytes(request: GatewayRequest, { files }: Batches): Promise<R
     return jsonReply({}, { 'x-goog-upload-status': 'active', ...received });
   }
   file.purpose = 'user_data';
-  return jsonReply({ file: describe(file) }, { 'x-goog-upload-status': 'final' });
+  return jsonReply({ file: describeContentFile(file) }, { 'x-goog-upload-status': 'final' });
 }
 
-function describe({ id, name, purpose, mimeType, created, start, end }: StoredFile): JsonObject {
+function describeContentFile({ id, name, purpose, mimeType, created, start, end }: StoredFile): JsonObject {
   return {
     name: `files/${id}`,
     ...(name !== '' && { displayName: name }),
@@ -122,8 +122,8 @@ function describe({ id, name, purpose, mimeType, created, start, end }: StoredFi
   };
 }
 
-function listFiles({ query }: GatewayRequest, { files }: Batches): Reply {
+function listContentFiles({ query }: GatewayRequest, { files }: Batches): GatewayReply {
   const ended = files.list('content').filter(({ purpose }) => purpose !== uploading);
-  const { page, last, hasMore } = pageOf(ended, query, { after: 'pageToken', limit: ['pageSize', 10] });
-  return jsonReply({ files: page.map(describe), ...(hasMore && { nextPageToken: last }) });
+  const { page, last, hasMore } = selectPage(ended, query, { after: 'pageToken', limit: ['pageSize', 10] });
+  return jsonReply({ files: page.map(describeContentFile), ...(hasMore && { nextPageToken: last }) });
 }

@@ -3,14 +3,14 @@ import type { JsonObject } from '../../json.ts';
 import { listAt, objectAt, textAt, valueAt } from '../fields/read.ts';
 import { anything, badValue, freeObject, list, object, text } from '../fields/rule.ts';
 import { contentOperation } from '../content/format.ts';
-import { jsonReply, pageOf } from '../http/reply.ts';
-import { answer } from '../operation.ts';
+import { jsonReply, selectPage } from '../http/reply.ts';
+import { answerOperation } from '../operation.ts';
 import { Problem } from '../problem.ts';
-import type { GatewayRequest, Reply } from '../types.ts';
-import { type Batch, cancelBatch, type LineResult, type OpenedLine, parseLine, randomId } from './batch.ts';
-import { findFile } from './content-files.ts';
-import { linesOf, linesOnce, type Spool } from './spool.ts';
-import { batchActions, type BatchDraft, type Batches, type BatchPaths, fileOfResults } from './store.ts';
+import type { GatewayRequest, GatewayReply } from '../types.ts';
+import { type StoredBatch, cancelBatch, type LineResult, type OpenedLine, parseBatchLine, randomId } from './batch.ts';
+import { findContentFile } from './content-files.ts';
+import { readSpoolLines, linesOnce, type Spool } from './spool.ts';
+import { batchActions, type BatchDraft, type Batches, type BatchPaths, makeResultsFile } from './store.ts';
 
 const types = 'type.googleapis.com/google.ai.generativelanguage.v1main';
 
@@ -69,18 +69,18 @@ async function read(body: JsonObject, request: GatewayRequest, batches: Batches)
     about: { displayName: textAt(batch, 'displayName') ?? '', byFile: fileName !== undefined },
     model,
     path: `/v1beta/models/${model}:generateContent`,
-    handle: answer(contentOperation),
+    handle: answerOperation(contentOperation),
     ...(fileName === undefined
       ? { total: requests.length, lines: linesOnce(requests) }
-      : await linesOfFile(fileName, batches)),
+      : await openFileLines(fileName, batches)),
     open,
     write,
   };
 }
 
-async function linesOfFile(fileName: string, batches: Batches): Promise<Pick<BatchDraft, 'total' | 'lines'>> {
-  const { spool, start, end } = findFile(fileName, batches);
-  const lines = (): AsyncGenerator<string> => linesOf(spool.read(start, end));
+async function openFileLines(fileName: string, batches: Batches): Promise<Pick<BatchDraft, 'total' | 'lines'>> {
+  const { spool, start, end } = findContentFile(fileName, batches);
+  const lines = (): AsyncGenerator<string> => readSpoolLines(spool.read(start, end));
   let total = 0;
   for await (const line of lines()) total += Number(line !== '');
   if (total === 0) throw badValue(['batch', 'inputConfig', 'fileName'], 'the file has no requests');
@@ -90,7 +90,7 @@ async function linesOfFile(fileName: string, batches: Batches): Promise<Pick<Bat
 /** A line of a file has a key, an inline request metadata; both come back with the answer. */
 function open(line: string): OpenedLine {
   try {
-    const json = parseLine(line);
+    const json = parseBatchLine(line);
     const label = Object.fromEntries(Object.entries(json).filter(([name]) => name === 'key' || name === 'metadata'));
     const body = objectAt(json, 'request');
     return { label, body: body ?? {}, problem: body ? undefined : new Problem(400, "The line has no 'request'.") };
@@ -102,7 +102,7 @@ function open(line: string): OpenedLine {
 function write(label: JsonObject, { end, body }: LineResult): JsonObject {
   if (end === 'succeeded') return { response: body, ...label };
   const stopped = { code: 1, message: 'The request was not processed: the batch was cancelled or expired.' };
-  return { error: end === 'errored' ? statusOf(body) : stopped, ...label };
+  return { error: end === 'errored' ? toRpcStatus(body) : stopped, ...label };
 }
 
 /** Numbers of google.rpc.Code, by the name that an error of the format has. */
@@ -118,12 +118,12 @@ const codes: Readonly<Record<string, number>> = {
 };
 
 /** A google.rpc.Status of an error body. */
-function statusOf(body: JsonObject): JsonObject {
+function toRpcStatus(body: JsonObject): JsonObject {
   const error = objectAt(body, 'error');
   return { code: codes[textAt(error, 'status') ?? ''] ?? 2, message: textAt(error, 'message') ?? '' };
 }
 
-function stateOf({ state, canceled, ended, counts }: Batch): string {
+function describeState({ state, canceled, ended, counts }: StoredBatch): string {
   if (ended === undefined) return state === 'waiting' ? 'PENDING' : 'RUNNING';
   if (state === 'failed') return 'FAILED';
   if (canceled !== undefined) return 'CANCELLED';
@@ -131,15 +131,15 @@ function stateOf({ state, canceled, ended, counts }: Batch): string {
 }
 
 /** An operation: only one that succeeded has results, those of a file by its name. */
-function describe(batch: Batch, _request: GatewayRequest, batches: Batches): JsonObject {
+function describe(batch: StoredBatch, _request: GatewayRequest, batches: Batches): JsonObject {
   const { id, about, model, total, counts, created, ended } = batch;
   const name = `batches/${id}`;
-  const state = stateOf(batch);
+  const state = describeState(batch);
   const open = total - counts.succeeded - counts.errored - counts.canceled - counts.expired;
   const file = { id: `batch-${id}`, name: '' };
   const output =
     state === 'SUCCEEDED' && about['byFile'] === true
-      ? { responsesFile: `files/${fileOfResults(batch, batch.results, file, batches)}` }
+      ? { responsesFile: `files/${makeResultsFile(batch, batch.results, file, batches)}` }
       : undefined;
   return {
     name,
@@ -169,12 +169,12 @@ function describe(batch: Batch, _request: GatewayRequest, batches: Batches): Jso
 }
 
 /** An operation with its results; those of an inline batch are written out twice while they are sent, as the service does. */
-function showOperation(request: GatewayRequest, batches: Batches): Reply {
+function showOperation(request: GatewayRequest, batches: Batches): GatewayReply {
   const batch = find(request, batches);
   const operation = describe(batch, request, batches);
-  if (stateOf(batch) !== 'SUCCEEDED' || batch.about['byFile'] === true) return jsonReply(operation);
+  if (describeState(batch) !== 'SUCCEEDED' || batch.about['byFile'] === true) return jsonReply(operation);
   const { metadata, ...rest } = operation;
-  async function* pieces(): AsyncGenerator<string> {
+  async function* operationPieces(): AsyncGenerator<string> {
     const type = `"@type":"${types}.GenerateContentBatchOutput"`;
     yield `${JSON.stringify(rest).slice(0, -1)},"metadata":${JSON.stringify(metadata).slice(0, -1)},"output":{`;
     yield* inlined(batch.results);
@@ -182,22 +182,22 @@ function showOperation(request: GatewayRequest, batches: Batches): Reply {
     yield* inlined(batch.results);
     yield '}}';
   }
-  return { ...jsonReply({}), body: pieces() };
+  return { ...jsonReply({}), body: operationPieces() };
 }
 
 async function* inlined(results: Spool): AsyncGenerator<string> {
   yield '"inlinedResponses":{"inlinedResponses":[';
   let separator = '';
-  for await (const line of linesOf(results.read())) {
+  for await (const line of readSpoolLines(results.read())) {
     yield separator + line;
     separator = ',';
   }
   yield ']}';
 }
 
-function listBatches(request: GatewayRequest, batches: Batches): Reply {
+function listBatches(request: GatewayRequest, batches: Batches): GatewayReply {
   const fields = { after: 'pageToken', limit: ['pageSize', 100] } as const;
-  const { page, last, hasMore } = pageOf(batches.all.list('content'), request.query, fields);
+  const { page, last, hasMore } = selectPage(batches.all.list('content'), request.query, fields);
   const operations = page.map((batch) => describe(batch, request, batches));
   return jsonReply({ operations, ...(hasMore && { nextPageToken: last }) });
 }

@@ -2,12 +2,12 @@ import { isoTime } from '../../clock.ts';
 import type { JsonObject } from '../../json.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
 import { badValue, freeObject, list, object, text } from '../fields/rule.ts';
-import { jsonReply, pageOf } from '../http/reply.ts';
+import { jsonReply, selectPage } from '../http/reply.ts';
 import { messagesOperation } from '../messages/format.ts';
-import { answer } from '../operation.ts';
+import { answerOperation } from '../operation.ts';
 import { Problem } from '../problem.ts';
-import type { GatewayRequest, Reply } from '../types.ts';
-import { type Batch, cancelBatch, type LineResult, type OpenedLine, randomId } from './batch.ts';
+import type { GatewayRequest, GatewayReply } from '../types.ts';
+import { type StoredBatch, cancelBatch, type LineResult, type OpenedLine, randomId } from './batch.ts';
 import { linesOnce } from './spool.ts';
 import { batchActions, type Batches, type BatchPaths } from './store.ts';
 
@@ -30,7 +30,7 @@ const { find, create, show } = batchActions({
       model: textAt(objectAt(requests[0], 'params'), 'model') ?? '',
       total: requests.length,
       path: '/v1/messages',
-      handle: answer(messagesOperation),
+      handle: answerOperation(messagesOperation),
       lines: linesOnce(requests),
       open,
       write,
@@ -43,7 +43,7 @@ const { find, create, show } = batchActions({
 /** Message Batches: https://docs.claude.com/en/api/creating-message-batches. */
 export const messagesBatchPaths: BatchPaths = {
   '/v1/messages/batches': { GET: listBatches, POST: create },
-  '/v1/messages/batches/{id}': { GET: show, DELETE: remove },
+  '/v1/messages/batches/{id}': { GET: show, DELETE: removeBatch },
   '/v1/messages/batches/{id}/cancel': {
     POST(request, batches) {
       const batch = find(request, batches);
@@ -78,7 +78,7 @@ function write(label: JsonObject, { end, body }: LineResult): JsonObject {
 }
 
 /** Until a batch has ended, its requests count as being processed. */
-function describe(batch: Batch, { headers }: GatewayRequest): JsonObject {
+function describe(batch: StoredBatch, { headers }: GatewayRequest): JsonObject {
   const { id, total, counts, created, canceled, ended } = batch;
   const isOver = ended !== undefined;
   const none = { succeeded: 0, errored: 0, canceled: 0, expired: 0 };
@@ -100,14 +100,14 @@ function isoOrNull(time: number | undefined): string | null {
   return (time === undefined ? undefined : isoTime(time)) ?? null;
 }
 
-function listBatches(request: GatewayRequest, batches: Batches): Reply {
+function listBatches(request: GatewayRequest, batches: Batches): GatewayReply {
   const fields = { after: 'after_id', before: 'before_id', limit: ['limit', 20] } as const;
-  const { page, first, last, hasMore } = pageOf(batches.all.list('messages'), request.query, fields);
+  const { page, first, last, hasMore } = selectPage(batches.all.list('messages'), request.query, fields);
   const data = page.map((batch) => describe(batch, request));
   return jsonReply({ data, has_more: hasMore, first_id: first, last_id: last });
 }
 
-function remove(request: GatewayRequest, batches: Batches): Reply {
+function removeBatch(request: GatewayRequest, batches: Batches): GatewayReply {
   const { id, ended } = find(request, batches);
   if (ended === undefined) {
     throw new Problem(400, `Message Batch ${id} cannot be deleted while it is in progress; cancel it first.`);
@@ -116,7 +116,7 @@ function remove(request: GatewayRequest, batches: Batches): Reply {
   return jsonReply({ id, type: 'message_batch_deleted' });
 }
 
-function results(request: GatewayRequest, batches: Batches): Reply {
+function results(request: GatewayRequest, batches: Batches): GatewayReply {
   const { id, ended, results: spool } = find(request, batches);
   if (ended === undefined) throw new Problem(400, `Message Batch ${id} has no available results: it has not ended.`);
   return { status: 200, headers: { 'content-type': 'application/x-jsonl' }, body: spool.read() };

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { JsonValue } from '../../json.ts';
-import { checkLength } from '../http/body.ts';
+import { checkBodyLength } from '../http/body.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayRequest } from '../types.ts';
 
@@ -70,10 +70,10 @@ function openNameless(): number {
 }
 
 /** The lines of a file that are not empty. Throws Problem if one is too long. */
-export async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
+export async function* readSpoolLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let rest: Buffer[] = [];
   let length = 0;
-  const take = (last: Buffer): string => {
+  const takeLineText = (last: Buffer): string => {
     const line = Buffer.concat([...rest, last])
       .toString()
       .trim();
@@ -84,7 +84,7 @@ export async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<str
   for await (const chunk of bytes) {
     let start = 0;
     for (let end = chunk.indexOf(0x0a); end !== -1; end = chunk.indexOf(0x0a, start)) {
-      const line = take(chunk.subarray(start, end));
+      const line = takeLineText(chunk.subarray(start, end));
       if (line !== '') yield line;
       start = end + 1;
     }
@@ -92,7 +92,7 @@ export async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<str
     length += chunk.length - start;
     if (length > longestLine) throw new Problem(413, `a line is longer than ${longestLine} bytes`);
   }
-  const line = take(Buffer.alloc(0));
+  const line = takeLineText(Buffer.alloc(0));
   if (line !== '') yield line;
 }
 
@@ -102,7 +102,7 @@ export function linesOnce(values: readonly JsonValue[]): () => AsyncGenerator<st
   for (const value of values) spool.append(Buffer.from(`${JSON.stringify(value)}\n`));
   return async function* read() {
     try {
-      yield* linesOf(spool.read());
+      yield* readSpoolLines(spool.read());
     } finally {
       spool.close();
     }
@@ -127,7 +127,7 @@ export async function spoolBody(
   limit: number,
   { spool = createSpool(), onChunk }: { spool?: Spool; onChunk?: (chunk: Buffer, at: number) => void } = {},
 ): Promise<Spool> {
-  checkLength(length, limit);
+  checkBodyLength(length, limit);
   // If reading stops early, the caller must still get a reply.
   for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     if (spool.size + chunk.length > limit) {

@@ -3,14 +3,14 @@ import type { ObjectRule } from '../fields/rule.ts';
 import { checkContentType, parseBody } from '../http/body.ts';
 import { jsonReply } from '../http/reply.ts';
 import { Problem } from '../problem.ts';
-import type { FormatName, GatewayRequest, Reply } from '../types.ts';
-import { type Batch, type BatchJob, type BatchOptions, dropBatch, startBatch } from './batch.ts';
+import type { GatewayFormatName, GatewayRequest, GatewayReply } from '../types.ts';
+import { type StoredBatch, type BatchJob, type BatchOptions, dropBatch, startBatch } from './batch.ts';
 import type { Spool } from './spool.ts';
 
 /** An uploaded file, or the results of a batch as one. */
 export interface StoredFile {
   id: string;
-  format: FormatName;
+  format: GatewayFormatName;
   name: string;
   purpose: string;
   mimeType: string;
@@ -26,7 +26,7 @@ export interface StoredFile {
 const kept = 1000;
 
 /** Things by their id. */
-function createShelf<T extends { id: string; format: FormatName }>(drop: (item: T) => void) {
+function createShelf<T extends { id: string; format: GatewayFormatName }>(drop: (item: T) => void) {
   const items = new Map<string, T>();
   const remove = (id: string): void => {
     const item = items.get(id);
@@ -37,12 +37,12 @@ function createShelf<T extends { id: string; format: FormatName }>(drop: (item: 
       items.set(item.id, item);
       if (items.size > kept) remove(items.keys().next().value ?? '');
     },
-    find(id: string, format: FormatName): T | undefined {
+    find(id: string, format: GatewayFormatName): T | undefined {
       const item = items.get(id);
       return item?.format === format ? item : undefined;
     },
     /** The newest first. */
-    list: (format: FormatName): T[] => [...items.values()].filter((item) => item.format === format).toReversed(),
+    list: (format: GatewayFormatName): T[] => [...items.values()].filter((item) => item.format === format).toReversed(),
     remove,
     clear(): void {
       for (const id of items.keys()) remove(id);
@@ -57,14 +57,14 @@ const outputPurpose = 'batch_output';
 export type Batches = ReturnType<typeof createBatches>;
 
 export function createBatches(options: BatchOptions) {
-  const all = createShelf<Batch>(dropBatch);
+  const all = createShelf<StoredBatch>(dropBatch);
   const files = createShelf<StoredFile>(({ purpose, spool }) => {
     if (purpose !== outputPurpose) spool.close();
   });
   return {
     all,
     files,
-    start(id: string, job: BatchJob): Batch {
+    start(id: string, job: BatchJob): StoredBatch {
       const batch = startBatch(id, job, options);
       all.add(batch);
       return batch;
@@ -78,7 +78,7 @@ export function createBatches(options: BatchOptions) {
 }
 
 /** An action on batches or files. Its request's `model` is the group in its path. Throws Problem and Violation. */
-type BatchAction = (request: GatewayRequest, batches: Batches) => Reply | Promise<Reply>;
+type BatchAction = (request: GatewayRequest, batches: Batches) => GatewayReply | Promise<GatewayReply>;
 
 /** The actions of a path by their method. */
 export type BatchActions = Readonly<Record<string, BatchAction>>;
@@ -90,22 +90,22 @@ export type BatchPaths = Readonly<Record<string, BatchActions>>;
 export type BatchDraft = Omit<BatchJob, 'request'>;
 
 /** What differs between the batch APIs of the vendors. */
-interface BatchApi {
-  format: FormatName;
+interface VendorBatchApi {
+  format: GatewayFormatName;
   newId(): string;
   /** The rule of the body that creates a batch. */
   body: ObjectRule;
   /** Reads a checked body. Throws Problem and Violation. */
   read(body: JsonObject, request: GatewayRequest, batches: Batches): BatchDraft | Promise<BatchDraft>;
-  describe(batch: Batch, request: GatewayRequest, batches: Batches): JsonObject;
+  describe(batch: StoredBatch, request: GatewayRequest, batches: Batches): JsonObject;
   /** The message if there is no such batch. */
   notFound(id: string): string;
 }
 
 /** What all batch APIs do in the same way. */
-export function batchActions({ format, newId, body, read, describe, notFound }: BatchApi) {
+export function batchActions({ format, newId, body, read, describe, notFound }: VendorBatchApi) {
   /** The batch in the path, as a client sees it: some are not found at first. Throws Problem 404. */
-  const find = ({ model: id = '' }: GatewayRequest, batches: Batches): Batch => {
+  const find = ({ model: id = '' }: GatewayRequest, batches: Batches): StoredBatch => {
     const batch = batches.all.find(id, format);
     if (batch?.hidden === 0) return batch;
     if (batch) batch.hidden--;
@@ -113,21 +113,21 @@ export function batchActions({ format, newId, body, read, describe, notFound }: 
   };
   return {
     find,
-    async create(request: GatewayRequest, batches: Batches): Promise<Reply> {
+    async create(request: GatewayRequest, batches: Batches): Promise<GatewayReply> {
       checkContentType(request, 'application/json');
       const checked = body(parseBody(await request.readBody()), [], { level: 'strict', leftOut() {} });
       const batch = batches.start(newId(), { request, ...(await read(checked, request, batches)) });
       const reply = { ...jsonReply(describe(batch, request, batches)), model: batch.model };
       return batch.fault.losesReply ? { ...reply, head: false, ending: 'reset' } : reply;
     },
-    show: (request: GatewayRequest, batches: Batches): Reply =>
+    show: (request: GatewayRequest, batches: Batches): GatewayReply =>
       jsonReply(describe(find(request, batches), request, batches)),
   };
 }
 
 /** Makes a file of the results of a batch that has ended, unless it exists. Returns its id. */
-export function fileOfResults(
-  { format, ended = 0 }: Batch,
+export function makeResultsFile(
+  { format, ended = 0 }: StoredBatch,
   spool: Spool,
   { id, name }: Pick<StoredFile, 'id' | 'name'>,
   { files }: Batches,

@@ -37,7 +37,7 @@ const parts = new Map<string, Rule>([
   ['refusal', partRule({ 'refusal!': text })],
 ]);
 
-function part(value: JsonValue, path: Path, mode: ValidationMode): JsonValue {
+function checkContentPart(value: JsonValue, path: Path, mode: ValidationMode): JsonValue {
   const type = textAt(freeObject(value, path, mode), 'type');
   const rule = parts.get(type ?? '');
   if (rule) return rule(value, path, mode);
@@ -48,7 +48,7 @@ function part(value: JsonValue, path: Path, mode: ValidationMode): JsonValue {
 
 const content: Rule = (value, path, mode) => {
   if (typeof value === 'string') return value;
-  if (Array.isArray(value)) return list(part)(value, path, mode);
+  if (Array.isArray(value)) return list(checkContentPart)(value, path, mode);
   throw new Violation(path, { kind: 'type', expected: 'one of a string or array of objects', value });
 };
 
@@ -144,12 +144,12 @@ export const completionsBody = object(
   beyond,
 );
 
-/** Only other servers answer with pictures. */
+/** Only other servers answer with images. */
 function modality(value: JsonValue, path: Path, mode: ValidationMode): JsonValue {
   return oneOf('text', 'audio', ...(mode.level === 'vendor' ? [] : ['image']))(value, path, mode);
 }
 
-/** A picture that an edit in JSON names. */
+/** An image that an edit in JSON names. */
 const imageReference = object({ image_url: text, file_id: text });
 
 /** The rule for the fields of an image request. An edit comes as a form, whose files are data URLs here, or as JSON. */
@@ -180,7 +180,7 @@ function reasons(model: string): boolean {
 }
 
 /** Checks a body; to an unknown parameter, the models that do not reason have an answer of their own. */
-export function inWordsOfOpenAi(body: JsonObject, check: () => JsonObject): JsonObject {
+export function inOpenAiWords(body: JsonObject, check: () => JsonObject): JsonObject {
   try {
     return check();
   } catch (error) {
@@ -216,8 +216,8 @@ export function checkForOpenAi(body: JsonObject): void {
     if (!flagAt(offer, 'strict')) continue;
     const name = `Invalid schema for function '${textAt(offer, 'name')}'`;
     const param = `tools[${index}].function.parameters`;
-    const refuse = (fault: string) => badParameter(param, 'invalid_function_parameters', `${name}: ${fault}`);
-    checkStrictSchema(valueAt(offer, 'parameters'), refuse);
+    const toSchemaProblem = (fault: string) => badParameter(param, 'invalid_function_parameters', `${name}: ${fault}`);
+    checkStrictSchema(valueAt(offer, 'parameters'), toSchemaProblem);
   }
 }
 

@@ -12,7 +12,7 @@ import {
   textsAt,
   valueAt,
 } from '../fields/read.ts';
-import type { Format, Operation, Path } from '../types.ts';
+import type { GatewayFormat, GatewayOperation, Path } from '../types.ts';
 import { drawsByName, type LocalModel } from '../models/local.ts';
 import {
   badParameter,
@@ -23,12 +23,12 @@ import {
   created,
   unknownModel,
 } from './reply.ts';
-import { checkForOpenAi, completionsBody, inWordsOfOpenAi } from './fields.ts';
+import { checkForOpenAi, completionsBody, inOpenAiWords } from './fields.ts';
 import { badValue } from '../fields/rule.ts';
-import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
+import type { DecodedMedia, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
 
 /** The completions format: OpenAI's chat completions and images. */
-export const completionsFormat: Format = {
+export const completionsFormat: GatewayFormat = {
   name: 'completions',
   claims: (path, headers) =>
     /^\/v1\/(?:chat|images|responses|embeddings|audio|moderations)(?:\/|$)/.test(path) ||
@@ -55,12 +55,12 @@ function describeModel({ id }: LocalModel): JsonObject {
 }
 
 /** `/v1/chat/completions`. */
-export const completionsOperation: Operation = {
+export const completionsOperation: GatewayOperation = {
   serves: () => true,
   modelOf: (_request, body) => textAt(body, 'model'),
   check(body, mode) {
     if (mode.level !== 'vendor') return completionsBody(body, [], mode);
-    const checked = inWordsOfOpenAi(body, () => completionsBody(body, [], mode));
+    const checked = inOpenAiWords(body, () => completionsBody(body, [], mode));
     checkForOpenAi(checked);
     return checked;
   },
@@ -84,7 +84,7 @@ export const completionsOperation: Operation = {
       // OpenAI counts the thoughts of its models, and does not show them.
       showThinking: mode.level !== 'vendor',
       tier: textAt(checked, 'service_tier')?.replace('auto', 'default'),
-      picture: {
+      image: {
         isAsked: asksForImage(checked),
         aspectRatio: textAt(image, 'aspect_ratio'),
         imageSize: textAt(image, 'image_size'),
@@ -94,18 +94,18 @@ export const completionsOperation: Operation = {
       },
     };
   },
-  wantsPicture: ({ picture }) => picture.isAsked,
+  wantsImage: ({ image }) => image.isAsked,
   reply: completionsReply,
   contentType: 'application/json',
   stream: completionsStream,
 };
 
-/** Whether a checked body names a picture as the answer. */
+/** Whether a checked body names an image as the answer. */
 function asksForImage(checked: JsonObject): boolean {
   return objectAt(checked, 'image_config') !== undefined || textsAt(checked, 'modalities').includes('image');
 }
 
-/** Whether the last user message of a checked body holds a picture. */
+/** Whether the last user message of a checked body holds an image. */
 function holdsImage(checked: JsonObject): boolean {
   const turn = listAt(checked, 'messages').findLast(isUser);
   return listAt(turn, 'content').some((part) => textAt(part, 'type') === 'image_url');
@@ -139,8 +139,8 @@ function checkCalls(messages: readonly JsonValue[]): void {
 }
 
 function readTask(body: JsonObject, messages: readonly JsonValue[], last: number): Omit<TextTask, 'model'> {
-  const texts = messages.map((message) => textOf(valueAt(message, 'content')));
-  const answered = isResult(messages.at(-1));
+  const texts = messages.map((message) => joinTexts(valueAt(message, 'content')));
+  const answered = isToolMessage(messages.at(-1));
   const textsBy = (roles: readonly string[], end = messages.length): string[] =>
     texts.filter((text, index) => text !== '' && index < end && roles.includes(textAt(messages[index], 'role') ?? ''));
   const format = objectAt(body, 'response_format');
@@ -156,7 +156,7 @@ function readTask(body: JsonObject, messages: readonly JsonValue[], last: number
     tools: [...listAt(body, 'tools').map((tool) => valueAt(tool, 'function')), ...listAt(body, 'functions')].flatMap(
       toolOffer,
     ),
-    choice: readChoice(valueAt(body, 'tool_choice') ?? choiceOfFunction(valueAt(body, 'function_call'))),
+    choice: readToolChoice(valueAt(body, 'tool_choice') ?? toToolChoice(valueAt(body, 'function_call'))),
     schema: kind === 'json_schema' ? valueAt(objectAt(format, 'json_schema'), 'schema') : undefined,
     json: kind === 'json_schema' || kind === 'json_object',
     thinking: (effort ?? 'none') !== 'none' || objectAt(body, 'reasoning') !== undefined,
@@ -166,29 +166,29 @@ function readTask(body: JsonObject, messages: readonly JsonValue[], last: number
   };
 }
 
-function textOf(content: JsonValue | undefined): string {
+function joinTexts(content: JsonValue | undefined): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
   return content.flatMap((part) => textAt(part, 'text') ?? []).join('\n');
 }
 
 /** Whether a message says what a tool returned; that of a function is the older form. */
-function isResult(message: JsonValue | undefined): boolean {
+function isToolMessage(message: JsonValue | undefined): boolean {
   return ['tool', 'function'].includes(textAt(message, 'role') ?? '');
 }
 
 /** The results at the end. */
 function toolResults(messages: readonly JsonValue[]): { name: string; text: string }[] {
-  const begin = messages.findLastIndex((message) => !isResult(message)) + 1;
+  const begin = messages.findLastIndex((message) => !isToolMessage(message)) + 1;
   const calls = listAt(messages[begin - 1], 'tool_calls');
   return messages.slice(begin).map((message) => {
     const call = calls.find((each) => textAt(each, 'id') === textAt(message, 'tool_call_id'));
     const name = textAt(objectAt(call, 'function'), 'name') ?? textAt(message, 'name') ?? '';
-    return { name, text: textOf(valueAt(message, 'content')) };
+    return { name, text: joinTexts(valueAt(message, 'content')) };
   });
 }
 
-function choiceOfFunction(choice: JsonValue | undefined): JsonValue | undefined {
+function toToolChoice(choice: JsonValue | undefined): JsonValue | undefined {
   return isObject(choice) ? { type: 'function', function: choice } : choice;
 }
 
@@ -197,7 +197,7 @@ function toolOffer(offer: JsonValue | undefined): ToolOffer[] {
   return name === undefined ? [] : [{ name, schema: valueAt(offer, 'parameters') }];
 }
 
-function readChoice(choice: JsonValue | undefined): ToolChoice {
+function readToolChoice(choice: JsonValue | undefined): ToolChoice {
   const allowed = objectAt(choice, 'allowed_tools');
   const mode = typeof choice === 'string' ? choice : (textAt(allowed, 'mode') ?? (choice ? 'required' : 'auto'));
   const named = allowed ? listAt(allowed, 'tools') : [choice ?? null];
@@ -206,8 +206,8 @@ function readChoice(choice: JsonValue | undefined): ToolChoice {
   return { mode: modes[mode] ?? 'auto', names: names.length > 0 ? names : undefined };
 }
 
-/** The pictures and files of a message that it holds itself; addresses are not fetched. Throws Violation. */
-function readMedia(content: JsonValue | undefined, path: Path): Media[] {
+/** The images and files of a message that it holds itself; addresses are not fetched. Throws Violation. */
+function readMedia(content: JsonValue | undefined, path: Path): DecodedMedia[] {
   if (!Array.isArray(content)) return [];
   return content.flatMap((part, index) => {
     const image = valueAt(part, 'image_url');
@@ -221,7 +221,7 @@ function readMedia(content: JsonValue | undefined, path: Path): Media[] {
 }
 
 /** The file in a data URL; none in another URL. Throws Violation. */
-export function readDataUrl(url: string, path: Path): Media[] {
+export function readDataUrl(url: string, path: Path): DecodedMedia[] {
   if (/^https?:/i.test(url)) return [];
   const [, declared, data = ''] = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w.=-]+)*;base64,(.*)$/is.exec(url) ?? [];
   if (declared === undefined) throw badValue(path, 'Expected an http(s) URL or a base64-encoded data URL.');

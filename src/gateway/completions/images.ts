@@ -1,16 +1,16 @@
-import type { Size } from '../../images/pixels/picture.ts';
+import type { Size } from '../../images/pixels/bitmap.ts';
 import type { JsonObject } from '../../json.ts';
 import { listAt, numberAt, textAt, textsAt } from '../fields/read.ts';
 import { badValue } from '../fields/rule.ts';
-import type { ModelRequest, Operation } from '../types.ts';
-import { tokensPerImage, type Answer, type TextTask } from '../models/task.ts';
+import type { ModelRequest, GatewayOperation } from '../types.ts';
+import { tokensPerImage, type ModelAnswer, type TextTask } from '../models/task.ts';
 import { Problem } from '../problem.ts';
 import { created, badParameter } from './reply.ts';
 import { imagesBody, checkImagesForOpenAi } from './fields.ts';
 import { readDataUrl } from './format.ts';
 
 /** Images by one local model. An edit comes as a form, which is read as an object with data URLs. */
-function imagesBy(usual: 'local-image' | 'local-edit'): Operation {
+function imagesBy(usual: 'local-image' | 'local-edit'): GatewayOperation {
   return {
     serves: ({ draws }) => draws,
     modelOf: (_request, body) => textAt(body, 'model') ?? usual,
@@ -22,7 +22,7 @@ function imagesBy(usual: 'local-image' | 'local-edit'): Operation {
     },
     fallback: () => usual,
     read: readImagesRequest,
-    wantsPicture: () => true,
+    wantsImage: () => true,
     reply: imagesReply,
     contentType: 'application/json',
   };
@@ -65,7 +65,7 @@ function readImagesRequest(checked: JsonObject, model: string): ModelRequest {
     candidates: numberAt(checked, 'n') ?? 1,
     stream: false,
     showThinking: false,
-    picture: {
+    image: {
       isAsked: true,
       size: readSize(textAt(checked, 'size') ?? 'auto'),
       mimeType: format && `image/${format}`,
@@ -77,7 +77,7 @@ function readImagesRequest(checked: JsonObject, model: string): ModelRequest {
   };
 }
 
-/** As many pixels as a picture of the class 4K. */
+/** As many pixels as an image of the class 4K. */
 const maxPixels = 2 ** 24;
 
 function readSize(size: string): Size | undefined {
@@ -101,16 +101,16 @@ const plainTask: Omit<TextTask, 'model' | 'prompt'> = {
 const rejected =
   'Your request was rejected as a result of our safety system. Your request may contain content that is not allowed by our safety system.';
 
-function imagesReply({ drafts, tokens, blocked, bare }: Answer, { task, picture }: ModelRequest): JsonObject {
+function imagesReply({ drafts, tokens, blocked, bare }: ModelAnswer, { task, image }: ModelRequest): JsonObject {
   if (blocked || drafts.some(({ ended }) => ended === 'refused')) {
     throw new Problem(400, rejected, { type: 'image_generation_user_error', errorCode: 'moderation_blocked' });
   }
   const made = drafts
     .flatMap(({ parts }) => parts)
-    .flatMap(({ text, picture }) => (picture && !picture.draft ? [{ text, ...picture }] : []));
-  // A picture inside a text is returned as a URL, because this reply has no text.
+    .flatMap(({ text, image }) => (image && !image.draft ? [{ text, ...image }] : []));
+  // An image inside a text is returned as a URL, because this reply has no text.
   const data = made.map((each) =>
-    picture.url || each.text !== undefined
+    image.url || each.text !== undefined
       ? { url: `data:${each.mimeType};base64,${each.data}` }
       : { b64_json: each.data },
   );

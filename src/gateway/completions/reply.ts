@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { ModelRequest, OperationStream, StreamEvent, Path } from '../types.ts';
-import { type Answer, type Draft, draftText, splitJson, splitWords } from '../models/task.ts';
+import { type ModelAnswer, type Draft, draftText, splitJson, splitForStream } from '../models/task.ts';
 import { listAt, objectAt, textAt, valueAt } from '../fields/read.ts';
 import { Problem } from '../problem.ts';
 import { type Breach, pathText } from '../fields/rule.ts';
@@ -106,15 +106,15 @@ const finishReasons: Readonly<Record<Draft['ended'], string>> = {
 const refusal = "I'm sorry, but this offline model refuses everything.";
 
 /** A chat completion: one choice for each answer. */
-export function completionsReply(answer: Answer, request: ModelRequest): JsonObject {
+export function completionsReply(answer: ModelAnswer, request: ModelRequest): JsonObject {
   const { id, model, drafts, blocked, bare } = answer;
   const choices = drafts.map((draft, index) => ({
     index,
     message: blocked
       ? { role: 'assistant', content: null, refusal, annotations: [] }
-      : messageOf(draft, request, index === 0 ? id : `${id}${index}`),
+      : encodeMessage(draft, request, index === 0 ? id : `${id}${index}`),
     logprobs: null,
-    finish_reason: blocked ? 'stop' : finishReasonOf(draft, request),
+    finish_reason: blocked ? 'stop' : chooseFinishReason(draft, request),
   }));
   if (bare) return { object: 'chat.completion', created, choices };
   return {
@@ -123,17 +123,17 @@ export function completionsReply(answer: Answer, request: ModelRequest): JsonObj
     created,
     model,
     choices,
-    usage: usageOf(answer),
+    usage: encodeUsage(answer),
     service_tier: request.tier ?? 'default',
     system_fingerprint: null,
   };
 }
 
-function finishReasonOf({ ended }: Draft, { functionCalls }: ModelRequest): string {
+function chooseFinishReason({ ended }: Draft, { functionCalls }: ModelRequest): string {
   return ended === 'call' && functionCalls === true ? 'function_call' : finishReasons[ended];
 }
 
-function usageOf({ tokens: { input, thinking, answer } }: Answer): JsonObject {
+function encodeUsage({ tokens: { input, thinking, answer } }: ModelAnswer): JsonObject {
   return {
     prompt_tokens: input,
     completion_tokens: thinking + answer,
@@ -148,12 +148,12 @@ function usageOf({ tokens: { input, thinking, answer } }: Answer): JsonObject {
   };
 }
 
-function messageOf(draft: Draft, { showThinking, functionCalls }: ModelRequest, id: string): JsonObject {
+function encodeMessage(draft: Draft, { showThinking, functionCalls }: ModelRequest, id: string): JsonObject {
   const { thinking, call } = draft;
   const text = draftText(draft);
-  // The format does not know drafts of pictures, and a picture with a text is in that.
-  const pictures = draft.parts.flatMap(({ text, picture }) =>
-    text === undefined && picture && !picture.draft ? [picture] : [],
+  // The format does not know drafts of images, and an image with a text is in that.
+  const pictures = draft.parts.flatMap(({ text, image }) =>
+    text === undefined && image && !image.draft ? [image] : [],
   );
   const images = pictures.map(({ mimeType, data }, index) => ({
     type: 'image_url',
@@ -177,7 +177,7 @@ function messageOf(draft: Draft, { showThinking, functionCalls }: ModelRequest, 
 /** Events without names, and `[DONE]` after the last. */
 export const completionsStream: OperationStream = {
   contentType: () => 'text/event-stream; charset=utf-8',
-  events: chunksOf,
+  events: splitIntoChunks,
   encode: ({ data }) => `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`,
   failure: {
     data: completionsError(new Problem(503, 'The model is overloaded. Please try again later.')),
@@ -195,31 +195,34 @@ export const completionsStream: OperationStream = {
 };
 
 /** A whole completion as its chunks: of each choice the role, the deltas and the finish reason, then the usage where it is asked for. */
-function* chunksOf(reply: JsonObject, request: ModelRequest): Generator<StreamEvent> {
+function* splitIntoChunks(reply: JsonObject, request: ModelRequest): Generator<StreamEvent> {
   const { streamUsage } = request;
   const { choices, usage, ...rest } = reply;
   if (!Array.isArray(choices)) return yield { data: reply, step: 'end' };
   const withUsage = streamUsage && usage !== undefined;
-  const chunk = (changed: JsonObject[], step: StreamEvent['step']): StreamEvent => ({
+  const toChunk = (changed: JsonObject[], step: StreamEvent['step']): StreamEvent => ({
     data: { ...rest, object: 'chat.completion.chunk', choices: changed, ...(withUsage && { usage: null }) },
     step,
   });
   for (const choice of choices.filter(isObject)) {
     const { index = 0, message, finish_reason = null } = choice;
-    const part = (delta: JsonObject, step: StreamEvent['step'], reason: JsonObject[string] = null): StreamEvent =>
-      chunk([{ index, delta, logprobs: null, finish_reason: reason }], step);
+    const toDeltaChunk = (
+      delta: JsonObject,
+      step: StreamEvent['step'],
+      reason: JsonObject[string] = null,
+    ): StreamEvent => toChunk([{ index, delta, logprobs: null, finish_reason: reason }], step);
     const content = textAt(message, 'content') === undefined ? null : '';
-    yield part({ role: 'assistant', content, refusal: null }, 'start');
-    for (const delta of deltasOf(message, request)) yield part(delta, 'delta');
-    yield part({}, 'end', finish_reason);
+    yield toDeltaChunk({ role: 'assistant', content, refusal: null }, 'start');
+    for (const delta of splitIntoDeltas(message, request)) yield toDeltaChunk(delta, 'delta');
+    yield toDeltaChunk({}, 'end', finish_reason);
   }
   if (withUsage) yield { data: { ...rest, object: 'chat.completion.chunk', choices: [], usage }, step: 'end' };
   yield { data: '[DONE]', step: 'done' };
 }
 
-function deltasOf(message: JsonObject[string] | undefined, request: ModelRequest): JsonObject[] {
+function splitIntoDeltas(message: JsonObject[string] | undefined, request: ModelRequest): JsonObject[] {
   const words = (name: string): JsonObject[] =>
-    splitWords(textAt(message, name) ?? '', request).map((text) => ({ [name]: text }));
+    splitForStream(textAt(message, name) ?? '', request).map((text) => ({ [name]: text }));
   const images = valueAt(message, 'images');
   const calls = listAt(message, 'tool_calls').filter(isObject).flatMap(callDeltas);
   return [

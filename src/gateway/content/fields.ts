@@ -48,10 +48,10 @@ const partFields = object({
   speechMetadata: anything,
 });
 
-const part: Rule = (value, path, mode) => {
+const checkPart: Rule = (value, path, mode) => {
   const read = partFields(value, path, mode);
   // A part of a kind that is not known is empty once that was left out.
-  if (mode.level === 'lenient' && isEmpty(read) && !isEmpty(value)) return read;
+  if (mode.level === 'lenient' && isEmptyObject(read) && !isEmptyObject(value)) return read;
   const kinds = Object.keys(partKinds).filter((kind) => Object.hasOwn(Object(read), kind));
   // A signature can come back by itself, as it came at the end of a stream.
   const isSignature = kinds.length === 0 && textAt(read, 'thoughtSignature') !== undefined;
@@ -63,11 +63,11 @@ const part: Rule = (value, path, mode) => {
   throw badValue([...path, 'data'], fault);
 };
 
-function isEmpty(value: JsonValue): boolean {
+function isEmptyObject(value: JsonValue): boolean {
   return isObject(value) && Object.keys(value).length === 0;
 }
 
-const content = object({ role: oneOf('user', 'model', 'function'), 'parts!': list(part, { min: 1 }) });
+const content = object({ role: oneOf('user', 'model', 'function'), 'parts!': list(checkPart, { min: 1 }) });
 
 const declaration = object({
   'name!': text,
@@ -97,13 +97,13 @@ const toolList = list(
 const tools: Rule = (value, path, mode) => toolList(Array.isArray(value) ? value : [value], path, mode);
 
 /** A name of an enum, which the service also takes in small letters. */
-function nameOf(...allowed: readonly string[]): Rule {
+function enumName(...allowed: readonly string[]): Rule {
   return (value, path, mode) => oneOf(...allowed)(typeof value === 'string' ? value.toUpperCase() : value, path, mode);
 }
 
 const toolConfig = object({
   functionCallingConfig: object({
-    mode: nameOf('AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED'),
+    mode: enumName('AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED'),
     allowedFunctionNames: list(text),
   }),
   retrievalConfig: freeObject,
@@ -125,7 +125,7 @@ const generationConfig = object({
   frequencyPenalty: number(),
   responseLogprobs: flag,
   logprobs: integer({ min: 0, max: 20 }),
-  responseModalities: list(nameOf('TEXT', 'IMAGE', 'AUDIO', 'VIDEO', 'MODALITY_UNSPECIFIED')),
+  responseModalities: list(enumName('TEXT', 'IMAGE', 'AUDIO', 'VIDEO', 'MODALITY_UNSPECIFIED')),
   mediaResolution: text,
   speechConfig: freeObject,
   responseFormat: anything,

@@ -11,17 +11,17 @@ import {
   textsAt,
   valueAt,
 } from '../fields/read.ts';
-import type { Format, Operation, OperationCount, Path } from '../types.ts';
+import type { GatewayFormat, GatewayOperation, OperationCount, Path } from '../types.ts';
 import { numberIn } from '../http/reply.ts';
 import { drawsByName, findLocalModel, type LocalModel } from '../models/local.ts';
 import { Problem } from '../problem.ts';
 import { contentError, contentReply, contentStream, contentViolation } from './reply.ts';
 import { contentBody } from './fields.ts';
 import { badValue } from '../fields/rule.ts';
-import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
+import type { DecodedMedia, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
 
 /** The content format; it also answers what no format claims. */
-export const contentFormat: Format = {
+export const contentFormat: GatewayFormat = {
   name: 'content',
   claims: () => true,
   keyForms: ['vendor-key', 'bearer'],
@@ -58,7 +58,7 @@ function describeModel({ id, title, draws }: LocalModel): JsonObject {
 }
 
 /** `:generateContent` and `:streamGenerateContent`. */
-export const contentOperation: Operation = {
+export const contentOperation: GatewayOperation = {
   serves: () => true,
   modelOf: ({ model }) => (model ?? '').replace(/^models\//, ''),
   check: (body, mode) => contentBody(body, [], mode),
@@ -70,14 +70,14 @@ export const contentOperation: Operation = {
     const config = objectAt(checked, 'generationConfig') ?? {};
     const image = objectAt(config, 'imageConfig');
     const modalities = textsAt(config, 'responseModalities');
-    checkConfig(config, model);
+    checkGenerationConfig(config, model);
     return {
       task: readTask(checked, config, model),
       candidates: numberAt(config, 'candidateCount') ?? 1,
       stream: route?.streams === true,
       showThinking: true,
       tier: textAt(checked, 'serviceTier'),
-      picture: {
+      image: {
         isAsked: asksForImage(checked),
         aspectRatio: textAt(image, 'aspectRatio'),
         imageSize: textAt(image, 'imageSize'),
@@ -88,9 +88,9 @@ export const contentOperation: Operation = {
     };
   },
   /** The bearer token of image requests says it too, if there is nothing that only text has. */
-  wantsPicture({ picture, task }, { keyForm }) {
+  wantsImage({ image, task }, { keyForm }) {
     const forText = task.tools.length > 0 || task.json || task.schema !== undefined || task.thinking;
-    return picture.isAsked || (keyForm === 'bearer' && !forText);
+    return image.isAsked || (keyForm === 'bearer' && !forText);
   },
   reply: contentReply,
   contentType: 'application/json; charset=UTF-8',
@@ -103,35 +103,35 @@ export const contentCount: OperationCount = {
   reply: (tokenCount) => ({ totalTokens: tokenCount, promptTokensDetails: [{ modality: 'TEXT', tokenCount }] }),
 };
 
-/** Whether a checked body asks for a picture: it has an imageConfig or the modality IMAGE. */
+/** Whether a checked body asks for an image: it has an imageConfig or the modality IMAGE. */
 function asksForImage(body: JsonObject): boolean {
   const config = objectAt(body, 'generationConfig');
   return objectAt(config, 'imageConfig') !== undefined || textsAt(config, 'responseModalities').includes('IMAGE');
 }
 
-/** Whether the last user turn of a checked body holds a picture. */
+/** Whether the last user turn of a checked body holds an image. */
 function holdsImage(body: JsonObject): boolean {
   const turn = listAt(body, 'contents').findLast(isUser);
   return listAt(turn, 'parts').some((part) => textAt(objectAt(part, 'inlineData'), 'mimeType')?.startsWith('image/'));
 }
 
 /** Rules about several fields, the same as those of the public service. */
-function checkConfig(config: JsonObject, model: string): void {
+function checkGenerationConfig(config: JsonObject, model: string): void {
   const path = ['generationConfig'];
-  const has = (name: string): boolean => Object.hasOwn(config, name);
+  const hasField = (name: string): boolean => Object.hasOwn(config, name);
   const isTextOnly = findLocalModel(model)?.draws === false;
-  if (has('responseSchema') && has('responseJsonSchema')) {
+  if (hasField('responseSchema') && hasField('responseJsonSchema')) {
     throw badValue([...path, 'responseJsonSchema'], 'only one of responseSchema and responseJsonSchema may be set');
   }
-  const schemaField = has('responseSchema') ? 'responseSchema' : 'responseJsonSchema';
+  const schemaField = hasField('responseSchema') ? 'responseSchema' : 'responseJsonSchema';
   const mime = textAt(config, 'responseMimeType') ?? 'text/plain';
-  if (has(schemaField) && mime === 'text/plain') {
+  if (hasField(schemaField) && mime === 'text/plain') {
     throw badValue(
       [...path, schemaField],
       'responseMimeType must be application/json (or text/x.enum) when a schema is set',
     );
   }
-  if (isTextOnly && has('imageConfig'))
+  if (isTextOnly && hasField('imageConfig'))
     throw badValue([...path, 'imageConfig'], `${model} makes no images; use local-image`);
   if (isTextOnly && textsAt(config, 'responseModalities').some((modality) => modality !== 'TEXT')) {
     throw badValue([...path, 'responseModalities'], `${model} answers with TEXT only`);
@@ -145,20 +145,20 @@ function checkConfig(config: JsonObject, model: string): void {
 function readTask(body: JsonValue, config: JsonObject, model: string): TextTask {
   const contents = listAt(body, 'contents');
   const media = contents.map((content, index) => readMedia(content, ['contents', index, 'parts']));
-  const texts = contents.map(textOf);
+  const texts = contents.map(joinTexts);
   const last = contents.findLastIndex(isUser);
   const mime = textAt(config, 'responseMimeType');
   return {
     model,
     prompt: texts[last] ?? '',
-    system: textOf(objectAt(body, 'systemInstruction') ?? {}) || undefined,
+    system: joinTexts(objectAt(body, 'systemInstruction') ?? {}) || undefined,
     earlier: contents.flatMap((content, index) =>
       index < last && isUser(content) && texts[index] ? [texts[index]] : [],
     ),
     media: media[last] ?? [],
     toolResults: listAt(contents[last], 'parts').flatMap(toolResult),
     tools: listAt(body, 'tools').flatMap(toolOffers),
-    choice: readChoice(objectAt(objectAt(body, 'toolConfig'), 'functionCallingConfig') ?? {}),
+    choice: readToolChoice(objectAt(objectAt(body, 'toolConfig'), 'functionCallingConfig') ?? {}),
     schema: valueAt(config, 'responseJsonSchema') ?? valueAt(config, 'responseSchema'),
     json: mime === 'application/json',
     thinking: flagAt(objectAt(config, 'thinkingConfig'), 'includeThoughts'),
@@ -172,7 +172,7 @@ function isUser(content: JsonValue): boolean {
   return textAt(content, 'role') !== 'model';
 }
 
-function textOf(content: JsonValue): string {
+function joinTexts(content: JsonValue): string {
   return listAt(content, 'parts')
     .filter((part) => !flagAt(part, 'thought'))
     .map((part) => textAt(part, 'text') ?? '')
@@ -180,14 +180,14 @@ function textOf(content: JsonValue): string {
     .join('\n');
 }
 
-function readMedia(content: JsonValue, path: Path): Media[] {
+function readMedia(content: JsonValue, path: Path): DecodedMedia[] {
   return listAt(content, 'parts').flatMap((part, index) => {
     const inline = objectAt(part, 'inlineData');
     return inline ? [decodeMedia(inline, [...path, index, 'inlineData'])] : [];
   });
 }
 
-function decodeMedia(inline: JsonObject, path: Path): Media {
+function decodeMedia(inline: JsonObject, path: Path): DecodedMedia {
   const declared = textAt(inline, 'mimeType') ?? '';
   const mimeType = plainMediaType(declared);
   if (!/^[\w.+-]+\/[\w.+-]+$/.test(mimeType))
@@ -212,7 +212,7 @@ function toolOffers(tool: JsonValue): ToolOffer[] {
   }));
 }
 
-function readChoice(config: JsonObject): ToolChoice {
+function readToolChoice(config: JsonObject): ToolChoice {
   const names = textsAt(config, 'allowedFunctionNames');
   const modes: Record<string, ToolChoice['mode']> = { ANY: 'any', NONE: 'none' };
   return { mode: modes[textAt(config, 'mode') ?? ''] ?? 'auto', names: names.length > 0 ? names : undefined };

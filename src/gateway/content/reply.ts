@@ -1,9 +1,9 @@
 import { isObject, type JsonObject } from '../../json.ts';
-import { type Answer, type AnswerPart, type Draft, splitWords } from '../models/task.ts';
+import { type ModelAnswer, type AnswerPart, type Draft, splitForStream } from '../models/task.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
 import type { StreamEvent, OperationStream, GatewayRequest, ModelRequest, Path } from '../types.ts';
 import { Problem } from '../problem.ts';
-import { type Breach, pathText, valueText } from '../fields/rule.ts';
+import { type Breach, pathText, describeBadValue } from '../fields/rule.ts';
 
 /** RPC name of an HTTP status. */
 const statuses: Readonly<Record<number, string>> = {
@@ -30,15 +30,15 @@ export function contentError({ code, message, extra }: Problem): JsonObject {
 
 /** The 400 reply that names the field, worded as the public service does. */
 export function contentViolation(path: Path, breach: Breach): Problem {
-  const description = wordsOf(path, breach);
-  const field = fieldOf(path);
+  const description = describeBreach(path, breach);
+  const field = spellPath(path);
   const fieldViolations = [{ ...(field !== '' && { field }), description }];
   const details = [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations }];
   return new Problem(400, description, { details });
 }
 
-function wordsOf(path: Path, breach: Breach): string {
-  const at = fieldOf(path);
+function describeBreach(path: Path, breach: Breach): string {
+  const at = spellPath(path);
   switch (breach.kind) {
     case 'unknown': {
       const where = at === '' ? '' : ` at '${at}'`;
@@ -52,25 +52,25 @@ function wordsOf(path: Path, breach: Breach): string {
       return `Invalid value at '${at}' (${breach.expected}), ${shown}`;
     }
     default:
-      return `* GenerateContentRequest.${at}: ${valueText(path, breach)}`;
+      return `* GenerateContentRequest.${at}: ${describeBadValue(path, breach)}`;
   }
 }
 
 /** `generation_config.image_config.aspect_ratio`, `contents[0].parts[1].inline_data`: names as that service spells them. */
-function fieldOf(path: Path): string {
+function spellPath(path: Path): string {
   return pathText(path).replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** A reply of the content format: one candidate for each answer. */
 export function contentReply(
-  { model, id, drafts, blocked, bare, ...answer }: Answer,
+  { model, id, drafts, blocked, bare, ...answer }: ModelAnswer,
   { tier, asked = '' }: ModelRequest,
 ): JsonObject {
   const signature = signs.test(asked) ? Buffer.from(`offline ${id}`).toString('base64') : undefined;
   const said: JsonObject = blocked
     ? { promptFeedback: { blockReason: 'SAFETY', safetyRatings: [danger] } }
     : { candidates: drafts.map((draft, index) => candidate(draft, index, signature)) };
-  const usageMetadata = { ...usage(answer), ...(tier !== undefined && { serviceTier: tier }) };
+  const usageMetadata = { ...encodeUsage(answer), ...(tier !== undefined && { serviceTier: tier }) };
   return bare ? said : { ...said, usageMetadata, modelVersion: model, responseId: id };
 }
 
@@ -81,7 +81,10 @@ const danger: JsonObject = { category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probab
 const harms = ['HARASSMENT', 'HATE_SPEECH', 'SEXUALLY_EXPLICIT', 'DANGEROUS_CONTENT'];
 const harmless = harms.map((harm) => ({ category: `HARM_CATEGORY_${harm}`, probability: 'NEGLIGIBLE' }));
 
-function usage({ tokens: { input, thinking, answer }, drawn }: Pick<Answer, 'tokens' | 'drawn'>): JsonObject {
+function encodeUsage({
+  tokens: { input, thinking, answer },
+  drawn,
+}: Pick<ModelAnswer, 'tokens' | 'drawn'>): JsonObject {
   return {
     promptTokenCount: input,
     candidatesTokenCount: answer,
@@ -116,15 +119,15 @@ function candidate(draft: Draft, index: number, signature: string | undefined): 
           },
         ]
       : []),
-    ...said.map(partOf),
+    ...said.map(encodePart),
   ];
   const content: JsonObject = parts.length > 0 ? { parts, role: 'model' } : { role: 'model' };
   return { content, finishReason, index, safetyRatings: [...harmless] };
 }
 
-function partOf(part: AnswerPart): JsonObject {
+function encodePart(part: AnswerPart): JsonObject {
   if (part.text !== undefined) return { text: part.text };
-  const { mimeType, data, draft } = part.picture;
+  const { mimeType, data, draft } = part.image;
   return { inlineData: { mimeType, data }, ...(draft && { thought: true }) };
 }
 
@@ -170,7 +173,7 @@ function candidatePieces(candidate: JsonObject, request: ModelRequest): JsonObje
     .filter(isObject)
     .flatMap((part) => {
       const text = textAt(part, 'text');
-      return text ? splitWords(text, request).map((word) => ({ ...part, text: word })) : [part];
+      return text ? splitForStream(text, request).map((word) => ({ ...part, text: word })) : [part];
     });
   const { content, finishReason, safetyRatings, ...rest } = candidate;
   const end = {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Attempt, Reply } from '../types.ts';
+import type { Attempt, GatewayReply } from '../types.ts';
 import type { FaultTable } from './table.ts';
 import { longestTimerMs } from '../../clock.ts';
 
@@ -65,20 +65,20 @@ export const connectionFaults: FaultTable = {
 };
 
 /** A reply that stops in the middle. */
-type Half = Reply & { body: AsyncIterable<Uint8Array> };
+type Half = GatewayReply & { body: AsyncIterable<Uint8Array> };
 
 /** The first half of a body, under the head of the whole one. A paced one is not waited for: even its head would be late. */
-async function half({ body, length, ...reply }: Reply): Promise<Half> {
+async function half({ body, length, ...reply }: GatewayReply): Promise<Half> {
   const plain = typeof body === 'string';
-  if (!plain && length !== undefined) return { ...reply, body: firstOf(body, Math.ceil(length / 2)) };
+  if (!plain && length !== undefined) return { ...reply, body: takeFirstBytes(body, Math.ceil(length / 2)) };
   const whole = await collect(body);
   const headers = plain ? { 'content-length': String(whole.length), ...reply.headers } : reply.headers;
-  return { ...reply, headers, body: firstOf([whole], Math.ceil(whole.length / 2)) };
+  return { ...reply, headers, body: takeFirstBytes([whole], Math.ceil(whole.length / 2)) };
 }
 
-type Pieces = Exclude<Reply['body'], string>;
+type Pieces = Exclude<GatewayReply['body'], string>;
 
-async function* firstOf(pieces: Pieces, bytes: number): AsyncGenerator<Uint8Array> {
+async function* takeFirstBytes(pieces: Pieces, bytes: number): AsyncGenerator<Uint8Array> {
   let left = bytes;
   for await (const piece of pieces) {
     const part = Buffer.from(piece).subarray(0, left);
@@ -93,16 +93,16 @@ async function* thenNothing(body: Pieces, signal: AbortSignal): AsyncGenerator<s
   await forever(signal);
 }
 
-async function drip(reply: Reply, { delay, left }: Attempt): Promise<Reply> {
+async function drip(reply: GatewayReply, { delay, left }: Attempt): Promise<GatewayReply> {
   const whole = await collect(reply.body);
   const length = Math.max(1, Math.ceil(whole.length / drips));
-  async function* pieces(): AsyncGenerator<Buffer> {
+  async function* drippedBytes(): AsyncGenerator<Buffer> {
     for (let at = 0; at < whole.length; at += length) {
       yield whole.subarray(at, at + length);
       await sleep(delay / drips, undefined, { signal: left.signal });
     }
   }
-  return { ...reply, body: pieces() };
+  return { ...reply, body: drippedBytes() };
 }
 
 /** Waits until the caller leaves. */
@@ -111,6 +111,6 @@ async function forever(signal: AbortSignal): Promise<never> {
   throw new Error('the caller stayed');
 }
 
-function collect(body: Reply['body']): Promise<Buffer> {
+function collect(body: GatewayReply['body']): Promise<Buffer> {
   return buffer(Readable.from(body));
 }

@@ -1,12 +1,12 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { listAt, objectAt } from '../fields/read.ts';
-import type { Answer, AnswerPart, Draft, MadePicture } from '../models/task.ts';
+import type { ModelAnswer, AnswerPart, Draft, MadeImage } from '../models/task.ts';
 import { Problem } from '../problem.ts';
 import type { FaultTable } from './table.ts';
 
 const wordsInstead = 'This offline model describes the picture instead of drawing it.';
 
-/** Faults of whole replies without what was requested, and of pictures that are missing, damaged or in an unusual place. */
+/** Faults of whole replies without what was requested, and of images that are missing, damaged or in an unusual place. */
 export const replyFaults: FaultTable = {
   'fault-blocked': {
     description:
@@ -61,15 +61,15 @@ export const replyFaults: FaultTable = {
     description: 'the picture holds characters that are not Base64',
     commands: ['image gen', 'image edit'],
     exitCode: 9,
-    answer: (answer) => mapPictures(answer, ({ data, ...picture }) => [{ picture: { ...picture, data: spoil(data) } }]),
+    answer: (answer) => mapImages(answer, ({ data, ...image }) => [{ image: { ...image, data: spoil(data) } }]),
   },
   'fault-wrong-mime': {
     description: 'a good picture under another type (a warning; the bytes win)',
     commands: ['image gen', 'image edit'],
     exitCode: 0,
     answer: (answer) =>
-      mapPictures(answer, ({ mimeType, ...picture }) => [
-        { picture: { ...picture, mimeType: mimeType === 'image/jpeg' ? 'image/png' : 'image/jpeg' } },
+      mapImages(answer, ({ mimeType, ...image }) => [
+        { image: { ...image, mimeType: mimeType === 'image/jpeg' ? 'image/png' : 'image/jpeg' } },
       ]),
   },
   'fault-markdown-image': {
@@ -77,23 +77,22 @@ export const replyFaults: FaultTable = {
     commands: ['image gen', 'image edit'],
     exitCode: 0,
     answer: (answer) =>
-      mapPictures(answer, (picture) => [
-        { text: `Here it is:\n\n![image](data:${picture.mimeType};base64,${picture.data})\n`, picture },
+      mapImages(answer, (image) => [
+        { text: `Here it is:\n\n![image](data:${image.mimeType};base64,${image.data})\n`, image },
       ]),
   },
   'fault-draft-image': {
     description: 'a thought picture, a draft, before the real one',
     commands: ['image gen', 'image edit'],
     exitCode: 0,
-    answer: (answer) => mapPictures(answer, (picture) => [{ picture: { ...picture, draft: true } }, { picture }]),
+    answer: (answer) => mapImages(answer, (image) => [{ image: { ...image, draft: true } }, { image }]),
   },
   'fault-snake-case': {
     description: 'a good answer in snake_case, base64url and with nulls, as some gateways write it',
     commands: ['text', 'image gen', 'image edit'],
     exitCode: 0,
-    answer: (answer) =>
-      mapPictures(answer, ({ data, ...picture }) => [{ picture: { ...picture, data: urlAlphabet(data) } }]),
-    body: (reply, format) => (format === 'content' ? snakeCase(reply) : reply),
+    answer: (answer) => mapImages(answer, ({ data, ...image }) => [{ image: { ...image, data: urlAlphabet(data) } }]),
+    body: (reply, format) => (format === 'content' ? spellInSnakeCase(reply) : reply),
   },
 };
 
@@ -114,8 +113,8 @@ function urlAlphabet(data: string): string {
     .replace(/={1,2}$/, '');
 }
 
-/** All names of the content format in snake_case, in arguments of tools too, and the empty siblings of a picture as nulls. */
-function snakeCase(reply: JsonObject): JsonObject {
+/** All names of the content format in snake_case, in arguments of tools too, and the empty siblings of an image as nulls. */
+function spellInSnakeCase(reply: JsonObject): JsonObject {
   const candidates = listAt(reply, 'candidates')
     .filter(isObject)
     .map((candidate) => {
@@ -137,12 +136,12 @@ function renamedInside(value: JsonValue): JsonValue {
 }
 
 /** An answer with each of its drafts changed. */
-function mapDrafts(answer: Answer, change: (draft: Draft) => Draft): Answer {
+function mapDrafts(answer: ModelAnswer, change: (draft: Draft) => Draft): ModelAnswer {
   return { ...answer, drafts: answer.drafts.map(change) };
 }
 
-/** An answer with each picture changed into other parts. */
-function mapPictures(answer: Answer, change: (picture: MadePicture) => AnswerPart[]): Answer {
-  const partsOf = (part: AnswerPart): AnswerPart[] => (part.picture ? change(part.picture) : [part]);
-  return mapDrafts(answer, (draft) => ({ ...draft, parts: draft.parts.flatMap(partsOf) }));
+/** An answer with each image changed into other parts. */
+function mapImages(answer: ModelAnswer, change: (image: MadeImage) => AnswerPart[]): ModelAnswer {
+  const mapPart = (part: AnswerPart): AnswerPart[] => (part.image ? change(part.image) : [part]);
+  return mapDrafts(answer, (draft) => ({ ...draft, parts: draft.parts.flatMap(mapPart) }));
 }

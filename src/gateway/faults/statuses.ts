@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../json.ts';
-import type { FormatName, Attempt } from '../types.ts';
+import type { GatewayFormatName, Attempt } from '../types.ts';
 import { Problem, type ProblemDetails } from '../problem.ts';
 import type { FaultTable } from './table.ts';
 
@@ -61,7 +61,7 @@ export const statusFaults: FaultTable = {
   },
 };
 
-interface Failure extends Partial<Record<FormatName, { message: string; extra?: ProblemDetails }>> {
+interface Failure extends Partial<Record<GatewayFormatName, { message: string; extra?: ProblemDetails }>> {
   code: number;
   /** What a format says that has no words of its own. */
   message: string;

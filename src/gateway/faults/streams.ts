@@ -1,4 +1,4 @@
-import type { StreamEvent, Reply } from '../types.ts';
+import type { StreamEvent, GatewayReply } from '../types.ts';
 import { Problem } from '../problem.ts';
 import type { FaultTable } from './table.ts';
 
@@ -15,7 +15,7 @@ export const streamFaults: FaultTable = {
       if (!stream) throw new Problem(529, 'Overloaded');
     },
     events: function* (events, { failure }) {
-      yield* firstOf(events);
+      yield* takeFirstEvents(events);
       yield failure;
     },
   },
@@ -23,7 +23,7 @@ export const streamFaults: FaultTable = {
     description: 'the stream ends without a finish reason or stop reason',
     commands: ['chat'],
     exitCode: 11,
-    events: firstOf,
+    events: takeFirstEvents,
   },
   'fault-bad-event': {
     description: 'an event in the middle of the stream is not JSON',
@@ -31,7 +31,7 @@ export const streamFaults: FaultTable = {
     exitCode: 9,
     events: function* (events, { broken }) {
       const all = [...events];
-      yield* firstOf(all);
+      yield* takeFirstEvents(all);
       yield broken;
       yield* all.filter(({ step }) => step === 'done');
     },
@@ -67,7 +67,7 @@ export const streamFaults: FaultTable = {
 };
 
 /** The events up to the first few deltas. */
-function* firstOf(events: Iterable<StreamEvent>): Generator<StreamEvent> {
+function* takeFirstEvents(events: Iterable<StreamEvent>): Generator<StreamEvent> {
   let deltas = 0;
   for (const event of events) {
     if (event.step === 'end') return;
@@ -76,7 +76,7 @@ function* firstOf(events: Iterable<StreamEvent>): Generator<StreamEvent> {
   }
 }
 
-async function* oddFraming(body: Reply['body']): AsyncGenerator<string> {
+async function* oddFraming(body: GatewayReply['body']): AsyncGenerator<string> {
   yield ': OFFLINE PROCESSING\r\n\r\n';
   for await (const chunk of body)
     if (!String(chunk).startsWith('data: [DONE]'))

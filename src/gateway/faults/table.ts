@@ -3,8 +3,8 @@ import { replyFaults } from './replies.ts';
 import { statusFaults } from './statuses.ts';
 import { streamFaults } from './streams.ts';
 import type { JsonObject } from '../../json.ts';
-import type { FormatName, OperationStream, StreamEvent, Attempt, Reply } from '../types.ts';
-import type { Answer } from '../models/task.ts';
+import type { GatewayFormatName, OperationStream, StreamEvent, Attempt, GatewayReply } from '../types.ts';
+import type { ModelAnswer } from '../models/task.ts';
 
 export const everyCommand = ['text', 'image gen', 'image edit', 'chat'] as const;
 
@@ -54,15 +54,15 @@ export interface Fault extends FaultRow {
   /** Before anything is made; throws Problem for an error reply. */
   before?: (attempt: Attempt) => void | Promise<void>;
   /** Changes the answer, before its format writes it down. */
-  answer?: (answer: Answer) => Answer;
+  answer?: (answer: ModelAnswer) => ModelAnswer;
   /** Changes the JSON of the reply. */
-  body?: (reply: JsonObject, format: FormatName) => JsonObject;
+  body?: (reply: JsonObject, format: GatewayFormatName) => JsonObject;
   /** Changes the events of a stream. */
   events?: (events: Iterable<StreamEvent>, stream: OperationStream) => Iterable<StreamEvent>;
   /** Spoils a batch; the same model answers single requests well. */
   batch?: BatchFault;
   /** Changes the bytes and how they end. */
-  reply?: (reply: Reply, attempt: Attempt) => Reply | Promise<Reply>;
+  reply?: (reply: GatewayReply, attempt: Attempt) => GatewayReply | Promise<GatewayReply>;
 }
 
 /** How a batch goes wrong whose first request names the model. */

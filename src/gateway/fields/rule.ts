@@ -39,7 +39,10 @@ export function pathText(path: Path): string {
 }
 
 /** The words of the content and the messages format for a value of the right type that is not allowed. */
-export function valueText(path: Path, breach: Exclude<Breach, { kind: 'unknown' | 'missing' | 'type' }>): string {
+export function describeBadValue(
+  path: Path,
+  breach: Exclude<Breach, { kind: 'unknown' | 'missing' | 'type' }>,
+): string {
   switch (breach.kind) {
     case 'range':
       return `Input should be ${breach.side === 'below' ? 'greater' : 'less'} than or equal to ${breach.limit}`;
@@ -87,15 +90,15 @@ function ofType(expected: string, fits: (value: JsonValue) => boolean): Rule {
 
 /** A finite number in a range. */
 export function number(bounds: Bounds = {}): Rule {
-  return within(anyNumber, bounds);
+  return inBounds(anyNumber, bounds);
 }
 
 /** A whole number in a range. */
 export function integer(bounds: Bounds = {}): Rule {
-  return within(anyInteger, bounds);
+  return inBounds(anyInteger, bounds);
 }
 
-function within(rule: Rule, { min = -Infinity, max = Infinity }: Bounds): Rule {
+function inBounds(rule: Rule, { min = -Infinity, max = Infinity }: Bounds): Rule {
   return (value, path, mode) => {
     const checked = Number(rule(value, path, mode));
     const side = checked < min ? 'below' : checked > max ? 'above' : undefined;
@@ -194,7 +197,7 @@ export const aspectRatio: Rule = (value, path, mode) => {
   );
 };
 
-/** A size that is not drawn is refused at every level, as a ratio is: a picture of another size would mislead. */
+/** A size that is not drawn is refused at every level, as a ratio is: an image of another size would mislead. */
 export const imageSize: Rule = (value, path, mode) => {
   const size = String(text(value, path, mode));
   if (drawnSizes.includes(size)) return size;

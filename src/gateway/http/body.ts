@@ -25,7 +25,7 @@ export function declaredLength({ headers }: IncomingMessage): number | undefined
 }
 
 /** Refuses a body whose declared length is over the limit, before a byte of it is read. Throws Problem 413. */
-export function checkLength(length: number | undefined, limit: number): void {
+export function checkBodyLength(length: number | undefined, limit: number): void {
   if (length !== undefined && length > limit) throw tooLarge(limit, length);
 }
 
@@ -33,19 +33,19 @@ export function checkLength(length: number | undefined, limit: number): void {
 const maxUncounted = 64 * 1024;
 
 /** Reads the whole body. Its bytes count in the budget until the exchange is over. Throws Problem 413 past the limit. */
-export async function readBody(
+export async function readRequestBody(
   { request, response }: { request: IncomingMessage; response: ServerResponse },
-  { limit, budget, left }: { limit: number; budget: Budget; left: GatewayRequest['left'] },
+  { limit, budget, left }: { limit: number; budget: ByteBudget; left: GatewayRequest['left'] },
 ): Promise<Buffer> {
   const length = declaredLength(request);
-  checkLength(length, limit);
+  checkBodyLength(length, limit);
   if (length === undefined || length > maxUncounted) {
     response.once('close', await budget.take(length ?? limit, left.signal));
   }
-  return readWhole(request, length, limit);
+  return readWholeBody(request, length, limit);
 }
 
-async function readWhole(request: IncomingMessage, length: number | undefined, limit: number): Promise<Buffer> {
+async function readWholeBody(request: IncomingMessage, length: number | undefined, limit: number): Promise<Buffer> {
   // If the length is known, chunks are copied into one buffer: joining them at the end would hold a large body twice.
   const whole = length === undefined ? undefined : Buffer.allocUnsafe(length);
   const chunks: Buffer[] = [];
@@ -68,7 +68,7 @@ export function parseBody(bytes: Buffer): JsonObject {
   if (bytes.length === 0) throw new Problem(400, 'the body is empty; a JSON object is required');
   // Before it is parsed: a value of millions of levels takes minutes and all memory.
   if (isDeeperThan(maxLevels, bytes)) throw new Problem(400, `the body is nested deeper than ${maxLevels} levels`);
-  const json = parseJson(bytes);
+  const json = parseBodyJson(bytes);
   if (!isObject(json)) throw new Problem(400, 'the body must be a JSON object');
   return json;
 }
@@ -93,7 +93,7 @@ async function formValue(value: string | File): Promise<string> {
   return `data:${value.type || 'application/octet-stream'};base64,${data}`;
 }
 
-function parseJson(bytes: Buffer): unknown {
+function parseBodyJson(bytes: Buffer): unknown {
   const text = decodeUtf8(bytes);
   try {
     return JSON.parse(text);
@@ -125,7 +125,7 @@ function isDeeperThan(levels: number, json: Buffer): boolean {
   let depth = 0;
   for (let at = 0; at < json.length; at++) {
     const byte = json[at] ?? 0;
-    if (byte === quote) at = endOfString(json, at);
+    if (byte === quote) at = findQuote(json, at);
     else if (byte === closeBracket || byte === closeBrace) depth--;
     else if ((byte === openBracket || byte === openBrace) && ++depth > levels) return true;
   }
@@ -133,22 +133,22 @@ function isDeeperThan(levels: number, json: Buffer): boolean {
 }
 
 /** The position of the closing quote. `indexOf` searches fast, and strings can be long. */
-function endOfString(json: Buffer, start: number): number {
+function findQuote(json: Buffer, start: number): number {
   let end = json.indexOf(quote, start + 1);
-  while (end !== -1 && isEscaped(json, end)) end = json.indexOf(quote, end + 1);
+  while (end !== -1 && isEscapedQuote(json, end)) end = json.indexOf(quote, end + 1);
   return end === -1 ? json.length : end;
 }
 
-function isEscaped(json: Buffer, at: number): boolean {
+function isEscapedQuote(json: Buffer, at: number): boolean {
   let before = at - 1;
   while (json[before] === backslash) before--;
   return (at - before) % 2 === 0;
 }
 
 /** What all requests may hold together, in bytes. */
-export type Budget = ReturnType<typeof createBudget>;
+export type ByteBudget = ReturnType<typeof createByteBudget>;
 
-export function createBudget(capacity: number) {
+export function createByteBudget(capacity: number) {
   let free = capacity;
   const waiting = new Set<{ bytes: number; start: () => void }>();
   const startNext = (): void => {
@@ -173,18 +173,18 @@ export function createBudget(capacity: number) {
           held = 0;
           startNext();
         };
-        const start = (): void => {
-          signal.removeEventListener('abort', leave);
+        const startRead = (): void => {
+          signal.removeEventListener('abort', leaveQueue);
           resolve(giveBack);
         };
-        const waiter = { bytes, start };
-        const leave = (): void => {
+        const waiter = { bytes, start: startRead };
+        const leaveQueue = (): void => {
           waiting.delete(waiter);
           startNext();
           reject(new Error('the caller left'));
         };
-        if (signal.aborted) return leave();
-        signal.addEventListener('abort', leave, { once: true });
+        if (signal.aborted) return leaveQueue();
+        signal.addEventListener('abort', leaveQueue, { once: true });
         waiting.add(waiter);
         startNext();
       }),

@@ -1,7 +1,7 @@
 import type { IncomingMessage, IncomingHttpHeaders } from 'node:http';
 import { services, vendorHeaderNames } from '../../services.ts';
 import { Problem } from '../problem.ts';
-import type { Format, OptionNames, Reply, KeyForm, ServedHeaderNames } from '../types.ts';
+import type { GatewayFormat, OptionNames, GatewayReply, KeyForm, ServedHeaderNames } from '../types.ts';
 import { hash, timingSafeEqual } from 'node:crypto';
 
 /** Callers that are allowed in addition to this machine. */
@@ -67,7 +67,7 @@ export function isPreflight({ method, headers }: IncomingMessage): boolean {
 }
 
 /** Allows a page of an allowed origin what it asks for: the key is checked when the request comes. */
-export function preflightReply({ headers }: IncomingMessage): Reply {
+export function preflightReply({ headers }: IncomingMessage): GatewayReply {
   const local = headerText(headers, 'access-control-request-private-network');
   return {
     status: 204,
@@ -94,8 +94,8 @@ const { apiKey: publicKeyHeader, version: publicVersionHeader } = vendorHeaderNa
 const firstVersion = '2023-06-01';
 
 /** Checks the key in every form that a client may send. Returns the form that held the key. Throws Problem 401. */
-export function checkKey(
-  { format, headers, query }: { format: Format; headers: IncomingHttpHeaders; query: URLSearchParams },
+export function checkCallerKey(
+  { format, headers, query }: { format: GatewayFormat; headers: IncomingHttpHeaders; query: URLSearchParams },
   { key, headerNames }: KeyRules,
 ): KeyForm | undefined {
   const shown = shownKeys(headers, query, headerNames);
@@ -107,7 +107,7 @@ export function checkKey(
 }
 
 /** The messages format requires its version header. Returns the newest version that it names. Throws Problem 400. */
-export function checkVersion(headers: IncomingHttpHeaders, { headerNames }: KeyRules): string | undefined {
+export function checkVersionHeader(headers: IncomingHttpHeaders, { headerNames }: KeyRules): string | undefined {
   const names = [headerNames.version, vendorVersionHeader, publicVersionHeader];
   const values = [...new Set(names)].flatMap((name) => headerText(headers, name) ?? []);
   const wanted = headerNames.version ?? vendorVersionHeader;
@@ -133,7 +133,7 @@ function shownKeys(
 }
 
 /** The headers of the key that the specification names for a format. */
-function formsFor({ keyForms }: Format, { apiKey }: ServedHeaderNames): string {
+function formsFor({ keyForms }: GatewayFormat, { apiKey }: ServedHeaderNames): string {
   const names: Partial<Record<KeyForm, string>> = {
     'vendor-key': apiKey ?? vendorKeyHeader,
     bearer: 'Authorization: Bearer',

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GatewayRequest, Reply } from '../types.ts';
+import type { GatewayRequest, GatewayReply } from '../types.ts';
 
 /** A reply of JSON. */
-export function jsonReply(body: object, headers: Record<string, string> = {}): Reply {
+export function jsonReply(body: object, headers: Record<string, string> = {}): GatewayReply {
   return {
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
@@ -24,15 +24,15 @@ interface PageFields {
 }
 
 /** The page of a list that a query asks for. */
-export function pageOf<T extends { id: string }>(
+export function selectPage<T extends { id: string }>(
   items: readonly T[],
   query: URLSearchParams,
   { after, before = '', limit: [name, usual] }: PageFields,
 ): { page: T[]; first: string | null; last: string | null; hasMore: boolean } {
   const limit = numberIn(query, name, usual);
-  const placeOf = (field: string): number => items.findIndex((item) => item.id === query.get(field));
-  const end = placeOf(before);
-  const start = end < 0 ? placeOf(after) + 1 : Math.max(0, end - limit);
+  const findPlace = (field: string): number => items.findIndex((item) => item.id === query.get(field));
+  const end = findPlace(before);
+  const start = end < 0 ? findPlace(after) + 1 : Math.max(0, end - limit);
   const page = items.slice(start, end < 0 ? start + limit : end);
   // In the direction of the request: otherwise a client that pages backwards would never stop.
   const hasMore = end < 0 ? start + limit < items.length : start > 0;
@@ -50,16 +50,16 @@ export function streamReply(
   contentType: string,
   pieces: Iterable<Piece>,
   { paced, left }: { paced: boolean; left: GatewayRequest['left'] },
-): Reply {
+): GatewayReply {
   const head = { status: 200, headers: { 'content-type': contentType } };
-  if (!paced) return { ...head, body: textsOf(pieces) };
+  if (!paced) return { ...head, body: joinPieces(pieces) };
   const all = [...pieces];
   // A paced body cannot be measured before it is sent, so its length is passed along.
   const length = all.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
   return { ...head, body: delayed(all, left.signal), length };
 }
 
-function* textsOf(pieces: Iterable<Piece>): Generator<string> {
+function* joinPieces(pieces: Iterable<Piece>): Generator<string> {
   for (const { text } of pieces) yield text;
 }
 

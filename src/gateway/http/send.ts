@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Reply } from '../types.ts';
+import type { GatewayReply } from '../types.ts';
 
 const resetDelayMs = 50;
 
@@ -11,7 +11,11 @@ const lingerMs = 2000;
  * Writes a reply, with back-pressure, to its ending. Returns the body bytes written; throws only what the body throws,
  * and stops quietly when the caller has left.
  */
-export async function sendReply(request: IncomingMessage, response: ServerResponse, reply: Reply): Promise<number> {
+export async function sendReply(
+  request: IncomingMessage,
+  response: ServerResponse,
+  reply: GatewayReply,
+): Promise<number> {
   if (reply.head === false) return (endAbruptly(response, reply), 0);
   const headers: Record<string, string | number> = {
     ...fixedHeaders,
@@ -19,7 +23,7 @@ export async function sendReply(request: IncomingMessage, response: ServerRespon
     ...reply.headers,
   };
   response.writeHead(reply.status, headers);
-  const written = await writeBody(response, reply.body, Number(headers['content-length']));
+  const written = await writeReplyBody(response, reply.body, Number(headers['content-length']));
   if (reply.ending !== undefined && reply.ending !== 'end') {
     await handOver(response);
     endAbruptly(response, reply);
@@ -41,14 +45,14 @@ const fixedHeaders = {
 const taken = new WeakSet<ServerResponse>();
 
 /** Whether the caller had the whole reply when its connection closed. */
-export function isTaken(response: ServerResponse): boolean {
+export function wasReceived(response: ServerResponse): boolean {
   return response.writableFinished || taken.has(response);
 }
 
-async function writeBody(response: ServerResponse, body: Reply['body'], length: number): Promise<number> {
+async function writeReplyBody(response: ServerResponse, body: GatewayReply['body'], length: number): Promise<number> {
   let written = 0;
   /** Whether the next chunk may come at once. */
-  const write = (chunk: string | Uint8Array): boolean => {
+  const writeChunk = (chunk: string | Uint8Array): boolean => {
     if (chunk.length === 0) return true;
     written += Buffer.byteLength(chunk);
     keepFrames(response);
@@ -61,7 +65,7 @@ async function writeBody(response: ServerResponse, body: Reply['body'], length: 
   };
   for await (const chunk of typeof body === 'string' ? [body] : body) {
     if (response.destroyed) break;
-    if (!write(chunk)) await room(response);
+    if (!writeChunk(chunk)) await room(response);
   }
   return written;
 }
@@ -94,7 +98,7 @@ async function handOver(response: ServerResponse): Promise<void> {
   });
 }
 
-function endAbruptly(response: ServerResponse, { ending }: Reply): void {
+function endAbruptly(response: ServerResponse, { ending }: GatewayReply): void {
   const { socket } = response;
   // A reset discards data in flight, so the caller gets time to read it first.
   if (ending === 'reset') setTimeout(() => socket?.resetAndDestroy(), resetDelayMs);

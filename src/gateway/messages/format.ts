@@ -10,19 +10,19 @@ import {
   textsAt,
   valueAt,
 } from '../fields/read.ts';
-import type { Format, Operation, OperationCount, Path } from '../types.ts';
-import { pageOf } from '../http/reply.ts';
+import type { GatewayFormat, GatewayOperation, OperationCount, Path } from '../types.ts';
+import { selectPage } from '../http/reply.ts';
 import { findLocalModel, type LocalModel } from '../models/local.ts';
 import { Problem } from '../problem.ts';
 import { messagesError, messagesReply, messagesStream, messagesViolation } from './reply.ts';
 import { messagesBody } from './fields.ts';
 import { badValue } from '../fields/rule.ts';
-import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
+import type { DecodedMedia, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
 
 const writes = ({ draws }: LocalModel): boolean => !draws;
 
 /** The messages format. */
-export const messagesFormat: Format = {
+export const messagesFormat: GatewayFormat = {
   name: 'messages',
   claims: (path, headers) =>
     /^\/v1\/(?:messages(?:\/|$)|models(?:\/[^:]*)?$)/.test(path) ||
@@ -41,7 +41,7 @@ export const messagesFormat: Format = {
   offers: writes,
   listModels(models, query) {
     const fields = { after: 'after_id', before: 'before_id', limit: ['limit', 20] } as const;
-    const { page, first, last, hasMore } = pageOf(models, query, fields);
+    const { page, first, last, hasMore } = selectPage(models, query, fields);
     return { data: page.map(describeModel), has_more: hasMore, first_id: first, last_id: last };
   },
   describeModel,
@@ -55,7 +55,7 @@ function describeModel({ id, title }: LocalModel): JsonObject {
 }
 
 /** `POST /v1/messages`. */
-export const messagesOperation: Operation = {
+export const messagesOperation: GatewayOperation = {
   serves: writes,
   modelOf: (_request, body) => textAt(body, 'model'),
   check: (body, mode) => messagesBody(body, [], mode),
@@ -77,7 +77,7 @@ export const messagesOperation: Operation = {
       stream: flagAt(checked, 'stream'),
       showThinking: textAt(objectAt(checked, 'thinking'), 'display') !== 'omitted',
       tier: inBatch ? 'batch' : undefined,
-      picture: { isAsked: false, promptPath: ['messages'], imagePath: ['messages'] },
+      image: { isAsked: false, promptPath: ['messages'], imagePath: ['messages'] },
     };
   },
   reply: messagesReply,
@@ -99,7 +99,7 @@ function checkThread(body: JsonValue): void {
 }
 
 /** What the user or the assistant says until the other begins. */
-interface Turn {
+interface JoinedTurn {
   role: string;
   content: JsonValue[];
   /** Its messages, by their place in the body. */
@@ -107,19 +107,19 @@ interface Turn {
 }
 
 /** Turns as the model sees them: messages of one role in a row are one turn. What `system` says between them is no turn. */
-function joinTurns(messages: readonly JsonValue[]): Turn[] {
-  const turns: Turn[] = [];
+function joinTurns(messages: readonly JsonValue[]): JoinedTurn[] {
+  const turns: JoinedTurn[] = [];
   for (const [place, message] of messages.entries()) {
     const role = textAt(message, 'role') ?? '';
     if (role === 'system') continue;
     if (turns.at(-1)?.role !== role) turns.push({ role, content: [], places: [] });
     turns.at(-1)?.places.push(place);
-    for (const block of blocksOf(valueAt(message, 'content'))) turns.at(-1)?.content.push(block);
+    for (const block of listBlocks(valueAt(message, 'content'))) turns.at(-1)?.content.push(block);
   }
   return turns;
 }
 
-function blocksOf(content: JsonValue | undefined): JsonValue[] {
+function listBlocks(content: JsonValue | undefined): JsonValue[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
   return Array.isArray(content) ? content : [];
 }
@@ -127,7 +127,7 @@ function blocksOf(content: JsonValue | undefined): JsonValue[] {
 /** Every message says something, except an answer that is begun at the end. Throws Violation. */
 function checkContents(messages: readonly JsonValue[]): void {
   for (const [index, message] of messages.entries()) {
-    if (blocksOf(valueAt(message, 'content')).length > 0) continue;
+    if (listBlocks(valueAt(message, 'content')).length > 0) continue;
     if (index === messages.length - 1 && textAt(message, 'role') === 'assistant') continue;
     const rule = 'all messages must have non-empty content except for the optional final assistant message';
     throw badValue(['messages', index], rule);
@@ -135,24 +135,24 @@ function checkContents(messages: readonly JsonValue[]): void {
 }
 
 /** Every call is answered in the next turn, which answers nothing else. Throws Violation. */
-function checkCalls(turns: readonly Turn[]): void {
+function checkCalls(turns: readonly JoinedTurn[]): void {
   for (const [index, turn] of turns.entries()) {
     const [before, next] = [turns[index - 1], turns[index + 1]];
-    const answered = idsOf(next, 'tool_result', 'tool_use_id');
-    const unanswered = idsOf(turn, 'tool_use', 'id').filter((id) => !answered.includes(id));
+    const answered = listIds(next, 'tool_result', 'tool_use_id');
+    const unanswered = listIds(turn, 'tool_use', 'id').filter((id) => !answered.includes(id));
     if (unanswered.length > 0) {
       const found = '`tool_use` ids were found without `tool_result` blocks immediately after';
       throw badValue(['messages', turn.places.at(-1) ?? 0], `${found}: ${unanswered.join(', ')}`);
     }
-    const called = idsOf(before, 'tool_use', 'id');
-    const lone = idsOf(turn, 'tool_result', 'tool_use_id').find((id) => !called.includes(id));
+    const called = listIds(before, 'tool_use', 'id');
+    const lone = listIds(turn, 'tool_result', 'tool_use_id').find((id) => !called.includes(id));
     if (lone === undefined) continue;
     const found = `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${lone}`;
     throw badValue(['messages', turn.places[0] ?? 0, 'content'], found);
   }
 }
 
-function idsOf(turn: Turn | undefined, type: string, field: string): string[] {
+function listIds(turn: JoinedTurn | undefined, type: string, field: string): string[] {
   const blocks = turn?.content ?? [];
   return blocks.flatMap((block) => (textAt(block, 'type') === type ? (textAt(block, field) ?? []) : []));
 }
@@ -198,11 +198,15 @@ function checkVersionRules(body: JsonObject, version = ''): void {
   if (textAt(listAt(body, 'messages').at(-1), 'role') === 'assistant') throw new Problem(400, prefill);
 }
 
-function readTask(body: JsonValue, turns: readonly Turn[], media: readonly Media[][]): Omit<TextTask, 'model'> {
+function readTask(
+  body: JsonValue,
+  turns: readonly JoinedTurn[],
+  media: readonly DecodedMedia[][],
+): Omit<TextTask, 'model'> {
   const last = turns.findLastIndex(({ role }) => role === 'user');
-  const texts = turns.map(({ content }) => textOf(content));
+  const texts = turns.map(({ content }) => joinTexts(content));
   const between = listAt(body, 'messages').filter((message) => textAt(message, 'role') === 'system');
-  const system = [valueAt(body, 'system'), ...between.map((message) => valueAt(message, 'content'))].map(textOf);
+  const system = [valueAt(body, 'system'), ...between.map((message) => valueAt(message, 'content'))].map(joinTexts);
   const format = objectAt(objectAt(body, 'output_config'), 'format') ?? objectAt(body, 'output_format');
   return {
     prompt: texts[last] ?? '',
@@ -211,7 +215,7 @@ function readTask(body: JsonValue, turns: readonly Turn[], media: readonly Media
     media: (turns[last]?.places ?? []).flatMap((place) => media[place] ?? []),
     toolResults: toolResults(turns, last),
     tools: listAt(body, 'tools').flatMap(toolOffer),
-    choice: readChoice(objectAt(body, 'tool_choice')),
+    choice: readToolChoice(objectAt(body, 'tool_choice')),
     schema: valueAt(format, 'schema'),
     json: format !== undefined,
     thinking: ['enabled', 'adaptive'].includes(textAt(objectAt(body, 'thinking'), 'type') ?? ''),
@@ -220,18 +224,18 @@ function readTask(body: JsonValue, turns: readonly Turn[], media: readonly Media
   };
 }
 
-function textOf(content: JsonValue | undefined): string {
+function joinTexts(content: JsonValue | undefined): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
   return content.flatMap((block) => (textAt(block, 'type') === 'text' ? (textAt(block, 'text') ?? []) : [])).join('\n');
 }
 
-function toolResults(turns: readonly Turn[], last: number): { name: string; text: string }[] {
+function toolResults(turns: readonly JoinedTurn[], last: number): { name: string; text: string }[] {
   const calls = turns.flatMap(({ content }) => content);
   return (turns[last]?.content ?? []).flatMap((block) => {
     if (textAt(block, 'type') !== 'tool_result') return [];
     const call = calls.find((candidate) => textAt(candidate, 'id') === textAt(block, 'tool_use_id'));
-    return [{ name: textAt(call, 'name') ?? '', text: textOf(valueAt(block, 'content')) }];
+    return [{ name: textAt(call, 'name') ?? '', text: joinTexts(valueAt(block, 'content')) }];
   });
 }
 
@@ -241,7 +245,7 @@ function toolOffer(tool: JsonValue): ToolOffer[] {
   return schema === undefined || name === undefined ? [] : [{ name, schema }];
 }
 
-function readChoice(choice: JsonObject | undefined): ToolChoice {
+function readToolChoice(choice: JsonObject | undefined): ToolChoice {
   const type = textAt(choice, 'type') ?? 'auto';
   const name = textAt(choice, 'name');
   if (type === 'tool' && name !== undefined) return { mode: 'any', names: [name] };
@@ -249,7 +253,7 @@ function readChoice(choice: JsonObject | undefined): ToolChoice {
 }
 
 /** Every Base64 source, also inside tool results. Throws Violation if the bytes are not of the declared media type. */
-function readMedia(content: JsonValue | undefined, path: Path): Media[] {
+function readMedia(content: JsonValue | undefined, path: Path): DecodedMedia[] {
   if (!Array.isArray(content)) return [];
   return content.flatMap((block, index) => {
     const at = [...path, index];
@@ -259,7 +263,7 @@ function readMedia(content: JsonValue | undefined, path: Path): Media[] {
   });
 }
 
-function decodeSource(source: JsonObject, path: Path): Media {
+function decodeSource(source: JsonObject, path: Path): DecodedMedia {
   const mimeType = textAt(source, 'media_type') ?? '';
   const bytes = decodeBase64(textAt(source, 'data') ?? '', [...path, 'base64', 'data']);
   const real = sniffMediaType(bytes);

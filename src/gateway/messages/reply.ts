@@ -1,9 +1,9 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { ModelRequest, StreamEvent, OperationStream, Path } from '../types.ts';
-import { type Answer, type Draft, draftText, splitJson, splitWords } from '../models/task.ts';
+import { type ModelAnswer, type Draft, draftText, splitJson, splitForStream } from '../models/task.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
 import { Problem } from '../problem.ts';
-import { type Breach, valueText } from '../fields/rule.ts';
+import { type Breach, describeBadValue } from '../fields/rule.ts';
 
 /** `error.type` of an HTTP status. */
 const types: Readonly<Record<number, string>> = {
@@ -37,7 +37,7 @@ export function messagesViolation(path: Path, breach: Breach): Problem {
     case 'type':
       return new Problem(400, `${at}: Input should be a valid ${breach.expected}`);
     default:
-      return new Problem(400, `${at}: ${valueText(path, breach)}`);
+      return new Problem(400, `${at}: ${describeBadValue(path, breach)}`);
   }
 }
 
@@ -57,7 +57,7 @@ const refusal: JsonObject = {
 };
 
 /** A reply of the messages format. */
-export function messagesReply(answer: Answer, request: ModelRequest): JsonObject {
+export function messagesReply(answer: ModelAnswer, request: ModelRequest): JsonObject {
   const { id, model, drafts, blocked, bare, tokens } = answer;
   const [draft] = drafts;
   const isRefused = blocked || draft?.ended === 'refused';
@@ -70,11 +70,11 @@ export function messagesReply(answer: Answer, request: ModelRequest): JsonObject
     stop_reason: stopReasons[blocked ? 'refused' : (draft?.ended ?? 'end')],
     stop_sequence: draft?.stopSequence ?? null,
     stop_details: isRefused ? refusal : null,
-    ...(!bare && { usage: usage(tokens, request) }),
+    ...(!bare && { usage: encodeUsage(tokens, request) }),
   };
 }
 
-function usage({ input, thinking, answer }: Answer['tokens'], { task, tier }: ModelRequest): JsonObject {
+function encodeUsage({ input, thinking, answer }: ModelAnswer['tokens'], { task, tier }: ModelRequest): JsonObject {
   return {
     input_tokens: input,
     cache_creation_input_tokens: 0,
@@ -137,9 +137,9 @@ function* messageEvents(message: JsonObject, request: ModelRequest): Generator<S
   yield event({ type: 'message_start', message: begun });
   if (blocks.length === 0) yield event({ type: 'ping' });
   for (const [index, block] of blocks.entries()) {
-    yield event({ type: 'content_block_start', index, content_block: openBlock(block) });
+    yield event({ type: 'content_block_start', index, content_block: emptyBlock(block) });
     if (index === 0) yield event({ type: 'ping' });
-    for (const delta of deltasOf(block, request)) yield event({ type: 'content_block_delta', index, delta });
+    for (const delta of splitIntoDeltas(block, request)) yield event({ type: 'content_block_delta', index, delta });
     yield event({ type: 'content_block_stop', index });
   }
   const ended = { stop_reason, stop_sequence, stop_details };
@@ -159,7 +159,7 @@ function event(data: JsonObject): StreamEvent {
   return { data, step: steps[textAt(data, 'type') ?? ''] ?? 'start' };
 }
 
-function openBlock(block: JsonObject): JsonObject {
+function emptyBlock(block: JsonObject): JsonObject {
   switch (block['type']) {
     case 'text':
       return { type: 'text', text: '' };
@@ -172,13 +172,13 @@ function openBlock(block: JsonObject): JsonObject {
   }
 }
 
-function deltasOf(block: JsonObject, request: ModelRequest): JsonObject[] {
+function splitIntoDeltas(block: JsonObject, request: ModelRequest): JsonObject[] {
   switch (block['type']) {
     case 'text':
-      return splitWords(textAt(block, 'text') ?? '', request).map((text) => ({ type: 'text_delta', text }));
+      return splitForStream(textAt(block, 'text') ?? '', request).map((text) => ({ type: 'text_delta', text }));
     case 'thinking':
       return [
-        ...splitWords(textAt(block, 'thinking') ?? '').map((thinking) => ({ type: 'thinking_delta', thinking })),
+        ...splitForStream(textAt(block, 'thinking') ?? '').map((thinking) => ({ type: 'thinking_delta', thinking })),
         { type: 'signature_delta', signature: block['signature'] ?? '' },
       ];
     case 'tool_use':

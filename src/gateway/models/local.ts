@@ -1,4 +1,4 @@
-import type { Format } from '../types.ts';
+import type { GatewayFormat } from '../types.ts';
 import type { ServiceRules } from '../service.ts';
 
 /** A model of the gateway. */
@@ -23,7 +23,7 @@ export function findLocalModel(id: string): LocalModel | undefined {
 }
 
 /** The names of the models of a format, for messages. */
-export function namesOfModels(offers: Format['offers']): string {
+export function listModelNames(offers: GatewayFormat['offers']): string {
   return localModels
     .filter(offers)
     .map(({ id }) => id)

@@ -1,6 +1,6 @@
 /**
  * Numbers 0 ≤ x < 1 that depend only on the seed text: the offline models answer equal requests equally. A small generator
- * (mulberry32), for pictures and phrases, never for secrets.
+ * (mulberry32), for images and phrases, never for secrets.
  */
 export function createRandom(seed: string) {
   let state = hashText(seed);

@@ -34,26 +34,26 @@ const maxSize = 300_000;
  * oneOf. Conditions are not looked at. Strings say what they are for, and booleans are false, for a program may act on them.
  * A schema that asks for more than `maxSize` gets nulls in place of the rest.
  */
-export function instanceOf(schema: JsonValue, { seed, optional }: InstanceSource): JsonValue {
+export function createInstance(schema: JsonValue, { seed, optional }: InstanceSource): JsonValue {
   const left = { size: maxSize };
-  return build(schema, { optional, root: schema, name: 'value', depth: 0, hash: hashText(seed), left });
+  return buildValue(schema, { optional, root: schema, name: 'value', depth: 0, hash: hashText(seed), left });
 }
 
 /** Whether there is room for so much more. */
-function take(size: number, { left }: Walk): boolean {
+function takeRoom(size: number, { left }: Walk): boolean {
   left.size -= size;
   return left.size >= 0;
 }
 
-function build(raw: JsonValue, walk: Walk): JsonValue {
-  if (walk.depth > deepest || !take(walk.name.length, walk)) return null;
+function buildValue(raw: JsonValue, walk: Walk): JsonValue {
+  if (walk.depth > deepest || !takeRoom(walk.name.length, walk)) return null;
   const schema = resolve(raw, walk);
   if (!isObject(schema)) return `example ${walk.name}`;
   // A value that the schema itself writes out.
   const [example] = [...listAt(schema, 'examples'), valueAt(schema, 'example')];
   const given = valueAt(schema, 'const') ?? valueAt(schema, 'default') ?? example ?? listAt(schema, 'enum')[0];
-  if (given !== undefined) return take(JSON.stringify(given).length, walk) ? given : null;
-  switch (typeOf(schema, isDeep(walk))) {
+  if (given !== undefined) return takeRoom(JSON.stringify(given).length, walk) ? given : null;
+  switch (chooseType(schema, isDeep(walk))) {
     case 'object':
       return buildObject(schema, walk);
     case 'array':
@@ -80,19 +80,21 @@ function buildObject(schema: JsonObject, walk: Walk): JsonObject {
   const required = textsAt(schema, 'required');
   const declared = isObject(properties) ? Object.keys(properties) : [];
   const names = walk.optional && !isDeep(walk) ? [...new Set([...declared, ...required])] : required;
-  return Object.fromEntries(names.map((name) => [name, build(valueAt(properties, name) ?? {}, inside(walk, name))]));
+  return Object.fromEntries(
+    names.map((name) => [name, buildValue(valueAt(properties, name) ?? {}, enterField(walk, name))]),
+  );
 }
 
 function buildList(schema: JsonObject, walk: Walk): JsonValue[] {
   const prefix = listAt(schema, 'prefixItems');
   const items = valueAt(schema, 'items') ?? {};
   const usual = !isDeep(walk) && items !== false ? Math.max(prefix.length, 2) : prefix.length;
-  const { least, most } = lengthsOf(schema, 'Items');
+  const { least, most } = readLengths(schema, 'Items');
   const length = Math.min(Math.max(usual, least), most, 1000);
-  return Array.from({ length }, (_, index) => build(prefix[index] ?? items, inside(walk, walk.name, index)));
+  return Array.from({ length }, (_, index) => buildValue(prefix[index] ?? items, enterField(walk, walk.name, index)));
 }
 
-function inside(walk: Walk, name: string, index = 0): Walk {
+function enterField(walk: Walk, name: string, index = 0): Walk {
   return { ...walk, name, depth: walk.depth + 1, hash: hashText(`\n${name}${index}`, walk.hash) };
 }
 
@@ -117,14 +119,14 @@ const formats: Readonly<Record<string, string>> = {
 
 /** A text of the schema's format, pattern or length. */
 function buildText(schema: JsonObject, walk: Walk): string {
-  const fitting = formats[textAt(schema, 'format') ?? ''] ?? textOfPattern(textAt(schema, 'pattern'));
-  const { least, most } = lengthsOf(schema, 'Length');
+  const fitting = formats[textAt(schema, 'format') ?? ''] ?? makePatternText(textAt(schema, 'pattern'));
+  const { least, most } = readLengths(schema, 'Length');
   const text = fitting ?? `example ${walk.name}`.slice(0, most).padEnd(Math.min(least, 100_000), ' example');
-  return take(text.length, walk) ? text : '';
+  return takeRoom(text.length, walk) ? text : '';
 }
 
 /** The OpenAPI form may write its bounds as strings (int64). */
-function lengthsOf(schema: JsonObject, of: 'Items' | 'Length'): { least: number; most: number } {
+function readLengths(schema: JsonObject, of: 'Items' | 'Length'): { least: number; most: number } {
   return {
     least: Number(valueAt(schema, `min${of}`) ?? 0) || 0,
     most: Number(valueAt(schema, `max${of}`) ?? Infinity),
@@ -138,14 +140,14 @@ function lengthsOf(schema: JsonObject, of: 'Items' | 'Length'): { least: number;
 function resolve(raw: JsonValue, walk: Walk, steps = 0): JsonValue {
   if (!isObject(raw) || steps > deepest) return raw;
   const reference = textAt(raw, '$ref');
-  if (!take(1 + (reference?.length ?? 0), walk)) return {};
+  if (!takeRoom(1 + (reference?.length ?? 0), walk)) return {};
   if (reference !== undefined) return resolve(lookUp(walk.root, reference), walk, steps + 1);
   const choices = [...listAt(raw, 'anyOf'), ...listAt(raw, 'oneOf')].map((part) => resolve(part, walk, steps + 1));
   const all = listAt(raw, 'allOf').map((part) => resolve(part, walk, steps + 1));
   let joined = raw;
   for (const part of [...all, chooseOne(choices, isDeep(walk))].filter(isObject)) {
     joined = join(joined, part);
-    if (!take(countNames(joined), walk)) break;
+    if (!takeRoom(countNames(joined), walk)) break;
   }
   return joined;
 }
@@ -157,14 +159,14 @@ function countNames(schema: JsonObject): number {
 /** The order in which the types of a value far down are preferred; what has none of these names is a plain value. */
 const lengthOrder = ['null', 'array', 'object'];
 
-function lengthOf(type: string): number {
+function rankType(type: string): number {
   return lengthOrder.indexOf(type);
 }
 
 function chooseOne(choices: readonly JsonValue[], deep: boolean): JsonValue {
-  const typeAt = (choice: JsonValue): string => (isObject(choice) ? typeOf(choice, deep) : 'null');
+  const typeAt = (choice: JsonValue): string => (isObject(choice) ? chooseType(choice, deep) : 'null');
   if (!deep) return choices.find((choice) => typeAt(choice) !== 'null') ?? choices[0] ?? {};
-  return choices.toSorted((one, other) => lengthOf(typeAt(one)) - lengthOf(typeAt(other)))[0] ?? {};
+  return choices.toSorted((one, other) => rankType(typeAt(one)) - rankType(typeAt(other)))[0] ?? {};
 }
 
 /** Two schemas that both hold: properties and required names add up, the later keywords win. */
@@ -193,10 +195,10 @@ function lookUp(root: JsonValue, reference: string): JsonValue {
  * The type a schema asks for, in small letters: of several the first that is not null, far down the shortest. It is guessed from
  * the keywords of a schema that names none.
  */
-function typeOf(schema: JsonObject, deep: boolean): string {
+function chooseType(schema: JsonObject, deep: boolean): string {
   const named = valueAt(schema, 'type');
   const types = [named].flat().flatMap((type) => (typeof type === 'string' ? [type.toLowerCase()] : []));
-  const shortest = types.toSorted((one, other) => lengthOf(one) - lengthOf(other))[0];
+  const shortest = types.toSorted((one, other) => rankType(one) - rankType(other))[0];
   const type = deep ? shortest : (types.find((candidate) => candidate !== 'null') ?? types[0]);
   if (type !== undefined) return type;
   if (isObject(schema['properties']) || Array.isArray(schema['required'])) return 'object';
@@ -231,7 +233,7 @@ const classes: Readonly<Record<string, string>> = {
  * A short text that fits a regular expression: the first choice of each group, the first character of each class, the fewest
  * repetitions. Undefined if the pattern has what this does not read: look-arounds, references, negated classes.
  */
-function textOfPattern(pattern: string | undefined): string | undefined {
+function makePatternText(pattern: string | undefined): string | undefined {
   if (pattern === undefined || pattern.length > maxCharacters) return undefined;
   const scan = { pattern, at: 0 };
   const text = readChoices(scan);
@@ -261,7 +263,7 @@ function readSequence(scan: Scan): string | undefined {
 /** A text for one element of the pattern; the scan moves past it. */
 function readAtom(scan: Scan): string | undefined {
   const character = scan.pattern[scan.at++] ?? '';
-  if (character === '(') return readGroup(scan);
+  if (character === '(') return readPatternGroup(scan);
   if (character === '[') return readClass(scan);
   if (character === '\\') return readEscape(scan);
   if (character === '^' || character === '$') return '';
@@ -269,7 +271,7 @@ function readAtom(scan: Scan): string | undefined {
   return character === '.' ? 'a' : character;
 }
 
-function readGroup(scan: Scan): string | undefined {
+function readPatternGroup(scan: Scan): string | undefined {
   const [opening = '', kind] = /^(\?(?::|<\w+>|.)?)?/.exec(scan.pattern.slice(scan.at)) ?? [];
   if (kind !== undefined && !/^\?(?::|<\w+>)$/.test(kind)) return undefined;
   scan.at += opening.length;

@@ -1,9 +1,9 @@
-import type { Size } from '../../images/pixels/picture.ts';
+import type { Size } from '../../images/pixels/bitmap.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Problem } from '../problem.ts';
 
 /** An image or document of a request, decoded. */
-export interface Media {
+export interface DecodedMedia {
   mimeType: string;
   bytes: Buffer;
   /** Where it is in the body, for messages. */
@@ -32,7 +32,7 @@ export interface TextTask {
   /** Texts of the user's earlier turns, oldest first. */
   earlier: readonly string[];
   /** Media of the last user turn. */
-  media: readonly Media[];
+  media: readonly DecodedMedia[];
   /** What tools returned in the last turn. */
   toolResults: readonly { name: string; text: string }[];
   tools: readonly ToolOffer[];
@@ -48,18 +48,18 @@ export interface TextTask {
   seed?: number | undefined;
 }
 
-/** A picture that a model made. */
-export interface MadePicture {
+/** An image that a model made. */
+export interface MadeImage {
   mimeType: string;
   /** Base64. */
   data: string;
   size: Size;
-  /** A draft, which a better picture follows. */
+  /** A draft, which a better image follows. */
   draft?: boolean;
 }
 
-/** One piece of what a model said; with both, the text holds the picture. */
-export type AnswerPart = { text: string; picture?: MadePicture } | { text?: undefined; picture: MadePicture };
+/** One piece of what a model said; with both, the text holds the image. */
+export type AnswerPart = { text: string; image?: MadeImage } | { text?: undefined; image: MadeImage };
 
 /** One answer of a model. */
 export interface Draft {
@@ -74,13 +74,13 @@ export interface Draft {
 }
 
 /** Everything that a model answers to one request; each format writes it down in its own way. */
-export interface Answer {
+export interface ModelAnswer {
   /** The model that answered. */
   model: string;
   /** Made only from the request. */
   id: string;
   drafts: readonly Draft[];
-  /** Whether pictures were made. */
+  /** Whether images were made. */
   drawn: boolean;
   tokens: { input: number; thinking: number; answer: number };
   /** Whether the prompt is refused, so that there is no answer. */
@@ -102,7 +102,7 @@ const unitsPerToken = 4;
 /** Tokens of an image in a request, whatever its size. */
 export const tokensPerImage = 258;
 
-export function countTokens(text: string): number {
+export function estimateTokens(text: string): number {
   return Math.ceil(text.length / unitsPerToken);
 }
 
@@ -118,7 +118,7 @@ export function splitJson(json: string): readonly string[] {
 }
 
 /** The pieces of a text that a stream sends: the given ones, or words with the spaces after them. Joined they are the text. */
-export function splitWords(
+export function splitForStream(
   text: string,
   { pieces }: { pieces?: readonly string[] | undefined } = {},
 ): readonly string[] {

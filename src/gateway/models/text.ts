@@ -1,5 +1,5 @@
-import { instanceOf } from './schema-instance.ts';
-import { type Draft, type TextTask, type ToolOffer, countTokens, cutToTokens, tokensPerImage } from './task.ts';
+import { createInstance } from './schema-instance.ts';
+import { type Draft, type TextTask, type ToolOffer, estimateTokens, cutToTokens, tokensPerImage } from './task.ts';
 import { createRandom } from './random.ts';
 
 const thoughts = 'The offline model does not think; it only shows where thoughts appear.';
@@ -8,7 +8,7 @@ const thoughts = 'The offline model does not think; it only shows where thoughts
 export function draftAnswer(task: TextTask, variant = 0): Draft {
   const seed = [task.model, task.system, ...task.earlier, task.prompt, task.seed, variant].join('\n');
   const thinking = task.thinking ? cutToTokens(thoughts, task.maxTokens) : undefined;
-  const spent = countTokens(thinking ?? '');
+  const spent = estimateTokens(thinking ?? '');
   const left = task.maxTokens === undefined ? Infinity : task.maxTokens - spent;
   const tool = left > 0 ? chooseTool(task) : undefined;
   const { text, tokens, ...answer } = tool ? callTool(tool, left, seed) : writeText(task, left, seed);
@@ -25,14 +25,14 @@ interface Written extends Pick<Draft, 'call' | 'ended' | 'stopSequence'> {
 export function countInput({ prompt, system = '', earlier, media, toolResults, tools }: TextTask): number {
   const texts = [prompt, system, ...earlier, ...toolResults.map((result) => result.text)];
   const offers = tools.map(({ name, schema }) => `${name}${schema === undefined ? '' : JSON.stringify(schema)}`);
-  const tokens = [...texts, ...offers].reduce((sum, text) => sum + countTokens(text), 0);
+  const tokens = [...texts, ...offers].reduce((sum, text) => sum + estimateTokens(text), 0);
   return Math.max(1, tokens + media.length * tokensPerImage);
 }
 
 /** A program may run the call, so it has only the required arguments. */
 function callTool(tool: ToolOffer, left: number, seed: string): Written {
-  const input = instanceOf(tool.schema ?? {}, { seed, optional: false });
-  const tokens = countTokens(tool.name) + countTokens(JSON.stringify(input));
+  const input = createInstance(tool.schema ?? {}, { seed, optional: false });
+  const tokens = estimateTokens(tool.name) + estimateTokens(JSON.stringify(input));
   if (tokens > left) return { text: '', ended: 'max-tokens', tokens: left };
   return { text: '', call: { name: tool.name, input }, ended: 'call', tokens };
 }
@@ -42,7 +42,7 @@ function writeText(task: TextTask, left: number, seed: string): Written {
   const stop = firstStop(whole, task.stop);
   const stopped = stop === undefined ? whole : whole.slice(0, stop.at);
   const text = cutToTokens(stopped, Math.max(0, left));
-  const written = { text, tokens: countTokens(text) };
+  const written = { text, tokens: estimateTokens(text) };
   if (text.length < stopped.length) return { ...written, ended: 'max-tokens' };
   if (stop) return { ...written, ended: 'stop-sequence', stopSequence: stop.sequence };
   return { ...written, ended: 'end' };
@@ -50,7 +50,7 @@ function writeText(task: TextTask, left: number, seed: string): Written {
 
 function writeAnswer(task: TextTask, seed: string): string {
   if (task.schema !== undefined) {
-    const value = instanceOf(task.schema, { seed, optional: true });
+    const value = createInstance(task.schema, { seed, optional: true });
     return typeof value === 'string' && !task.json ? value : JSON.stringify(value);
   }
   if (task.json) return JSON.stringify({ offline: true, model: task.model, prompt: task.prompt });
@@ -74,16 +74,16 @@ const silentVerbs = new Set(['get', 'fetch', 'find', 'lookup', 'show']);
  * sentence: "Write a poem" names no tool `Write`.
  */
 function names(prompt: string, tool: string): boolean {
-  const words = wordsOf(tool);
+  const words = extractWords(tool);
   if (words.length > 1) {
-    const said = new Set(wordsOf(prompt));
+    const said = new Set(extractWords(prompt));
     return words.every((word, index) => said.has(word) || (index === 0 && silentVerbs.has(word)));
   }
   const places = [...prompt.matchAll(/[\p{L}\p{N}]+/gu)].filter(([word]) => word === tool);
   return places.some(({ index }) => !/^\p{Lu}/u.test(tool) || /[^\s.!?:]\s*$/.test(prompt.slice(0, index)));
 }
 
-function wordsOf(text: string): string[] {
+function extractWords(text: string): string[] {
   return text
     .replaceAll(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})/gu, ' ')
     .toLowerCase()
@@ -148,15 +148,15 @@ function writeProse(task: TextTask, seed: string): string {
 
 function earlierSentences({ system, earlier }: TextTask): string[] {
   const said: string[] = [];
-  if (system !== undefined && system !== '') said.push(`The system instruction says “${excerpt(system)}”.`);
+  if (system !== undefined && system !== '') said.push(`The system instruction says “${shortenText(system)}”.`);
   const last = earlier.at(-1);
-  if (last !== undefined) said.push(`This is turn ${earlier.length + 1}; before it you wrote “${excerpt(last)}”.`);
+  if (last !== undefined) said.push(`This is turn ${earlier.length + 1}; before it you wrote “${shortenText(last)}”.`);
   return said;
 }
 
 function inputSentences({ prompt, media, toolResults }: TextTask): string[] {
-  const sentences = toolResults.map(({ name, text }) => `The tool ${name} returned “${excerpt(text)}”.`);
-  if (prompt !== '') sentences.push(`You wrote “${excerpt(prompt)}”.`);
+  const sentences = toolResults.map(({ name, text }) => `The tool ${name} returned “${shortenText(text)}”.`);
+  if (prompt !== '') sentences.push(`You wrote “${shortenText(prompt)}”.`);
   sentences.push(
     ...media.map(({ mimeType, bytes }) => `With it came a file of type ${mimeType} (${bytes.length} bytes).`),
   );
@@ -167,7 +167,7 @@ function countWords(text: string): number {
   return text.split(' ').length;
 }
 
-function excerpt(text: string): string {
+function shortenText(text: string): string {
   const trimmed = text.trim();
   if (trimmed.length <= excerptLength) return trimmed;
   return `${trimmed.slice(0, excerptLength).replace(/[\uD800-\uDBFF]$/, '')}…`;

@@ -2,13 +2,13 @@ import { promisify } from 'node:util';
 import { crc32, deflate, deflateSync, inflateSync } from 'node:zlib';
 import type { DecodedPng } from 'fast-png';
 import { sniffType } from '../image-type.ts';
-import { mirror, maxPixels, type Picture, rotate, type Size } from './picture.ts';
+import { mirror, maxPixels, type Bitmap, rotate, type Size } from './bitmap.ts';
 
 /** An input image: its pixels if its type can be decoded, and its size. */
 export interface Decoded {
   mimeType: string;
   size: Size;
-  picture: Picture | undefined;
+  bitmap: Bitmap | undefined;
 }
 
 /**
@@ -31,22 +31,22 @@ export async function decodeWithin(
   if (!width || !height) return 'damaged';
   const size = { width, height };
   if (width * height > most) return { tooLarge: size };
-  if (mimeType !== 'image/png' && mimeType !== 'image/jpeg') return { mimeType, size, picture: undefined };
+  if (mimeType !== 'image/png' && mimeType !== 'image/jpeg') return { mimeType, size, bitmap: undefined };
   const decode = mimeType === 'image/png' ? readPng : readJpeg;
   const decoded = await decode(bytes, most).catch(() => undefined);
   if (!decoded) return 'damaged';
-  const picture = turnUpright(decoded, orientation);
-  return { mimeType, size: { width: picture.width, height: picture.height }, picture };
+  const bitmap = turnUpright(decoded, orientation);
+  return { mimeType, size: { width: bitmap.width, height: bitmap.height }, bitmap };
 }
 
 /** Applies the orientation of the EXIF data. */
-function turnUpright(picture: Picture, orientation = 1): Picture {
+function turnUpright(bitmap: Bitmap, orientation = 1): Bitmap {
   const degrees = orientation >= 7 ? 270 : orientation >= 5 ? 90 : orientation >= 3 ? 180 : undefined;
-  const turned = degrees === undefined ? picture : rotate(picture, degrees);
+  const turned = degrees === undefined ? bitmap : rotate(bitmap, degrees);
   return [2, 4, 5, 7].includes(orientation) ? mirror(turned) : turned;
 }
 
-async function readJpeg(bytes: Buffer, most: number): Promise<Picture> {
+async function readJpeg(bytes: Buffer, most: number): Promise<Bitmap> {
   const { default: jpeg } = await import('jpeg-js');
   const { width, height, data } = jpeg.decode(bytes, {
     useTArray: true,
@@ -59,7 +59,7 @@ async function readJpeg(bytes: Buffer, most: number): Promise<Picture> {
 }
 
 /** Reads a PNG of any colour type and depth. Throws if it is damaged, has more pixels, or unpacks to more than its header declares. */
-export async function readPng(bytes: Buffer, most: number = maxPixels): Promise<Picture> {
+export async function readPng(bytes: Buffer, most: number = maxPixels): Promise<Bitmap> {
   const { convertIndexedToRgb, decode } = await import('fast-png');
   const png = decode(withoutCompression(bytes, most));
   const { width, height } = png;
@@ -87,9 +87,11 @@ function withoutCompression(bytes: Buffer, most: number): Buffer {
   }
   const header = found.get('IHDR') ?? Buffer.alloc(0);
   const rows = inflateSync(Buffer.concat(packed), { maxOutputLength: maxRowBytes(header, most) });
-  const colours = ['PLTE', 'tRNS'].flatMap((type) => (found.has(type) ? [chunk(type, found.get(type) as Buffer)] : []));
-  const pixels = chunk('IDAT', deflateSync(rows, { level: 0 }));
-  return Buffer.concat([signature, chunk('IHDR', header), ...colours, pixels, chunk('IEND', Buffer.alloc(0))]);
+  const colours = ['PLTE', 'tRNS'].flatMap((type) =>
+    found.has(type) ? [pngChunk(type, found.get(type) as Buffer)] : [],
+  );
+  const pixels = pngChunk('IDAT', deflateSync(rows, { level: 0 }));
+  return Buffer.concat([signature, pngChunk('IHDR', header), ...colours, pixels, pngChunk('IEND', Buffer.alloc(0))]);
 }
 
 /** Most bytes of an image's rows: four channels of its depth, and the filter bytes of seven passes. */
@@ -151,28 +153,30 @@ const upFilter = 2;
 /** Pixels above which speed is more important than size. */
 const large = 3 * 2 ** 20;
 
-/** A picture as a PNG: true colour, with alpha only if a pixel has it. `notes` become tEXt chunks (Latin-1). */
-export async function encodePng(picture: Picture, notes: Readonly<Record<string, string>> = {}): Promise<Buffer> {
-  const { width, height } = picture;
-  const channels = isOpaque(picture) ? 3 : 4;
+/** An image as a PNG: true colour, with alpha only if a pixel has it. `notes` become tEXt chunks (Latin-1). */
+export async function encodePng(bitmap: Bitmap, notes: Readonly<Record<string, string>> = {}): Promise<Buffer> {
+  const { width, height } = bitmap;
+  const channels = isOpaque(bitmap) ? 3 : 4;
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
   header.set([8, channels === 3 ? 2 : 6], 8);
   const level = width * height > large ? 2 : 5;
-  const pixels = await compress(filterRows(picture, channels), { level });
-  const texts = Object.entries(notes).map(([name, note]) => chunk('tEXt', Buffer.from(`${name}\0${note}`, 'latin1')));
+  const pixels = await compress(filterRows(bitmap, channels), { level });
+  const texts = Object.entries(notes).map(([name, note]) =>
+    pngChunk('tEXt', Buffer.from(`${name}\0${note}`, 'latin1')),
+  );
   return Buffer.concat([
     signature,
-    chunk('IHDR', header),
+    pngChunk('IHDR', header),
     ...texts,
-    chunk('IDAT', pixels),
-    chunk('IEND', Buffer.alloc(0)),
+    pngChunk('IDAT', pixels),
+    pngChunk('IEND', Buffer.alloc(0)),
   ]);
 }
 
 /** One chunk of a PNG file: length, type, data and their checksum. */
-export function chunk(type: string, data: Uint8Array): Buffer {
+export function pngChunk(type: string, data: Uint8Array): Buffer {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(data.length);
   const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
@@ -181,13 +185,13 @@ export function chunk(type: string, data: Uint8Array): Buffer {
   return Buffer.concat([length, body, sum]);
 }
 
-function isOpaque({ data }: Picture): boolean {
+function isOpaque({ data }: Bitmap): boolean {
   for (let at = 3; at < data.length; at += 4) if (data[at] !== 255) return false;
   return true;
 }
 
 /** The rows with PNG's filters: each row as the difference to the row above or to the pixel before, by a sample of it. */
-function filterRows({ width, height, data }: Picture, channels: 3 | 4): Uint8Array {
+function filterRows({ width, height, data }: Bitmap, channels: 3 | 4): Uint8Array {
   const stride = width * 4;
   const filtered = new Uint8Array((width * channels + 1) * height);
   for (let row = 0, to = 0; row < height; row++) {

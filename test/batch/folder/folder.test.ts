@@ -51,7 +51,10 @@ describe('a folder that is taken', () => {
     expect((await batch()).code).toBe(0);
   });
 
-  test('is the own one, whatever else was put there later', async ({ folder, batch }) => {
+  test('a folder with the journal of the batch is its own, whatever else was put there later', async ({
+    folder,
+    batch,
+  }) => {
     folder.jobs(...manyJobs(1));
     await batch();
     folder.write('out/notes.txt', 'mine');
@@ -148,7 +151,9 @@ describe('what killed runs did not finish', () => {
     expect(folder.ls().filter((name) => name.endsWith('.part'))).toEqual(kept);
   });
 
-  test('is cleared where the folder was being looked at, too', async ({ folder }) => {
+  test('what killed runs did not finish is cleared also where the folder was only being looked at', async ({
+    folder,
+  }) => {
     const images = join(folder.cwd, 'out/images');
     mkdirSync(images, { recursive: true });
     const watcher = watch(images);

@@ -107,7 +107,7 @@ describe('the journal', () => {
     ]);
   });
 
-  test('at most the maximum of them is kept', async () => {
+  test('the journal keeps no more failures than the maximum', async () => {
     const many = Array.from({ length: maxFailures + 1 }, (_, i) => record('sent', `${i}`));
     expect((await readJournal(write([run, ...many]))).failures.size).toBe(maxFailures);
   });

@@ -22,13 +22,13 @@ describe('the lock of a folder', () => {
     await (await lockFolder(path)).release();
   });
 
-  test('is taken by one of many', async () => {
+  test('a free lock is taken by one of many processes', async () => {
     const path = folder();
     const results = await Promise.allSettled(Array.from({ length: 20 }, () => lockFolder(path)));
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  test('of a dead process is taken over by one of many', async () => {
+  test('a lock of a dead process is taken over by one of many processes', async () => {
     const path = folder();
     write(path, markOf(await deadPid()));
     const results = await Promise.allSettled(Array.from({ length: 20 }, () => lockFolder(path)));
@@ -55,7 +55,7 @@ describe('the lock of a folder', () => {
     await lock.release();
   });
 
-  test('of another machine holds while it is touched, and is dead after a minute', async () => {
+  test('a lock of another machine holds while it is renewed, and is dead after a minute', async () => {
     const path = folder();
     write(path, { host: 'another-machine', pid: 1 });
     await expect(lockFolder(path)).rejects.toThrow('process 1 on another-machine');
@@ -70,7 +70,7 @@ describe('the lock of a folder', () => {
     await expect(lockFolder(path)).rejects.toThrow('another run works in this folder');
   });
 
-  test('is not removed by one who has lost it', async () => {
+  test('a lock is not removed by a process that has lost it', async () => {
     const path = folder();
     const lock = await lockFolder(path);
     write(path, { host: 'another-machine', pid: 1 });
@@ -78,7 +78,7 @@ describe('the lock of a folder', () => {
     expect(JSON.parse(readFileSync(lockIn(path), 'utf8'))).toMatchObject({ nonce: 'n' });
   });
 
-  test('reports who holds it', async () => {
+  test('a lock reports which process holds it', async () => {
     const path = folder();
     expect(await findHolder(path)).toBeUndefined();
     const lock = await lockFolder(path);

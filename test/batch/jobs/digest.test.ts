@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { addIdHash, digestRequest, hashId, hexOf } from '../../../src/batch/digest.ts';
+import { addIdHash, digestRequest, hashId, toHex } from '../../../src/batch/digest.ts';
 import { createUpload } from '../../../src/body.ts';
 
 test('the hash of an id is 16 hex digits, and their sum does not depend on the order', () => {
-  expect(hexOf(hashId('x'))).toMatch(/^[0-9a-f]{16}$/);
+  expect(toHex(hashId('x'))).toMatch(/^[0-9a-f]{16}$/);
   const sum = (...ids: string[]) => ids.reduce((all, id) => addIdHash(all, hashId(id)), { high: 0, low: 0 });
   expect(sum('a', 'b', 'c')).toEqual(sum('c', 'a', 'b'));
   expect(sum('a', 'b')).not.toEqual(sum('a', 'c'));

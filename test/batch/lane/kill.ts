@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { surveyLedger } from '../../../src/cost/ledger-sums.ts';
+import { summarizeLedger } from '../../../src/cost/ledger-sums.ts';
 import { childProgram } from '../start-child.ts';
 import { createFolder, manyJobs } from '../with-batch.ts';
 import { type ApiName, startBatchServer } from './batch-server.ts';
@@ -77,7 +77,7 @@ export async function killAndGoOn(
     if (isUncertain) code = await start(folder, server, { argv: ['none', '1', 'lane', 'unknown'], env, before }).ended;
     const results = folder.lines('results.jsonl').map(({ id, text }) => `${String(id)}: ${String(text)}`);
     const [summary] = folder.lines('summary.json');
-    const { spent, inFlight } = (await surveyLedger(join(folder.cwd, 'team.jsonl'), Date.now())) ?? {};
+    const { spent, inFlight } = (await summarizeLedger(join(folder.cwd, 'team.jsonl'), Date.now())) ?? {};
     const submitted = [...server.counts.values()];
     return { killed, code, submitted, results: results.toSorted(), summary, budget: { spent, inFlight }, isUncertain };
   } finally {

@@ -84,7 +84,7 @@ test.for([
   ['poll', 'cut', 11],
   ['create', 'undone', 8],
 ] as const)(
-  '%s with %s is not paid twice: the same command can be run again',
+  '%s with %s pays for no job twice: the same command can be run again',
   async ([asked, fault, code], { open }) => {
     const { batch, folder, server } = await open('messages');
     server.fault = (kind) => (kind !== asked ? undefined : fault === 'undone' ? 'drop' : fault);

@@ -4,7 +4,7 @@ import { parse } from 'csv-parse/sync';
 import { lexer, type Tokens } from 'marked';
 import { expect, test as plain } from 'vitest';
 import { junitReport, markdownReport } from '../../../src/commands/batch/reports.ts';
-import { findColumns, type Row, rowOf } from '../../../src/batch/row.ts';
+import { findColumns, type ReportRow, toReportRow } from '../../../src/batch/row.ts';
 import { imageReply } from '../../helpers/with-server.ts';
 import { run } from '../../helpers/run.ts';
 import { type BatchFolder, createFolder, manyJobs, test } from '../with-batch.ts';
@@ -113,7 +113,7 @@ test('has a row for each job in the order of the job file, with its answer, its 
   expect(rows[2]).toMatchObject({ name: 'my dot', command: 'image gen', images: 'images/my dot.png', attempts: '1' });
   expect(rows[3]).toMatchObject({ 'answer.born': '1815', 'answer.tags': '["a"]' });
   const lines = (await batch(['export', 'out', '--format', 'jsonl'])).stdout.trimEnd().split('\n');
-  expect(lines.map((line) => JSON.parse(line) as Row)).toMatchObject([
+  expect(lines.map((line) => JSON.parse(line) as ReportRow)).toMatchObject([
     { id: 'gone', error: { class: 'no-reply' } },
     { id: 'bad' },
     { id: 'dot', images: ['images/my dot.png'] },
@@ -132,7 +132,7 @@ test('shows a job that was sent and has no result, and counts jobs that were nev
   const ran = await batch(['export', 'out', '--format', 'jsonl']);
   expect(ran.stderr).toContain('2 unsent jobs left out of the report; --jobs <file> or --data <file> adds them');
   const rows = ran.stdout.trimEnd().split('\n');
-  expect(rows.map((line) => (JSON.parse(line) as Row).state)).toEqual(['done', 'unknown']);
+  expect(rows.map((line) => (JSON.parse(line) as ReportRow).state)).toEqual(['done', 'unknown']);
   const { stdout } = await batch(['export', 'out', '-o', 'table.csv', '--json']);
   const warnings = [expect.stringContaining('2 unsent jobs left out of the report')];
   expect(JSON.parse(stdout)).toMatchObject({ rows: 2, leftOut: 2, warnings });
@@ -140,7 +140,7 @@ test('shows a job that was sent and has no result, and counts jobs that were nev
   const whole = await batch(['export', 'out', '--format', 'jsonl', '--jobs', 'jobs.jsonl']);
   expect(whole.stderr).toBe('');
   const all = whole.stdout.trimEnd().split('\n');
-  expect(all.map((line) => JSON.parse(line) as Row)).toMatchObject([
+  expect(all.map((line) => JSON.parse(line) as ReportRow)).toMatchObject([
     { id: 'p4', state: 'pending', prompt: 'p4' },
     { id: 'p2', state: 'unknown', prompt: 'p2', error: { class: 'no-reply' } },
     { id: 'p1', state: 'done', text: 'answer to p1' },
@@ -151,7 +151,7 @@ test('shows a job that was sent and has no result, and counts jobs that were nev
 });
 
 plain('md is one table for GitHub, whatever the texts hold', () => {
-  const rows = texts.map((text, index) => rowOf(`p${index}`, 'done', { text, prompt: text }));
+  const rows = texts.map((text, index) => toReportRow(`p${index}`, 'done', { text, prompt: text }));
   const finder = findColumns();
   rows.forEach(finder.see);
   const facts = { counts: { done: texts.length, failed: 1, unknown: 0, pending: 0 }, durationMs: 1, beganAt: 0 };
@@ -179,7 +179,7 @@ function textOf(tokens: readonly object[]): string {
 }
 
 plain('md leaves out what GitHub would not take, and says how many', () => {
-  const rows = [1, 2, 3].map((n) => rowOf(`p${n}`, 'done', { text: n === 2 ? 'x'.repeat(2000) : 'short' }));
+  const rows = [1, 2, 3].map((n) => toReportRow(`p${n}`, 'done', { text: n === 2 ? 'x'.repeat(2000) : 'short' }));
   const facts = { counts: { done: 3, failed: 0, unknown: 0, pending: 0 }, durationMs: 1, beganAt: 0 };
   const finder = findColumns();
   rows.forEach(finder.see);
@@ -205,9 +205,9 @@ plain('junit tells what failed, what is unknown and what waits, in XML 1.0', () 
   const counts = { done: 1, failed: 1, unknown: 1, pending: 1 };
   const { head, row, foot } = junitReport({ name: 'a"b', counts, columns: [], durationMs: 2500, beganAt: 0 });
   const message = 'a<b>&"\'\n\u0000\u001b\ud800\uffff😀';
-  const rows: Row[] = [
-    rowOf('1\t2', 'done', { command: 'text', durationMs: 71 }),
-    rowOf('2', 'failed', { command: 'chat', error: { class: 'rejected', message } }),
+  const rows: ReportRow[] = [
+    toReportRow('1\t2', 'done', { command: 'text', durationMs: 71 }),
+    toReportRow('2', 'failed', { command: 'chat', error: { class: 'rejected', message } }),
     { id: '3', state: 'unknown', images: [] },
     { id: '4', state: 'pending', images: [] },
   ];

@@ -17,7 +17,7 @@ describe('the page', () => {
       text,
       command: text,
       error: { class: text, message: text },
-      pictures: [{ path: `images/${text}`, mimeType: text, bytes: 1 }],
+      images: [{ path: `images/${text}`, mimeType: text, bytes: 1 }],
     });
     const tags = [...card.matchAll(/<\/?([a-z]+)([^>]*)>/g)].map(([, name, attributes]) => `${name}${attributes}`);
     const known =
@@ -29,7 +29,7 @@ describe('the page', () => {
 
   plain('links go nowhere but into its folder', () => {
     const card = (path: string) =>
-      galleryCard({ id: 'x', state: 'done', pictures: [{ path, mimeType: 'image/png', bytes: 1 }] });
+      galleryCard({ id: 'x', state: 'done', images: [{ path, mimeType: 'image/png', bytes: 1 }] });
     expect(card('../../etc/passwd')).toContain('href="./etc/passwd"');
     expect(card('//evil.example/x')).toContain('href="./evil.example/x"');
     expect(card('javascript:alert(1)')).toContain('href="./javascript%3Aalert(1)"');

@@ -1,6 +1,6 @@
 import { expect, test as plain } from 'vitest';
 import { markdownReport, tableReport } from '../../../src/commands/batch/reports.ts';
-import { findColumns, rowOf } from '../../../src/batch/row.ts';
+import { findColumns, toReportRow } from '../../../src/batch/row.ts';
 import { test } from '../with-batch.ts';
 
 plain.each([
@@ -9,7 +9,7 @@ plain.each([
   ['www.example.org', 'www\u200b.example'],
 ])('md makes no link and no mention of %s', (text, shown) => {
   const finder = findColumns();
-  const one = rowOf('a', 'done', { text });
+  const one = toReportRow('a', 'done', { text });
   finder.see(one);
   const facts = { counts: { done: 1, failed: 0, unknown: 0, pending: 0 }, durationMs: 1, beganAt: 0 };
   const line = markdownReport({ ...facts, name: 'out', columns: finder.columns() }).row(one);
@@ -18,7 +18,7 @@ plain.each([
 
 plain('csv has no formula behind a semicolon, at which some spreadsheets part cells', () => {
   const finder = findColumns();
-  const one = rowOf('a', 'done', { text: 'x;=HYPERLINK("http://x");\t@y; - and -' });
+  const one = toReportRow('a', 'done', { text: 'x;=HYPERLINK("http://x");\t@y; - and -' });
   finder.see(one);
   const facts = { counts: { done: 1, failed: 0, unknown: 0, pending: 0 }, durationMs: 1, beganAt: 0 };
   const line = tableReport({ ...facts, name: 'out', columns: finder.columns() }, ',').row(one);

@@ -4,7 +4,7 @@ import { createPacer } from '../../../src/batch/run/pace.ts';
 import { paceRetries } from '../../../src/batch/run/live.ts';
 import type { SharedGate } from '../../../src/transport/gate.ts';
 import { progressText } from '../../../src/commands/batch/progress.ts';
-import { describeCounts, exitCodeOf, spentLimit, summaryDocument } from '../../../src/commands/batch/summary.ts';
+import { describeCounts, getExitCode, spentLimit, summaryDocument } from '../../../src/commands/batch/summary.ts';
 import { countJobs } from '../../../src/batch/counts.ts';
 import { type BatchState, JobIndex, addUsage, totalTokens } from '../../../src/batch/folder/state.ts';
 
@@ -145,7 +145,7 @@ describe('the summary', () => {
     ['one unknown', { done: 1, unknown: 1 }, 13],
     ['one not sent', { done: 1, pending: 1 }, 13],
   ])('%s', (_, some, code) => {
-    expect(exitCodeOf({ ...none, jobs: 2, ...some })).toBe(code);
+    expect(getExitCode({ ...none, jobs: 2, ...some })).toBe(code);
   });
 
   test('is the document of the contract', () => {
@@ -175,7 +175,7 @@ describe('the summary', () => {
     expect(summaryDocument({ ...facts, exitCode: 130 })).toMatchObject({ ok: false, exitCode: 130 });
   });
 
-  test('in words', () => {
+  test('the summary says in words what became of the jobs', () => {
     expect(describeCounts(counts)).toBe('2 done, 1 failed, 1 unknown (may have been billed), 1 not sent yet');
     expect(describeCounts({ ...counts, failed: 0, unknown: 0, pending: 0 })).toBe('2 done');
   });

@@ -32,7 +32,7 @@ describe('what a run does with a job', () => {
     ['is sent again on demand', true, true, { retryIncomplete: true }, 'run'],
     ['is sent again with other limits', true, false, { retryIncomplete: true }, 'run'],
     ['that is whole stays as it is, whatever was edited', false, false, { retryIncomplete: true }, 'skip'],
-  ])('a done one that was cut %s', (_, incomplete, same, flags, expected) => {
+  ])('a done job whose answer was cut %s', (_, incomplete, same, flags, expected) => {
     expect(decide({ atService: false, isRedone: false, state: 'done', incomplete, same }, flags as BatchPolicy)).toBe(
       expected,
     );
@@ -51,7 +51,7 @@ describe('a folder belongs to one gateway and one shard', () => {
   const run = (more: object) => ({ origin: 'https://a', ...more }) as RunRecord;
   const shard = { index: 1, total: 2 };
 
-  test('the same ones go on', () => {
+  test('a run with the same gateway and shard goes on', () => {
     expect(() => requireMatch(undefined, run({}))).not.toThrow();
     expect(() => requireMatch(run({}), run({}))).not.toThrow();
     expect(() => requireMatch(run({ shard }), run({ shard: { ...shard } }))).not.toThrow();

@@ -55,7 +55,7 @@ test('counts the tokens of earlier runs', async () => {
   expect(log).toEqual([]);
 });
 
-test('after the signal those under way go on to their end', async () => {
+test('after a signal the jobs under way go on to their end', async () => {
   const stop = new AbortController();
   const release: (() => void)[] = [];
   const { log, ended } = await start({
@@ -71,7 +71,7 @@ test('after the signal those under way go on to their end', async () => {
   expect([count(log, 'send'), count(log, 'done')]).toEqual([2, 2]);
 });
 
-test('when their time is over they are ended, and written down as what they are', async () => {
+test('jobs under way are ended when the time after a signal is over, and recorded as what they are', async () => {
   const stop = new AbortController();
   const { log, ended } = await start({
     send: (id, signal) =>
@@ -88,7 +88,7 @@ test('when their time is over they are ended, and written down as what they are'
   expect(log.slice(-6).toSorted()).toEqual(['close 3', 'close 4', 'unknown 1', 'unsent 2', 'unsent 3', 'unsent 4']);
 });
 
-test('a signal that came before ends it before the first job', async () => {
+test('a signal that came before the run ends it before the first job', async () => {
   const { log, ended } = await start({ signal: AbortSignal.abort(new Error('x')) });
   expect(await ended).toBe('signal');
   expect(log).toEqual([]);
@@ -192,7 +192,7 @@ test('a job whose turn did not come before the signal is given back', async () =
   expect(log).toEqual(['ready 1', 'close 1', 'unsent 1']);
 });
 
-test('a bug in one job ends the run, and those under way are waited for', async () => {
+test('a bug in one job ends the run, which waits for the jobs under way', async () => {
   const bug = new TypeError('bug');
   let late = false;
   const { ended } = await start({

@@ -15,7 +15,7 @@ test('who comes while there is time goes on at once', () => {
   expect(take()).toBeUndefined();
 });
 
-test('who comes later in a turn waits; those that wait have a turn each, in their order', async () => {
+test('a job that comes late in a turn of the event loop waits; waiting jobs get a turn each, in their order', async () => {
   const { clock, take } = turns();
   // From here on a turn begins.
   await stat('.');

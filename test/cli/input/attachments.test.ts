@@ -171,7 +171,7 @@ test.for([
   expect(ran.stderr).toContain(words);
 });
 
-test('says so where a file is larger than gateways like', async ({ cli }) => {
+test('a file that is larger than most gateways accept is told in a note', async ({ cli }) => {
   const cwd = filesOfAllKinds();
   truncateSync(join(cwd, 'paper'), 20_000_000);
   expect((await cli(['text', 'x', '--attach', 'paper', '--dry-run'], { cwd })).stderr).toBe('');

@@ -118,7 +118,7 @@ describe('readStdinText', () => {
     expect(waiting).toEqual([]);
   });
 
-  test('says after 2 s that it waits', async () => {
+  test('reading stdin says after 2 s that it waits', async () => {
     const { text, feed, seen, timers } = arrange();
     timers.get(2000)?.();
     expect(seen.waits).toBe(1);
@@ -158,7 +158,7 @@ describe('readStdinText', () => {
     expect(timers.size).toBe(0);
   });
 
-  test('does not begin when it was aborted before', async () => {
+  test('reading stdin does not begin when the run was aborted before', async () => {
     const { text } = arrange({ signal: AbortSignal.abort(new Error('over')) });
     await expect(text).rejects.toThrow('over');
   });

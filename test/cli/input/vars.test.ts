@@ -10,7 +10,10 @@ const file = (name: string, text: string): string => {
   return name;
 };
 
-test('fills words, system instruction and turns, and sends stdin and values as they are', async ({ server, cli }) => {
+test('--var fills words, system instruction and turns; stdin and values are sent as they are', async ({
+  server,
+  cli,
+}) => {
   server.reply({ body: textReply('ok') });
   file('system.txt', 'be {{ tone }}\n');
   file('turns.json', '[{"role":"user","parts":[{"text":"in {{city}}"}]}]');

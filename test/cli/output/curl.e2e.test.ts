@@ -198,7 +198,7 @@ test('says that GATEWAY_API_KEY must be set where the key is from somewhere else
   expect(existsSync(join(cwd, 'ran'))).toBe(false);
 });
 
-test("needs no other variable where the key is from a service's own", async ({ cli }) => {
+test('--curl needs no other variable where the key is in the variable of the service', async ({ cli }) => {
   const env = { GATEWAY_BASE_URL: '', GATEWAY_API_KEY: '', GATEWAY_MODEL: '', OPENAI_API_KEY: canaryKey };
   const { stdout, stderr } = await cli(['text', 'x', '--curl'], { env });
   expect(stdout).toContain(`-H @<(printf 'authorization: Bearer %s' "$OPENAI_API_KEY")`);

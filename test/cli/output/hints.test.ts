@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { startDeadline } from '../../../src/client/deadline.ts';
-import { hintOf } from '../../../src/advice.ts';
+import { chooseHint } from '../../../src/advice.ts';
 import type { GatewayError } from '../../../src/errors.ts';
 import { run } from '../../helpers/run.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
@@ -34,7 +34,7 @@ test.each([
     const { signal, explain } = startDeadline(ms);
     vi.advanceTimersByTime(ms);
     const error = explain(signal.reason, 'sent') as GatewayError;
-    expect(hintOf(error)).toBe(
+    expect(chooseHint(error)).toBe(
       `it may have been billed: check that before you run it again\ngive it more time: --timeout ${longer}`,
     );
   } finally {

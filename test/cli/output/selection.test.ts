@@ -103,7 +103,7 @@ describe('--code', () => {
     expect(await cli([command, 'hi', '--code'])).toMatchObject({ code: 0, stdout: code, stderr: '' });
   });
 
-  test('of a stream prints them at its end', async ({ server, cli }) => {
+  test('--code of a stream prints the code at its end', async ({ server, cli }) => {
     const events = ['```sh\nec', 'ho hi\n`', '``\nbye'].map((text) => `data: ${JSON.stringify(textReply(text))}\n\n`);
     server.reply({ headers: { 'content-type': 'text/event-stream' }, body: events.join('') });
     const writes: string[] = [];
@@ -112,7 +112,7 @@ describe('--code', () => {
     expect(writes).toEqual(['echo hi\n']);
   });
 
-  test('prints nothing of an answer that was cut, and keeps it', async ({ server, cli }) => {
+  test('--code prints nothing of an answer that was cut, and keeps the answer', async ({ server, cli }) => {
     server.reply({ body: cut('```sh\nrm -rf /tmp/x') });
     const ran = await cli(['text', 'hi', '--code']);
     expect(ran).toMatchObject({ code: 11, stdout: '' });

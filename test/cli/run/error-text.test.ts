@@ -21,7 +21,7 @@ test.each([40, 60])(
 test.each([
   ['a pipe', {}],
   ['a terminal that a CI system reads', { tty: { stderr: true }, env: { NO_COLOR: '1', GITHUB_ACTIONS: 'true' } }],
-])('in %s an error stays one line', async (_, options) => {
+])('an error in %s stays one line', async (_, options) => {
   const wide = await run(argv, { ...plain, ...options, columns: 500 });
   const narrow = await run(argv, { ...plain, ...options, columns: 40 });
   expect(narrow.stderr).toBe(wide.stderr);

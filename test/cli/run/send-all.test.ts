@@ -39,7 +39,7 @@ async function ask(count: number, ...endings: (() => ReturnType<typeof good>)[])
     count,
     concurrency: 4,
     candidates: 1,
-    lost: { images: [], text: false },
+    unsaved: { images: [], text: false },
   });
   return { ...asked, sent, saved };
 }
@@ -58,7 +58,7 @@ test('publishes the pictures that were under way when the disk is full, and asks
   expect(asked.outcomes).toHaveLength(9);
 });
 
-test('throws a bug as it was thrown, after the others', async () => {
+test('a bug is thrown as it was, after the other requests have ended', async () => {
   const bug = new TypeError('x is not a function');
   const asked = await ask(2, failing(bug), good);
   expect(asked.thrown?.value).toBe(bug);
@@ -70,7 +70,7 @@ test('asks no more with a key that was refused', async () => {
   expect(asked).toMatchObject({ sent: 4, saved: 0, thrown: undefined });
 });
 
-test('goes on after a failure of one request', async () => {
+test('several requests go on after a failure of one of them', async () => {
   const asked = await ask(6, failing(new GatewayError('gateway', 'boom')), good, good, good, good, good);
   expect(asked).toMatchObject({ sent: 6, saved: 5, thrown: undefined });
 });
@@ -94,7 +94,7 @@ test('where a picture had to go elsewhere, the next is asked for when those befo
     count: 6,
     concurrency: 4,
     candidates: 1,
-    lost: { images: [], text: false },
+    unsaved: { images: [], text: false },
   });
   const pair = ['sent', 'saved'];
   expect(order).toEqual([...pair, ...pair, ...pair, ...pair, ...pair, ...pair]);

@@ -4,25 +4,25 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run, type Ran } from '../../helpers/run.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { textReply } from '../../helpers/with-server.ts';
-import { anthropicKey, startAnthropic } from '../../stand-ins/anthropic.ts';
-import { geminiKey, startGemini } from '../../stand-ins/gemini.ts';
-import { type StandIn, startStandIn } from '../../stand-ins/start.ts';
+import { anthropicKey, startAnthropic } from '../../fake-servers/anthropic.ts';
+import { geminiKey, startGemini } from '../../fake-servers/gemini.ts';
+import { type FakeServer, startFakeServer } from '../../fake-servers/start.ts';
 
 /** The goal of a user, and what the user knows about it. */
 interface Aim {
-  server: () => StandIn;
+  server: () => FakeServer;
   key: string;
   model: string;
 }
 
-let gemini: StandIn;
-let anthropic: StandIn;
-let relay: StandIn;
+let gemini: FakeServer;
+let anthropic: FakeServer;
+let relay: FakeServer;
 
 beforeAll(async () => {
   gemini = await startGemini();
   anthropic = await startAnthropic();
-  relay = await startStandIn(({ headers }) => {
+  relay = await startFakeServer(({ headers }) => {
     const { authorization } = headers;
     const isGood = authorization === 'Bearer relay-key';
     const message = authorization === undefined ? 'Missing Authorization header' : 'Invalid token (无效的令牌)';
@@ -78,7 +78,7 @@ async function follow(state: State, hint: string, aim: Aim): Promise<State> {
   return {
     ...state,
     argv: [...argv, ...typed.flatMap((words) => words.split(' '))],
-    // On a real network a service is found at its own host; here it is the stand-in.
+    // On a real network a service is found at its own host; here it is the fake server.
     env: { GATEWAY_BASE_URL: aim.server().url, ...env, ...(variable && { [variable]: aim.key }) },
   };
 }

@@ -37,11 +37,11 @@ test.for<[line: string, hits: string[], part: string]>([
   ['/image .h', ['.hidden'], '.h'],
   ['/image none/', [], 'none/'],
   ['hello /im', [], 'hello /im'],
-])('completes %j', async ([line, hits, part]) => {
+])('Tab completes %j', async ([line, hits, part]) => {
   expect(await completeLine(line, cwd)).toEqual({ hits, part });
 });
 
-test('a path below ~ is one of the home folder', async () => {
+test('a path below ~ is a path in the home folder', async () => {
   vi.stubEnv('HOME', cwd);
   const hits = ['~/photos/a b.png'];
   expect(await completeLine('/image ~/photos/', '/elsewhere')).toEqual({ hits, part: '~/photos/' });

@@ -49,7 +49,7 @@ test('finds nothing wrong, and reports with -v where each setting comes from', a
   expect(JSON.stringify(request?.headers)).not.toContain(canaryKey);
 });
 
-test('gives one JSON document with the same', async ({ server, cli }) => {
+test('doctor --json prints the same checks as one JSON document', async ({ server, cli }) => {
   server.reply({ status: 404, ...head() });
   server.reply(noList);
   server.reply(noList);

@@ -66,7 +66,9 @@ test('a certificate is trusted through --cacert, and without it the fix names th
   expect(found).toMatchObject({ state: 'failed', fix: expect.stringContaining('--cacert') as string });
 });
 
-test('without models, says how to name one, how to see them, and how to set one for each use', async ({ server }) => {
+test('doctor without models says how to name one, how to list them, and how to set one for each use', async ({
+  server,
+}) => {
   server.reply(head);
   server.reply({ body: { models: Array.from({ length: 7 }, (_, n) => ({ name: `models/m${n}` })) } });
   const env = { GATEWAY_BASE_URL: server.url, GATEWAY_API_KEY: canaryKey };
@@ -80,7 +82,7 @@ test('without models, says how to name one, how to see them, and how to set one 
   expect(checks.find(({ name }) => name === 'key taken')?.text).toMatch(/^the list of 7 .*: m0, m1, m2, m3, m4, …$/);
 });
 
-test('without models, says how to set the service too that a flag names', async ({ server }) => {
+test('doctor without models says also how to set the service that a flag names', async ({ server }) => {
   server.reply(head);
   server.reply({ body: { data: [{ id: 'llama3.2:latest' }] } });
   const flags = `--service ollama --base-url ${server.url}`;

@@ -46,7 +46,7 @@ async function startProxy(to: number): Promise<{ url: string; asked: (string | u
 
 const replied = { status: 404, headers: { date: new Date().toUTCString(), connection: 'close' } };
 
-test('names the proxy and the variable that it comes from', async () => {
+test('doctor names the proxy and the variable that it comes from', async () => {
   const options = {
     baseUrl: new URL('https://gateway.test'),
     signal: new AbortController().signal,

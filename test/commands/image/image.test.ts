@@ -80,7 +80,7 @@ describe('-o -', () => {
     expect(readdirSync(ran.cwd)).toEqual([]);
   });
 
-  test('saves a second picture beside it, with a warning', async ({ server, cli }) => {
+  test('-o - saves a second image in a file, with a warning', async ({ server, cli }) => {
     server.reply({ body: imageReply(dot, photo) });
     const ran = await cli(['image', 'gen', 'x', '-o', '-']);
     expect([ran.code, ran.stdoutBytes.toString('base64')]).toEqual([0, png]);
@@ -102,7 +102,7 @@ describe('-o -', () => {
   });
 });
 
-test('saves every picture of every candidate, and says of which it is', async ({ server, cli }) => {
+test('image gen saves every image of every candidate, and names the candidate of each', async ({ server, cli }) => {
   const [one] = (imageReply(dot, dot) as { candidates: object[] }).candidates;
   const [two] = (imageReply(photo) as { candidates: object[] }).candidates;
   server.reply({

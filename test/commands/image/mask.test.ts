@@ -20,7 +20,7 @@ function folderWith(mask: Buffer): string {
 }
 
 describe('--mask', () => {
-  test('goes beside the picture that it covers, as it is', async ({ server, cli }) => {
+  test('--mask is sent unchanged beside the image that it covers', async ({ server, cli }) => {
     const mask = transparent(1, 1);
     server.reply({ body: { created: 1, data: [{ b64_json: png }] } });
     const env = { OPENAI_API_KEY: 'k' };

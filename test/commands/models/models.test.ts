@@ -126,17 +126,20 @@ describe('an incomplete list is printed with a warning', () => {
     ['leads back to a page of its own', () => page(',"nextPageToken":"again"'), 2, 'its pages go in a circle'],
     ['never ends', () => page(`,"nextPageToken":"${pages++}"`), 100, 'it has more than 100 pages'],
     ['goes on, and does not say where', () => page(',"has_more":true'), 1, 'it does not say where it goes on'],
-  ] as const)('which %s', async ([, body, asked, why], { server, cli }) => {
-    server.always(() => ({ body: body() }));
-    const ran = await cli(['models', '--service', 'gemini'], gemini);
-    expect(ran).toMatchObject({ code: 0, stdout: 'gemini-2.5-flash\n' });
-    expect(ran.stderr).toContain(`warning: the list of models is not whole: ${why}`);
-    expect(server.requests).toHaveLength(asked);
-    const { stdout } = await cli(['models', '--service', 'gemini', '--json'], gemini);
-    expect(JSON.parse(stdout)).toMatchObject({ ok: true, complete: false, models: [{ id: 'gemini-2.5-flash' }] });
-  });
+  ] as const)(
+    'an incomplete list of models, which %s, is printed with a warning',
+    async ([, body, asked, why], { server, cli }) => {
+      server.always(() => ({ body: body() }));
+      const ran = await cli(['models', '--service', 'gemini'], gemini);
+      expect(ran).toMatchObject({ code: 0, stdout: 'gemini-2.5-flash\n' });
+      expect(ran.stderr).toContain(`warning: the list of models is not whole: ${why}`);
+      expect(server.requests).toHaveLength(asked);
+      const { stdout } = await cli(['models', '--service', 'gemini', '--json'], gemini);
+      expect(JSON.parse(stdout)).toMatchObject({ ok: true, complete: false, models: [{ id: 'gemini-2.5-flash' }] });
+    },
+  );
 
-  test('with too many models', async ({ server, cli }) => {
+  test('a list with too many models is printed as far as it was read, with a warning', async ({ server, cli }) => {
     const models = Array.from({ length: 10_001 }, (_, at) => ({ name: `models/m-${at}` }));
     server.reply({ body: { models } });
     const ran = await cli(['models', 'm-10000', '--service', 'gemini'], gemini);
@@ -144,7 +147,7 @@ describe('an incomplete list is printed with a warning', () => {
     expect(ran.stderr).toContain('it has more than 10000 models');
   });
 
-  test('if it is one of two', async ({ server, cli }) => {
+  test('one of two lists that is incomplete is printed with a warning', async ({ server, cli }) => {
     server.reply({ status: 503, body: '{}' });
     server.always({ body: `{"data":[${claude}]}` });
     const ran = await cli(['models', '--json', '--retries', '0']);

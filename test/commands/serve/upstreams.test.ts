@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { run } from '../../helpers/run.ts';
-import { type StandIn, startStandIn } from '../../stand-ins/start.ts';
+import { type FakeServer, startFakeServer } from '../../fake-servers/start.ts';
 import { startServe, writeConfig } from '../../recordings/served.ts';
 
 const keys = { gemini: 'canary-of-gemini-5510', claude: 'canary-of-claude-8841', gpt: 'canary-of-openai-2207' };
 
-async function startNamed(name: string): Promise<StandIn> {
-  const server = await startStandIn(() => ({
+async function startNamed(name: string): Promise<FakeServer> {
+  const server = await startFakeServer(() => ({
     status: 200,
     headers: { 'content-type': 'application/json' },
     body: `{"from":"${name}"}`,
@@ -103,7 +103,7 @@ test('serve --upstream needs no key for a service that has none', async () => {
 
 test('secret headers of the profile that a service without a key repeats are masked in recordings', async () => {
   const secret = 'canary-of-the-proxy-6120';
-  const server = await startStandIn(({ headers }) => ({ status: 200, headers: {}, body: JSON.stringify(headers) }));
+  const server = await startFakeServer(({ headers }) => ({ status: 200, headers: {}, body: JSON.stringify(headers) }));
   onTestFinished(() => server.close());
   const cwd = scratchFolder();
   const headers = { 'x-corp-token': secret };
@@ -134,7 +134,11 @@ test.each(ownProfiles)(
   'a command of serve --upstream speaks as the profile does, while it is recorded and from the recording: %s',
   async (profile, own, words, path) => {
     const body = JSON.stringify(replies[words]);
-    const upstream = await startStandIn(() => ({ status: 200, headers: { 'content-type': 'application/json' }, body }));
+    const upstream = await startFakeServer(() => ({
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body,
+    }));
     onTestFinished(() => upstream.close());
     const cwd = scratchFolder();
     const settings = { ...own, baseUrl: upstream.url, apiKey: keys.gpt, models: { text: 't' } };
@@ -168,7 +172,7 @@ test.each(places)(
     const cwd = scratchFolder();
     const started = await Promise.all(
       Object.entries(replies).map(async ([name, body]) => {
-        const server = await startStandIn(() => ({ status: 200, headers: {}, body: JSON.stringify(body) }));
+        const server = await startFakeServer(() => ({ status: 200, headers: {}, body: JSON.stringify(body) }));
         onTestFinished(() => server.close());
         return [name, server] as const;
       }),

@@ -62,7 +62,7 @@ describe('-o of a text', () => {
     expect(readdirSync(cwd)).toEqual([]);
   });
 
-  test('has its pictures beside it, and replaces none', async ({ server, cli }) => {
+  test('-o of a text saves images beside the text, and replaces none', async ({ server, cli }) => {
     const cwd = scratchFolder();
     mkdirSync(join(cwd, 'd'));
     writeFileSync(join(cwd, 'd/out.png'), 'mine');
@@ -82,7 +82,7 @@ describe('-o of a text', () => {
     },
   );
 
-  test('as - is stdout', async ({ server, cli }) => {
+  test('-o - writes the text to stdout', async ({ server, cli }) => {
     server.reply({ body: textReply('hello') });
     expect(await cli(['text', 'hi', '-o', '-'])).toMatchObject({ code: 0, stdout: 'hello\n' });
   });
@@ -93,7 +93,7 @@ describe('-o of a text', () => {
     expect([existsSync(join(cwd, 'out.txt')), server.requests]).toEqual([false, []]);
   });
 
-  test('keeps every candidate', async ({ server, cli }) => {
+  test('-o of a text keeps every candidate', async ({ server, cli }) => {
     const cwd = scratchFolder();
     const candidate = (text: string, index: number): object => ({
       content: { parts: [{ text }] },

@@ -101,13 +101,16 @@ describe('keeps what was printed and asks once', () => {
     ],
     ['with an error inside', [sse(...words('Hel', 'lo'), overloaded)], 6, 'overloaded'],
     ['with what is not JSON', [sse(...words('Hel', 'lo'), '<html>')], 9, 'an event of the stream is not JSON'],
-  ] as const)('of a stream %s', async ([, chunks, code, message], { server, cli }) => {
-    server.reply({ headers, chunks });
-    const ran = await cli(['text', 'hi', '--stream']);
-    expect(ran).toMatchObject({ code, stdout: 'Hello\n' });
-    expect(ran.stderr).toContain(message);
-    expect(server.requests).toHaveLength(1);
-  });
+  ] as const)(
+    'a stream %s keeps what was printed and is requested once',
+    async ([, chunks, code, message], { server, cli }) => {
+      server.reply({ headers, chunks });
+      const ran = await cli(['text', 'hi', '--stream']);
+      expect(ran).toMatchObject({ code, stdout: 'Hello\n' });
+      expect(ran.stderr).toContain(message);
+      expect(server.requests).toHaveLength(1);
+    },
+  );
 });
 
 test('an error in the place of the first event is not asked again', async ({ server, cli }) => {
@@ -136,7 +139,7 @@ test('an answer that the token limit cut is reported, and with --require-complet
   expect(await cli(['text', 'hi', '--stream', '--require-complete'])).toMatchObject({ code: 11, stdout: 'Hel\n' });
 });
 
-test('saves pictures of the stream, also those inside its text', async ({ server, cli }) => {
+test('images of a stream are saved, also those inside its text', async ({ server, cli }) => {
   const inline = piece([{ inlineData: { mimeType: 'image/png', data: png } }]);
   const link = `![x](data:image/png;base64,${png})`;
   server.reply({
@@ -224,7 +227,7 @@ test('a recorded stream is replayed, and does not answer the request without --s
   expect(await cli(['text', 'hi', '--replay', 'kept'], { cwd })).toMatchObject({ code: 2, stdout: '' });
 });
 
-test('--offline streams', async ({ cli }) => {
+test('text --offline --stream prints the answer while it is written', async ({ cli }) => {
   const { code, stdout } = await cli(['text', '--offline', '--stream', '--jsonl', 'Hello']);
   expect(code).toBe(0);
   expect(stdout.match(/"type":"text"/g)?.length).toBeGreaterThan(5);

@@ -32,7 +32,7 @@ test.for([[['text', 'x']], [['text', 'x', '--dry-run']], [['chat', 'x']], [['doc
   },
 );
 
-test('leaves thoughts out', async ({ server, cli }) => {
+test('text prints the answer without its thinking', async ({ server, cli }) => {
   const parts = [{ text: 'hm', thought: true }, { text: 'yes' }];
   server.reply({ body: { candidates: [{ content: { parts }, finishReason: 'STOP' }] } });
   expect(await cli(['text', 'x'])).toMatchObject({ code: 0, stdout: 'yes\n', stderr: '' });
@@ -107,7 +107,7 @@ test('an answer cut by the token limit is a warning, and exit 11 with --require-
   expect(await cli(['text', 'x', '--require-complete'])).toMatchObject({ code: 11, stdout: 'half\n' });
 });
 
-test('an answer that does not fit --schema is exit 11, one that does is 0', async ({ server, cli }) => {
+test('an answer that does not fit --schema is exit 11, and an answer that fits is exit 0', async ({ server, cli }) => {
   server.reply({ body: textReply('{"age":36}') });
   server.reply({ body: textReply('{"age":"old"}') });
   const schema = '{"type":"object","properties":{"age":{"type":"integer"}},"required":["age"]}';

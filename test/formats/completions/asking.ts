@@ -1,11 +1,11 @@
-import type { Ask } from '../../../src/formats/ask.ts';
+import type { PlainRequest } from '../../../src/formats/plain-request.ts';
 import { completions } from '../../../src/formats/completions/format.ts';
 import type { Quirks } from '../../../src/formats/types.ts';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
 import { createUpload, isUpload } from '../../../src/body.ts';
 
 export const data = createUpload(new Uint8Array([1, 2, 3]));
-export const base: Ask = { use: 'text', model: 'm', stream: undefined };
+export const base: PlainRequest = { use: 'text', model: 'm', stream: undefined };
 export const local: Quirks = { service: 'local' };
 export const openai: Quirks = {
   service: 'openai',
@@ -14,8 +14,8 @@ export const openai: Quirks = {
   imagesOperation: true,
 };
 
-/** The body of an ask as it is written, with `AQID` for the upload. */
-export function bodyOf(ask: Partial<Ask>, quirks: Quirks = local): unknown {
+/** The body of a request as it is written, with `AQID` for the upload. */
+export function bodyOf(ask: Partial<PlainRequest>, quirks: Quirks = local): unknown {
   const { body } = completions.encode({ ...base, ...ask }, quirks);
   const json = JSON.stringify(body, (_, value: unknown) => (isUpload(value) ? `${value.prefix ?? ''}AQID` : value));
   return JSON.parse(json) as unknown;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createCompletionsDecoder } from '../../../src/formats/completions/reply.ts';
-import type { ServerEvent } from '../../../src/formats/events.ts';
+import type { DecoderInput } from '../../../src/formats/events.ts';
 import { chunk, feedAll, textOf } from './feeding.ts';
 
 const hello = [chunk({ role: 'assistant', content: '' }), chunk({ content: 'Hel' }), chunk({ content: 'lo' })];
@@ -9,7 +9,7 @@ describe('an error in the middle', () => {
   const error = '"error":{"code":502,"message":"Provider disconnected"}';
   const said = { class: 'gateway', message: 'the gateway reported an error: Provider disconnected', billed: 'unknown' };
 
-  test.each<[string, string | ServerEvent]>([
+  test.each<[string, string | DecoderInput]>([
     ['without choices', `{${error}}`],
     ['with choices that say nothing', `{${error},"choices":[]}`],
     ['with the shape of the messages format', `{"type":"error",${error}}`],
@@ -29,12 +29,12 @@ describe('an error in the middle', () => {
     expect(thrown).toMatchObject(said);
   });
 
-  test('among chunks of one event comes after them', () => {
+  test('an error among the chunks of one event comes after these chunks', () => {
     const { events, error: thrown } = feedAll([`[${[...hello, `{${error}}`].join(',')}]`]);
     expect([textOf(events), thrown]).toMatchObject(['Hello', said]);
   });
 
-  test('of a candidate is one, too', () => {
+  test('an error in a candidate is an error of the reply, too', () => {
     const { events, error: thrown } = feedAll([
       ...hello,
       chunk({ content: '' }, { error: { message: 'Provider disconnected', code: 502 } }),

@@ -1,5 +1,5 @@
 import type { GatewayError } from '../../../src/errors.ts';
-import { failureOf } from '../../../src/formats/failure.ts';
+import { readFailedReply } from '../../../src/formats/failure.ts';
 
 /** A reply that refuses a request. */
 export interface Reply {
@@ -9,7 +9,7 @@ export interface Reply {
 }
 
 export function fail({ status, body, headers = {} }: Reply): GatewayError {
-  return failureOf({ status, headers, body: JSON.stringify(body), format: 'completions' });
+  return readFailedReply({ status, headers, body: JSON.stringify(body), format: 'completions' });
 }
 
 /** The body of an error of OpenAI. */

@@ -1,18 +1,18 @@
 import { GatewayError } from '../../../src/errors.ts';
 import { createCompletionsDecoder } from '../../../src/formats/completions/reply.ts';
-import type { Progress, ReplyEvent, ServerEvent } from '../../../src/formats/events.ts';
+import type { ReplyProgress, ReplyEvent, DecoderInput } from '../../../src/formats/events.ts';
 import { readEvents } from '../../../src/transport/sse.ts';
 
 /** What a decoder made of a stream. */
 export interface Fed {
   events: ReplyEvent[];
   error: GatewayError | undefined;
-  progress: Progress;
+  progress: ReplyProgress;
 }
 
 /** Feeds the data of events, then ends. */
-export function feedAll(data: readonly (string | ServerEvent)[]): Fed {
-  const events: ServerEvent[] = data.map((one) => (typeof one === 'string' ? { data: one } : one));
+export function feedAll(data: readonly (string | DecoderInput)[]): Fed {
+  const events: DecoderInput[] = data.map((one) => (typeof one === 'string' ? { data: one } : one));
   const reading = startReading();
   reading.feed(events);
   return reading.end();
@@ -26,7 +26,7 @@ export async function feedBytes(...parts: Uint8Array[]): Promise<Fed> {
 }
 
 /** As the client reads a stream: what throws ends it, and so does what is broken. */
-function startReading(): { feed(events: readonly ServerEvent[]): void; end(): Fed } {
+function startReading(): { feed(events: readonly DecoderInput[]): void; end(): Fed } {
   const decoder = createCompletionsDecoder();
   const events: ReplyEvent[] = [];
   let error: GatewayError | undefined;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { hintOf } from '../../../src/advice.ts';
+import { chooseHint } from '../../../src/advice.ts';
 import type { GatewayError } from '../../../src/errors.ts';
-import type { Ask } from '../../../src/formats/ask.ts';
+import type { PlainRequest } from '../../../src/formats/plain-request.ts';
 import { createCompletionsDecoder } from '../../../src/formats/completions/reply.ts';
 import type { ReplyEvent } from '../../../src/formats/events.ts';
 import { completions } from '../../../src/formats/completions/format.ts';
@@ -9,7 +9,7 @@ import type { JsonObject } from '../../../src/json.ts';
 import { describeBody, segmentForm } from '../../../src/body.ts';
 import { base, data, local, openai } from './asking.ts';
 
-function refusalOf(ask: Ask): GatewayError {
+function refusalOf(ask: PlainRequest): GatewayError {
   try {
     completions.encode(ask, openai);
   } catch (error) {
@@ -21,7 +21,7 @@ function refusalOf(ask: Ask): GatewayError {
 describe("OpenAI's operations for images", () => {
   const image = { ...base, use: 'image', model: 'gpt-image-2.6-flare', prompt: 'a cat' } as const;
 
-  test.each<[string, Partial<Ask>, JsonObject]>([
+  test.each<[string, Partial<PlainRequest>, JsonObject]>([
     ['nothing more than what is asked', {}, {}],
     ['several pictures', { candidates: 3 }, { n: 3 }],
     ['a size as it is', { size: '2048x1152' }, { size: '2048x1152' }],
@@ -63,12 +63,12 @@ describe("OpenAI's operations for images", () => {
   });
 
   test('are sent the mask of a picture as a file of its own', () => {
-    const ask: Ask = { ...image, use: 'edit', media: [{ mimeType: 'image/png', data }] };
+    const ask: PlainRequest = { ...image, use: 'edit', media: [{ mimeType: 'image/png', data }] };
     const { body } = completions.encode({ ...ask, mask: { mimeType: 'image/png', data } }, openai);
     expect(body['mask']).toMatchObject({ file: { name: 'image.png', mimeType: 'image/png' } });
   });
 
-  test.each<[string, Partial<Ask>, string, string]>([
+  test.each<[string, Partial<PlainRequest>, string, string]>([
     ['a shape that is too wide', { aspect: '4:1' }, "no aspect ratio '4:1'", 'it has those from 1:3 to 3:1'],
     ['a shape without multiples of 16', { aspect: '999:998' }, "no aspect ratio '999:998'", 'multiples of 16'],
     ['a size that they lack', { size: '8K' }, "no size '8K'", 'it has 1K, 2K, 4K, or WxH in pixels'],
@@ -89,7 +89,7 @@ describe("OpenAI's operations for images", () => {
     const error = refusalOf({ ...image, ...ask });
     expect(error).toMatchObject({ class: 'usage', details: { sent: 'no' } });
     expect(error.message).toContain(message);
-    expect(hintOf(error, 'library')).toContain(hint);
+    expect(chooseHint(error, 'library')).toContain(hint);
   });
 
   test.each([
@@ -135,7 +135,7 @@ describe('reads pictures of the images operations', () => {
     expect(createCompletionsDecoder().whole(json)).toStrictEqual(expected);
   });
 
-  test('with their counts', () => {
+  test('a reply of the images operations is read with its token counts', () => {
     const usage = {
       input_tokens: 50,
       output_tokens: 1056,

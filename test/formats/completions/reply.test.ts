@@ -17,7 +17,7 @@ const text = (words: string): ReplyEvent => ({ type: 'text', text: words, candid
 const thought = (words: string): ReplyEvent => ({ type: 'thinking', text: words, index: 0, candidate: 0 });
 const thinkingEnd: ReplyEvent = { type: 'block-stop', index: 0 };
 
-test('reads a reply as the documents show it', () => {
+test('a reply is read as the documents of OpenAI show it', () => {
   const decoder = createCompletionsDecoder();
   const events = decoder.whole({
     id: 'chatcmpl-B9',

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { Ask } from '../../../src/formats/ask.ts';
+import type { PlainRequest } from '../../../src/formats/plain-request.ts';
 import { completions } from '../../../src/formats/completions/format.ts';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
 import type { Body } from '../../../src/body.ts';
 import { base, bodyOf, data, local, openai, said, user } from './asking.ts';
 
-const chats: [string, Partial<Ask>, JsonObject][] = [
+const chats: [string, Partial<PlainRequest>, JsonObject][] = [
   ['the model alone', {}, { model: 'm' }],
   ['a prompt as a string', { prompt: 'Hi' }, { model: 'm', messages: [user('Hi')] }],
   [
@@ -117,7 +117,7 @@ const chats: [string, Partial<Ask>, JsonObject][] = [
       ['tool:f', { type: 'function', function: { name: 'f' } }],
       [{ type: 'allowed_tools' }, { type: 'allowed_tools' }],
     ] as const
-  ).map(([choice, sent]): [string, Partial<Ask>, JsonObject] => [
+  ).map(([choice, sent]): [string, Partial<PlainRequest>, JsonObject] => [
     `the tool choice ${JSON.stringify(choice)}`,
     { toolChoice: choice },
     { model: 'm', tool_choice: sent },
@@ -196,7 +196,7 @@ describe('a chat completion', () => {
     });
   });
 
-  test.each<[string, Partial<Ask>, string]>([
+  test.each<[string, Partial<PlainRequest>, string]>([
     [
       'a body whose messages are not a list',
       { prompt: 'x', body: { messages: 'y' } },
@@ -235,6 +235,6 @@ test.each<[string, Body, string[], { maxTokens: number | undefined; candidates: 
   expect(completions.limits(body)).toStrictEqual(limits);
 });
 
-test('asks for one list of models', () => {
+test('the completions format asks for one list of models', () => {
   expect(completions.models()).toStrictEqual({ path: '/v1/models', query: '' });
 });

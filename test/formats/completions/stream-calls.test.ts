@@ -210,13 +210,13 @@ describe('reads calls', () => {
     ]);
   });
 
-  test('with the proof of thinking that Gemini wants back', () => {
+  test('calls are read with the proof of thinking that Gemini wants back', () => {
     const extra_content = { google: { thought_signature: 'c2ln' } };
     const { events } = feedAll([piece({ index: 0, id: 'c1', ...fn('f', '{}'), extra_content }), stop]);
     expect(only(events, 'signature')).toStrictEqual([{ type: 'signature', signature: 'c2ln', index: 1 }]);
   });
 
-  test('that were cut as far as they came, also where only the name did', () => {
+  test('calls that were cut are read as far as they came, also where only the name came', () => {
     const { events, progress } = feedAll([
       piece({ index: 0, id: 'c1', ...fn('f', '{"a') }),
       piece({ index: 1, id: 'c2', ...fn('g', '') }),

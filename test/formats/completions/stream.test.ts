@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ReplyEvent, ServerEvent } from '../../../src/formats/events.ts';
+import type { ReplyEvent, DecoderInput } from '../../../src/formats/events.ts';
 import { chunk, feedAll, only, textOf } from './feeding.ts';
 
 const first = chunk({ role: 'assistant', content: '', refusal: null });
@@ -52,7 +52,7 @@ describe('says how far a stream has come', () => {
 describe('reads', () => {
   const helloAnd = (...more: string[]): string[] => [...hello, ...more, stop, done];
 
-  test.each<[string, (string | ServerEvent)[]]>([
+  test.each<[string, (string | DecoderInput)[]]>([
     [
       'a first chunk that names nothing (Azure)',
       ['{"choices":[],"id":"","model":"","prompt_filter_results":[]}', ...helloAnd()],
@@ -103,7 +103,7 @@ describe('reads', () => {
       'after the end of a candidate, and null before',
       [chunk({ content: 'a' }).replace(/}$/, ',"usage":null}'), stop, usage],
     ],
-  ])('counts %s', (_, data) => {
+  ])('a stream counts %s', (_, data) => {
     const { events, error } = feedAll(data);
     expect(only(events, 'usage').at(-1)).toStrictEqual({ type: 'usage', usage: counts });
     expect(error).toBeUndefined();
@@ -121,7 +121,7 @@ describe('reads', () => {
     ]);
   });
 
-  test('thinking, and signs it when the candidate ends', () => {
+  test('a stream reports thinking, and its signature when the candidate ends', () => {
     const { events } = feedAll([
       first,
       chunk({ reasoning_content: 'h', content: null }),
@@ -139,7 +139,7 @@ describe('reads', () => {
     ]);
   });
 
-  test('reasoning details in pieces, joined as they go back', () => {
+  test('reasoning details that come in pieces are joined as they go back', () => {
     const detail = (more: object): string => chunk({ reasoning: 'x', reasoning_details: [{ index: 0, ...more }] });
     const { events } = feedAll([
       detail({ type: 'reasoning.text', text: 'h', signature: null, format: 'anthropic-claude-v1' }),
@@ -163,7 +163,7 @@ describe('reads', () => {
     expect(textOf(events, 'thinking')).toBe('x'.repeat(8));
   });
 
-  test('the words of a refusal as its message, also where they are cut', () => {
+  test('the words of a refusal are its message, also where they are cut', () => {
     const words = [chunk({ refusal: 'I can' }), chunk({ refusal: ' not' })];
     expect(feedAll([...words, stop]).events.at(-1)).toStrictEqual({
       type: 'candidate',
@@ -192,7 +192,7 @@ describe('reads', () => {
     ]);
   });
 
-  test('candidates whose chunks alternate', () => {
+  test('a stream reads candidates whose chunks alternate', () => {
     const of = (index: number, delta: object, more: object = {}): string =>
       JSON.stringify({ choices: [{ index, delta, ...more }] });
     const { events } = feedAll([
@@ -214,7 +214,7 @@ describe('reads', () => {
     ]);
   });
 
-  test('the tier that served it', () => {
+  test('a stream reports the tier that served it', () => {
     const flex = '{"choices":[],"service_tier":"flex"}';
     expect(feedAll([flex, flex]).events).toStrictEqual([{ type: 'tier', tier: 'flex' }]);
   });

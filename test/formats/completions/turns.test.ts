@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Ask } from '../../../src/formats/ask.ts';
+import type { PlainRequest } from '../../../src/formats/plain-request.ts';
 import { completions } from '../../../src/formats/completions/format.ts';
 import type { JsonValue } from '../../../src/json.ts';
 import { bodyOf, local, said, user } from './asking.ts';
@@ -9,7 +9,7 @@ const call = { type: 'tool_use', id: 'c1', name: 'f', input: { a: 1 } };
 const called = { type: 'function', function: { name: 'f', arguments: '{"a":1}' }, id: 'c1' };
 const details = [{ type: 'reasoning.text', text: 'hm', signature: 's', index: 0 }];
 
-const turns: [string, NonNullable<Ask['turns']>, JsonValue[]][] = [
+const turns: [string, NonNullable<PlainRequest['turns']>, JsonValue[]][] = [
   ['a text', [{ role: 'user', content: 'a' }], [user('a')]],
   [
     'nothing for a turn of nothing',
@@ -147,7 +147,7 @@ describe('earlier turns', () => {
     expect(bodyOf({ turns: given })).toStrictEqual({ model: 'm', messages });
   });
 
-  test('follow a system text, and the results of tools and the prompt follow them', () => {
+  test('earlier turns follow the system text; results of tools and the prompt come last', () => {
     const results = [{ type: 'tool_result', tool_use_id: 'c1', content: 'r' }];
     expect(bodyOf({ turns: [{ role: 'user', content: 'a' }], system: 's', results, prompt: 'b' })).toStrictEqual({
       model: 'm',

@@ -60,7 +60,7 @@ test.each<[string, object, object]>([
     { inputTokens: 1, outputTokens: 1300, imageOutputTokens: 1290, totalTokens: 1301 },
   ],
   ['of nulls', { prompt_tokens: null, completion_tokens: 2, completion_tokens_details: null }, { outputTokens: 2 }],
-])('reads the counts %s', (_, usage, expected) => {
+])('token counts are read: %s', (_, usage, expected) => {
   expect(createCompletionsDecoder().whole({ choices: [], usage })).toContainEqual({
     type: 'usage',
     usage: expect.objectContaining(expected),

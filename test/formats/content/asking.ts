@@ -1,9 +1,9 @@
-import type { Ask } from '../../../src/formats/ask.ts';
+import type { PlainRequest } from '../../../src/formats/plain-request.ts';
 import { content } from '../../../src/formats/content/format.ts';
 import type { Body } from '../../../src/body.ts';
 
 /** What is asked beside the model. */
-export type Asked = Omit<Ask, 'use' | 'model' | 'stream'>;
+export type Asked = Omit<PlainRequest, 'use' | 'model' | 'stream'>;
 /** The service that the requests go to. */
 export const quirks = { service: 'own/content' };
 /** The body of a request. */

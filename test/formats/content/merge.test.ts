@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { content } from '../../../src/formats/content/format.ts';
-import { foldWhole } from '../folding.ts';
+import { foldWhole } from '../accumulating.ts';
 
 const piece = (text: string, more: object = {}) => ({ content: { parts: [{ text }], role: 'model' }, ...more });
 const textsOf = (pieces: readonly unknown[]) => foldWhole(content, pieces).result.candidates.map(({ text }) => text);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ReplyEvent } from '../../../src/formats/events.ts';
 import { content } from '../../../src/formats/content/format.ts';
-import { eventsOf, foldWhole } from '../folding.ts';
+import { eventsOf, foldWhole } from '../accumulating.ts';
 
 const read = (json: string) => foldWhole(content, JSON.parse(json));
 

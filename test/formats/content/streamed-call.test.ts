@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { content } from '../../../src/formats/content/format.ts';
 import type { JsonObject } from '../../../src/json.ts';
-import { eventsOf, foldWhole } from '../folding.ts';
+import { eventsOf, foldWhole } from '../accumulating.ts';
 
 interface JoinedCall {
   id: string | undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createFold } from '../../../src/client/fold.ts';
-import { keepGoodPictures } from '../../../src/client/picture-store.ts';
+import { createAccumulator } from '../../../src/client/accumulator.ts';
+import { keepGoodImages } from '../../../src/client/image-store.ts';
 import { messages } from '../../../src/formats/messages/format.ts';
 import { createMemoryStore } from '../../../src/images/store.ts';
 import { sample } from './feeding.ts';
@@ -10,8 +10,8 @@ const { start, block } = sample;
 /** What is kept of a stream grows with each event. */
 function startReading() {
   const decoder = messages.createDecoder({ status: 200, headers: {} });
-  const store = keepGoodPictures(createMemoryStore());
-  const fold = createFold({ model: 'm', maxCandidates: 1, store });
+  const store = keepGoodImages(createMemoryStore());
+  const fold = createAccumulator({ model: 'm', maxCandidates: 1, store });
   return { feed: (event: { data: string }) => fold.add(decoder.feed(event)), result: () => fold.result().result };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { emptyResult } from '../../../src/client/folded.ts';
+import { emptyResult } from '../../../src/client/arriving-reply.ts';
 import { feedAll, sample } from './feeding.ts';
 
 const { start, stop, end, block, blockStop, text } = sample;
@@ -214,7 +214,7 @@ describe('usage of a stream', () => {
   });
 });
 
-test('a later message_delta adds to an earlier one', () => {
+test('a later message_delta adds to an earlier message_delta', () => {
   const { result } = feedAll([
     ...hello,
     '{"type":"message_delta","delta":{"stop_reason":"stop_sequence","stop_sequence":"END"}}',

@@ -1,9 +1,9 @@
 import { createParser } from 'eventsource-parser';
 import type { GatewayError } from '../../../src/errors.ts';
-import type { ReplyEvent, ServerEvent, StreamDelta } from '../../../src/formats/events.ts';
+import type { ReplyEvent, DecoderInput, StreamDelta } from '../../../src/formats/events.ts';
 import { messages } from '../../../src/formats/messages/format.ts';
 import type { Result } from '../../../src/client/result.ts';
-import { foldStream } from '../folding.ts';
+import { foldStream } from '../accumulating.ts';
 
 /** What a stream of the messages format came to. */
 export interface Fed {
@@ -16,14 +16,14 @@ export interface Fed {
 }
 
 /** Feeds events until one throws. A string is the data of an event without a name. */
-export function feedAll(stream: readonly (string | ServerEvent)[]): Fed {
+export function feedAll(stream: readonly (string | DecoderInput)[]): Fed {
   const { progress, ...fed } = foldStream(messages, stream);
   return { ...fed, complete: progress !== 'open' };
 }
 
 /** Splits a body into its events with the parser that the product uses. */
-export function splitEvents(body: string): ServerEvent[] {
-  const events: ServerEvent[] = [];
+export function splitEvents(body: string): DecoderInput[] {
+  const events: DecoderInput[] = [];
   const parser = createParser({ onEvent: ({ event, data }) => events.push({ event, data }) });
   parser.feed(body);
   return events;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type Result } from '../../../src/client/result.ts';
-import { emptyResult } from '../../../src/client/folded.ts';
+import { emptyResult } from '../../../src/client/arriving-reply.ts';
 import { messages } from '../../../src/formats/messages/format.ts';
-import { eventsOf, foldWhole } from '../folding.ts';
+import { eventsOf, foldWhole } from '../accumulating.ts';
 
 const read = (json: unknown): Result => foldWhole(messages, json).result;
 const wrap = (content: unknown) => ({ type: 'message', role: 'assistant', content });

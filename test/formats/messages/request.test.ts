@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { Ask } from '../../../src/formats/ask.ts';
+import type { PlainRequest } from '../../../src/formats/plain-request.ts';
 import { messages } from '../../../src/formats/messages/format.ts';
 import { type Body, createUpload } from '../../../src/body.ts';
 
 const data = createUpload(new Uint8Array([1, 2, 3]));
 
 /** What is asked beside the model and the limit. */
-type Asked = Omit<Ask, 'use' | 'model' | 'stream'> & Partial<Pick<Ask, 'stream'>>;
+type Asked = Omit<PlainRequest, 'use' | 'model' | 'stream'> & Partial<Pick<PlainRequest, 'stream'>>;
 const quirks = { service: 'own/messages' };
 const encode = (asked: Asked): Body =>
   messages.encode({ use: 'chat', model: 'm', stream: undefined, maxTokens: 10, ...asked }, quirks).body;
@@ -246,7 +246,7 @@ describe('a request of the messages format', () => {
   });
 });
 
-test.each<[string, Ask['maxTokens'], Body, number]>([
+test.each<[string, PlainRequest['maxTokens'], Body, number]>([
   ['of the ask', 7, { max_tokens: 3 }, 7],
   ['of the body', undefined, { max_tokens: 3 }, 3],
   ['of the program, which the format demands', undefined, { max_tokens: 'x' }, 4096],

@@ -41,7 +41,7 @@ describe('tool input', () => {
     ]);
   });
 
-  test('of a tool of the server is put together too', () => {
+  test('input of a tool that runs at the service is put together, too', () => {
     const raw = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} };
     expect(blocksOf(block(raw), input('{"query":"x"}'))).toStrictEqual([{ ...raw, input: { query: 'x' } }]);
   });
@@ -127,7 +127,7 @@ describe('blocks', () => {
     expect(blocks).toMatchObject([{ text: 'ab' }, { thinking: 'xy' }]);
   });
 
-  test('that use the index of an earlier one again are new blocks', () => {
+  test('blocks that use the index of an earlier block again are new blocks', () => {
     expect(blocksOf(block({ type: 'text' }), text('a'), blockStop(), block({ type: 'text' }), text('b'))).toMatchObject(
       [{ text: 'a' }, { text: 'b' }],
     );
@@ -147,14 +147,14 @@ describe('blocks', () => {
     expect(result.text).toBe('Hi');
   });
 
-  test('without an index are the newest open one', () => {
+  test('deltas without an index belong to the newest open block', () => {
     const unindexed = [block({ type: 'text' }), text('a'), blockStop(), block({ type: 'text' }), text('b')].map(
       (data) => data.replace('"index":0,', '').replace(',"index":0', ''),
     );
     expect(blocksOf(...unindexed)).toMatchObject([{ text: 'a' }, { text: 'b' }]);
   });
 
-  test('of text come out whole however the deltas cut them', () => {
+  test('blocks of text come out whole however the deltas cut them', () => {
     assert(
       property(array(string({ unit: 'grapheme' })), (pieces) => {
         const { result, deltas } = feedAll([

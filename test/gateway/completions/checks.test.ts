@@ -99,7 +99,7 @@ describe('a request of the completions format that is refused names the paramete
     expect([status, json]).toEqual([400, { error }]);
   });
 
-  it('and an unknown model', async () => {
+  it('an unknown model in the completions format names the parameter', async () => {
     const { status, json } = await ask(offline, hi({ model: 'gpt-4o' }));
     const message =
       'The model `gpt-4o` does not exist or you do not have access to it. The local gateway has local-text, local-chat, local-image, local-edit.';
@@ -128,7 +128,7 @@ describe('what the completions format does not know is left out, and named in th
     for (const [what, body] of rows) expect((await ask(openai, body)).status, what).toBe(400);
   });
 
-  it('but not what other servers of the format take and send', async () => {
+  it('fields that other servers of the completions format take and send are not named in the log', async () => {
     const count = log.length;
     const answered = { role: 'assistant', content: 'y', reasoning_content: 'hm', images: [] };
     const body = { ...hi({ top_k: 3, provider: {}, reasoning: { effort: 'low' } }), messages: [user, answered, user] };
@@ -199,7 +199,7 @@ describe('as OpenAI', () => {
     expect([status, json]).toMatchObject([400, { error: { param, code, message: expect.stringContaining(message) } }]);
   });
 
-  it('takes the same where the model or the value allows it', async () => {
+  it('as OpenAI, the gateway takes the same field where the model or the value allows it', async () => {
     const bodies = [
       gpt5({ max_completion_tokens: 9, temperature: 1, reasoning_effort: 'low' }),
       gpt5({ reasoning_effort: 'none', temperature: 0.5, presence_penalty: 1 }),

@@ -120,7 +120,7 @@ describe('edited pictures', () => {
 });
 
 describe('faults of pictures', () => {
-  it('drop, spoil, misname and misplace them', async () => {
+  it('faults of images drop, damage, misname and misplace images', async () => {
     const ask = async (fault: string): Promise<unknown> => (await generate({ model: `fault-${fault}`, n: 2 })).json;
     expect(dig(await ask('fewer-images'), 'data')).toHaveLength(1);
     expect(dig(await ask('no-image'), 'data')).toEqual([]);

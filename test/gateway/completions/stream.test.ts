@@ -90,7 +90,7 @@ describe('a streamed completion', () => {
     expect(urls).toEqual([expect.stringMatching(/^data:image\/png;/), expect.stringMatching(/^data:image\/png;/)]);
   });
 
-  it('with a pace is there before it is whole', async () => {
+  it('a streamed completion with a pace arrives before it is whole', async () => {
     const slow = await startGateway({ pace: 600_000 });
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
     const sent = request(`${slow.url}/v1/chat/completions`, { method: 'POST', headers });

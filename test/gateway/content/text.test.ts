@@ -138,7 +138,7 @@ describe('tools', () => {
     expect(dig(json, 'candidates', 0, 'finishReason')).toBe('STOP');
   });
 
-  it('the answer after a result speaks of it', async () => {
+  it('the answer after the result of a tool mentions the result', async () => {
     const functionResponse = { name: 'get_weather', response: { sky: 'clear' } };
     const contents = [
       { role: 'user', parts: [{ text: 'the weather in Paris?' }] },

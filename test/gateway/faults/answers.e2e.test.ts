@@ -92,7 +92,7 @@ describe('pictures', () => {
     expect([mimeType, bytes.toString('latin1', 1, 4)]).toEqual(['image/jpeg', 'PNG']);
   });
 
-  it('fault-markdown-image has it in the text, fault-draft-image twice', async () => {
+  it('fault-markdown-image has the image in the text, fault-draft-image has it twice', async () => {
     const markdown = parts((await draw('fault-markdown-image')).json);
     expect(dig(markdown, 1, 'text')).toMatch(/^Here it is:\n\n!\[image\]\(data:image\/png;base64,[A-Za-z0-9+/=]+\)\n$/);
     expect(parts((await draw('fault-draft-image')).json)).toMatchObject([
@@ -111,7 +111,7 @@ describe('pictures', () => {
     expect(dig(parts(json), 1, 'inline_data', 'data')).not.toMatch(/[+/=]/);
   });
 
-  it('come in a chat completion where the fault is one of pictures, or the request asks for one', async () => {
+  it('images come in a chat completion where the fault is about images, or the request asks for an image', async () => {
     const ask = async (model: string, more: object = {}): Promise<unknown> =>
       dig((await complete(model, { image_config: { image_size: '512' }, ...more })).json, 'choices', 0, 'message');
     const urlOf = (message: unknown): unknown => dig(message, 'images', 0, 'image_url', 'url');
@@ -150,7 +150,7 @@ describe('pictures', () => {
     },
   );
 
-  it('come for a bearer token, words for the other header', async () => {
+  it('images come for a bearer token, text for the other header', async () => {
     expect(imageOf((await draw('fault-429-once', {})).json).mimeType).toBe('undefined');
     expect(imageOf((await draw('fault-429-once', {})).json).mimeType).toBe('image/png');
     expect((await write('fault-slow')).text).not.toContain('inlineData');

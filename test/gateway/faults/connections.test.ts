@@ -91,7 +91,7 @@ describe('connections', () => {
     await slow.close(0);
   });
 
-  it('a paced stream is cut where one is that takes no time', async () => {
+  it('a stream with a pace is cut at the same place as a stream without', async () => {
     const brisk = await startGateway({ pace: 1 });
     const [whole, paced] = await Promise.all([gateway, brisk].map(cutStream));
     expect(paced).toBe(whole);

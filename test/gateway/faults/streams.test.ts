@@ -15,7 +15,7 @@ describe('streams', () => {
     expect((await chat('fault-error-event')).status).toBe(529);
   });
 
-  it('fault-no-end has neither stop reason nor message_stop, fault-no-message-stop has the first', async () => {
+  it('fault-no-end has neither stop reason nor message_stop, fault-no-message-stop has a stop reason', async () => {
     const [none, half] = [(await stream('fault-no-end')).text, (await stream('fault-no-message-stop')).text];
     expect([none.includes('message_delta'), none.includes('message_stop')]).toEqual([false, false]);
     expect([half.includes('"stop_reason":"end_turn"'), half.includes('message_stop')]).toEqual([true, false]);

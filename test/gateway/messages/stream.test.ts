@@ -129,7 +129,7 @@ describe('a paced stream', () => {
     await open.close(0);
   });
 
-  it('is there before it is whole, and ends when its reader leaves', async () => {
+  it('a stream with a pace arrives before it is whole, and ends when the reader disconnects', async () => {
     const logged: LogEntry[] = [];
     let leave: (entry: LogEntry) => void = () => {};
     const left = new Promise<LogEntry>((resolve) => (leave = resolve));

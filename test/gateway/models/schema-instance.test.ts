@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import { instanceOf } from '../../../src/gateway/models/schema-instance.ts';
+import { createInstance } from '../../../src/gateway/models/schema-instance.ts';
 import type { JsonObject } from '../../../src/json.ts';
 
 const source = { seed: 'seed', optional: true };
@@ -53,7 +53,7 @@ function branching(branch: JsonObject): JsonObject {
   };
 }
 
-describe('instanceOf makes a value that a validator accepts', () => {
+describe('createInstance makes a value that a validator accepts', () => {
   const rows: [name: string, schema: JsonObject][] = [
     ['anything', {}],
     [
@@ -143,7 +143,7 @@ describe('instanceOf makes a value that a validator accepts', () => {
     ],
   ];
   it.each(rows)('%s', (_, schema) => {
-    const value = instanceOf(schema, source);
+    const value = createInstance(schema, source);
     const validate = new Ajv2020({ strict: false, formats }).compile(schema);
     expect([validate(value), validate.errors, value]).toEqual([true, null, value]);
   });
@@ -153,18 +153,18 @@ describe('instanceOf makes a value that a validator accepts', () => {
       type: 'OBJECT',
       properties: { city: { type: 'STRING' }, days: { type: 'ARRAY', items: { type: 'INTEGER' }, minItems: '3' } },
     };
-    expect(instanceOf(schema, source)).toEqual({
+    expect(createInstance(schema, source)).toEqual({
       city: 'example city',
       days: [expect.any(Number), expect.any(Number), expect.any(Number)],
     });
   });
 
   it('ends, whatever the references do', () => {
-    expect(instanceOf({ $ref: '#' }, source)).toBeDefined();
-    expect(instanceOf({ type: 'object', properties: { a: { $ref: '#' } }, required: ['a'] }, source)).toHaveProperty(
-      'a.a.a',
-    );
-    expect(instanceOf({ $ref: 'https://example.com/schema' }, source)).toBeDefined();
+    expect(createInstance({ $ref: '#' }, source)).toBeDefined();
+    expect(
+      createInstance({ type: 'object', properties: { a: { $ref: '#' } }, required: ['a'] }, source),
+    ).toHaveProperty('a.a.a');
+    expect(createInstance({ $ref: 'https://example.com/schema' }, source)).toBeDefined();
   });
 
   const endless: [name: string, schema: JsonObject][] = [
@@ -181,7 +181,7 @@ describe('instanceOf makes a value that a validator accepts', () => {
     ['a pattern of many groups', { type: 'string', pattern: '('.repeat(100_000) }],
   ];
   it.each(endless)('keeps the value small for %s', (_, schema) => {
-    expect(JSON.stringify(instanceOf(schema, source)).length).toBeLessThan(1_000_000);
+    expect(JSON.stringify(createInstance(schema, source)).length).toBeLessThan(1_000_000);
   });
 
   const patterns = [
@@ -197,13 +197,13 @@ describe('instanceOf makes a value that a validator accepts', () => {
     '^(a)\\1$',
   ];
   it.each(patterns)('reads the pattern %j, or leaves it', (pattern) => {
-    const value = String(instanceOf({ type: 'string', pattern }, source));
+    const value = String(createInstance({ type: 'string', pattern }, source));
     expect(value === 'example value' || new RegExp(pattern, 'u').test(value), value).toBe(true);
   });
 
   it('makes optional properties only on request', () => {
     const schema = { type: 'object', properties: { a: { type: 'boolean' }, b: {} }, required: ['a'] };
-    expect(instanceOf(schema, { ...source, optional: false })).toEqual({ a: false });
-    expect(instanceOf(schema, source)).toEqual({ a: false, b: 'example b' });
+    expect(createInstance(schema, { ...source, optional: false })).toEqual({ a: false });
+    expect(createInstance(schema, source)).toEqual({ a: false, b: 'example b' });
   });
 });

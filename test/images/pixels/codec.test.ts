@@ -1,7 +1,7 @@
 import { deflateSync } from 'node:zlib';
 import { decode } from 'fast-png';
 import { expect, test } from 'vitest';
-import { readPng, chunk, signature } from '../../../src/images/pixels/codec.ts';
+import { readPng, pngChunk, signature } from '../../../src/images/pixels/codec.ts';
 
 /** A picture of 8 bits a sample whose rows name the filters 0 to 4 in turn, over arbitrary bytes. */
 function filtered({ type, channels, width = 7, height = 10 }: Record<string, number>): Buffer {
@@ -12,15 +12,15 @@ function filtered({ type, channels, width = 7, height = 10 }: Record<string, num
   const length = (width as number) * (channels as number) + 1;
   const rows = Buffer.from(Array.from({ length: (height as number) * length }, (_, i) => (i * i * 31 + i * 7) % 256));
   for (let y = 0; y < (height as number); y++) rows[y * length] = y % 5;
-  const pixels = chunk('IDAT', deflateSync(rows));
-  return Buffer.concat([signature, chunk('IHDR', header), pixels, chunk('IEND', Buffer.alloc(0))]);
+  const pixels = pngChunk('IDAT', deflateSync(rows));
+  return Buffer.concat([signature, pngChunk('IHDR', header), pixels, pngChunk('IEND', Buffer.alloc(0))]);
 }
 
 /** A picture with a header, rows, and chunks between them. */
 function written(header: string, rows: number[], ...notes: Buffer[]): Buffer {
-  const pixels = chunk('IDAT', deflateSync(Buffer.from(rows)));
-  const head = chunk('IHDR', Buffer.from(header, 'hex'));
-  return Buffer.concat([signature, head, ...notes, pixels, chunk('IEND', Buffer.alloc(0))]);
+  const pixels = pngChunk('IDAT', deflateSync(Buffer.from(rows)));
+  const head = pngChunk('IHDR', Buffer.from(header, 'hex'));
+  return Buffer.concat([signature, head, ...notes, pixels, pngChunk('IEND', Buffer.alloc(0))]);
 }
 
 test.each([
@@ -64,7 +64,7 @@ test.each([
     written(
       '00000003000000010802000000',
       [0, 1, 2, 3, 1, 2, 4, 1, 3, 3],
-      chunk('tRNS', Buffer.from([0, 1, 0, 2, 0, 3])),
+      pngChunk('tRNS', Buffer.from([0, 1, 0, 2, 0, 3])),
     ),
     [1, 2, 3, 0, 1, 2, 4, 255, 1, 3, 3, 255],
   ],

@@ -1,19 +1,19 @@
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import { readLines } from '../../../batch/index.ts';
-import { notUtf8, openLines, textOf } from './lines.ts';
+import { notUtf8, openLineFile, readFileText } from './lines.ts';
 import { usageError } from '../../../errors.ts';
-import { isObject, isTooDeep, type JsonObject, stringEnd, tooDeepWords } from '../../../json.ts';
+import { isObject, isTooDeep, type JsonObject, findClosingQuote, tooDeepWords } from '../../../json.ts';
 import { closest } from '../../../closest.ts';
 import { findJsonFault } from '../../../json-position.ts';
 import type { Context } from '../../../cli/context.ts';
-import { quote } from '../../../cli/flags/flag.ts';
-import { valueText } from '../../../cli/input/blanks.ts';
-import { type ReadRow, type Row, tableRows } from './table-rows.ts';
+import { quoteWord } from '../../../cli/flags/flag.ts';
+import { toTemplateText } from '../../../cli/input/template-variables.ts';
+import { type ReadRow, type TableRow, tableRows } from './table-rows.ts';
 import { type DataFormat, dataFormats, type SourceFlags } from '../flags.ts';
 
 /** One row of a data file. */
-export interface DataRow extends Row {
+export interface DataRow extends TableRow {
   /** The id of its job. */
   id: string;
 }
@@ -34,9 +34,9 @@ export async function openData(
   flags: Pick<SourceFlags, 'dataFormat' | 'idColumn'>,
   context: Context,
 ): Promise<DataFile> {
-  const format = (isWorkbook(path) ? undefined : flags.dataFormat) ?? formatOf(path);
+  const format = (isWorkbook(path) ? undefined : flags.dataFormat) ?? chooseDataFormat(path);
   const instead = 'name a file of CSV, TSV, JSON or JSON Lines';
-  const handle = await openLines(path, { label: '--data', instead }, context);
+  const handle = await openLineFile(path, { label: '--data', instead }, context);
   const { cwd } = context.io;
   const name = path === '-' ? 'stdin' : path;
   return {
@@ -50,10 +50,10 @@ export async function openData(
           onFault(row.error);
           continue;
         }
-        const id = idOf(row.columns, number, flags.idColumn);
+        const id = chooseRowId(row.columns, number, flags.idColumn);
         if (id !== '') yield { ...row, id };
         else {
-          const what = `row ${number} has no id: its column ${quote(flags.idColumn ?? '')} is empty`;
+          const what = `row ${number} has no id: its column ${quoteWord(flags.idColumn ?? '')} is empty`;
           onFault(usageError(`${name}:${row.line}: ${what}`, 'fill it, or leave out --id-column'));
         }
       }
@@ -67,14 +67,14 @@ export function rowId(number: number): string {
 }
 
 /** The id of a row: the value of its column, else its number, so that folders list the jobs in their order. */
-export function idOf(columns: JsonObject, number: number, idColumn: string | undefined): string {
+export function chooseRowId(columns: JsonObject, number: number, idColumn: string | undefined): string {
   if (idColumn === undefined) return rowId(number);
   const value = Object.hasOwn(columns, idColumn) ? columns[idColumn] : undefined;
-  if (value !== undefined) return valueText(value);
+  if (value !== undefined) return toTemplateText(value);
   const near = closest(idColumn, Object.keys(columns));
   const known = Object.keys(columns).slice(0, 20).join(', ');
   throw usageError(
-    `--id-column: row ${number} has no column ${quote(idColumn)}`,
+    `--id-column: row ${number} has no column ${quoteWord(idColumn)}`,
     near === undefined ? `its columns are: ${known}` : `did you mean: --id-column ${near}`,
   );
 }
@@ -94,30 +94,30 @@ export function isWorkbook(path: string): boolean {
 }
 
 /** By the end of the file's name. */
-function formatOf(path: string): DataFormat {
+function chooseDataFormat(path: string): DataFormat {
   const format = formatsByName[extname(path).toLowerCase()];
   if (format !== undefined) return format;
   if (isWorkbook(path))
     throw usageError(
-      `--data ${quote(path)}: rows of a workbook cannot be read`,
+      `--data ${quoteWord(path)}: rows of a workbook cannot be read`,
       'save it as CSV (UTF-8) in your spreadsheet: --data rows.csv',
     );
   throw usageError(
-    `--data ${quote(path)}: the name does not tell the format`,
+    `--data ${quoteWord(path)}: the name does not tell the format`,
     `say it: --data-format ${dataFormats.join(', ')}`,
   );
 }
 
-interface Reading {
+interface OpenData {
   handle: FileHandle;
   name: string;
   /** For what is wrong with the file as a whole: no row follows. */
   onFault: (error: unknown) => void;
 }
 
-const readers: Readonly<Record<DataFormat, (reading: Reading) => AsyncGenerator<ReadRow, void>>> = {
-  csv: ({ handle, name, onFault }) => tableRows(textOf(handle, name), undefined, { name, onFault }),
-  tsv: ({ handle, name, onFault }) => tableRows(textOf(handle, name), '\t', { name, onFault }),
+const readers: Readonly<Record<DataFormat, (reading: OpenData) => AsyncGenerator<ReadRow, void>>> = {
+  csv: ({ handle, name, onFault }) => tableRows(readFileText(handle, name), undefined, { name, onFault }),
+  tsv: ({ handle, name, onFault }) => tableRows(readFileText(handle, name), '\t', { name, onFault }),
   json: arrayRows,
   jsonl: lineRows,
 };
@@ -125,17 +125,17 @@ const readers: Readonly<Record<DataFormat, (reading: Reading) => AsyncGenerator<
 /** Larger arrays are written as JSON Lines: a JSON text is parsed as a whole. */
 const maxArrayBytes = 64 * 1024 * 1024;
 
-async function* arrayRows(reading: Reading): AsyncGenerator<ReadRow, void> {
+async function* arrayRows(reading: OpenData): AsyncGenerator<ReadRow, void> {
   const { handle, name, onFault } = reading;
   if ((await handle.stat()).size > maxArrayBytes) {
-    const instead = `write one row per line: jq -c '.[]' ${name === 'stdin' ? 'rows.json' : quote(name)} > rows.jsonl`;
+    const instead = `write one row per line: jq -c '.[]' ${name === 'stdin' ? 'rows.json' : quoteWord(name)} > rows.jsonl`;
     return onFault(usageError(`${name}: a JSON array of more than 64 MiB`, instead));
   }
   let text = '';
-  for await (const piece of textOf(handle, name)) text += piece;
+  for await (const piece of readFileText(handle, name)) text += piece;
   const array = parseArray(text, name);
   if ('error' in array) return onFault(array.error);
-  const lines = itemLines(text);
+  const lines = findItemLines(text);
   for (const [index, value] of array.values.entries()) yield checkRow(value, lines[index] ?? 1, name);
 }
 
@@ -148,7 +148,7 @@ function parseArray(text: string, name: string): { values: unknown[] } | { error
 }
 
 /** The line in which each item of an array begins. */
-function itemLines(json: string): number[] {
+function findItemLines(json: string): number[] {
   const lines: number[] = [];
   let [line, depth, isNext] = [1, 0, false];
   for (let at = 0; at < json.length; at++) {
@@ -157,26 +157,26 @@ function itemLines(json: string): number[] {
     if (' \t\r\n'.includes(char)) continue;
     if (isNext && char !== ']') lines.push(line);
     isNext = depth === (char === '[' ? 0 : 1) && (char === '[' || char === ',');
-    if (char === '"') at = stringEnd(json, at + 1);
+    if (char === '"') at = findClosingQuote(json, at + 1);
     else if (char === '[' || char === '{') depth++;
     else if (char === ']' || char === '}') depth--;
   }
   return lines;
 }
 
-async function* lineRows({ handle, name }: Reading): AsyncGenerator<ReadRow, void> {
+async function* lineRows({ handle, name }: OpenData): AsyncGenerator<ReadRow, void> {
   for await (const lines of readLines(handle))
     for (const { text, number, isUtf8, isTooLong } of lines) {
       if (isTooLong) throw usageError(`${name}: line ${number} is longer than 256 MiB`);
       const json = number === 1 ? text.replace(/^\uFEFF/, '') : text;
       if (!isUtf8) yield { error: notUtf8(`${name}:${number}`, text) };
-      else if (json.trim() !== '') yield readRow(json, number, name);
+      else if (json.trim() !== '') yield parseDataRow(json, number, name);
     }
 }
 
 const rowsExample = 'for example: [{"city":"Rome"},{"city":"Oslo"}]';
 
-function readRow(text: string, line: number, name: string): ReadRow {
+function parseDataRow(text: string, line: number, name: string): ReadRow {
   const read = parseRow(text, { line, name });
   return 'error' in read ? read : checkRow(read.value, line, name);
 }
@@ -198,5 +198,5 @@ function checkRow(value: unknown, line: number, name: string): ReadRow {
   const names = Object.keys(value).map((key) => key.normalize('NFC'));
   const twice = names.find((key, at) => names.indexOf(key) !== at);
   if (twice === undefined) return { line, columns: value };
-  return { error: usageError(`${name}:${line}: the key ${quote(twice)} appears twice, written in two ways`) };
+  return { error: usageError(`${name}:${line}: the key ${quoteWord(twice)} appears twice, written in two ways`) };
 }

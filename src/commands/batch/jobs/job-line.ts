@@ -3,12 +3,12 @@ import { GatewayError, usageError } from '../../../errors.ts';
 import { isObject, isTooDeep, type JsonObject, type JsonValue, tooDeepWords } from '../../../json.ts';
 import { closest } from '../../../closest.ts';
 import { findJsonFault } from '../../../json-position.ts';
-import { type FlagTable, parserOf } from '../../../cli/flags/flag.ts';
+import { type FlagTable, createParser } from '../../../cli/flags/flag.ts';
 import { chatFlags, contentFlags, editFlags, imageFlags, textFlags } from '../../../cli/flags/format.ts';
-import { hasBlank } from '../../../cli/input/blanks.ts';
+import { hasTemplateVariable } from '../../../cli/input/template-variables.ts';
 import { bodyFlags, connectionFlags, rootFlags } from '../../../cli/flags/shared.ts';
 
-type Flag = FlagTable[string];
+type JobFlag = FlagTable[string];
 
 /** Flags of a file whose JSON a job can hold itself. */
 const jsonKeys = new Set(['tools', 'toolConfig', 'contents', 'messages', 'schema', 'body', 'vars']);
@@ -76,7 +76,7 @@ export function readPromptLine(text: string, line: number, rules: JobRules): Job
 /** The job of an object, or of its JSON. Throws GatewayError usage with its place. */
 export function readJobObject(object: JsonObject | string, line: number, rules: JobRules): Job {
   try {
-    return readJob(typeof object === 'string' ? parseObject(object) : object, line, rules);
+    return readJob(typeof object === 'string' ? parseJobObject(object) : object, line, rules);
   } catch (error) {
     throw atLine(rules.file, line, error);
   }
@@ -86,7 +86,7 @@ export function readJobObject(object: JsonObject | string, line: number, rules: 
  * The jobs of one line: with a `count`, as many as it says, each with its own id, request and result: `7-1`, `7-2` and so on. A
  * greater count leaves those that were sent as they are.
  */
-export function* eachOfCount(job: Job): Generator<Job, void> {
+export function* repeatByCount(job: Job): Generator<Job, void> {
   const { count, ...values } = job.values;
   if (count === undefined) return yield job;
   if (count === 1) return yield { ...job, values };
@@ -102,14 +102,15 @@ export function atLine(file: string, line: number, error: unknown): unknown {
 
 /**
  * Reads `--defaults`. Throws GatewayError usage: a key that no command has, or a value that its flag would refuse. Values with
- * blanks (`hasBlanks`) are checked when these are filled.
+ * template variables (`hasBlanks`) are checked when these are filled.
  */
 export function readDefaults(object: JsonObject, hasBlanks = false): Defaults {
   const { command, ...values } = object;
   for (const key of Object.keys(values)) {
     const rule = jobCommands.map((name) => own(jobKeys[name], key)).find((found) => found !== undefined);
     if (!rule) throw usageError(`--defaults: ${unknownKey(key)}`, keysHint(key, ...Object.values(jobKeys)));
-    if (!hasBlanks || !hasBlank(JSON.stringify(values[key]))) readValue(key, values[key] as JsonValue, rule);
+    if (!hasBlanks || !hasTemplateVariable(JSON.stringify(values[key])))
+      parseJobValue(key, values[key] as JsonValue, rule);
   }
   return { command: command === undefined ? 'text' : readCommand(command), values };
 }
@@ -123,12 +124,12 @@ function readJob(object: JsonObject, line: number, { defaults }: JobRules): Job 
     if (jobFields.has(key)) continue;
     const rule = own(table, key);
     if (!rule) throw usageError(`${unknownKey(key)} for ${chosen}`, keysHint(key, table));
-    values[key] = readValue(key, object[key] as JsonValue, rule);
+    values[key] = parseJobValue(key, object[key] as JsonValue, rule);
   }
   for (const key of Object.keys(defaults.values)) {
     const rule = own(table, key);
     const value = defaults.values[key] as JsonValue;
-    if (rule && !overrides(key, values)) values[key] = readValue(key, value, rule);
+    if (rule && !overrides(key, values)) values[key] = parseJobValue(key, value, rule);
     else if (key === 'vars' && isObject(value) && isObject(values[key])) values[key] = { ...value, ...values[key] };
   }
   return { id: readId(id, line), line, command: chosen, name: readName(name), values };
@@ -145,7 +146,7 @@ function overrides(key: string, values: object): boolean {
   return Object.hasOwn(values, key) || Object.hasOwn(values, own(twins, key) ?? key);
 }
 
-function parseObject(text: string): JsonObject {
+function parseJobObject(text: string): JsonObject {
   let value: unknown;
   const json = text.startsWith('\uFEFF') ? text.slice(1) : text;
   try {
@@ -198,7 +199,7 @@ function keysHint(key: string, ...tables: readonly FlagTable[]): string {
 }
 
 /** From the value in a job to what the command gets from the flag of that name. Throws GatewayError usage. */
-function readValue(name: string, value: JsonValue, flag: Flag): unknown {
+function parseJobValue(name: string, value: JsonValue, flag: JobFlag): unknown {
   if (value === null) throw usageError(`"${name}" is null`, 'leave the key out');
   if (name === 'vars' && (value === false || typeof value === 'number')) return value === false ? value : String(value);
   const isSwitch = !flag.flags.includes('<');
@@ -210,8 +211,8 @@ function readValue(name: string, value: JsonValue, flag: Flag): unknown {
   return (Array.isArray(value) ? value : [value]).map((item) => readOne(name, item, flag));
 }
 
-function readOne(name: string, value: JsonValue, flag: Flag): unknown {
-  const parse = parserOf(flag) ?? ((word: string) => word);
+function readOne(name: string, value: JsonValue, flag: JobFlag): unknown {
+  const parse = createParser(flag) ?? ((word: string) => word);
   const isObjectOrList = typeof value === 'object' && value !== null;
   if (jsonKeys.has(name)) {
     if (typeof value === 'string' || isObjectOrList) return value;

@@ -2,10 +2,10 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { readBlocks } from '../../../batch/index.ts';
 import type { Context } from '../../../cli/context.ts';
-import { quote } from '../../../cli/flags/flag.ts';
-import { isStdin, unreadable } from '../../../cli/input/input-files.ts';
+import { quoteWord } from '../../../cli/flags/flag.ts';
+import { isStdin, unreadableFile } from '../../../cli/input/input-files.ts';
 import { usageError } from '../../../errors.ts';
-import { fileOf, spool } from '../../../images/input.ts';
+import { makeRereadable, spool } from '../../../images/input.ts';
 import { shellWord } from '../../../shell-word.ts';
 
 /** Largest copy of a list that comes through stdin or a pipe: millions of jobs. */
@@ -15,18 +15,18 @@ const maxSpooledMebibytes = 4096;
  * Opens a file that is read more than once: what comes through stdin (`-`) or a pipe goes to a file first. `label` is the flag that
  * names it, or `jobs`; `instead` says what to do about a folder. Throws GatewayError usage.
  */
-export async function openLines(
+export async function openLineFile(
   path: string,
   { label, instead }: { label: string; instead: string },
   context: Context,
 ): Promise<FileHandle> {
   const { signal, atEnd } = context;
-  const spooling = { label: `${label} ${quote(path)}`, capMebibytes: maxSpooledMebibytes, signal, atEnd };
+  const spooling = { label: `${label} ${quoteWord(path)}`, capMebibytes: maxSpooledMebibytes, signal, atEnd };
   const file = isStdin(path)
     ? await spool(context.stdin.claim(label), { ...spooling, label: 'stdin' })
-    : await fileOf(resolve(context.io.cwd, path), spooling);
+    : await makeRereadable(resolve(context.io.cwd, path), spooling);
   const handle = await open(file, 'r').catch((error: unknown) => {
-    throw unreadable(label, path, error);
+    throw unreadableFile(label, path, error);
   });
   atEnd(() => handle.close());
   if ((await handle.stat()).isDirectory()) throw usageError(`${label} '${path}' is a folder`, instead);
@@ -47,9 +47,9 @@ export function notUtf8(place: string, text: string): Error {
 }
 
 /** The text of a file from its beginning on, in pieces. Throws GatewayError usage if it is not UTF-8. */
-export async function* textOf(handle: FileHandle, name: string): AsyncGenerator<string, void> {
+export async function* readFileText(handle: FileHandle, name: string): AsyncGenerator<string, void> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  const decode = (bytes?: Buffer): string => {
+  const decodeUtf8Bytes = (bytes?: Buffer): string => {
     try {
       return decoder.decode(bytes, { stream: bytes !== undefined });
     } catch {
@@ -57,9 +57,9 @@ export async function* textOf(handle: FileHandle, name: string): AsyncGenerator<
     }
   };
   for await (const bytes of readBlocks(handle)) {
-    const text = decode(bytes);
+    const text = decodeUtf8Bytes(bytes);
     if (text !== '') yield text;
   }
   // Throws if the last character is cut.
-  decode();
+  decodeUtf8Bytes();
 }

@@ -1,17 +1,17 @@
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { batchFiles, hashId, hexOf, type Job, type JobOutput, type JobReply } from '../../../batch/index.ts';
+import { batchFiles, hashId, toHex, type Job, type JobOutput, type JobReply } from '../../../batch/index.ts';
 import type { Context, Report } from '../../../cli/context.ts';
 import type { BuiltRequest } from '../../../cli/request/build-request.ts';
 import { emptyReport } from '../../../cli/output/log.ts';
 import { resultDocument } from '../../../cli/output/document.ts';
 import type { ImageOutput, SavingContext } from '../../../cli/output/save-images.ts';
-import { answerOfSchema, wantedOf } from '../../../cli/run/command.ts';
+import { findSchemaAnswer, toWanted } from '../../../cli/run/command.ts';
 import type { RecoveryInput } from '../../../cli/run/recovery.ts';
-import { blobsOf, createLateStore, mostImages, verdictOf } from '../../../client/index.ts';
+import { listBlobs, createLateStore, mostImages, judgeAnswer } from '../../../client/index.ts';
 import { createMeter } from '../../../cost/cost.ts';
 import { type ErrorClass, GatewayError, isBug } from '../../../errors.ts';
-import { hintOf } from '../../../advice.ts';
+import { chooseHint } from '../../../advice.ts';
 import { fileWord } from '../../../images/naming.ts';
 import { isObject } from '../../../json.ts';
 import type { Settings } from '../../../settings/types.ts';
@@ -36,7 +36,7 @@ interface OutputOptions {
   context: Context;
 }
 
-/** What is made of the reply of a job: pictures in the folder, a line of the results, a recovery file where neither can be written. */
+/** What is made of the reply of a job: images in the folder, a line of the results, a recovery file where neither can be written. */
 export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
   const { built, settings, warnings, atEnd, folder, flags, context } = options;
   const { io, ui } = context;
@@ -73,7 +73,7 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
     }
   }
 
-  function recoveryOf({ request, answer, attempts, isRecorded }: JobReply, document?: object): RecoveryInput {
+  function createRecovery({ request, answer, attempts, isRecorded }: JobReply, document?: object): RecoveryInput {
     Object.assign(report, { result: answer?.result, attempts, ...(isRecorded && { fromCache: true }) });
     const batch = options.isFolderless ? undefined : { folder: resolve(folder), request };
     return { report, io, redaction: ui, batch, document };
@@ -88,29 +88,29 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
     count: (answer) => report.meter?.count(answer),
     async accept(answer, { endOf, signal }) {
       const { result } = answer;
-      const blobs = blobsOf(result);
+      const blobs = listBlobs(result);
       if (blobs.length > 0) images ??= await planImages();
       await images?.save(blobs, result, endOf);
       // An image that could not be written is saved for recovery, and ends the batch.
-      if (report.lost.failure !== undefined) throw report.lost.failure;
+      if (report.unsaved.failure !== undefined) throw report.unsaved.failure;
       for (const warning of result.warnings) await warn(warning);
       const { candidates = 1 } = job.values as { candidates?: number };
-      const { error, warning } = verdictOf(answer, wantedOf(flags, isImage ? candidates : 0));
+      const { error, warning } = judgeAnswer(answer, toWanted(flags, isImage ? candidates : 0));
       if (error) throw error;
-      if (warning) await warn(`${warning.message}; ${hintOf(warning)}`);
-      if (built.check) report.answer = (await answerOfSchema(built.check, answer, signal)).value;
+      if (warning) await warn(`${warning.message}; ${chooseHint(warning)}`);
+      if (built.check) report.answer = (await findSchemaAnswer(built.check, answer, signal)).value;
       if (images?.mismatch) throw images.mismatch;
     },
     get hasLost() {
-      return report.lost.images.length > 0;
+      return report.unsaved.images.length > 0;
     },
     async keep(failure, reply) {
-      const input = recoveryOf(reply);
+      const input = createRecovery(reply);
       const { saveAfterBug, saveForRecovery } = await loadRecovery();
       return isBug(failure) ? saveAfterBug(failure, input) : saveForRecovery(failure as GatewayError, input);
     },
     document(reply, error) {
-      recoveryOf(reply);
+      createRecovery(reply);
       const { durationMs, answer } = reply;
       return Object.assign(resultDocument(report, { error, durationMs, redaction: ui }), {
         ...(answer === undefined && { requestedModel: model, model }),
@@ -119,8 +119,8 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
       });
     },
     async keepResult(failure, reply, document) {
-      const input = recoveryOf(reply, document);
-      report.lost.text = (reply.answer?.result.text ?? '') !== '';
+      const input = createRecovery(reply, document);
+      report.unsaved.text = (reply.answer?.result.text ?? '') !== '';
       const isUnwritten = failure instanceof GatewayError && unwritten.has(failure.class);
       const kept = isUnwritten ? await (await loadRecovery()).saveForRecovery(failure, input) : failure;
       return { failure: kept, path: report.kept };
@@ -137,5 +137,5 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
 function imageName({ id, name }: Pick<Job, 'id' | 'name'>): string {
   if (name !== undefined) return name;
   const word = fileWord(id);
-  return word === id ? word : `${word}-${hexOf(hashId(id)).slice(0, 8)}`;
+  return word === id ? word : `${word}-${toHex(hashId(id)).slice(0, 8)}`;
 }

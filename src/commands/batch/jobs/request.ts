@@ -1,15 +1,15 @@
-import { digestRequest, type Job, type JobCommand, originOf, type PreparedJob } from '../../../batch/index.ts';
+import { digestRequest, type Job, type JobCommand, getRequestOrigin, type PreparedJob } from '../../../batch/index.ts';
 import { atLine } from './job-line.ts';
 import { createJobOutput } from './output.ts';
 import type { BatchFlags } from '../flags.ts';
 import type { Deadline, PreparedRequest } from '../../../client/index.ts';
 import type { JobSource } from './source.ts';
-import { boundOf } from '../../../cost/cost.ts';
-import { priceOf } from '../../../cost/price.ts';
+import { computeBound } from '../../../cost/cost.ts';
+import { findPrice } from '../../../cost/price.ts';
 import type { Bound } from '../../../cost/types.ts';
 import { formatFacts } from '../../../formats/format.ts';
 import { serviceNames, services } from '../../../services.ts';
-import { codeOf, usageError } from '../../../errors.ts';
+import { getErrorCode, usageError } from '../../../errors.ts';
 import { readReason } from '../../../files/file-reason.ts';
 import type { JsonValue } from '../../../json.ts';
 import type { Settings, Use } from '../../../settings/types.ts';
@@ -52,7 +52,7 @@ interface JobSettings {
 interface BuilderOptions {
   context: Context;
   flags: BatchFlags;
-  source: Pick<JobSource, 'name' | 'folder' | 'adviseBlank'>;
+  source: Pick<JobSource, 'name' | 'folder' | 'adviseVariable'>;
   /** The folder that jobs write to. */
   output: string;
   /** The folder has no results: they are printed. */
@@ -73,11 +73,11 @@ const maxSchemas = 100;
 
 export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   const { context, flags, source, output: folder, isFolderless = false, onHashed } = options;
-  const { name: file, adviseBlank = adviseVars } = source;
+  const { name: file, adviseVariable = adviseVars } = source;
   const settings = new Map<string, Promise<Settings>>();
   const compile = compileOnce(context.signal);
   const openInputs = createInputContexts(context, source.folder);
-  const quiet = { ...context, ui: { ...context.ui, warn: nothing, detail: nothing } };
+  const quiet = { ...context, ui: { ...context.ui, warn: ignoreWrite, detail: ignoreWrite } };
   const fetcher = openUrlFetcher(flags, context);
 
   function settingsOf({ command, values, line }: Job): Promise<Settings> {
@@ -97,13 +97,13 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
     settingsOf,
     async check(job, batchOrigin) {
       const found = await settingsOf(job);
-      const origin = originOf(found);
+      const origin = getRequestOrigin(found);
       const { inputs, warnings, close } = openInputs(job.command);
       const urls = inputUrls(job.values);
       const build = (fetched?: FetchedFiles): Promise<BuiltRequest> =>
-        buildJob(job, { context: inputs, settings: found, compile, adviseBlank, fetched });
+        buildJob(job, { context: inputs, settings: found, compile, adviseVariable, fetched });
       const { candidates } = job.values as { candidates?: number };
-      const operationOf = ({ post, model }: BuiltRequest): PreparedRequest => ({ post, model, candidates });
+      const toOperation = ({ post, model }: BuiltRequest): PreparedRequest => ({ post, model, candidates });
       try {
         requireNetwork(urls, found, flags);
         const built = await build();
@@ -114,15 +114,15 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
         const fetchInputs = async (deadline: Deadline): Promise<PreparedRequest> => {
           // The inputs have warned before.
           warnings.length = 0;
-          return operationOf(await build(await fetcher.fetchAll(urls, { settings: found, deadline, atEnd })));
+          return toOperation(await build(await fetcher.fetchAll(urls, { settings: found, deadline, atEnd })));
         };
         return {
           ...digest,
           settings: found,
-          operation: operationOf(built),
-          bound: boundOfRequest(built, found),
-          retries: retriesOf(built, flags),
-          isFlex: built.ask.tier !== undefined,
+          operation: toOperation(built),
+          bound: computeRequestBound(built, found),
+          retries: getRetries(built, flags),
+          isFlex: built.request.tier !== undefined,
           fetchInputs: urls.length > 0 ? fetchInputs : undefined,
           output: createJobOutput(job, {
             built,
@@ -147,27 +147,27 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
 /** The longest wait of a job between its retries; the flex lane has its own. */
 const longestWaitMs = 300_000;
 
-function retriesOf({ ask }: BuiltRequest, { retryMaxTime }: BatchFlags): PreparedJob['retries'] {
-  return retryMaxTime === undefined && ask.tier ? {} : { maxWaitMs: retryMaxTime ?? longestWaitMs };
+function getRetries({ request }: BuiltRequest, { retryMaxTime }: BatchFlags): PreparedJob['retries'] {
+  return retryMaxTime === undefined && request.tier ? {} : { maxWaitMs: retryMaxTime ?? longestWaitMs };
 }
 
 /** A folder can go on in another lane: the tier of the lane is not a part of the request. */
-function withoutLane({ ask, post: { body, format } }: BuiltRequest): Body {
+function withoutLane({ request, post: { body, format } }: BuiltRequest): Body {
   const { tierField } = formatFacts[format];
-  if (ask.tier === undefined || tierField === undefined || body[tierField] !== ask.tier) return body;
+  if (request.tier === undefined || tierField === undefined || body[tierField] !== request.tier) return body;
   const { [tierField]: _, ...rest } = body;
   return rest;
 }
 
 /** What a job can cost, recorded even without a limit: a later run may have one. */
-function boundOfRequest({ post, format, model }: BuiltRequest, { prices, lane }: Settings): Bound | undefined {
+function computeRequestBound({ post, format, model }: BuiltRequest, { prices, lane }: Settings): Bound | undefined {
   if (Object.keys(prices).length === 0) return undefined;
-  const price = priceOf(prices, model);
-  return price && boundOf(post.body, price, { ...format.limits(post.body), lane });
+  const price = findPrice(prices, model);
+  return price && computeBound(post.body, price, { ...format.limits(post.body), lane });
 }
 
 /** What checks them is loaded with the first one. */
-async function compileSchema(schema: JsonValue, signal: AbortSignal): Promise<SchemaCheck> {
+async function compileJobSchema(schema: JsonValue, signal: AbortSignal): Promise<SchemaCheck> {
   return (await import('../../../cli/input/schema.ts')).compileSchema(schema, { signal });
 }
 
@@ -175,7 +175,7 @@ function compileOnce(signal: AbortSignal): (schema: JsonValue) => Promise<Schema
   const schemas = new Map<string, Promise<SchemaCheck>>();
   return (schema) => {
     const text = JSON.stringify(schema);
-    const known = schemas.get(text) ?? compileSchema(schema, signal);
+    const known = schemas.get(text) ?? compileJobSchema(schema, signal);
     if (schemas.size < maxSchemas) schemas.set(text, known);
     return known;
   };
@@ -202,7 +202,7 @@ function adviseVars(name: string): string {
 
 /** An input file that went away between two looks. */
 function readable(error: unknown): unknown {
-  const code = codeOf(error) ?? '';
+  const code = getErrorCode(error) ?? '';
   return /^E[A-Z]+$/.test(code) && !('class' in (error as object))
     ? usageError(`an input file cannot be read: ${readReason(error)}`, 'check the files that the job names', error)
     : error;
@@ -232,7 +232,7 @@ function createInputContexts({ io, signal, ui }: Context, folder: string): (comm
         signal,
         stdin,
         command,
-        ui: { note: nothing, notice: nothing, detail: nothing, warn },
+        ui: { note: ignoreWrite, notice: ignoreWrite, detail: ignoreWrite, warn },
         atEnd: (cleanup) => void cleanups.unshift(cleanup),
       },
       async close() {
@@ -242,7 +242,7 @@ function createInputContexts({ io, signal, ui }: Context, folder: string): (comm
   };
 }
 
-const nothing = async (): Promise<void> => undefined;
+const ignoreWrite = async (): Promise<void> => undefined;
 
 function refuseStdin(by: string): never {
   throw usageError(`${by} - cannot be used in a job`, 'put it into a file beside the jobs');

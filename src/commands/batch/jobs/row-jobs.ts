@@ -3,14 +3,20 @@ import type { Job } from '../../../batch/index.ts';
 import { GatewayError, usageError } from '../../../errors.ts';
 import type { JsonObject, JsonValue } from '../../../json.ts';
 import type { Context } from '../../../cli/context.ts';
-import { quote } from '../../../cli/flags/flag.ts';
-import { type Blanks, fillLeaves, hasBlank, normaliseName, valueText } from '../../../cli/input/blanks.ts';
+import { quoteWord } from '../../../cli/flags/flag.ts';
+import {
+  type TemplateValues,
+  fillLeaves,
+  hasTemplateVariable,
+  normalizeVariableName,
+  toTemplateText,
+} from '../../../cli/input/template-variables.ts';
 import { readTextFlag } from '../../../cli/input/input-files.ts';
 import { isPromptYaml } from '../../../cli/run/command.ts';
 import { mergePromptYaml, openPromptYaml, type PromptYaml } from '../../../cli/request/prompt-yaml.ts';
-import { type DataFile, idOf, openData } from './data-rows.ts';
+import { type DataFile, chooseRowId, openData } from './data-rows.ts';
 import type { SourceFlags } from '../flags.ts';
-import { atLine, type Defaults, eachOfCount, readJobObject } from './job-line.ts';
+import { atLine, type Defaults, repeatByCount, readJobObject } from './job-line.ts';
 import type { JobSource } from './source.ts';
 
 /** What every row is put into. */
@@ -39,7 +45,7 @@ export async function openRowJobs(
     flags.data === undefined && template !== undefined
       ? testData(template, flags, context)
       : await openRows(flags, context);
-  const toValues = Object.values(defaults.values).some((value) => hasBlank(JSON.stringify(value)))
+  const toValues = Object.values(defaults.values).some((value) => hasTemplateVariable(JSON.stringify(value)))
     ? (columns: JsonObject) => fillDefaults(defaults, columns)
     : () => defaults;
   let unusedIdColumn: string | undefined;
@@ -50,7 +56,7 @@ export async function openRowJobs(
     },
     lineForm: 'a header line, then one row per line; or a JSON array of objects',
     folder: data.folder,
-    adviseBlank,
+    adviseVariable: adviseTemplateVariable,
     async *jobs(onFault) {
       for await (const { id, line, columns } of data.rows(onFault)) {
         let job: Job | undefined;
@@ -62,7 +68,7 @@ export async function openRowJobs(
           const hasPlace = error instanceof GatewayError && error.message.startsWith(`${data.name}:`);
           onFault(hasPlace ? error : atLine(data.name, line, error));
         }
-        if (job) yield* eachOfCount(job);
+        if (job) yield* repeatByCount(job);
       }
     },
   };
@@ -70,7 +76,7 @@ export async function openRowJobs(
 
 async function readTemplate(path: string, context: Context): Promise<Template> {
   if (isPromptYaml(path)) return openPromptYaml('--template', path, context);
-  return { place: `--template ${quote(path)}`, content: await readTextFlag('--template', path, context) };
+  return { place: `--template ${quoteWord(path)}`, content: await readTextFlag('--template', path, context) };
 }
 
 /** The rows that a prompt file brings itself. */
@@ -88,7 +94,7 @@ function testData(
     folder: dirname(resolve(io.cwd, template)),
     async *rows() {
       for (const [at, { line, values }] of rows.entries())
-        yield { line, columns: values, id: idOf(values, at + 1, idColumn) };
+        yield { line, columns: values, id: chooseRowId(values, at + 1, idColumn) };
     },
   };
 }
@@ -105,22 +111,24 @@ function requirePrompt(template: Template | undefined, { values }: Defaults): vo
   );
 }
 
-/** Texts whose blanks are filled where the request is built. */
+/** Texts whose template variables are filled where the request is built. */
 const filledLater = new Set(['prompt', 'system', 'vars']);
 
 function fillDefaults({ command, values }: Defaults, columns: JsonObject): Defaults {
-  const texts = Object.entries(columns).map(([name, value]) => [normaliseName(name), valueText(value)] as const);
-  const blanks: Blanks = { values: new Map(texts), used: new Set(), advice: adviseBlank };
-  const fill = (key: string, value: JsonValue): JsonValue => {
+  const texts = Object.entries(columns).map(
+    ([name, value]) => [normalizeVariableName(name), toTemplateText(value)] as const,
+  );
+  const templateValues: TemplateValues = { values: new Map(texts), used: new Set(), advice: adviseTemplateVariable };
+  const fillDefault = (key: string, value: JsonValue): JsonValue => {
     const isTurns = (key === 'contents' || key === 'messages') && typeof value !== 'string';
-    return filledLater.has(key) || isTurns ? value : fillLeaves(value, `"${key}" of --defaults`, blanks);
+    return filledLater.has(key) || isTurns ? value : fillLeaves(value, `"${key}" of --defaults`, templateValues);
   };
-  const filled = Object.entries(values).map(([key, value]) => [key, fill(key, value)] as const);
+  const filled = Object.entries(values).map(([key, value]) => [key, fillDefault(key, value)] as const);
   return { command, values: Object.fromEntries(filled) };
 }
 
-function adviseBlank(name: string): string {
-  return `add a column ${quote(name)}, or a value for all rows: --defaults '{"vars":{${JSON.stringify(name)}:"…"}}'`;
+function adviseTemplateVariable(name: string): string {
+  return `add a column ${quoteWord(name)}, or a value for all rows: --defaults '{"vars":{${JSON.stringify(name)}:"…"}}'`;
 }
 
 function intoTemplate(job: Job, template: Template | undefined, { model }: SourceFlags): Job {

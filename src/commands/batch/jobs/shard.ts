@@ -1,7 +1,7 @@
 import type { Shard } from '../../../batch/index.ts';
 import { usageError } from '../../../errors.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+type ShardVariables = Readonly<Record<string, string | undefined>>;
 
 const maxShards = 100_000;
 
@@ -9,7 +9,7 @@ const maxShards = 100_000;
  * Reads `--shard`: `i/n` from 1, `auto` (Slurm arrays, GitLab's parallel), `auto/n` (Kubernetes' JOB_COMPLETION_INDEX too).
  * Throws GatewayError usage.
  */
-export function parseShard(word: string, env: Environment): Shard {
+export function parseShard(word: string, env: ShardVariables): Shard {
   const [left = '', right, ...rest] = word.split('/');
   if (rest.length > 0) throw malformed(word);
   if (left !== 'auto') return checked(Number(left || Number.NaN), Number(right || Number.NaN), word);
@@ -28,18 +28,19 @@ export function parseShard(word: string, env: Environment): Shard {
 }
 
 /** The machine's place by the variables of the engine that started it; Kubernetes does not give their number. */
-function findShard(env: Environment): { index: number; total: number | undefined } | undefined {
-  const number = (name: string) => (env[name] === undefined || env[name] === '' ? undefined : Number(env[name]));
-  const task = number('SLURM_ARRAY_TASK_ID');
+function findShard(env: ShardVariables): { index: number; total: number | undefined } | undefined {
+  const readShardNumber = (name: string) =>
+    env[name] === undefined || env[name] === '' ? undefined : Number(env[name]);
+  const task = readShardNumber('SLURM_ARRAY_TASK_ID');
   if (task !== undefined) {
-    const step = number('SLURM_ARRAY_TASK_STEP') || 1;
-    const first = number('SLURM_ARRAY_TASK_MIN') ?? Number.NaN;
-    return { index: (task - first) / step + 1, total: number('SLURM_ARRAY_TASK_COUNT') ?? Number.NaN };
+    const step = readShardNumber('SLURM_ARRAY_TASK_STEP') || 1;
+    const first = readShardNumber('SLURM_ARRAY_TASK_MIN') ?? Number.NaN;
+    return { index: (task - first) / step + 1, total: readShardNumber('SLURM_ARRAY_TASK_COUNT') ?? Number.NaN };
   }
-  const completion = number('JOB_COMPLETION_INDEX');
+  const completion = readShardNumber('JOB_COMPLETION_INDEX');
   if (completion !== undefined) return { index: completion + 1, total: undefined };
-  const node = number('CI_NODE_INDEX');
-  return node === undefined ? undefined : { index: node, total: number('CI_NODE_TOTAL') ?? Number.NaN };
+  const node = readShardNumber('CI_NODE_INDEX');
+  return node === undefined ? undefined : { index: node, total: readShardNumber('CI_NODE_TOTAL') ?? Number.NaN };
 }
 
 function checked(index: number, total: number, word: string): Shard {

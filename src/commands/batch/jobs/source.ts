@@ -4,17 +4,17 @@ import { arrivingLines, type Job, type Line, readLines } from '../../../batch/in
 import {
   atLine,
   type Defaults,
-  eachOfCount,
+  repeatByCount,
   type JobRules,
   readDefaults,
   readJobLine,
   readPromptLine,
 } from './job-line.ts';
-import { notUtf8, openLines } from './lines.ts';
+import { notUtf8, openLineFile } from './lines.ts';
 import { isWorkbook } from './data-rows.ts';
 import { openRowJobs } from './row-jobs.ts';
 import type { SourceFlags } from '../flags.ts';
-import { hintOf } from '../../../advice.ts';
+import { chooseHint } from '../../../advice.ts';
 import { usageError, GatewayError } from '../../../errors.ts';
 import { isObject, parseObject } from '../../../json.ts';
 import { closest } from '../../../closest.ts';
@@ -32,8 +32,8 @@ export interface JobSource {
   lineForm: string;
   /** The folder against which the jobs' files are read. */
   folder: string;
-  /** What to type for a blank without a value, if it is not a key of a job. */
-  adviseBlank?: (name: string) => string;
+  /** What to type for a template variable without a value, if it is not a key of a job. */
+  adviseVariable?: (name: string) => string;
   /** A column that is named id, where rows are known by their numbers; of the rows that were read so far. */
   readonly unusedIdColumn?: string | undefined;
   /**
@@ -51,7 +51,7 @@ export async function openJobs(words: readonly string[], flags: SourceFlags, con
   if (isRows) return openRowJobs({ ...flags, prompt: promptIn(words, flags) }, defaults, context);
   const label = flags.prompts === undefined ? 'jobs' : '--prompts';
   const instead = flags.prompts === undefined ? 'name a file of JSON Lines' : 'name a file with one prompt per line';
-  const handle = await openLines(path, { label, instead }, context);
+  const handle = await openLineFile(path, { label, instead }, context);
   const { cwd } = context.io;
   const rules = { defaults, file: path === '-' ? 'stdin' : path };
   const folder = path === '-' ? cwd : dirname(resolve(cwd, path));
@@ -70,7 +70,7 @@ export async function openJobs(words: readonly string[], flags: SourceFlags, con
           } catch (error) {
             onFault(error);
           }
-          if (job) yield* eachOfCount(job);
+          if (job) yield* repeatByCount(job);
         }
     },
   };
@@ -83,10 +83,10 @@ export type StreamedJob = { line: number; id: string } & ({ job: Job } | { error
 export async function openJobStream(flags: SourceFlags, context: Context): Promise<AsyncGenerator<StreamedJob, void>> {
   const defaults = await readDefaultsFlag(flags.defaults, { context, isRows: false });
   const read = createLineReader({ defaults, file: 'stdin' }, flags, context);
-  return streamJobs(context.stdin.claim('jobs', { quiet: true }), read);
+  return readJobStream(context.stdin.claim('jobs', { quiet: true }), read);
 }
 
-async function* streamJobs(
+async function* readJobStream(
   chunks: AsyncIterable<Uint8Array>,
   read: (line: Line) => Promise<Job | undefined>,
 ): AsyncGenerator<StreamedJob, void> {
@@ -95,7 +95,7 @@ async function* streamJobs(
     try {
       if (line.isTooLong) throw usageError(`stdin:${number}: the line is longer than 256 MiB`);
       const job = await read(line);
-      for (const one of job ? eachOfCount(job) : []) yield { line: number, id: one.id, job: one };
+      for (const one of job ? repeatByCount(job) : []) yield { line: number, id: one.id, job: one };
     } catch (error) {
       if (!(error instanceof GatewayError) || error.class !== 'usage') throw error;
       const { id } = parseObject(text);
@@ -222,7 +222,7 @@ const maxShown = 10;
  * Collects mistakes whose messages begin with the file's name and a line number. A mistake of a template is the same in every row
  * and is reported once.
  */
-export function collectLineErrors({ name: file, adviseBlank }: JobSource): LineErrors {
+export function collectLineErrors({ name: file, adviseVariable }: JobSource): LineErrors {
   const named = new Map<string, { error: GatewayError; times: number }>();
   let [count, others] = [0, 0];
   let last: string | undefined;
@@ -234,7 +234,7 @@ export function collectLineErrors({ name: file, adviseBlank }: JobSource): LineE
       if (error.message === last) return;
       last = error.message;
       count++;
-      const mistake = adviseBlank ? error.message.slice(file.length).replace(/^:\d+/, '') : error.message;
+      const mistake = adviseVariable ? error.message.slice(file.length).replace(/^:\d+/, '') : error.message;
       const same = named.get(mistake);
       if (same) same.times++;
       else if (named.size < maxShown) named.set(mistake, { error, times: 1 });
@@ -254,8 +254,8 @@ export function collectLineErrors({ name: file, adviseBlank }: JobSource): LineE
       const lines = [...named.values()].map(
         ({ error, times }) => `${error.message}${times === 1 ? '' : ` (the same in ${times - 1} more)`}`,
       );
-      const hint = hintOf(first.error);
-      const isCommon = [...named.values()].every(({ error }) => hintOf(error) === hint);
+      const hint = chooseHint(first.error);
+      const isCommon = [...named.values()].every(({ error }) => chooseHint(error) === hint);
       if (isCommon && hint !== undefined) lines.push(hint);
       if (others > 0) lines.push(`and ${others} more`);
       throw usageError(`${count} lines of ${file} are not valid jobs; nothing was sent`, lines.join('\n'));

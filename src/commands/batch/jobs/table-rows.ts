@@ -1,16 +1,16 @@
-import { codeOf, usageError } from '../../../errors.ts';
+import { getErrorCode, usageError } from '../../../errors.ts';
 import type { JsonObject } from '../../../json.ts';
-import { quote } from '../../../cli/flags/flag.ts';
+import { quoteWord } from '../../../cli/flags/flag.ts';
 
 /** A row, and the line in which it begins, from 1. */
-export interface Row {
+export interface TableRow {
   line: number;
   /** By their headings; cells of CSV and TSV are texts. */
   columns: JsonObject;
 }
 
 /** A row, or why the line is not one. */
-export type ReadRow = Row | { error: Error };
+export type ReadRow = TableRow | { error: Error };
 
 /** The rows of TSV, or of CSV with commas or the semicolons of some spreadsheets. A quoted cell can hold any character. */
 export async function* tableRows(
@@ -20,7 +20,7 @@ export async function* tableRows(
 ): AsyncGenerator<ReadRow, void> {
   let headings: string[] | undefined;
   let number = 0;
-  for await (const found of recordsOf(texts, delimiter)) {
+  for await (const found of readRecords(texts, delimiter)) {
     const { line } = found;
     if ('error' in found) return onFault(tableFault(found.error, `${name}:${line}`));
     if (headings === undefined) {
@@ -28,21 +28,21 @@ export async function* tableRows(
       const faults = headingFaults(headings);
       for (const fault of faults) onFault(usageError(`${name}:${line}: ${fault}`, 'the first line names the columns'));
       if (faults.length > 0) return;
-    } else yield rowOf(found.record, { headings, line, number: ++number, name });
+    } else yield toReadRow(found.record, { headings, line, number: ++number, name });
   }
 }
 
-type Found = { line: number } & ({ record: string[] } | { error: unknown });
+type FoundRecord = { line: number } & ({ record: string[] } | { error: unknown });
 
 /** The records of a table, each with the line in which it begins. An error is the last item. */
-async function* recordsOf(texts: AsyncGenerator<string, void>, delimiter = ','): AsyncGenerator<Found, void> {
+async function* readRecords(texts: AsyncGenerator<string, void>, delimiter = ','): AsyncGenerator<FoundRecord, void> {
   const { parse } = await import('csv-parse');
-  const queue: Found[] = [];
+  const queue: FoundRecord[] = [];
   let [next, empty] = [1, 0];
   const first = (await texts.next()).value ?? '';
   const heading = /^[^\r\n]*/.exec(first)?.[0] ?? '';
   const parser = parse({
-    delimiter: delimiter === ',' && countOf(';', heading) > countOf(',', heading) ? ';' : delimiter,
+    delimiter: delimiter === ',' && countUnquoted(';', heading) > countUnquoted(',', heading) ? ';' : delimiter,
     // By default the parser expects the first line ending after every row.
     record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
@@ -77,7 +77,7 @@ async function* recordsOf(texts: AsyncGenerator<string, void>, delimiter = ','):
 }
 
 /** How often a character is outside of quoted cells. */
-function countOf(character: string, line: string): number {
+function countUnquoted(character: string, line: string): number {
   return line.replaceAll(/"[^"]*"/g, '').split(character).length - 1;
 }
 
@@ -87,11 +87,11 @@ function headingFaults(headings: readonly string[]): string[] {
     if (heading === '') return `column ${at + 1} has no heading`;
     const isTwice = seen.has(heading);
     seen.add(heading);
-    return isTwice ? `the heading ${quote(heading)} appears twice` : [];
+    return isTwice ? `the heading ${quoteWord(heading)} appears twice` : [];
   });
 }
 
-function rowOf(
+function toReadRow(
   record: readonly string[],
   { headings, line, number, name }: { headings: readonly string[]; line: number; number: number; name: string },
 ): ReadRow {
@@ -109,7 +109,7 @@ function rowOf(
 }
 
 function tableFault(error: unknown, place: string): unknown {
-  const code = codeOf(error) ?? '';
+  const code = getErrorCode(error) ?? '';
   if (code === 'CSV_MAX_RECORD_SIZE' || code === 'CSV_QUOTE_NOT_CLOSED')
     return usageError(`${place}: a cell in double quotes does not end`, 'add the closing quote', error);
   if (code === 'INVALID_OPENING_QUOTE')

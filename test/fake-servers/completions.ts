@@ -34,13 +34,13 @@ interface Message {
   [name: string]: unknown;
 }
 
-/** Whenever a stand-in answers. */
+/** Whenever a fake server answers. */
 export const created = 1_757_000_000;
 
 /** A picture of one pixel. */
 export const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-/** What every stand-in calls a tool with, and says where a schema is asked for. */
+/** What every fake server calls a tool with, and says where a schema is asked for. */
 export const rome = '{"city":"Rome"}';
 
 /** The body of a chat completion, whole or as events. A tool is called until its result is there. */

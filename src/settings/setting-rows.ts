@@ -1,10 +1,10 @@
 import { formatDuration } from './values.ts';
-import { usesOf } from '../services.ts';
+import { listUses } from '../services.ts';
 import { formatNames } from '../formats/format.ts';
-import { surveyUses } from './resolve.ts';
+import { resolveEveryUse } from './resolve.ts';
 import { mask } from './redact.ts';
-import { type Row, type SettingName, settingNames, settings } from './table.ts';
-import { type SettingsInput, type SettingsSurvey, type Sourced, type Use, useNames } from './types.ts';
+import { type SettingDefinition, type SettingName, settingNames, settings } from './table.ts';
+import { type SettingsInput, type PartialSettings, type SourcedValue, type Use, useNames } from './types.ts';
 
 /** One setting as it is shown: of a key only its source. */
 export interface SettingRow {
@@ -17,7 +17,7 @@ export interface SettingRow {
 }
 
 /** Where the settings are looked for. */
-export type SurveyPlace = Omit<SettingsInput, 'use'>;
+export type SettingsPlace = Omit<SettingsInput, 'use'>;
 
 /** `baseUrl`, or `baseUrl of text, image` if other uses have another. */
 export function rowName({ key, uses }: SettingRow): string {
@@ -28,29 +28,29 @@ export function rowName({ key, uses }: SettingRow): string {
  * Every setting that has a value, with its origin; with `used`, without defaults that the service does not look at.
  * Throws GatewayError usage for wrong values.
  */
-export function settingRows(place: SurveyPlace, which: 'all' | 'used' = 'all'): SettingRow[] {
-  const of = surveyUses(place);
+export function settingRows(place: SettingsPlace, which: 'all' | 'used' = 'all'): SettingRow[] {
+  const of = resolveEveryUse(place);
   return groups.flatMap((names) => {
     const [first] = names as [SettingName];
-    if (isOfAllUses(first))
-      return merged(Object.values(of), (survey) => names.flatMap((name) => shownOf(name, '', survey)));
-    const row: Row = settings[first];
-    const fields: Readonly<Record<string, Pick<Row, 'uses' | 'formats'>>> = row.fields ?? { '': row };
+    if (isForAllUses(first))
+      return merged(Object.values(of), (partial) => names.flatMap((name) => showSetting(name, '', partial)));
+    const row: SettingDefinition = settings[first];
+    const fields: Readonly<Record<string, Pick<SettingDefinition, 'uses' | 'formats'>>> = row.fields ?? { '': row };
     return Object.entries(fields).flatMap(([field, { uses = useNames, formats = formatNames }]) =>
       merged(
         // The form of authentication is that of the format of each use.
         uses
           .map((use) => of[use])
           .filter((one) => formats.includes(one.format.value) || (which === 'all' && first !== 'auth')),
-        (survey) => shownOf(first, field, survey).filter((shown) => which === 'all' || isUsed(shown, survey)),
+        (partial) => showSetting(first, field, partial).filter((shown) => which === 'all' || isUsed(shown, partial)),
       ),
     );
   });
 }
 
 /** The prices of all models, and of each, as JSON: what `config set prices` and `config set prices.<model>` take. */
-export function priceRows(place: SurveyPlace): SettingRow[] {
-  return merged(Object.values(surveyUses(place)), ({ prices }) => {
+export function priceRows(place: SettingsPlace): SettingRow[] {
+  return merged(Object.values(resolveEveryUse(place)), ({ prices }) => {
     const models = Object.entries(prices);
     const [first] = Object.values(prices);
     if (first === undefined) return [];
@@ -63,48 +63,52 @@ export function priceRows(place: SurveyPlace): SettingRow[] {
   });
 }
 
-function isOfAllUses(name: SettingName): boolean {
-  const { fields, uses }: Row = settings[name];
+function isForAllUses(name: SettingName): boolean {
+  const { fields, uses }: SettingDefinition = settings[name];
   return fields === undefined && uses === undefined;
 }
 
 /** Settings for all uses that are neighbours in the table are merged together, so that the rows of one profile are. Objects are not. */
 const groups = settingNames.reduce<SettingName[][]>((groups, name) => {
   const last = groups.at(-1);
-  if (last && [...last, name].every((one) => isOfAllUses(one) && !['headers', 'prices'].includes(one))) last.push(name);
+  if (last && [...last, name].every((one) => isForAllUses(one) && !['headers', 'prices'].includes(one)))
+    last.push(name);
   else groups.push([name]);
   return groups;
 }, []);
 
 /** A value under its key in the list. */
-type Shown = Sourced<string | number | boolean> & { key: string };
+type ShownSetting = SourcedValue<string | number | boolean> & { key: string };
 
 /** Whether it was set, or the service has the commands that look at it. */
-function isUsed({ origin }: Shown, { service, use }: SettingsSurvey): boolean {
-  return isSet({ origin }) || usesOf(service.value).includes(use);
+function isUsed({ origin }: ShownSetting, { service, use }: PartialSettings): boolean {
+  return isChosen({ origin }) || listUses(service.value).includes(use);
 }
 
-function isSet({ origin }: Pick<Sourced<unknown>, 'origin'>): boolean {
+function isChosen({ origin }: Pick<SourcedValue<unknown>, 'origin'>): boolean {
   return origin.kind !== 'default' && origin.kind !== 'service';
 }
 
 /** The rows of several uses; equal ones become one. */
-function merged(surveys: readonly SettingsSurvey[], shownOf: (survey: SettingsSurvey) => Shown[]): SettingRow[] {
+function merged(
+  partials: readonly PartialSettings[],
+  show: (partial: PartialSettings) => ShownSetting[],
+): SettingRow[] {
   const rows: (SettingRow & { uses: Use[] })[] = [];
-  for (const survey of surveys) {
-    for (const { key, value, from } of shownOf(survey)) {
+  for (const partial of partials) {
+    for (const { key, value, from } of show(partial)) {
       const same = rows.find((row) => row.key === key && row.value === value && row.from === from);
-      if (same) same.uses.push(survey.use);
-      else rows.push({ key, uses: [survey.use], value, from });
+      if (same) same.uses.push(partial.use);
+      else rows.push({ key, uses: [partial.use], value, from });
     }
   }
-  return rows.map(({ uses, ...row }) => (uses.length === surveys.length ? row : { ...row, uses }));
+  return rows.map(({ uses, ...row }) => (uses.length === partials.length ? row : { ...row, uses }));
 }
 
 /** What one use has for a setting, or for a field of it. */
-function shownOf(name: SettingName, field: string, survey: SettingsSurvey): Shown[] {
-  const { key = name, kind, shown, formats }: Row = settings[name];
-  const { key: keySource, headerNames } = survey;
+function showSetting(name: SettingName, field: string, partial: PartialSettings): ShownSetting[] {
+  const { key = name, kind, shown, formats }: SettingDefinition = settings[name];
+  const { key: keySource, headerNames } = partial;
   switch (name) {
     case 'apiKey':
       return keySource.kind === 'value' ? [{ ...keySource, key, value: mask }] : [];
@@ -114,33 +118,33 @@ function shownOf(name: SettingName, field: string, survey: SettingsSurvey): Show
       // Only the program's name: its arguments may hold a secret.
       return keySource.kind === 'command' ? [{ ...keySource, key, value: `${keySource.argv[0] ?? ''} …` }] : [];
     case 'headers':
-      return survey.headers.map((header) => ({
+      return partial.headers.map((header) => ({
         ...header,
         key: `${key}.${header.value.name}`,
         value: String(header.value.value),
       }));
     case 'prices':
-      return Object.entries(survey.prices).flatMap(([model, price]) =>
-        partsOf(price.value).map(([parts, value]) => ({ ...price, key: [key, model, ...parts].join('.'), value })),
+      return Object.entries(partial.prices).flatMap(([model, price]) =>
+        flattenPrice(price.value).map(([parts, value]) => ({ ...price, key: [key, model, ...parts].join('.'), value })),
       );
   }
-  const source = name === 'headerNames' ? headerNames[field as keyof typeof headerNames] : survey[name];
+  const source = name === 'headerNames' ? headerNames[field as keyof typeof headerNames] : partial[name];
   if (source === undefined || shown === 'never' || (shown === 'if on' && source.value === false)) return [];
-  if (shown === 'if set' && !isSet(source)) return [];
-  const from = formats && !isSet(source) ? `${source.from} of the ${formats.join(' and ')} format` : source.from;
+  if (shown === 'if set' && !isChosen(source)) return [];
+  const from = formats && !isChosen(source) ? `${source.from} of the ${formats.join(' and ')} format` : source.from;
   return [{ ...source, from, key: field === '' ? key : `${key}.${field}`, value: shownValue(kind, source.value) }];
 }
 
 /** The values within a price with the names that lead to them; those of a list begin with its number, from 0. */
-function partsOf(value: object): [string[], string | number][] {
+function flattenPrice(value: object): [string[], string | number][] {
   return Object.entries(value).flatMap(([name, part]: [string, string | number | object]) =>
     typeof part === 'object'
-      ? partsOf(part).map(([names, inner]): [string[], string | number] => [[name, ...names], inner])
+      ? flattenPrice(part).map(([names, inner]): [string[], string | number] => [[name, ...names], inner])
       : [[[name], part]],
   );
 }
 
-function shownValue(kind: Row['kind'], value: string | number | boolean): string | number | boolean {
+function shownValue(kind: SettingDefinition['kind'], value: string | number | boolean): string | number | boolean {
   if (kind === 'duration') return formatDuration(Number(value));
   return kind === 'url' ? withoutSecrets(String(value)) : value;
 }

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { run } from '../helpers/run.ts';
 import { anthropicKey, startAnthropic } from './anthropic.ts';
 import { geminiKey, startGemini } from './gemini.ts';
-import type { StandIn } from './start.ts';
+import type { FakeServer } from './start.ts';
 
-async function against(service: StandIn, key: string, argv: readonly string[]) {
+async function against(service: FakeServer, key: string, argv: readonly string[]) {
   const env = { GATEWAY_BASE_URL: service.url, GATEWAY_API_KEY: key };
   const ran = await run([...argv, '--retries', '0'], { env });
   await service.close();

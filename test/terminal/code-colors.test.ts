@@ -1,6 +1,6 @@
 import { Chalk } from 'chalk';
 import { expect, test } from 'vitest';
-import { colourCode } from '../../src/terminal/code-colours.ts';
+import { colourCode } from '../../src/terminal/code-colors.ts';
 
 const chalk = new Chalk({ level: 1 });
 const { cyan, dim, green, magenta, yellow } = chalk;

@@ -3,17 +3,17 @@ import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { closest } from '../../closest.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { InputContext } from '../context.ts';
-import { parseJson, quote, type Var } from '../flags/flag.ts';
+import { parseJson, quoteWord, type Var } from '../flags/flag.ts';
 import { readObjectFlag, readTextFlag } from './input-files.ts';
 import type { TextPlaces } from './prompt.ts';
 
-/** Values for the blanks of a request. */
-export interface Blanks {
-  /** By the normalised names of the blanks. */
+/** Values for the template variables of a request. */
+export interface TemplateValues {
+  /** By the normalized names of the variables. */
   values: ReadonlyMap<string, string>;
-  /** Names of the blanks that were filled. */
+  /** Names of the variables that were filled. */
   used: Set<string>;
-  /** What to type for a blank without a value. */
+  /** What to type for a variable without a value. */
   advice: (name: string) => string;
 }
 
@@ -23,59 +23,63 @@ const wholeName = new RegExp(`^${namePattern}$`, 'u');
 const blankPattern = new RegExp(String.raw`(?<![\$\{])\{\{[ \t]*(${namePattern})[ \t]*\}\}(?!\})`, 'gu');
 
 /** A name in Unicode's form NFC, so that both encodings of an accent match. */
-export function normaliseName(word: string): string {
+export function normalizeVariableName(word: string): string {
   return word.normalize('NFC');
 }
 
 /** A value as text: a string as it is, null as an empty text, other values as JSON. */
-export function valueText(value: JsonValue): string {
+export function toTemplateText(value: JsonValue): string {
   if (typeof value === 'string') return value;
   return value === null ? '' : JSON.stringify(value);
 }
 
-/** Whether a text has a blank. */
-export function hasBlank(text: string): boolean {
+/** Whether a text has a template variable. */
+export function hasTemplateVariable(text: string): boolean {
   return text.includes('{{') && text.search(blankPattern) >= 0;
 }
 
 /**
- * Replaces each `{{name}}` by its value; blanks inside values stay. Without `blanks`, the text stays as it is. `place` names the
- * text in messages. Throws GatewayError usage that names the blanks without a value.
+ * Replaces each `{{name}}` by its value; variables inside values stay. Without `templateValues`, the text stays as it is. `place` names the
+ * text in messages. Throws GatewayError usage that names the variables without a value.
  */
-export function fillText(text: string, place: string, blanks: Blanks | undefined): string {
-  if (blanks === undefined || !text.includes('{{')) return text;
+export function fillText(text: string, place: string, templateValues: TemplateValues | undefined): string {
+  if (templateValues === undefined || !text.includes('{{')) return text;
   const missing = new Set<string>();
   let where = place;
   const filled = text.replaceAll(blankPattern, (whole, written: string, at: number) => {
-    const name = normaliseName(written);
-    const value = blanks.values.get(name);
+    const name = normalizeVariableName(written);
+    const value = templateValues.values.get(name);
     if (value !== undefined) {
-      blanks.used.add(name);
+      templateValues.used.add(name);
       return value;
     }
     if (missing.size === 0 && text.trim().includes('\n')) where += `, line ${text.slice(0, at).split('\n').length}`;
     missing.add(name);
     return whole;
   });
-  if (missing.size > 0) throw missingValueError([...missing], where, blanks);
+  if (missing.size > 0) throw missingValueError([...missing], where, templateValues);
   return filled;
 }
 
-/** Fills the blanks of every text in a JSON value; keys stay as they are. */
-export function fillLeaves<Value extends JsonValue>(value: Value, place: string, blanks: Blanks | undefined): Value {
-  if (blanks === undefined) return value;
-  const fill = (node: JsonValue, path: string): JsonValue => {
-    if (typeof node === 'string') return fillText(node, path === '' ? place : `${place}: ${path}`, blanks);
-    if (Array.isArray(node)) return node.map((item, index) => fill(item, `${path}[${index}]`));
+/** Fills the template variables of every text in a JSON value; keys stay as they are. */
+export function fillLeaves<Value extends JsonValue>(
+  value: Value,
+  place: string,
+  templateValues: TemplateValues | undefined,
+): Value {
+  if (templateValues === undefined) return value;
+  const fillLeaf = (node: JsonValue, path: string): JsonValue => {
+    if (typeof node === 'string') return fillText(node, path === '' ? place : `${place}: ${path}`, templateValues);
+    if (Array.isArray(node)) return node.map((item, index) => fillLeaf(item, `${path}[${index}]`));
     if (!isObject(node)) return node;
     const prefix = path === '' ? '' : `${path}.`;
-    return Object.fromEntries(Object.entries(node).map(([key, item]) => [key, fill(item, `${prefix}${key}`)]));
+    return Object.fromEntries(Object.entries(node).map(([key, item]) => [key, fillLeaf(item, `${prefix}${key}`)]));
   };
-  return fill(value, '') as Value;
+  return fillLeaf(value, '') as Value;
 }
 
-/** `where` names the text and the line of the first blank without a value. */
-function missingValueError(missing: readonly string[], where: string, { values, advice }: Blanks): Error {
+/** `where` names the text and the line of the first variable without a value. */
+function missingValueError(missing: readonly string[], where: string, { values, advice }: TemplateValues): Error {
   const [first = ''] = missing;
   const names = missing.slice(0, 10).map((word) => `{{${word}}}`);
   const near = closest(first, [...values.keys()]);
@@ -86,7 +90,7 @@ function missingValueError(missing: readonly string[], where: string, { values, 
   return usageError(`${names.join(', ')} ${verb} no value: ${where}`, `${others}${advice(first)}`);
 }
 
-/** The flags that give values to blanks, as they were typed. */
+/** The flags that give values to template variables, as they were typed. */
 export interface VarFlags {
   var?: Var[];
   /** A file, JSON, or the number of a row of test data; false is `--no-vars`. */
@@ -95,11 +99,11 @@ export interface VarFlags {
 }
 
 /** The values of `--vars` and `--var`; undefined with `--no-vars`. Throws GatewayError usage. */
-export async function readBlanks(
+export async function readTemplateValues(
   flags: VarFlags,
   context: InputContext,
-  advice: Blanks['advice'] = (name) => adviseFlag(name, flags.places?.testData !== undefined),
-): Promise<Blanks | undefined> {
+  advice: TemplateValues['advice'] = (name) => adviseFlag(name, flags.places?.testData !== undefined),
+): Promise<TemplateValues | undefined> {
   const { var: single = [], vars } = flags;
   if (vars === false) {
     if (single.length > 0) throw usageError('--var and --no-vars are both given', 'keep one of them');
@@ -107,11 +111,11 @@ export async function readBlanks(
   }
   const values = new Map<string, string>();
   for (const [name, value] of Object.entries(vars === undefined ? {} : await readVars(vars, context)))
-    values.set(normaliseName(name), valueText(value));
+    values.set(normalizeVariableName(name), toTemplateText(value));
   for (const { name, value, file } of single) {
     if (!wholeName.test(name))
       throw usageError(
-        `--var: a blank cannot be named ${quote(name)}`,
+        `--var: a blank cannot be named ${quoteWord(name)}`,
         'a name begins with a letter or _, and has letters, digits, _, -, . and single spaces',
       );
     values.set(name, file === undefined ? value : await readTextFlag(`--var ${name}`, file, context));
@@ -132,17 +136,17 @@ async function readVars(vars: string | JsonObject, context: InputContext): Promi
   throw usageError('--vars takes a JSON object', `for example: --vars '{"city":"Rome"}'`);
 }
 
-/** Warns about each `--var` that fills no blank: its name may be wrong. */
+/** Warns about each `--var` that fills no variable: its name may be wrong. */
 export async function warnOfUnused(
   { var: single = [] }: VarFlags,
-  blanks: Blanks | undefined,
+  templateValues: TemplateValues | undefined,
   { ui }: InputContext,
 ): Promise<void> {
   for (const { name } of single) {
-    if (blanks === undefined || blanks.used.has(name)) continue;
-    const near = closest(name, [...blanks.used]);
+    if (templateValues === undefined || templateValues.used.has(name)) continue;
+    const near = closest(name, [...templateValues.used]);
     const rest = near === undefined ? '' : `; the nearest blank is {{${near}}}`;
-    await ui.warn(`--var ${quote(name)} fills no blank${rest}`);
+    await ui.warn(`--var ${quoteWord(name)} fills no blank${rest}`);
   }
 }
 

@@ -1,22 +1,22 @@
 import { imageFacts } from '../../images/image-type.ts';
-import { createBudget } from '../http/body.ts';
+import { createByteBudget } from '../http/body.ts';
 import { badValue } from '../fields/rule.ts';
 import type { ModelRequest } from '../types.ts';
-import type { Draft, MadePicture, Media } from '../models/task.ts';
+import type { Draft, MadeImage, DecodedMedia } from '../models/task.ts';
 import { type Decoded, decodeWithin, encodePng } from '../../images/pixels/codec.ts';
-import { maxPixels, type Picture, type Size, cropTo, scaleTo } from '../../images/pixels/picture.ts';
+import { maxPixels, type Bitmap, type Size, cropTo, scaleTo } from '../../images/pixels/bitmap.ts';
 import { drawCard, layBand } from './test-card.ts';
 
 const jpegQuality = 90;
 const notes = { Software: 'gateway-cli offline model', Comment: 'Drawn on this machine; no model was asked.' };
 
-/** Output tokens of a picture, as the public image models count them. */
-const pictureTokens = 1290;
+/** Output tokens of an image, as the public image models count them. */
+const madeImageTokens = 1290;
 
-/** A picture, and what is said about it. */
+/** An image, and what is said about it. */
 interface Drawn {
   caption: string;
-  picture: MadePicture;
+  image: MadeImage;
 }
 
 /**
@@ -24,55 +24,54 @@ interface Drawn {
  * A later variant of a request without a seed goes on where the one before ended. Throws Violation.
  */
 export async function drawDrafts(request: ModelRequest, variant = 0): Promise<Draft[]> {
-  const { task, picture } = request;
-  if (task.prompt.trim() === '') throw badValue(picture.promptPath, 'a prompt or an instruction is required');
+  const { task, image } = request;
+  if (task.prompt.trim() === '') throw badValue(image.promptPath, 'a prompt or an instruction is required');
   const images = task.media.filter(({ mimeType }) => mimeType.startsWith('image/'));
   if (task.model === 'local-edit' && images.length === 0) {
-    throw badValue(picture.imagePath, 'an image to edit is required');
+    throw badValue(image.imagePath, 'an image to edit is required');
   }
-  const free = await pixels.take(await pixelsOf(images), new AbortController().signal);
+  const free = await pixels.take(await countPixels(images), new AbortController().signal);
   try {
-    const made = await makePictures(images, request, variant);
-    return made.map((each) => draftOf(each, picture.withoutText === true));
+    const made = await makeImages(images, request, variant);
+    return made.map((each) => toDraft(each, image.withoutText === true));
   } finally {
     free();
   }
 }
 
-/** Says what the picture is, then holds it. */
-function draftOf({ caption, picture }: Drawn, withoutText: boolean): Draft {
+/** Says what the image is, then holds it. */
+function toDraft({ caption, image }: Drawn, withoutText: boolean): Draft {
   return {
-    parts: withoutText ? [{ picture }] : [{ text: caption }, { picture }],
+    parts: withoutText ? [{ image }] : [{ text: caption }, { image }],
     ended: 'end',
-    usage: { thinking: 0, answer: pictureTokens },
+    usage: { thinking: 0, answer: madeImageTokens },
   };
 }
 
-/** A small file can have many pixels: those of all requests together are no more than one picture may have. */
-const pixels = createBudget(maxPixels);
+/** A small file can have many pixels: those of all requests together are no more than one image may have. */
+const pixels = createByteBudget(maxPixels);
 
-async function pixelsOf(images: readonly Media[]): Promise<number> {
+async function countPixels(images: readonly DecodedMedia[]): Promise<number> {
   const facts = await Promise.all(images.map(({ bytes }) => imageFacts(bytes)));
   return facts.reduce((sum, { width = 0, height = 0 }) => sum + width * height, 0);
 }
 
-async function makePictures(images: readonly Media[], request: ModelRequest, variant: number): Promise<Drawn[]> {
+async function makeImages(images: readonly DecodedMedia[], request: ModelRequest, variant: number): Promise<Drawn[]> {
   const { task, candidates } = request;
   const [first, ...others] = await Promise.all(images.map(decodeImage));
   const made: Drawn[] = [];
   const start = task.seed === undefined ? variant * candidates : 0;
   for (let index = start; index < start + candidates; index++) {
     const seed = `${task.seed ?? ''}/${index === 0 ? '' : index}`;
-    const edit =
-      first?.picture && editPicture(request, { ...first, picture: first.picture, more: others.length }, seed);
-    made.push(await (edit ?? drawPicture(request, first, seed)));
+    const edit = first?.bitmap && editImage(request, { ...first, bitmap: first.bitmap, more: others.length }, seed);
+    made.push(await (edit ?? drawImage(request, first, seed)));
   }
   return made;
 }
 
 /** A test card. In place of an edit whose input cannot be decoded, it has the size of the input, or the requested one. */
-async function drawPicture(
-  { task, picture: wanted }: ModelRequest,
+async function drawImage(
+  { task, image: wanted }: ModelRequest,
   input: Decoded | undefined,
   seed: string,
 ): Promise<Drawn> {
@@ -82,28 +81,28 @@ async function drawPicture(
   const caption = input
     ? `An offline test card of the size of the picture: ${input.mimeType} cannot be edited offline, and no model was asked.`
     : `An offline test card of ${sizeText(size)} pixels, no model was asked.`;
-  return { caption, picture: await encode(card, mimeType) };
+  return { caption, image: await encodeAs(card, mimeType) };
 }
 
 /** The first input with a band; in the size or ratio that is asked for. */
-async function editPicture(
-  { task, picture: wanted }: ModelRequest,
-  { mimeType, picture, more }: { mimeType: string; picture: Picture; more: number },
+async function editImage(
+  { task, image: wanted }: ModelRequest,
+  { mimeType, bitmap, more }: { mimeType: string; bitmap: Bitmap; more: number },
   seed: string,
 ): Promise<Drawn> {
-  const edited = fitted(picture, wanted);
+  const edited = fitted(bitmap, wanted);
   const others = more === 0 ? undefined : `and ${more} more`;
   layBand(edited, `${task.prompt}\n${seed}`);
-  const caption = `An offline edit of the ${sizeText(picture)} picture${others ? ` ${others}` : ''}, no model was asked.`;
-  return { caption, picture: await encode(edited, wanted.mimeType ?? mimeType) };
+  const caption = `An offline edit of the ${sizeText(bitmap)} picture${others ? ` ${others}` : ''}, no model was asked.`;
+  return { caption, image: await encodeAs(edited, wanted.mimeType ?? mimeType) };
 }
 
-/** A copy of the middle part with the ratio; a picture that fits already (4 %, as the client measures) stays whole. */
-function fitted(picture: Picture, { aspectRatio, size }: ModelRequest['picture']): Picture {
-  if (size) return scaleTo(cropTo(picture, size.width / size.height), size);
-  const ratio = aspectRatio === undefined ? undefined : ratioOf(aspectRatio);
-  const fits = ratio === undefined || Math.abs(picture.width / picture.height / ratio - 1) <= 0.04;
-  return fits ? { ...picture, data: picture.data.slice() } : cropTo(picture, ratio);
+/** A copy of the middle part with the ratio; an image that fits already (4 %, as the client measures) stays whole. */
+function fitted(bitmap: Bitmap, { aspectRatio, size }: ModelRequest['image']): Bitmap {
+  if (size) return scaleTo(cropTo(bitmap, size.width / size.height), size);
+  const ratio = aspectRatio === undefined ? undefined : parseRatio(aspectRatio);
+  const fits = ratio === undefined || Math.abs(bitmap.width / bitmap.height / ratio - 1) <= 0.04;
+  return fits ? { ...bitmap, data: bitmap.data.slice() } : cropTo(bitmap, ratio);
 }
 
 function sizeText({ width, height }: Size): string {
@@ -112,7 +111,7 @@ function sizeText({ width, height }: Size): string {
 
 function fitSize({ width, height }: Size, aspectRatio: string | undefined): Size {
   if (aspectRatio === undefined) return { width, height };
-  const ratio = ratioOf(aspectRatio);
+  const ratio = parseRatio(aspectRatio);
   return {
     width: Math.max(1, Math.min(width, Math.round(height * ratio))),
     height: Math.max(1, Math.min(height, Math.round(width / ratio))),
@@ -120,17 +119,17 @@ function fitSize({ width, height }: Size, aspectRatio: string | undefined): Size
 }
 
 /** A JPEG stays a JPEG, everything else becomes a PNG. */
-async function encode(picture: Picture, mimeType: string): Promise<MadePicture> {
-  const { width, height } = picture;
+async function encodeAs(bitmap: Bitmap, mimeType: string): Promise<MadeImage> {
+  const { width, height } = bitmap;
   const size = { width, height };
   const made = (bytes: Buffer, type: string) => ({ mimeType: type, data: bytes.toString('base64'), size });
-  if (mimeType !== 'image/jpeg') return made(await encodePng(picture, notes), 'image/png');
+  if (mimeType !== 'image/jpeg') return made(await encodePng(bitmap, notes), 'image/png');
   const { default: jpeg } = await import('jpeg-js');
-  return made(jpeg.encode(picture, jpegQuality).data, mimeType);
+  return made(jpeg.encode(bitmap, jpegQuality).data, mimeType);
 }
 
 /** An input image, decoded. Throws Violation if it is not an image, or too large. */
-async function decodeImage({ bytes, mimeType, path }: Media): Promise<Decoded> {
+async function decodeImage({ bytes, mimeType, path }: DecodedMedia): Promise<Decoded> {
   const decoded = await decodeWithin({ bytes, mimeType }, maxPixels);
   if (decoded === 'damaged') throw badValue(path, 'Unable to process input image');
   if (!('tooLarge' in decoded)) return decoded;
@@ -159,15 +158,15 @@ const scales: Readonly<Record<string, number>> = { '512': 0.5, '1K': 1, '2K': 2,
 const area = 2 ** 20;
 const grid = 16;
 
-/** The size of a picture by `imageConfig`: about one megapixel times the class, in the ratio (1:1 by default). */
+/** The size of an image by `imageConfig`: about one megapixel times the class, in the ratio (1:1 by default). */
 export function sizeFor(aspectRatio = '1:1', imageSize = '1K'): Size {
-  const [width, height] = known[aspectRatio] ?? nearest(ratioOf(aspectRatio));
+  const [width, height] = known[aspectRatio] ?? nearest(parseRatio(aspectRatio));
   const scale = scales[imageSize] ?? 1;
   return { width: width * scale, height: height * scale };
 }
 
 /** Width divided by height of `W:H`. */
-function ratioOf(aspectRatio: string): number {
+function parseRatio(aspectRatio: string): number {
   const [width, height] = aspectRatio.split(':').map(Number);
   return (width ?? 1) / (height ?? 1);
 }

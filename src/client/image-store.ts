@@ -1,39 +1,39 @@
 import { GatewayError } from '../errors.ts';
 import type { BlobStore, StoredBlob } from '../images/types.ts';
 import type { Base64Diversion, Base64Sink } from '../scan/json-scan.ts';
-import { createWatch, type EndOf } from './deadline.ts';
+import { createWatch, type CheckEnd } from './deadline.ts';
 import { extensionFor, imageFacts, mediaType, sniffType } from '../images/image-type.ts';
 import type { Picture } from './client-types.ts';
 import type { Result, ResultImage } from './result.ts';
 
 /** What bounds the work on a reply that has come. */
 export interface ReplyBounds {
-  /** Looked at between pictures and candidates. */
-  endOf?: EndOf | undefined;
-  /** At most this many pictures get files of their own; further ones of a text are not written, and stay in memory. */
+  /** Looked at between images and candidates. */
+  endOf?: CheckEnd | undefined;
+  /** At most this many images get files of their own; further ones of a text are not written, and stay in memory. */
   mostImages?: number | undefined;
 }
 
-/** At most this many pictures of a reply are written by default. */
+/** At most this many images of a reply are written by default. */
 export const mostImages = 256;
 
-/** Takes the pictures of one reply. If one is not Base64, the others are kept: they were paid for too. */
-export interface PictureStore extends Base64Diversion {
-  /** Undefined for a picture that was no Base64, or one too many for the time. Throws GatewayError not-written, or the caller's abort. */
+/** Takes the images of one reply. If one is not Base64, the others are kept: they were paid for too. */
+export interface ImageStore extends Base64Diversion {
+  /** Undefined for an image that was no Base64, or one too many for the time. Throws GatewayError not-written, or the caller's abort. */
   resolve(data: string): Promise<StoredBlob | undefined>;
-  /** Why a picture is missing: the first bad one (bad-reply), or the time. */
+  /** Why an image is missing: the first bad one (bad-reply), or the time. */
   failure(): GatewayError | undefined;
 }
 
-/** Keeps the good pictures of a reply in a store, and remembers that one was bad. */
-export function keepGoodPictures(store: BlobStore, { endOf, mostImages = Infinity }: ReplyBounds = {}): PictureStore {
+/** Keeps the good images of a reply in a store, and remembers that one was bad. */
+export function keepGoodImages(store: BlobStore, { endOf, mostImages = Infinity }: ReplyBounds = {}): ImageStore {
   const bad = new Map<string, GatewayError>();
   const stored = new Set<string>();
   const watch = createWatch(endOf);
   let count = 0;
   let memory: BlobStore | undefined;
   let failure: GatewayError | undefined;
-  /** Where a picture goes: what is not written anyway needs no file; nowhere when it is one too many and time is over. */
+  /** Where an image goes: what is not written anyway needs no file; nowhere when it is one too many and time is over. */
   const storeFor = (data: string, late: GatewayError | undefined): BlobStore | undefined => {
     const isWanted = ++count <= mostImages;
     if (stored.has(data) || (isWanted && late === undefined)) return store;
@@ -65,22 +65,22 @@ export function keepGoodPictures(store: BlobStore, { endOf, mostImages = Infinit
   };
 }
 
-/** For `createLateStore`: pictures stay in memory. */
+/** For `createLateStore`: images stay in memory. */
 export async function openInMemory(): Promise<BlobStore> {
   return (await import('../images/store.ts')).createMemoryStore();
 }
 
-/** Ignores the rest of a picture after its first invalid byte. */
+/** Ignores the rest of an image after its first invalid byte. */
 function untilBad(sink: Base64Sink, fail: (error: GatewayError) => void): Base64Sink {
   let isBad = false;
-  const attempt = async (step: () => void | Promise<void>): Promise<void> => {
+  const attemptStep = async (step: () => void | Promise<void>): Promise<void> => {
     if (isBad) return;
     await orBad(step, (error) => {
       isBad = true;
       fail(error);
     });
   };
-  return { write: (base64) => attempt(() => sink.write(base64)), end: () => attempt(() => sink.end()) };
+  return { write: (base64) => attemptStep(() => sink.write(base64)), end: () => attemptStep(() => sink.end()) };
 }
 
 async function orBad<T>(step: () => T | Promise<T>, fail: (error: GatewayError) => void): Promise<T | undefined> {
@@ -93,7 +93,7 @@ async function orBad<T>(step: () => T | Promise<T>, fail: (error: GatewayError) 
   }
 }
 
-/** A store that is opened when the first picture comes: most replies have none. */
+/** A store that is opened when the first image comes: most replies have none. */
 export function createLateStore(open: () => Promise<BlobStore>): BlobStore {
   let store: Promise<BlobStore> | undefined;
   const opened = (): Promise<BlobStore> => (store ??= open());
@@ -104,25 +104,25 @@ export function createLateStore(open: () => Promise<BlobStore>): BlobStore {
   };
 }
 
-/** Whether a blob is a picture, by its declared type or by its bytes; audio and documents are not. */
-export function isPicture({ declaredType, blob }: Pick<ResultImage, 'declaredType' | 'blob'>): boolean {
+/** Whether a blob is an image, by its declared type or by its bytes; audio and documents are not. */
+export function isImageBlob({ declaredType, blob }: Pick<ResultImage, 'declaredType' | 'blob'>): boolean {
   const declared = declaredType === undefined ? undefined : mediaType(declaredType);
   return declared?.startsWith('image/') === true || sniffType(blob.head) !== undefined;
 }
 
-/** What the bytes say about a picture or another file, and a warning if they differ from its declared type. */
-export async function describePicture({
+/** What the bytes say about an image or another file, and a warning if they differ from its declared type. */
+export async function describeImage({
   blob,
   candidate,
   declaredType,
-}: ResultImage): Promise<{ picture: Picture; warning: string | undefined }> {
+}: ResultImage): Promise<{ image: Picture; warning: string | undefined }> {
   const { extension, mimeType, warning } = await extensionFor({ declaredType, head: blob.head });
   const { width, height } = await imageFacts(blob.head);
   const { bytes, sha256 } = blob;
-  return { picture: { mimeType, extension, width, height, bytes, sha256, candidate }, warning };
+  return { image: { mimeType, extension, width, height, bytes, sha256, candidate }, warning };
 }
 
 /** All that came as bytes, in the order in which it is written. */
-export function blobsOf({ images, files = [] }: Pick<Result, 'images' | 'files'>): ResultImage[] {
+export function listBlobs({ images, files = [] }: Pick<Result, 'images' | 'files'>): ResultImage[] {
   return [...images, ...files];
 }

@@ -1,11 +1,11 @@
 import { closest } from '../closest.ts';
-import { quote, usageError } from '../errors.ts';
+import { quoteForeign, usageError } from '../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import type { Use } from '../services.ts';
 import { type Body, type BodyValue, setFields, type Upload } from '../body.ts';
-import type { AskFields } from './types.ts';
+import type { PlainFields } from './types.ts';
 
-/** A picture or a file that goes into the last turn of the user. */
+/** An image or a file that goes into the last turn of the user. */
 export interface Media {
   mimeType: string;
   /** A string is plain text: a document that is sent as text. */
@@ -14,16 +14,16 @@ export interface Media {
   title?: string | undefined;
 }
 
-/** What is asked of a model, in the words of no format. An absent field is not sent. */
-export interface Ask extends AskFields {
+/** A request to a model, in the words of no format. An absent field is not sent. */
+export interface PlainRequest extends PlainFields {
   use: Use;
   model: string;
-  /** The media type of the picture that is wanted, for services that can be told. */
+  /** The media type of the image that is wanted, for services that can be told. */
   imageType?: string | undefined;
   /** Undefined: as the body has it. */
   stream: boolean | undefined;
   media?: readonly Media[] | undefined;
-  /** A PNG as large as the first picture of `media`; where it is transparent, that may change. */
+  /** A PNG as large as the first image of `media`; where it is transparent, that may change. */
   mask?: Media | undefined;
   /** Blocks in front of the prompt in its turn: results of tools. */
   results?: readonly JsonObject[] | undefined;
@@ -45,8 +45,8 @@ export interface Ask extends AskFields {
   body?: Body | undefined;
 }
 
-/** The request that an ask becomes, below a base URL. */
-export interface Encoded {
+/** A request as a format encodes it, below a base URL. */
+export interface EncodedRequest {
   /** `/v1/messages` */
   path: string;
   /** Behind the path, without its `?`. */
@@ -78,7 +78,7 @@ export interface Turn {
 
 /** The turns of a list that the user wrote. Throws GatewayError usage for an entry that is not a turn. */
 export function readTurns(list: readonly unknown[], place: string): Turn[] {
-  const wrong = list.findIndex((entry) => !isTurn(entry));
+  const wrong = list.findIndex((entry) => !isTurnEntry(entry));
   if (wrong < 0) return list as Turn[];
   throw usageError(
     `${place}: message ${wrong + 1} is not one of user or assistant with a content of text or blocks`,
@@ -86,7 +86,7 @@ export function readTurns(list: readonly unknown[], place: string): Turn[] {
   );
 }
 
-function isTurn(entry: unknown): boolean {
+function isTurnEntry(entry: unknown): boolean {
   if (!isObject(entry)) return false;
   const { role, content } = entry;
   const isContent = typeof content === 'string' || (Array.isArray(content) && content.every(isObject));
@@ -94,7 +94,7 @@ function isTurn(entry: unknown): boolean {
 }
 
 /** The blocks of a turn; what is not a block is left out. */
-export function blocksOf({ content }: Pick<Turn, 'content'>): JsonObject[] {
+export function getTurnBlocks({ content }: Pick<Turn, 'content'>): JsonObject[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
   return content.filter((block): block is JsonObject => isObject(block));
 }
@@ -107,7 +107,7 @@ export function lastTurn({
   prompt,
   media = [],
   results = [],
-}: Pick<Ask, 'prompt' | 'media' | 'results'>): Turn['content'] | undefined {
+}: Pick<PlainRequest, 'prompt' | 'media' | 'results'>): Turn['content'] | undefined {
   if (media.length === 0 && results.length === 0) return prompt;
   const text = prompt === undefined ? [] : [{ type: 'text', text: prompt }];
   return [...results, ...media.map(mediaBlock), ...text];
@@ -149,12 +149,15 @@ const otherKeys = ['type', 'title', 'outputSchema', 'annotations', 'execution', 
  */
 export function plainTool(tool: JsonObject): PlainTool {
   const { name, description } = tool;
-  const called = `the tool ${typeof name === 'string' ? quote(name, 60) : 'without a name'}`;
+  const called = `the tool ${typeof name === 'string' ? quoteForeign(name, 60) : 'without a name'}`;
   const keys = ['name', 'description', ...schemaNames, ...messagesKeys, ...otherKeys];
   const unknown = Object.keys(tool).find((key) => !keys.includes(key));
   if (unknown !== undefined) {
     const near = closest(unknown, keys) ?? 'schema';
-    throw usageError(`${called} has an unknown key '${quote(unknown, 60)}'`, `the nearest that there is: '${near}'`);
+    throw usageError(
+      `${called} has an unknown key '${quoteForeign(unknown, 60)}'`,
+      `the nearest that there is: '${near}'`,
+    );
   }
   const given = schemaNames.find((key) => (tool[key] ?? undefined) !== undefined);
   const schema = given === undefined ? undefined : tool[given];

@@ -31,13 +31,13 @@ export function colourCode(line: string, chalk: ChalkInstance): string {
   let shown = '';
   let at = 0;
   for (const { 0: token, index, groups = {} } of line.matchAll(tokens)) {
-    shown += chalk.cyan(line.slice(at, index)) + colourOf(groups, chalk)(token);
+    shown += chalk.cyan(line.slice(at, index)) + chooseColor(groups, chalk)(token);
     at = index + token.length;
   }
   return shown + chalk.cyan(line.slice(at));
 }
 
-function colourOf(
+function chooseColor(
   { comment, string, keyword }: Record<string, string | undefined>,
   chalk: ChalkInstance,
 ): ChalkInstance {

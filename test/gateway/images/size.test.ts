@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sizeFor } from '../../../src/gateway/pictures/generate.ts';
+import { sizeFor } from '../../../src/gateway/images/generate.ts';
 
 describe('sizeFor', () => {
   const rows: [aspect: string | undefined, size: string | undefined, width: number, height: number][] = [

@@ -1,14 +1,14 @@
 import { type Asked, completionBody } from './completions.ts';
-import { startStandIn, type StandIn, type StandInReply, type StandInRequest } from './start.ts';
+import { startFakeServer, type FakeServer, type FakeReply, type FakeRequest } from './start.ts';
 
 const models = ['llama3.2:latest', 'gemma3:4b'];
 
-/** A stand-in of Ollama on this machine, which takes requests without a key. The reports are beside its wordings. */
-export function startOllama(): Promise<StandIn> {
-  return startStandIn(answer);
+/** A fake server of Ollama on this machine, which takes requests without a key. The reports are beside its wordings. */
+export function startOllama(): Promise<FakeServer> {
+  return startFakeServer(answer);
 }
 
-function answer({ method, path, body }: StandInRequest): StandInReply {
+function answer({ method, path, body }: FakeRequest): FakeReply {
   if (method === 'GET' && path === '/v1/models') return json(200, { object: 'list', data: models.map(describe) });
   if (method !== 'POST' || path !== '/v1/chat/completions')
     return { status: 404, headers: { 'content-type': 'text/plain' }, body: '404 page not found' };
@@ -38,10 +38,10 @@ function describe(id: string): object {
   return { id, object: 'model', created: 1_757_000_000, owned_by: 'library' };
 }
 
-function error(status: number, message: string, type: string): StandInReply {
+function error(status: number, message: string, type: string): FakeReply {
   return json(status, { error: { message, type, param: null, code: null } });
 }
 
-function json(status: number, body: object): StandInReply {
+function json(status: number, body: object): FakeReply {
   return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }

@@ -1,42 +1,42 @@
-import { GatewayError, quote } from '../errors.ts';
+import { GatewayError, quoteForeign } from '../errors.ts';
 import type { ReplyEvent, Usage } from '../formats/events.ts';
-import { isPicture, type PictureStore } from './picture-store.ts';
+import { isImageBlob, type ImageStore } from './image-store.ts';
 import type { Result, ResultImage } from './result.ts';
 import { endedWell, otherModelWarnings } from './verdict.ts';
 import type { TextFilter } from './text-files.ts';
 import { isObject, type JsonObject, type JsonValue, objectField, parseFlat, textField } from '../json.ts';
 
 /** An event of one type. */
-export type EventOf<Type extends ReplyEvent['type']> = Extract<ReplyEvent, { type: Type }>;
+export type EventByType<Type extends ReplyEvent['type']> = Extract<ReplyEvent, { type: Type }>;
 
 /** One candidate of a reply, as far as it came. */
-export interface FoldedCandidate {
+export interface ArrivingCandidate {
   readonly index: number;
   readonly blocks: Block[];
   /** Blocks that have not ended, by the wire's index; those without one below 0. */
   readonly open: Map<number, Block>;
   readonly blobs: ResultImage[];
   readonly filesInText: ResultImage[];
-  said: Partial<EventOf<'candidate'>>;
+  said: Partial<EventByType<'candidate'>>;
 }
 
 /** A reply as far as it came. */
-export interface Folded {
+export interface ArrivingReply {
   /** The requested model. */
   readonly model: string;
   /** At most this many candidates are read. */
   readonly maxCandidates: number;
-  readonly store: PictureStore;
-  readonly candidates: Map<number, FoldedCandidate>;
+  readonly store: ImageStore;
+  readonly candidates: Map<number, ArrivingCandidate>;
   /** Indexes of the candidates that came after those. */
   readonly surplus: Set<number>;
   readonly filters: Map<Block, TextFilter>;
-  /** Work on pictures and files, in the order in which they came. */
+  /** Work on images and files, in the order in which they came. */
   readonly waiting: (() => Promise<void>)[];
-  start?: Partial<EventOf<'start'>>;
+  start?: Partial<EventByType<'start'>>;
   usage?: Usage;
   tier?: string;
-  feedback?: EventOf<'feedback'>;
+  feedback?: EventByType<'feedback'>;
   isEmpty: boolean;
   /** Readers know how the first candidate ended. */
   isStopped: boolean;
@@ -47,7 +47,7 @@ export interface Folded {
 }
 
 /** The candidate of an event; it begins with its first. */
-export function candidateAt(index = 0, { candidates }: Folded): FoldedCandidate {
+export function candidateAt(index = 0, { candidates }: ArrivingReply): ArrivingCandidate {
   const before = candidates.get(index);
   if (before) return before;
   const candidate = { index, blocks: [], open: new Map(), blobs: [], filesInText: [], said: {} };
@@ -56,12 +56,12 @@ export function candidateAt(index = 0, { candidates }: Folded): FoldedCandidate 
 }
 
 /** Readers are shown only the first candidate. */
-export function firstOf({ candidates }: Folded): FoldedCandidate | undefined {
+export function getFirstCandidate({ candidates }: ArrivingReply): ArrivingCandidate | undefined {
   return candidates.values().next().value;
 }
 
 /** The block that an event belongs to: that of its index, or the newest where it has none. */
-export function blockOf({ open }: FoldedCandidate, index: number | undefined): Block | undefined {
+export function findBlock({ open }: ArrivingCandidate, index: number | undefined): Block | undefined {
   return index === undefined ? [...open.values()].at(-1) : open.get(index);
 }
 
@@ -98,14 +98,14 @@ export function openBlock(raw: JsonObject, position: number | undefined): Block 
     isText,
     start,
     position,
-    ...blobOf(start),
+    ...readBlob(start),
     text: (isText && kind !== 'code' && textField(start, kind)) || '',
     citations: Array.isArray(citations) ? [...citations] : [],
   };
 }
 
 /** A block with bytes, such as an image, is of no official reply; gateways add it (deviation 5). */
-function blobOf(start: JsonObject): Pick<Block, 'data' | 'mimeType'> {
+function readBlob(start: JsonObject): Pick<Block, 'data' | 'mimeType'> {
   const source = objectField(start, 'source');
   const data = source && textField(source, 'data');
   if (!source || data === undefined || source['type'] === 'text') return {};
@@ -113,16 +113,17 @@ function blobOf(start: JsonObject): Pick<Block, 'data' | 'mimeType'> {
 }
 
 /** The block as far as it came, in the words of a turn. Tool input that was cut stays the string it was (formats 4). */
-function closeBlock({ kind, start, text, signature, citations }: Block): JsonObject {
+function toRawBlock({ kind, start, text, signature, citations }: Block): JsonObject {
   const signed = signature === undefined ? {} : { signature };
   if (kind === 'text') return { ...start, text, ...(citations.length > 0 && { citations }), ...signed };
   if (kind === 'thinking') return { ...start, thinking: text, ...signed };
   if (kind === 'code') return { type: 'text', text };
-  const input = 'input' in start || text !== '' || kind === 'tool_use' ? { input: inputOf(text, start['input']) } : {};
+  const input =
+    'input' in start || text !== '' || kind === 'tool_use' ? { input: parseToolInput(text, start['input']) } : {};
   return { ...start, ...input, ...signed };
 }
 
-function inputOf(json: string, atStart: JsonValue | undefined): JsonValue {
+function parseToolInput(json: string, atStart: JsonValue | undefined): JsonValue {
   if (json.trim() === '') return atStart ?? {};
   try {
     return (parseFlat(json) as JsonValue) ?? atStart ?? {};
@@ -131,21 +132,21 @@ function inputOf(json: string, atStart: JsonValue | undefined): JsonValue {
   }
 }
 
-/** Empty text, a call whose input was cut, and pictures of a gateway's own making are refused in an assistant turn. */
+/** Empty text, a call whose input was cut, and images of a gateway's own making are refused in an assistant turn. */
 function isReplayable(block: Block): boolean {
   if (block.kind === 'text') return block.text !== '';
   if (block.data !== undefined) return false;
-  const { input } = closeBlock(block);
+  const { input } = toRawBlock(block);
   if (block.kind === 'tool_use') return block.isWhole ?? isObject(input);
   return typeof input !== 'string';
 }
 
-/** The result of a reply that was folded, and why a call of it is not whole, if one is not. */
-export function foldResult(folded: Folded): { result: Result; error: GatewayError | undefined } {
-  const { maxCandidates, surplus, start, feedback, usage, tier } = folded;
-  const candidates = [...folded.candidates.values()];
+/** The result of a reply that was read, and why a call of it is not whole, if one is not. */
+export function finishResult(arriving: ArrivingReply): { result: Result; error: GatewayError | undefined } {
+  const { maxCandidates, surplus, start, feedback, usage, tier } = arriving;
+  const candidates = [...arriving.candidates.values()];
   const [first] = candidates;
-  const result = resultOf(candidates, folded.model);
+  const result = toResult(candidates, arriving.model);
   result.modelVersion = start?.model;
   result.serviceTier = tier;
   result.responseId = start?.id;
@@ -165,68 +166,68 @@ export function foldResult(folded: Folded): { result: Result; error: GatewayErro
   return { result, error: result.complete ? cutCall(candidates) : undefined };
 }
 
-function resultOf(candidates: readonly FoldedCandidate[], model: string): Result {
+function toResult(candidates: readonly ArrivingCandidate[], model: string): Result {
   const result = emptyResult(model);
   const [first] = candidates;
   for (const candidate of candidates) {
     const { index, said, blobs, blocks, filesInText } = candidate;
-    const markdown = markdownOf(blocks);
+    const markdown = toMarkdown(blocks);
     result.candidates.push({
       index,
-      text: textOf(blocks, 'text'),
+      text: joinBlockTexts(blocks, 'text'),
       ...(markdown !== undefined && { markdown }),
       finishReason: said.reason,
       finishMessage: said.message,
       safetyRatings: said.ratings,
     });
     const found = [...blobs, ...filesInText];
-    const files = found.filter((blob) => !isPicture(blob));
-    result.images.push(...found.filter(isPicture));
+    const files = found.filter((blob) => !isImageBlob(blob));
+    result.images.push(...found.filter(isImageBlob));
     if (files.length > 0) (result.files ??= []).push(...files);
-    for (const block of blocks) if (block.kind === 'tool_use') result.toolCalls.push(callOf(block));
+    for (const block of blocks) if (block.kind === 'tool_use') result.toolCalls.push(toToolCall(block));
   }
   result.images = withoutDrafts(result.images);
   result.text = result.candidates[0]?.text ?? '';
-  result.thinking = (first && textOf(first.blocks, 'thinking')) || undefined;
+  result.thinking = (first && joinBlockTexts(first.blocks, 'thinking')) || undefined;
   result.content = first?.blocks.filter(isReplayable).map(withId) ?? [];
   return result;
 }
 
-function textOf(blocks: readonly Block[], kind: 'text' | 'thinking'): string {
+function joinBlockTexts(blocks: readonly Block[], kind: 'text' | 'thinking'): string {
   return blocks.map((block) => (block.kind === kind ? block.text : '')).join('');
 }
 
 /** The text with the code that the service ran, and what that printed; undefined if it ran none. */
-function markdownOf(blocks: readonly Block[]): string | undefined {
+function toMarkdown(blocks: readonly Block[]): string | undefined {
   if (!blocks.some(({ kind }) => kind === 'code')) return undefined;
   const text = blocks.map((block) => (block.kind === 'code' || block.kind === 'text' ? block.text : '')).join('');
   return text.replace(/\n{3,}(?=`{3})/g, '\n\n').trim();
 }
 
-function callOf(block: Block): Result['toolCalls'][number] {
-  const { id, name = '', input = {} } = closeBlock(block) as { id?: string; name?: string; input?: JsonValue };
+function toToolCall(block: Block): Result['toolCalls'][number] {
+  const { id, name = '', input = {} } = toRawBlock(block) as { id?: string; name?: string; input?: JsonValue };
   return { id, name, input };
 }
 
 /** A call of which the service gave no id gets one, by which its result is joined to it. */
 function withId(block: Block, position: number): JsonObject {
-  const raw = closeBlock(block);
+  const raw = toRawBlock(block);
   if (block.kind !== 'tool_use' || textField(raw, 'id')) return raw;
   return { ...raw, id: `call_${position}` };
 }
 
-/** Drafts are kept only where a reply has no other picture; then the last of them. */
+/** Drafts are kept only where a reply has no other image; then the last of them. */
 function withoutDrafts(images: readonly ResultImage[]): ResultImage[] {
   const finals = images.filter((image) => !image.draft);
   return finals.length > 0 ? finals : images.slice(-1);
 }
 
 /** A reply that ended well may lack arguments of a call, or have some that no tool takes. */
-function cutCall(candidates: readonly FoldedCandidate[]): GatewayError | undefined {
+function cutCall(candidates: readonly ArrivingCandidate[]): GatewayError | undefined {
   const calls = candidates.flatMap(({ blocks }) => blocks).filter(({ kind }) => kind === 'tool_use');
-  const part = calls.find((block) => block.isWhole === false || !isObject(callOf(block).input));
+  const part = calls.find((block) => block.isWhole === false || !isObject(toToolCall(block).input));
   if (part === undefined) return undefined;
-  const name = quote(callOf(part).name, 60) || 'without a name';
+  const name = quoteForeign(toToolCall(part).name, 60) || 'without a name';
   const why = part.isWhole === false ? 'its streamed arguments do not end' : 'its arguments are not a JSON object';
   return new GatewayError('incomplete', `the call ${name} is not whole: ${why}`, { sent: 'yes', retryable: false });
 }

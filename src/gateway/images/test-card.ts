@@ -1,18 +1,18 @@
 import { createRandom } from '../models/random.ts';
-import { createPicture, type Colour, type Picture, type Size } from '../../images/pixels/picture.ts';
+import { createBitmap, type Color, type Bitmap, type Size } from '../../images/pixels/bitmap.ts';
 
 /** A gradient of a size, whose colours depend only on the text. */
-export function drawCard({ width, height }: Size, text: string): Picture {
+export function drawCard({ width, height }: Size, text: string): Bitmap {
   const random = createRandom(text);
-  const picture = createPicture(width, height);
+  const bitmap = createBitmap(width, height);
   const hue = random.next();
-  paintGradient(picture, hueColour(hue, 0.42), hueColour(hue + random.between(0.12, 0.35), 0.66));
-  return picture;
+  paintGradient(bitmap, hueColor(hue, 0.42), hueColor(hue + random.between(0.12, 0.35), 0.66));
+  return bitmap;
 }
 
-/** Lays a band along the lower edge, of a colour that depends only on the text; a picture of few rows stays as it is. */
-export function layBand({ width, height, data }: Picture, text: string): void {
-  const [red, green, blue] = hueColour(createRandom(text).next(), 0.6);
+/** Lays a band along the lower edge, of a colour that depends only on the text; an image of few rows stays as it is. */
+export function layBand({ width, height, data }: Bitmap, text: string): void {
+  const [red, green, blue] = hueColor(createRandom(text).next(), 0.6);
   const top = height - Math.round(height / 8);
   for (let at = top * width * 4; at < data.length; at += 4) {
     data[at] = red;
@@ -22,7 +22,7 @@ export function layBand({ width, height, data }: Picture, text: string): void {
   }
 }
 
-function paintGradient({ width, height, data }: Picture, from: Colour, to: Colour): void {
+function paintGradient({ width, height, data }: Bitmap, from: Color, to: Color): void {
   for (let y = 0, at = 0; y < height; y++) {
     for (let x = 0; x < width; x++, at += 4) {
       const share = (x / width + y / height) / 2;
@@ -34,7 +34,7 @@ function paintGradient({ width, height, data }: Picture, from: Colour, to: Colou
 }
 
 /** A colour of a hue (0 … 1, all around) and a lightness. */
-function hueColour(hue: number, lightness: number): Colour {
+function hueColor(hue: number, lightness: number): Color {
   const strength = 0.62 * Math.min(lightness, 1 - lightness);
   const channel = (offset: number): number => {
     const turn = (((offset + hue * 12) % 12) + 12) % 12;

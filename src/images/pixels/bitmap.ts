@@ -5,59 +5,59 @@ export interface Size {
 }
 
 /** Pixels in memory: eight bits each of red, green, blue and alpha, rows from the top. */
-export interface Picture extends Size {
+export interface Bitmap extends Size {
   data: Uint8Array;
 }
 
 /** Red, green and blue, 0 … 255. */
-export type Colour = readonly [number, number, number];
+export type Color = readonly [number, number, number];
 
 /** Largest image that is read or drawn, in pixels: an input of a few bytes must not fill the memory. */
 export const maxPixels = 64 * 2 ** 20;
 
-/** An opaque black picture. */
-export function createPicture(width: number, height: number): Picture {
+/** An opaque black image. */
+export function createBitmap(width: number, height: number): Bitmap {
   const data = new Uint8Array(width * height * 4);
   for (let at = 3; at < data.length; at += 4) data[at] = 255;
   return { width, height, data };
 }
 
 /** Flips horizontally. */
-export function mirror(picture: Picture): Picture {
-  const { width, height } = picture;
-  return remap(picture, { width, height }, (x, y) => y * width + (width - 1 - x));
+export function mirror(bitmap: Bitmap): Bitmap {
+  const { width, height } = bitmap;
+  return remap(bitmap, { width, height }, (x, y) => y * width + (width - 1 - x));
 }
 
 /** Rotates clockwise. */
-export function rotate(picture: Picture, degrees: 90 | 180 | 270): Picture {
-  const { width, height } = picture;
+export function rotate(bitmap: Bitmap, degrees: 90 | 180 | 270): Bitmap {
+  const { width, height } = bitmap;
   const turned = degrees === 180 ? { width, height } : { width: height, height: width };
   const from = {
     90: (x: number, y: number) => (height - 1 - x) * width + y,
     180: (x: number, y: number) => (height - 1 - y) * width + (width - 1 - x),
     270: (x: number, y: number) => x * width + (width - 1 - y),
   };
-  return remap(picture, turned, from[degrees]);
+  return remap(bitmap, turned, from[degrees]);
 }
 
 /** The largest centred part with this ratio of width to height. */
-export function cropTo(picture: Picture, ratio: number): Picture {
-  const width = Math.max(1, Math.min(picture.width, Math.round(picture.height * ratio)));
-  const height = Math.max(1, Math.min(picture.height, Math.round(picture.width / ratio)));
-  const left = (picture.width - width) >> 1;
-  const top = (picture.height - height) >> 1;
-  return remap(picture, { width, height }, (x, y) => (y + top) * picture.width + x + left);
+export function cropTo(bitmap: Bitmap, ratio: number): Bitmap {
+  const width = Math.max(1, Math.min(bitmap.width, Math.round(bitmap.height * ratio)));
+  const height = Math.max(1, Math.min(bitmap.height, Math.round(bitmap.width / ratio)));
+  const left = (bitmap.width - width) >> 1;
+  const top = (bitmap.height - height) >> 1;
+  return remap(bitmap, { width, height }, (x, y) => (y + top) * bitmap.width + x + left);
 }
 
-/** A picture of another size, from the nearest pixels. */
-export function scaleTo(picture: Picture, size: Size): Picture {
-  const [across, down] = [picture.width / size.width, picture.height / size.height];
-  return remap(picture, size, (x, y) => Math.floor(y * down) * picture.width + Math.floor(x * across));
+/** An image of another size, from the nearest pixels. */
+export function scaleTo(bitmap: Bitmap, size: Size): Bitmap {
+  const [across, down] = [bitmap.width / size.width, bitmap.height / size.height];
+  return remap(bitmap, size, (x, y) => Math.floor(y * down) * bitmap.width + Math.floor(x * across));
 }
 
-/** A new picture; `from` gives the source index of each pixel. */
-function remap(picture: Picture, { width, height }: Size, from: (x: number, y: number) => number): Picture {
-  const source = pixelsOf(picture);
+/** A new image; `from` gives the source index of each pixel. */
+function remap(bitmap: Bitmap, { width, height }: Size, from: (x: number, y: number) => number): Bitmap {
+  const source = toPixels(bitmap);
   const target = new Uint32Array(width * height);
   for (let y = 0, at = 0; y < height; y++) {
     for (let x = 0; x < width; x++) target[at++] = source[from(x, y)] ?? 0;
@@ -66,21 +66,21 @@ function remap(picture: Picture, { width, height }: Size, from: (x: number, y: n
 }
 
 /** One number for each pixel; a copy if the bytes are not aligned. */
-function pixelsOf({ data }: Picture): Uint32Array {
+function toPixels({ data }: Bitmap): Uint32Array {
   const aligned = data.byteOffset % 4 === 0 ? data : data.slice();
   return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength / 4);
 }
 
 /** Each new pixel is the mean of those it covers; transparent ones do not count for the colour. */
-export function shrink(picture: Picture, width: number, height: number): Picture {
-  if (width === picture.width && height === picture.height) return picture;
+export function shrink(bitmap: Bitmap, width: number, height: number): Bitmap {
+  if (width === bitmap.width && height === bitmap.height) return bitmap;
   const data = new Uint8Array(width * height * 4);
-  const columns = Array.from({ length: width }, (_, x) => span(x, width, picture.width));
+  const columns = Array.from({ length: width }, (_, x) => span(x, width, bitmap.width));
   const sums = new Float64Array(width * 4);
   for (let y = 0; y < height; y++) {
-    const [top, bottom] = span(y, height, picture.height);
+    const [top, bottom] = span(y, height, bitmap.height);
     sums.fill(0);
-    for (let row = top; row < bottom; row++) addRow(picture, row, { columns, sums });
+    for (let row = top; row < bottom; row++) addRow(bitmap, row, { columns, sums });
     for (const [x, [left, right]] of columns.entries())
       setMean(data, (y * width + x) * 4, { sums, from: x * 4, count: (right - left) * (bottom - top) });
   }
@@ -96,7 +96,7 @@ function span(at: number, size: number, from: number): Span {
 
 /** Adds the pixels of one row to the sums of their columns, colours by their weight. */
 function addRow(
-  { width, data }: Picture,
+  { width, data }: Bitmap,
   row: number,
   { columns, sums }: { columns: readonly Span[]; sums: Float64Array },
 ): void {

@@ -4,30 +4,30 @@ import { usageError } from '../errors.ts';
 import { writeReason } from '../files/file-reason.ts';
 import { isFolder } from '../files/temp-file.ts';
 import { candidateNames, planOutput } from '../images/naming.ts';
-import { checkOutput, publish } from '../images/publish.ts';
+import { checkOutput, publishImage } from '../images/publish.ts';
 import { createFileStore, createMemoryStore } from '../images/store.ts';
 import type { BlobStore } from '../images/types.ts';
 import type { FilePicture, MemoryPicture, Picture, Reply } from './client-types.ts';
-import { describePicture } from './picture-store.ts';
+import { describeImage } from './image-store.ts';
 import type { Result, ResultImage } from './result.ts';
 
-/** Where the pictures of one call go. */
-export interface PictureSink<Image extends Picture> {
+/** Where the images of one call go. */
+export interface ImageSink<Image extends Picture> {
   store: BlobStore;
-  /** The reply for the caller, its pictures kept: as many as there were when the signal ended it. */
+  /** The reply for the caller, its images kept: as many as there were when the signal ended it. */
   keep(result: Result, signal: AbortSignal): Promise<Reply<Image>>;
 }
 
-/** Keeps pictures in memory. */
-export function memorySink(): PictureSink<MemoryPicture> {
-  return sinkOf(createMemoryStore(), async (image, picture) => {
+/** Keeps images in memory. */
+export function memorySink(): ImageSink<MemoryPicture> {
+  return createImageSink(createMemoryStore(), async (image, details) => {
     const { content } = image.blob;
-    return { ...picture, data: 'data' in content ? content.data : new Uint8Array() };
+    return { ...details, data: 'data' in content ? content.data : new Uint8Array() };
   });
 }
 
-/** Keeps pictures in a folder. Throws GatewayError usage if it cannot be written, before anything is sent. */
-export async function folderSink(folder: string): Promise<PictureSink<FilePicture>> {
+/** Keeps images in a folder. Throws GatewayError usage if it cannot be written, before anything is sent. */
+export async function folderSink(folder: string): Promise<ImageSink<FilePicture>> {
   const path = resolve(folder);
   const isDirectory = await isFolder(path);
   const plan = planOutput(isDirectory ? path : join(path, '/'), {
@@ -41,16 +41,16 @@ export async function folderSink(folder: string): Promise<PictureSink<FilePictur
     throw usageError(`the folder cannot be used: ${writeReason(error)}`, undefined, error);
   });
   let index = 0;
-  return sinkOf(createFileStore({ folder: path, fallback: tmpdir() }), async ({ blob }, picture) => {
-    const names = candidateNames(plan, { index: index++, extension: picture.extension });
-    return { ...picture, path: resolve(path, await publish(blob, names, { cwd: path, force: false })) };
+  return createImageSink(createFileStore({ folder: path, fallback: tmpdir() }), async ({ blob }, image) => {
+    const names = candidateNames(plan, { index: index++, extension: image.extension });
+    return { ...image, path: resolve(path, await publishImage(blob, names, { cwd: path, force: false })) };
   });
 }
 
-function sinkOf<Image extends Picture>(
+function createImageSink<Image extends Picture>(
   store: BlobStore,
-  place: (image: ResultImage, picture: Picture) => Promise<Image>,
-): PictureSink<Image> {
+  place: (image: ResultImage, details: Picture) => Promise<Image>,
+): ImageSink<Image> {
   return {
     store,
     async keep(result, signal) {
@@ -59,9 +59,9 @@ function sinkOf<Image extends Picture>(
         const placed: Image[] = [];
         for (const blob of blobs) {
           if (signal.aborted) break;
-          const { picture, warning } = await describePicture(blob);
+          const { image, warning } = await describeImage(blob);
           if (warning !== undefined) warnings.push(warning);
-          placed.push(await place(blob, picture));
+          placed.push(await place(blob, image));
         }
         return placed;
       };

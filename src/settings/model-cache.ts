@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
-import { makeFolder, writeAnew } from '../files/temp-file.ts';
+import { makeFolder, writeAtomically } from '../files/temp-file.ts';
 import { parseObject } from '../json.ts';
 import { userFolders } from './config-file.ts';
-import type { SettingsSurvey } from './types.ts';
+import type { PartialSettings } from './types.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -15,22 +15,22 @@ const maxBytes = 4 * 1024 * 1024;
 const plainName = /^[A-Za-z0-9][\w.:/@+-]{0,199}$/;
 
 /** Whose list it is. */
-export type ListOwner = Pick<SettingsSurvey, 'baseUrl' | 'profile'>;
+export type ListOwner = Pick<PartialSettings, 'baseUrl' | 'profile'>;
 
 /** Keeps the names that a service offers, for completion and the hint of an unknown model. Throws errors of the system. */
-export async function keepModels(owner: ListOwner, models: readonly string[], now: number): Promise<void> {
-  const path = await pathOf(owner);
+export async function cacheModels(owner: ListOwner, models: readonly string[], now: number): Promise<void> {
+  const path = await findCacheFile(owner);
   if (path === undefined) return;
   await makeFolder(dirname(path), 0o700);
-  await writeAnew(path, (handle) =>
-    handle.writeFile(`${JSON.stringify({ at: now, models: models.filter(isPlain) })}\n`),
+  await writeAtomically(path, (handle) =>
+    handle.writeFile(`${JSON.stringify({ at: now, models: models.filter(isPlainModelName) })}\n`),
   );
 }
 
 /** The names that were kept within the last day; none if there is no such list, or it cannot be read. */
-export async function keptModels(owner: ListOwner, now: number): Promise<string[]> {
+export async function readCachedModels(owner: ListOwner, now: number): Promise<string[]> {
   try {
-    const path = await pathOf(owner);
+    const path = await findCacheFile(owner);
     if (path === undefined) return [];
     const stats = await stat(path);
     // Reading a named pipe would wait for ever.
@@ -38,18 +38,18 @@ export async function keptModels(owner: ListOwner, now: number): Promise<string[
     const { at, models } = parseObject(await readFile(path, 'utf8'));
     const ageMs = now - Number(at);
     // A list from the future does not count.
-    return Array.isArray(models) && ageMs >= 0 && ageMs < dayMs ? models.filter(isPlain) : [];
+    return Array.isArray(models) && ageMs >= 0 && ageMs < dayMs ? models.filter(isPlainModelName) : [];
   } catch {
     return [];
   }
 }
 
-function isPlain(model: unknown): model is string {
+function isPlainModelName(model: unknown): model is string {
   return typeof model === 'string' && plainName.test(model);
 }
 
 /** One file for each gateway and profile; their names are not in its own. No list is kept of the local gateway. */
-async function pathOf({ baseUrl, profile }: ListOwner): Promise<string | undefined> {
+async function findCacheFile({ baseUrl, profile }: ListOwner): Promise<string | undefined> {
   if (baseUrl === undefined) return undefined;
   const { origin, pathname } = new URL(baseUrl.value);
   const { cache } = await userFolders();

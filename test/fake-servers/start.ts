@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { listenOnLoopback, readText } from '../helpers/loopback.ts';
 
-/** A request as the stand-in received it. */
-export interface StandInRequest {
+/** A request as the fake server received it. */
+export interface FakeRequest {
   method: string;
   /** Without the query. */
   path: string;
@@ -12,24 +12,24 @@ export interface StandInRequest {
   body: string;
 }
 
-/** What a stand-in answers: literal bytes, in as many chunks as there are. */
-export interface StandInReply {
+/** What a fake server answers: literal bytes, in as many chunks as there are. */
+export interface FakeReply {
   status: number;
   headers: Record<string, string>;
   body: string | readonly string[];
 }
 
-/** A stand-in of a real service on loopback. */
-export interface StandIn {
+/** A fake server of a real service on loopback. */
+export interface FakeServer {
   /** `http://127.0.0.1:port` without a trailing slash. */
   url: string;
-  requests: readonly StandInRequest[];
+  requests: readonly FakeRequest[];
   close(): Promise<void>;
 }
 
 /** Serves what `answer` returns on a free port of 127.0.0.1. */
-export async function startStandIn(answer: (request: StandInRequest) => StandInReply): Promise<StandIn> {
-  const requests: StandInRequest[] = [];
+export async function startFakeServer(answer: (request: FakeRequest) => FakeReply): Promise<FakeServer> {
+  const requests: FakeRequest[] = [];
   const { url, close } = await listenOnLoopback((incoming, response) => {
     void read(incoming).then((request) => {
       requests.push(request);
@@ -39,7 +39,7 @@ export async function startStandIn(answer: (request: StandInRequest) => StandInR
   return { url, requests, close };
 }
 
-async function read(incoming: IncomingMessage): Promise<StandInRequest> {
+async function read(incoming: IncomingMessage): Promise<FakeRequest> {
   const [path = '', query = ''] = (incoming.url ?? '').split('?', 2);
   const headers = Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]);
   return {
@@ -51,7 +51,7 @@ async function read(incoming: IncomingMessage): Promise<StandInRequest> {
   };
 }
 
-function send(response: ServerResponse, { status, headers, body }: StandInReply): void {
+function send(response: ServerResponse, { status, headers, body }: FakeReply): void {
   response.writeHead(status, headers);
   for (const chunk of typeof body === 'string' ? [body] : body) response.write(chunk);
   response.end();

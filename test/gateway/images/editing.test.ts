@@ -22,18 +22,18 @@ describe('local-edit answers with its input', () => {
     expect([edited[0]?.[0]?.[3], edited.at(-1)?.[0]?.[3]]).toEqual([0, 255]);
   });
 
-  it('says so', async () => {
+  it('local-edit says that it answers with its input', async () => {
     const json = await edit(gateway, 'add a cat', [{ mimeType: 'image/png', bytes: png(plain(120, 80)) }]);
     expect(dig(json, 'candidates', 0, 'content', 'parts', 0, 'text')).toBe(
       'An offline edit of the 120×80 picture, no model was asked.',
     );
   });
 
-  it('as it is where it has too few rows for a band', async () => {
+  it('local-edit answers with its input unchanged where it has too few rows for a band', async () => {
     expect(await editPng(gateway, 'mirror it', wide)).toEqual(wide);
   });
 
-  it('other instructions, seeds and candidates make other files', async () => {
+  it('other instructions, seeds and candidates give other files', async () => {
     const images = [{ mimeType: 'image/png', bytes: png(plain(240, 100)) }];
     const both = await edit(gateway, 'add a cat', images, { candidateCount: 2 });
     const files = [
@@ -53,12 +53,12 @@ describe('local-edit answers with its input', () => {
     ]);
   });
 
-  it('whole where it has nearly that ratio', async () => {
+  it('local-edit answers with its whole input where it has nearly the ratio that was asked for', async () => {
     const edited = await editPng(gateway, 'x', plain(103, 100), { imageConfig: { aspectRatio: '1:1' } });
     expect([edited[0]?.length, edited.length]).toEqual([103, 100]);
   });
 
-  it('keeps transparency', async () => {
+  it('local-edit keeps transparency', async () => {
     const glass = [
       [
         [255, 0, 0, 0],

@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
-import { type Blanks, fillLeaves, fillText, valueText } from '../../../src/cli/input/blanks.ts';
+import {
+  type TemplateValues,
+  fillLeaves,
+  fillText,
+  toTemplateText,
+} from '../../../src/cli/input/template-variables.ts';
 
-function blanksOf(values: Record<string, string>): Blanks {
+function blanksOf(values: Record<string, string>): TemplateValues {
   return { values: new Map(Object.entries(values)), used: new Set(), advice: (name) => `type ${name}` };
 }
 
@@ -64,5 +69,5 @@ test.for([
   [null, ''],
   [{ a: [1] }, '{"a":[1]}'],
 ] as const)('writes the value %j as %j', ([value, text]) => {
-  expect(valueText(structuredClone(value) as never)).toBe(text);
+  expect(toTemplateText(structuredClone(value) as never)).toBe(text);
 });

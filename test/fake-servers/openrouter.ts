@@ -1,16 +1,16 @@
 import { type Asked, completionBody } from './completions.ts';
-import { startStandIn, type StandIn, type StandInReply, type StandInRequest } from './start.ts';
+import { startFakeServer, type FakeServer, type FakeReply, type FakeRequest } from './start.ts';
 
-/** The only key that the stand-in takes. */
+/** The only key that the fake server takes. */
 export const openRouterKey = 'sk-or-v1-0123456789abcdef';
 const models = ['~google/gemini-flash-latest', 'google/gemini-nano-banana-2.1', 'openai/gpt-6-luna'];
 
-/** A stand-in of openrouter.ai: its paths below `/api`, and its wordings. Where a wording was reported in public, the report is beside it. */
-export function startOpenRouter(): Promise<StandIn> {
-  return startStandIn(answer);
+/** A fake server of openrouter.ai: its paths below `/api`, and its wordings. Where a wording was reported in public, the report is beside it. */
+export function startOpenRouter(): Promise<FakeServer> {
+  return startFakeServer(answer);
 }
 
-function answer({ method, path, headers, body }: StandInRequest): StandInReply {
+function answer({ method, path, headers, body }: FakeRequest): FakeReply {
   if (method === 'GET' && path === '/api/v1/models') return json(200, { data: models.map(describe) });
   if (method !== 'POST' || path !== '/api/v1/chat/completions') return error(404, 'Not Found');
   // github.com/continuedev/continue/issues/10532, and github.com/Gitlawb/openclaude/issues/967.
@@ -46,7 +46,7 @@ function describe(model: string): object {
 }
 
 /** What an upstream refused is in `metadata.raw`. */
-function upstreamError(): StandInReply {
+function upstreamError(): FakeReply {
   const refused = {
     message:
       "Unsupported value: 'temperature' does not support 0.2 with this model. Only the default (1) value is supported.",
@@ -58,10 +58,10 @@ function upstreamError(): StandInReply {
   return json(400, { error: { message: 'Provider returned error', code: 400, metadata }, user_id: 'user_2x7D' });
 }
 
-function error(code: number, message: string): StandInReply {
+function error(code: number, message: string): FakeReply {
   return json(code, { error: { message, code } });
 }
 
-function json(status: number, body: object): StandInReply {
+function json(status: number, body: object): FakeReply {
   return { status, headers: { ...common, 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }

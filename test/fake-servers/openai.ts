@@ -1,30 +1,30 @@
 import { type Asked, completionBody, created, pixel } from './completions.ts';
-import { startStandIn, type StandIn, type StandInReply, type StandInRequest } from './start.ts';
+import { startFakeServer, type FakeServer, type FakeReply, type FakeRequest } from './start.ts';
 
-/** What the stand-in knows. */
+/** What the fake server knows. */
 export interface OpenAiOptions {
   /** The only key that it takes (default `sk-openai-key-0123456789`). */
   key?: string;
   models?: readonly string[];
 }
 
-/** The key that a stand-in takes where a test names none. */
+/** The key that a fake server takes where a test names none. */
 export const openAiKey = 'sk-openai-key-0123456789';
 /** The key of an account without credit. */
 export const spentKey = 'sk-openai-key-without-credit';
 const knownModels = ['gpt-4o', 'gpt-6-luna', 'gpt-6.2-sol', 'gpt-image-2.6-flare'];
 
 /**
- * A stand-in of api.openai.com: the header that it takes, its paths, and its wordings. Where a wording was reported in public,
+ * A fake server of api.openai.com: the header that it takes, its paths, and its wordings. Where a wording was reported in public,
  * the report is beside it. It checks the fields that these reports name, and no others.
  */
-export function startOpenAi({ key = openAiKey, models = knownModels }: OpenAiOptions = {}): Promise<StandIn> {
-  return startStandIn((request) => answer(request, { key, models }));
+export function startOpenAi({ key = openAiKey, models = knownModels }: OpenAiOptions = {}): Promise<FakeServer> {
+  return startFakeServer((request) => answer(request, { key, models }));
 }
 
 type Known = Required<OpenAiOptions>;
 
-function answer(request: StandInRequest, { key, models }: Known): StandInReply {
+function answer(request: FakeRequest, { key, models }: Known): FakeReply {
   const { method, path } = request;
   const model = /^\/v1\/models(?:\/([^/]+))?$/.exec(path);
   const isPost = method === 'POST' && /^\/v1\/(?:chat\/completions|images\/(?:generations|edits))$/.test(path);
@@ -40,33 +40,33 @@ function answer(request: StandInRequest, { key, models }: Known): StandInReply {
 }
 
 /** github.com/continuedev/continue/issues/10931. */
-function noKey(): StandInReply {
+function noKey(): FakeReply {
   const how =
     "You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY), or as the password field (with blank username) if you're accessing the API from your browser and are prompted for a username and password. You can obtain an API key from https://platform.openai.com/account/api-keys.";
   return error(401, `You didn't provide an API key. ${how}`);
 }
 
 /** github.com/chatanywhere/GPT_API_free/issues/62. */
-function wrongKey(key: string): StandInReply {
+function wrongKey(key: string): FakeReply {
   const shown = key.length < 13 ? '*'.repeat(key.length) : `${key.slice(0, 8)}${'*'.repeat(39)}${key.slice(-4)}`;
   const where = 'You can find your API key at https://platform.openai.com/account/api-keys.';
   return error(401, `Incorrect API key provided: ${shown}. ${where}`, { code: 'invalid_api_key' });
 }
 
 /** github.com/ChatGPTNextWeb/NextChat/issues/3664. */
-function noCredit(): StandInReply {
+function noCredit(): FakeReply {
   const message =
     'You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.';
   return error(429, message, { type: 'insufficient_quota', code: 'insufficient_quota' });
 }
 
 /** github.com/shobrook/wut/issues/14. */
-function unknownModel(model: string): StandInReply {
+function unknownModel(model: string): FakeReply {
   const message = `The model \`${model}\` does not exist or you do not have access to it.`;
   return error(404, message, { code: 'model_not_found' });
 }
 
-function post({ path, body }: StandInRequest, models: readonly string[]): StandInReply {
+function post({ path, body }: FakeRequest, models: readonly string[]): FakeReply {
   if (path === '/v1/images/edits') return json(200, picture);
   const asked = JSON.parse(body) as Asked;
   const { model, stream } = asked;
@@ -85,7 +85,7 @@ const fields = ['model', 'messages', 'stream', 'stream_options', 'n', 'temperatu
 const otherFields = ['max_completion_tokens', 'tools', 'tool_choice', 'response_format', 'reasoning_effort', 'top_p'];
 
 /** `refuse` for chat completions; models whose number is 5 or more reason. */
-function refuse(asked: Record<string, unknown>, model: string): StandInReply | undefined {
+function refuse(asked: Record<string, unknown>, model: string): FakeReply | undefined {
   const isReasoning = /^gpt-[5-9]/.test(model);
   // github.com/SilasMarvin/lsp-ai/issues/108.
   if (asked['messages'] === undefined) return missing('messages');
@@ -114,16 +114,16 @@ function refuse(asked: Record<string, unknown>, model: string): StandInReply | u
   return undefined;
 }
 
-function missing(param: string): StandInReply {
+function missing(param: string): FakeReply {
   return error(400, `Missing required parameter: '${param}'.`, { param, code: 'missing_required_parameter' });
 }
 
-function unknownParameter(param: string): StandInReply {
+function unknownParameter(param: string): FakeReply {
   return error(400, `Unknown parameter: '${param}'.`, { param, code: 'unknown_parameter' });
 }
 
 /** github.com/vercel/ai/issues/6102. */
-function postImages(asked: Record<string, unknown>): StandInReply {
+function postImages(asked: Record<string, unknown>): FakeReply {
   if (asked['response_format'] !== undefined) return unknownParameter('response_format');
   return asked['prompt'] === undefined ? missing('prompt') : json(200, picture);
 }
@@ -169,7 +169,7 @@ function headers(): Record<string, string> {
   };
 }
 
-function json(status: number, body: object): StandInReply {
+function json(status: number, body: object): FakeReply {
   return { status, headers: headers(), body: JSON.stringify(body, null, 2) };
 }
 
@@ -177,7 +177,7 @@ function error(
   status: number,
   message: string,
   more: { param?: string; code?: string; type?: string } = {},
-): StandInReply {
+): FakeReply {
   const { param = null, code = null, type = 'invalid_request_error' } = more;
   return json(status, { error: { message, type, param, code } });
 }

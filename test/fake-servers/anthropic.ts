@@ -1,29 +1,32 @@
 import { rome } from './completions.ts';
-import { startStandIn, type StandIn, type StandInReply, type StandInRequest } from './start.ts';
+import { startFakeServer, type FakeServer, type FakeReply, type FakeRequest } from './start.ts';
 
-/** What the stand-in knows. */
+/** What the fake server knows. */
 export interface AnthropicOptions {
   /** The only key that it takes (default `anthropic-key-0123456789`). */
   key?: string;
   models?: readonly string[];
 }
 
-/** The key that a stand-in takes where a test names none. */
+/** The key that a fake server takes where a test names none. */
 export const anthropicKey = 'anthropic-key-0123456789';
 const knownModels = ['claude-opus-4-5', 'claude-sonnet-4-5', 'claude-haiku-4-5', 'claude-sonnet-5-5'];
 
 /**
- * A stand-in of api.anthropic.com: the headers that it takes, its paths, and its wordings. Where a wording was reported in
+ * A fake server of api.anthropic.com: the headers that it takes, its paths, and its wordings. Where a wording was reported in
  * public, the report is beside it. That a missing key counts before a missing version, and that before a wrong key, is our
  * guess.
  */
-export function startAnthropic({ key = anthropicKey, models = knownModels }: AnthropicOptions = {}): Promise<StandIn> {
-  return startStandIn((request) => answer(request, { key, models }));
+export function startAnthropic({
+  key = anthropicKey,
+  models = knownModels,
+}: AnthropicOptions = {}): Promise<FakeServer> {
+  return startFakeServer((request) => answer(request, { key, models }));
 }
 
 type Known = Required<AnthropicOptions>;
 
-function answer(request: StandInRequest, { key, models }: Known): StandInReply {
+function answer(request: FakeRequest, { key, models }: Known): FakeReply {
   const { method, path, query } = request;
   const model = /^\/v1\/models(?:\/([^/]+))?$/.exec(path);
   const isPost = method === 'POST' && /^\/v1\/messages(?:\/count_tokens)?$/.test(path);
@@ -36,7 +39,7 @@ function answer(request: StandInRequest, { key, models }: Known): StandInReply {
   return models.includes(model[1]) ? json(200, describe(model[1])) : unknownModel(model[1]);
 }
 
-function refuse({ headers }: StandInRequest, key: string): StandInReply | undefined {
+function refuse({ headers }: FakeRequest, key: string): FakeReply | undefined {
   const shown = headers['x-api-key'] ?? '';
   // github.com/anthropics/anthropic-sdk-typescript, client.ts of 1.0: the key is a bearer token.
   const token = shown === '' ? headers['authorization']?.replace(/^Bearer /, '') : undefined;
@@ -49,7 +52,7 @@ function refuse({ headers }: StandInRequest, key: string): StandInReply | undefi
   return refuseVersion(headers['anthropic-version']) ?? (shown === key ? undefined : refused('invalid x-api-key'));
 }
 
-function refuseVersion(version: string | undefined): StandInReply | undefined {
+function refuseVersion(version: string | undefined): FakeReply | undefined {
   // github.com/PipedreamHQ/pipedream/issues/9697.
   if (version === undefined) return invalid('anthropic-version: header is required');
   // github.com/decolua/9router/issues/2357.
@@ -57,20 +60,20 @@ function refuseVersion(version: string | undefined): StandInReply | undefined {
   return isKnown ? undefined : invalid(`anthropic-version: "${version}" is not a valid version`);
 }
 
-function refused(message: string): StandInReply {
+function refused(message: string): FakeReply {
   return error(401, 'authentication_error', message);
 }
 
-function invalid(message: string): StandInReply {
+function invalid(message: string): FakeReply {
   return error(400, 'invalid_request_error', message);
 }
 
 /** github.com/anthropics/anthropic-sdk-typescript/issues/690. */
-function unknownModel(model: string): StandInReply {
+function unknownModel(model: string): FakeReply {
   return error(404, 'not_found_error', `model: ${model}`);
 }
 
-function post({ path, body }: StandInRequest, models: readonly string[]): StandInReply {
+function post({ path, body }: FakeRequest, models: readonly string[]): FakeReply {
   const asked = JSON.parse(body) as Asked;
   const counts = path.endsWith('/count_tokens');
   if (asked.model === undefined) return invalid('model: Field required');
@@ -84,7 +87,7 @@ function post({ path, body }: StandInRequest, models: readonly string[]): StandI
 }
 
 /** docs.claude.com/en/api/models-list: pages of 20 unless `limit` says so, after `after_id`. */
-function listModels(query: URLSearchParams, models: readonly string[]): StandInReply {
+function listModels(query: URLSearchParams, models: readonly string[]): FakeReply {
   const start = models.indexOf(query.get('after_id') ?? '') + 1;
   const size = Number(query.get('limit') ?? 20);
   const page = models.slice(start, start + size);
@@ -150,7 +153,7 @@ function reasonOf({ type }: Block): string {
 }
 
 /** The service itself sends the blanks after some events. */
-function stream(model: string, asked: Asked): StandInReply {
+function stream(model: string, asked: Asked): FakeReply {
   const block = blockOf(asked);
   const begun = { ...message(model, asked), content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } };
   const empty = block.type === 'text' ? { ...block, text: '' } : { ...block, input: {} };
@@ -206,11 +209,11 @@ function headers(): Record<string, string> {
   };
 }
 
-function json(status: number, body: object): StandInReply {
+function json(status: number, body: object): FakeReply {
   return { status, headers: headers(), body: JSON.stringify(body) };
 }
 
-function error(status: number, type: string, message: string): StandInReply {
+function error(status: number, type: string, message: string): FakeReply {
   const reply = json(status, { type: 'error', error: { type, message }, request_id: requestId });
   return { ...reply, headers: { ...reply.headers, 'x-should-retry': 'false' } };
 }

@@ -1,9 +1,9 @@
-import { createFold } from '../../src/client/fold.ts';
+import { createAccumulator } from '../../src/client/accumulator.ts';
 import type { Result } from '../../src/client/result.ts';
 import { GatewayError } from '../../src/errors.ts';
-import type { Progress, ReplyEvent, ServerEvent, StreamDelta } from '../../src/formats/events.ts';
+import type { ReplyProgress, ReplyEvent, DecoderInput, StreamDelta } from '../../src/formats/events.ts';
 import type { Format } from '../../src/formats/format.ts';
-import { keepGoodPictures, type PictureStore } from '../../src/client/picture-store.ts';
+import { keepGoodImages, type ImageStore } from '../../src/client/image-store.ts';
 import { createMemoryStore } from '../../src/images/store.ts';
 
 /** What the decoder of a format said of a reply, and the result that it makes. Pictures stay where they are: in events. */
@@ -13,7 +13,7 @@ export interface Folded {
   result: Result;
   /** The error that ended the reading: thrown, or reported by an event. */
   error: GatewayError | undefined;
-  progress: Progress;
+  progress: ReplyProgress;
 }
 
 const head = { status: 200, headers: {} };
@@ -21,7 +21,7 @@ const head = { status: 200, headers: {} };
 /** Reads a whole reply. Throws what its decoder throws. */
 export function foldWhole(format: Format, json: unknown): Folded {
   const decoder = format.createDecoder(head);
-  const fold = createFold({ model: 'm', maxCandidates: 64, store: noStore() });
+  const fold = createAccumulator({ model: 'm', maxCandidates: 64, store: noStore() });
   const events = decoder.whole(json);
   const deltas = [...fold.add(events), ...fold.end(true)];
   const { result, error } = fold.result();
@@ -29,9 +29,9 @@ export function foldWhole(format: Format, json: unknown): Folded {
 }
 
 /** Feeds a stream until one of its events throws. A string is the data of an event without a name. */
-export function foldStream(format: Format, stream: readonly (string | ServerEvent)[]): Folded {
+export function foldStream(format: Format, stream: readonly (string | DecoderInput)[]): Folded {
   const decoder = format.createDecoder(head);
-  const fold = createFold({ model: 'm', maxCandidates: 64, store: noStore() });
+  const fold = createAccumulator({ model: 'm', maxCandidates: 64, store: noStore() });
   const events: ReplyEvent[] = [];
   const deltas: StreamDelta[] = [];
   const add = (more: readonly ReplyEvent[]) => {
@@ -51,8 +51,8 @@ export function foldStream(format: Format, stream: readonly (string | ServerEven
   return { events, deltas, result, error: thrown ?? brokenBy(events) ?? error, progress: decoder.progress };
 }
 
-function noStore(): PictureStore {
-  return keepGoodPictures(createMemoryStore());
+function noStore(): ImageStore {
+  return keepGoodImages(createMemoryStore());
 }
 
 function brokenBy(events: readonly ReplyEvent[]): GatewayError | undefined {

@@ -51,7 +51,7 @@ describe('what local-edit reads', () => {
     expect(pixels(imageOf(await edit(gateway, 'mirror', [{ mimeType: 'image/png', bytes }])).bytes)).toEqual(expected);
   });
 
-  it('a JPEG, and answers with one', async () => {
+  it('local-edit reads a JPEG, and answers with a JPEG', async () => {
     const data = Buffer.alloc(16 * 16 * 4, 255);
     for (let at = 0; at < data.length; at += 4) data.set(at % 64 < 32 ? [250, 10, 10, 255] : [10, 10, 250, 255], at);
     const bytes = Buffer.from(jpeg.encode({ width: 16, height: 16, data }, 95).data);
@@ -62,7 +62,7 @@ describe('what local-edit reads', () => {
     expect(decoded.data[15 * 4 + 2]).toBeGreaterThan(150);
   });
 
-  it('a type it cannot decode: a new picture of the same size', async () => {
+  it('for a type that it cannot decode, local-edit answers with a new image of the same size', async () => {
     const gif = Buffer.concat([
       Buffer.from('GIF89a'),
       Buffer.from([40, 0, 30, 0, 0x80, 0, 0]),

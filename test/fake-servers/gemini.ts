@@ -1,7 +1,7 @@
 import { pixel, rome } from './completions.ts';
-import { startStandIn, type StandIn, type StandInReply, type StandInRequest } from './start.ts';
+import { startFakeServer, type FakeServer, type FakeReply, type FakeRequest } from './start.ts';
 
-/** What the stand-in knows. */
+/** What the fake server knows. */
 export interface GeminiOptions {
   /** The only key that it takes (default `gemini-key-0123456789`). */
   key?: string;
@@ -9,7 +9,7 @@ export interface GeminiOptions {
   models?: readonly string[];
 }
 
-/** The key that a stand-in takes where a test names none. */
+/** The key that a fake server takes where a test names none. */
 export const geminiKey = 'gemini-key-0123456789';
 const knownModels = [
   'gemini-2.5-flash',
@@ -21,16 +21,16 @@ const knownModels = [
 ];
 
 /**
- * A stand-in of generativelanguage.googleapis.com: the headers that it takes, its paths, and its wordings. Where a wording was
+ * A fake server of generativelanguage.googleapis.com: the headers that it takes, its paths, and its wordings. Where a wording was
  * reported in public, the report is beside it.
  */
-export function startGemini({ key = geminiKey, models = knownModels }: GeminiOptions = {}): Promise<StandIn> {
-  return startStandIn((request) => answer(request, { key, models }));
+export function startGemini({ key = geminiKey, models = knownModels }: GeminiOptions = {}): Promise<FakeServer> {
+  return startFakeServer((request) => answer(request, { key, models }));
 }
 
 type Known = Required<GeminiOptions>;
 
-function answer(request: StandInRequest, { key, models }: Known): StandInReply {
+function answer(request: FakeRequest, { key, models }: Known): FakeReply {
   const [, version = '', model, method] =
     /^\/(v1(?:beta)?)\/models(?:\/([^/:]+)(?::(\w+))?)?$/.exec(request.path) ?? [];
   const isCall = request.method === 'POST' && method !== undefined;
@@ -56,7 +56,7 @@ interface GoogleError {
 }
 
 /** The key: `x-goog-api-key`, or `?key=`. An OAuth token beside it counts first. */
-function refuse({ headers, query }: StandInRequest, key: string, method: string): GoogleError | undefined {
+function refuse({ headers, query }: FakeRequest, key: string, method: string): GoogleError | undefined {
   if (/^bearer /i.test(headers['authorization'] ?? '')) return notAToken(method);
   const shown = headers['x-goog-api-key'] ?? query.get('key') ?? '';
   if (shown === '') return noKey;
@@ -126,17 +126,17 @@ function noInstruction(model: string): GoogleError {
 }
 
 /** github.com/continuedev/continue/issues/8516: errors of a stream without `alt=sse` come in a list. */
-function inList({ query }: StandInRequest, method: string | undefined): boolean {
+function inList({ query }: FakeRequest, method: string | undefined): boolean {
   return method === 'streamGenerateContent' && query.get('alt') !== 'sse';
 }
 
-function error(details: GoogleError, listed: boolean): StandInReply {
+function error(details: GoogleError, listed: boolean): FakeReply {
   const body = { error: details };
   return json(details.code, listed ? [body] : body);
 }
 
 /** ai.google.dev/api/models: pages of 50 unless `pageSize` says so, 1000 at most. */
-function listModels(query: URLSearchParams, models: readonly string[]): StandInReply {
+function listModels(query: URLSearchParams, models: readonly string[]): FakeReply {
   const size = Math.min(Number(query.get('pageSize') ?? 50) || 50, 1000);
   const start = Number(query.get('pageToken') ?? 0);
   const next = start + size < models.length ? { nextPageToken: String(start + size) } : {};
@@ -167,7 +167,7 @@ const text = { text: 'Hello from Gemini.' };
 const picture = { inlineData: { mimeType: 'image/png', data: pixel } };
 
 /** A tool is called until its result is there. */
-function partOf(model: string, { body }: StandInRequest): object {
+function partOf(model: string, { body }: FakeRequest): object {
   if (/image|banana/.test(model)) return picture;
   const asked = JSON.parse(body) as {
     contents?: readonly object[];
@@ -195,7 +195,7 @@ function reply(modelVersion: string, parts: readonly object[]): object {
 }
 
 /** Events end with CRLF; without `alt=sse` the same pieces are one JSON list. */
-function stream(request: StandInRequest, model: string): StandInReply {
+function stream(request: FakeRequest, model: string): FakeReply {
   const { query } = request;
   const usageMetadata = { promptTokenCount: 2, totalTokenCount: 2, promptTokensDetails: [tokens(2)] };
   const first = {
@@ -221,13 +221,13 @@ const commonHeaders = {
 };
 
 /** The service indents its JSON. */
-function json(status: number, body: object): StandInReply {
+function json(status: number, body: object): FakeReply {
   const headers = { ...commonHeaders, 'content-type': 'application/json; charset=UTF-8' };
   return { status, headers, body: `${JSON.stringify(body, null, 2)}\n` };
 }
 
 /** An unknown path gets Google's own page, in the words that every Google host has. */
-function notFoundPage({ path }: StandInRequest): StandInReply {
+function notFoundPage({ path }: FakeRequest): FakeReply {
   const body = `<!DOCTYPE html>
 <html lang=en>
   <meta charset=utf-8>

@@ -65,7 +65,7 @@ describe('local-image', () => {
     }
   });
 
-  it('keeps the file small', async () => {
+  it('local-image keeps the file small', async () => {
     const json = await draw('hello', { imageSize: '1K', aspectRatio: '16:9' });
     expect(imageOf(json).bytes.length).toBeLessThan(300_000);
   });

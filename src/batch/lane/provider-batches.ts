@@ -1,0 +1,178 @@
+import { timeText } from '../../clock.ts';
+import type { Bound, Spending } from '../../cost/types.ts';
+import type { AuthUse, FormatName } from '../../formats/types.ts';
+import { type BatchState, countCost, type JobIndex, mayHaveCost } from '../folder/state.ts';
+import { hashId, toHex } from '../digest.ts';
+import type { JobRecord } from '../types.ts';
+
+/**
+ * A record of a provider batch: the jobs that one batch of the service holds. `planned`: what they have in common; records `ready` of its
+ * jobs follow. `creating`: from here on the batch may exist. `dropped`: it certainly does not. `lost`: the service cannot say. `ended`: all of
+ * its results are recorded.
+ */
+export interface ProviderBatchRecord {
+  type: 'part';
+  mark: string;
+  step: 'planned' | 'creating' | 'created' | 'dropped' | 'lost' | 'ended';
+  at: number;
+  /** Only in `planned`. */
+  plan?: ProviderBatchPlan | undefined;
+  /** Only in `created`: the id of the batch at the service, and how long the service works on it, in ms. */
+  batch?: string | undefined;
+  lastsMs?: number | undefined;
+}
+
+/** What the jobs of a provider batch have in common. */
+export interface ProviderBatchPlan {
+  /** The profile of its jobs, and where they go. */
+  profile: string;
+  origin: string;
+  format: FormatName;
+  use: AuthUse;
+  model: string;
+  /** The newest batch of the service before it, where batches have no names. */
+  after?: string | undefined;
+  /** The file of the budget that it is paid from. */
+  budget?: string | undefined;
+  /** Digest of the key that it is submitted with, and of its mark. */
+  key?: string | undefined;
+}
+
+/** What is known about a provider batch. */
+export interface ProviderBatch {
+  mark: string;
+  step: ProviderBatchRecord['step'];
+  plan: ProviderBatchPlan;
+  /** The rows of its jobs. */
+  rows: number[];
+  /** While it is planned, the hashes of their requests; from `creating` to `created`, those that the jobs had before. */
+  requests: string[];
+  /** What each of its jobs can cost, if its model has a price. */
+  bounds: (Bound | undefined)[];
+  /** The cost of its jobs that have ended, and how many of them were billed or may have been; only its budget needs it. */
+  paid: { spending: Spending; requests: number };
+  /** Wall clock of its creation, ms since 1970. */
+  at: number;
+  batch: string | undefined;
+  lastsMs: number | undefined;
+}
+
+/** After one of these the service holds nothing of a provider batch. */
+export const finalSteps: ReadonlySet<ProviderBatchRecord['step']> = new Set(['dropped', 'lost', 'ended']);
+
+/** The key of a job in a provider batch. All services take it: letters, digits and `-`, at most 33. */
+export function makeEntryKey(mark: string, id: string): string {
+  return `${mark}-${toHex(hashId(id))}`;
+}
+
+/** Provider batches that may be at the service. */
+export function listOpenProviderBatches({ providerBatches }: Pick<BatchState, 'providerBatches'>): ProviderBatch[] {
+  return [...providerBatches.values()].filter(({ step }) => step === 'creating' || step === 'created');
+}
+
+/** The rows of the jobs of a provider batch that have no end yet. */
+export function waitingRows({ rows }: Pick<ProviderBatch, 'rows'>, index: JobIndex): number[] {
+  return rows.filter((row) => index.has(row, 'atService'));
+}
+
+/** What each job of a provider batch that has no end yet can cost, by its row. */
+export function waitingBounds({ rows, bounds }: ProviderBatch, index: JobIndex): Map<number, Bound | undefined> {
+  const all = rows.map((row, at) => [row, bounds[at]] as const);
+  return new Map(all.filter(([row]) => index.has(row, 'atService')));
+}
+
+/** What jobs that a batch of the service holds can cost. */
+export function openBounds(state: Pick<BatchState, 'providerBatches' | 'index'>): (Bound | undefined)[] {
+  return listOpenProviderBatches(state).flatMap((providerBatch) => [
+    ...waitingBounds(providerBatch, state.index).values(),
+  ]);
+}
+
+/** A job of a provider batch that is planned. */
+export function addToProviderBatch(
+  { id, request, line, bound, part = '' }: JobRecord,
+  { index, providerBatches }: BatchState,
+): void {
+  const known = providerBatches.get(part);
+  if (known === undefined) return;
+  const row = index.add(id);
+  if (line !== undefined) index.setPlace(row, line);
+  known.rows.push(row);
+  known.requests.push(request);
+  known.bounds.push(bound);
+}
+
+/** When the first of some provider batches was submitted, and when the first of them expires: `submitted 5 min ago, expires in 23 h` */
+export function describeTimes(providerBatches: readonly ProviderBatch[], now: number): string {
+  const since = Math.max(0, now - Math.min(...providerBatches.map(({ at }) => at)));
+  const left = providerBatches.flatMap(({ at, lastsMs }) => (lastsMs === undefined ? [] : at + lastsMs - now));
+  const expires = left.length === 0 ? '' : `, expires in ${timeText(Math.max(0, Math.min(...left)))}`;
+  return `submitted ${timeText(since)} ago${expires}`;
+}
+
+/** The mark of a provider batch that is paid from a budget. */
+export function budgetedMark({ mark, plan }: ProviderBatch): string | undefined {
+  return plan.budget === undefined ? undefined : mark;
+}
+
+/** Counts the end of a job for the budget of its provider batch. */
+export function countPaid(
+  { part: mark = '', ...end }: Pick<JobRecord, 'type' | 'part' | 'cost' | 'billed' | 'error'>,
+  { providerBatches }: Pick<BatchState, 'providerBatches'>,
+  bound: Bound | undefined,
+): void {
+  const providerBatch = providerBatches.get(mark);
+  if (providerBatch === undefined || !mayHaveCost(end)) return;
+  providerBatch.paid.requests++;
+  countCost(end, providerBatch.paid, bound);
+}
+
+/** Applies a record of a provider batch to what is known. */
+export function applyProviderBatch(record: ProviderBatchRecord, state: BatchState): void {
+  if (record.plan) state.providerBatches.set(record.mark, newProviderBatch(record.mark, record.plan));
+  const providerBatch = state.providerBatches.get(record.mark);
+  if (providerBatch === undefined) return;
+  const { index } = state;
+  providerBatch.step = record.step;
+  if (record.step === 'creating') {
+    providerBatch.at = record.at;
+    swapRequests(providerBatch, index);
+    for (const row of providerBatch.rows) index.mark(row, 'atService');
+  }
+  if (record.step === 'created') {
+    [providerBatch.batch, providerBatch.lastsMs] = [record.batch, record.lastsMs];
+    providerBatch.requests = [];
+  }
+  if (record.step === 'dropped') {
+    // Its jobs get back the requests that they had before.
+    swapRequests(providerBatch, index);
+    for (const row of providerBatch.rows) index.mark(row, 'atService', false);
+  }
+  if (finalSteps.has(record.step)) state.providerBatches.delete(record.mark);
+}
+
+function newProviderBatch(mark: string, plan: ProviderBatchPlan): ProviderBatch {
+  return {
+    mark,
+    step: 'planned',
+    plan,
+    rows: [],
+    requests: [],
+    bounds: [],
+    paid: { spending: { costs: [], unknown: 0, held: '0', dearest: '0' }, requests: 0 },
+    at: 0,
+    batch: undefined,
+    lastsMs: undefined,
+  };
+}
+
+function swapRequests(providerBatch: ProviderBatch, index: JobIndex): void {
+  providerBatch.requests = providerBatch.rows.map((row, at) => {
+    const before = index.requestOf(row);
+    index.setRequest(row, providerBatch.requests[at] ?? '');
+    return before;
+  });
+}
+
+/** What becomes of a batch that the service does not find. */
+export const givesUp = 'a run that waits for it gives it up after 1 h, and its jobs are unknown';

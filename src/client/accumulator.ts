@@ -1,0 +1,276 @@
+import { limitAnswer } from '../formats/parse-reply.ts';
+import { countValues, type JsonObject, type JsonValue, valueCost } from '../json.ts';
+import type { ReplyEvent, StreamDelta } from '../formats/events.ts';
+import {
+  type Block,
+  findBlock,
+  candidateAt,
+  type EventByType,
+  getFirstCandidate,
+  type ArrivingReply,
+  type ArrivingCandidate,
+  finishResult,
+  openBlock,
+} from './arriving-reply.ts';
+import { createTextFilter, type TextFilter } from './text-files.ts';
+
+/** Makes one result of the events of one reply, and says what each means to a reader. */
+export function createAccumulator(options: Pick<ArrivingReply, 'model' | 'maxCandidates' | 'store'>) {
+  const arriving: ArrivingReply = {
+    ...options,
+    candidates: new Map(),
+    surplus: new Set(),
+    filters: new Map(),
+    waiting: [],
+    isEmpty: true,
+    isStopped: false,
+    length: 0,
+    shown: 0,
+  };
+  return {
+    /** No part of a reply has arrived. */
+    get isEmpty() {
+      return arriving.isEmpty;
+    },
+    /** Candidates that began. */
+    get candidates() {
+      return arriving.candidates.size;
+    },
+    /** Takes events as they come. Throws GatewayError bad-reply for more than any answer holds; what came before is kept. */
+    add(events: readonly ReplyEvent[]): StreamDelta[] {
+      const deltas: StreamDelta[] = [];
+      for (const event of events) {
+        if (event.type !== 'end' && event.type !== 'broken') arriving.isEmpty = false;
+        for (const delta of applyEvent(event, arriving)) deltas.push(delta);
+        limitAnswer(arriving.length);
+      }
+      return deltas;
+    },
+    /** Stores the images and files of the events so far. Throws GatewayError not-written. */
+    async store(): Promise<void> {
+      for (const keep of arriving.waiting.splice(0)) await keep();
+    },
+    /** The last deltas. `isOver`: the reply said why it ends. */
+    end(isOver: boolean): StreamDelta[] {
+      const blocks = [...arriving.candidates.values()].flatMap((candidate) => candidate.blocks);
+      const held = blocks.flatMap((block) => flushFilter(block, arriving));
+      return isOver ? [...held, ...stopFirstCandidate(arriving)] : held;
+    },
+    /** What came, and why a call of it is not whole, if one is not. */
+    result: () => finishResult(arriving),
+  };
+}
+
+export type Accumulator = ReturnType<typeof createAccumulator>;
+
+/** What an event changes, and what it means to a reader. */
+function applyEvent(event: ReplyEvent, arriving: ArrivingReply): StreamDelta[] {
+  if ('candidate' in event && isSurplus(event.candidate, arriving)) return [];
+  switch (event.type) {
+    case 'text':
+    case 'thinking':
+    case 'code':
+      return addText(event, arriving);
+    case 'start':
+      return beginReply(event, arriving);
+    case 'block-start':
+      return beginBlock(event, candidateAt(undefined, arriving), arriving);
+    case 'block-stop':
+      return endBlock(event.index, candidateAt(undefined, arriving), arriving);
+    case 'tool-input':
+      return addInput(event, arriving);
+    case 'end':
+      return [...stopFirstCandidate(arriving), { type: 'end' }];
+    default:
+      noteEvent(event, arriving);
+      return [];
+  }
+}
+
+function isSurplus(index = 0, { candidates, surplus, maxCandidates }: ArrivingReply): boolean {
+  if (candidates.size < maxCandidates || candidates.has(index)) return false;
+  surplus.add(index);
+  return true;
+}
+
+/** What a value of JSON takes: its text, and what each value in it takes in addition. */
+function estimateSize(value: JsonValue): number {
+  const text = JSON.stringify(value);
+  return text.length + valueCost * countValues(text);
+}
+
+/** Events that say nothing to a reader until the reply is over. */
+function noteEvent(event: ReplyEvent, arriving: ArrivingReply): void {
+  switch (event.type) {
+    case 'signature':
+      return changeBlock(event, arriving, (block) => {
+        // A text of the messages format has none.
+        if (block.kind !== 'text' || event.index === undefined) block.signature = event.signature;
+      });
+    case 'citation':
+      return changeBlock(event, arriving, (block) => block.citations.push(event.citation));
+    case 'call':
+      return addCall(event, arriving);
+    case 'blob':
+      return keepBlob(event, candidateAt(event.candidate, arriving), arriving);
+    case 'candidate': {
+      const candidate = candidateAt(event.candidate, arriving);
+      candidate.said = { ...candidate.said, ...pickKnown(event) };
+      return;
+    }
+    case 'usage':
+      // First, for the order of the counts.
+      arriving.usage = { ...event.usage, ...arriving.usage, ...pickKnown(event.usage) };
+      return;
+    case 'tier':
+      arriving.tier = event.tier;
+      return;
+    case 'feedback':
+      arriving.feedback = { ...event, blockReason: event.blockReason ?? arriving.feedback?.blockReason };
+  }
+}
+
+/** The fields that are known: the others leave what is known already. */
+function pickKnown<T extends object>(event: T): Partial<T> {
+  return Object.fromEntries(Object.entries(event).filter(([, value]) => value !== undefined)) as Partial<T>;
+}
+
+function beginReply(event: EventByType<'start'>, arriving: ArrivingReply): StreamDelta[] {
+  const isFirst = arriving.start === undefined;
+  arriving.start = { ...arriving.start, ...pickKnown(event) };
+  if (event.role !== undefined) candidateAt(undefined, arriving);
+  return isFirst ? [{ type: 'start', id: event.id, model: event.model }] : [];
+}
+
+function beginBlock(
+  { raw, index }: Pick<EventByType<'block-start'>, 'raw' | 'index'>,
+  candidate: ArrivingCandidate,
+  arriving: ArrivingReply,
+): StreamDelta[] {
+  // A block that did not stop before another of its index begins.
+  const before = index === undefined ? undefined : candidate.open.get(index);
+  const held = before ? flushFilter(before, arriving) : [];
+  const block = openBlock(raw, getFirstCandidate(arriving) === candidate ? arriving.shown++ : undefined);
+  arriving.length += estimateSize(raw);
+  candidate.blocks.push(block);
+  candidate.open.set(index ?? -candidate.blocks.length, block);
+  if (block.kind === 'text' && block.text !== '')
+    block.text = getTextFilter(block, candidate, arriving).take(block.text);
+  if (block.data !== undefined) keepBlob({ ...block, data: block.data }, candidate, arriving);
+  if (block.position === undefined) return held;
+  const begun: StreamDelta = { type: 'block-start', block: block.position, blockType: block.kind };
+  const isShown = block.isText && block.text !== '';
+  return [...held, begun, ...(isShown ? [textDelta(block, block.text, block.position)] : [])];
+}
+
+/** Where the block of a text never began, or is of another kind, a block of the text's own kind begins. */
+function addText(
+  { type, text, index, candidate: at }: EventByType<'text' | 'thinking' | 'code'>,
+  arriving: ArrivingReply,
+) {
+  if (text === '') return [];
+  arriving.length += text.length;
+  const candidate = candidateAt(at, arriving);
+  const deltas: StreamDelta[] = [];
+  let block = findBlock(candidate, index);
+  if (block?.kind !== type) {
+    if (index === undefined && block?.isImplicit) deltas.push(...endBlock(undefined, candidate, arriving));
+    deltas.push(...beginBlock({ raw: { type }, index }, candidate, arriving));
+    block = candidate.blocks.at(-1) as Block;
+    block.isImplicit = index === undefined;
+  }
+  const kept = type === 'text' ? getTextFilter(block, candidate, arriving).take(text) : text;
+  block.text += kept;
+  if (block.position !== undefined && kept !== '') deltas.push(textDelta(block, kept, block.position));
+  return deltas;
+}
+
+function textDelta({ kind }: Block, text: string, block: number): StreamDelta {
+  return { type: kind === 'thinking' ? 'thinking' : 'text', text, block };
+}
+
+function getTextFilter(
+  block: Block,
+  { index, filesInText: files }: ArrivingCandidate,
+  arriving: ArrivingReply,
+): TextFilter {
+  const { filters, store, waiting } = arriving;
+  const filter = filters.get(block) ?? createTextFilter(store, index, { waiting, files });
+  filters.set(block, filter);
+  return filter;
+}
+
+/** Gives out the text of a block that its filter held back. */
+function flushFilter(block: Block, { filters }: ArrivingReply): StreamDelta[] {
+  const text = filters.get(block)?.flush() ?? '';
+  filters.delete(block);
+  block.text += text;
+  return text === '' || block.position === undefined ? [] : [textDelta(block, text, block.position)];
+}
+
+function endBlock(index: number | undefined, candidate: ArrivingCandidate, arriving: ArrivingReply): StreamDelta[] {
+  const block = findBlock(candidate, index);
+  if (block === undefined) return [];
+  for (const [key, open] of candidate.open) if (open === block) candidate.open.delete(key);
+  const held = flushFilter(block, arriving);
+  return block.position === undefined ? held : [...held, { type: 'block-stop', block: block.position }];
+}
+
+function addInput({ json, index, isAll }: EventByType<'tool-input'>, arriving: ArrivingReply): StreamDelta[] {
+  const block = findBlock(candidateAt(undefined, arriving), index);
+  if (block === undefined || json === '' || block.isText) return [];
+  if (isAll) {
+    block.text = json;
+    return [];
+  }
+  arriving.length += json.length;
+  block.text += json;
+  return block.position === undefined ? [] : [{ type: 'tool-input', json, block: block.position }];
+}
+
+/** Without an index, what is said about a block may come when it is over. */
+function changeBlock(
+  event: EventByType<'signature' | 'citation'>,
+  arriving: ArrivingReply,
+  change: (block: Block) => unknown,
+): void {
+  const candidate = candidateAt('candidate' in event ? event.candidate : undefined, arriving);
+  const newest = event.index === undefined ? candidate.blocks.at(-1) : undefined;
+  const block = findBlock(candidate, event.index) ?? newest;
+  arriving.length += event.type === 'citation' ? estimateSize(event.citation) : valueCost + event.signature.length;
+  if (block) change(block);
+}
+
+/** A call that came whole has nothing to show while it streams. */
+function addCall(
+  { id, name, input, isWhole, signature, candidate }: EventByType<'call'>,
+  arriving: ArrivingReply,
+): void {
+  const raw: JsonObject = { type: 'tool_use', ...(id !== undefined && { id }), name, input };
+  arriving.length += estimateSize(raw);
+  candidateAt(candidate, arriving).blocks.push({ ...openBlock(raw, undefined), signature, isWhole });
+}
+
+function keepBlob(
+  { mimeType, data, draft = false }: Pick<EventByType<'blob'>, 'data' | 'draft'> & { mimeType?: string | undefined },
+  { index, blobs }: ArrivingCandidate,
+  arriving: ArrivingReply,
+): void {
+  const { store, waiting } = arriving;
+  arriving.length += valueCost + data.length;
+  waiting.push(async () => {
+    const blob = await store.resolve(data);
+    if (blob) blobs.push({ declaredType: mimeType, candidate: index, draft, blob });
+  });
+}
+
+/** How the first candidate ended: said once, before the end. */
+function stopFirstCandidate(arriving: ArrivingReply): StreamDelta[] {
+  if (arriving.isStopped) return [];
+  arriving.isStopped = true;
+  const first = getFirstCandidate(arriving);
+  const open = first ? [...first.open.values()].filter(({ isImplicit }) => isImplicit) : [];
+  const closed = first ? open.flatMap(() => endBlock(undefined, first, arriving)) : [];
+  const stopReason = first?.said.reason ?? arriving.feedback?.blockReason;
+  return stopReason === undefined ? closed : [...closed, { type: 'stop', stopReason }];
+}

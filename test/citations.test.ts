@@ -31,6 +31,11 @@ test('comments and titles cite only documents of this repository', () => {
   expect(wrong).toEqual([]);
 });
 
+test('titles of tests cite a section or a deviation of the page of formats, and of no other page', () => {
+  const titled = sources.filter((path) => /\(wire \d/.test(readFileSync(join(root, path), 'utf8')));
+  expect(titled.filter((path) => !path.endsWith('citations.test.ts'))).toEqual([]);
+});
+
 test('every source file that a page for contributors names is there', () => {
   const pages = ['src/README.md', 'src/formats/README.md', 'test/README.md', '.github/CONTRIBUTING.md'];
   const files = filesIn(['src', 'test', 'bin', '.scripts'], /\.(ts|js)$/).map(

@@ -187,7 +187,7 @@ export interface JobReply {
   answer?: Answer | undefined;
   /** Why there is none. */
   failure?: unknown;
-  /** Requests that were sent; 1 for one that was not, and 0 for a reply that a recording gave. */
+  /** Requests that were sent. It begins at 1, which a request keeps that was never sent; 0: a recording answered. */
   attempts: number;
   isRecorded: boolean;
   /** One of its requests was sent and may have been billed. */

@@ -6,7 +6,7 @@ import { type GatewayError, settingError, usageError } from '../errors.ts';
 import { type AskedService, settingFor } from './flags/set.ts';
 import { getCommandName, typedNames, findCommandWords } from './cli.ts';
 import { commandsNamed, firstExample, topics } from './help/help.ts';
-import { findAsked, keyInArgv, chooseCommandUse } from './run/settings.ts';
+import { findAsked, keyInArgv, usesByCommand } from './run/settings.ts';
 import type { Reason } from '../reasons.ts';
 import { shellWord } from '../shell-word.ts';
 import type { Io } from '../terminal/io.ts';
@@ -20,7 +20,7 @@ interface TypedLine {
 
 /** What a command with a mistake in its flags would ask, as far as the others say it. */
 async function askedBy(command: Command | undefined, io: Io): Promise<AskedService | undefined> {
-  const use = command && chooseCommandUse[getCommandName(command)];
+  const use = command && usesByCommand[getCommandName(command)];
   return use && findAsked(command.optsWithGlobals(), io, use);
 }
 

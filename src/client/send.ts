@@ -62,7 +62,7 @@ export interface AskOptions extends SendOptions, Omit<ReadOptions, 'model' | 'ca
 }
 
 /**
- * Sends a request, pays for it and reads its reply: every request to a model goes this way. Yields the deltas of one arriving chunk
+ * Sends a request, pays for it and reads its reply: every request to a model whose reply is read goes this way. Yields the deltas of one arriving chunk
  * together. An answer that was cut, or came with an error, is returned with that error; throws GatewayError if nothing came.
  */
 export async function* perform(

@@ -5,7 +5,7 @@ import { contentOf, messageOf, replyOf } from '../replies/reading.ts';
 const bytes = (text: string) => Buffer.from(text);
 const ping = bytes('event: ping\ndata: {"type":"ping"}\n\n');
 
-test('does not wait for ever where only pings follow the stop reason (wire 6 #24)', async () => {
+test('does not wait for ever where only pings follow the stop reason (deviation 24)', async () => {
   async function* body(): AsyncGenerator<Uint8Array> {
     yield bytes(eventStream(...messageEvents('Hello').slice(0, -1)));
     for (;;) yield await new Promise((resolve) => setImmediate(() => resolve(ping)));

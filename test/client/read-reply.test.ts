@@ -58,7 +58,7 @@ test.each([
   ['database error', false],
   ['error: upstream', false],
   ['', false],
-])('looksLikeSse(%j) is %s (wire 6 #37, #38)', (body, expected) => {
+])('looksLikeSse(%j) is %s (deviations 37 and 38)', (body, expected) => {
   expect(looksLikeSse(new TextEncoder().encode(body))).toBe(expected);
 });
 

@@ -16,12 +16,12 @@ describe('readErrorBody', () => {
     ['the content format', json(google), { message: 'not found', code: 404, status: 'NOT_FOUND' }],
     ['the messages format', json(vendor), { message: 'Overloaded', type: 'overloaded_error', requestId: 'req_1' }],
     [
-      'the chat format of relays (wire 6 #16)',
+      'the chat format of relays (deviation 16)',
       json({ error: { message: 'bad', type: 'new_api_error', param: '', code: 'model_not_found' } }),
       { message: 'bad', type: 'new_api_error', code: 'model_not_found' },
     ],
     [
-      'a foreign outer type (wire 6 #17)',
+      'a foreign outer type (deviation 17)',
       json({ type: 'one_hub_error', error: { message: 'bad', code: 'x' } }),
       { message: 'bad', type: 'one_hub_error', code: 'x' },
     ],
@@ -35,21 +35,21 @@ describe('readErrorBody', () => {
       json({ error: { message: 'bad', request_id: 'req_2' }, request_id: 'req_1' }),
       { message: 'bad', requestId: 'req_1' },
     ],
-    ['success: false (wire 6 #17)', json({ success: false, message: 'no' }), { message: 'no' }],
-    ['detail (wire 6 #17)', json({ detail: 'Not Found' }), { message: 'Not Found' }],
+    ['success: false (deviation 17)', json({ success: false, message: 'no' }), { message: 'no' }],
+    ['detail (deviation 17)', json({ detail: 'Not Found' }), { message: 'Not Found' }],
     [
-      'a list of details (wire 6 #17)',
+      'a list of details (deviation 17)',
       json({ detail: [{ loc: ['body', 'model'], msg: 'field required' }, { msg: 'other' }] }),
       { message: 'body.model: field required; other' },
     ],
-    ['an error that is a text (wire 6 #17)', json({ error: 'Unauthorized' }), { message: 'Unauthorized' }],
+    ['an error that is a text (deviation 17)', json({ error: 'Unauthorized' }), { message: 'Unauthorized' }],
     ['a status that is a number', json({ status: 502, error: 'Bad Gateway' }), { message: 'Bad Gateway', code: 502 }],
-    ['an array (wire 6 #19)', json([google]), { message: 'not found', code: 404, status: 'NOT_FOUND' }],
+    ['an array (deviation 19)', json([google]), { message: 'not found', code: 404, status: 'NOT_FOUND' }],
     ['a JSON text', json('no'), { message: 'no' }],
     ['no message, but a name', json({ error: { type: 'api_error' } }), { message: 'api_error', type: 'api_error' }],
     ['no message, but a code', json({ error: { code: 404 } }), { message: '404', code: 404 }],
     [
-      'an error in an event (wire 6 #40)',
+      'an error in an event (deviation 40)',
       `event: error\r\ndata: ${json(vendor)}\r\n\r\n`,
       { message: 'Overloaded', type: 'overloaded_error' },
     ],
@@ -70,11 +70,11 @@ describe('readErrorBody', () => {
     ['twice', json({ error: { message: json({ error: { message: json(google) } }) } })],
     ['with blanks and line breaks', json({ error: { message: `\n ${JSON.stringify(google, null, 2)}\n` } })],
     ['as a JSON text', json(json(google))],
-  ])('unwraps a message that is JSON %s (wire 6 #18)', (_, body) => {
+  ])('unwraps a message that is JSON %s (deviation 18)', (_, body) => {
     expect(readErrorBody(body)).toMatchObject({ message: 'not found', code: 404, status: 'NOT_FOUND' });
   });
 
-  test('unwraps no deeper than two levels, and keeps the outer facts where the inner has none (wire 6 #18)', () => {
+  test('unwraps no deeper than two levels, and keeps the outer facts where the inner has none (deviation 18)', () => {
     const nest = (message: string) => json({ error: { message } });
     expect(readErrorBody(nest(nest(nest(nest('x')))))?.message).toBe(nest('x'));
     const body = json({ error: { message: nest('inner'), type: 'api_error' }, request_id: 'r' });
@@ -90,14 +90,14 @@ describe('readErrorBody', () => {
     ['the text where no title is', '<html><body><h1>Error</h1><p>down</p></body></html>', 'Error down'],
     ['the text where the title is empty', '<title></title><p>down</p>', 'down'],
     ['what came of a cut page', '<html><body>down <b', 'down'],
-  ])('takes %s of an HTML page (wire 6 #39)', (_, html, expected) => {
+  ])('takes %s of an HTML page (deviation 39)', (_, html, expected) => {
     expect(readErrorBody(html)?.message).toBe(expected);
   });
 
   test.each([
     ['plain text', 'é'.repeat(5000)],
     ['HTML', `<p>${'é'.repeat(5000)}`],
-  ])('keeps at most 200 characters of %s (wire 6 #39)', (_, body) => {
+  ])('keeps at most 200 characters of %s (deviation 39)', (_, body) => {
     expect(readErrorBody(body)?.message).toBe(`${'é'.repeat(199)}…`);
   });
 
@@ -133,7 +133,7 @@ describe('the wish to wait', () => {
     ['a unit of another word', { message: 'retry in 5 hamsters' }, undefined],
     ['a negative delay', { details: [{ retryDelay: '-5s' }] }, undefined],
     ['a delay that is no number', { details: [{ retryDelay: { seconds: 'x' } }] }, undefined],
-  ])('is read from %s (wire 2)', (_, error, expected) => {
+  ])('is read from %s (formats 2)', (_, error, expected) => {
     expect(readErrorBody(json({ error: { message: 'm', ...error } }))?.retryDelayMs).toBe(expected);
   });
 });
@@ -163,7 +163,7 @@ test.each([
   ['request_id outside', { request_id: 'a', error: { message: 'm' } }, 'a'],
   ['request_id inside', { error: { message: 'm', request_id: 'b' } }, 'b'],
   [
-    'the end of the message (wire 6 #21)',
+    'the end of the message (deviation 21)',
     { error: { message: '当前分组 default 下对于模型 X 无可用渠道 (request id: 2025abc)' } },
     '2025abc',
   ],
@@ -195,7 +195,7 @@ describe('findErrorInReply', () => {
     ['an error that is a text', { error: 'no' }, 'no'],
     ['success: false', { success: false, message: 'no' }, 'no'],
     ['detail', { detail: 'Not Found' }, 'Not Found'],
-  ])('finds %s (wire 6 #15)', (_, reply, message) => {
+  ])('finds %s (deviation 15)', (_, reply, message) => {
     expect(findErrorInReply(reply)?.message).toBe(message);
   });
 

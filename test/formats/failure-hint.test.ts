@@ -44,12 +44,12 @@ describe('the hint of a failure', () => {
     ['402', { status: 402 }, "the account's plan"],
     ['500', { status: 500 }, '--retries 5 --retry-max-time 5m'],
     [
-      '503 for a model that is not offered (wire 6 #21)',
+      '503 for a model that is not offered (deviation 21)',
       { status: 503, body: error({ code: 'model_not_found' }) },
       'check --model',
     ],
     [
-      '503 for a model without a channel (wire 6 #21)',
+      '503 for a model without a channel (deviation 21)',
       { status: 503, body: error({ message: '模型 X 无可用渠道' }) },
       'check --model',
     ],
@@ -67,7 +67,7 @@ describe('the hint of a failure', () => {
     ['a redirect', { status: 302 }, "set the base URL to the gateway's own address"],
     ['a body that is no reply', { status: 200, body: '<html>' }, 'check --base-url and --model; --raw'],
     [
-      'an unknown field of the content format (wire 1)',
+      'an unknown field of the content format (formats 1)',
       {
         body: error({
           message: `Invalid JSON payload received. Unknown name "aspectRatio" at 'generation_config': Cannot find field.`,

@@ -79,7 +79,7 @@ describe('the failure of a reply with status 200', () => {
     ['a code above every status', { code: 600, message: 'm' }, 'gateway', undefined],
     ['a code that is part of a number', { code: '429.5', message: 'm' }, 'gateway', undefined],
     ['a code that is no status', { code: 1001, message: 'm' }, 'gateway', undefined],
-  ])('with an error goes by %s (wire 6 #15)', (_, body, errorClass, status) => {
+  ])('with an error goes by %s (deviation 15)', (_, body, errorClass, status) => {
     const failure = fail(200, error(body));
     expect(failure).toMatchObject({ class: errorClass, details: { status } });
     expect(failure.message).toMatch(/^the gateway answered 200 with an error/);

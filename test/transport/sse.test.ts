@@ -21,16 +21,16 @@ const two = { data: 'a\nb' };
 
 const streams: [string, string, ServerEvent[]][] = [
   ['LF', 'event: ping\ndata: {"é":"😀"}\n\ndata: a\ndata: b\n\n', [one, two]],
-  ['CRLF (wire 6 #27)', 'event: ping\r\ndata: {"é":"😀"}\r\n\r\ndata: a\r\ndata: b\r\n\r\n', [one, two]],
+  ['CRLF (deviation 27)', 'event: ping\r\ndata: {"é":"😀"}\r\n\r\ndata: a\r\ndata: b\r\n\r\n', [one, two]],
   ['CR', 'event: ping\rdata: {"é":"😀"}\r\rdata: a\rdata: b\r\r', [one, { ...two, unterminated: true }]],
-  ['a BOM (wire 6 #31)', '\ufeffevent: ping\ndata: {"é":"😀"}\n\n', [one]],
-  ['no blank after the colon (wire 6 #28)', 'event:ping\ndata:{"é":"😀"}\n\n', [one]],
-  ['comments (wire 6 #29)', ': PING\n\n:\n\n: OPENROUTER PROCESSING\nevent: ping\ndata: {"é":"😀"}\n\n:\n', [one]],
-  ['no event lines (wire 6 #22)', 'data: x\n\ndata: [DONE]\n\n', [{ data: 'x' }, { data: '[DONE]' }]],
-  ['empty data (wire 6 #30)', 'event: ping\ndata:\n\n', [{ event: 'ping', data: '' }]],
+  ['a BOM (deviation 31)', '\ufeffevent: ping\ndata: {"é":"😀"}\n\n', [one]],
+  ['no blank after the colon (deviation 28)', 'event:ping\ndata:{"é":"😀"}\n\n', [one]],
+  ['comments (deviation 29)', ': PING\n\n:\n\n: OPENROUTER PROCESSING\nevent: ping\ndata: {"é":"😀"}\n\n:\n', [one]],
+  ['no event lines (deviation 22)', 'data: x\n\ndata: [DONE]\n\n', [{ data: 'x' }, { data: '[DONE]' }]],
+  ['empty data (deviation 30)', 'event: ping\ndata:\n\n', [{ event: 'ping', data: '' }]],
   ['unknown fields, ids and retries', 'id: 7\nretry: x\nfoo: bar\ndata: x\n\n', [{ data: 'x' }]],
   [
-    'a last event without its blank line (wire 6 #33)',
+    'a last event without its blank line (deviation 33)',
     'data: x\n\ndata: y\n',
     [{ data: 'x' }, { data: 'y', unterminated: true }],
   ],

@@ -62,7 +62,7 @@ export async function enterOutdir(path: string, host: BatchHost, times?: LockTim
   await makeBatchFolder(join(path, batchFiles.images));
   const lock = await lockWritable(path, times);
   host.atEnd(() => lock.release());
-  await clearParts(path);
+  await removePartFiles(path);
   if (lock.takenFrom) await host.on({ type: 'took-over', owner: lock.takenFrom });
   return lock;
 }
@@ -159,7 +159,7 @@ async function isLeftOver(folder: string, name: string, head: string): Promise<b
 }
 
 /** Removes unfinished files of runs that were killed. The caller holds the folder's lock. */
-export async function clearParts(folder: string): Promise<void> {
+export async function removePartFiles(folder: string): Promise<void> {
   for (const place of [folder, join(folder, batchFiles.images)]) {
     const names = await readdir(place).catch(() => []);
     for (const name of names) if (isPartName(name)) await rm(join(place, name), { recursive: true, force: true });

@@ -174,7 +174,7 @@ function toEndRecord(
 }
 
 /** A longer line is hard on every reader, of which ours takes four times as much. */
-const maxLineBytes = 64 * 1024 * 1024;
+const maxResultLineBytes = 64 * 1024 * 1024;
 
 /**
  * The text of a result's line. Where it is too long to be read again, the whole reply goes to a recovery file, and the line
@@ -183,7 +183,7 @@ const maxLineBytes = 64 * 1024 * 1024;
 export function resultLine(
   document: JsonObject,
   saveReply: SaveReply | undefined,
-  maxBytes = maxLineBytes,
+  maxBytes = maxResultLineBytes,
 ): string | Promise<string> {
   const line = toResultLine(document);
   if (line !== undefined && (line.length * 3 <= maxBytes || Buffer.byteLength(line) <= maxBytes)) return line;

@@ -19,7 +19,7 @@ import {
 import type { FormatName } from '../../formats/types.ts';
 import { createYield, settleJob } from '../run/live.ts';
 import { formatCount } from '../counts.ts';
-import { askAgain, callService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
+import { runAgainHint, callService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
 import { budgetedMark, makeEntryKey, type ProviderBatch, waitingBounds } from './provider-batches.ts';
 import { createGatheredFile, type GatheredFile } from '../lines.ts';
 
@@ -87,7 +87,7 @@ async function download(collection: Collection): Promise<GatewayError | undefine
   const { host, policy, state } = batch;
   const ids = [...state.index.ids()];
   const rows = new Map(providerBatch.rows.map((row) => [makeEntryKey(providerBatch.mark, ids[row] ?? ''), row]));
-  const hasAll = (): boolean => places.size === rows.size || unmade(info) !== undefined;
+  const hasAll = (): boolean => places.size === rows.size || findUnmadeReason(info) !== undefined;
   for (let tries = 1; ; tries++) {
     const isLast = tries === maxDownloads;
     try {
@@ -118,7 +118,7 @@ interface UnmatchedResults {
 /** The error of results that the service has, and does not send whole. */
 function faulty(fault: string): GatewayError {
   return new GatewayError('incomplete', fault, {
-    hint: `${askAgain}; to give up what does not come: --retry-unknown`,
+    hint: `${runAgainHint}; to give up what does not come: --retry-unknown`,
     sent: 'yes',
     billed: 'no',
     retryable: true,
@@ -139,7 +139,7 @@ async function readResults(
   let [unreadable, answers, isCut] = [0, 0, false];
   const isNamed = info.results.length > 0;
   const hasResults = isNamed ? info.results.some(({ items }) => items === undefined) : (info.done ?? 0) > 0;
-  let isEmpty = hasResults && unmade(info) === undefined;
+  let isEmpty = hasResults && findUnmadeReason(info) === undefined;
   const strange: UnmatchedResults = { results: [], doubled: 0 };
   for await (const { bytes, isWhole } of results) {
     isEmpty = false;
@@ -167,7 +167,7 @@ async function readResults(
   const areAll = isLast && !isCut && places.size > 0 && places.size + unreadable === rows.size;
   const { succeeded = 0 } = info;
   // A batch that ended early has fewer results than jobs, but all that it counts.
-  const isShort = unmade(info) !== undefined && places.size < rows.size && answers < succeeded;
+  const isShort = findUnmadeReason(info) !== undefined && places.size < rows.size && answers < succeeded;
   collection.fault = undefined;
   if (unreadable > 0 && !areAll)
     collection.fault = `${formatCount(unreadable, 'result')} of the service cannot be read`;
@@ -237,19 +237,19 @@ function missingResultError({ info, fault }: Collection, hasResult: boolean): Ga
     });
   // Without a count, a batch that ended early may have answers that it does not send.
   const isUncounted = info.succeeded === undefined && (info.failure === undefined || info.results.length > 0);
-  const reason = isUncounted || fault !== undefined ? undefined : unmade(info);
+  const reason = isUncounted || fault !== undefined ? undefined : findUnmadeReason(info);
   const what = `its batch ended (${info.status}) without a result for it`;
   return reason ?? new GatewayError('no-reply', what, { sent: 'yes' });
 }
 
 /** Why a batch made no results for some of its jobs, or for all of them. */
-function unmade({ status, failure }: BatchInfo): GatewayError | undefined {
-  if (/cancel|expired/.test(status)) return unfinished(/cancel/.test(status) ? 'cancelled' : 'expired');
+function findUnmadeReason({ status, failure }: BatchInfo): GatewayError | undefined {
+  if (/cancel|expired/.test(status)) return unfinishedError(/cancel/.test(status) ? 'cancelled' : 'expired');
   if (failure === undefined) return undefined;
   return new GatewayError('rejected', `the service refused the batch: ${failure}`, { sent: 'yes', billed: 'no' });
 }
 
-function unfinished(kind: 'cancelled' | 'expired', message?: string): GatewayError {
+function unfinishedError(kind: 'cancelled' | 'expired', message?: string): GatewayError {
   const what = kind === 'cancelled' ? 'cancelled at the service' : 'expired at the service';
   const words = `${what} before it was processed${message === undefined ? '' : `: ${message}`}`;
   return new GatewayError('gateway', words, { sent: 'yes', billed: 'no', retryable: true });
@@ -313,7 +313,7 @@ async function readJobResult(
 function toReplyBody(result: BatchOutcome | GatewayError, format: FormatName): Buffer {
   if (result instanceof GatewayError) throw result;
   if (result.kind === 'succeeded') return Buffer.from(JSON.stringify(result.body));
-  if (result.kind !== 'errored') throw unfinished(result.kind, result.message);
+  if (result.kind !== 'errored') throw unfinishedError(result.kind, result.message);
   const { status = 500, body } = result;
   const failure = readFailedReply({ status, headers: {}, body: JSON.stringify(body), format, sentKey: undefined });
   // Only this job was refused, not the others of its batch.

@@ -76,23 +76,23 @@ export async function requireSameKey({ mark, plan, rows }: ProviderBatch, { batc
 
 type OpenService = Awaited<ReturnType<typeof openPlaceApi>>;
 
-/** Asks the service of a provider batch. Throws what the service or the signal says, and batch-locked as `openPlaceApi` does. */
+/** Calls the batch API of the service of a provider batch. Throws what the service or the signal says, and batch-locked as `openPlaceApi` does. */
 export async function callService<Value>(
   plan: ServicePlace,
   run: Pick<LaneRun, 'batch' | 'clients'>,
-  ask: (service: OpenService, deadline: Deadline) => Promise<Value>,
+  call: (service: OpenService, deadline: Deadline) => Promise<Value>,
 ): Promise<Value> {
   const service = await openPlaceApi(plan, run);
   const deadline = longDeadline(plan, run, run.batch.host.signal);
-  return ask(service, deadline)
+  return call(service, deadline)
     .catch((error: unknown) => {
-      throw withoutCost(error, askAgain);
+      throw withoutCost(error, runAgainHint);
     })
     .finally(() => deadline.end());
 }
 
 /** The hint if a service did not answer, or did not create a batch. */
-export const askAgain = 'run the same command again: no batch is created twice';
+export const runAgainHint = 'run the same command again: no batch is created twice';
 
 /** Undefined for the error of a service that refuses to report; other errors are thrown again. */
 export function ignoreRejection(error: unknown): undefined {

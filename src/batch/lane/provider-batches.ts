@@ -11,6 +11,7 @@ import type { JobRecord } from '../types.ts';
  * its results are recorded.
  */
 export interface ProviderBatchRecord {
+  /** The journal's word for it, on disks before it had its name here. */
   type: 'part';
   mark: string;
   step: 'planned' | 'creating' | 'created' | 'dropped' | 'lost' | 'ended';

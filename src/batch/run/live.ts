@@ -41,7 +41,7 @@ export interface SenderOptions {
   pace: Pacer;
 }
 
-/** Its last member waits if a turn of the event loop becomes long. */
+/** What sends jobs. `yieldToEventLoop` waits if a turn of the event loop becomes long. */
 type JobSending = SenderOptions & { yieldToEventLoop: () => Promise<void> | undefined };
 
 /** A call that goes on. */
@@ -94,7 +94,7 @@ export function createJobSender(options: SenderOptions): JobSender {
         flight ??= start(prepared);
         const { deadline } = flight;
         const call = { flight, payment, sending };
-        const came = 'failure' in inputs ? inputs : await answerTo(prepared, inputs.operation, call);
+        const came = 'failure' in inputs ? inputs : await sendAndRead(prepared, inputs.operation, call);
         const { startedAt, attempts, isRecorded, mayBeBilled } = flight;
         const reply = { request, attempts, isRecorded, mayBeBilled, ...came };
         // A signal that comes now ends nothing: what was paid for is written first.
@@ -128,7 +128,7 @@ export async function tryFetchInputs(
 }
 
 /** Sends a request with its retries, and reads the reply. */
-async function answerTo(
+async function sendAndRead(
   prepared: PreparedJob,
   operation: PreparedRequest,
   { flight, payment, sending }: { flight: Flight; payment: Payment | undefined; sending: JobSending },
@@ -209,6 +209,7 @@ export async function settleJob(
     saveReply: answer && ((unwritten) => output.keepResult(unwritten, reply, document)),
   };
 }
+
 /** The error of a job. Throws what ends the batch: a bug, unless a reply came before it, and what cannot be written. */
 async function readJobFailure(
   thrown: unknown,

@@ -129,7 +129,7 @@ export async function* jobsToSend({
 export async function prepareAgain(job: Job, batch: Pick<Batch, 'jobs' | 'plan' | 'state'>): Promise<ReadyJob> {
   const { jobs, plan, state } = batch;
   const ready = plan.ready.get(job.id);
-  // It grows with its answer, so the plan must not hold it.
+  // Its store takes the answer, so the plan must not hold it.
   plan.ready.delete(job.id);
   if (ready) return ready;
   const place = `${jobs.name}:${job.line}: the job or its files`;

@@ -170,7 +170,7 @@ const imageFields = [
   ['', 'quality background style moderation input_fidelity output_compression output_format response_format'],
 ] as const;
 
-/** What a command asks, as far as its settings say it. */
+/** The service that a command sends to, as far as its settings say it. */
 export type AskedService = Pick<PartialSettings, 'service' | 'format' | 'baseUrl' | 'use'>;
 
 /**

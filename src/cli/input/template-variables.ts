@@ -20,7 +20,7 @@ export interface TemplateValues {
 const namePattern = String.raw`[\p{L}_][\p{L}\p{M}\p{Nd}_.-]*(?: [\p{L}\p{M}\p{Nd}_.-]+)*`;
 const wholeName = new RegExp(`^${namePattern}$`, 'u');
 /** It does not match `${{ … }}`, `{{{x}}}`, `{{#if}}` or `{{ a | b }}`, which belong to other template languages. */
-const blankPattern = new RegExp(String.raw`(?<![\$\{])\{\{[ \t]*(${namePattern})[ \t]*\}\}(?!\})`, 'gu');
+const variablePattern = new RegExp(String.raw`(?<![\$\{])\{\{[ \t]*(${namePattern})[ \t]*\}\}(?!\})`, 'gu');
 
 /** A name in Unicode's form NFC, so that both encodings of an accent match. */
 export function normalizeVariableName(word: string): string {
@@ -35,7 +35,7 @@ export function toTemplateText(value: JsonValue): string {
 
 /** Whether a text has a template variable. */
 export function hasTemplateVariable(text: string): boolean {
-  return text.includes('{{') && text.search(blankPattern) >= 0;
+  return text.includes('{{') && text.search(variablePattern) >= 0;
 }
 
 /**
@@ -46,7 +46,7 @@ export function fillText(text: string, place: string, templateValues: TemplateVa
   if (templateValues === undefined || !text.includes('{{')) return text;
   const missing = new Set<string>();
   let where = place;
-  const filled = text.replaceAll(blankPattern, (whole, written: string, at: number) => {
+  const filled = text.replaceAll(variablePattern, (whole, written: string, at: number) => {
     const name = normalizeVariableName(written);
     const value = templateValues.values.get(name);
     if (value !== undefined) {

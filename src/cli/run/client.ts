@@ -243,7 +243,7 @@ function requireKeys(keyless: ReadonlyMap<string, KeySource>, context: Context):
   };
 }
 
-/** The way to each gateway, by its own proxy and its own certificates. */
+/** Connections to each gateway, by its own proxy and its own certificates. */
 export async function openOwnConnections(
   gateways: readonly (Parameters<typeof connectionOptions>[0] & Pick<PartialSettings, 'baseUrl'>)[],
   flags: Parameters<typeof connectionOptions>[1],

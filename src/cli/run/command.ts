@@ -154,6 +154,7 @@ export async function prepareSending(
   plan: ImagePlan,
   { flags, context, settings, deadline, isKept = false }: PreparedCommand & { isKept?: boolean },
 ): Promise<{ images: ImageOutput; client: Client }> {
+  // For its check of the base URL and its warnings, before the output is planned.
   await createDryClient(settings, context);
   const isInFile = plan.imagesAreExtra ? context.report.selected?.file !== undefined : plan.output !== '-';
   if (context.io.stdout.mayBeClosed && (flags.raw || !(isInFile || isKept)))

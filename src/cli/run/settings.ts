@@ -109,14 +109,14 @@ export async function readSettings(flags: TypedSettings, context: Context, use: 
 }
 
 /** The use of each command that asks a model once. */
-export const chooseCommandUse: Readonly<Record<string, Use>> = {
+export const usesByCommand: Readonly<Record<string, Use>> = {
   text: 'text',
   chat: 'chat',
   'image gen': 'image',
   'image edit': 'edit',
 };
 
-/** What a command asks, for hints: undefined where its settings do not say it, or are wrong. */
+/** The service that a command sends to, for hints: undefined where its settings do not say it, or are wrong. */
 export async function findAsked(
   { service, format, baseUrl, profile }: SettingsFlags,
   io: Pick<Io, 'env' | 'cwd'>,

@@ -162,7 +162,7 @@ export function openStreamQueue(
 ): JobQueue {
   const turns = new WeakMap<ReadyJob, PrintTurn>();
   const numbered = inTurn(lines, batch.flags.ordered === true);
-  const releaseAttempt = (job: ReadyJob): void => turns.get(job)?.end();
+  const endPrintTurn = (job: ReadyJob): void => turns.get(job)?.end();
   return {
     async next(signal) {
       for (;;) {
@@ -187,7 +187,7 @@ export function openStreamQueue(
       }
     },
     async giveBack(ready) {
-      releaseAttempt(ready);
+      endPrintTurn(ready);
       await ready.prepared.close();
       await recorder.unsent([ready]);
     },
@@ -200,7 +200,7 @@ export function openStreamQueue(
         throw await savedUnprinted(error, outcome, batch);
       });
     },
-    release: releaseAttempt,
+    release: endPrintTurn,
     close: async () => undefined,
   };
 }

@@ -11,7 +11,7 @@ import { requireNetwork } from '../../cli/run/fetch-urls.ts';
 import { isUrl, shownUrl } from '../../cli/input/input-files.ts';
 import { sessionPath } from '../../chat/session-path.ts';
 import { lockedSession } from './session.ts';
-import { askAgain, askPrompt, type Talk } from './talk.ts';
+import { retryPrompt, askPrompt, type Talk } from './talk.ts';
 import type { Context } from '../../cli/context.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { EditorOptions } from '../../terminal/line-editor.ts';
@@ -46,7 +46,7 @@ const slashCommands: Readonly<Record<string, SlashCommand>> = {
   },
   retry: {
     text: 'ask the last prompt again; the new answer takes the place of the old one',
-    run: (_, talk) => askAgain(talk),
+    run: (_, talk) => retryPrompt(talk),
   },
   exit: { text: 'leave (also Ctrl-D, or Ctrl-C twice)', run: async () => false },
 };

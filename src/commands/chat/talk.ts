@@ -64,7 +64,7 @@ export async function askPrompt(text: string, talk: Talk): Promise<boolean> {
 }
 
 /** Sends the last prompt again, and replaces its answer. */
-export async function askAgain(talk: Talk): Promise<boolean> {
+export async function retryPrompt(talk: Talk): Promise<boolean> {
   const { last } = talk;
   if (last) return askModel(last, talk);
   await talk.context.ui.note('there is no prompt to ask again');

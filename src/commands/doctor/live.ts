@@ -139,13 +139,13 @@ async function findFormat(live: GatewaySubject): Promise<Check[]> {
 async function examineFormat(name: FormatName, uses: readonly Use[], live: GatewaySubject): Promise<FormatOutcome> {
   const { byUse } = live.surveyed;
   const use = uses.find((one) => byUse[one].model !== undefined) ?? uses[0];
-  const unasked = { checks: [], answers: false, isAbsent: false };
-  if (use === undefined) return unasked;
+  const notTried = { checks: [], answers: false, isAbsent: false };
+  if (use === undefined) return notTried;
   const settings = byUse[use];
   const model = settings.model?.value;
   if (model === undefined) {
     const fix = `gateway-cli config set models.${use} <model>${profileFlag(live.context)}`;
-    return { ...unasked, checks: [{ name, state: 'skipped', text: 'no model to ask', fix }] };
+    return { ...notTried, checks: [{ name, state: 'skipped', text: 'no model to ask', fix }] };
   }
   const smallest = { use: 'text', model, prompt: 'hi', maxTokens: leastTokens, stream: undefined } as const;
   const post = encodeRequest(

@@ -152,7 +152,7 @@ const kinds = ['type', 'anyOf', '$ref', 'enum', 'const'];
  * Whether a schema keeps to what OpenAI takes with `strict`: an object whose properties are all required, at every level, and
  * no others allowed.
  */
-export function strictFits(schema: JsonValue): boolean {
+function strictFits(schema: JsonValue): boolean {
   return isObject(schema) && schema['type'] === 'object' && isStrictSchema(schema);
 }
 

@@ -185,7 +185,7 @@ function findModelNameFault(name: string): string | undefined {
 }
 
 /** A conversation as `contents`. Results of tools want the name of the call that they answer, which an earlier turn has. */
-export function contentTurns(turns: readonly Turn[], service: string): BodyValue[] {
+function contentTurns(turns: readonly Turn[], service: string): BodyValue[] {
   const names = new Map<string, string>();
   return turns.flatMap((turn) => {
     const isOwn = turn.service === service;

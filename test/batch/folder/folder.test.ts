@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { clearParts } from '../../../src/batch/folder/folder.ts';
+import { removePartFiles } from '../../../src/batch/folder/folder.ts';
 import { planOutput } from '../../../src/images/naming.ts';
 import { checkOutput } from '../../../src/images/publish.ts';
 import { manyJobs, test } from '../with-batch.ts';
@@ -163,7 +163,7 @@ describe('what killed runs did not finish', () => {
     const [, name] = (await seen) as [string, string];
     watcher.close();
     folder.write(`out/images/${name}`, '');
-    await clearParts(join(folder.cwd, 'out'));
+    await removePartFiles(join(folder.cwd, 'out'));
     expect(folder.ls('out/images')).toEqual([]);
   });
 

@@ -6,7 +6,7 @@ const piece = (text: string, more: object = {}) => ({ content: { parts: [{ text 
 const textsOf = (pieces: readonly unknown[]) => foldWhole(content, pieces).result.candidates.map(({ text }) => text);
 
 describe('the pieces of a content-format reply', () => {
-  test('are joined candidate by candidate (wire 6 #19, #37)', () => {
+  test('are joined candidate by candidate (deviations 19 and 37)', () => {
     const { result } = foldWhole(content, [
       { candidates: [piece('a', { index: 0 }), piece('x', { index: 1 })], usageMetadata: { promptTokenCount: 2 } },
       { candidates: [piece('y', { index: 1, finishReason: 'MAX_TOKENS' })], modelVersion: 'm' },

@@ -56,7 +56,7 @@ describe('a reply of the content format', () => {
     expect([error, progress]).toStrictEqual([undefined, 'stopped']);
   });
 
-  test('is read in snake case at every level (wire 6 #6)', () => {
+  test('is read in snake case at every level (deviation 6)', () => {
     const json = `{"candidates":[{"content":{"parts":[{"inline_data":{"mime_type":"image/png","data":"AA-_"}},
       {"function_call":{"name":"f","args":{"some_key":1}}},{"executable_code":{"code":"1"},"thought_signature":"x"},{"video_metadata":{}}]},
       "finish_reason":"STOP","finish_message":"m","safety_ratings":[]}],
@@ -78,7 +78,7 @@ describe('a reply of the content format', () => {
     });
   });
 
-  test('takes null for absent everywhere (wire 6 #9)', () => {
+  test('takes null for absent everywhere (deviation 9)', () => {
     const json = `{"candidates":[{"content":{"parts":[{"text":null,"inlineData":{"mimeType":null,"data":"AAAA"},
       "functionCall":null,"thought":null},{"text":"a","inlineData":null},{"text":null,"inlineData":null}],"role":null},
       "finishReason":null,"index":null,"safetyRatings":null},{"content":null}],"promptFeedback":null,
@@ -102,7 +102,7 @@ describe('a reply of the content format', () => {
     ['no candidates', '{"candidates":[]}'],
     ['a blocked prompt', '{"promptFeedback":{"blockReason":"SAFETY"}}'],
     ['usage alone', '{"usageMetadata":{}}'],
-  ])('reads a reply with %s as one without parts (wire 2)', (_, json) => {
+  ])('reads a reply with %s as one without parts (formats 2)', (_, json) => {
     expect(partsOf(json)).toStrictEqual([]);
     expect(read(json).result).toMatchObject({ text: '', content: [], images: [], toolCalls: [] });
   });
@@ -111,7 +111,7 @@ describe('a reply of the content format', () => {
     ['an empty part', '{}', []],
     ['empty text', '{"text":""}', [text('')]],
     ['a thought', '{"text":"hm","thought":true}', [text('hm', true)]],
-    ['a draft image (wire 6 #14)', '{"inlineData":{"data":"AA"},"thought":true}', [blob('AA', undefined, true)]],
+    ['a draft image (deviation 14)', '{"inlineData":{"data":"AA"},"thought":true}', [blob('AA', undefined, true)]],
     ['a call without arguments', '{"functionCall":{"name":"f"}}', [call('f', {})]],
     ['a call with an id', '{"functionCall":{"id":"1","name":"f","args":{"a":1}}}', [call('f', { a: 1 }, '1')]],
     ['a hosted file', '{"fileData":{"fileUri":"https://x"}}', []],
@@ -127,9 +127,9 @@ describe('a reply of the content format', () => {
   });
 
   test.each([
-    ['base64url without padding (wire 6 #7, #8)', 'image/png', 'iVBORw-_A'],
-    ['a data URL (wire 6 #10)', 'image/png', 'data:image/png;base64,iVBORw=='],
-    ['a type with parameters and capitals (wire 6 #12)', 'Image/PNG; x=1', 'AAAA'],
+    ['base64url without padding (deviations 7 and 8)', 'image/png', 'iVBORw-_A'],
+    ['a data URL (deviation 10)', 'image/png', 'data:image/png;base64,iVBORw=='],
+    ['a type with parameters and capitals (deviation 12)', 'Image/PNG; x=1', 'AAAA'],
   ])('hands %s on as it came: the bytes are read where they are stored', (_, mimeType, data) => {
     const parts = JSON.stringify([{ inlineData: { mimeType, data } }]);
     expect(partsOf(`{"candidates":[{"content":{"parts":${parts}}}]}`)).toStrictEqual([blob(data, mimeType)]);
@@ -143,7 +143,7 @@ describe('a reply of the content format', () => {
     ]);
   });
 
-  test('unwraps a reply inside `response` (wire 6 #20)', () => {
+  test('unwraps a reply inside `response` (deviation 20)', () => {
     expect(partsOf('{"response":{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}}')).toStrictEqual([text('a')]);
   });
 

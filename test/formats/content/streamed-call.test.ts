@@ -23,7 +23,7 @@ const part = (...partialArgs: JsonObject[]): JsonObject => ({ partialArgs, willC
 const whole = (name: string, input: JsonObject, id?: string): JoinedCall => ({ id, name, input, isWhole: true });
 const begin = { name: 'f', willContinue: true };
 
-test('values are joined by their paths, and strings are appended (wire 6 #44)', () => {
+test('values are joined by their paths, and strings are appended (deviation 44)', () => {
   const parts = [
     part(text('$.place.city', 'New ', true)),
     part(text('$.place.city', 'Yo', true), at('$.days', { numberValue: 3 })),

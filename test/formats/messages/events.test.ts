@@ -33,7 +33,7 @@ describe('a stream of the messages format', () => {
     expect([error, complete]).toStrictEqual([undefined, true]);
   });
 
-  test('takes the type from the data, and the event name only where it has none (wire 6 #22)', () => {
+  test('takes the type from the data, and the event name only where it has none (deviation 22)', () => {
     const [first = '', ...rest] = hello;
     const unnamed = JSON.parse(first) as { type?: string };
     delete unnamed.type;
@@ -50,7 +50,7 @@ describe('a stream of the messages format', () => {
     ['[DONE] with blanks', { data: ' [DONE] ' }],
     ['event: done', { event: 'done', data: '{}' }],
     ['event: done with [DONE]', { event: 'done', data: '[DONE]' }],
-  ])('takes %s as the end of a reply that said why it stopped, and only of that (wire 6 #23)', (_, done) => {
+  ])('takes %s as the end of a reply that said why it stopped, and only of that (deviation 23)', (_, done) => {
     const before = feedAll([...hello, done, text('!')]);
     expect([before.complete, before.deltas.at(-1)?.type, before.result.text]).toStrictEqual([false, 'text', 'Hello!']);
     expect(feedAll([...hello, end, done]).deltas.at(-1)).toStrictEqual({ type: 'end' });
@@ -67,16 +67,16 @@ describe('a stream of the messages format', () => {
       false,
     ],
     ['an empty stop reason', [...hello, '{"type":"message_delta","delta":{"stop_reason":""}}'], false],
-  ])('knows whether a stream with %s is complete (wire 6 #24)', (_, events, expected) => {
+  ])('knows whether a stream with %s is complete (deviation 24)', (_, events, expected) => {
     const { complete, result } = feedAll(events);
     expect([complete, result.text]).toStrictEqual([expected, 'Hello']);
   });
 
   test.each([
-    ['a comment re-wrapped as data (wire 6 #29)', { data: ': OPENROUTER PROCESSING' }],
-    ['empty data (wire 6 #30)', { data: '' }],
-    ['an object without a type (wire 6 #30)', { data: '{}' }],
-    ['a ping with empty data (wire 6 #30)', { event: 'ping', data: '' }],
+    ['a comment re-wrapped as data (deviation 29)', { data: ': OPENROUTER PROCESSING' }],
+    ['empty data (deviation 30)', { data: '' }],
+    ['an object without a type (deviation 30)', { data: '{}' }],
+    ['a ping with empty data (deviation 30)', { event: 'ping', data: '' }],
     ['a ping', { event: 'ping', data: '{"type": "ping"}' }],
     ['an unknown event', { event: 'weather', data: '{"type":"weather","message":"sunny"}' }],
     ['an unknown type that every object inherits', { data: '{"type":"constructor"}' }],
@@ -118,17 +118,17 @@ describe('a stream of the messages format', () => {
     expect([result.text, complete]).toStrictEqual(['Hello', false]);
   });
 
-  test('reads data that is padded with blanks, and a byte order mark (wire 5, 6 #31)', () => {
+  test('reads data that is padded with blanks, and a byte order mark (formats 4, deviation 31)', () => {
     const padded = [...hello, end, stop].map((data) => `\uFEFF ${data.slice(0, -1)}    }       `);
     expect(feedAll(padded)).toStrictEqual(feedAll([...hello, end, stop]));
   });
 
-  test('ignores a message_start that comes again (wire 6 #35)', () => {
+  test('ignores a message_start that comes again (deviation 35)', () => {
     const again = feedAll([start, start, ...hello.slice(1), end, stop]);
     expect(again).toStrictEqual(feedAll([...hello, end, stop]));
   });
 
-  test('ends with an error where a second message is spliced in, and keeps the first (wire 6 #35)', () => {
+  test('ends with an error where a second message is spliced in, and keeps the first (deviation 35)', () => {
     const { error, result, complete } = feedAll([...hello, start.replace('msg_1', 'msg_2'), text('other')]);
     expect(error).toMatchObject({ class: 'bad-reply', message: 'a second message (msg_2) begins inside the stream' });
     expect([result.responseId, result.text, complete]).toStrictEqual(['msg_1', 'Hello', false]);
@@ -139,7 +139,7 @@ describe('a stream of the messages format', () => {
     ['cut JSON', '{"type":"content_block_delta","ind'],
     ['a text', 'upstream closed'],
     ['HTML', '<html>'],
-  ])('ends with an error at %s, and keeps what came before (wire 6 #26)', (_, data) => {
+  ])('ends with an error at %s, and keeps what came before (deviation 26)', (_, data) => {
     const { error, result, complete } = feedAll([...hello, data, end]);
     expect(error).toMatchObject({ class: 'bad-reply', exitCode: 9, details: { sent: 'yes', retryable: false } });
     expect([result.text, complete]).toStrictEqual(['Hello', false]);
@@ -150,7 +150,7 @@ test.each([
   ['in front of its data', { event: 'content_block_delta', data: '', unterminated: true }],
   ['in its data', { data: text('!').slice(0, -3), unterminated: true }],
   ['in the mark of an end', { data: '[DON', unterminated: true }],
-] as const)('an event that the end of the body cut %s says nothing (wire 6 #33)', (_, event) => {
+] as const)('an event that the end of the body cut %s says nothing (deviation 33)', (_, event) => {
   const { events: _cut, ...read } = feedAll([...hello, event]);
   const { events: _plain, ...expected } = feedAll(hello);
   expect(read).toStrictEqual(expected);
@@ -166,22 +166,22 @@ const usage = (json: string) => `{"type":"message_delta","delta":{},"usage":${js
 describe('usage of a stream', () => {
   test.each([
     [
-      'the last of each count (wire 5)',
+      'the last of each count (formats 4)',
       [start, usage('{"input_tokens":61,"output_tokens":2}'), usage('{"output_tokens":4}')],
       [61, 4],
     ],
     [
-      'an earlier count where the later is null (wire 6 #34)',
+      'an earlier count where the later is null (deviation 34)',
       [start, usage('{"input_tokens":null,"output_tokens":2}')],
       [5, 2],
     ],
     [
-      'the count at the end where it was 0 at the start (wire 6 #34)',
+      'the count at the end where it was 0 at the start (deviation 34)',
       [start.replace(':5,', ':0,'), usage('{"input_tokens":8}')],
       [8, 1],
     ],
     [
-      'a count only at the end (wire 6 #34)',
+      'a count only at the end (deviation 34)',
       ['{"type":"message_start","message":{}}', usage('{"output_tokens":2}')],
       [undefined, 2],
     ],
@@ -209,7 +209,7 @@ describe('usage of a stream', () => {
     });
   });
 
-  test('is undefined where the gateway gives none (wire 6 #34)', () => {
+  test('is undefined where the gateway gives none (deviation 34)', () => {
     expect(feedAll(['{"type":"message_start","message":{}}', textBlock, text('a'), stop]).result.usage).toBeUndefined();
   });
 });

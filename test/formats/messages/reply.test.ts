@@ -57,7 +57,7 @@ describe('a message', () => {
     expect(Object.keys(read(wrap([raw])).content?.[0] ?? {})).toEqual(Object.keys(raw));
   });
 
-  test('has an image block, whose bytes go where pictures are stored (wire 6 #5)', () => {
+  test('has an image block, whose bytes go where pictures are stored (deviation 5)', () => {
     const raw = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA' } };
     const { events, result } = foldWhole(messages, wrap([raw]));
     expect(eventsOf(events, 'block-start')).toStrictEqual([{ type: 'block-start', raw }]);
@@ -70,7 +70,7 @@ describe('a message', () => {
     expect(content).toStrictEqual([{ type: 'tool_use', id: 't', name: 'f', input: {} }]);
   });
 
-  test('takes null for absent, also in what goes back (wire 6 #9)', () => {
+  test('takes null for absent, also in what goes back (deviation 9)', () => {
     const result = read({
       ...wrap([{ type: 'text', text: 'a', citations: null, input: null }, null]),
       id: null,
@@ -82,9 +82,9 @@ describe('a message', () => {
   });
 
   test.each([
-    ['a plain string (wire 6 #43)', 'Hello', 'Hello'],
+    ['a plain string (deviation 43)', 'Hello', 'Hello'],
     ['an empty string', '', ''],
-    ['text in thinking tags, which stay (wire 6 #41)', '<thinking>hm</thinking>Hi', '<thinking>hm</thinking>Hi'],
+    ['text in thinking tags, which stay (deviation 41)', '<thinking>hm</thinking>Hi', '<thinking>hm</thinking>Hi'],
     ['strings among blocks', ['a', { type: 'text', text: 'b' }], 'ab'],
     ['null', null, ''],
     ['no blocks, as a refusal has', [], ''],
@@ -98,15 +98,15 @@ describe('a message', () => {
     ['message', { message: wrap('a') }],
     ['data', { data: wrap('a') }],
     ['nothing, without a type', { role: 'assistant', content: 'a' }],
-  ])('is unwrapped from %s (wire 6 #19, #20)', (_, json) => {
+  ])('is unwrapped from %s (deviations 19 and 20)', (_, json) => {
     expect(read(json).text).toBe('a');
   });
 
-  test('has no total where input or output is unknown (wire 6 #34)', () => {
+  test('has no total where input or output is unknown (deviation 34)', () => {
     expect(read({ ...wrap('a'), usage: { output_tokens: 3 } }).usage).toEqual({ outputTokens: 3 });
   });
 
-  test('keeps the details of a refusal (wire 6 #36)', () => {
+  test('keeps the details of a refusal (deviation 36)', () => {
     const details = { type: 'refusal', category: 'bio' };
     const result = read({ ...wrap([]), stop_reason: 'refusal', stop_details: details });
     expect(result).toMatchObject({ stopReason: 'refusal', stopDetails: details });

@@ -18,9 +18,9 @@ const callsOf = (...events: string[]) => feedAll([start, ...events]).result.tool
 describe('tool input', () => {
   test.each<[string, string[], JsonValue]>([
     ['joins its pieces', ['{"loc', 'ation": "San', ' Francisco"}'], { location: 'San Francisco' }],
-    ['is {} when all pieces are empty (wire 5)', ['', ''], {}],
+    ['is {} when all pieces are empty (formats 4)', ['', ''], {}],
     ['is {} without any piece', [], {}],
-    ['stays the text it was when it is cut (wire 5)', ['{"location": "Sa'], '{"location": "Sa'],
+    ['stays the text it was when it is cut (formats 4)', ['{"location": "Sa'], '{"location": "Sa'],
   ])('%s', (_, pieces, expected) => {
     const events = [block(tool), ...pieces.map(input), blockStop()];
     expect(callsOf(...events)).toStrictEqual([{ id: 't', name: 'f', input: expected }]);
@@ -95,7 +95,7 @@ describe('blocks', () => {
     expect(blocksOf(block(raw), blockStop())).toStrictEqual([kept]);
   });
 
-  test('of images arrive whole, and are not part of a later turn (wire 6 #5)', () => {
+  test('of images arrive whole, and are not part of a later turn (deviation 5)', () => {
     const raw = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
     const { events, result } = feedAll([start, block(raw), blockStop()]);
     expect(events.slice(2)).toStrictEqual([

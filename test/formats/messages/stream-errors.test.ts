@@ -6,7 +6,7 @@ const begun = [start, block({ type: 'text', text: '' }), text('Hel')];
 const error = (type: string, message = 'm') =>
   JSON.stringify({ type: 'error', error: { details: null, type, message } });
 
-describe('an error event (wire 6 #25)', () => {
+describe('an error event (deviation 25)', () => {
   test.each([
     ['overloaded_error', 'gateway', 529, true],
     ['api_error', 'gateway', 500, true],
@@ -39,12 +39,12 @@ describe('an error event (wire 6 #25)', () => {
     ['by its event name alone', { event: 'error', data: '{"error":{"type":"overloaded_error","message":"m"}}' }],
     ['without a type', { data: '{"error":{"type":"overloaded_error","message":"m"}}' }],
     [
-      'with a foreign outer type (wire 6 #17)',
+      'with a foreign outer type (deviation 17)',
       { data: '{"type":"one_hub_error","error":{"type":"overloaded_error","message":"m"}}' },
     ],
     ['with a status code', { data: '{"error":{"code":529,"message":"m"}}' }],
     [
-      'with JSON in its message (wire 6 #18)',
+      'with JSON in its message (deviation 18)',
       { data: JSON.stringify({ type: 'error', error: { message: error('overloaded_error') } }) },
     ],
   ])('is seen %s', (_, event) => {

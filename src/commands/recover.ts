@@ -81,6 +81,8 @@ async function runRecover(
     () => void context.signal.throwIfAborted(),
   );
   await warnOfCut(report.result, context);
+  if (saved.body && context.root.json && report.selected?.file === undefined)
+    throw usageError('the reply is kept as it came, and it and --json both write to stdout', 'name a file: -o reply');
   if (saved.body) return writeSavedBody(saved.body, { force, context });
   if (isImages) return undefined;
   if (output !== '-') await warnOfNoImage(place, context);

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { start } from '../faults/program.ts';
@@ -25,6 +25,23 @@ describe.skipIf(process.platform === 'win32')('Ctrl-C', () => {
     expect(stderr).toContain('2 done, 7 not sent yet\n');
     expect(server.bodies).toHaveLength(2);
     expect(folder.lines('results.jsonl')).toHaveLength(2);
+  });
+
+  test('a batch that a signal ended says in its documents that what it sent may have been billed', async ({
+    server,
+    folder,
+  }) => {
+    const event = createEvent();
+    server.answer = () => ({ after: event.happened });
+    folder.jobs(...manyJobs(9));
+    const { child, printed, ended } = start([...argv, '--json'], server, { cwd: folder.cwd });
+    await server.received(2);
+    child.kill('SIGTERM');
+    await printed('waiting for 2 requests');
+    event.happen();
+    const error = { class: 'terminated', sent: 'unknown', billed: 'unknown' };
+    expect(JSON.parse((await ended).stdout)).toMatchObject({ done: 2, error });
+    expect(JSON.parse(readFileSync(join(folder.cwd, 'out/summary.json'), 'utf8'))).toMatchObject({ done: 2, error });
   });
 
   test('a second Ctrl-C ends the batch at once, and requests in flight may have been billed', async ({

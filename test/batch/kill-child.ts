@@ -2,8 +2,8 @@
 // SIGTERM: bundled and started by tests.
 import process from 'node:process';
 import { runJobFile } from '../../src/commands/batch/batch.ts';
-import type { Context } from '../../src/cli/context.ts';
-import { createUi } from '../../src/cli/output/log.ts';
+import type { AnswerContext } from '../../src/cli/context.ts';
+import { createUi, emptyReport } from '../../src/cli/output/log.ts';
 import { createStdin } from '../../src/cli/input/prompt.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { createProcessIo } from '../../src/terminal/process-io.ts';
@@ -14,7 +14,7 @@ const io = createProcessIo(process);
 const cleanups: (() => Promise<void>)[] = [];
 const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort(new GatewayError('terminated', 'ended by SIGTERM')));
-const context: Context = {
+const context: AnswerContext = {
   command: 'batch run',
   io,
   signal: stop.signal,
@@ -22,6 +22,7 @@ const context: Context = {
   root: {},
   ui: createUi(io, {}),
   stdin: createStdin(io),
+  report: emptyReport('batch run'),
   atEnd: (cleanup) => void cleanups.unshift(cleanup),
 };
 let seen = 0;

@@ -223,6 +223,8 @@ describe('-o', () => {
     };
     writeFileSync(join(cwd, 'kept.json'), JSON.stringify({ ...kept, body: body.toString('base64') }));
     expect(await cli(['recover', 'kept.json', '-o', 'body.json'], { cwd })).toMatchObject({ code: 0, stdout: '' });
+    const both = await cli(['recover', 'kept.json', '--json'], { cwd });
+    expect([both.code, JSON.parse(both.stdout)]).toMatchObject([2, { ok: false, error: { class: 'usage' } }]);
     expect(readFileSync(join(cwd, 'body.json'))).toEqual(body);
   });
 });

@@ -31,7 +31,7 @@ import {
   writeSummary,
   addKeptReplies,
 } from '../../batch/index.ts';
-import type { Action, Context, CommandOutcome, OwnDocument } from '../../cli/context.ts';
+import type { Action, AnswerContext, CommandOutcome, Context, OwnDocument } from '../../cli/context.ts';
 import { errorDocument, resultDocument } from '../../cli/output/document.ts';
 import { emptyReport } from '../../cli/output/log.ts';
 import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
@@ -61,7 +61,7 @@ import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
 import { createPriceCheck, emptyFacts, type JobKind, type BatchPlanFacts, planJobs } from './plan.ts';
 import { trackChecking } from './progress.ts';
 import { openBatchClients } from './clients.ts';
-import { requireDescriptors } from '../../cli/run/command.ts';
+import { reportAnswer, requireDescriptors } from '../../cli/run/command.ts';
 import { join, relative } from 'node:path';
 import { shellWord } from '../../shell-word.ts';
 import { describeCosts } from '../../cost/price.ts';
@@ -88,13 +88,13 @@ export function batchRunCommand(command: Command): Action {
   addFlags(command, 'Flags', batchFlags);
   addFlags(command, 'Connection', batchConnectionFlags);
   addFlags(command, 'Costs', priceFlags);
-  return async (context: Context, words, typed) => {
+  return (context: Context, words, typed) => {
     const flags = typed as BatchFlags;
-    if (flags.stream) return runStreamCommand(words, flags, context);
+    if (flags.stream) return reportAnswer(context, (own) => runStreamCommand(words, flags, own));
     // Nothing was said: the help, as of every group of commands; and after it what is missing.
     if (words.length === 0 && !flags.prompts && !flags.data && !flags.template && !flags.output && !flags.estimate)
       command.parent?.outputHelp({ error: true });
-    return runJobFile(words, flags, context);
+    return reportAnswer(context, (own) => runJobFile(words, flags, own));
   };
 }
 
@@ -105,7 +105,7 @@ export function batchRunCommand(command: Command): Action {
 export async function runJobFile(
   words: readonly string[],
   flags: BatchFlags,
-  context: Context,
+  context: AnswerContext,
   hooks: BatchHooks = {},
 ): Promise<CommandOutcome> {
   if (flags.lane === 'batch') saveMemory();
@@ -170,7 +170,7 @@ export async function runJobFile(
 async function runStreamCommand(
   words: readonly string[],
   flags: BatchFlags,
-  context: Context,
+  context: AnswerContext,
 ): Promise<CommandOutcome> {
   const { finishStream, openStream, streamJobs } = await import('./stream.ts');
   const batch = await openStream(words, flags, context);
@@ -192,7 +192,7 @@ async function runStreamCommand(
 /** A batch, and the command that runs it. */
 export interface RunningBatch extends Batch {
   flags: BatchFlags;
-  context: Context;
+  context: AnswerContext;
   source: JobSource;
   facts: BatchPlanFacts;
   /** Monotonic clock at the start, in ms. */
@@ -364,7 +364,7 @@ function summarize(batch: EndedBatch, counts: Counts, thrown: unknown): OwnDocum
     outdir: shownPath(outdir, context.io.cwd),
     failures: state.failures,
     exitCode: error?.exitCode ?? outcomes.ok.code,
-    error: error && errorDocument(error, { attempts: error.details.attempts ?? 0 }, context.ui),
+    error: error && errorDocument(error, context.report, context.ui),
   });
 }
 

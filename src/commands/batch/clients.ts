@@ -1,16 +1,16 @@
 import type { BatchPlan } from '../../batch/index.ts';
 import { openClients } from '../../cli/run/client.ts';
 import type { BatchFlags } from './flags.ts';
-import type { Context } from '../../cli/context.ts';
+import type { AnswerContext } from '../../cli/context.ts';
 import type { Client } from '../../client/index.ts';
 
 /** Opens a client of each gateway of a batch, by `gatewayKey`. */
 export async function openBatchClients(
   { gateways }: BatchPlan,
   flags: BatchFlags,
-  context: Context,
+  context: AnswerContext,
 ): Promise<ReadonlyMap<string, Client>> {
-  const { clients, close } = await openClients([...gateways.values()], flags, context);
+  const { clients, close } = await openClients([...gateways.values()], flags, context, { report: context.report });
   context.atEnd(close);
   return new Map([...gateways.keys()].map((key, at) => [key, clients[at] as Client]));
 }

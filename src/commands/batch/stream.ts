@@ -32,7 +32,7 @@ import {
 } from '../../batch/index.ts';
 import { chooseHint } from '../../advice.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import type { Context, CommandOutcome } from '../../cli/context.ts';
+import type { AnswerContext, CommandOutcome } from '../../cli/context.ts';
 import { openClients } from '../../cli/run/client.ts';
 import type { Client } from '../../client/index.ts';
 import { findOutdir } from './outdir.ts';
@@ -52,7 +52,7 @@ import type { Settings } from '../../settings/types.ts';
 /** A batch whose jobs are not known before they are sent. */
 export interface StreamBatch extends Omit<Batch, 'jobs'> {
   flags: BatchFlags;
-  context: Context;
+  context: AnswerContext;
   /** Monotonic clock at the start, in ms. */
   startedAt: number;
   facts: BatchPlanFacts;
@@ -65,7 +65,11 @@ export interface StreamBatch extends Omit<Batch, 'jobs'> {
 }
 
 /** `batch - --stream`: takes jobs from stdin until it ends, and prints each result when its job has ended. */
-export async function openStream(words: readonly string[], flags: BatchFlags, context: Context): Promise<StreamBatch> {
+export async function openStream(
+  words: readonly string[],
+  flags: BatchFlags,
+  context: AnswerContext,
+): Promise<StreamBatch> {
   requireStream(words, flags, context);
   const policy = await readPolicy(flags, context);
   saveMemory();
@@ -139,7 +143,7 @@ function createClients({ flags, context }: StreamBatch): (prepared: PreparedJob)
     requireOwnKeys([...used, settings]);
     used.push(settings);
     const gateway = { settings, forms: { [use]: settings.auth.value } };
-    const connection = openClients([gateway], flags, context).then(({ clients, close }) => {
+    const connection = openClients([gateway], flags, context, { report: context.report }).then(({ clients, close }) => {
       context.atEnd(close);
       return clients[0] as Client;
     });

@@ -56,7 +56,14 @@ function describeEvent(event: Told): HostLine[] {
     case 'reply-kept':
       return [['warn', `${event.error.message}; ${chooseHint(event.error) ?? ''}`]];
     case 'result-lost':
-      return [['warn', [`${event.id}: ${event.error.message}`, chooseHint(event.error)].filter(Boolean).join('; ')]];
+      return [
+        [
+          'warn',
+          [`${event.id}: ${event.error.message}`, chooseHint(event.error)?.replaceAll('\n', '; ')]
+            .filter(Boolean)
+            .join('; '),
+        ],
+      ];
     case 'budget-not-here': {
       const where = `the budget ${event.path} is not on this machine`;
       return [['warn', `${where}: what its batch cost is written down in none`]];

@@ -54,7 +54,7 @@ function describeEvent(event: Told): HostLine[] {
       return [['note', `${what}; Ctrl-C again stops`]];
     }
     case 'reply-kept':
-      return [['warn', `${event.error.message}; ${chooseHint(event.error) ?? ''}`]];
+      return [['warn', `${event.error.message}; ${chooseHint(event.error)?.replaceAll('\n', '; ') ?? ''}`]];
     case 'result-lost':
       return [
         [

@@ -10,6 +10,9 @@ import type { Result } from './result.ts';
 import type { AuthForm, ServiceName, Use } from '../services.ts';
 import type { JsonObject } from '../json.ts';
 
+/** The URL of the platform, if its types are loaded (DOM or Node); else what is needed of one. */
+export type Url = typeof globalThis extends { URL: { prototype: infer Known } } ? Known : { readonly href: string };
+
 /** The AbortSignal of the platform, if its types are loaded (DOM or Node); else what is needed of one. */
 export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known } }
   ? Known

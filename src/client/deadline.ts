@@ -1,3 +1,4 @@
+import type { Signal } from './client-types.ts';
 import { setMaxListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { longestTimerMs, monotonic } from '../clock.ts';
@@ -9,7 +10,7 @@ type Phase = 'unsent' | 'sent' | 'reading';
 /** Bounds everything of a command, from what it reads to its last wait. */
 export interface Deadline {
   /** Aborts by the caller's signal or when the time is over. */
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
   /** The error of an abort by the timer at this phase; returns any other error unchanged. */
   explain(error: unknown, phase: Phase): unknown;
   /** Ends what it bounds, before its time. */
@@ -22,7 +23,7 @@ export interface Deadline {
 const minHintMinutes = 2;
 
 /** Starts the time now. The timer never keeps the process alive. */
-export function startDeadline(ms: number, caller?: AbortSignal): Deadline {
+export function startDeadline(ms: number, caller?: Signal): Deadline {
   const clock = createClock();
   clock.start(ms);
   if (caller === undefined) return clock;

@@ -6,7 +6,7 @@ import type { Gate } from '../transport/gate.ts';
 import { defaultRetryPolicy, sendWithRetries } from '../transport/retry.ts';
 import type { Answered, Fetch, RetryPolicy } from '../transport/types.ts';
 import type { BlobStore } from '../images/types.ts';
-import type { CallOptions, Client, ClientOptions } from './client-types.ts';
+import type { Signal, CallOptions, Client, ClientOptions } from './client-types.ts';
 import { type Deadline, checkEnd } from './deadline.ts';
 import { addressRequest, type Endpoint, describeSentKey } from './endpoint.ts';
 import { createLateStore, openInMemory } from './image-store.ts';
@@ -38,11 +38,11 @@ export interface Payments {
 /** One request that is paid from a budget. */
 export interface Payment {
   /** Reserves what it can cost, once; awaited right before the request is sent. Throws GatewayError over-budget if that is too much. */
-  reserve(signal: AbortSignal): Promise<void>;
+  reserve(signal: Signal): Promise<void>;
   /** An attempt failed, and another one follows. */
   retry(error: GatewayError): void;
   /** Writes down what it cost, once. A failure is a warning: the request counts with what was reserved. */
-  end(end: PaidEnd, signal?: AbortSignal): Promise<void>;
+  end(end: PaidEnd, signal?: Signal): Promise<void>;
   /** It is not sent after all. Does nothing after `end`. */
   cancel(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import type { Signal } from '../client/client-types.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import { longestTimerMs } from '../clock.ts';
 
@@ -19,7 +20,7 @@ export interface GateOptions {
 /** Shared by the calls of a batch: one 429 makes all of them wait, and too many failures end the retries. */
 export interface Gate {
   /** Resolves when a request may be sent. Rejects with the signal's reason. */
-  enter(signal: AbortSignal): Promise<void>;
+  enter(signal: Signal): Promise<void>;
   /** Holds back other requests for this time, in ms, after a 429. */
   close(waitMs: number): void;
   /** Called before each retry; false ends the retries. */

@@ -1,17 +1,18 @@
+import type { Signal, Url } from '../client/client-types.ts';
 import type { RequestBody } from '../body.ts';
 
 /** One HTTP request. The client sends a POST with a JSON body, or the GET of a list; a gateway passes on any other. */
 export interface HttpRequest {
   /** Default `POST`. */
   readonly method?: string | undefined;
-  readonly url: URL;
+  readonly url: Url;
   /** Lower-case names. That of the key is there in its place, with its prefix alone. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody;
   /** Where the key goes; absent where none is sent. */
   readonly keyHeader?: KeyHeader | undefined;
   /** The base URL that recordings know the gateway by; its origin if there is none. */
-  readonly base?: URL | undefined;
+  readonly base?: Url | undefined;
   /** The headers that the user set: they may select the model or account, so recordings are distinguished by them. */
   readonly ownHeaders?: Readonly<Record<string, string>> | undefined;
   /** The index of this request among identical ones, from 0: recordings give each its own reply. */
@@ -46,7 +47,7 @@ export interface Answered {
 /** What one fetch needs in addition to its request. */
 export interface FetchCall {
   /** Ends it: the user's signal or the total deadline. */
-  signal: AbortSignal;
+  signal: Signal;
   /** Awaited right before a connection is used, but not for what a recording answers. What it throws ends the fetch. */
   beforeSend?: (() => Promise<void> | undefined) | undefined;
   /** Called just before the first bytes are sent: from then on the request may be billed. */

@@ -51,7 +51,7 @@ export type { Recovery } from './folder/adopt.ts';
 export { refreshVars, withVars } from './folder/refresh-vars.ts';
 export { describeTimes, givesUp, listOpenProviderBatches, waitingRows } from './lane/provider-batches.ts';
 export type { ProviderBatch } from './lane/provider-batches.ts';
-export { runAgainHint as askAgain, requireOrigin } from './lane/lane-run.ts';
+export { runAgainHint, requireOrigin } from './lane/lane-run.ts';
 
 // Its results, and reports of them.
 export {

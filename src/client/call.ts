@@ -22,10 +22,11 @@ import type {
 } from './client-types.ts';
 import { type Deadline, checkEnd, startDeadline, within } from './deadline.ts';
 import type { ImageSink } from './image-sink.ts';
-
-export { folderSink, memorySink } from './image-sink.ts';
 import type { Performed, PreparedRequest } from './send.ts';
 import { judgeAnswer } from './verdict.ts';
+
+// Loaded with the first call, with what it needs.
+export { folderSink, memorySink } from './image-sink.ts';
 
 /** A reply came, but it is cut, blocked, or lacks what was requested. `reply` has what came. */
 export class ResponseError extends GatewayError {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import {
-  askAgain,
+  runAgainHint,
   formatCount,
   listOpenProviderBatches,
   type ProviderBatch,
@@ -74,7 +74,7 @@ async function findFailure(cancelling: Promise<void>): Promise<GatewayError | un
     await cancelling;
     return undefined;
   } catch (error) {
-    const failure = withoutCost(error, askAgain);
+    const failure = withoutCost(error, runAgainHint);
     if (!(failure instanceof GatewayError) || endSignals.has(failure.class)) throw error;
     return failure;
   }

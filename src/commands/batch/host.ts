@@ -1,7 +1,7 @@
 import { type BatchEvent, batchFiles, type BatchHost, formatCount, givesUp, type Recovery } from '../../batch/index.ts';
 import { chooseHint } from '../../advice.ts';
 import type { Context } from '../../cli/context.ts';
-import { getErrorMessage } from '../../errors.ts';
+import { type GatewayError, getErrorMessage } from '../../errors.ts';
 import { asideFile } from '../../files/synced-file.ts';
 import { type LiveLine, showProgress, showWaiting, type WaitingLine } from './progress.ts';
 
@@ -54,16 +54,9 @@ function describeEvent(event: Told): HostLine[] {
       return [['note', `${what}; Ctrl-C again stops`]];
     }
     case 'reply-kept':
-      return [['warn', `${event.error.message}; ${chooseHint(event.error)?.replaceAll('\n', '; ') ?? ''}`]];
+      return [['warn', inOneLine(event.error.message, event.error)]];
     case 'result-lost':
-      return [
-        [
-          'warn',
-          [`${event.id}: ${event.error.message}`, chooseHint(event.error)?.replaceAll('\n', '; ')]
-            .filter(Boolean)
-            .join('; '),
-        ],
-      ];
+      return [['warn', inOneLine(`${event.id}: ${event.error.message}`, event.error)]];
     case 'budget-not-here': {
       const where = `the budget ${event.path} is not on this machine`;
       return [['warn', `${where}: what its batch cost is written down in none`]];
@@ -101,6 +94,11 @@ function describeEvent(event: Told): HostLine[] {
     case 'strange-results':
       return describeStrange(event.unknown, event.doubled);
   }
+}
+
+/** A message and the lines of its hint, parted so that a command in them can be copied. */
+function inOneLine(message: string, error: GatewayError): string {
+  return [message, ...(chooseHint(error)?.split('\n') ?? [])].join('; ');
 }
 
 function describeStrange(unknown: number, doubled: number): HostLine[] {

@@ -1,5 +1,5 @@
 import type { Facts } from './advice.ts';
-import { type ServiceName, services, vendorHeaderNames } from './services.ts';
+import { type ServiceName, services, vendorHeaderNames } from './vendors/services.ts';
 
 export const maybeBilled = 'it may have been billed: check that before you run it again';
 export const billedAgain = 'asking again may be billed again';

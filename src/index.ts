@@ -53,4 +53,4 @@ export type { Certainty, ErrorClass, ErrorDetails, RetryNotice } from './errors.
 export type { Usage } from './formats/events.ts';
 export type { StreamDelta } from './formats/events.ts';
 export type { JsonObject, JsonValue } from './json.ts';
-export type { AuthForm } from './services.ts';
+export type { AuthForm } from './vendors/services.ts';

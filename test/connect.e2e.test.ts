@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { services } from '../src/services.ts';
+import { services } from '../src/vendors/services.ts';
 import { readme } from './helpers/readme.ts';
 import { startScriptedServer } from './helpers/scripted-server.ts';
 import { shell } from './helpers/spawn.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { buildProgram } from '../src/cli/cli.ts';
 import { topics, topicSummaries } from '../src/cli/help/help.ts';
 import { outcomes } from '../src/errors.ts';
-import { serviceNames, services } from '../src/services.ts';
+import { serviceNames, services } from '../src/vendors/services.ts';
 import { code, readme, skill, tableRows, topicTexts, userTexts } from './helpers/readme.ts';
 import { run } from './helpers/run.ts';
 

@@ -5,7 +5,7 @@ import type { Action, OwnDocument } from './context.ts';
 import { addFlags, type Note, setExamples, setNotes } from './flags/flag.ts';
 import { rootFlags } from './flags/shared.ts';
 import { formatHelp, topics } from './help/help.ts';
-import { serviceNames, services } from '../services.ts';
+import { serviceNames, services } from '../vendors/services.ts';
 import { version } from '../version.ts';
 
 /** What commander's callbacks do. */

@@ -8,7 +8,7 @@ import type { JsonValue } from '../json.ts';
 import { isAspect } from '../images/aspect.ts';
 import { sniffType } from '../images/image-type.ts';
 import { makeRereadable, readInputImage, type Spooling } from '../images/input.ts';
-import type { Use } from '../services.ts';
+import type { Use } from '../vendors/services.ts';
 import { createUpload, type Upload } from '../body.ts';
 import type {
   AskRequest,

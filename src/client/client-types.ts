@@ -7,7 +7,7 @@ import type { Connection, Fetch, FetchWrapper, HttpReply, HttpRequest } from '..
 import type { ListOptions, ModelList } from './free-requests.ts';
 import type { AskOptions, Payments, Performed, PreparedRequest, SendOptions } from './send.ts';
 import type { Result } from './result.ts';
-import type { AuthForm, ServiceName, Use } from '../services.ts';
+import type { AuthForm, ServiceName, Use } from '../vendors/services.ts';
 import type { JsonObject } from '../json.ts';
 
 /** The URL of the platform, if its types are loaded (DOM or Node); else what is needed of one. */

@@ -2,7 +2,7 @@ import { chooseHint } from '../advice.ts';
 import { defaultTimeoutMs } from '../clock.ts';
 import { GatewayError, isGatewayError, usageError } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
-import { getQuirks, services, type Use } from '../services.ts';
+import { getQuirks, services, type Use } from '../vendors/services.ts';
 import type { AnyRequest, ClientCall, SendProgress } from './call.ts';
 import type {
   CallOptions,

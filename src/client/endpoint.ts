@@ -3,7 +3,7 @@ import { usageError } from '../errors.ts';
 import { byAuthUse, keyFacts, type AnyApiRequest } from '../formats/format.ts';
 import type { SentKey } from '../formats/key-advice.ts';
 import type { AuthUse } from '../formats/types.ts';
-import { type AuthForm, isOwnHost, type ServiceName, services } from '../services.ts';
+import { type AuthForm, isOwnHost, type ServiceName, services } from '../vendors/services.ts';
 import { checkHeaderKey, joinUrl, parseBaseUrl, requireSafeUrl } from '../transport/request.ts';
 import type { HttpRequest, KeyHeader } from '../transport/types.ts';
 import { version } from '../version.ts';

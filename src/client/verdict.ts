@@ -1,5 +1,5 @@
 import { quoteForeign, type Advice, GatewayError } from '../errors.ts';
-import { isMovingAlias, otherModel } from '../services.ts';
+import { isMovingAlias, otherModel } from '../vendors/services.ts';
 import { formatFacts } from '../formats/format.ts';
 import { isObject, type JsonValue } from '../json.ts';
 import { type Result } from './result.ts';

@@ -3,7 +3,7 @@ import type { Price, Prices, SourcedValue } from '../settings/types.ts';
 import type { Result } from '../client/index.ts';
 import { isoTime } from '../clock.ts';
 import { quoteForeign } from '../errors.ts';
-import { isMovingAlias, otherModel } from '../services.ts';
+import { isMovingAlias, otherModel } from '../vendors/services.ts';
 import type { Cost } from './types.ts';
 
 /** The settings that determine the cost of a request. */

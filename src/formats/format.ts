@@ -1,6 +1,6 @@
 import type { AuthUse, FormatName, Quirks } from './types.ts';
 import { usageError } from '../errors.ts';
-import type { Use } from '../services.ts';
+import type { Use } from '../vendors/services.ts';
 import type { PlainRequest, EncodedRequest, Media, Turn } from './plain-request.ts';
 import type { Body, BodyValue } from '../body.ts';
 import { type ErrorBody, messageIn, readError } from './error-body.ts';

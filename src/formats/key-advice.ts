@@ -1,5 +1,5 @@
 import type { Advice } from '../errors.ts';
-import { type ServiceName, services, vendorHeaderNames } from '../services.ts';
+import { type ServiceName, services, vendorHeaderNames } from '../vendors/services.ts';
 import type { ErrorBody } from './error-body.ts';
 import type { FormatName } from './types.ts';
 

@@ -1,7 +1,7 @@
 import { closest } from '../closest.ts';
 import { quoteForeign, usageError } from '../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import type { Use } from '../services.ts';
+import type { Use } from '../vendors/services.ts';
 import { type Body, type BodyValue, setFields, type Upload } from '../body.ts';
 import type { PlainFields } from './types.ts';
 

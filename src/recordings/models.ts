@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseObject } from '../json.ts';
-import type { Use } from '../services.ts';
+import type { Use } from '../vendors/services.ts';
 import { readRecordingLines } from './format.ts';
 import { listHeads } from './recording-index.ts';
 import { findRequestModel } from './request-key.ts';

@@ -16,7 +16,7 @@ import {
   type Use,
   useNames,
 } from './types.ts';
-import { type ServiceName, findServiceByUrl, services } from '../services.ts';
+import { type ServiceName, findServiceByUrl, services } from '../vendors/services.ts';
 import { closest } from '../closest.ts';
 import { keysIn } from './vendor-variables.ts';
 

@@ -1,6 +1,6 @@
 import { isCredentialName, revealed, Secret } from './redact.ts';
 import { usageError } from '../errors.ts';
-import { vendorHeaderNames } from '../services.ts';
+import { vendorHeaderNames } from '../vendors/services.ts';
 import type { Header, Profile } from './types.ts';
 
 /** Headers of the connection, or that the client sets: users cannot. */

@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
 import { GatewayError } from '../errors.ts';
 import { readReason, runReason } from '../files/file-reason.ts';
-import { type ServiceName, isOwnHost, services } from '../services.ts';
+import { type ServiceName, isOwnHost, services } from '../vendors/services.ts';
 import { isLoopback } from '../transport/request.ts';
 import { formatDuration } from './values.ts';
 import { localWay, vendorWay } from './missing.ts';

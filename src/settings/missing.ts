@@ -1,5 +1,5 @@
 import { GatewayError, usageError } from '../errors.ts';
-import { serviceNames, services, listUses, listVendors } from '../services.ts';
+import { serviceNames, services, listUses, listVendors } from '../vendors/services.ts';
 import { isNamed, listProfileNames, pickProfile, getProfileService } from './config-file.ts';
 import { fromEnvironment, typedFlags, listVariables } from './sources.ts';
 import { keyNames, keysIn } from './vendor-variables.ts';

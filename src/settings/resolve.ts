@@ -14,7 +14,7 @@ import type {
 import { flexTimeoutMs } from '../clock.ts';
 import { usageError } from '../errors.ts';
 import { chooseAuthUse } from '../formats/format.ts';
-import { type ServiceName, services, listUses } from '../services.ts';
+import { type ServiceName, services, listUses } from '../vendors/services.ts';
 import { type HeaderNames, parseHeaderNames } from './headers.ts';
 import { hasKey, ownsOrigin, pickKey } from './key.ts';
 import { vendorAddress } from './vendor-variables.ts';

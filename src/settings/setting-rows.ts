@@ -1,5 +1,5 @@
 import { formatDuration } from './values.ts';
-import { listUses } from '../services.ts';
+import { listUses } from '../vendors/services.ts';
 import { formatNames } from '../formats/format.ts';
 import { resolveEveryUse } from './resolve.ts';
 import { mask } from './redact.ts';

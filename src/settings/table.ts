@@ -1,6 +1,6 @@
 import { defaultTimeoutMs } from '../clock.ts';
 import { formatNames } from '../formats/format.ts';
-import { authForms, serviceNames, type Use } from '../services.ts';
+import { authForms, serviceNames, type Use } from '../vendors/services.ts';
 import type { FormatName } from '../formats/types.ts';
 
 /** What the value of a setting is. `definition.ts` has the schema of each kind, `values.ts` reads what is typed. */

@@ -1,5 +1,5 @@
 import type { FormatName } from '../formats/types.ts';
-import type { AuthForm, ServiceName, Use } from '../services.ts';
+import type { AuthForm, ServiceName, Use } from '../vendors/services.ts';
 import type { InferOutput } from 'valibot';
 import type { pricesDefinition } from './definition.ts';
 import type { Secret } from './redact.ts';
@@ -155,7 +155,7 @@ export interface PartialSettings extends Omit<Settings, 'model'> {
 }
 
 /** Defined beside the services, whose types are in the library's declarations: those refer to no package. */
-export { type AuthForm, type Use, useNames } from '../services.ts';
+export { type AuthForm, type Use, useNames } from '../vendors/services.ts';
 
 /** What kind of place a value comes from; flags and variables by their names. */
 export type Origin =

@@ -1,4 +1,4 @@
-import { type ServiceName, serviceNames, services } from '../services.ts';
+import { type ServiceName, serviceNames, services } from '../vendors/services.ts';
 import { type Environment, fromEnvironment, mapValue, parseSettingValue } from './sources.ts';
 import { settings } from './table.ts';
 import type { SourcedValue } from './types.ts';

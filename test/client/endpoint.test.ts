@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type Endpoint, endpointHeaders } from '../../src/client/endpoint.ts';
 import { byAuthUse } from '../../src/formats/format.ts';
 import type { AuthUse } from '../../src/formats/types.ts';
-import type { AuthForm } from '../../src/services.ts';
+import type { AuthForm } from '../../src/vendors/services.ts';
 import { checkHeaderKey } from '../../src/transport/request.ts';
 
 const version = { 'vendor-b-version': '2023-06-01' };

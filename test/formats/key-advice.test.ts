@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { chooseHint } from '../../src/advice.ts';
 import { type FailedReply, readFailedReply } from '../../src/formats/failure.ts';
 import { byAuthUse } from '../../src/formats/format.ts';
-import { type ServiceName, services } from '../../src/services.ts';
+import { type ServiceName, services } from '../../src/vendors/services.ts';
 import { getKeyHeader } from '../../src/client/endpoint.ts';
 
 /** What decides how a key is sent; the hints change it. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { serviceNames, services } from '../../src/services.ts';
+import { serviceNames, services } from '../../src/vendors/services.ts';
 import { load, noConfig, path, resolve, type Start } from './start.ts';
 
 const env = { GATEWAY_BASE_URL: 'https://env.example', GATEWAY_MODEL: 'env-model', GATEWAY_IMAGE_MODEL: 'env-image' };

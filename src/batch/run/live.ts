@@ -15,7 +15,7 @@ import {
 } from '../../client/index.ts';
 import { unusualTier } from '../../cost/price.ts';
 import { endSignals, GatewayError, isBug, isQuotaSpent } from '../../errors.ts';
-import { otherModel } from '../../services.ts';
+import { otherModel } from '../../vendors/services.ts';
 import type { SharedGate } from '../../transport/gate.ts';
 
 /** Sends the jobs of a run. */

@@ -6,7 +6,7 @@ import { GatewayError } from '../../errors.ts';
 import { readyJob } from './queue.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { AuthUse } from '../../formats/types.ts';
-import type { AuthForm } from '../../services.ts';
+import type { AuthForm } from '../../vendors/services.ts';
 
 /** What a run will do, found out before anything is sent. The index of the journal marks the jobs to send. */
 export interface BatchPlan {

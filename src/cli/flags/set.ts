@@ -4,7 +4,7 @@ import type { FormatName } from '../../formats/types.ts';
 import { isTooDeep, type JsonValue } from '../../json.ts';
 import { type Body, type BodyValue, isUpload } from '../../body.ts';
 import { quoteWord } from './flag.ts';
-import { getQuirks, services, listVendors } from '../../services.ts';
+import { getQuirks, services, listVendors } from '../../vendors/services.ts';
 import type { PartialSettings } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 

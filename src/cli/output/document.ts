@@ -1,7 +1,7 @@
 import { chooseHint } from '../../advice.ts';
 import { GatewayError, outcomes } from '../../errors.ts';
 import { isObject } from '../../json.ts';
-import { otherModel } from '../../services.ts';
+import { otherModel } from '../../vendors/services.ts';
 import { closest } from '../../closest.ts';
 import type { Redaction } from '../../settings/redact.ts';
 import { shellWord } from '../../shell-word.ts';

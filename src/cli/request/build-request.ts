@@ -12,7 +12,7 @@ import {
   type RequestLimits,
 } from '../../formats/format.ts';
 import { type JsonObject, type JsonValue } from '../../json.ts';
-import { getQuirks, type ServiceName, services, type Use, listVendors } from '../../services.ts';
+import { getQuirks, type ServiceName, services, type Use, listVendors } from '../../vendors/services.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { InputContext } from '../context.ts';
 import { quoteWord } from '../flags/flag.ts';

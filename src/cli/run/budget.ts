@@ -8,7 +8,7 @@ import { GatewayError, getErrorMessage, usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { prepareSharedFile } from '../../files/lock.ts';
 import { loadFormat } from '../../formats/format.ts';
-import { otherModel } from '../../services.ts';
+import { otherModel } from '../../vendors/services.ts';
 import { type BudgetSetting, isBudgetPath, parseBudget } from '../../settings/values.ts';
 import { configPath, stateFolder } from '../../settings/config-file.ts';
 import type { PartialSettings, SourcedValue } from '../../settings/types.ts';

@@ -11,7 +11,7 @@ import { defaultTimeoutMs } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
 import { byAuthUse } from '../../formats/format.ts';
 import type { AuthUse } from '../../formats/types.ts';
-import type { AuthForm } from '../../services.ts';
+import type { AuthForm } from '../../vendors/services.ts';
 import {
   type Credential,
   listCredentials,

@@ -40,7 +40,7 @@ import type { PromptYamlFlags } from '../request/prompt-yaml.ts';
 import { chooseHint } from '../../advice.ts';
 import { jsonLine } from '../../terminal/escape.ts';
 import type { CheckedAnswer, SchemaCheck } from '../input/schema.ts';
-import { services } from '../../services.ts';
+import { services } from '../../vendors/services.ts';
 import { shellWord } from '../../shell-word.ts';
 import { emptyReport, logCost, logUsage } from '../output/log.ts';
 

@@ -17,7 +17,7 @@ import type {
   Use,
 } from '../../settings/types.ts';
 import type { ConnectionOptions } from '../../transport/types.ts';
-import { services } from '../../services.ts';
+import { services } from '../../vendors/services.ts';
 import { isLoopback } from '../../transport/request.ts';
 import type { Io } from '../../terminal/io.ts';
 import type { Context } from '../context.ts';

@@ -65,7 +65,7 @@ import { reportAnswer, requireDescriptors } from '../../cli/run/command.ts';
 import { join, relative } from 'node:path';
 import { shellWord } from '../../shell-word.ts';
 import { describeCosts } from '../../cost/price.ts';
-import { services } from '../../services.ts';
+import { services } from '../../vendors/services.ts';
 
 /** `batch [run] <jobs.jsonl|-> -o <dir>`: many requests, parallel, each paid for once. */
 export function batchRunCommand(command: Command): Action {

@@ -14,7 +14,7 @@ import type { Cost } from '../../cost/types.ts';
 import { closest } from '../../closest.ts';
 import { isObject } from '../../json.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { ServiceName } from '../../services.ts';
+import type { ServiceName } from '../../vendors/services.ts';
 import { keyForAnyOrigin } from '../../settings/key.ts';
 import { Secret } from '../../settings/redact.ts';
 import type { Settings } from '../../settings/types.ts';

@@ -18,7 +18,7 @@ import { showsRequest } from '../../cli/run/command.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import type { TurnOutcome } from './turn.ts';
 import { isObject, type JsonValue } from '../../json.ts';
-import { type ServiceName, services } from '../../services.ts';
+import { type ServiceName, services } from '../../vendors/services.ts';
 import { isLoopback } from '../../transport/request.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { Redaction } from '../../settings/redact.ts';

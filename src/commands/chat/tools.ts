@@ -7,7 +7,7 @@ import { usageError } from '../../errors.ts';
 import { runReason } from '../../files/file-reason.ts';
 import { getTurnBlocks, type Turn } from '../../formats/plain-request.ts';
 import { isObject } from '../../json.ts';
-import { serviceNames } from '../../services.ts';
+import { serviceNames } from '../../vendors/services.ts';
 import { keyNames } from '../../settings/vendor-variables.ts';
 import { shellWord } from '../../shell-word.ts';
 import { escapeLine, jsonLine } from '../../terminal/escape.ts';

@@ -3,7 +3,7 @@ import { listPrompts } from '../../cli/input/named-prompts.ts';
 import { listSessions } from '../../chat/session-path.ts';
 import type { Action } from '../../cli/context.ts';
 import { commandRows, isRepeatable, orDefault, topics } from '../../cli/help/help.ts';
-import { services } from '../../services.ts';
+import { services } from '../../vendors/services.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
 import { readCachedModels } from '../../settings/model-cache.ts';
 import { resolvePartialSettings, useDefaults } from '../../settings/resolve.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { usageError } from '../../errors.ts';
-import { services, listUses } from '../../services.ts';
+import { services, listUses } from '../../vendors/services.ts';
 import { shellWord } from '../../shell-word.ts';
 import { closest } from '../../closest.ts';
 import {

@@ -3,7 +3,7 @@ import { GatewayError, usageError } from '../../errors.ts';
 import type { FormatName } from '../../formats/types.ts';
 import { isObject } from '../../json.ts';
 import type { Dialog } from '../../terminal/dialog.ts';
-import { type Service, type ServiceName, serviceNames, services, listUses } from '../../services.ts';
+import { type Service, type ServiceName, serviceNames, services, listUses } from '../../vendors/services.ts';
 import { checkKey } from '../../settings/key.ts';
 import { nameFor, requireProfileName, getProfileService, withNameFor } from '../../settings/config-file.ts';
 import { fromEnvironment } from '../../settings/sources.ts';

@@ -4,7 +4,7 @@ import type { Context } from '../../cli/context.ts';
 import { type ConnectionFlags, readConfiguredKey, readSettingsFlags } from '../../cli/run/settings.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
-import { listUses } from '../../services.ts';
+import { listUses } from '../../vendors/services.ts';
 import { missingError } from '../../settings/missing.ts';
 import { resolveEveryUse } from '../../settings/resolve.ts';
 import { listCredentials, type Secret } from '../../settings/redact.ts';

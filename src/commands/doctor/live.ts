@@ -3,7 +3,7 @@ import { openClient } from '../../cli/run/client.ts';
 import { endSignals, GatewayError } from '../../errors.ts';
 import { chooseAuthUse, formatNames, keyFacts, loadFormat, encodeRequest } from '../../formats/format.ts';
 import { createMemoryStore } from '../../images/store.ts';
-import { getQuirks, services, useNames, listUses, vendorHeaderNames } from '../../services.ts';
+import { getQuirks, services, useNames, listUses, vendorHeaderNames } from '../../vendors/services.ts';
 import type { Secret } from '../../settings/redact.ts';
 import { byDefault } from '../../settings/sources.ts';
 import type { KeySource, PartialSettings, Use } from '../../settings/types.ts';

@@ -10,7 +10,7 @@ import { type AuthForms, openClient } from '../../cli/run/client.ts';
 import { type Client, type Deadline, deadlineOnce, type ListedModel, type ModelList } from '../../client/index.ts';
 import { GatewayError } from '../../errors.ts';
 import { chooseAuthUse } from '../../formats/format.ts';
-import { services, listUses } from '../../services.ts';
+import { services, listUses } from '../../vendors/services.ts';
 import { missingError, vendorWay } from '../../settings/missing.ts';
 import { resolvePartialSettings } from '../../settings/resolve.ts';
 import type { PartialSettings } from '../../settings/types.ts';

@@ -4,7 +4,7 @@ import { createApp, createKey } from '../../gateway/app.ts';
 import { inUrl, listen, type Listening } from '../../gateway/listen.ts';
 import { type ImitatedService, serviceRules, unpaid, vendorEnvironment } from '../../gateway/service.ts';
 import type { LogEntry, ServedHeaderNames } from '../../gateway/types.ts';
-import { serviceNames, services, useNames, listUses, vendorHeaderNames } from '../../services.ts';
+import { serviceNames, services, useNames, listUses, vendorHeaderNames } from '../../vendors/services.ts';
 import { keyNames } from '../../settings/vendor-variables.ts';
 import { shellWord } from '../../shell-word.ts';
 import { jsonLine } from '../../terminal/escape.ts';

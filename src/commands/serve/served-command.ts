@@ -12,7 +12,7 @@ import {
 import { runReason, writeReason } from '../../files/file-reason.ts';
 import { type ErrorClass, GatewayError, usageError } from '../../errors.ts';
 import { misleadingVariables } from '../../gateway/service.ts';
-import { type Use, useNames } from '../../services.ts';
+import { type Use, useNames } from '../../vendors/services.ts';
 import { useDefaults } from '../../settings/resolve.ts';
 import type { Context, CommandOutcome } from '../../cli/context.ts';
 

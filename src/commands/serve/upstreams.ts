@@ -4,7 +4,7 @@ import { byAuthUse, formatNames, getAuthUseFormat } from '../../formats/format.t
 import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/types.ts';
 import type { ModelsByUse } from '../../recordings/models.ts';
 import { createUpstreamHandler } from '../../gateway/upstream.ts';
-import { serviceNames, services, useNames, vendorHeaderNames } from '../../services.ts';
+import { serviceNames, services, useNames, vendorHeaderNames } from '../../vendors/services.ts';
 import { configPath, readConfig, unknownProfile } from '../../settings/config-file.ts';
 import { fromFlag } from '../../settings/sources.ts';
 import { type Credential, listCredentials, revealHeaders, Secret } from '../../settings/redact.ts';

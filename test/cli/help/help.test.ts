@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { tree } from '../../../src/cli/command-tree.ts';
-import { services } from '../../../src/services.ts';
+import { services } from '../../../src/vendors/services.ts';
 import { run } from '../../helpers/run.ts';
 
 const commands = Object.entries(tree)

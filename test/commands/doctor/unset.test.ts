@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { serviceNames, services } from '../../../src/services.ts';
+import { serviceNames, services } from '../../../src/vendors/services.ts';
 import { run } from '../../helpers/run.ts';
 
 test('the keys of two services lead to the choice of one', async () => {

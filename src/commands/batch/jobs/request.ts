@@ -8,7 +8,7 @@ import { computeBound } from '../../../cost/cost.ts';
 import { findPrice } from '../../../cost/price.ts';
 import type { Bound } from '../../../cost/types.ts';
 import { formatFacts } from '../../../formats/format.ts';
-import { serviceNames, services } from '../../../services.ts';
+import { serviceNames, services } from '../../../vendors/services.ts';
 import { getErrorCode, usageError } from '../../../errors.ts';
 import { readReason } from '../../../files/file-reason.ts';
 import type { JsonValue } from '../../../json.ts';

@@ -1,4 +1,4 @@
-import type { FormatName, Quirks } from './formats/types.ts';
+import type { FormatName, Quirks } from '../formats/types.ts';
 
 /** The form in which the key is sent; `auto` is the one that the service takes (formats 1). */
 export const authForms = ['auto', 'api-key', 'bearer'] as const;

@@ -39,7 +39,7 @@ import { findOutdir } from './outdir.ts';
 import { createHost, recovery } from './host.ts';
 import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
 import { createPriceCheck, emptyFacts, type BatchPlanFacts, requireOwnKeys } from './plan.ts';
-import { requireDescriptors } from '../../cli/run/command.ts';
+import { requireDescriptors } from '../../cli/run/sending.ts';
 import { describeCounts, getExitCode } from './summary.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { openJobStream, type StreamedJob } from './jobs/source.ts';

@@ -1,18 +1,9 @@
 import type { Command } from 'commander';
 import { usageError } from '../../errors.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
-import {
-  prepareCommand,
-  prepareSending,
-  finishText,
-  holdToSchema,
-  showsRequest,
-  getHeldJson,
-  planBesideText,
-  prepareRequest,
-  reportAnswer,
-  showRequest,
-} from '../../cli/run/command.ts';
+import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
+import { prepareSending, showsRequest, planBesideText, showRequest } from '../../cli/run/sending.ts';
+import { finishText, holdToSchema, getHeldJson, reportAnswer } from '../../cli/run/answer.ts';
 import { printRaw, printText } from '../../cli/output/print.ts';
 import type { ChatFlags } from './session.ts';
 import { openTools } from './tools.ts';

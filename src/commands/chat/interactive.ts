@@ -9,7 +9,7 @@ import type { AnswerContext } from '../../cli/context.ts';
 import { readTemplateValues, warnOfUnused } from '../../cli/input/template-variables.ts';
 import { readSystem } from '../../cli/request/build-request.ts';
 import { formatConversation } from '../sessions/conversation.ts';
-import { requireDescriptors } from '../../cli/run/command.ts';
+import { requireDescriptors } from '../../cli/run/sending.ts';
 import { openClient, createDryClient } from '../../cli/run/client.ts';
 import { openCostLimit, openMeter } from '../../cli/run/costs.ts';
 import type { Settings } from '../../settings/types.ts';

@@ -14,7 +14,7 @@ import { cutToColumns } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import type { Context } from '../../cli/context.ts';
 import type { chatFlags } from '../../cli/flags/format.ts';
-import { showsRequest } from '../../cli/run/command.ts';
+import { showsRequest } from '../../cli/run/sending.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import type { TurnOutcome } from './turn.ts';
 import { isObject, type JsonValue } from '../../json.ts';

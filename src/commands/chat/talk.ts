@@ -15,15 +15,9 @@ import { openTools } from './tools.ts';
 import { askTurn, getQuestion } from './turn.ts';
 import type { AnswerContext } from '../../cli/context.ts';
 import { printText } from '../../cli/output/print.ts';
-import {
-  checkAnswer,
-  holdToSchema,
-  getHeldJson,
-  planBesideText,
-  planImageOutput,
-  prepareRequest,
-  toWanted,
-} from '../../cli/run/command.ts';
+import { checkAnswer, holdToSchema, getHeldJson, toWanted } from '../../cli/run/answer.ts';
+import { planBesideText, planImageOutput } from '../../cli/run/sending.ts';
+import { prepareRequest } from '../../cli/run/prepare.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
 
 /** A conversation with a person, while it goes on. */

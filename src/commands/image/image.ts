@@ -8,16 +8,9 @@ import type { Attached } from '../../cli/input/attachments.ts';
 import type { Action, CommandOutcome, AnswerContext } from '../../cli/context.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import { findTypeByName } from '../../images/image-type.ts';
-import {
-  prepareCommand,
-  checkAnswer,
-  prepareSending,
-  prepareRequest,
-  reportAnswer,
-  showsRequest,
-  showRequest,
-  toWanted,
-} from '../../cli/run/command.ts';
+import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
+import { checkAnswer, reportAnswer, toWanted } from '../../cli/run/answer.ts';
+import { prepareSending, showsRequest, showRequest } from '../../cli/run/sending.ts';
 import { printRaw } from '../../cli/output/print.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';

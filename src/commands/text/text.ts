@@ -1,16 +1,7 @@
 import type { Command } from 'commander';
-import {
-  prepareCommand,
-  prepareSending,
-  finishText,
-  holdToSchema,
-  showsRequest,
-  getHeldJson,
-  planBesideText,
-  prepareRequest,
-  reportAnswer,
-  showRequest,
-} from '../../cli/run/command.ts';
+import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
+import { prepareSending, showsRequest, planBesideText, showRequest } from '../../cli/run/sending.ts';
+import { finishText, holdToSchema, getHeldJson, reportAnswer } from '../../cli/run/answer.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import { printRaw, printStream, printText, stopPlain } from '../../cli/output/print.ts';

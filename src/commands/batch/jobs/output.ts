@@ -6,7 +6,7 @@ import type { BuiltRequest } from '../../../cli/request/build-request.ts';
 import { emptyReport } from '../../../cli/output/log.ts';
 import { resultDocument } from '../../../cli/output/document.ts';
 import type { ImageOutput, SavingContext } from '../../../cli/output/save-images.ts';
-import { findSchemaAnswer, toWanted } from '../../../cli/run/command.ts';
+import { findSchemaAnswer, toWanted } from '../../../cli/run/answer.ts';
 import type { RecoveryInput } from '../../../cli/run/recovery.ts';
 import { listBlobs, createLateStore, mostImages, judgeAnswer } from '../../../client/index.ts';
 import { createMeter } from '../../../cost/cost.ts';

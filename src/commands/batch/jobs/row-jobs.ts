@@ -12,7 +12,7 @@ import {
   toTemplateText,
 } from '../../../cli/input/template-variables.ts';
 import { readTextFlag } from '../../../cli/input/input-files.ts';
-import { isPromptYaml } from '../../../cli/run/command.ts';
+import { isPromptYaml } from '../../../cli/request/prompt-flags.ts';
 import { mergePromptYaml, openPromptYaml, type PromptYaml } from '../../../cli/request/prompt-yaml.ts';
 import { type DataFile, chooseRowId, openData } from './data-rows.ts';
 import type { SourceFlags } from '../flags.ts';

@@ -21,7 +21,7 @@ import { closest } from '../../../closest.ts';
 import { shellWord } from '../../../shell-word.ts';
 import type { Context } from '../../../cli/context.ts';
 import { parseJson } from '../../../cli/flags/flag.ts';
-import { isPromptYaml, withPromptYaml } from '../../../cli/run/command.ts';
+import { isPromptYaml, withPromptYaml } from '../../../cli/request/prompt-flags.ts';
 import { readObjectFlag } from '../../../cli/input/input-files.ts';
 
 /** A job file, open: it can be run through as often as needed, and holds no job in memory. */

@@ -1,0 +1,101 @@
+import { openSync, closeSync } from 'node:fs';
+import { type AnswerFlags, planTextImages } from '../output/print.ts';
+import type { ImagePlan, ImageOutput } from '../output/save-images.ts';
+import type { BuiltRequest } from '../request/build-request.ts';
+import type { AnswerContext, CommandOutcome } from '../context.ts';
+import type { CommonFlags, PreparedCommand } from './prepare.ts';
+import type { ApiRequest } from '../../formats/format.ts';
+import { createDryClient, openClient } from './client.ts';
+import { type Client, createLateStore, mostImages } from '../../client/index.ts';
+import { getErrorCode, GatewayError } from '../../errors.ts';
+
+/** Where images go that come with a text. */
+export async function planBesideText(
+  flags: AnswerFlags & Pick<ImagePlan, 'maxImages'>,
+  { prompt, model }: Pick<BuiltRequest, 'prompt' | 'model'>,
+  context: AnswerContext,
+): Promise<ImagePlan> {
+  const { force, dryRun, maxImages } = flags;
+  return { ...(await planTextImages(flags, context)), force, dryRun, maxImages, prompt, model, imagesAreExtra: true };
+}
+
+/** Whether the flags ask for the request alone, which is not sent. */
+export function showsRequest({ dryRun, curl }: Pick<CommonFlags, 'dryRun' | 'curl'>): boolean {
+  return dryRun === true || curl === true;
+}
+
+/** Shows the request of a command. It refuses what a real run refuses, makes no folder, and reads no key. */
+export async function showRequest(
+  post: ApiRequest,
+  plan: ImagePlan,
+  { flags, context, settings }: PreparedCommand,
+): Promise<CommandOutcome> {
+  const client = await createDryClient(settings, context);
+  if (flags.dryRun && plan.output !== undefined) await planImageOutput(plan, context);
+  const { printRequest } = await import('../output/show-request.ts');
+  return printRequest(client.address(post), post.body, { flags, context, settings });
+}
+
+/**
+ * Between a command's request and its sending: the output is checked, then the key read and the client opened. Returns what
+ * sends the request and what publishes the images of the reply. `isKept`: a session keeps the answer, even if stdout is closed.
+ */
+export async function prepareSending(
+  plan: ImagePlan,
+  { flags, context, settings, deadline, isKept = false }: PreparedCommand & { isKept?: boolean },
+): Promise<{ images: ImageOutput; client: Client }> {
+  // For its check of the base URL and its warnings, before the output is planned.
+  await createDryClient(settings, context);
+  const isInFile = plan.imagesAreExtra ? context.report.selected?.file !== undefined : plan.output !== '-';
+  if (context.io.stdout.mayBeClosed && (flags.raw || !(isInFile || isKept)))
+    await context.ui.warn('stdout is closed or discarded, so the answer is kept nowhere; > <file> keeps it');
+  const images = await planImageOutput(plan, context);
+  if (Object.keys(settings.prices).length > 0) {
+    const { openMeter } = await import('./costs.ts');
+    context.report.meter = await openMeter(settings, context.ui);
+  }
+  requireDescriptors();
+  const client = await openClient(settings, flags, context, { deadline, report: context.report });
+  context.atEnd(() => client.close());
+  return { images, client };
+}
+
+/**
+ * Checks the output before a request is paid for. Without `-o`, the place of images that come with a text is planned when one
+ * comes: the command must work in a read-only folder. Throws GatewayError usage.
+ */
+export async function planImageOutput(wanted: ImagePlan, context: AnswerContext): Promise<ImageOutput> {
+  const plan = async () => (await import('../output/save-images.ts')).planSaving(wanted, context);
+  if (!wanted.imagesAreExtra || wanted.output !== undefined) return plan();
+  let planned: Promise<ImageOutput> | undefined;
+  const planOnce = () => (planned ??= plan());
+  return {
+    openStore: (onFallback) => createLateStore(async () => (await planOnce()).openStore(onFallback)),
+    async save(images, reply, endOf) {
+      if (images.length > 0) await (await planOnce()).save(images, reply, endOf);
+    },
+    most: wanted.maxImages ?? mostImages,
+    mismatch: undefined,
+  };
+}
+
+/** How many descriptors a reply needs at most: its connection, two images, a recovery file, a session, and code that is loaded late. */
+const descriptorsOfReply = 8;
+
+/** Checks, before anything is paid for, that a reply can be written. Throws GatewayError not-sent. */
+export function requireDescriptors(): void {
+  const opened: number[] = [];
+  try {
+    while (opened.length < descriptorsOfReply) opened.push(openSync('/dev/null', 'r'));
+  } catch (error) {
+    if (getErrorCode(error) !== 'EMFILE') return;
+    throw new GatewayError('not-sent', 'too many files are open: the reply could not be written', {
+      reason: 'open-files',
+      sent: 'no',
+      retryable: false,
+      cause: error,
+    });
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor);
+  }
+}

@@ -52,17 +52,6 @@ const withoutFormChecks = {
   load: (id) => (id === '\0no-ajv' ? 'export default function () {}' : undefined),
 };
 
-// Of the table of media types, what `lookup` and `extension` of mime-types read: half of it, which is in the package twice.
-const smallMimeTable = {
-  name: 'small-mime-table',
-  transform(code, id) {
-    if (!/[\\/]mime-db[\\/]db\.json$/.test(id)) return undefined;
-    const known = Object.entries(JSON.parse(code)).filter(([, { extensions }]) => extensions !== undefined);
-    const read = known.map(([type, { source, extensions }]) => [type, { source, extensions }]);
-    return JSON.stringify(Object.fromEntries(read));
-  },
-};
-
 const { output } = await build({
   cwd: root,
   input: {
@@ -71,7 +60,7 @@ const { output } = await build({
     testing: 'src/testing/index.ts',
   },
   platform: 'node',
-  plugins: [withoutHttp2, smallMimeTable, withoutFormChecks],
+  plugins: [withoutHttp2, withoutFormChecks],
   checks: { ineffectiveDynamicImport: false },
   // No module of ours but the program does anything by being loaded, and none of zod, which comes with every language.
   treeshake: {
@@ -110,10 +99,16 @@ await build({
   // As imports: `require` of Node's modules would need `import.meta`, which a bundle to CommonJS does not have.
   plugins: [
     withoutHttp2,
-    smallMimeTable,
     esmExternalRequirePlugin({ external: onEveryNode.flatMap((name) => [name, `node:${name}`]) }),
   ],
-  output: { dir: `${dist}/esm`, codeSplitting: false, polyfillRequire: false, minify: true, comments: false },
+  output: {
+    dir: `${dist}/esm`,
+    chunkFileNames: 'chunks/[name]-[hash].js',
+    codeSplitting: { groups: [{ name: 'shared', test: own('.*'), minShareCount: 3 }] },
+    polyfillRequire: false,
+    minify: true,
+    comments: false,
+  },
 });
 writeFileSync(`${dist}/esm/package.json`, '{"type":"module"}\n');
 // Nobody bundles a gateway for tests: as a module it is the one that `require` loads.

@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
@@ -33,6 +33,23 @@ test.for([
   const cwd = place();
   writeFileSync(join(cwd, name), text);
   expect(await run(name, cwd)).toMatchObject({ stdout: 'hello\n', stderr: '' });
+});
+
+test('the imported library loads the connection and the table of media types when it needs them, not at once', () => {
+  const esm = join(import.meta.dirname, '../../dist/esm');
+  const loaded = new Set(['index.js']);
+  for (const file of loaded) {
+    const code = readFileSync(join(esm, file), 'utf8');
+    for (const [, imported = ''] of code.matchAll(/\bfrom\s*"\.\/([^"]+)"|\bimport\s*"\.\/([^"]+)"/g))
+      loaded.add(file === 'index.js' ? imported : join('chunks', imported));
+  }
+  const names = [...loaded].map((file) => file.replace(/-[\w-]{8}\.js$/, ''));
+  const later = ['chunks/connection', 'chunks/mime-types'];
+  expect(names).toContain('chunks/read-reply');
+  expect(names).not.toEqual(expect.arrayContaining([expect.stringMatching(later.join('|'))]));
+  expect(
+    readdirSync(join(esm, 'chunks')).filter((file) => later.some((name) => `chunks/${file}`.startsWith(name))),
+  ).toHaveLength(2);
 });
 
 test.for(['esm', 'cjs'] as const)('a program that has it bundled as %s starts', async (format) => {

@@ -152,8 +152,18 @@ const advice = {
     library: ({ value }) => `the model takes '${value}': set it in the body, and leave the other out`,
   },
   'effort-none': {
-    cli: 'this model takes tools here only without thinking: --set reasoning_effort=none',
-    library: "this model takes tools here only without thinking: set reasoning_effort to 'none' in the body",
+    cli: 'this model takes tools here only without thinking: --effort none',
+    library: "this model takes tools here only without thinking: set effort to 'none'",
+  },
+  effort: {
+    cli: ({ value }) => (value === undefined ? 'change --effort, or leave it out' : `it takes --effort ${value}`),
+    library: ({ value }) => (value === undefined ? 'change the effort, or leave it out' : `it takes ${value}`),
+  },
+  sampling: {
+    cli: ({ value }) =>
+      `the model takes '${value}' only where it does not think: --effort none, or ${withoutField({ value })}`,
+    library: ({ value }) =>
+      `the model takes '${value}' only where it does not think: set effort to 'none', or leave it out`,
   },
   'no-place': {
     cli: ({ value }) => `leave ${findFlagByField(String(value)) ?? 'it'} out`,

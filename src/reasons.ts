@@ -35,7 +35,9 @@ export type Reason =
   // The request.
   | 'field'
   | 'other-field'
+  | 'effort'
   | 'effort-none'
+  | 'sampling'
   | 'no-place'
   | 'refused'
   | 'too-large'

@@ -109,7 +109,8 @@ export async function* sendCall<Image extends Picture>(
     const wanted = { images, requireComplete: call.requireComplete === true };
     const verdict = judgeAnswer({ result, error: error ?? checkEnd(deadline) }, wanted);
     if (verdict.error) throw new ResponseError(verdict.error, reply);
-    if (verdict.warning) reply.warnings.push(verdict.warning.message);
+    const told = [request.post.note, verdict.warning?.message].filter((each) => each !== undefined);
+    reply.warnings.push(...told);
     return reply;
   } finally {
     deadline.end();

@@ -115,7 +115,10 @@ export interface FolderOptions extends CallOptions {
 export type MediaInput = Uint8Array | { path: string } | { data: Uint8Array; mimeType: string };
 
 /** The plain fields that the messages format has. */
-type MessagesFields = Pick<PlainFields, 'prompt' | 'system' | 'maxTokens' | 'temperature' | 'topP' | 'topK' | 'stop'>;
+type MessagesFields = Pick<
+  PlainFields,
+  'prompt' | 'system' | 'maxTokens' | 'temperature' | 'topP' | 'topK' | 'effort' | 'stop'
+>;
 
 /** A request in the words of no format. A field that the format lacks is refused before anything is sent. */
 export interface AskRequest extends PlainFields {

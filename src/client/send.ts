@@ -1,7 +1,7 @@
 import { GatewayError, type RetryNotice } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import { readFailedReply } from '../formats/failure.ts';
-import { loadFormat, type ApiRequest, type AnyApiRequest } from '../formats/format.ts';
+import { loadFormat, type ApiRequest, type AnyApiRequest, getAskedModel } from '../formats/format.ts';
 import type { Gate } from '../transport/gate.ts';
 import { defaultRetryPolicy, sendWithRetries } from '../transport/retry.ts';
 import type { Answered, Fetch, RetryPolicy } from '../transport/types.ts';
@@ -147,7 +147,8 @@ export async function sendRequest(
     },
     async classify(failed) {
       onFailedBody?.(failed.bytes);
-      return readFailedReply({ ...failed, format, streamsContent, sentKey: describeSentKey(endpoint, use) });
+      const sentKey = describeSentKey(endpoint, use);
+      return readFailedReply({ ...failed, format, model: getAskedModel(post), streamsContent, sentKey });
     },
     explain: (error, isSent) => explainFailure(error, isSent ? 'sent' : 'unsent'),
   });

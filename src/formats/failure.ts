@@ -4,6 +4,7 @@ import { keyAdvice, type RefusedRequest, readRefusal, type Refusal } from './key
 import { findErrorInReply } from './format.ts';
 import { resetDelayMs } from './retry-delay.ts';
 import type { FormatName } from './types.ts';
+import { findEffortRule, findEffortsIn } from '../vendors/effort.ts';
 
 /** A failed reply, its body as far as it was read. */
 export interface FailedReply extends RefusedRequest {
@@ -12,6 +13,8 @@ export interface FailedReply extends RefusedRequest {
   headers: Readonly<Record<string, string | undefined>>;
   body: string;
   format: FormatName;
+  /** The model that was asked. */
+  model?: string | undefined;
   /** A stream of the content format was asked for: a gateway need not have that operation. */
   streamsContent?: true | undefined;
 }
@@ -47,6 +50,7 @@ interface FailureFacts extends RefusedRequest {
   isInside?: true;
   requestId?: string | undefined;
   billed?: Certainty | undefined;
+  model?: string | undefined;
   streamsContent?: true | undefined;
   headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
@@ -179,7 +183,7 @@ function chooseFailureAdvice(
   if (errorClass === 'gateway') return later;
   if (status === 404) return notFoundAdvice(error, facts);
   if (status === 413 && !tooLong.test(error.message)) return { reason: 'too-large' };
-  return fieldAdvice(error) ?? { reason: tooLong.test(error.message) ? 'context-window' : 'refused' };
+  return fieldAdvice(error, facts.model) ?? { reason: tooLong.test(error.message) ? 'context-window' : 'refused' };
 }
 
 /** What llama.cpp says while it starts. */
@@ -234,14 +238,25 @@ function saysNoModel(status: number | undefined, { code, type, message }: ErrorB
   return code === 'model_not_found' || type === 'model_not_found' || message.includes('无可用渠道');
 }
 
-function fieldAdvice(error: ErrorBody): Advice | undefined {
+function fieldAdvice(error: ErrorBody, model: string | undefined): Advice | undefined {
   const other = otherField.exec(error.message)?.[1];
   if (other !== undefined) return { reason: 'other-field', value: other };
   if (limitReached.test(error.message)) return { reason: 'max-tokens' };
   if (effortNone.test(error.message)) return { reason: 'effort-none' };
+  if (refusesEffort.test(error.message) || error.fields?.some((name) => refusesEffort.test(name)))
+    return { reason: 'effort', value: findEffortsIn(error.message).join(', ') || undefined };
   const field = unknownField(error) ?? unsupportedField(error.message);
-  return field === undefined ? undefined : { reason: 'field', value: quoteForeign(field, 60) };
+  if (field === undefined) return undefined;
+  const thinksLess = findEffortRule(model ?? '')?.takes.includes('none') ?? false;
+  const reason = thinksLess && samplingFields.test(field) ? 'sampling' : 'field';
+  return { reason, value: quoteForeign(field, 60) };
 }
+
+/** What OpenAI, Anthropic and Google call the effort where they refuse it. */
+const refusesEffort =
+  /reasoning[_.]effort|output_config\.effort|\bthinking[ _]?level|the effort parameter|^thinking\.type\b|only works in thinking mode/i;
+/** What a model that thinks does not take: OpenAI's and Anthropic's do beside no thinking. */
+const samplingFields = /^(?:temperature|top_?[pk]|(?:presence|frequency)_?penalty|logprobs|top_logprobs)$/i;
 
 /** OpenAI's words for a field that older models take, and the one that this model takes. */
 const otherField = /'\w+' is not supported with this model\. Use '(\w+)' instead/;

@@ -3,6 +3,7 @@ import { usageError } from '../errors.ts';
 import type { Use } from '../vendors/services.ts';
 import type { PlainRequest, EncodedRequest, Media, Turn } from './plain-request.ts';
 import type { Body, BodyValue } from '../body.ts';
+import { chooseEffort } from './effort.ts';
 import { type ErrorBody, messageIn, readError } from './error-body.ts';
 import type { Decoder, ReplyEvent } from './events.ts';
 import { field, isObject, type JsonObject } from '../json.ts';
@@ -180,6 +181,12 @@ export interface ApiRequest extends EncodedRequest {
 /** An API request, or without a body a GET. */
 export type AnyApiRequest = Omit<ApiRequest, 'body'> & Partial<Pick<ApiRequest, 'body'>>;
 
+/** The model that a request asks, which is in its body or in its path. */
+export function getAskedModel({ body, path }: Pick<AnyApiRequest, 'body' | 'path'>): string | undefined {
+  const model = body?.['model'] ?? decodeURIComponent(/\/models\/([^/:]+):/.exec(path)?.[1] ?? '');
+  return typeof model === 'string' && model !== '' ? model : undefined;
+}
+
 /** Encodes a plain request in a format. Throws GatewayError usage, also for a field that the format lacks. */
 export function encodeRequest(given: PlainRequest, format: Format, quirks: Quirks): ApiRequest {
   // Services refuse a blank one.
@@ -188,7 +195,10 @@ export function encodeRequest(given: PlainRequest, format: Format, quirks: Quirk
   const lacking = lacks.find((field) => isGiven(request[field]));
   if (lacking !== undefined) throw usageError(`${title} does not have ${lacking}`, 'leave it out');
   for (const media of request.media ?? []) refuseType(media, format.name);
-  return { ...format.encode(request, quirks), format: format.name, use: chooseAuthUse(format.name, request.use) };
+  const chosen = chooseEffort(request, format.name, quirks);
+  const encoded = format.encode({ ...request, effort: chosen?.effort }, quirks);
+  const { note } = chosen ?? {};
+  return { ...encoded, ...(note && { note }), format: format.name, use: chooseAuthUse(format.name, request.use) };
 }
 
 /** Throws GatewayError usage for a file of a type that the services of a format are known to refuse. */

@@ -37,6 +37,8 @@ export interface PlainRequest extends PlainFields {
   tools?: readonly JsonValue[] | undefined;
   /** `auto`, `any`, `none`, `tool:<name>`, or an object in the format's own form. */
   toolChoice?: string | JsonObject | undefined;
+  /** The efforts that the service's list gives for the model. */
+  efforts?: readonly string[] | undefined;
   /** The service tier that is asked for: half price, slower, refused while the service is busy. */
   tier?: 'flex' | undefined;
   toolConfig?: JsonObject | undefined;
@@ -59,6 +61,8 @@ export interface EncodedRequest {
   /** The body is sent as a form: `multipart/form-data`. */
   form?: true | undefined;
   accept?: string | undefined;
+  /** What the user is told of a value that stands for another. */
+  note?: string | undefined;
   /** A stream of the content format, which a gateway need not have. */
   streamsContent?: true | undefined;
 }

@@ -1,3 +1,5 @@
+import type { Effort } from '../vendors/effort.ts';
+
 /** The name of a format. */
 export type FormatName = 'content' | 'messages' | 'completions';
 
@@ -12,6 +14,8 @@ export interface Quirks {
   maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
   /** A stream has its usage only if the request asks for it. */
   includeUsage?: boolean | undefined;
+  /** How it is told an effort, if not as others of its format: in an object, or in fewer words. */
+  effort?: 'object' | 'ollama' | undefined;
   /** Images have an operation of their own. */
   imagesOperation?: boolean | undefined;
 }
@@ -25,6 +29,8 @@ export interface PlainFields {
   temperature?: number | undefined;
   topP?: number | undefined;
   topK?: number | undefined;
+  /** How much the model thinks; nothing is sent without it. */
+  effort?: Effort | undefined;
   stop?: readonly string[] | undefined;
   seed?: number | undefined;
   /** How many candidates the reply is to have. */

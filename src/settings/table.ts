@@ -1,5 +1,6 @@
 import { defaultTimeoutMs } from '../clock.ts';
 import { formatNames } from '../formats/format.ts';
+import { effortNames } from '../vendors/effort.ts';
 import { authForms, serviceNames, type Use } from '../vendors/services.ts';
 import type { FormatName } from '../formats/types.ts';
 
@@ -242,6 +243,19 @@ export const settings = {
     uses: ['chat'],
     formats: ['messages'],
     default: defaultMaxTokens,
+  },
+  effort: {
+    kind: 'choice',
+    values: effortNames,
+    noun: 'effort',
+    group: 'body',
+    flag: '--effort <word>',
+    help: `how much the model thinks: ${effortNames.join(', ')}`,
+    key: 'effort',
+    description: 'How much the model thinks before it answers a text or a chat; thinking is billed.',
+    examples: ['low'],
+    uses: ['text', 'chat'],
+    shown: 'if set',
   },
   prices: {
     kind: 'prices',

@@ -121,7 +121,7 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     lacksBatches: true,
     hasPublicList: true,
     listQuery: 'output_modalities=text,image',
-    quirks: { includeUsage: true },
+    quirks: { includeUsage: true, effort: 'object' },
     headerNames: vendorHeaderNames,
     auth: 'bearer',
     keyVariables: ['OPENROUTER_API_KEY'],
@@ -141,7 +141,7 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     formats: { text: 'completions', chat: 'completions' },
     lacksBatches: true,
     lacksFlex: true,
-    quirks: { includeUsage: true },
+    quirks: { includeUsage: true, effort: 'ollama' },
     isKeyless: true,
     headerNames: vendorHeaderNames,
     auth: 'bearer',
@@ -217,6 +217,6 @@ export function getQuirks(name: ServiceName, format: FormatName, baseUrl: string
   const { quirks } = services[name];
   if (baseUrl === undefined || isOwnHost(name, baseUrl)) return { ...quirks, service: `${name}/${format}` };
   // Another server that speaks a vendor's format knows its older fields.
-  const { imagesOperation, includeUsage } = quirks;
-  return { imagesOperation, includeUsage, service: `${new URL(baseUrl).host}/${format}` };
+  const { imagesOperation, includeUsage, effort } = quirks;
+  return { imagesOperation, includeUsage, effort, service: `${new URL(baseUrl).host}/${format}` };
 }

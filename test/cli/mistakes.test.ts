@@ -50,10 +50,10 @@ test.each([
     ': --set generationConfig.presencePenalty=…\n',
   ],
   [
-    'a field with another name in each format',
-    ['text', 'x', '--effort', 'low'],
-    'unknown flag --effort',
-    'thinkingLevel=…\n',
+    'the effort by its name in a format',
+    ['text', 'x', '--reasoning-effort', 'low'],
+    'flag',
+    'did you mean: --effort\n',
   ],
   ['in camel case', ['image', 'gen', '--frequencyPenalty=1', 'x'], '--frequencyPenalty', 'frequencyPenalty=…'],
   ['a field inside another', ['text', '--thinking-budget', '0', 'x'], 'flag', '.thinkingConfig.thinkingBudget=…'],
@@ -327,22 +327,7 @@ test.each([
 });
 
 const content = 'generationConfig.presencePenalty';
-const effort =
-  '--set generationConfig.thinkingConfig.thinkingLevel=… (format content); --set output_config.effort=… (format';
-
 test.each([
-  ['text x --effort low', { GEMINI_API_KEY: 'k' }, ': --set generationConfig.thinkingConfig.thinkingLevel=…\n'],
-  ['text x --effort low', { ANTHROPIC_API_KEY: 'k' }, ': --set output_config.effort=…\n'],
-  ['chat x --effort low', { OPENAI_API_KEY: 'k' }, ': --set reasoning_effort=…\n'],
-  ['chat x --effort low --service ollama', { OPENAI_API_KEY: 'k' }, ': --set reasoning_effort=…\n'],
-  [
-    'text x --effort low --format messages',
-    { GATEWAY_BASE_URL: 'http://127.0.0.1:1' },
-    ': --set output_config.effort=…\n',
-  ],
-  ['chat x --effort low --base-url https://api.anthropic.com', {}, ': --set output_config.effort=…\n'],
-  ['text x --effort low', {}, effort],
-  ['text x --effort low --profile nope', {}, effort],
   ['text x --presence-penalty 1', { OPENAI_API_KEY: 'k' }, ': --set presence_penalty=…\n'],
   [
     'text x --presence-penalty 1',

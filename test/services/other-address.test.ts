@@ -53,5 +53,5 @@ test('the hint of tools that a model takes only without thinking is how to turn 
   server.reply(refused(message, { param: 'reasoning_effort', code: null }));
   const ran = await cli(['text', 'hi'], { env: openai });
   expect(ran).toMatchObject({ code: 4, stdout: '' });
-  expect(ran.stderr).toMatch(/\n {2}.*--set reasoning_effort=none\n$/);
+  expect(ran.stderr).toMatch(/\n {2}.*--effort none\n$/);
 });

@@ -141,28 +141,19 @@ const fieldsWithoutFlag: Readonly<Record<FormatName, readonly (readonly [object:
     ['generationConfig.', 'presencePenalty frequencyPenalty responseLogprobs logprobs responseModalities'],
     ['generationConfig.', 'responseSchema mediaResolution speechConfig enableEnhancedCivicAnswers'],
     ['generationConfig.', 'thinkingConfig seed'],
-    ['generationConfig.thinkingConfig.', 'includeThoughts thinkingBudget thinkingLevel'],
+    ['generationConfig.thinkingConfig.', 'includeThoughts thinkingBudget'],
     ['generationConfig.imageConfig.', 'personGeneration prominentPeople outputMimeType outputCompressionQuality'],
     ['', 'safetySettings serviceTier store labels'],
   ],
   messages: [
     ['thinking.', 'budget_tokens display'],
-    ['output_config.', 'effort format'],
+    ['output_config.', 'format'],
     ['', 'service_tier cache_control container context_management inference_geo mcp_servers speed'],
   ],
   completions: [
-    ['', 'reasoning_effort verbosity presence_penalty frequency_penalty seed logit_bias logprobs top_logprobs'],
+    ['', 'verbosity presence_penalty frequency_penalty seed logit_bias logprobs top_logprobs'],
     ['', 'parallel_tool_calls service_tier store user prompt_cache_key'],
   ],
-};
-
-/** What people type for a field that has another name in each format. */
-const otherNames: Readonly<Record<string, { readonly [format in FormatName]?: string }>> = {
-  effort: {
-    content: 'generationConfig.thinkingConfig.thinkingLevel',
-    messages: 'output_config.effort',
-    completions: 'reasoning_effort',
-  },
 };
 
 /** Fields of OpenAI's images, which a text does not have. */
@@ -211,9 +202,6 @@ export function settingFor(flag: string, command: string, asked?: AskedService):
 /** `isOfImages`: with the fields of OpenAI's images operation. */
 function settingIn(format: FormatName, flag: string, isOfImages: boolean): string | undefined {
   const typed = normalizeFlagName(flag);
-  const other = otherNames[typed]?.[format];
-  if (other !== undefined) return `--set ${other}=…`;
-  if (typed in otherNames) return undefined;
   const own = fieldsWithoutFlag[format];
   const rows = format === 'completions' && isOfImages ? [...own, ...imageFields] : own;
   const fields = rows.flatMap(([object, names]) => names.split(' ').map((name) => object + name));

@@ -14,6 +14,8 @@ import {
 import { type JsonObject, type JsonValue } from '../../json.ts';
 import { getQuirks, type ServiceName, services, type Use, listVendors } from '../../vendors/services.ts';
 import type { Settings } from '../../settings/types.ts';
+import type { Body } from '../../body.ts';
+import { type Effort, findEffortField } from '../../vendors/effort.ts';
 import type { InputContext } from '../context.ts';
 import { quoteWord } from '../flags/flag.ts';
 import { parseToolChoice } from '../flags/format.ts';
@@ -40,6 +42,7 @@ export interface RequestFlags extends VarFlags, PromptFlags {
   temperature?: number;
   topP?: number;
   topK?: number;
+  effort?: Effort;
   stop?: string[];
   seed?: number;
   candidates?: number;
@@ -77,7 +80,7 @@ export interface Building {
   /** The time of the command; of a batch, none. */
   deadline?: (() => Deadline) | undefined;
   settings: Pick<Settings, 'model' | 'noStdin' | 'maxTokens' | 'service' | 'format' | 'baseUrl'> &
-    Partial<Pick<Settings, 'lane'>>;
+    Partial<Pick<Settings, 'lane' | 'effort'>>;
   /** Replaced if many requests share a schema. */
   compile?: ((schema: JsonValue) => Promise<SchemaCheck>) | undefined;
   /** What to type for a template variable without a value, if it is not a flag. */
@@ -133,8 +136,10 @@ export async function buildRequest(
   await warnOfUnused(flags, templateValues, context);
   const quirks = getQuirks(settings.service.value, settings.format.value, settings.baseUrl?.value);
   const maxTokens = chooseTokenLimit(settings, format.limits(files.body ?? {}));
-  const request = toPlainRequest(flags, { files, turns, prompt, media, mask, maxTokens }, building);
+  const effort = chooseEffortSetting(settings, flags, files.body);
+  const request = toPlainRequest(flags, { files, turns, prompt, media, mask, maxTokens, effort }, building);
   const encoded = encodeRequest(request, format, quirks);
+  if (encoded.note !== undefined) await context.ui.warn(encoded.note);
   const { reserved } = formatFacts[format.name];
   const post = flags.set ? { ...encoded, body: applySettings(encoded.body, flags.set, reserved) } : encoded;
   const { candidates } = format.limits(post.body);
@@ -148,7 +153,7 @@ export async function buildRequest(
 }
 
 /** What a request has in addition to its flags. */
-type RequestParts = Pick<PlainRequest, 'prompt' | 'media' | 'mask' | 'maxTokens'> & {
+type RequestParts = Pick<PlainRequest, 'prompt' | 'media' | 'mask' | 'maxTokens' | 'effort'> & {
   files: Awaited<ReturnType<typeof readFiles>>;
   turns: Awaited<ReturnType<typeof readEarlier>>;
 };
@@ -164,6 +169,7 @@ function toPlainRequest(
     temperature: flags.temperature,
     topP: flags.topP,
     topK: flags.topK,
+    effort: flags.effort ?? parts.effort,
     stop: flags.stop,
     seed: flags.seed,
     candidates: flags.candidates,
@@ -201,6 +207,20 @@ function makesImage(use: Use): boolean {
 /** The limit of the settings, unless the body has one. The default is for the format that demands a limit: it is made there. */
 function chooseTokenLimit({ maxTokens: set }: Building['settings'], body: RequestLimits): number | undefined {
   return body.maxTokens !== undefined || set?.origin.kind === 'default' ? undefined : set?.value;
+}
+
+/** The effort of the settings, unless the body or `--set` says it. Throws GatewayError usage for two that were typed. */
+function chooseEffortSetting(
+  { effort }: Building['settings'],
+  flags: RequestFlags,
+  body: Body = {},
+): Effort | undefined {
+  const isTyped = flags.effort !== undefined || effort?.origin.kind === 'flag';
+  if (!isTyped && effort === undefined) return undefined;
+  const set = findEffortField(applySettings({}, flags.set ?? [], []));
+  if (isTyped && set !== undefined)
+    throw usageError(`--effort and --set ${set} both say how much the model thinks`, 'keep one of them');
+  return set === undefined && (isTyped || findEffortField(body) === undefined) ? effort?.value : undefined;
 }
 
 async function readFiles(flags: RequestFlags, templateValues: TemplateValues | undefined, context: InputContext) {

@@ -1,7 +1,7 @@
 import { hintFor, chooseHint } from '../../advice.ts';
 import { closest } from '../../closest.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
-import type { AnyApiRequest } from '../../formats/format.ts';
+import { type AnyApiRequest, getAskedModel } from '../../formats/format.ts';
 import type { Reason } from '../../reasons.ts';
 import type { PartialSettings } from '../../settings/types.ts';
 import type { AnswerContext, Context } from '../context.ts';
@@ -21,8 +21,8 @@ export async function withSettingsHint(
   const { reason, status } = error.details;
   const isPath = status === 404 && (reason === 'no-such-path' || reason === 'no-stream');
   if (reason !== 'model' && reason !== 'pull-model' && !isPath) return error;
-  const model = post.body?.['model'] ?? decodeURIComponent(/\/models\/([^/:]+):/.exec(post.path)?.[1] ?? '');
-  if (typeof model !== 'string' || model === '') return error;
+  const model = getAskedModel(post);
+  if (model === undefined) return error;
   const { readCachedModels } = await import('../../settings/model-cache.ts');
   const kept = await readCachedModels(settings, io.now());
   // Ollama lists each name with a tag, and also accepts the name without it.

@@ -41,6 +41,7 @@ function encodeChat(request: PlainRequest, quirks: Quirks): EncodedRequest {
     [quirks.maxTokensField ?? 'max_tokens']: request.maxTokens,
     temperature: request.temperature,
     top_p: request.topP,
+    ...effortField(request, body, quirks),
     stop: request.stop?.length ? [...request.stop] : undefined,
     seed: request.seed,
     n: request.candidates,
@@ -52,6 +53,15 @@ function encodeChat(request: PlainRequest, quirks: Quirks): EncodedRequest {
     ...imageRequestFields(request, body),
   });
   return withStream(encoded, request, quirks);
+}
+
+function effortField(
+  { effort }: PlainRequest,
+  body: Body,
+  { effort: form }: Quirks,
+): Record<string, BodyValue | undefined> {
+  if (effort === undefined || form !== 'object') return { reasoning_effort: effort };
+  return { reasoning: { ...getBodyObject(body, 'reasoning'), effort } };
 }
 
 /** Further turns after those of a body. A choice that forces a call would force one after each result, for ever. */

@@ -15,6 +15,7 @@ import { readLimits } from '../limits.ts';
 import { createContentDecoder, missingReason } from './reply.ts';
 import { usageError } from '../../errors.ts';
 import type { Quirks } from '../types.ts';
+import { findEffortRule } from '../../vendors/effort.ts';
 
 /** The content format: `POST /v1beta/models/{model}:generateContent` (formats 2). */
 export const content: Format = {
@@ -119,6 +120,7 @@ function encodeGenerationConfig(request: PlainRequest, base: Body): Body | undef
     stopSequences: request.stop?.length ? [...request.stop] : undefined,
     seed: request.seed,
     responseMimeType: request.responseMime,
+    thinkingConfig: encodeThinkingConfig(request, base),
     imageConfig: unlessEmpty(
       setFields(getBodyObject(base, 'imageConfig'), {
         aspectRatio: request.aspect,
@@ -127,6 +129,14 @@ function encodeGenerationConfig(request: PlainRequest, base: Body): Body | undef
     ),
   });
   return unlessEmpty(request.schema === undefined ? config : withSchema(config, request.schema));
+}
+
+/** A level; of the models that take a number in its place, that. */
+function encodeThinkingConfig({ effort, model }: PlainRequest, base: Body): Body | undefined {
+  if (effort === undefined) return undefined;
+  const budgets = findEffortRule(model)?.budgets;
+  const amount = budgets ? { thinkingBudget: budgets[effort] } : { thinkingLevel: effort.toUpperCase() };
+  return setFields(getBodyObject(base, 'thinkingConfig'), amount);
 }
 
 /** A schema needs its response type, and excludes the other way of giving one. */

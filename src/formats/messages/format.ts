@@ -5,6 +5,7 @@ import { readLimits } from '../limits.ts';
 import { createMessagesDecoder } from './reply.ts';
 import { type PlainRequest, lastTurn, type Turn, isPlainTool, plainTool } from '../plain-request.ts';
 import type { Quirks } from '../types.ts';
+import { findEffortRule } from '../../vendors/effort.ts';
 
 /** The messages format: `POST /v1/messages` (formats 3 and 4). */
 export const messages: Format = {
@@ -80,6 +81,7 @@ function encodeMessagesBody(request: PlainRequest, quirks: Quirks): Body {
     tools: request.tools && request.tools.map(messagesTool),
     tool_choice: encodeToolChoice(request.toolChoice),
     metadata: request.metadata,
+    thinking: encodeThinking(request, body),
     output_config: encodeOutputConfig(request, body),
   });
 }
@@ -132,8 +134,18 @@ function encodeToolChoice(choice: PlainRequest['toolChoice']): JsonObject | unde
 }
 
 function encodeOutputConfig(request: PlainRequest, body: Body): Body | undefined {
-  if (request.schema === undefined) return undefined;
-  return setFields(getBodyObject(body, 'output_config'), { format: { type: 'json_schema', schema: request.schema } });
+  const { schema, effort = 'none' } = request;
+  if (schema === undefined && effort === 'none') return undefined;
+  return setFields(getBodyObject(body, 'output_config'), {
+    effort: effort === 'none' ? undefined : effort,
+    format: schema === undefined ? undefined : { type: 'json_schema', schema },
+  });
+}
+
+/** The format has no effort for no thinking: it is turned off. */
+function encodeThinking({ effort, model }: PlainRequest, body: Body): Body | undefined {
+  if (effort !== 'none') return undefined;
+  return { ...getBodyObject(body, 'thinking'), type: findEffortRule(model)?.off ?? 'disabled' };
 }
 
 const data = 'data: {"type":"content_block_delta","index":';

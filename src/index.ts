@@ -35,7 +35,8 @@ export type {
 } from './client/client-types.ts';
 export type { AskOptions, Payment, Payments, Performed, PreparedRequest, SendOptions } from './client/send.ts';
 export type { Deadline } from './client/deadline.ts';
-export type { ListedModel, ListOptions, ModelList } from './client/free-requests.ts';
+export type { ListOptions, ModelList } from './client/free-requests.ts';
+export type { ListedModel } from './client/listed-model.ts';
 export type { HeldReply, ReadReplyOptions } from './client/read-reply.ts';
 export type { Answer, Result, ResultCandidate, ResultImage, ToolCall } from './client/result.ts';
 export type {

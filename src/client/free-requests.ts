@@ -4,6 +4,7 @@ import { parseReply } from '../formats/parse-reply.ts';
 import type { FormatName } from '../formats/types.ts';
 import { createMemoryStore } from '../images/store.ts';
 import { field, isObject, type JsonValue, listField, numberField, textField } from '../json.ts';
+import { type ListedModel, readListedModel } from './listed-model.ts';
 import { readDiverted, withRequest } from './read-reply.ts';
 import type { Answered } from '../transport/types.ts';
 import type { Client } from './client-types.ts';
@@ -83,16 +84,6 @@ function countIn(reply: JsonValue | undefined, names: readonly string[]): number
   return counts.find((count) => Number.isSafeInteger(count) && Number(count) >= 0);
 }
 
-/** A model that a service offers. */
-export interface ListedModel {
-  /** As `-m` takes it, without `models/`. */
-  id: string;
-  /** Its name for people. */
-  title: string | undefined;
-  /** The operations that it supports, if the list has them: `generateContent`. */
-  operations: string[] | undefined;
-}
-
 /** The models of a list. */
 export interface ModelList {
   models: ListedModel[];
@@ -150,22 +141,16 @@ interface ModelPage {
   goesOn: boolean;
 }
 
-/** Reads a page of any format; undefined if it is not a list. An empty list may be `{}`, and of Ollama `"data": null`. */
+/**
+ * Reads a page of any format; undefined if it is not a list. An empty list may be `{}`, and of Ollama `"data": null`; Together's is
+ * a bare array.
+ */
 export function readModelPage(page: JsonValue | undefined): ModelPage | undefined {
+  if (Array.isArray(page)) return { models: page.flatMap(readListedModel), next: undefined, goesOn: false };
   if (!isObject(page)) return undefined;
   const entries = listField(page, 'models') ?? listField(page, 'data');
   if (entries === undefined && Object.keys(page).length > 0 && page['data'] !== null) return undefined;
   const hasMore = field(page, 'hasMore') === true;
   const next = textField(page, 'nextPageToken') || (hasMore && textField(page, 'lastId')) || undefined;
-  return { models: (entries ?? []).flatMap(readModel), next, goesOn: hasMore || next !== undefined };
-}
-
-/** An entry without a name is left out: it cannot be requested. */
-function readModel(entry: JsonValue): ListedModel[] {
-  if (!isObject(entry)) return [];
-  // Beside an id, `name` is the name for people.
-  const [id = '', name] = [textField(entry, 'id'), textField(entry, 'name')].filter((text) => text !== undefined);
-  if (id === '') return [];
-  const operations = listField(entry, 'supportedGenerationMethods')?.filter((name) => typeof name === 'string');
-  return [{ id: id.replace(/^models\//, ''), title: textField(entry, 'displayName') ?? name, operations }];
+  return { models: (entries ?? []).flatMap(readListedModel), next, goesOn: hasMore || next !== undefined };
 }

@@ -8,7 +8,8 @@ export { createClient } from './client.ts';
 export { openConnection } from './fetch.ts';
 export type { Client, ClientOptions } from './client-types.ts';
 export type { PaidEnd, Payment, Payments, Performed, PreparedRequest } from './send.ts';
-export type { ListedModel, ModelList } from './free-requests.ts';
+export type { ModelList } from './free-requests.ts';
+export type { ListedModel } from './listed-model.ts';
 
 // The time of a call, or of several steps.
 export { createDeadlines, deadlineOnce, checkEnd, startDeadline, getTimeoutError, within } from './deadline.ts';

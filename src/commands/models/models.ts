@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
+import { addFlags, type FlagTable, type FlagValues, oneOfWords, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
@@ -10,13 +10,29 @@ import { type AuthForms, openClient } from '../../cli/run/client.ts';
 import { type Client, type Deadline, deadlineOnce, type ListedModel, type ModelList } from '../../client/index.ts';
 import { GatewayError } from '../../errors.ts';
 import { chooseAuthUse } from '../../formats/format.ts';
-import { services, listUses } from '../../vendors/services.ts';
+import { daysLeft, isEnding, servesUse } from '../../vendors/model-rules.ts';
+import { services, listUses, useNames } from '../../vendors/services.ts';
+import { parseAge } from '../../settings/values.ts';
 import { missingError, vendorWay } from '../../settings/missing.ts';
 import { resolvePartialSettings } from '../../settings/resolve.ts';
 import type { PartialSettings } from '../../settings/types.ts';
 import type { FormatName } from '../../formats/types.ts';
 
 const unused = new Set(['model', 'record', 'replay']);
+
+const modelsFlags = {
+  use: {
+    flags: '--use <use>',
+    text: 'only models for text, image, edit or chat, by what the list or the name says',
+    parse: oneOfWords(useNames),
+    values: useNames,
+  },
+  ending: {
+    flags: '--ending <time>',
+    text: 'only models that end within this time, such as 60d, or are deprecated',
+    parse: parseAge,
+  },
+} satisfies FlagTable;
 
 /** The connection flags except those for requests to a model: a list is not recorded. */
 const listFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));
@@ -27,45 +43,56 @@ export function modelsCommand(command: Command): Action {
   setExamples(command, [
     'gateway-cli models',
     'gateway-cli models flash --service gemini',
+    'gateway-cli models --use image --ending 60d',
     'gateway-cli text -m "$(gateway-cli models | fzf)" hi',
     'gateway-cli models --json | jq -r .models[].id',
   ]);
   setNotes(command, [
-    'A terminal gets a table, a pipe one name per line.',
-    'The names are kept for a day: -m completes from them, and an unknown model is answered with the nearest.',
+    'A terminal gets a table of what the service says of each (end, limits, prices), a pipe one name per line; --json has all of it.',
+    'The list is kept for a day: -m completes from it, an unknown model is answered with the nearest, and one that ends with a warning.',
   ]);
+  addFlags(command, 'Flags', modelsFlags);
   addFlags(command, 'Connection', listFlags);
-  return (context, [filter = ''], flags) => runModels(filter, flags as ConnectionFlags, context);
+  return (context, [filter = ''], flags) => runModels(filter, flags as ModelsFlags, context);
 }
 
-async function runModels(filter: string, flags: ConnectionFlags, context: Context): Promise<CommandOutcome> {
-  const { root, ui } = context;
+type ModelsFlags = ConnectionFlags & FlagValues<typeof modelsFlags>;
+
+async function runModels(filter: string, flags: ModelsFlags, context: Context): Promise<CommandOutcome> {
+  const { root, ui, io } = context;
+  const { use, ending } = flags;
   const progress = ui.progress('waiting for the list of models');
   const { lists, complete } = await requestLists(flags, context).finally(() => progress.stop());
   await cacheNames(lists, context);
   const all = mergeModels(lists);
-  const models = all.filter(({ id, title = '' }) => `${id}\n${title}`.toLowerCase().includes(filter.toLowerCase()));
+  const named = all.filter(({ id, title = '' }) => `${id}\n${title}`.toLowerCase().includes(filter.toLowerCase()));
+  const models = named.filter(
+    (model) =>
+      (use === undefined || servesUse(model, use)) &&
+      (ending === undefined || isEnding(model, io.now(), ending / 86_400_000)),
+  );
   if (!root.json) await printModels(models, context);
   if (models.length === 0)
     await ui.notice(all.length === 0 ? 'the list is empty' : `none of ${all.length} models matches`);
   return { document: { schema: 'gateway-cli/models@1', complete, models } };
 }
 
-/** Merges models that are in both lists. */
+/** Models that are in both lists are merged. By name, and numbers in it by their value. */
 function mergeModels(lists: readonly FoundList[]): FoundModel[] {
   const byId = new Map<string, FoundModel>();
   for (const { format, models } of lists) {
-    for (const { id, title, operations } of models) {
-      const known = byId.get(id);
-      if (known === undefined) byId.set(id, { id, title, formats: [format], operations });
-      else if (!known.formats.includes(format)) {
-        known.formats.push(format);
-        known.title ??= title;
-        known.operations ??= operations;
-      }
+    for (const model of models) {
+      const { formats = [], ...known } = withoutUnknown(byId.get(model.id) ?? {});
+      const { id, title, operations, ...facts } = { ...model, ...known };
+      byId.set(id, { id, title, formats: [...new Set([...formats, format])], operations, ...facts });
     }
   }
-  return [...byId.values()];
+  const { compare } = new Intl.Collator('en', { numeric: true });
+  return [...byId.values()].toSorted((one, other) => compare(one.id, other.id));
+}
+
+function withoutUnknown(facts: Partial<FoundModel>): Partial<FoundModel> {
+  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
 }
 
 /** Caches the names of each gateway and profile. A cache that cannot be written does not fail the command. */
@@ -82,18 +109,41 @@ async function printModels(models: readonly FoundModel[], { io }: Context): Prom
   const names = models.map(({ id }) => escapeLine(id));
   const { isTTY, columns } = io.stdout;
   if (!isTTY) return io.stdout.write(names.map((name) => `${name}\n`).join(''));
-  const rows = models.map(({ formats, title = '', operations = [] }, at) => [
-    names[at] ?? '',
-    formats.join(', '),
-    escapeLine(title),
-    escapeLine(operations.join(', ')),
-  ]);
+  const all = models.map((model, at) => [names[at] ?? '', ...describeModel(model, io.now()).map(escapeLine)]);
+  // What is the same for all, or said of none, has no column.
+  const tells = (all[0] ?? []).map((_, column) => column === 0 || all.some((row) => row[column] !== ''));
+  const isOneFormat = new Set(models.map(({ formats }) => formats.join())).size === 1;
+  const rows = all.map((row) => row.filter((_, column) => tells[column] && !(isOneFormat && column === 1)));
   const lines = alignColumns(rows).map((line, at) => {
     const [name, cut] = [names[at] ?? '', cutToColumns(line, columns)];
     // A name is there to be copied, so it stays whole.
     return cut.startsWith(name) ? cut : name;
   });
   await io.stdout.write(lines.map((line) => `${line}\n`).join(''));
+}
+
+/** The columns of the table after the name, the formats first. */
+function describeModel(model: FoundModel, now: number): string[] {
+  const { formats, endsOn, lifecycle = '', line = '', context, outputLimit, prices, inputs, outputs, title } = model;
+  const end = endsOn === undefined ? '' : `${(daysLeft(model, now) ?? 0) < 0 ? 'ended' : 'ends'} ${endsOn}`;
+  const { input, output } = prices ?? {};
+  return [
+    formats.join(', '),
+    end,
+    lifecycle,
+    line,
+    context === undefined ? '' : `${shortCount(context)} in`,
+    outputLimit === undefined ? '' : `${shortCount(outputLimit)} out`,
+    input === undefined && output === undefined ? '' : `$${input ?? '?'}/$${output ?? '?'}`,
+    outputs || inputs ? `${(inputs ?? ['?']).join('+')}→${(outputs ?? ['text']).join('+')}` : '',
+    title ?? '',
+  ];
+}
+
+/** `1M`, `128K`: tokens in thousands. */
+function shortCount(count: number): string {
+  if (count >= 1e6) return `${Math.floor(count / 1e5) / 10}M`;
+  return count >= 1000 ? `${Math.floor(count / 1000)}K` : String(count);
 }
 
 /** A model, and the formats of the lists that contain it. */

@@ -65,12 +65,18 @@ test('requests both lists of a gateway; --json gives the lists of each model', a
     complete: true,
     models: [
       {
+        id: 'claude-sonnet-4-5',
+        title: 'Claude Sonnet 4.5',
+        formats: ['messages'],
+        createdAt: '2025-09-29T00:00:00.000Z',
+      },
+      {
         id: 'gemini-2.5-flash',
         title: 'Gemini 2.5 Flash',
         formats: ['content', 'messages'],
         operations: ['generateContent', 'countTokens'],
+        context: 1048576,
       },
-      { id: 'claude-sonnet-4-5', title: 'Claude Sonnet 4.5', formats: ['messages'] },
     ],
   });
 });
@@ -79,22 +85,57 @@ test('prints a table on a terminal, and filters names and titles', async ({ serv
   server.reply({ body: `{"models":[${flash},${pro},{"name":"models/\\u001b[31mflash"}]}` });
   server.reply(notFound);
   const ran = await cli(['models', 'FLASH'], { tty: { stdout: true } });
-  expect(ran.stdout).toBe(
-    'gemini-2.5-flash  content  Gemini 2.5 Flash  generateContent, countTokens\n^[[31mflash       content\n',
-  );
+  expect(ran.stdout).toBe('^[[31mflash\ngemini-2.5-flash  1M in  Gemini 2.5 Flash\n');
 });
 
 test('a line of the table is cut to the terminal, and a name never', async ({ server, cli }) => {
   server.reply({ body: `{"models":[${flash},${pro}]}` });
   server.reply(notFound);
-  const ran = await cli(['models'], { tty: { stdout: true }, columns: 50 });
-  expect(ran.stdout).toBe(
-    'gemini-2.5-flash  content  Gemini 2.5 Flash  gene…\ngemini-2.5-pro    content                    gene…\n',
-  );
+  const ran = await cli(['models'], { tty: { stdout: true }, columns: 34 });
+  expect(ran.stdout).toBe('gemini-2.5-flash  1M in  Gemini 2…\ngemini-2.5-pro\n');
   server.reply({ body: `{"models":[${flash}]}` });
   server.reply(notFound);
   const narrow = await cli(['models'], { tty: { stdout: true }, columns: 10 });
   expect(narrow.stdout).toBe('gemini-2.5-flash\n');
+});
+
+/** Days from now, as lists write them. */
+const dayIn = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+
+test('the table has the end, the state, the limits, the prices and what goes in and out, as far as the list says', async ({
+  server,
+  cli,
+}) => {
+  const soon = dayIn(15);
+  const data = [
+    { id: 'm-10', architecture: { input_modalities: ['text', 'image'], output_modalities: ['text'] } },
+    { id: 'm-9', expiration_date: soon, pricing: { prompt: '0.000001', completion: '0.000005' } },
+    { id: 'm-8', lifecycle: 'deprecated', line: 'opus', max_tokens: 64000, max_input_tokens: 200000 },
+  ];
+  server.always({ body: { data } });
+  const argv = ['models', '--service', 'openrouter', '--base-url', server.url];
+  expect((await cli(argv)).stdout).toBe('m-8\nm-9\nm-10\n');
+  const ran = await cli(argv, { tty: { stdout: true }, columns: 100 });
+  expect(ran.stdout.split('\n')).toEqual([
+    'm-8                    deprecated  opus  200K in  64K out',
+    `m-9   ends ${soon}                                      $1/$5`,
+    'm-10                                                              text+image→text',
+    '',
+  ]);
+  expect((await cli([...argv, '--ending', '60d'])).stdout).toBe('m-8\nm-9\n');
+  expect((await cli([...argv, '--ending', '10d'])).stdout).toBe('m-8\n');
+});
+
+test('--use takes what the list says of a model, and where it says nothing what its name says', async ({
+  server,
+  cli,
+}) => {
+  const drawing = { id: 'painter', architecture: { input_modalities: ['text'], output_modalities: ['image'] } };
+  server.always({ body: { data: [drawing, { id: 'gpt-image-2' }, { id: 'gpt-6-luna' }, { id: 'whisper-1' }] } });
+  const argv = ['models', '--service', 'openai', '--base-url', server.url];
+  expect((await cli([...argv, '--use', 'image'])).stdout).toBe('gpt-image-2\npainter\n');
+  expect((await cli([...argv, '--use', 'text'])).stdout).toBe('gpt-6-luna\n');
+  expect((await cli([...argv, '--use', 'video'])).code).toBe(2);
 });
 
 test('one list is enough, with a warning about the other', async ({ server, cli }) => {

@@ -1,0 +1,145 @@
+import type { ServiceName, Use } from './services.ts';
+
+/*
+ * How a default is replaced that its service does not have any more, and what the names of models say. Vendors change their
+ * schemes of names: where no rule fits, nothing is replaced.
+ */
+
+/** What a service says of a model, as far as a rule looks at it. */
+export interface ModelFacts {
+  /** As `-m` takes it. */
+  id: string;
+  /** The day on which it ends, or has ended: `2026-12-11`. */
+  endsOn?: string | undefined;
+  /** The service's own word for where it is in its life: `active`, `deprecated`, `retired`. */
+  lifecycle?: string | undefined;
+  /** The model that the service names to follow it. */
+  successor?: string | undefined;
+  /** The family that the vendor sorts it into: `sonnet`. */
+  line?: string | undefined;
+  /** When it came out, or came here, in ISO 8601. */
+  createdAt?: string | undefined;
+  /** What it makes: `text`, `image`. */
+  outputs?: readonly string[] | undefined;
+  /** A server of one's own has it in memory. */
+  isLoaded?: boolean | undefined;
+}
+
+/** A model that ends within so many days is said to end, and is not chosen. */
+const endingDays = 60;
+
+const dayMs = 86_400_000;
+
+/** Whole days from a time to the end of a model, fewer than 0 after it; undefined if its end is not known. */
+export function daysLeft({ endsOn }: Pick<ModelFacts, 'endsOn'>, now: number): number | undefined {
+  return endsOn === undefined ? undefined : Math.floor((Date.parse(endsOn) - now) / dayMs) + 1;
+}
+
+/** Whether a service has said that a model goes: with a day within so many days, or with a word and no day. */
+export function isEnding(model: Pick<ModelFacts, 'endsOn' | 'lifecycle'>, now: number, days = endingDays): boolean {
+  const left = daysLeft(model, now);
+  return left === undefined ? endWords.test(model.lifecycle ?? '') : left <= days;
+}
+
+/**
+ * The words for a model that goes. Anthropic's list: `deprecated`, `retired` (@anthropic-ai/sdk, resources/models, 2026-11); the
+ * stage of a Gemini reply: `LEGACY`, `DEPRECATED`, `RETIRED` (@google/genai, ModelStage, 2026-11).
+ */
+const endWords = /^(?:deprecated|retired|legacy|shutdown)$/i;
+
+/** A name with a date, or of a preview: a vendor takes both away early. */
+const passingName =
+  /(?:^|[-.@:/])(?:preview|exp|experimental|alpha|beta)(?=$|[-.:])|[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{2}-\d{2})$/i;
+
+/** Names in the order in which they are taken; the group is the version, and of the same version a lower rank wins. */
+type NamePatterns = readonly RegExp[];
+
+/**
+ * The names of each default, from the vendors' lists of 2025-07 to 2026-11 (openai, @google/genai and @anthropic-ai/sdk from npm,
+ * and the history of models.dev). Of a pattern the highest version counts; a later one only where the first finds nothing.
+ */
+const patterns: Readonly<Partial<Record<ServiceName, Readonly<Partial<Record<Use, NamePatterns>>>>>> = {
+  openai: {
+    // From version 6 on "mini" is "luna".
+    text: [/^gpt-(\d+(?:\.\d+)?)-(?:luna|mini)$/],
+    image: [/^gpt-image-(\d+(?:\.\d+)?)(?:-flare)?$/],
+  },
+  gemini: {
+    text: [/^gemini-(\d+(?:\.\d+)?)-flash$/],
+    image: [/^gemini-nano-banana-(\d+(?:\.\d+)?)$/, /^gemini-(\d+(?:\.\d+)?)-flash-image$/],
+  },
+  anthropic: {
+    // A list without lifecycle and line: "claude-sonnet-5-5" is 5.5.
+    text: [/^claude-sonnet-(\d+(?:-\d{1,2})?)$/],
+  },
+  openrouter: {
+    // Its moving aliases have a tilde in front and no version.
+    text: [/^~google\/gemini-flash-latest$/, /^openrouter\/auto$/],
+  },
+};
+
+/** Of two names of the same version, the one that has such a word. */
+const preferred = /-(?:luna|flare)$/;
+
+/**
+ * The model that takes the place of a default of a service, from the service's own list; undefined if no rule finds one. What ends
+ * soon, previews and dated names are left out first.
+ */
+export function chooseDefault(
+  { service, use, gone }: { service: ServiceName; use: Use; gone?: string | undefined },
+  models: readonly ModelFacts[],
+  now: number,
+): string | undefined {
+  const lasting = models.filter((model) => model.id !== gone && !isEnding(model, now) && !passingName.test(model.id));
+  const kind = use === 'edit' || use === 'image' ? 'image' : 'text';
+  if (service === 'ollama') return chooseLocal(lasting);
+  if (service === 'anthropic' && kind === 'text') {
+    const newest = chooseOfLine('sonnet', lasting, now);
+    if (newest !== undefined) return newest;
+  }
+  if (service === 'openrouter' && kind === 'image')
+    return newestOf(lasting.filter(({ id, outputs }) => id.startsWith('google/') && outputs?.includes('image')));
+  for (const pattern of patterns[service]?.[kind] ?? []) {
+    const found = lasting.filter(({ id }) => pattern.test(id)).toSorted((a, b) => compareNames(a.id, b.id, pattern));
+    const [best] = found;
+    if (best !== undefined) return best.id;
+  }
+  return undefined;
+}
+
+/** The newest active model of a line, by a list that names the lines; undefined if it has none. */
+export function chooseOfLine(line: string, models: readonly ModelFacts[], now: number): string | undefined {
+  return newestOf(models.filter((model) => model.line === line && !isEnding(model, now)));
+}
+
+/** On a server of one's own: the only model in memory, else the one that came last; undefined if that is not clear. */
+function chooseLocal(models: readonly ModelFacts[]): string | undefined {
+  const loaded = models.filter(({ isLoaded }) => isLoaded);
+  if (loaded.length === 1) return loaded[0]?.id;
+  return models.length === 1 ? models[0]?.id : newestOf(models);
+}
+
+function newestOf(models: readonly ModelFacts[]): string | undefined {
+  const dated = models.filter(({ createdAt }) => createdAt !== undefined);
+  return dated.toSorted((a, b) => Date.parse(b.createdAt ?? '') - Date.parse(a.createdAt ?? ''))[0]?.id;
+}
+
+/** The highest version first, and of one version the preferred word. */
+function compareNames(one: string, other: string, pattern: RegExp): number {
+  const version = (id: string): number[] => (pattern.exec(id)?.[1] ?? '0').split(/[.-]/).map(Number);
+  const [a, b] = [version(one), version(other)];
+  const at = a.findIndex((number, index) => number !== (b[index] ?? 0));
+  const byVersion = at < 0 ? b.length - a.length : (b[at] ?? 0) - (a[at] ?? 0);
+  return byVersion || Number(preferred.test(other)) - Number(preferred.test(one));
+}
+
+/** What names say where a list does not: of models that make pictures, and of those that make neither text nor pictures. */
+const imageNames = /image|banana|dall-e|imagen|flux|diffusion|seedream|recraft/i;
+const otherNames = /embed|whisper|tts|transcribe|moderation|rerank|realtime|audio|speech|lyria|veo|sora|video/i;
+
+/** Whether a model can serve a use, by its list or else by its name. */
+export function servesUse({ id, outputs }: Pick<ModelFacts, 'id' | 'outputs'>, use: Use): boolean {
+  const makesImages = outputs?.includes('image') ?? imageNames.test(id);
+  if (use === 'image' || use === 'edit') return makesImages;
+  return outputs?.includes('text') ?? !(makesImages || otherNames.test(id));
+}

@@ -4,6 +4,7 @@ import type { PlainFields, AuthUse, FormatName } from '../formats/types.ts';
 import type { Certainty, GatewayError, RetryNotice } from '../errors.ts';
 import type { Answered } from '../transport/types.ts';
 import type { Connection, Fetch, FetchWrapper, HttpReply, HttpRequest } from '../transport/types.ts';
+import type { Lessons } from './correct.ts';
 import type { ListOptions, ModelList } from './free-requests.ts';
 import type { AskOptions, Payments, Performed, PreparedRequest, SendOptions } from './send.ts';
 import type { Result } from './result.ts';
@@ -69,6 +70,10 @@ export interface ClientOptions {
   recordedAs?: string | undefined;
   /** Pays for requests to models. */
   payments?: Payments | undefined;
+  /** What its service taught, from an earlier client of the same base URL: a Map is one. Its own otherwise. */
+  lessons?: Lessons | undefined;
+  /** Called before a request that was refused, and not billed, is sent once more as the service wants it. */
+  onCorrection?: ((told: { text: string; isDetail?: true }) => Promise<void> | void) | undefined;
   /** Called before each attempt; the request has no key. */
   onRequest?: ((request: HttpRequest) => void) | undefined;
   /** Called with the head of each reply, whatever its status. */
@@ -264,6 +269,10 @@ export interface Client {
   send(request: AnyApiRequest, options?: SendOptions): Promise<Answered>;
   /** What `send` would send, but for its key. Throws GatewayError usage for a URL that the key must not go to. */
   address(request: AnyApiRequest): HttpRequest;
+  /** A request as the service is known to want it: what `address` shows and `send` sends. */
+  correct<Request extends AnyApiRequest>(request: Request): Request;
+  /** Whether the error of a request, which came by another way, says how its service wants it: `correct` knows it then. */
+  learn(request: AnyApiRequest, error: GatewayError): boolean;
   /** The models that the service lists in a format. */
   listModels(format: FormatName, options?: ListOptions): Promise<ModelList>;
   /** Counts the input tokens of a request at the service, which is free. Undefined if the service cannot. */

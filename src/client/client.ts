@@ -20,6 +20,7 @@ import { sendOrFallBack } from './lane.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import { perform, type SendOptions } from './send.ts';
 import { addressRequest, digestKey, readEndpoint } from './endpoint.ts';
+import { applyLessons, learnFrom } from './correct.ts';
 import { composeFetch, connectLate } from './fetch.ts';
 import type { FormatName } from '../formats/types.ts';
 import type { Connection } from '../transport/types.ts';
@@ -85,7 +86,14 @@ export function createClient(options: ClientOptions): Client {
       return call.deadline ? deltas : endDeadlineAfter(deltas, deadline);
     },
     send: (request, call = {}) => sendOrFallBack(request, { ...call, deadline: chooseDeadline(call) }, sending),
-    address: (request) => addressRequest(endpoint, request),
+    address: (request) => addressRequest(endpoint, applyLessons(request, endpoint.lessons)),
+    learn(request, error) {
+      const learnt = learnFrom({ request, error });
+      learnt?.keep(endpoint.lessons);
+      if (learnt) void options.onCorrection?.(learnt.told);
+      return learnt !== undefined;
+    },
+    correct: (request) => applyLessons(request, endpoint.lessons),
     listModels: async (format, listing) => (await loadFreeRequests()).readModelList(client, format, listing),
     countTokens: async (request, counting) => (await loadFreeRequests()).countTokens(client, request, counting),
     contextWindow: async (request, asking) => (await loadFreeRequests()).readWindow(client, request, asking),

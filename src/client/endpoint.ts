@@ -8,6 +8,7 @@ import { checkHeaderKey, joinUrl, parseBaseUrl, requireSafeUrl } from '../transp
 import type { HttpRequest, KeyHeader } from '../transport/types.ts';
 import { version } from '../version.ts';
 import type { ClientOptions } from './client-types.ts';
+import type { Lessons } from './correct.ts';
 
 /** Where requests go, and with which key. */
 export interface Endpoint {
@@ -27,6 +28,8 @@ export interface Endpoint {
   /** Further headers of every request, lower-case names. */
   headers: Readonly<Record<string, string>>;
   allowHttp: boolean;
+  /** What its service taught about itself. */
+  lessons: Lessons;
 }
 
 /** Reads what the options of a client say about its endpoint. Throws GatewayError usage. What is corrected is a warning. */
@@ -49,6 +52,7 @@ export function readEndpoint(options: ClientOptions): { endpoint: Endpoint; warn
     },
     headers: Object.fromEntries(Object.entries(headers).map(([header, value]) => [header.toLowerCase(), value])),
     allowHttp,
+    lessons: options.lessons ?? new Map<string, string>(),
   };
   return { endpoint, warnings };
 }

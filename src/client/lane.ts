@@ -3,43 +3,29 @@ import { formatFacts, type AnyApiRequest } from '../formats/format.ts';
 import type { Answered } from '../transport/types.ts';
 import type { ClientOptions } from './client-types.ts';
 import type { Deadline } from './deadline.ts';
-import { type Sending, type SendOptions, sendRequest } from './send.ts';
+import { sendCorrected } from './correct.ts';
+import type { Sending, SendOptions } from './send.ts';
 
 /** Sends a request; where the client allows it, one of the flex lane goes out at full price if the lane stays too busy for it. */
 export async function sendOrFallBack(
   request: AnyApiRequest,
   own: SendOptions & { deadline: Deadline },
-  sending: Sending & { options: Pick<ClientOptions, 'onFallback' | 'onAnswered' | 'onFailure'> },
+  sending: Sending & { options: Pick<ClientOptions, 'onFallback' | 'onAnswered' | 'onFailure' | 'onCorrection'> },
 ): Promise<Answered> {
   const { onFallback, onAnswered, onFailure } = sending.options;
   try {
-    const answered = await sendRequest(request, own, sending).catch(async (error: unknown) => {
+    const answered = await sendCorrected(request, own, sending).catch(async (error: unknown) => {
       const live = onFallback && withoutTier(request);
       if (live === undefined || !isBusy(error) || own.deadline.signal.aborted) throw error;
       const { attempts: failed = 0 } = error.details;
       onFallback?.(error);
       own.onRetry?.({ attempt: failed, retries: failed, waitMs: 0, error });
-      return sendAgain(live, own, { sending, failed });
+      return sendCorrected(live, own, sending, error);
     });
     onAnswered?.(answered);
     return answered;
   } catch (error) {
     throw onFailure && error instanceof GatewayError ? await onFailure(error, request) : error;
-  }
-}
-
-/** Sends a request after others that count with it. */
-async function sendAgain(
-  request: AnyApiRequest,
-  own: SendOptions & { deadline: Deadline },
-  { sending, failed }: { sending: Sending; failed: number },
-): Promise<Answered> {
-  try {
-    const { reply, attempts } = await sendRequest(request, own, sending);
-    return { reply, attempts: attempts + failed };
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    throw error.withDetails({ attempts: (error.details.attempts ?? 0) + failed });
   }
 }
 

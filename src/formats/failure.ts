@@ -1,6 +1,7 @@
 import { GatewayError, type Certainty, type ErrorClass, type Advice, quoteForeign } from '../errors.ts';
 import { parseOrNothing, readErrorBody, type ErrorBody } from './error-body.ts';
 import { keyAdvice, type RefusedRequest, readRefusal, type Refusal } from './key-advice.ts';
+import { otherTokenField } from './completions/token-field.ts';
 import { findErrorInReply } from './format.ts';
 import { resetDelayMs } from './retry-delay.ts';
 import type { FormatName } from './types.ts';
@@ -239,7 +240,7 @@ function saysNoModel(status: number | undefined, { code, type, message }: ErrorB
 }
 
 function fieldAdvice(error: ErrorBody, model: string | undefined): Advice | undefined {
-  const other = otherField.exec(error.message)?.[1];
+  const other = otherTokenField(error) ?? otherField.exec(error.message)?.[1];
   if (other !== undefined) return { reason: 'other-field', value: other };
   if (limitReached.test(error.message)) return { reason: 'max-tokens' };
   if (effortNone.test(error.message)) return { reason: 'effort-none' };

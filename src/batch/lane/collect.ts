@@ -6,6 +6,7 @@ import { asideFile, cannotWrite, openToAppend } from '../../files/synced-file.ts
 import { type BatchFormat, type BatchInfo, type BatchOutcome, loadBatchFormat } from '../../formats/batch-format.ts';
 import type { Bound } from '../../cost/types.ts';
 import { readFailedReply } from '../../formats/failure.ts';
+import type { AnyApiRequest } from '../../formats/format.ts';
 import { parseObject } from '../../json.ts';
 import { batchFiles, type Job, type JobOutcome, type PreparedJob } from '../types.ts';
 import {
@@ -268,6 +269,13 @@ async function joinJob(
   const request = batch.state.index.requestOf(row);
   if (prepared.request !== request) prepared.output.leaveEdits(providerBatch.plan.model);
   const entry = { job, request, bound, part: budgetedMark(providerBatch) };
+  if (
+    prepared.request === request &&
+    isToBeSentAgain(row, result, { post: prepared.operation.post, providerBatch, run })
+  ) {
+    await prepared.close();
+    return run.recordOutcome(entry, { state: 'unsent' });
+  }
   const deadline = startDeadline(prepared.settings.timeoutMs.value, host.signal);
   const bounds = { endOf: () => getTimeoutError(deadline), signal: deadline.signal };
   let outcome: JobOutcome;
@@ -288,6 +296,20 @@ async function joinJob(
   const recorded = run.recordOutcome(entry, outcome).then(() => void pending.delete(recorded));
   recorded.catch(() => undefined);
   pending.add(recorded);
+}
+
+/** Whether the service refused a job, which was not billed, and says how it wants it: it goes into the next batch so, once. */
+function isToBeSentAgain(
+  row: number,
+  result: BatchOutcome | GatewayError,
+  { post, providerBatch: { plan }, run }: { post: AnyApiRequest; providerBatch: ProviderBatch; run: LaneRun },
+): boolean {
+  const { rows, due } = run.sentAgain;
+  if (result instanceof GatewayError || result.kind !== 'errored' || rows.has(row)) return false;
+  if (run.clients.get(plan.profile)?.learn(post, readRefusal(result, plan.format)) !== true) return false;
+  rows.add(row);
+  due.push(row);
+  return true;
 }
 
 /** The answer in a result, read as that of a live reply is; or why there is none. */
@@ -314,10 +336,13 @@ function toReplyBody(result: BatchOutcome | GatewayError, format: FormatName): B
   if (result instanceof GatewayError) throw result;
   if (result.kind === 'succeeded') return Buffer.from(JSON.stringify(result.body));
   if (result.kind !== 'errored') throw unfinishedError(result.kind, result.message);
-  const { status = 500, body } = result;
-  const failure = readFailedReply({ status, headers: {}, body: JSON.stringify(body), format, sentKey: undefined });
+  const failure = readRefusal(result, format);
   // Only this job was refused, not the others of its batch.
   throw failure.withDetails({ hint: chooseHint(failure, 'library'), reason: undefined, retryAfterMs: undefined });
+}
+
+function readRefusal({ status = 500, body }: BatchOutcome & { kind: 'errored' }, format: FormatName): GatewayError {
+  return readFailedReply({ status, headers: {}, body: JSON.stringify(body), format, sentKey: undefined });
 }
 
 /** Ends the jobs that the job file does not name any more, and keeps their results aside. */

@@ -28,6 +28,8 @@ export interface LaneRun {
   now: () => number;
   /** The budgets that pay for provider batches; absent if no provider batch has one. */
   budgets: BatchBudgets | undefined;
+  /** Rows of jobs that the service refused, and that go to it once more in the form that it asks for. */
+  sentAgain: { rows: Set<number>; due: number[] };
   /** Records the end of a job, and counts it. */
   recordOutcome(entry: JournalEntry, outcome: JobOutcome): Promise<void>;
 }

@@ -17,6 +17,7 @@ export async function sendByBatches(
   return runLane({
     ...options,
     step: hooks.step,
+    sentAgain: { rows: new Set(), due: [] },
     now: () => host.now(),
     async recordOutcome(entry, outcome) {
       ends.count(entry, outcome);
@@ -37,12 +38,20 @@ export async function sendByBatches(
 
 async function runLane(run: LaneRun): Promise<Stop | undefined> {
   const { batch } = run;
-  const { host, policy, state } = batch;
+  const { host, policy, state, plan } = batch;
   try {
     await adoptProviderBatches(run);
-    const stop = await submitJobs(run);
-    if (stop !== 'signal') await waitForProviderBatches(run);
-    return stop;
+    for (;;) {
+      const stop = await submitJobs(run);
+      if (stop !== 'signal') await waitForProviderBatches(run);
+      const due = run.sentAgain.due.splice(0);
+      if (stop !== undefined || due.length === 0) return stop;
+      for (const row of due) {
+        state.index.mark(row, 'toSend');
+        state.index.mark(row, 'reread', false);
+      }
+      plan.toSend = due.length;
+    }
   } catch (error) {
     if (error instanceof GatewayError && endSignals.has(error.class)) return 'signal';
     throw error;

@@ -131,7 +131,8 @@ async function addJob(
   const draft = drafts.get(group) ?? (await openDraft(format, { plan, path, folder: run.batch.outdir }));
   drafts.set(group, draft);
   // Throws GatewayError usage for a number that JSON cannot represent.
-  const entry = segmentBody(format.entry(makeEntryKey(draft.mark, job.id), post));
+  const asked = run.clients.get(profile)?.correct(post) ?? post;
+  const entry = segmentBody(format.entry(makeEntryKey(draft.mark, job.id), asked));
   if (draft.hasRoom(entry.bytes)) return draft.add(ready, entry);
   if (draft.jobs.length === 0) {
     const size = `its request has ${entry.bytes} bytes, more than a batch of the service takes`;

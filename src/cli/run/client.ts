@@ -20,6 +20,7 @@ import {
   revealHeaders,
   type Secret,
 } from '../../settings/redact.ts';
+import { type KeptLessons, openLessons } from '../../settings/lessons.ts';
 import type { PartialSettings, KeySource } from '../../settings/types.ts';
 import type { Connection, FetchWrapper } from '../../transport/types.ts';
 import { withSettingsHint } from './failure-hint.ts';
@@ -37,9 +38,21 @@ export type AuthForms = Partial<Record<AuthUse, AuthForm>>;
  */
 export async function createDryClient(settings: PartialSettings, context: Context, forms?: AuthForms): Promise<Client> {
   const apiKey = settings.key.kind === 'none' ? undefined : refuseKey;
-  const client = createClient({ ...endpointOptions(settings, context, forms), apiKey });
+  const lessons = await openKnownLessons(settings, {}, context);
+  const client = createClient({ ...endpointOptions(settings, context, forms), apiKey, lessons });
   for (const warning of client.warnings) await context.ui.warn(warning);
   return client;
+}
+
+/** What the service of the settings taught within a day. What is recorded teaches itself: a replay elsewhere needs the refusal, too. */
+async function openKnownLessons(
+  { baseUrl, format, offline }: PartialSettings,
+  flags: RecordingFlags,
+  { io }: Context,
+): Promise<KeptLessons | undefined> {
+  const isPlayed = (flags.record ?? flags.replay) !== undefined && !isCache(flags);
+  const isTaught = format.value === 'completions' && !offline.value && !isPlayed;
+  return isTaught && baseUrl ? openLessons(baseUrl.value, io.now) : undefined;
 }
 
 /** In the place of a key that is not read. */
@@ -101,6 +114,14 @@ export async function openClients(
   const isPaid = surveys.some(({ budget }) => budget !== undefined);
   const payments = isPaid ? await (await import('./budget.ts')).openSharedBudgets(surveys, flags.tag, context) : [];
   const { connection, use, own, close } = await openWay(surveys, flags, context, deadline);
+  const lessons = await Promise.all(surveys.map((settings) => openKnownLessons(settings, flags, context)));
+  const corrections = new Set<string>();
+  const onCorrection: ClientOptions['onCorrection'] = async ({ text, isDetail }) => {
+    // One for each of many requests would say nothing new.
+    if (corrections.has(text)) return;
+    corrections.add(text);
+    await (isDetail ? context.ui.notice(text) : context.ui.note(text));
+  };
   let fallbacks = 0;
   const clients = gateways.map(({ settings, forms }, at) =>
     createClient({
@@ -109,6 +130,8 @@ export async function openClients(
       connection,
       use,
       payments: payments[at],
+      lessons: lessons[at],
+      onCorrection,
       ...retryOptions(settings, flags),
       onFallback: flags.laneFallback === 'live' ? () => fallbacks++ : undefined,
       ...reportTo(context, settings, report),
@@ -118,6 +141,7 @@ export async function openClients(
     clients,
     async close() {
       await close();
+      for (const known of lessons) await known?.close();
       const requests = fallbacks === 1 ? '1 request was' : `${fallbacks} requests were`;
       if (fallbacks > 0) await context.ui.note(`${requests} sent at full price: the flex lane stayed busy`);
     },

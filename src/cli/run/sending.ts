@@ -33,7 +33,7 @@ export async function showRequest(
   const client = await createDryClient(settings, context);
   if (flags.dryRun && plan.output !== undefined) await planImageOutput(plan, context);
   const { printRequest } = await import('../output/show-request.ts');
-  return printRequest(client.address(post), post.body, { flags, context, settings });
+  return printRequest(client.address(post), client.correct(post).body, { flags, context, settings });
 }
 
 /**

@@ -215,6 +215,7 @@ function entryOf(key: string, body: object): Entry {
   };
   return {
     key,
+    body,
     prompt: contents?.at(-1)?.parts.find(({ text }) => text !== undefined)?.text ?? messages?.at(-1)?.content ?? '',
   };
 }

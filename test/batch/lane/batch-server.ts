@@ -13,6 +13,7 @@ type Fault = 'drop' | 'cut' | 'refuse' | 'limit' | 'busy' | 'busy-after' | 'garb
 export interface Entry {
   key: string;
   prompt: string;
+  body: object;
 }
 
 export interface Batch {
@@ -36,7 +37,7 @@ export interface BatchServer {
   withBearer: Set<string>;
   /** Looks until a batch has ended. */
   pollsToEnd: number;
-  endingOf: (prompt: string) => Ending;
+  endingOf: (prompt: string, body: object) => Ending;
   /** What happens to a request: `drop` does its work and breaks the connection, `refuse` answers 400, `limit` 429, `busy` 503, `busy-after` 503 once it is done, `garble` no JSON, `hold` nothing. */
   fault: (kind: string, count: number) => Fault | undefined;
   /** The text that is sent in place of a reply, up to the end of the connection. */
@@ -150,9 +151,9 @@ export async function startBatchServer(api: ApiName): Promise<BatchServer> {
   }
   /** In another order than the requests. */
   function results({ entries, state }: Batch): Result[] {
-    const own = entries.map(({ key, prompt }) => ({
+    const own = entries.map(({ key, prompt, body }) => ({
       key,
-      ending: state === 'cancelled' ? ('cancelled' as const) : server.endingOf(prompt),
+      ending: state === 'cancelled' ? ('cancelled' as const) : server.endingOf(prompt, body),
     }));
     const came = own.filter(
       (one): one is { key: string; ending: Exclude<Ending, 'missing'> } => one.ending !== 'missing',

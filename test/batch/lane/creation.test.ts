@@ -25,7 +25,11 @@ test('the results of another batch that cannot be read do not end the search', a
   server.fault = (kind, count) => {
     if (kind === 'create') return 'drop';
     if (kind === 'list' && count === 2)
-      server.batches.unshift({ ...server.batches[0]!, id: 'msgbatch_other', entries: [{ key: 'k', prompt: 'p' }] });
+      server.batches.unshift({
+        ...server.batches[0]!,
+        id: 'msgbatch_other',
+        entries: [{ key: 'k', prompt: 'p', body: {} }],
+      });
     return kind === 'results' && count === 1 ? 'not-found' : undefined;
   };
   folder.jobs(...manyJobs(1));

@@ -1,0 +1,143 @@
+import { GatewayError } from '../errors.ts';
+import type { AnyApiRequest } from '../formats/format.ts';
+import { renameTokenField } from '../formats/completions/token-field.ts';
+import type { Answered } from '../transport/types.ts';
+import type { ClientOptions } from './client-types.ts';
+import type { Deadline } from './deadline.ts';
+import { type Sending, type SendOptions, sendRequest } from './send.ts';
+
+/*
+ * A service that refuses a request can say how it wants it. Nothing was billed then, so the request is sent once more, as it was
+ * asked for, and what was learnt counts for those that follow.
+ */
+
+/** What services taught, by the name of a correction, alone or with a model behind it. A Map is one. */
+export interface Lessons {
+  get(name: string): string | undefined;
+  set(name: string, lesson: string): unknown;
+}
+
+/** A request that was refused, and was certainly not billed. */
+interface Refused<Request extends AnyApiRequest = AnyApiRequest> {
+  request: Request;
+  error: GatewayError;
+}
+
+/** One way in which a refused request can be right. */
+interface Correction {
+  /** What the refusal asks for; undefined if it is about something else. */
+  learn(refused: Refused): string | undefined;
+  /** The request as the service asks for it; the same one if it is so already. */
+  apply<Request extends AnyApiRequest>(request: Request, lesson: string): Request;
+  /** What people are told. `detail`: on a terminal and with `--verbose` alone. */
+  tell(lesson: string): { text: string; isDetail?: true };
+}
+
+/** Every correction, by the name of its lesson. Each is made once for a request. */
+const corrections: Readonly<Record<string, Correction>> = {
+  'token-field': {
+    learn: ({ error: { details } }) => (details.reason === 'other-field' ? String(details.value) : undefined),
+    apply: renameTokenField,
+    tell: (lesson) => ({
+      text: `the service takes ${lesson} for the limit of tokens: sent again with it`,
+      isDetail: true,
+    }),
+  },
+};
+
+/** A request as the lessons say that its service wants it. */
+export function applyLessons<Request extends AnyApiRequest>(request: Request, lessons: Lessons): Request {
+  let applied = request;
+  for (const [name, { apply }] of Object.entries(corrections)) {
+    // Behind one address can be models of several services.
+    const lesson = lessons.get(`${name} ${modelOf(request)}`) ?? lessons.get(name);
+    if (lesson !== undefined) applied = apply(applied, lesson);
+  }
+  return applied;
+}
+
+/** What a refusal taught. */
+interface Learnt<Request extends AnyApiRequest = AnyApiRequest> {
+  name: string;
+  /** As the service asks for it. */
+  request: Request;
+  told: ReturnType<Correction['tell']>;
+  keep(lessons: Lessons): void;
+}
+
+/** What a refusal teaches about a request as it was sent; undefined if it asks for nothing that can be given. */
+export function learnFrom<Request extends AnyApiRequest>({
+  request,
+  error,
+}: Refused<Request>): Learnt<Request> | undefined {
+  if (error.class !== 'rejected' || error.billed !== 'no') return undefined;
+  for (const [name, { learn, apply, tell }] of Object.entries(corrections)) {
+    const lesson = learn({ request, error });
+    const corrected = lesson === undefined ? request : apply(request, lesson);
+    if (lesson === undefined || corrected === request) continue;
+    const keep = (lessons: Lessons): void => {
+      lessons.set(`${name} ${modelOf(request)}`, lesson);
+      lessons.set(name, lesson);
+    };
+    return { name, request: corrected, told: tell(lesson), keep };
+  }
+  return undefined;
+}
+
+function modelOf({ body }: AnyApiRequest): string {
+  const model = body?.['model'];
+  return typeof model === 'string' ? model : '';
+}
+
+/**
+ * Sends a request. One that the service refuses, and says how it wants it, is sent once more for each correction; what was right is
+ * remembered. `after`: what an earlier request failed with, whose attempts count too.
+ */
+export async function sendCorrected(
+  request: AnyApiRequest,
+  own: SendOptions & { deadline: Deadline },
+  sending: Sending & { options: Pick<ClientOptions, 'onCorrection'> },
+  after?: GatewayError,
+): Promise<Answered> {
+  const { lessons } = sending.endpoint;
+  const learnt = new Map<string, Learnt>();
+  let asked = applyLessons(request, lessons);
+  let failed = after;
+  for (;;) {
+    try {
+      const answered = await sendAfter(failed, asked, own, sending);
+      for (const { keep } of learnt.values()) keep(lessons);
+      return answered;
+    } catch (error) {
+      const next = error instanceof GatewayError ? learnFrom({ request: asked, error }) : undefined;
+      if (!(error instanceof GatewayError) || next === undefined || learnt.has(next.name)) throw error;
+      if (own.deadline.signal.aborted) throw error;
+      learnt.set(next.name, next);
+      asked = next.request;
+      failed = error;
+      const { attempts = 0 } = error.details;
+      await sending.options.onCorrection?.(next.told);
+      own.payment?.retry(error);
+      own.onRetry?.({ attempt: attempts, retries: attempts, waitMs: 0, error });
+    }
+  }
+}
+
+/** Sends a request, after one that failed or as the first: the attempts of both count. */
+async function sendAfter(
+  failed: GatewayError | undefined,
+  request: AnyApiRequest,
+  own: SendOptions & { deadline: Deadline },
+  sending: Sending,
+): Promise<Answered> {
+  const { attempts: before = 0 } = failed?.details ?? {};
+  if (before === 0) return sendRequest(request, own, sending);
+  const onSent = own.onSent && ((attempts: number) => own.onSent?.(before + attempts));
+  try {
+    const { reply, attempts } = await sendRequest(request, { ...own, onSent }, sending);
+    return { reply, attempts: before + attempts };
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    throw error.withDetails({ attempts: before + (error.details.attempts ?? 0) });
+  }
+}

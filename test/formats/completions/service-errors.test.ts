@@ -50,7 +50,7 @@ describe('says what a service means with', () => {
           code: 'unsupported_parameter',
         }),
       },
-      { class: 'rejected', details: { reason: 'field', value: 'max_tokens' } },
+      { class: 'rejected', details: { reason: 'other-field', value: 'max_completion_tokens' } },
     ],
     [
       'OpenAI: a value that the model lacks',

@@ -115,7 +115,7 @@ test.each([
   ],
 ] as const)('sends a limit of tokens again under its other name where %s refuses %s', async (_, name, body, status) => {
   const server = await serveWithout(name, body, { status });
-  const [other = ''] = both.filter((field) => field !== name);
+  const other = both.find((field) => field !== name) ?? '';
   const extra = name === 'max_tokens' ? ['--max-tokens', '16'] : ['--set', 'max_completion_tokens=16'];
   const ran = await run(['text', 'hi', ...extra], { env: environment(server) });
   expect(ran).toMatchObject({ code: 0, stdout: 'Hello.\n', stderr: '' });

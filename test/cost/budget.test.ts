@@ -45,6 +45,20 @@ test('an unknown cost counts with the amount that it could be', async () => {
   expect(await budget.reserve(bound('0.2'))).toBeUndefined();
 });
 
+test('a request ends once: what is freed after it was paid stays spent, and two of the same bound are two', async () => {
+  const budget = createBudget({ most: '1', spent: '0.1', dearest: '0' });
+  const same = bound('0.2');
+  const [first, second] = [await budget.reserve(same), await budget.reserve(same)];
+  first?.spend(cost('0.15'));
+  first?.spend(cost('0.15'));
+  first?.free();
+  expect(budget.spent).toBe('0.25');
+  expect(await budget.reserve(bound('0.75'), AbortSignal.abort(new Error('over'))).catch(String)).toBe('Error: over');
+  second?.free();
+  expect(budget.spent).toBe('0.25');
+  expect(await budget.reserve(bound('0.75'))).toBeDefined();
+});
+
 test('a signal ends the wait', async () => {
   const budget = createBudget({ most: '1', spent: '0', dearest: '0' });
   await budget.reserve(bound('1'));

@@ -241,6 +241,72 @@ test('a large ledger is compacted to the same sums to the last digit, also if ot
   ]);
 });
 
+test('a compacted ledger keeps to its currency, and is not compacted again until it is twice as large', async () => {
+  const { open, path } = place('1');
+  const ids = [];
+  for (let n = 0; n < 6; n++) ids.push(await reserved(open(), request('0.1')));
+  const header = () => readFileSync(path, 'utf8').split('\n', 1)[0];
+  const first = header();
+  await open(1).spend(ids[0] ?? '', '0.05');
+  const compacted = header();
+  expect([first === compacted, compacted]).toEqual([false, expect.stringContaining('"dearest":"0.05"')]);
+  await open(1).spend(ids[1] ?? '', '0.06');
+  expect(header()).toBe(compacted);
+  await open().free(ids[2] ?? '');
+  for (const id of ids.slice(3)) await open().free(id);
+  await expect(open().reserve(request('0.1', { currency: 'EUR' }), never)).rejects.toThrow('is in USD');
+  for (let n = 0; n < 6; n++) await open().free(await reserved(open(), request('0.1')));
+  expect(header()).toBe(compacted);
+  await open(1).save(kind, { amount: '0', currency: 'USD' });
+  expect(header()).not.toBe(compacted);
+  await expect(open().reserve(request('0.1', { currency: 'EUR' }), never)).rejects.toThrow('is in USD');
+  expect(await open().left()).toEqual({ left: '0.89', dearest: '0.06' });
+});
+
+test('a ledger that is read in many pieces counts to its last line, whatever characters they cut', async () => {
+  const { open, path, spent } = place('10000');
+  await open().free(await reserved(open(), request('0.1')));
+  const sum = {
+    type: 'sum',
+    day: '2026-11-25',
+    currency: 'USD',
+    requests: 1,
+    unknown: 0,
+    savedRequests: 0,
+    saved: '0',
+  };
+  const line = JSON.stringify({ ...sum, ...kind, model: 'ö'.repeat(50), amount: '1' });
+  appendFileSync(path, `${line}\n`.repeat(1000));
+  expect(await spent()).toBe('1000');
+  const survey = await summarizeLedger(path, noon);
+  expect(survey?.sums).toMatchObject([{ model: 'ö'.repeat(50), requests: 1000 }]);
+  expect(await open().left()).toEqual({ left: '9000', dearest: '0' });
+});
+
+test('a ledger with more tags than its memory should hold is added up without them, and loses no amount', async () => {
+  const { open, path } = place('1');
+  await open().free(await reserved(open(), request('0.1')));
+  const sum = {
+    type: 'sum',
+    day: '2026-11-25',
+    currency: 'USD',
+    requests: 1,
+    unknown: 0,
+    savedRequests: 0,
+    saved: '0',
+  };
+  const lines = Array.from({ length: 20_003 }, (_, at) => ({
+    ...sum,
+    ...kind,
+    amount: '0.00001',
+    tags: { run: `${at}` },
+  }));
+  appendFileSync(path, lines.map((one) => `${JSON.stringify(one)}\n`).join(''));
+  const { sums = [] } = (await summarizeLedger(path, noon)) ?? {};
+  expect([sums.length, sums.at(-2)?.tags, sums.at(-1)?.tags]).toEqual([20_001, { run: '19999' }, undefined]);
+  expect(groupCosts(sums, 'total')).toMatchObject([{ requests: 20_003, amount: '0.20003' }]);
+});
+
 test('a line that cannot be counted is skipped, by requests and by the survey', async () => {
   const { path, open, spent } = place('1');
   const ledger = open();

@@ -25,7 +25,8 @@ function countBilled(
   { outputHasThinking, inputHasCached }: FormatFacts['billing'],
   images: number,
 ): Billed | undefined {
-  if (Object.values(usage).some((count) => count !== undefined && toCount(count) === undefined)) return undefined;
+  if (Object.values(usage).some((count) => count !== undefined && !(Number.isSafeInteger(count) && count >= 0)))
+    return undefined;
   const { inputTokens, cachedInputTokens: cached = 0, cacheWriteInputTokens: cacheWrite = 0 } = usage;
   const { thinkingTokens: thinking = 0, toolInputTokens = 0, imageOutputTokens: imageTokens } = usage;
   if (inputTokens === undefined) return undefined;
@@ -119,10 +120,6 @@ function maxAmountAt(
     .plus(perMillion(bytes, greatest([input, cached, cacheWrite])))
     .plus(perMillion(maxTokens * candidates, greatest([output, thinking])))
     .toFixed();
-}
-
-function toCount(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
 /** The greatest of some amounts. */
@@ -245,7 +242,7 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
         if (areWithin([total, amount, ...[...inFlight].map(toAmount)], most)) break;
         await new Promise<void>((resolve) => {
           waiting.push(resolve);
-          signal?.addEventListener('abort', () => resolve(), { once: true });
+          signal?.addEventListener('abort', () => resolve());
         });
       }
       inFlight.add(bound);

@@ -84,15 +84,15 @@ export type LedgerLine =
   | SumLine;
 
 /** Texts that a line of each type needs to be counted. */
-const needed: Readonly<Record<string, readonly string[]>> = {
-  budget: ['id'],
-  limit: ['amount'],
-  reserved: ['id', 'at', 'amount', 'currency'],
-  spent: ['id', 'at', 'amount'],
-  freed: ['id', 'at'],
-  saved: ['at', 'amount', 'currency'],
-  sum: ['day', 'amount', 'currency', 'saved'],
-};
+const needed: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ['budget', ['id']],
+  ['limit', ['amount']],
+  ['reserved', ['id', 'at', 'amount', 'currency']],
+  ['spent', ['id', 'at', 'amount']],
+  ['freed', ['id', 'at']],
+  ['saved', ['at', 'amount', 'currency']],
+  ['sum', ['day', 'amount', 'currency', 'saved']],
+]);
 
 const amounts = ['amount', 'saved', 'dearest'];
 // A sum of amounts has all their digits: one of 1e999999999 would never be added up.
@@ -105,9 +105,8 @@ const isCount = (value: JsonValue): boolean => Number.isSafeInteger(value) && (v
 function parseLedgerLine(text: string): LedgerLine | undefined {
   const line = parseObject(text);
   const { type } = line;
-  const fields = typeof type === 'string' && Object.hasOwn(needed, type) ? needed[type] : undefined;
   const isWhole =
-    fields?.every((field) => typeof line[field] === 'string') &&
+    needed.get(type)?.every((field) => typeof line[field] === 'string') &&
     amounts.every((field) => line[field] === undefined || isAmount(line[field])) &&
     counts.every((field) => line[field] === undefined || isCount(line[field])) &&
     (type !== 'reserved' || isObject(line['by']));

@@ -1,7 +1,6 @@
 import type { FormatName } from '../formats/types.ts';
 import type { Price, Prices, SourcedValue } from '../settings/types.ts';
 import type { Result } from '../client/index.ts';
-import { isoTime } from '../clock.ts';
 import { quoteForeign } from '../errors.ts';
 import { isMovingAlias, otherModel } from '../vendors/services.ts';
 import type { Cost } from './types.ts';
@@ -29,7 +28,7 @@ export function findPrice(prices: Pricing['prices'], model: string, at = Date.no
 
 /** Whether a price is valid at a time: its days include it. */
 function isValidAt({ from = '', until = '9' }: Price, at: number): boolean {
-  const day = isoTime(at)?.slice(0, 10) ?? '';
+  const day = new Date(at).toISOString().slice(0, 10);
   return from <= day && day <= until;
 }
 

@@ -39,6 +39,16 @@ test('a request without a limit counts with the highest cost so far, also while 
   expect(await third).toBeDefined();
 });
 
+test('the highest cost so far is of an answer, or of the runs before', async () => {
+  const fresh = createBudget({ most: '1', spent: '0', dearest: '0' });
+  (await fresh.reserve(bound('0', false)))?.spend(cost('0.6'));
+  expect(await fresh.reserve(bound('0', false))).toBeUndefined();
+  const continued = createBudget({ most: '1', spent: '0', dearest: '0.6' });
+  (await continued.reserve(bound('0', false)))?.spend(cost('0.1'));
+  (await continued.reserve(bound('0', false)))?.spend(undefined);
+  expect(continued.spent).toBe('0.7');
+});
+
 test('an unknown cost counts with the amount that it could be', async () => {
   const budget = createBudget({ most: '1', spent: '0', dearest: '0' });
   (await budget.reserve(bound('0.9')))?.spend(undefined);

@@ -238,7 +238,11 @@ test.each<[string, JsonObject, string]>([
 test.each<[string, JsonObject, Price]>([
   ['no price for output that came', { promptTokenCount: 1, candidatesTokenCount: 1 }, { input: '1' }],
   ['no price for input', { promptTokenCount: 1, candidatesTokenCount: 1 }, { output: '1' }],
-  ['no price for input beside those of output and images', { promptTokenCount: 1 }, { output: '1', image: '1' }],
+  [
+    'no price for input beside those of output and images',
+    { promptTokenCount: 1, totalTokenCount: 1 },
+    { output: '1', image: '1' },
+  ],
   ['no price but that of thinking', { promptTokenCount: 1, totalTokenCount: 1 }, { thinking: '1' }],
   [
     'no price for words, and no image that their tokens can be of',
@@ -266,6 +270,14 @@ test('the cost of a stream that was cut before its last usage is unknown', () =>
   const result = { model: 'm', usage: { inputTokens: 1, outputTokens: 1 }, images: [], stopReason: undefined };
   const pricing = { prices: table({ m: opus }), format: byDefault('messages' as const) };
   expect(computeAnswerCost({ result, error: new Error('cut') }, pricing)).toBeUndefined();
+});
+
+test('an answer without counts has no known cost, and a caller that keeps no warnings gets none', () => {
+  const meter = createMeter({ prices: table({ m: opus }), format: byDefault('messages' as const) });
+  const result = { model: 'm', usage: undefined, images: [], stopReason: 'end_turn', serviceTier: 'flex' };
+  expect(meter.count({ result: { ...result, serviceTier: undefined }, error: undefined })).toBeUndefined();
+  expect(meter.count({ result, error: undefined })).toBeUndefined();
+  expect([meter.total, meter.unknown]).toEqual([undefined, 2]);
 });
 
 test('what a completion wrote to the cache is a part of its input, and has a price of its own', () => {

@@ -1,6 +1,16 @@
-import { appendFileSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { type LedgerRequest, openLedger, unknownAmount } from '../../src/cost/ledger.ts';
 import { groupCosts, summarizeLedger } from '../../src/cost/ledger-sums.ts';
 import { ownMark } from '../../src/files/process-mark.ts';
@@ -311,18 +321,188 @@ test('a line that cannot be counted is skipped, by requests and by the survey', 
   const { path, open, spent } = place('1');
   const ledger = open();
   await ledger.spend(await reserved(ledger, request('0.2')), '0.1');
-  const reservation = { type: 'reserved', id: 'x', at: '2026-11-25T12:00:00Z', currency: 'USD', ...kind };
+  const still = await reserved(ledger, request('0.3'));
+  const at = '2026-11-25T12:00:00Z';
+  const reservation = { type: 'reserved', id: 'x', at, currency: 'USD', ...kind };
+  const sum = { type: 'sum', day: '2026-11-25', amount: '0.5', currency: 'USD', requests: 1, unknown: 0, ...kind };
   const lines = [
-    { type: 'spent', id: 'x' },
+    { type: 'spent', id: still },
+    { type: 'spent', id: still, at, amount: '0.3', dearest: 5 },
+    { type: 'spent', id: still, at: 5, amount: '0.3' },
+    { type: ['spent'], id: still, at, amount: '0.3' },
+    { type: 'saved', id: still, at, amount: '0', currency: 'USD' },
     { type: 'sum', day: '2026-11-25', amount: 'much' },
+    { ...sum, savedRequests: 0 },
+    { ...sum, savedRequests: 0, saved: '0', requests: -1 },
+    { ...sum, savedRequests: 0.5, saved: '0' },
+    { ...sum, savedRequests: 0, saved: '0', requests: '2' },
     { ...reservation, amount: 'much', by: ownMark() },
+    { ...reservation, amount: '0.1', by: ownMark(), held: -1 },
     { ...reservation, amount: '0.1' },
     { type: 'budget', id: 'b', dearest: null },
     { type: 'constructor' },
   ];
-  appendFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  appendFileSync(path, `\n\n${lines.map((line) => `${JSON.stringify(line)}\n`).join('')}`);
   expect(await spent()).toBe('0.1');
-  expect(await open().reserve(request('0.9'), never)).toHaveProperty('id');
+  expect(await open().left()).toEqual({ left: '0.6', dearest: '0.1' });
+  expect(await open().reserve(request('0.6'), never)).toHaveProperty('id');
+  await open().spend(still, '0.3');
+  expect(await spent()).toBe('0.4');
+});
+
+test.each([
+  ['10', '10'],
+  ['0.25', '0.25'],
+  ['1e2', '100'],
+  ['1e-2', '0.01'],
+  ['2e+10', '20000000000'],
+  ['-1', '0'],
+  ['1.', '0'],
+  ['.5', '0'],
+  ['1e', '0'],
+  ['1e100', '0'],
+  ['1exx', '0'],
+  ['x1', '0'],
+  ['1x', '0'],
+  [1, '0'],
+])('an amount in a ledger is a decimal number that can be added up: %j counts as %s', async (amount, counted) => {
+  const { path, open, spent } = place('1');
+  await open().free(await reserved(open(), request('0.1')));
+  const sum = { type: 'sum', day: '2026-11-25', currency: 'USD', requests: 1, unknown: 0, savedRequests: 0, ...kind };
+  appendFileSync(path, `${JSON.stringify({ ...sum, amount, saved: '0' })}\n`);
+  expect(await spent()).toBe(counted);
+  appendFileSync(path, `${JSON.stringify({ ...sum, amount: '0', saved: amount })}\n`);
+  const survey = await summarizeLedger(path, noon);
+  expect(groupCosts(survey?.sums ?? [], 'total').map(({ saved }) => saved)).toEqual(counted === '0' ? [] : [counted]);
+});
+
+test('there is no survey where there is no ledger, and what cannot be opened is an error', async () => {
+  const { path, open } = place();
+  expect(await summarizeLedger(path, noon)).toBeUndefined();
+  await open().free(await reserved(open(), request('0.1')));
+  await expect(summarizeLedger(join(path, 'below'), noon)).rejects.toMatchObject({ code: 'ENOTDIR' });
+});
+
+test('the survey has the limit of the last run, what is spent in its period, and the requests of each day together', async () => {
+  const { path, open, clock, lines } = place('1', 'day');
+  const limits = () => lines().filter(({ type }) => type === 'limit');
+  for (const amount of ['0.1', '0.2']) await open().spend(await reserved(open(), request(amount)), amount);
+  clock.now += 60_000;
+  await open().spend(await reserved(open(), request('0.3')), '0.3');
+  expect(limits()).toEqual([{ type: 'limit', amount: '1', per: 'day' }]);
+  clock.now += 24 * 3_600_000;
+  await open().spend(await reserved(open(), request('0.4')), '0.4');
+  expect(await summarizeLedger(path, clock.now)).toMatchObject({
+    limit: { amount: '1', per: 'day' },
+    currency: 'USD',
+    spent: '0.4',
+    sums: [
+      { day: '2026-11-25', requests: 3, amount: '0.6' },
+      { day: '2026-11-26', requests: 1, amount: '0.4' },
+    ],
+  });
+  const monthly = openLedger({ path, limit: { amount: '1', per: 'month' }, now: () => clock.now });
+  expect(await monthly.reserve(request('0.1'), never)).toEqual({ spent: '1' });
+  expect([limits().at(-1), limits().length]).toEqual([{ type: 'limit', amount: '1', per: 'month' }, 2]);
+  expect(await summarizeLedger(path, clock.now)).toMatchObject({ limit: { per: 'month' }, spent: '1' });
+  const lower = openLedger({ path, limit: { amount: '0.5', per: 'month' }, now: () => clock.now });
+  expect(await lower.left()).toEqual({ left: '0', dearest: '0.4' });
+});
+
+test('a ledger of recordings alone is compacted to its sums, and nothing else', async () => {
+  const { open, lines } = place('1');
+  for (const _ of [1, 2]) await open(1).save(kind, { amount: '0.1', currency: 'USD' });
+  expect(lines()).toMatchObject([{ type: 'budget' }, { type: 'sum', savedRequests: 2, saved: '0.2', amount: '0' }]);
+});
+
+test('groups are sorted by their name, tags by their key, and currencies stay apart', () => {
+  const one = {
+    type: 'sum',
+    day: '2026-11-25',
+    requests: 1,
+    unknown: 0,
+    amount: '1',
+    savedRequests: 0,
+    saved: '0',
+  } as const;
+  const models = ['m', 'z', 'a', 'm'].map((model) => ({ ...one, ...kind, model, currency: 'USD' }));
+  const sums = [...models, { ...one, ...kind, currency: 'EUR', tags: { b: '1', a: '2', c: '0' } }];
+  const rows = (by: Parameters<typeof groupCosts>[1]) =>
+    groupCosts(sums, by).map(({ name, currency, requests }) => [name, currency, requests]);
+  expect(rows('model')).toEqual([
+    ['a', 'USD', 1],
+    ['m', 'USD', 2],
+    ['m', 'EUR', 1],
+    ['z', 'USD', 1],
+  ]);
+  expect(rows('tag')).toEqual([
+    ['', 'USD', 4],
+    ['a=2 b=1 c=0', 'EUR', 1],
+  ]);
+  expect(rows('total')).toEqual([
+    ['total', 'USD', 4],
+    ['total', 'EUR', 1],
+  ]);
+});
+
+test('a ledger appends nothing once another process has its lock, and goes on when that has ended', async () => {
+  const { path, open, spent } = place('1');
+  await open().free(await reserved(open(), request('0.1')));
+  // It takes many reads: the lock changes hands meanwhile.
+  appendFileSync(path, `${'x'.repeat(2_000_000)}\n`);
+  const lock = `${path}.lock`;
+  const watcher = watch(dirname(path));
+  const taken = new Promise<void>((done) =>
+    watcher.on('change', (_, name) => {
+      if (name !== basename(lock)) return;
+      watcher.close();
+      writeFileSync(`${lock}.other`, JSON.stringify({ ...ownMark(), nonce: 'another' }));
+      renameSync(`${lock}.other`, lock);
+      done();
+    }),
+  );
+  const size = statSync(path).size;
+  const making = open().reserve(request('0.2'), never);
+  await taken;
+  // It asks for the time at each look at the lock.
+  const looks = vi.spyOn(process.hrtime, 'bigint');
+  await expect.poll(() => looks.mock.calls.length).toBeGreaterThan(5);
+  looks.mockRestore();
+  expect(statSync(path).size).toBe(size);
+  unlinkSync(lock);
+  const made = await making;
+  await open().spend('id' in made ? made.id : '', '0.2');
+  expect(await spent()).toBe('0.2');
+});
+
+test('past its signal a cost waits three seconds for a lock, then what is reserved counts; a free lock it gets', async () => {
+  const { path, open, spent } = place('1');
+  const ledger = open();
+  const [first, second] = [await reserved(ledger, request('0.1')), await reserved(ledger, request('0.2'))];
+  await ledger.spend(first, '0.05', { signal: AbortSignal.abort() });
+  expect(await spent()).toBe('0.05');
+  writeFileSync(`${path}.lock`, '{"host":"elsewhere","pid":7,"nonce":"n"}\n');
+  const before = readFileSync(path, 'utf8');
+  let now = process.hrtime.bigint();
+  const looks = vi.spyOn(process.hrtime, 'bigint').mockImplementation(() => now);
+  onTestFinished(() => looks.mockRestore());
+  let end: unknown;
+  const ending = ledger.spend(second, '0.2', { signal: AbortSignal.abort() }).catch((error: unknown) => (end = error));
+  const lookAgain = async () => {
+    const { length } = looks.mock.calls;
+    await expect.poll(() => looks.mock.calls.length).toBeGreaterThan(length + 5);
+  };
+  await lookAgain();
+  now += 3_000_000_000n;
+  await lookAgain();
+  expect(end).toBeUndefined();
+  now += 1_000_000n;
+  await ending;
+  expect(end).toMatchObject({
+    class: 'not-written',
+    message: expect.stringContaining('another process holds its lock'),
+  });
+  expect(readFileSync(path, 'utf8')).toBe(before);
 });
 
 test('a last line that lacks nothing but its newline counts as soon as another one follows', async () => {
@@ -341,7 +521,11 @@ test.for(['{"row":1}\n', 'notes', '{"type":"budget","schema":"gateway-cli/budget
   async (text) => {
     const { path, open } = place();
     writeFileSync(path, text);
-    await expect(open(1).reserve(request('0.1'), never)).rejects.toThrow(`${path} is not a budget of this version`);
+    await expect(open(1).reserve(request('0.1'), never)).rejects.toMatchObject({
+      class: 'usage',
+      message: `${path} is not a budget of this version`,
+      details: { hint: 'name another file for the budget' },
+    });
     expect(readFileSync(path, 'utf8')).toBe(text);
   },
 );

@@ -5,6 +5,7 @@ import {
   createBudget,
   heldFor,
   joinSpendings,
+  scaleAmount,
   subtractAmounts,
   sumHeld,
 } from '../../src/cost/cost.ts';
@@ -101,4 +102,10 @@ test('what was spent is added by its currency, and what is unknown is counted un
     dearest: '9',
   });
   expect(subtractAmounts('1', '0.9')).toBe('0.1');
+});
+
+test('a part of an amount is a decimal number of four digits, whatever its size', () => {
+  expect(scaleAmount('1', 2, 3)).toBe('0.6667');
+  expect(scaleAmount('0.00000012345', 7, 1)).toBe('0.0000008642');
+  expect(scaleAmount('123456', 3, 1)).toBe('370400');
 });

@@ -36,6 +36,7 @@ interface Columns {
 const asBearer = 'the gateway wants the key as Authorization: Bearer';
 const memory = 'the process may not have as much memory: free some, or raise its limit (ulimit -v, the container)';
 const renewal = 'those who run the host must renew the certificate';
+const noWayOn = 'no further request could go on with it';
 const spent = "the quota or credit is spent: look at the account's plan";
 
 /** The hint for each reason: one text for all, or two if the command line and the library name the setting differently. */
@@ -184,6 +185,12 @@ const advice = {
     library: 'send a shorter prompt or conversation',
   },
   'unknown-ending': 'this reason is not known',
+  unfinished: {
+    cli: ({ value }) =>
+      `what came is kept; ${value === 1 ? noWayOn : `allow more requests for one answer: --max-turns ${Number(value) * 2}`}`,
+    library: ({ value }) =>
+      `what came is kept; ${value === 1 ? noWayOn : 'allow more requests for one answer: maxTurns'}`,
+  },
   'partly-stopped': 'what came is kept',
   images: {
     cli: ({ value }) => `those that came are kept; ask for the rest: -n ${value}`,

@@ -47,6 +47,7 @@ export type Reason =
   | 'max-tokens'
   | 'context-window'
   | 'unknown-ending'
+  | 'unfinished'
   | 'partly-stopped'
   | 'images'
   | 'words-alone'

@@ -278,6 +278,8 @@ export interface BatchPolicy {
   maxFailures?: number | undefined;
   maxTokens?: number | undefined;
   maxCost?: string | undefined;
+  /** How many requests one answer may take, where the service ends it in the middle. */
+  maxTurns?: number | undefined;
   /** ms between two requests, and the file that shares them with other processes. */
   everyMs?: number | undefined;
   rateFile?: string | undefined;

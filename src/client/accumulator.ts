@@ -125,6 +125,9 @@ function noteEvent(event: ReplyEvent, arriving: ArrivingReply): void {
     case 'tier':
       arriving.tier = event.tier;
       return;
+    case 'continuation':
+      arriving.continuation = { token: event.token, length: arriving.length };
+      return;
     case 'feedback':
       arriving.feedback = { ...event, blockReason: event.blockReason ?? arriving.feedback?.blockReason };
   }

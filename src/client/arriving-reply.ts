@@ -1,7 +1,8 @@
 import { GatewayError, quoteForeign } from '../errors.ts';
 import type { ReplyEvent, Usage } from '../formats/events.ts';
 import { isImageBlob, type ImageStore } from './image-store.ts';
-import type { Result, ResultImage } from './result.ts';
+import { isUnfinished } from '../vendors/finish-reasons.ts';
+import type { Answer, Result, ResultImage } from './result.ts';
 import { endedWell, otherModelWarnings } from './verdict.ts';
 import type { TextFilter } from './text-files.ts';
 import { isObject, type JsonObject, type JsonValue, objectField, parseFlat, textField } from '../json.ts';
@@ -37,6 +38,8 @@ export interface ArrivingReply {
   usage?: Usage;
   tier?: string;
   feedback?: EventByType<'feedback'>;
+  /** The newest token with which another request goes on, and how long the answer was where it came. */
+  continuation?: { token: string; length: number };
   isEmpty: boolean;
   /** Readers know how the first candidate ended. */
   isStopped: boolean;
@@ -142,7 +145,7 @@ function isReplayable(block: Block): boolean {
 }
 
 /** The result of a reply that was read, and why a call of it is not whole, if one is not. */
-export function finishResult(arriving: ArrivingReply): { result: Result; error: GatewayError | undefined } {
+export function finishResult(arriving: ArrivingReply): Answer {
   const { maxCandidates, surplus, start, feedback, usage, tier } = arriving;
   const candidates = [...arriving.candidates.values()];
   const [first] = candidates;
@@ -163,7 +166,19 @@ export function finishResult(arriving: ArrivingReply): { result: Result; error: 
     result.warnings.push(`the reply has ${count} candidates; the first ${maxCandidates} are read`);
     result.complete = false;
   }
-  return { result, error: result.complete ? cutCall(candidates) : undefined };
+  const unfinished = findUnfinished(result, arriving);
+  return { result, error: result.complete ? cutCall(candidates) : undefined, ...(unfinished && { unfinished }) };
+}
+
+/** What another request goes on with: after the service's own word for it, or after a token with which all that came was saved. */
+function findUnfinished(
+  { stopReason, content = [], candidates }: Result,
+  arriving: ArrivingReply,
+): Answer['unfinished'] {
+  const { continuation, length } = arriving;
+  const isSaved = stopReason === undefined && continuation?.length === length;
+  if (candidates.length !== 1 || !(isSaved || isUnfinished(stopReason))) return undefined;
+  return { content, token: continuation?.token };
 }
 
 function toResult(candidates: readonly ArrivingCandidate[], model: string): Result {

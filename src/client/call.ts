@@ -98,6 +98,7 @@ export async function* sendCall<Image extends Picture>(
     const deltas = client.ask(request, {
       deadline,
       onRetry,
+      maxTurns: call.maxTurns,
       store: sink.store,
       ...(progress && followProgress(progress)),
     });

@@ -108,6 +108,11 @@ export interface CallOptions {
   onRetry?: ((notice: RetryNotice) => void) | undefined;
   /** Reject an answer that the token limit cut. */
   requireComplete?: boolean | undefined;
+  /**
+   * Some services end a long answer in the middle (`CONTINUATION`, `pause_turn`), and another request goes on with it: at most this
+   * many requests for one answer; 10 by default. Each is billed. Where they do not reach the end, the call rejects with class `incomplete`.
+   */
+  maxTurns?: number | undefined;
 }
 
 /** A call whose images go to files. */

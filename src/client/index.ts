@@ -7,7 +7,8 @@
 export { createClient } from './client.ts';
 export { openConnection } from './fetch.ts';
 export type { Client, ClientOptions } from './client-types.ts';
-export type { PaidEnd, Payment, Payments, Performed, PreparedRequest } from './send.ts';
+export { defaultMaxTurns, sumUsage } from './continuation.ts';
+export type { AskOptions, PaidEnd, Payment, Payments, Performed, PreparedRequest } from './send.ts';
 export type { ModelList } from './free-requests.ts';
 export type { ListedModel } from './listed-model.ts';
 

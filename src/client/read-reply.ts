@@ -97,8 +97,8 @@ export async function* readDeltas(
   format: Format,
 ): AsyncGenerator<StreamDelta[], Answer> {
   try {
-    const { result, error } = yield* readBody(reply, options, format);
-    return { result, error: error && withRequest(error, reply) };
+    const answer = yield* readBody(reply, options, format);
+    return { ...answer, error: answer.error && withRequest(answer.error, reply) };
   } catch (error) {
     throw withRequest(error, reply);
   }
@@ -138,13 +138,13 @@ async function* readBody(
   const over = await watch();
   // A stream that said why it ends is whole: the time ran out while its connection was left open.
   const late = reader.isStreamed && reader.decoder.progress !== 'open' ? undefined : over;
-  const { result, error: cutCall } = accumulator.result();
+  const { result, error: cutCall, unfinished } = accumulator.result();
   result.format = format.name;
   if (!reader.isStreamed && result.text !== '') yield [{ type: 'text', text: result.text, block: 0 }];
   const error = cut ?? store.failure() ?? late ?? cutCall;
   // With an error a reply is not complete, whatever it said about itself.
   if (error !== undefined) result.complete = false;
-  return { result, error };
+  return { result, error, ...(unfinished && { unfinished }) };
 }
 
 /** A stream of lines as one of events, the last of which may be cut. */

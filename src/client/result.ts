@@ -1,5 +1,5 @@
 import type { GatewayError } from '../errors.ts';
-import type { Usage } from '../formats/events.ts';
+import type { Unfinished, Usage } from '../formats/events.ts';
 import type { FormatName } from '../formats/types.ts';
 import type { StoredBlob } from '../images/types.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
@@ -70,6 +70,8 @@ export interface Result {
   warnings: string[];
   /** Whether the reply came whole, and the reason why it ended says so too. */
   complete: boolean;
+  /** Requests that it took, if the service ended it in the middle and went on with the next; retries do not count. */
+  requests?: number;
   /** Requests sent for it, retries included. */
   attempts: number;
   durationMs: number;
@@ -79,4 +81,6 @@ export interface Result {
 export interface Answer {
   result: Result;
   error: GatewayError | undefined;
+  /** What another request goes on with, if the service ended the answer in the middle. */
+  unfinished?: Unfinished;
 }

@@ -7,6 +7,7 @@ import { defaultRetryPolicy, sendWithRetries } from '../transport/retry.ts';
 import type { Answered, Fetch, RetryPolicy } from '../transport/types.ts';
 import type { BlobStore } from '../images/types.ts';
 import type { Signal, CallOptions, Client, ClientOptions } from './client-types.ts';
+import { askWhole, type ContinuationOptions, type Hop } from './continuation.ts';
 import { type Deadline, checkEnd } from './deadline.ts';
 import { addressRequest, type Endpoint, describeSentKey } from './endpoint.ts';
 import { createLateStore, openInMemory } from './image-store.ts';
@@ -27,6 +28,8 @@ export interface Performed extends Answer {
   attempts: number;
   /** A recording answered. */
   isRecorded: boolean;
+  /** The requests of an answer that took several, for what it cost. */
+  hops?: readonly Hop[];
 }
 
 /** What pays for the requests of a client. */
@@ -54,7 +57,8 @@ export interface PaidEnd {
 }
 
 /** How a request is sent, and where its images go. */
-export interface AskOptions extends SendOptions, Omit<ReadOptions, 'model' | 'candidates' | 'store'> {
+export interface AskOptions
+  extends SendOptions, ContinuationOptions, Omit<ReadOptions, 'model' | 'candidates' | 'store'> {
   /** Where its images go; memory otherwise. */
   store?: BlobStore | undefined;
   /** Waited for between the head of the reply and its body. */
@@ -62,16 +66,33 @@ export interface AskOptions extends SendOptions, Omit<ReadOptions, 'model' | 'ca
 }
 
 /**
- * Sends a request, pays for it and reads its reply: every request to a model whose reply is read goes this way. Yields the deltas of one arriving chunk
+ * Sends a request, pays for it and reads its reply: every request to a model whose reply is read goes this way. Where the service
+ * ends the answer in the middle, so do those that go on with it. Yields the deltas of one arriving chunk
  * together. An answer that was cut, or came with an error, is returned with that error; throws GatewayError if nothing came.
  */
 export async function* perform(
-  { post, model, candidates }: PreparedRequest,
+  request: PreparedRequest,
   client: Pick<Client, 'send' | 'payments'>,
   options: AskOptions & { deadline: Deadline },
 ): AsyncGenerator<StreamDelta[], Performed> {
-  const { deadline, beforeRead, payment = client.payments?.open({ post, model }) } = options;
-  const { store = createLateStore(openInMemory) } = options;
+  const { onSent, beforeRead, store = createLateStore(openInMemory) } = options;
+  const askOne = (next: PreparedRequest, before: number) =>
+    performOne(next, client, {
+      ...options,
+      store,
+      ...(next !== request && { payment: undefined }),
+      onSent: onSent && ((attempts) => onSent(before + attempts)),
+      beforeRead: beforeRead && ((answered) => beforeRead({ ...answered, attempts: before + answered.attempts })),
+    });
+  return yield* askWhole(request, askOne, options);
+}
+
+async function* performOne(
+  { post, model, candidates }: PreparedRequest,
+  client: Pick<Client, 'send' | 'payments'>,
+  options: AskOptions & { deadline: Deadline; store: BlobStore },
+): AsyncGenerator<StreamDelta[], Performed> {
+  const { deadline, beforeRead, store, payment = client.payments?.open({ post, model }) } = options;
   let end: PaidEnd = {};
   try {
     const answered = await client.send(post, { ...options, payment });

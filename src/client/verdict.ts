@@ -1,4 +1,5 @@
 import { quoteForeign, type Advice, GatewayError } from '../errors.ts';
+import { classifyReason, type ReasonMeaning } from '../vendors/finish-reasons.ts';
 import { isMovingAlias, otherModel } from '../vendors/services.ts';
 import { formatFacts } from '../formats/format.ts';
 import { isObject, type JsonValue } from '../json.ts';
@@ -41,6 +42,8 @@ function judge(result: Result, wanted: Wanted): GatewayError | undefined {
   if (wanted.images > 0 && result.images.length === 0) return lacksError('no image came', result, wanted);
   if (stopped.length > 0 && stopped.length >= result.candidates.length)
     return lacksError(stopWords(result), result, wanted);
+  const [unfinished] = reasonsThat('unfinished', result);
+  if (unfinished !== undefined) return notFinished(unfinished, result);
   if (isEmpty(result)) return lacksError('the answer is empty', result, wanted);
   const [came, wantedImages] = [result.images.length, wanted.images];
   if (came < wantedImages)
@@ -89,6 +92,15 @@ function partlyStopped(reasons: readonly string[], { candidates }: Result): Gate
   const why = [...new Set(reasons)].map(quoted).join(', ');
   const message = `${reasons.length} of ${candidates.length} candidates were stopped: ${why}`;
   return incomplete(message, { reason: 'partly-stopped' });
+}
+
+/** The service would have gone on with the answer: no request asked it to. */
+function notFinished(reason: string, { requests = 1 }: Result): GatewayError {
+  const after = `after ${requests === 1 ? '1 request' : `${requests} requests`}`;
+  return incomplete(`the answer is not finished ${after}: it ended with ${quoted(reason)}`, {
+    reason: 'unfinished',
+    value: requests,
+  });
 }
 
 /** The advice if only some of the images came. */
@@ -177,50 +189,6 @@ function quoted(reason: string): string {
 
 function valueToText(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-/**
- * What a finish reason or a stop reason says about an answer: it is whole, a limit cut it, the service stopped it, or no one
- * knows.
- */
-type ReasonMeaning = 'complete' | 'cut' | 'stopped' | 'unknown';
-
-const complete = ['stop', 'end_turn', 'stop_sequence', 'tool_use', 'pause_turn', 'tool_calls', 'function_call'];
-const cut = ['max_tokens', 'model_context_window_exceeded', 'length'];
-const stopped = [
-  'safety',
-  'recitation',
-  'language',
-  'other',
-  'blocklist',
-  'prohibited_content',
-  'spii',
-  'malformed_function_call',
-  'malformed_response',
-  'missing_thought_signature',
-  'unexpected_tool_call',
-  'too_many_tool_calls',
-  'image_safety',
-  'image_prohibited_content',
-  'image_recitation',
-  'image_other',
-  'no_image',
-  'model_armor',
-  'jailbreak',
-  'refusal',
-  'content_filter',
-  'error',
-];
-
-const endings = new Map<string, ReasonMeaning>([
-  ...complete.map((reason) => [reason, 'complete'] as const),
-  ...cut.map((reason) => [reason, 'cut'] as const),
-  ...stopped.map((reason) => [reason, 'stopped'] as const),
-]);
-
-/** All formats share one table: gateways translate one into another, and change upper and lower case. */
-function classifyReason(reason: string): ReasonMeaning {
-  return endings.get(reason.toLowerCase()) ?? 'unknown';
 }
 
 /** A warning if another model answered than the requested one. */

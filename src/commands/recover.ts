@@ -151,6 +151,7 @@ function readSavedResult(document: JsonObject): Result {
     stopSequence: textMember('stopSequence'),
     promptFeedback: isObject(promptFeedback) ? promptFeedback : undefined,
     usage: isObject(usage) ? usage : undefined,
+    ...(typeof document['requests'] === 'number' && { requests: document['requests'] }),
     complete: document['complete'] === true,
   };
 }

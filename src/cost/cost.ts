@@ -79,7 +79,12 @@ function perMillion(tokens: number, amount: string | number): Big {
 }
 
 /** The cost of an answer; undefined if no price matches, or if its final usage is unknown. */
-export function computeAnswerCost({ result, error }: MeteredAnswer, pricing: Pricing): Cost | undefined {
+export function computeAnswerCost({ result, error, hops }: MeteredAnswer, pricing: Pricing): Cost | undefined {
+  if (hops !== undefined) {
+    const costs = hops.flatMap((hop) => (hop.isFree ? [] : [computeAnswerCost(hop, pricing)]));
+    const sum = costs.every((cost) => cost !== undefined) ? costs.reduce<Cost[]>(addCost, []) : [];
+    return sum.length === 1 ? sum[0] : undefined;
+  }
   const { usage, images, stopReason } = result;
   const found = findAnswerPrice(pricing, result);
   // The counts of a stream grow until its finish reason.
@@ -252,6 +257,13 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
           end(bound, cost?.amount ?? toAmount(bound));
         },
         free: () => end(bound, '0'),
+        grow(more) {
+          const others = [...inFlight].filter((held) => held !== bound).map(toAmount);
+          const amount = addAmounts(toAmount(bound), toAmount(more));
+          if (!areWithin([total, amount, ...others], most)) return false;
+          Object.assign(bound, { amount, isMost: bound.isMost && more.isMost });
+          return true;
+        },
       };
     },
   };

@@ -45,6 +45,8 @@ export interface Reservation {
   spend(cost: Cost | undefined): void;
   /** The request was not sent, or not billed. */
   free(): void;
+  /** Another request follows for the same answer; false if both could exceed the budget. Waits for no other. */
+  grow(more: Bound): boolean;
 }
 
 /** A limit of costs. Requests in flight count with the amount that they can cost. */
@@ -66,4 +68,6 @@ export interface MeteredAnswer {
     warnings?: string[];
   };
   error: unknown;
+  /** The requests of an answer that took several. */
+  hops?: readonly (MeteredAnswer & { isFree: boolean })[];
 }

@@ -52,6 +52,8 @@ export type ReplyEvent =
   /** Counts so far; later counts win one by one. */
   | { type: 'usage'; usage: Usage }
   | { type: 'tier'; tier: string }
+  /** With this token, another request goes on from here: an answer of the content format that is not over, or that is saved on its way. */
+  | { type: 'continuation'; token: string }
   /** Why the prompt was blocked, or what its ratings are. */
   | { type: 'feedback'; feedback: JsonObject; blockReason: string | undefined }
   /** What follows cannot be read; what came before is kept. */
@@ -83,6 +85,14 @@ export interface Usage {
   /** Tokens of images, within outputTokens. */
   imageOutputTokens?: number | undefined;
   totalTokens?: number | undefined;
+}
+
+/** What came of an answer that is to go on. */
+export interface Unfinished {
+  /** Its content blocks, as in a turn. */
+  content: readonly JsonObject[];
+  /** What the service gave for the next request. */
+  token: string | undefined;
 }
 
 /** One server-sent event as the stream's parser gives it. */

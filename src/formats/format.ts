@@ -5,7 +5,7 @@ import type { PlainRequest, EncodedRequest, Media, Turn } from './plain-request.
 import type { Body, BodyValue } from '../body.ts';
 import { chooseEffort } from './effort.ts';
 import { type ErrorBody, messageIn, readError } from './error-body.ts';
-import type { Decoder, ReplyEvent } from './events.ts';
+import type { Decoder, ReplyEvent, Unfinished } from './events.ts';
 import { field, isObject, type JsonObject } from '../json.ts';
 
 /** The form that `auto` means, and the header of the form `api-key`; absent: the setting names it. */
@@ -129,6 +129,8 @@ export interface Format {
   missingEnd: string;
   /** Path and query of a page of the list of models. */
   models(token?: string): { path: string; query: string };
+  /** The request that goes on with an answer that the service ended in the middle; absent if the format has none. */
+  goOn?(body: Body, came: Unfinished): Body | undefined;
   /** Names of the tools that a request offers. */
   toolNames(body: Body): string[];
   /** What a request allows at most, for the most that it can cost. */

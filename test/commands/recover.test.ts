@@ -113,6 +113,7 @@ test('the document has every key of the reply again', async () => {
     promptFeedback: { blockReason: 'OTHER' },
     serviceTier: 'flex',
     usage: { totalTokens: 2 },
+    requests: 2,
     tags: { team: 'docs' },
     complete: true,
   };

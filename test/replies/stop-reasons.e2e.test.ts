@@ -19,13 +19,13 @@ interface Document {
   error?: { class: string; message: string };
 }
 
-const complete = ['STOP', 'end_turn', 'stop_sequence', 'tool_use', 'pause_turn', 'stop'];
+const complete = ['STOP', 'end_turn', 'stop_sequence', 'tool_use', 'stop'];
 const limits = ['MAX_TOKENS', 'max_tokens', 'model_context_window_exceeded', 'length'];
 const stopped = [
   'SAFETY RECITATION LANGUAGE OTHER BLOCKLIST PROHIBITED_CONTENT SPII MODEL_ARMOR IMAGE_SAFETY',
   'IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION IMAGE_OTHER NO_IMAGE MALFORMED_FUNCTION_CALL',
   'MALFORMED_RESPONSE UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS MISSING_THOUGHT_SIGNATURE refusal',
-  'content_filter safety',
+  'content_filter safety ESCALATION PUP_LIMITED_DISABLED',
 ].flatMap((line) => line.split(' '));
 const unknown = ['FULL_MOON', 'FINISH_REASON_UNSPECIFIED', 'toString'];
 

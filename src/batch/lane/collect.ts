@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { chooseHint } from '../../advice.ts';
-import { endSignals, GatewayError } from '../../errors.ts';
+import { endSignals, GatewayError, quoteForeign } from '../../errors.ts';
+import { isUnfinished } from '../../vendors/finish-reasons.ts';
 import { removeFile } from '../../files/temp-file.ts';
 import { asideFile, cannotWrite, openToAppend } from '../../files/synced-file.ts';
 import { type BatchFormat, type BatchInfo, type BatchOutcome, loadBatchFormat } from '../../formats/batch-format.ts';
@@ -325,10 +326,23 @@ async function readJobResult(
     const reply = { status: 200, headers: {}, body: toReplyBody(result, format) };
     const { store, mostImages } = output;
     const { candidates } = operation;
-    return { answer: await readReply(reply, { format, model, candidates, store, mostImages, endOf, joined: true }) };
+    const answer = await readReply(reply, { format, model, candidates, store, mostImages, endOf, joined: true });
+    const { stopReason } = answer.result;
+    if (isUnfinished(stopReason)) answer.error ??= unfinishedAnswer(stopReason as string);
+    return { answer };
   } catch (failure) {
     return { failure };
   }
+}
+
+/** The service's batch does not go on with an answer that it ended in the middle. */
+function unfinishedAnswer(reason: string): GatewayError {
+  return new GatewayError('incomplete', `the answer is not finished: it ended with ${quoteForeign(reason, 60)}`, {
+    hint: 'what came is kept; the live lane sends the job again and goes on by itself: --lane live --retry-failed',
+    sent: 'yes',
+    billed: 'yes',
+    retryable: false,
+  });
 }
 
 /** The bytes of the reply in a result. Throws GatewayError for a result without one. */

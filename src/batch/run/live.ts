@@ -26,11 +26,19 @@ export interface JobSender {
    * Sends the request of a job, reads the reply and publishes its files. `onReady` is awaited right before: from then on it may go
    * out. A failure of the job is in the outcome; what it throws (a full disk, a bug) ends the batch.
    */
-  send(job: ReadyJob, call: { payment: Payment | undefined; onReady: () => Promise<void> }): Promise<JobOutcome>;
+  send(job: ReadyJob, call: SendCall): Promise<JobOutcome>;
   /** Ends the requests in flight. The signal of the run ends only what is not in flight. */
   abort(reason: unknown): void;
   /** Jobs whose reply is waited for. */
   readonly inFlight: number;
+}
+
+/** What a job is sent with. */
+interface SendCall {
+  payment: Payment | undefined;
+  onReady: () => Promise<void>;
+  /** Called before a request that goes on with the answer. What it throws ends the answer there. */
+  beforeHop?: (() => void) | undefined;
 }
 
 export interface SenderOptions {
@@ -83,7 +91,7 @@ export function createJobSender(options: SenderOptions): JobSender {
       if (policy.hasRecordings) return undefined;
       return (await clientOf(prepared)).payments?.open(prepared.operation);
     },
-    async send(job, { payment, onReady }) {
+    async send(job, { payment, onReady, beforeHop }) {
       const { prepared, request } = job;
       let flight: Flight | undefined;
       try {
@@ -93,7 +101,7 @@ export function createJobSender(options: SenderOptions): JobSender {
         await onReady();
         flight ??= start(prepared);
         const { deadline } = flight;
-        const call = { flight, payment, sending };
+        const call = { flight, payment, beforeHop, sending };
         const came = 'failure' in inputs ? inputs : await sendAndRead(prepared, inputs.operation, call);
         const { startedAt, attempts, isRecorded, mayBeBilled } = flight;
         const reply = { request, attempts, isRecorded, mayBeBilled, ...came };
@@ -131,7 +139,7 @@ export async function tryFetchInputs(
 async function sendAndRead(
   prepared: PreparedJob,
   operation: PreparedRequest,
-  { flight, payment, sending }: { flight: Flight; payment: Payment | undefined; sending: JobSending },
+  { flight, payment, beforeHop, sending }: Omit<SendCall, 'onReady'> & { flight: Flight; sending: JobSending },
 ): Promise<{ answer: Performed } | { failure: unknown }> {
   const { batch, gate, pace } = sending;
   const { signal } = batch.host;
@@ -149,6 +157,11 @@ async function sendAndRead(
       mostImages: output.mostImages,
       joined: true,
       payment,
+      maxTurns: batch.policy.maxTurns,
+      beforeHop() {
+        mayEarlierBeBilled = true;
+        beforeHop?.();
+      },
       beforeRead({ attempts }) {
         flight.attempts = attempts;
         if (attempts === 0) flight.isRecorded = true;
@@ -165,7 +178,9 @@ async function sendAndRead(
         if (signal.aborted) deadline.abort(signal.reason);
       },
     });
-    return { answer: await drainDeltas(deltas) };
+    const answer = await drainDeltas(deltas);
+    flight.attempts = answer.attempts;
+    return { answer };
   } catch (failure) {
     if (failure instanceof GatewayError) flight.attempts = failure.details.attempts ?? flight.attempts;
     return { failure };

@@ -174,8 +174,12 @@ async function runJob(job: ReadyJob, { reservation, payment }: JobTurn, run: Run
     await recorder.sent(job);
     sentAt = host.elapsed();
   };
+  const beforeHop = (): void => {
+    if (reservation?.grow(job.bound ?? noBound) !== false) return;
+    throw new GatewayError('over-budget', 'the next request could pass --max-cost', { sent: 'no', billed: 'no' });
+  };
   try {
-    const outcome = await sender.send(job, { payment, onReady }).catch((error: unknown) => {
+    const outcome = await sender.send(job, { payment, onReady, beforeHop }).catch((error: unknown) => {
       // It may have been paid for: whatever could be recorded, it is not as new.
       if (sentAt !== undefined) tally.lose(job.job, error);
       throw error;

@@ -93,6 +93,14 @@ const inputFlags = {
   schema: { flags: '--schema <path|json|->', text: 'get JSON that fits this JSON Schema, a file or {…}' },
 } satisfies FlagTable;
 
+/** Of every command that reads a text. */
+export const maxTurns = {
+  flags: '--max-turns <n>',
+  text: 'maximum number of requests for one answer, 1 to 1000 (default: 10): for tools, and where the service pauses',
+  parse: whole(1, 1000),
+  advanced: true,
+} as const;
+
 const code = { flags: '--code', text: 'print only the code blocks; -o saves them' } as const;
 const jsonl = { flags: '--jsonl', text: 'print each event of a stream as one line of JSON', advanced: true } as const;
 
@@ -107,6 +115,7 @@ export const textFlags = {
   },
   schema: inputFlags.schema,
   stream: { flags: '--stream', text: 'print the answer while it arrives' },
+  maxTurns,
   code,
   jsonl,
   ...settingFlags('answer'),
@@ -195,12 +204,7 @@ export const chatFlags = {
     repeat: true,
     advanced: true,
   },
-  maxTurns: {
-    flags: '--max-turns <n>',
-    text: 'maximum number of requests with --tool-exec, 1 to 1000 (default: 10)',
-    parse: whole(1, 1000),
-    advanced: true,
-  },
+  maxTurns,
   maxCost: {
     ...maxCost,
     text: 'with --tool-exec, send no request that could make all cost more than this',

@@ -45,6 +45,7 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     cost: report.meter?.total,
     tags: report.tags,
     warnings: report.warnings.map((warning) => redaction.redact(warning)),
+    requests: result?.requests,
     attempts: report.attempts,
     durationMs: Math.round(durationMs),
     error: error && errorDocument(unbilled(error, report), report, redaction),

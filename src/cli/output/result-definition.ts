@@ -137,6 +137,7 @@ export const resultDefinition = v.pipe(
     cost: optionalKey(cost, 'what the requests cost, if prices are set'),
     tags: optionalKey(v.record(v.string(), v.string()), 'what --tag gave'),
     warnings: key(v.array(text), 'what stderr showed as warnings'),
+    requests: optionalKey(count, 'the number of requests that the answer took, if the service paused in it'),
     attempts: key(count, 'the number of requests that were sent'),
     durationMs: key(count, 'the time of the whole command, in milliseconds'),
     error: optionalKey(error, 'the failure; absent on success'),

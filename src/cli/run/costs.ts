@@ -34,6 +34,8 @@ export function priceWarning({ prices, model: sourced }: Pick<Settings, 'prices'
 export interface CostLimit {
   /** Reserves the cost of a request, or returns an error if it could exceed the limit. Throws GatewayError usage if its model has no price. */
   reserve(body: Body, model: string, format: Format): Promise<Reservation | GatewayError>;
+  /** The same for another request of the same answer. Throws that error. */
+  grow(reservation: Reservation, body: Body, model: string, format: Format): void;
 }
 
 /** Opens `--max-cost`. */
@@ -41,20 +43,25 @@ export async function openCostLimit(most: string, pricing: Pricing): Promise<Cos
   const { computeBound, createBudget } = await import('../../cost/cost.ts');
   const budget = createBudget({ most, spent: '0', dearest: '0' });
   let currency: string | undefined;
+  const overCost = (): GatewayError => {
+    const spent = `${budget.spent} ${currency} are spent`;
+    return new GatewayError('over-budget', `the next request could pass --max-cost ${most}: ${spent}`, {
+      hint: 'allow more with --max-cost <amount>',
+      sent: 'no',
+      billed: budget.spent === '0' ? 'no' : 'yes',
+      retryable: false,
+    });
+  };
   return {
     async reserve(body, model, format) {
       const price = requirePrice(pricing.prices, model);
       currency ??= getCurrency(price);
       requireOneCurrency([currency, getCurrency(price)]);
-      const reservation = await budget.reserve(computeBound(body, price, format.limits(body)));
-      if (reservation !== undefined) return reservation;
-      const spent = `${budget.spent} ${currency} are spent`;
-      return new GatewayError('over-budget', `the next request could pass --max-cost ${most}: ${spent}`, {
-        hint: 'allow more with --max-cost <amount>',
-        sent: 'no',
-        billed: budget.spent === '0' ? 'no' : 'yes',
-        retryable: false,
-      });
+      return (await budget.reserve(computeBound(body, price, format.limits(body)))) ?? overCost();
+    },
+    grow(reservation, body, model, format) {
+      const bound = computeBound(body, requirePrice(pricing.prices, model), format.limits(body));
+      if (!reservation.grow(bound)) throw overCost().withDetails({ billed: 'no' });
     },
   };
 }

@@ -11,11 +11,11 @@ import {
   drainDeltas,
   type PreparedRequest,
   type Result,
+  sumUsage,
 } from '../../client/index.ts';
 import { endSignals, type ErrorClass, GatewayError, isQuotaSpent, getErrorMessage } from '../../errors.ts';
 import type { ImageOutput } from '../output/save-images.ts';
 import type { Gate } from '../../transport/gate.ts';
-import type { Usage } from '../../formats/events.ts';
 
 /** What is requested, how often, and where the images go. */
 export interface SendAllOptions extends PreparedRequest {
@@ -150,17 +150,6 @@ function mergeResults(results: readonly Result[]): Result {
     usage: sumUsage(results.flatMap((result) => result.usage ?? [])),
     complete: results.every((result) => result.complete),
   };
-}
-
-/** Token counts added up; a count that no reply gave stays unknown. */
-export function sumUsage(usages: readonly Usage[]): Usage | undefined {
-  if (usages.length === 0) return undefined;
-  const sum: Record<string, number> = {};
-  for (const usage of usages) {
-    for (const [name, count] of Object.entries(usage))
-      if (typeof count === 'number') sum[name] = (sum[name] ?? 0) + count;
-  }
-  return sum;
 }
 
 /** Fewer requests at once if there are too few descriptors: a request without one may be paid for and lost. */

@@ -1,6 +1,6 @@
 import { usageError } from '../../errors.ts';
 import { type FlagTable, type FlagValues, notAFlag, oneOfWords, whole } from '../../cli/flags/flag.ts';
-import { imageFlags } from '../../cli/flags/format.ts';
+import { imageFlags, maxTurns } from '../../cli/flags/format.ts';
 import { connectionFlags, maxCost, outputFlags } from '../../cli/flags/shared.ts';
 import type { Context } from '../../cli/context.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
@@ -70,6 +70,10 @@ export const batchFlags = {
     flags: '--limit <n>',
     text: 'send at most this many jobs in this run; the others stay unsent',
     parse: whole(1),
+  },
+  maxTurns: {
+    ...maxTurns,
+    text: 'maximum number of requests for one answer, where the service pauses in it (default: 10)',
   },
   acceptChanges: { flags: '--accept-changes', text: 'send jobs again that changed since they were sent' },
   wait: {

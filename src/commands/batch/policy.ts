@@ -10,7 +10,7 @@ export async function readPolicy(flags: BatchFlags, { io }: Context): Promise<Ba
   const { rate, rateGroup, failFast, maxFailures, maxTokensTotal, wait, poll, replay, tag } = flags;
   if (rateGroup !== undefined && rate === undefined)
     throw usageError('--rate-group shares a rate, and none is given', 'add it: --rate 60/m');
-  const { retryFailed, retryIncomplete, retryUnknown, acceptChanges, limit, maxCost } = flags;
+  const { retryFailed, retryIncomplete, retryUnknown, acceptChanges, limit, maxCost, maxTurns } = flags;
   const again = { retryFailed, retryIncomplete, retryUnknown, acceptChanges };
   return {
     ...again,
@@ -18,6 +18,7 @@ export async function readPolicy(flags: BatchFlags, { io }: Context): Promise<Ba
     maxFailures: failFast ? 1 : maxFailures,
     maxTokens: maxTokensTotal,
     maxCost,
+    maxTurns,
     everyMs: rate,
     rateFile: rateGroup && (await (await import('./rate-group.ts')).prepareRateGroup(rateGroup, io.cwd)),
     waits: wait,

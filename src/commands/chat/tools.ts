@@ -19,15 +19,11 @@ import type { ChatFlags } from './session.ts';
 
 /** The commands that can answer tool calls of the model. */
 export interface ToolCommands {
-  /** The maximum number of requests. */
-  maxTurns: number;
   /** Whether these are all calls of the answer, each is complete, and each has a command. */
   canRun(result: Result, calls: readonly ToolCall[]): boolean;
   /** Runs the calls, one after the other. */
   run(calls: readonly ToolCall[], signal: AbortSignal): Promise<RunCall[]>;
 }
-
-const defaultMaxTurns = 10;
 
 /** Checks `--tool-exec` against the tools that are offered. Throws GatewayError usage, before anything is sent. */
 export async function openTools(
@@ -35,9 +31,9 @@ export async function openTools(
   { format, post }: Pick<BuiltRequest, 'format' | 'post'>,
   { context, ask }: { context: Context; ask?: AskUser },
 ): Promise<ToolCommands | undefined> {
-  const { toolExec, confirm, maxTurns, maxCost } = flags;
+  const { toolExec, confirm, maxCost } = flags;
   if (!toolExec) {
-    const lone = [confirm && '--confirm', maxTurns && '--max-turns', maxCost && '--max-cost'].find((flag) => flag);
+    const lone = [confirm && '--confirm', maxCost && '--max-cost'].find((flag) => flag);
     if (lone)
       throw usageError(`${lone} is for tools that are run, and there is none`, "add --tool-exec 'name=command'");
     return undefined;
@@ -52,7 +48,6 @@ export async function openTools(
   }
   const runner = { flags, context, ask: confirm && (ask ?? askOnTerminal(context)) };
   return {
-    maxTurns: maxTurns ?? defaultMaxTurns,
     canRun: ({ toolCalls, complete }, calls) =>
       complete &&
       calls.length > 0 &&

@@ -1,4 +1,15 @@
-import { type Answer, listBlobs, type Client, type Deadline, checkEnd, type Result } from '../../client/index.ts';
+import {
+  type Answer,
+  type AskOptions,
+  listBlobs,
+  type Client,
+  type Deadline,
+  checkEnd,
+  defaultMaxTurns,
+  type PreparedRequest,
+  type Result,
+  sumUsage,
+} from '../../client/index.ts';
 import type { Reservation } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import { lastTurn, type Turn } from '../../formats/plain-request.ts';
@@ -9,7 +20,6 @@ import type { ImageOutput } from '../../cli/output/save-images.ts';
 import { printStream, printText, stopPlain } from '../../cli/output/print.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
-import { sumUsage } from '../../cli/run/send-all.ts';
 
 /** What the requests of a turn have in common. */
 interface TurnSetup {
@@ -37,7 +47,7 @@ export interface TurnOutcome {
 
 /** Sends a request and prints the answer; while the model calls tools, runs them and sends again. The report is kept up to date. */
 export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<TurnOutcome> {
-  const { context, tools, limit, deadline } = setup;
+  const { context, tools, limit, deadline, flags } = setup;
   const { report } = context;
   const { format, quirks, model } = request;
   const answers: Answer[] = [];
@@ -46,7 +56,9 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
     answer: { result: report.result as Result, error },
     turns,
   });
+  const { maxTurns = defaultMaxTurns } = flags;
   let { body } = request.post;
+  let sent = 0;
   for (;;) {
     const reservation = await limit?.reserve(body, model, format);
     if (reservation instanceof GatewayError) {
@@ -54,9 +66,14 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
       return endWith(reservation);
     }
     const post = { ...request.post, body };
-    const answer = await withCostCounted(() => askOnce({ post, model }, setup), reservation, report);
+    const bounds = {
+      maxTurns: maxTurns - sent,
+      beforeHop: (next: PreparedRequest) => reservation && limit?.grow(reservation, next.post.body, model, format),
+    };
+    const answer = await withCostCounted(() => askOnce({ post, model }, bounds, setup), reservation, report);
     const { text, stopReason } = answer.result;
     answers.push(answer);
+    sent += answer.result.requests ?? 1;
     report.result = addUp(answers);
     const said = answerTurn(answer.result, request, context);
     turns.push(said);
@@ -64,7 +81,7 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
     // Where an answer could not be written, such as on a full disk, no other one is paid for.
     const hasOutputFailed = context.io.stdout.failure !== undefined || report.unsaved.failure !== undefined;
     if (answer.error || hasOutputFailed || !tools?.canRun(answer.result, calls)) return endWith(answer.error);
-    if (answers.length >= tools.maxTurns) return endWith(tooManyTurns(answers.length));
+    if (sent >= maxTurns) return endWith(tooManyTurns(sent));
     // stdout gets the JSON of the last answer alone.
     if (setup.isHeld) await context.ui.think(text === '' ? '' : `${text}\n`);
     const run = await tools.run(calls, deadline.signal).catch((error: unknown) => {
@@ -109,12 +126,14 @@ async function withCostCounted(
 }
 
 async function askOnce(
-  request: Pick<BuiltRequest, 'post' | 'model'>,
+  request: PreparedRequest,
+  bounds: Pick<AskOptions, 'maxTurns' | 'beforeHop'>,
   { context, client, images, isMarkdown, isHeld, flags, deadline, onText }: TurnSetup,
 ): Promise<Answer> {
   const store = images.openStore();
   const progress = context.ui.progress('waiting for the gateway');
   const deltas = client.ask(request, {
+    ...bounds,
     deadline,
     store,
     joined: flags.jsonl ? undefined : true,

@@ -46,13 +46,14 @@ async function runText(
 
   const progress = context.ui.progress('waiting for the gateway');
   context.atEnd(async () => progress.stop());
-  const { candidates, stream } = flags;
+  const { candidates, stream, maxTurns } = flags;
   const deltas = client.ask(
     { ...request, candidates },
     {
       deadline: deadline(),
       store: await images.openStore(),
       mostImages: images.most,
+      maxTurns,
       beforeRead: stream && (() => stopPlain(progress, context)),
     },
   );

@@ -120,6 +120,7 @@ function replyEvents(json: JsonObject, calls: () => CallJoiner): ReplyEvent[] {
 function candidateEvents(raw: JsonObject, position: number, calls: () => CallJoiner): ReplyEvent[] {
   const content = objectField(raw, 'content') ?? {};
   const candidate = numberField(raw, 'index') ?? position;
+  const token = textField(raw, 'continuationToken');
   return [
     ...(listField(content, 'parts') ?? []).flatMap((part) => partEvents(part, candidate, calls)),
     {
@@ -131,6 +132,7 @@ function candidateEvents(raw: JsonObject, position: number, calls: () => CallJoi
       message: textField(raw, 'finishMessage'),
       ratings: listField(raw, 'safetyRatings'),
     },
+    ...(candidate === 0 && token ? [{ type: 'continuation', token } as const] : []),
   ];
 }
 

@@ -23,6 +23,11 @@ export const messages: Format = {
     if (isObject(choice) && (choice['type'] === 'any' || choice['type'] === 'tool')) delete longer['tool_choice'];
     return longer;
   },
+  // All that came is one turn, and nothing follows it.
+  goOn(body, { content }) {
+    if (content.length === 0) return undefined;
+    return { ...body, messages: [...turnsIn(body, 'messages'), { role: 'assistant', content: [...content] }] };
+  },
   createDecoder: createMessagesDecoder,
   shortcut: readTextRun,
   // After message_stop the end of the body is only good for using the connection again (deviation 24).

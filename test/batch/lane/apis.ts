@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ApiName, Batch, BatchServer, Entry, Reply, Result } from './batch-server.ts';
+import type { ApiName, Batch, BatchServer, Ending, Entry, Reply, Result } from './batch-server.ts';
 
 /** What the routes of an API work with. */
 export interface Core {
@@ -25,7 +25,7 @@ const lines = (items: readonly object[]): string => items.map((item) => `${JSON.
 function content({ files, create, list, poll, cancel, results }: Core): Route {
   const contentItem = ({ key, ending }: Result): object => {
     if (ending === 'odd') return { key, what: 1 };
-    if (typeof ending === 'object' && 'text' in ending) return { key, response: contentReply(ending.text) };
+    if (typeof ending === 'object' && 'text' in ending) return { key, response: contentReply(ending) };
     if (typeof ending === 'object') return { key, error: { code: 3, message: ending.error } };
     return { key, error: { code: ending === 'expired' ? 4 : 1, message: ending } };
   };
@@ -88,7 +88,7 @@ function messages({ server, create, find, list, poll, cancel, results }: Core): 
     if (ending === 'odd') return { custom_id: key, result: { type: 'new' } };
     if (ending === 'expired' || ending === 'cancelled')
       return { custom_id: key, result: { type: ending === 'expired' ? ending : 'canceled' } };
-    if ('text' in ending) return { custom_id: key, result: { type: 'succeeded', message: messagesReply(ending.text) } };
+    if ('text' in ending) return { custom_id: key, result: { type: 'succeeded', message: messagesReply(ending) } };
     const error = { type: 'error', error: { type: 'invalid_request_error', message: ending.error } };
     return { custom_id: key, result: { type: 'errored', error } };
   };
@@ -133,7 +133,7 @@ function completions({ files, create, list, poll, cancel, results }: Core): Rout
     if (ending === 'expired' || ending === 'cancelled')
       return { ...base, response: null, error: { code: `batch_${ending}`, message: ending } };
     if ('text' in ending)
-      return { ...base, response: { status_code: 200, body: completionsReply(ending.text) }, error: null };
+      return { ...base, response: { status_code: 200, body: completionsReply(ending) }, error: null };
     const error = { message: ending.error, type: 'invalid_request_error', param: null, code: null };
     return { ...base, response: { status_code: 400, body: { error } }, error: null };
   };
@@ -220,33 +220,35 @@ function entryOf(key: string, body: object): Entry {
   };
 }
 
-function contentReply(text: string): object {
+type Answered = Extract<Ending, { text: string }>;
+
+function contentReply({ text, reason = 'STOP' }: Answered): object {
   return {
-    candidates: [{ content: { role: 'model', parts: [{ text }] }, finishReason: 'STOP', index: 0 }],
+    candidates: [{ content: { role: 'model', parts: [{ text }] }, finishReason: reason, index: 0 }],
     usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 },
     modelVersion: 'm',
   };
 }
 
-function messagesReply(text: string): object {
+function messagesReply({ text, reason = 'end_turn' }: Answered): object {
   return {
     id: 'msg_1',
     type: 'message',
     role: 'assistant',
     model: 'm',
     content: [{ type: 'text', text }],
-    stop_reason: 'end_turn',
+    stop_reason: reason,
     stop_sequence: null,
     usage: { input_tokens: 3, output_tokens: 2, service_tier: 'batch' },
   };
 }
 
-function completionsReply(text: string): object {
+function completionsReply({ text, reason = 'stop' }: Answered): object {
   return {
     id: 'chatcmpl-1',
     object: 'chat.completion',
     model: 'm',
-    choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
+    choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: reason }],
     usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
     service_tier: 'default',
   };

@@ -6,7 +6,13 @@ export const apiNames = ['content', 'messages', 'completions'] as const;
 export type ApiName = (typeof apiNames)[number];
 
 /** How one request of a batch ends at the server; by default with a text that repeats its prompt. */
-export type Ending = { text: string } | { error: string } | 'expired' | 'cancelled' | 'missing' | 'odd';
+export type Ending =
+  | { text: string; reason?: string }
+  | { error: string }
+  | 'expired'
+  | 'cancelled'
+  | 'missing'
+  | 'odd';
 
 type Fault = 'drop' | 'cut' | 'refuse' | 'limit' | 'busy' | 'busy-after' | 'garble' | 'hold' | 'not-found';
 

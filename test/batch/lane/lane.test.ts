@@ -77,6 +77,25 @@ describe.for(apiNames)('%s', (api) => {
     expect((await batch(['--retry-unknown'])).code).toBe(0);
   });
 
+  test('an answer that the service ends in the middle is incomplete: what came is kept, and the live lane goes on with it', async ({
+    open,
+  }) => {
+    const { batch, folder, server, env } = await open(api);
+    const reason = api === 'content' ? 'CONTINUATION' : 'pause_turn';
+    server.endingOf = () => ({ text: 'half', reason });
+    folder.jobs(...manyJobs(1));
+    expect((await batch()).code).toBe(13);
+    const hint = expect.stringContaining('--lane live --retry-failed') as string;
+    const error = { class: 'incomplete', message: `the answer is not finished: it ended with ${reason}`, hint };
+    expect(folder.lines('results.jsonl')).toMatchObject([{ ok: false, text: 'half', error }]);
+    const live = await run(['batch', 'jobs.jsonl', '-o', 'out', '--lane', 'live', '--retry-failed'], {
+      cwd: folder.cwd,
+      env,
+    });
+    // The server of this test knows no live requests: the job was sent to it.
+    expect([live.code, server.requests.at(-1)]).toEqual([13, expect.stringContaining('unknown')]);
+  });
+
   test('a result that no job asked for, or that comes twice, is kept aside and reported', async ({ open }) => {
     const { batch, folder, server } = await open(api);
     server.strangers = ['gwffff-0000'];

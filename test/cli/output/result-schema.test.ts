@@ -70,6 +70,9 @@ const ranCode = textReply('', {
     },
   ],
 });
+const paused = {
+  candidates: [{ content: { parts: [{ text: 'hel' }] }, finishReason: 'CONTINUATION', continuationToken: 'a' }],
+};
 const rateLimited = { status: 429, headers: { 'retry-after': '7', 'x-request-id': 'req-1' }, body: { error: {} } };
 const [start = {}, , , , , end = {}] = messageEvents('');
 const stoppedBySequence = eventStream(
@@ -131,6 +134,7 @@ test('the JSON Schema of the result document fits every kind of result, and has 
     [5, ['text', 'hi', '--retries', '0'], rateLimited],
     [9, ['text', 'hi'], { body: '<html>' }],
     [10, ['text', 'hi'], { body: blocked }],
+    [0, ['text', 'hi'], { body: paused }, { body: textReply('lo') }],
     [0, ['text', 'hi'], { body: tooLong }],
     [11, ['text', 'hi', '--schema', 'object.json', '-o', 'answer.json'], { body: textReply('no JSON') }],
     [11, ['chat', 'hi'], { body: eventStream(...messageEvents('half').slice(0, 3)) }],

@@ -300,7 +300,6 @@ test.for([
   ['no command', ['--tool-exec', 'other'], 'name=command'],
   ['--confirm without a terminal', ['--tool-exec', 'other=ls', '--confirm'], '--confirm needs a terminal'],
   ['--confirm without a tool', ['--confirm'], 'add --tool-exec'],
-  ['--max-turns without a tool', ['--max-turns', '3'], 'add --tool-exec'],
 ] as const)('refuses %s before anything is sent', async ([, flags, told], { cli }) => {
   const ran = await cli([...base, ...flags], { cwd: folder(), env });
   expect(ran).toMatchObject({ code: 2, stdout: '' });

@@ -1,0 +1,212 @@
+import { endSignals, GatewayError } from '../errors.ts';
+import type { StreamDelta, Usage } from '../formats/events.ts';
+import { loadFormat } from '../formats/format.ts';
+import { isObject, type JsonObject } from '../json.ts';
+import { isUnfinished } from '../vendors/finish-reasons.ts';
+import type { Performed, PreparedRequest } from './send.ts';
+import { emptyResult } from './arriving-reply.ts';
+import type { Answer, Result } from './result.ts';
+
+/** How many requests one answer may take. */
+export const defaultMaxTurns = 10;
+
+/** One of the requests that an answer took. */
+export interface Hop extends Answer {
+  /** A recording answered it, or it was certainly not billed. */
+  isFree: boolean;
+}
+
+/** What bounds the requests of one answer. */
+export interface ContinuationOptions {
+  /** How many requests one answer may take, where the service ends it in the middle; 10 by default. */
+  maxTurns?: number | undefined;
+  /** Awaited before a request that goes on with an answer. What it throws ends the answer there. */
+  beforeHop?: ((next: PreparedRequest) => Promise<void> | void) | undefined;
+}
+
+/** Sends one request; `attempts` were sent before it for the same answer. */
+type AskOne = (request: PreparedRequest, attempts: number) => AsyncGenerator<StreamDelta[], Performed>;
+
+/**
+ * Asks for one answer. Where the service ends it in the middle, the next request goes on with it, and readers see one answer.
+ * What came stays where such a request fails: the answer is returned then with an error that says so.
+ */
+export async function* askWhole(
+  request: PreparedRequest,
+  askOne: AskOne,
+  { maxTurns = defaultMaxTurns, beforeHop }: ContinuationOptions,
+): AsyncGenerator<StreamDelta[], Performed> {
+  const came: Performed[] = [];
+  const reader: HopReader = { shown: 0, isLater: false, held: [] };
+  let next: PreparedRequest | undefined = request;
+  let token: string | undefined;
+  while (next !== undefined) {
+    let hop: Performed;
+    try {
+      if (came.length > 0) await beforeHop?.(next);
+      const attempts = came.reduce((sum, { attempts }) => sum + attempts, 0);
+      hop = yield* readHop(askOne(next, attempts), reader);
+    } catch (error) {
+      if (came.length === 0 || !(error instanceof GatewayError) || isOfThisMachine(error)) throw error;
+      return joinHops(came, error);
+    }
+    came.push(hop);
+    const isStuck = token !== undefined && hop.unfinished?.token === token;
+    token = hop.unfinished?.token;
+    next = came.length < maxTurns && !isStuck ? await findNext(request, came) : undefined;
+  }
+  if (reader.held.length > 0) yield reader.held;
+  return joinHops(came, undefined);
+}
+
+/** The request that goes on with an answer, if it is not over. */
+async function findNext(request: PreparedRequest, came: readonly Performed[]): Promise<PreparedRequest | undefined> {
+  const last = came.at(-1) as Performed;
+  const { unfinished, error, result } = last;
+  // A body that broke off where all of it was saved lost nothing.
+  const isWhole = error === undefined || (error.class === 'incomplete' && result.stopReason === undefined);
+  if (unfinished === undefined || !isWhole) return undefined;
+  const { post } = request;
+  const content = joinContents(came.map(({ result: { content = [] } }) => content));
+  const body = (await loadFormat(post.format)).goOn?.(post.body, { ...unfinished, content });
+  return body && { ...request, post: { ...post, body } };
+}
+
+/** What readers have seen of an answer. */
+interface HopReader {
+  /** Blocks of the requests before this one. */
+  shown: number;
+  /** The answer has begun with another request. */
+  isLater: boolean;
+  /** The end of a reply that may not be that of the answer. */
+  held: StreamDelta[];
+}
+
+/** The deltas of one request, as those of an answer that began before. */
+async function* readHop(
+  deltas: AsyncGenerator<StreamDelta[], Performed>,
+  reader: HopReader,
+): AsyncGenerator<StreamDelta[], Performed> {
+  const { isLater, shown } = reader;
+  Object.assign(reader, { isLater: true, held: [] });
+  try {
+    for (;;) {
+      const next = await deltas.next();
+      if (next.done) return next.value;
+      const passed = next.value.flatMap((delta) => {
+        if ('block' in delta) reader.shown = Math.max(reader.shown, shown + delta.block + 1);
+        if (reader.held.length === 0 && !(delta.type === 'stop' && isUnfinished(delta.stopReason)))
+          return delta.type === 'start' && isLater
+            ? []
+            : 'block' in delta
+              ? { ...delta, block: shown + delta.block }
+              : delta;
+        reader.held.push(delta);
+        return [];
+      });
+      if (passed.length > 0) yield passed;
+    }
+  } finally {
+    await deltas.return(undefined as never);
+  }
+}
+
+/** A full disk, a closed stdout and a bug are no reply's: they end more than the answer. */
+function isOfThisMachine(error: GatewayError): boolean {
+  return ['not-written', 'closed', 'internal'].includes(error.class);
+}
+
+/** One answer of those of its requests, and of the failure of the next one. */
+function joinHops(came: readonly Performed[], failure: GatewayError | undefined): Performed {
+  const [first, ...others] = came as [Performed, ...Performed[]];
+  if (others.length === 0 && failure === undefined) return first;
+  const last = others.at(-1) ?? first;
+  const lost =
+    failure === undefined ? [] : [{ result: emptyResult(''), error: failure, isFree: failure.billed === 'no' }];
+  const hops: Hop[] = [...came.map((hop) => ({ ...hop, isFree: hop.isRecorded })), ...lost];
+  const result = joinResults(came.map((hop) => hop.result));
+  const error = failure ?? last.error;
+  if (error !== undefined) result.complete = false;
+  return {
+    result,
+    error: error && stoppedIn(error),
+    attempts: came.reduce((sum, { attempts }) => sum + attempts, failure?.details.attempts ?? 0),
+    isRecorded: came.every(({ isRecorded }) => isRecorded),
+    hops,
+  };
+}
+
+/** Why an answer stays unfinished. A signal ends the command as it does elsewhere. */
+function stoppedIn(error: GatewayError): GatewayError {
+  if (endSignals.has(error.class)) return error;
+  return new GatewayError('incomplete', `the rest of the answer did not come: ${error.message}`, {
+    reason: 'incomplete-kept',
+    status: error.details.status,
+    requestId: error.details.requestId,
+    request: error.details.request,
+    sent: 'yes',
+    billed: 'yes',
+    retryable: false,
+    cause: error,
+  });
+}
+
+function joinResults(results: readonly Result[]): Result {
+  const [first, last] = [results[0], results.at(-1)] as [Result, Result];
+  const candidates = results.flatMap((result) => result.candidates.slice(0, 1));
+  const thinking = results.map((result) => result.thinking ?? '').join('');
+  const files = results.flatMap((result) => result.files ?? []);
+  const hasMarkdown = candidates.some(({ markdown }) => markdown !== undefined);
+  const markdown = candidates.map((candidate) => candidate.markdown ?? candidate.text).join('');
+  const text = results.map((result) => result.text).join('');
+  // Of a reply that was blocked there is no candidate.
+  const finishReason = last.stopReason;
+  return {
+    ...last,
+    modelVersion: last.modelVersion ?? first.modelVersion,
+    serviceTier: last.serviceTier ?? first.serviceTier,
+    responseId: last.responseId ?? first.responseId,
+    role: last.role ?? first.role,
+    text,
+    thinking: thinking || undefined,
+    candidates: candidates
+      .slice(-1)
+      .map((candidate) => ({ ...candidate, text, ...(hasMarkdown && { markdown }), finishReason })),
+    images: results.flatMap((result) => result.images),
+    ...(files.length > 0 && { files }),
+    toolCalls: results.flatMap((result) => result.toolCalls),
+    usage: sumUsage(results.flatMap(({ usage }) => usage ?? [])),
+    content: joinContents(results.map(({ content = [] }) => content)),
+    warnings: [...new Set(results.flatMap((result) => result.warnings))],
+    requests: results.length,
+  };
+}
+
+/** The blocks of several replies as those of one turn: a text that was cut in the middle is one again. */
+function joinContents(contents: readonly JsonObject[][]): JsonObject[] {
+  const joined: JsonObject[] = [];
+  for (const content of contents) {
+    for (const [at, block] of content.entries()) {
+      const last = joined.at(-1);
+      if (at === 0 && isPlainText(last) && isPlainText(block))
+        joined.splice(-1, 1, { ...last, text: `${last.text}${block.text}` });
+      else joined.push(block);
+    }
+  }
+  return joined;
+}
+
+function isPlainText(block: JsonObject | undefined): block is JsonObject & { text: string } {
+  return isObject(block) && block['type'] === 'text' && Object.keys(block).length === 2;
+}
+
+/** Token counts added up; a count that no reply gave stays unknown. */
+export function sumUsage(usages: readonly Usage[]): Usage | undefined {
+  if (usages.length === 0) return undefined;
+  const sum: Record<string, number> = {};
+  for (const usage of usages) {
+    for (const [name, count] of Object.entries(usage))
+      if (typeof count === 'number') sum[name] = (sum[name] ?? 0) + count;
+  }
+  return sum;
+}

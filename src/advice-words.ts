@@ -86,6 +86,7 @@ export function withoutField({ value }: Facts): string {
 /** The flags that set fields. A field is written as its last name, in lower case and without `_`. */
 const flagsByWireName: Readonly<Record<string, string>> = {
   aspectratio: '--aspect',
+  background: '--background',
   cachedcontent: '--cached-content',
   candidatecount: '--candidates',
   imagesize: '--size',
@@ -96,6 +97,9 @@ const flagsByWireName: Readonly<Record<string, string>> = {
   outputconfig: '--schema',
   effort: '--effort',
   reasoningeffort: '--effort',
+  outputformat: '--output-format',
+  quality: '--quality',
+  resolution: '--size',
   responseformat: '--schema',
   responsejsonschema: '--schema',
   responsemimetype: '--response-mime',

@@ -3,6 +3,7 @@ import type { BlobStore, StoredBlob } from '../images/types.ts';
 import type { Base64Diversion, Base64Sink } from '../scan/json-scan.ts';
 import { createWatch, type CheckEnd } from './deadline.ts';
 import { extensionFor, imageFacts, mediaType, sniffType } from '../images/image-type.ts';
+import { isHarmlessSvg, isSvg } from '../images/svg.ts';
 import type { Picture } from './client-types.ts';
 import type { Result, ResultImage } from './result.ts';
 
@@ -107,6 +108,7 @@ export function createLateStore(open: () => Promise<BlobStore>): BlobStore {
 /** Whether a blob is an image, by its declared type or by its bytes; audio and documents are not. */
 export function isImageBlob({ declaredType, blob }: Pick<ResultImage, 'declaredType' | 'blob'>): boolean {
   const declared = declaredType === undefined ? undefined : mediaType(declaredType);
+  if (declared === undefined && isSvg(blob.head)) return true;
   return declared?.startsWith('image/') === true || sniffType(blob.head) !== undefined;
 }
 
@@ -116,8 +118,10 @@ export async function describeImage({
   candidate,
   declaredType,
 }: ResultImage): Promise<{ image: Picture; warning: string | undefined }> {
-  const { extension, mimeType, warning } = await extensionFor({ declaredType, head: blob.head });
-  const { width, height } = await imageFacts(blob.head);
+  const { head } = blob;
+  const isHarmless = isSvg(head) && isImageBlob({ declaredType, blob }) && (await isHarmlessSvg(blob));
+  const { extension, mimeType, warning } = await extensionFor({ declaredType, head, isHarmlessSvg: isHarmless });
+  const { width, height } = await imageFacts(head);
   const { bytes, sha256 } = blob;
   return { image: { mimeType, extension, width, height, bytes, sha256, candidate }, warning };
 }

@@ -62,7 +62,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     load: async () => (await import('./content/format.ts')).content,
     title: 'the content format',
     path: /\/models\/[^/]+:(?:streamG|g)enerateContent/,
-    lacks: ['metadata', 'mask'],
+    lacks: ['metadata', 'mask', 'quality', 'background', 'outputFormat'],
     tierField: 'serviceTier',
     turnsField: 'contents',
     reserved: ['model', 'stream'],
@@ -76,6 +76,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     path: /^\/v1\/messages(?:\?|$)/,
     lacks: [
       ...(['candidates', 'seed', 'responseMime', 'aspect', 'size', 'mask'] as const),
+      ...(['quality', 'background', 'outputFormat'] as const),
       ...(['safety', 'toolConfig', 'cachedContent', 'tier'] as const),
     ],
     turnsField: 'messages',
@@ -87,7 +88,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
   completions: {
     load: async () => (await import('./completions/format.ts')).completions,
     title: 'the completions format',
-    path: /^\/v1\/(?:chat\/completions|images\/(?:generations|edits))(?:\?|$)/,
+    path: /^\/v1\/(?:chat\/completions|images(?:\/(?:generations|edits))?)(?:\?|$)/,
     lacks: ['topK', 'safety', 'toolConfig', 'cachedContent'],
     tierField: 'service_tier',
     turnsField: 'messages',

@@ -1,4 +1,5 @@
 import type { Effort } from '../vendors/effort.ts';
+import type { ImagesOperation } from '../vendors/image-types.ts';
 
 /** The name of a format. */
 export type FormatName = 'content' | 'messages' | 'completions';
@@ -16,8 +17,8 @@ export interface Quirks {
   includeUsage?: boolean | undefined;
   /** How it is told an effort, if not as others of its format: in an object, or in fewer words. */
   effort?: 'object' | 'ollama' | undefined;
-  /** Images have an operation of their own. */
-  imagesOperation?: boolean | undefined;
+  /** Images have an operation of their own, in the words of this service. */
+  imagesOperation?: ImagesOperation | undefined;
 }
 
 /** The plain fields of a request, which the library has under the same names. */
@@ -41,6 +42,12 @@ export interface PlainFields {
   aspect?: string | undefined;
   /** Size of an image: `1K`, `2K`, `4K`, `512` or `WxH`. */
   size?: string | undefined;
+  /** How finely an image is drawn, in the service's own word, such as `low` or `high`. */
+  quality?: string | undefined;
+  /** What is behind the subject of an image: `transparent`, `opaque`. */
+  background?: string | undefined;
+  /** The type of the image that is wanted, in the service's own word: `png`, `jpeg`, `webp`, `svg`. */
+  outputFormat?: string | undefined;
   safety?: readonly { category: string; threshold: string }[] | undefined;
   cachedContent?: string | undefined;
 }

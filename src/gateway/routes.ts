@@ -1,6 +1,6 @@
 import { contentCount, contentFormat, contentOperation } from './content/format.ts';
 import { completionsFormat, completionsOperation } from './completions/format.ts';
-import { editsOperation, imagesOperation } from './completions/images.ts';
+import { editsOperation, imagesOperation, referencesOperation } from './completions/images.ts';
 import type { BodyHandler, GatewayFormat, GatewayFormatName } from './types.ts';
 import { messagesCount, messagesFormat, messagesOperation } from './messages/format.ts';
 import { completionsBatchPaths } from './batches/completions.ts';
@@ -50,6 +50,7 @@ const rows: readonly RouteRow[] = [
   { path: '/v1/chat/completions', handle: answerOperation(completionsOperation) },
   { path: '/v1/images/generations', handle: answerOperation(imagesOperation) },
   { path: '/v1/images/edits', handle: answerOperation(editsOperation), form: true },
+  { path: '/v1/images', handle: answerOperation(referencesOperation) },
   { path: '/{version}/models(?:/{id})?' },
   ...listBatchRows('messages', messagesBatchPaths),
   ...listBatchRows('completions', completionsBatchPaths),

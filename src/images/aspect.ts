@@ -5,9 +5,9 @@ const tolerance = 0.04 + 1e-9;
 /** Sizes are less exact than ratios: 2752×1536 is 2K. */
 const sizeTolerance = 0.1;
 
-/** Whether a text is `W:H` with whole numbers, as a request can contain it; the values are not checked against a list. */
+/** Whether a text is `W:H`, such as `16:9` or `19.5:9`; the values are not checked against a list. */
 export function isAspect(text: string): boolean {
-  return /^[1-9]\d{0,4}:[1-9]\d{0,4}$/.test(text);
+  return /^[1-9]\d{0,4}(?:\.\d{1,3})?:[1-9]\d{0,4}(?:\.\d{1,3})?$/.test(text);
 }
 
 /** Whether an image has the ratio `W:H`, with a deviation of up to 4 %. */

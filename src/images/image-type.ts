@@ -80,7 +80,10 @@ const extensions: Record<string, readonly [string, ...string[]]> = {
   'image/heif': ['heif', 'heic'],
   'image/bmp': ['bmp', 'dib'],
   'image/tiff': ['tiff', 'tif'],
+  'image/svg+xml': ['svg'],
 };
+
+const svgType = 'image/svg+xml';
 
 /** The extensions of images of the known types. */
 export function knownExtensions(): string[] {
@@ -127,21 +130,23 @@ const harmless = /^(?:(?:image|audio|video)\/|application\/(?:pdf|json)$|text\/(
 
 /**
  * The extension of a reply's image or file: by its first bytes, else by the declared type (deviation 13). Types that can
- * contain a script, above all SVG, never get an extension of their own: they are `bin`.
+ * contain a script never get an extension of their own: they are `bin`, and so is an SVG whose bytes were not looked through.
  */
 export async function extensionFor({
   declaredType,
   head,
+  isHarmlessSvg = false,
 }: {
   declaredType: string | undefined;
   head: Uint8Array;
+  isHarmlessSvg?: boolean;
 }): Promise<Extension> {
   const declared = declaredType === undefined ? undefined : mediaType(declaredType);
   const named = declared === undefined ? undefined : (aliases[declared] ?? declared);
-  const real = sniffType(head);
+  const real = isHarmlessSvg ? svgType : sniffType(head);
   if (real !== undefined)
     return { extension: knownExtension(real), mimeType: real, warning: typeWarning(declaredType, named, real) };
-  if (named !== undefined && Object.hasOwn(extensions, named)) {
+  if (named !== undefined && Object.hasOwn(extensions, named) && named !== svgType) {
     const warning = `the image is declared ${named}, but its bytes are of no known image type`;
     return { extension: knownExtension(named), mimeType: named, warning };
   }
@@ -175,6 +180,7 @@ const aliases: Record<string, string> = {
   'image/x-ms-bmp': 'image/bmp',
   'image/x-bmp': 'image/bmp',
   'image/x-webp': 'image/webp',
+  'image/svg': svgType,
 };
 
 function knownExtension(type: string): string {

@@ -71,8 +71,8 @@ test.each([
     '--aspect-ratio',
     'did you mean: --aspect\n',
   ],
-  ['one of pictures', ['image', 'gen', '--quality', 'low', 'x'], '--quality', '--set quality=… (format completions)\n'],
-  ['one of pictures for a text', ['text', '--quality', 'low', 'x'], '--quality', 'see: gateway-cli text --help\n'],
+  ['one of pictures', ['image', 'gen', '--style', 'vivid', 'x'], '--style', '--set style=… (format completions)\n'],
+  ['one of pictures for a text', ['text', '--style', 'vivid', 'x'], '--style', 'see: gateway-cli text --help\n'],
   ['two flags that it can be', ['chat', '--save', 'trip', 'x'], '--save', 'did you mean: --output, --session\n'],
   ['one only of text', ['chat', 'x', '--seed', '1'], '--seed', '.seed=… (format content); --set seed=…'],
   [
@@ -339,16 +339,16 @@ test.each([
     { GATEWAY_BASE_URL: 'http://127.0.0.1:1' },
     `: the messages format does not have it; --set ${content}=… (format content); --set presence_penalty=… (format completions)\n`,
   ],
-  ['image gen x --background opaque', { OPENAI_API_KEY: 'k' }, ': --set background=…\n'],
+  ['image gen x --moderation low', { OPENAI_API_KEY: 'k' }, ': --set moderation=…\n'],
   [
-    'image gen x --background opaque',
+    'image gen x --moderation low',
     { GEMINI_API_KEY: 'k' },
-    ': Google Gemini does not have it; --set background=… (--service openai)\n',
+    ': Google Gemini does not have it; --set moderation=… (--service openai)\n',
   ],
   [
-    'image gen x --background opaque',
+    'image gen x --moderation low',
     { OPENROUTER_API_KEY: 'k' },
-    ': OpenRouter does not have it; --set background=… (--service openai)\n',
+    ': OpenRouter does not have it; --set moderation=… (--service openai)\n',
   ],
 ])('%s with %o names the --set of what is asked, and who has it where that has none', async (line, env, hint) => {
   const ran = await run(line.split(' '), { env });

@@ -92,7 +92,7 @@ test('an error without its hint is still a ResponseError with what came', async 
   expect(error).toMatchObject({ class: 'no-result', reply: { text: 'no picture today' } });
 });
 
-test.each(['16x9', '16:', '0:1', '1.5:1', ''])(
+test.each(['16x9', '16:', '0:1', '1.:1', '0.5:1', ''])(
   'an aspect of %j is refused as the command refuses it',
   async (aspect) => {
     const { createClient } = await import('../../src/index.ts');

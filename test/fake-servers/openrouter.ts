@@ -1,4 +1,4 @@
-import { type Asked, completionBody } from './completions.ts';
+import { type Asked, completionBody, created, pixel } from './completions.ts';
 import { startFakeServer, type FakeServer, type FakeReply, type FakeRequest } from './start.ts';
 
 /** The only key that the fake server takes. */
@@ -12,7 +12,8 @@ export function startOpenRouter(): Promise<FakeServer> {
 
 function answer({ method, path, headers, body }: FakeRequest): FakeReply {
   if (method === 'GET' && path === '/api/v1/models') return json(200, { data: models.map(describe) });
-  if (method !== 'POST' || path !== '/api/v1/chat/completions') return error(404, 'Not Found');
+  const isImages = path === '/api/v1/images';
+  if (method !== 'POST' || !(isImages || path === '/api/v1/chat/completions')) return error(404, 'Not Found');
   // github.com/continuedev/continue/issues/10532, and github.com/Gitlawb/openclaude/issues/967.
   if (headers['authorization'] === undefined) return error(401, 'No cookie auth credentials found');
   if (headers['authorization'] !== `Bearer ${openRouterKey}`) return error(401, 'User not found.');
@@ -21,6 +22,8 @@ function answer({ method, path, headers, body }: FakeRequest): FakeReply {
   // github.com/maxnowack/anthropic-proxy/issues/4.
   if (!models.includes(model)) return error(400, `${model} is not a valid model ID`);
   if (model === 'openai/gpt-6-luna' && asked['temperature'] !== undefined) return upstreamError();
+  // npm @openrouter/sdk 1.3.19, models/imagegenerationresponse.d.ts.
+  if (isImages) return json(200, { created, data: [{ b64_json: pixel, media_type: 'image/png' }], usage: drawn });
   // The reply names the model behind an alias.
   const answered = model.startsWith('~') ? 'google/gemini-3.8-flash' : model;
   const reply = completionBody(
@@ -39,6 +42,13 @@ function answer({ method, path, headers, body }: FakeRequest): FakeReply {
 const id = 'gen-1757000000-kP5aaJ2xLsK2nsEPz6mG';
 const more = { provider: 'OpenAI' };
 const usage = { prompt_tokens: 8, completion_tokens: 5, total_tokens: 13, cost: 0.000_012 };
+const drawn = {
+  prompt_tokens: 4,
+  completion_tokens: 1120,
+  total_tokens: 1124,
+  completion_tokens_details: { image_tokens: 1120 },
+  cost: 0.067,
+};
 const common = { server: 'cloudflare', 'cf-ray': '8678603add5505df-IAD' };
 
 function describe(model: string): object {

@@ -21,7 +21,7 @@ describe('bytes that are not a picture', () => {
     ['application/pdf', paper, 'file-1.pdf'],
     ['text/csv; charset=utf-8', Buffer.from('a,b\n'), 'file-1.csv'],
     ['text/html', Buffer.from('<script>'), 'file-1.bin'],
-    ['image/svg+xml', Buffer.from('<svg/>'), 'image-1.bin'],
+    ['image/svg+xml', Buffer.from('<svg><script/></svg>'), 'image-1.bin'],
     [undefined, Buffer.from('???'), 'file-1.bin'],
   ] as const)('as %s become a file, with a warning', async ([type, bytes, name], { server, cli }) => {
     server.reply({ body: partsReply({ text: 'x' }, inline(type, base64(bytes))) });

@@ -213,28 +213,13 @@ export const pictures: Readonly<Record<'gemini' | 'openai' | 'openrouter', [stri
     ['POST /v1/images/edits', { model: imageModels.openai, prompt: 'blue', 'image[]': 'image.png image/png' }],
   ],
   openrouter: [
+    ['POST /api/v1/images', { model: imageModels.openrouter, prompt: 'a cat' }],
     [
-      'POST /api/v1/chat/completions',
+      'POST /api/v1/images',
       {
         model: imageModels.openrouter,
-        messages: [{ role: 'user', content: 'a cat' }],
-        modalities: ['image', 'text'],
-      },
-    ],
-    [
-      'POST /api/v1/chat/completions',
-      {
-        model: imageModels.openrouter,
-        messages: [
-          {
-            role: 'user',
-            content: [
-              { type: 'text', text: 'blue' },
-              { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } },
-            ],
-          },
-        ],
-        modalities: ['image', 'text'],
+        prompt: 'blue',
+        input_references: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } }],
       },
     ],
   ],

@@ -174,6 +174,12 @@ export function parseImageSize(word: string, name: string): string {
     : error;
 }
 
+/** A type of image in the word of services, which is `jpeg` for what files call jpg. Others are left to the service. */
+export function imageFormat(word: string, name: string): string {
+  const type = notAFlag(word, name).toLowerCase();
+  return type === 'jpg' ? 'jpeg' : type;
+}
+
 /** `CATEGORY=THRESHOLD`; the prefix of the category can be left out. */
 export function safety(word: string, name: string): { category: string; threshold: string } {
   const [, category = '', threshold] = /^([A-Z_]{1,80})=([A-Z_]{1,80})$/.exec(word) ?? [];

@@ -157,9 +157,7 @@ const fieldsWithoutFlag: Readonly<Record<FormatName, readonly (readonly [object:
 };
 
 /** Fields of OpenAI's images, which a text does not have. */
-const imageFields = [
-  ['', 'quality background style moderation input_fidelity output_compression output_format response_format'],
-] as const;
+const imageFields = [['', 'style moderation input_fidelity output_compression response_format complexity']] as const;
 
 /** The service that a command sends to, as far as its settings say it. */
 export type AskedService = Pick<PartialSettings, 'service' | 'format' | 'baseUrl' | 'use'>;
@@ -174,7 +172,7 @@ export function settingFor(flag: string, command: string, asked?: AskedService):
   if (asked !== undefined) {
     const { service, format, baseUrl } = asked;
     const { imagesOperation } = getQuirks(service.value, format.value, baseUrl?.value);
-    const own = settingIn(format.value, flag, isImage && imagesOperation === true);
+    const own = settingIn(format.value, flag, isImage && imagesOperation === 'openai');
     if (own !== undefined) return own;
   }
   const formatsBySetting = new Map<string, FormatName[]>();
@@ -190,7 +188,9 @@ export function settingFor(flag: string, command: string, asked?: AskedService):
     const isOfImages = formats.every((format) => settingIn(format, flag, false) === undefined);
     const having = listVendors(asked.use).filter((name) => {
       const { formats: own, quirks } = services[name];
-      return formats.some((format) => format === own[asked.use]) && (!isOfImages || quirks.imagesOperation === true);
+      return (
+        formats.some((format) => format === own[asked.use]) && (!isOfImages || quirks.imagesOperation === 'openai')
+      );
     });
     return `${setting} (--service ${having.join(', ')})`;
   });

@@ -50,6 +50,9 @@ export interface RequestFlags extends VarFlags, PromptFlags {
   schema?: FileOrJson;
   aspect?: string;
   size?: string;
+  quality?: string;
+  background?: string;
+  outputFormat?: string;
   safety?: { category: string; threshold: string }[];
   tools?: FileOrJson;
   toolChoice?: string;
@@ -105,6 +108,8 @@ export interface BuiltRequest {
   check: SchemaCheck | undefined;
   /** Input images. */
   inputs: readonly Attached[];
+  /** The size that an image is held against: that of `--size`, or the sides that the format made of it. */
+  size: string | undefined;
 }
 
 /**
@@ -149,7 +154,9 @@ export async function buildRequest(
       `--stream prints one candidate, and ${candidates} are asked for`,
       'leave one of them out: --stream or --candidates',
     );
-  return { request, post, format, quirks, model: request.model, prompt, check, inputs };
+  const { size: sides } = post.body;
+  const size = flags.size !== undefined && /^\d+x\d+$/.test(String(sides)) ? String(sides) : flags.size;
+  return { request, post, format, quirks, model: request.model, prompt, check, inputs, size };
 }
 
 /** What a request has in addition to its flags. */
@@ -176,6 +183,9 @@ function toPlainRequest(
     responseMime: flags.responseMime,
     aspect: flags.aspect,
     size: flags.size,
+    quality: flags.quality,
+    background: flags.background,
+    outputFormat: flags.outputFormat,
     safety: flags.safety,
     cachedContent: flags.cachedContent,
     metadata: flags.metadata && (Object.assign({}, ...flags.metadata) as JsonObject),
@@ -326,7 +336,10 @@ function whoHas(field: keyof PlainRequest, isOfService: boolean, use: Use): stri
   const formatHas = (name: FormatName): boolean => !formatFacts[name].lacks.includes(field);
   const hasAt = (name: ServiceName): boolean => {
     const { formats, quirks, isKeyless } = services[name];
-    return formatHas(formats[use] as FormatName) && !isKeyless && (field !== 'mask' || quirks.imagesOperation === true);
+    const { imagesOperation: operation } = quirks;
+    const isOfPictures = ['quality', 'background', 'outputFormat'].includes(field);
+    if ((isOfPictures && operation === undefined) || (field === 'mask' && operation !== 'openai')) return false;
+    return formatHas(formats[use] as FormatName) && !isKeyless;
   };
   const having = isOfService
     ? listVendors(use).filter(hasAt)

@@ -93,8 +93,9 @@ async function warnOfType(
   { output = '' }: ImageFlags,
   { ui }: AnswerContext,
 ): Promise<void> {
-  if (imageType === undefined || commonTypes.has(imageType) || imageType === `image/${String(body['output_format'])}`)
-    return;
+  const { output_format: asked } = body;
+  const isLikely = asked === undefined ? commonTypes.has(imageType ?? '') : findTypeByName(`.${asked}`) === imageType;
+  if (imageType === undefined || isLikely) return;
   await ui.warn(
     `-o ${quoteWord(output)}: this service is not asked for ${imageType}; the extension will be that of what comes, such as .png`,
   );

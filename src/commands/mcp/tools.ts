@@ -30,7 +30,7 @@ const model = textSchema('name of the model, as list_models gives it; the defaul
 
 const picture = {
   prompt,
-  aspect: { type: 'string', pattern: '^\\d+:\\d+$', description: 'width to height, such as 16:9' },
+  aspect: { type: 'string', pattern: '^[\\d.]+:[\\d.]+$', description: 'width to height, such as 16:9' },
   size: { type: 'string', pattern: '^\\d{1,5}K?$', description: 'longer side in pixels: 512, 1K, 2K or 4K' },
   output: textSchema(`file or folder/ for the image: ${path}; without it, image-1.png and so on in the root folder`),
   model,

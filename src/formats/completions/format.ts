@@ -4,7 +4,7 @@ import { type Format, requireLongerSide, turnsIn } from '../format.ts';
 import { readLimits } from '../limits.ts';
 import { encodeImages } from './images.ts';
 import { createCompletionsDecoder } from './reply.ts';
-import { usageError } from '../../errors.ts';
+import { settingError, usageError } from '../../errors.ts';
 import { type PlainRequest, type EncodedRequest, type Turn, isPlainTool, plainTool } from '../plain-request.ts';
 import { mediaPart, turnMessages } from './turns.ts';
 import type { Quirks } from '../types.ts';
@@ -14,7 +14,8 @@ export const completions: Format = {
   name: 'completions',
   encode: (request, quirks) => {
     const isImage = request.use === 'image' || request.use === 'edit';
-    return isImage && quirks.imagesOperation ? encodeImages(request) : encodeChat(request, quirks);
+    if (isImage && quirks.imagesOperation) return encodeImages(request, quirks.imagesOperation);
+    return encodeChat(request, quirks);
   },
   append: appendTurns,
   createDecoder: createCompletionsDecoder,
@@ -125,11 +126,15 @@ function encodeResponseFormat({ schema, responseMime }: PlainRequest): BodyValue
   );
 }
 
+/** What only operations for images have. */
+const fieldsOfPictures = ['quality', 'background', 'outputFormat'] as const;
+
 /** Models that answer in words too draw only where they are asked to. */
-function imageRequestFields(
-  { use, aspect, size, mask }: PlainRequest,
-  body: Body,
-): Record<string, BodyValue | undefined> {
+function imageRequestFields(request: PlainRequest, body: Body): Record<string, BodyValue | undefined> {
+  const { use, aspect, size, mask } = request;
+  const lacking = fieldsOfPictures.find((field) => request[field] !== undefined);
+  if (lacking !== undefined)
+    throw settingError(`pictures by chat have no ${lacking}`, { reason: 'no-place', value: lacking });
   if (use !== 'image' && use !== 'edit') return {};
   if (mask !== undefined)
     throw usageError(

@@ -1,49 +1,52 @@
 import { settingError, usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue, listField, textField } from '../../json.ts';
-import { type BodyValue, isUpload, setFields } from '../../body.ts';
+import { type Body, type BodyValue, isUpload, setFields, type Upload } from '../../body.ts';
+import { fitOpenaiSize, openaiSizeClasses } from '../../vendors/image-sizes.ts';
+import { type ImagesOperation, outputFormats } from '../../vendors/image-types.ts';
 import type { PlainRequest, EncodedRequest, Media } from '../plain-request.ts';
 import type { ReplyEvent } from '../events.ts';
+import { mediaPart } from './turns.ts';
 
-/** The sizes that every model of the images operations draws. */
-const sizes: Readonly<Record<string, string>> = { '1:1': '1024x1024', '3:2': '1536x1024', '2:3': '1024x1536' };
+/** Fields of a request that each operation has a place for; every other is refused. */
+const ownFields: Readonly<Record<ImagesOperation, ReadonlySet<keyof PlainRequest>>> = {
+  openai: new Set([...common(), 'mask']),
+  openrouter: new Set([...common(), 'seed']),
+};
 
-/** About how many pixels an image of each class has; above 2K the service calls them experimental. */
-const pixels: Readonly<Record<string, number>> = { '1K': 1024 * 1024, '2K': 2560 * 1440, '4K': 3840 * 2160 };
-const fewestPixels = 655_360;
-const longestSide = 3840;
-const widestShape = 3;
-/** Both sides are multiples of it. */
-const step = 16;
+function common(): (keyof PlainRequest)[] {
+  return [
+    ...(['use', 'model', 'stream', 'body', 'prompt', 'media', 'candidates'] as const),
+    ...(['aspect', 'size', 'quality', 'background', 'outputFormat', 'imageType'] as const),
+  ];
+}
 
-/** Fields of a request that these operations have a place for; every other is refused. */
-const ownFields: ReadonlySet<keyof PlainRequest> = new Set([
-  ...(['use', 'model', 'stream', 'body'] as const),
-  ...(['prompt', 'media', 'mask', 'candidates', 'aspect', 'size', 'imageType'] as const),
-]);
-
-/** What `output_format` calls types; PNG is what comes without it, and is not asked for: older models know no such field. */
-const outputFormats: Readonly<Record<string, string>> = { 'image/jpeg': 'jpeg', 'image/webp': 'webp' };
-
-/** An image by OpenAI's own operations (formats 7): `generations`, or `edits` where there are images to change. */
-export function encodeImages(request: PlainRequest): EncodedRequest {
-  refuseUnfit(request);
-  const media = request.media ?? [];
+/** An image by an operation of its own (formats 7). Throws usage for what it does not have. */
+export function encodeImages(request: PlainRequest, operation: ImagesOperation): EncodedRequest {
+  refuseUnfit(request, ownFields[operation]);
   const own = request.body ?? {};
-  const format = own['output_format'] ?? outputFormats[request.imageType ?? ''];
-  const fields = {
-    model: request.model,
-    prompt: request.prompt,
-    n: request.candidates,
-    size: chooseImageSize(request),
-    output_format: format,
+  const byName = outputFormats[operation][request.imageType ?? ''];
+  const shared = { model: request.model, prompt: request.prompt, n: request.candidates, seed: request.seed };
+  const look = {
+    quality: request.quality,
+    background: request.background,
+    output_format: request.outputFormat ?? own['output_format'] ?? byName,
   };
-  const body = setFields(own, fields);
+  const body = setFields(own, { ...shared, ...encodeShape(request, operation), ...look });
+  const { media = [], mask } = request;
+  if (operation === 'openrouter') return encodeReferences(body, media);
   if (media.length === 0) return { path: '/v1/images/generations', body };
-  const files = { 'image[]': media.map(imageFile), mask: request.mask && imageFile(request.mask) };
+  const files = { 'image[]': media.map(imageFile), mask: mask && imageFile(mask) };
   return { path: '/v1/images/edits', body: setFields(body, files), form: true };
 }
 
-function refuseUnfit(request: PlainRequest): void {
+/** OpenRouter's operation draws, and changes the images that the request refers to. */
+function encodeReferences(body: Body, media: readonly Media[]): EncodedRequest {
+  for (const one of media) requirePicture(one);
+  const references = media.length === 0 ? undefined : media.map(mediaPart);
+  return { path: '/v1/images', body: setFields(body, { input_references: references }) };
+}
+
+function refuseUnfit(request: PlainRequest, fields: ReadonlySet<keyof PlainRequest>): void {
   if (request.tier !== undefined)
     throw usageError(
       `the images operation of this service has no ${request.tier} tier`,
@@ -52,7 +55,7 @@ function refuseUnfit(request: PlainRequest): void {
   const given = (Object.keys(request) as (keyof PlainRequest)[]).filter(
     (field) => [request[field] ?? []].flat().length > 0,
   );
-  const found = given.find((field) => !ownFields.has(field));
+  const found = given.find((field) => !fields.has(field));
   if (found !== undefined)
     throw settingError(`the images operation of this service has no place for '${found}'`, {
       reason: 'no-place',
@@ -60,53 +63,42 @@ function refuseUnfit(request: PlainRequest): void {
     });
 }
 
-function imageFile({ mimeType, data, title }: Media): BodyValue {
-  const type = mimeType.toLowerCase();
-  if (!isUpload(data) || !type.startsWith('image/'))
+function requirePicture({ mimeType, data }: Media): void {
+  if (!isUpload(data) || !mimeType.toLowerCase().startsWith('image/'))
     throw usageError(`the images operation of this service takes pictures, not ${mimeType}`, 'leave the file out');
-  // The service judges a file by its name, too.
-  return { ...data, file: { name: title ?? `image.${type.slice('image/'.length)}`, mimeType: type } };
 }
 
-/** `WxH` is sent unchanged; a shape, and a class of size, become it. Throws usage for what these operations do not have. */
-function chooseImageSize({ size, aspect }: PlainRequest): string | undefined {
-  if (size === undefined && aspect === undefined) return undefined;
-  if (size !== undefined && !/^\d+K?$/i.test(size)) return size;
-  const [shape, target] = [aspect ?? '1:1', pixels[size ?? '1K']];
-  if (target === undefined)
+function imageFile(media: Media): BodyValue {
+  requirePicture(media);
+  const type = media.mimeType.toLowerCase();
+  // The service judges a file by its name, too.
+  return {
+    ...(media.data as Upload),
+    file: { name: media.title ?? `image.${type.slice('image/'.length)}`, mimeType: type },
+  };
+}
+
+/** OpenRouter has a field for each; OpenAI has both sides, which a shape and a class of size become. */
+function encodeShape({ size, aspect }: PlainRequest, operation: ImagesOperation): Record<string, string | undefined> {
+  const isClass = size !== undefined && /^\d+K?$/i.test(size);
+  if (operation === 'openrouter')
+    return { aspect_ratio: aspect, resolution: isClass ? size : undefined, size: isClass ? undefined : size };
+  if (size === undefined && aspect === undefined) return {};
+  return { size: size === undefined || isClass ? fitSize(aspect ?? '1:1', size ?? '1K') : size };
+}
+
+function fitSize(aspect: string, size: string): string {
+  if (!openaiSizeClasses.includes(size))
     throw usageError(
       `the images operation of this service has no size '${size}'`,
-      `it has ${Object.keys(pixels).join(', ')}, or WxH in pixels`,
+      `it has ${openaiSizeClasses.join(', ')}, or WxH in pixels`,
     );
-  if ((size ?? '1K') === '1K' && Object.hasOwn(sizes, shape)) return sizes[shape];
-  return fitSizeToShape(shape, target);
-}
-
-/** The size of exactly this shape that is nearest to a number of pixels, or for more than 1K just below it. */
-function fitSizeToShape(aspect: string, target: number): string {
-  const [across, down] = inLowestTerms(aspect);
-  const unit = step * step * across * down;
-  const largest = Math.floor(longestSide / (step * Math.max(across, down)));
-  const smallest = Math.ceil(Math.sqrt(fewestPixels / unit));
-  const ideal = Math.sqrt(target / unit);
-  const wanted = target === pixels['1K'] ? Math.round(ideal) : Math.floor(ideal);
-  const times = Math.max(smallest, Math.min(largest, wanted));
-  if (times <= largest && Math.max(across / down, down / across) <= widestShape)
-    return `${step * across * times}x${step * down * times}`;
+  const fitting = fitOpenaiSize(aspect, size);
+  if (fitting !== undefined) return fitting;
   throw usageError(
     `the images operation of this service has no aspect ratio '${aspect}'`,
     'it has those from 1:3 to 3:1 whose sides can be multiples of 16 pixels; a size in pixels is sent unchanged',
   );
-}
-
-function inLowestTerms(aspect: string): [number, number] {
-  const [across = 1, down = 1] = aspect.split(':').map(Number);
-  const divisor = greatestDivisor(across, down);
-  return [across / divisor, down / divisor];
-}
-
-function greatestDivisor(one: number, other: number): number {
-  return other === 0 ? one : greatestDivisor(other, one % other);
 }
 
 /** Whether a reply is one of the images operations. */
@@ -124,7 +116,8 @@ export function readImagesReply(json: JsonObject): ReplyEvent[] {
 function imageItemEvents(item: JsonObject, format: string | undefined): ReplyEvent[] {
   // Empty is absent, as null is: the link of a paid image is beside it.
   const data = textField(item, 'b64Json') ?? '';
-  if (data !== '') return [{ type: 'blob', mimeType: format && `image/${format}`, data, candidate: 0 }];
+  const mimeType = textField(item, 'mediaType') ?? (format && `image/${format}`);
+  if (data !== '') return [{ type: 'blob', mimeType, data, candidate: 0 }];
   return linkedImage(item['url'], 0);
 }
 

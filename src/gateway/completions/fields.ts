@@ -153,26 +153,30 @@ function modality(value: JsonValue, path: Path, mode: ValidationMode): JsonValue
 const imageReference = object({ image_url: text, file_id: text });
 
 /** The rule for the fields of an image request. An edit comes as a form, whose files are data URLs here, or as JSON. */
-export const imagesBody = object({
-  model: text,
-  'prompt!': text,
-  n: integer({ min: 1, max: 10 }),
-  size: text,
-  image: list(text, { min: 1, max: 16 }),
-  images: list(imageReference, { min: 1, max: 16 }),
-  mask: choose((value) => (typeof value === 'string' ? text : imageReference)),
-  quality: text,
-  background: text,
-  output_format: oneOf('png', 'jpeg', 'webp'),
-  output_compression: integer({ min: 0, max: 100 }),
-  moderation: text,
-  input_fidelity: text,
-  style: text,
-  response_format: oneOf('url', 'b64_json'),
-  user: text,
-  stream: flag,
-  partial_images: integer({ min: 0, max: 3 }),
-});
+export const imagesBody = object(
+  {
+    model: text,
+    'prompt!': text,
+    n: integer({ min: 1, max: 10 }),
+    size: text,
+    image: list(text, { min: 1, max: 16 }),
+    images: list(imageReference, { min: 1, max: 16 }),
+    mask: choose((value) => (typeof value === 'string' ? text : imageReference)),
+    quality: text,
+    background: text,
+    output_format: oneOf('png', 'jpeg', 'webp', 'gif', 'svg'),
+    output_compression: integer({ min: 0, max: 100 }),
+    moderation: text,
+    input_fidelity: text,
+    style: text,
+    response_format: oneOf('url', 'b64_json'),
+    user: text,
+    stream: flag,
+    partial_images: integer({ min: 0, max: 3 }),
+  },
+  // What OpenRouter's operation takes.
+  { aspect_ratio: aspectRatio, resolution: imageSize, seed: integer() },
+);
 
 /** Whether a model of OpenAI reasons before it answers: these refuse parameters that the others take. */
 function reasons(model: string): boolean {

@@ -1,6 +1,6 @@
 import type { Size } from '../../images/pixels/bitmap.ts';
 import type { JsonObject } from '../../json.ts';
-import { listAt, numberAt, textAt, textsAt } from '../fields/read.ts';
+import { listAt, numberAt, objectAt, textAt, textsAt } from '../fields/read.ts';
 import { badValue } from '../fields/rule.ts';
 import type { ModelRequest, GatewayOperation } from '../types.ts';
 import { tokensPerImage, type ModelAnswer, type TextTask } from '../models/task.ts';
@@ -33,6 +33,19 @@ export const imagesOperation = imagesBy('local-image');
 /** `/v1/images/edits`. */
 export const editsOperation = imagesBy('local-edit');
 
+/** OpenRouter's `/v1/images`: it draws, or changes the images that it refers to. */
+export const referencesOperation: GatewayOperation = {
+  ...imagesBy('local-image'),
+  prepare({ input_references: references, ...body }) {
+    if (!Array.isArray(references)) return body;
+    return {
+      ...body,
+      images: references.map((each) => ({ image_url: textAt(objectAt(each, 'image_url'), 'url') ?? '' })),
+    };
+  },
+  fallback: (_requested, checked) => (checked['images'] === undefined ? 'local-image' : 'local-edit'),
+};
+
 /** Fields of a form are strings, and a single image becomes a list of one. */
 function typedFields({ image, ...body }: JsonObject): JsonObject {
   const numbers = ['n', 'output_compression', 'partial_images'].filter((name) => /^\d+$/.test(String(body[name])));
@@ -46,7 +59,7 @@ function typedFields({ image, ...body }: JsonObject): JsonObject {
 /** Values that the offline models cannot satisfy; another type, or a whole reply instead of a stream, would mislead. */
 const notMade: readonly [field: string, value: unknown][] = [
   ['stream', true],
-  ['output_format', 'webp'],
+  ...['webp', 'gif', 'svg'].map((type): [string, unknown] => ['output_format', type]),
 ];
 
 function readImagesRequest(checked: JsonObject, model: string): ModelRequest {
@@ -61,13 +74,15 @@ function readImagesRequest(checked: JsonObject, model: string): ModelRequest {
     }),
   ];
   return {
-    task: { ...plainTask, model, prompt: textAt(checked, 'prompt') ?? '', media },
+    task: { ...plainTask, model, prompt: textAt(checked, 'prompt') ?? '', media, seed: numberAt(checked, 'seed') },
     candidates: numberAt(checked, 'n') ?? 1,
     stream: false,
     showThinking: false,
     image: {
       isAsked: true,
       size: readSize(textAt(checked, 'size') ?? 'auto'),
+      aspectRatio: textAt(checked, 'aspect_ratio'),
+      imageSize: textAt(checked, 'resolution'),
       mimeType: format && `image/${format}`,
       url: textAt(checked, 'response_format') === 'url',
       withoutText: true,

@@ -11,8 +11,10 @@ export const openai: Quirks = {
   service: 'openai',
   maxTokensField: 'max_completion_tokens',
   includeUsage: true,
-  imagesOperation: true,
+  imagesOperation: 'openai',
 };
+
+export const openrouter: Quirks = { service: 'openrouter', includeUsage: true, imagesOperation: 'openrouter' };
 
 /** The body of a request as it is written, with `AQID` for the upload. */
 export function bodyOf(ask: Partial<PlainRequest>, quirks: Quirks = local): unknown {

@@ -7,11 +7,11 @@ import type { ReplyEvent } from '../../../src/formats/events.ts';
 import { completions } from '../../../src/formats/completions/format.ts';
 import type { JsonObject } from '../../../src/json.ts';
 import { describeBody, segmentForm } from '../../../src/body.ts';
-import { base, data, local, openai } from './asking.ts';
+import { base, data, local, openai, openrouter } from './asking.ts';
 
-function refusalOf(ask: PlainRequest): GatewayError {
+function refusalOf(ask: PlainRequest, quirks = openai): GatewayError {
   try {
-    completions.encode(ask, openai);
+    completions.encode(ask, quirks);
   } catch (error) {
     return error as GatewayError;
   }
@@ -38,6 +38,13 @@ describe("OpenAI's operations for images", () => {
     ['16:9 of 4K, whose longer side is the longest', { aspect: '16:9', size: '4K' }, { size: '3840x2160' }],
     ['4:3 of 4K, below the most pixels', { aspect: '4:3', size: '4K' }, { size: '3264x2448' }],
     ['a shape that is not in its lowest terms', { aspect: '1920:1080' }, { size: '1280x720' }],
+    ['a shape with a fraction', { aspect: '19.5:9' }, { size: '1456x672' }],
+    ['a square of 4K', { size: '4K' }, { size: '2880x2880' }],
+    [
+      'quality, background and type',
+      { quality: 'high', background: 'transparent', outputFormat: 'webp' },
+      { quality: 'high', background: 'transparent', output_format: 'webp' },
+    ],
     ['a shape with large numbers, in the size that is large enough', { aspect: '43:24' }, { size: '1376x768' }],
   ])('are asked with %s', (_, ask, more) => {
     expect(completions.encode({ ...image, ...ask }, openai)).toStrictEqual({
@@ -97,6 +104,8 @@ describe("OpenAI's operations for images", () => {
     ['image/jpeg', {}, 'jpeg'],
     ['image/png', {}, undefined],
     ['image/tiff', {}, undefined],
+    ['image/gif', {}, 'gif'],
+    ['image/svg+xml', {}, 'svg'],
     ['image/webp', { output_format: 'png' }, 'png'],
   ])('are asked for the type that is wanted: %s beside %j', (imageType, body, format) => {
     expect(completions.encode({ ...image, imageType, body }, openai).body['output_format']).toBe(format);
@@ -104,6 +113,48 @@ describe("OpenAI's operations for images", () => {
 
   test('are not asked where a service has none', () => {
     expect(completions.encode(image, local).path).toBe('/v1/chat/completions');
+  });
+});
+
+describe("OpenRouter's operation for images", () => {
+  const image = { ...base, use: 'image', model: 'google/gemini-nano-banana-2.1', prompt: 'a cat' } as const;
+
+  test.each<[string, Partial<PlainRequest>, JsonObject]>([
+    ['nothing more than what is asked', {}, {}],
+    [
+      'shape and class of size as they are',
+      { aspect: '19.5:9', size: '2K' },
+      { aspect_ratio: '19.5:9', resolution: '2K' },
+    ],
+    ['both sides as they are', { size: '2048x1152' }, { size: '2048x1152' }],
+    ['several pictures and a seed', { candidates: 2, seed: 7 }, { n: 2, seed: 7 }],
+    ['the type of the name', { imageType: 'image/webp' }, { output_format: 'webp' }],
+    ['a type over that of the name', { imageType: 'image/webp', outputFormat: 'png' }, { output_format: 'png' }],
+    ['no type that it does not have', { imageType: 'image/gif' }, {}],
+    ['quality and background', { quality: 'low', background: 'opaque' }, { quality: 'low', background: 'opaque' }],
+  ])('is asked with %s', (_, ask, more) => {
+    expect(completions.encode({ ...image, ...ask }, openrouter)).toStrictEqual({
+      path: '/v1/images',
+      body: { model: image.model, prompt: 'a cat', ...more },
+    });
+  });
+
+  test('refers to the pictures to change', () => {
+    const { body } = completions.encode(
+      { ...image, use: 'edit', media: [{ mimeType: 'image/png', data }] },
+      openrouter,
+    );
+    expect(describeBody(body)['input_references']).toStrictEqual([
+      { type: 'image_url', image_url: { url: 'data:image/png;base64,<Base64, 4 characters>' } },
+    ]);
+  });
+
+  test.each<[Partial<PlainRequest>, string]>([
+    [{ mask: { mimeType: 'image/png', data } }, "no place for 'mask'"],
+    [{ temperature: 1 }, "no place for 'temperature'"],
+    [{ media: [{ mimeType: 'application/pdf', data }] }, 'takes pictures, not application/pdf'],
+  ])('refuses %j', (ask, message) => {
+    expect(refusalOf({ ...image, ...ask }, openrouter).message).toContain(message);
   });
 });
 
@@ -120,6 +171,11 @@ describe('reads pictures of the images operations', () => {
       ],
     ],
     ['without it', { created: 1, data: [png] }, [{ type: 'blob', mimeType: undefined, data: 'iVBO', candidate: 0 }]],
+    [
+      'with the type of each',
+      { data: [{ b64_json: 'iVBO', media_type: 'image/jpeg' }] },
+      [{ type: 'blob', mimeType: 'image/jpeg', data: 'iVBO', candidate: 0 }],
+    ],
     ['as links', { data: [{ url: 'https://h/a.png', revised_prompt: 'x' }] }, [linked]],
     ['beside a null', { data: [{ b64_json: null, url: 'https://h/a.png' }] }, [linked]],
     ['beside an empty text', { data: [{ b64_json: '', url: 'https://h/a.png' }] }, [linked]],

@@ -138,3 +138,23 @@ describe('faults of pictures', () => {
     expect([status, json]).toMatchObject([400, { error }]);
   });
 });
+
+describe("OpenRouter's operation", () => {
+  it('draws the ratio and the class of size that it is asked for', async () => {
+    const { status, json } = await gateway.post('/v1/images', { prompt: 'a', aspect_ratio: '2:1', resolution: '512' });
+    expect(status).toBe(200);
+    expect(pictureAt(json)).toMatchObject({ type: 'png', width: 688, height: 344 });
+  });
+
+  it('changes the picture that it refers to', async () => {
+    const url = `data:image/png;base64,${dotPng}`;
+    const input_references = [{ type: 'image_url', image_url: { url } }];
+    const { status, json } = await gateway.post('/v1/images', {
+      model: 'gpt-image-2.6-flare',
+      prompt: 'a',
+      input_references,
+    });
+    expect([status, pictureAt(json)]).toMatchObject([200, { type: 'png' }]);
+    await expect.poll(() => log.at(-1)).toMatchObject({ note: 'gpt-image-2.6-flare is answered by local-edit' });
+  });
+});

@@ -18,8 +18,9 @@ const { model } = connectionFlags;
 // A job says "vars": false in place of --no-vars.
 const { noVars: _, ...bodyKeys } = bodyFlags;
 const { attach, responseMime, schema } = textFlags;
-const { aspect, count, size } = imageFlags;
-const pictures = { aspect, count, size, ...contentFlags, ...bodyKeys, model, profile };
+const { aspect, background, count, outputFormat, quality, size } = imageFlags;
+const look = { aspect, size, quality, background, outputFormat };
+const pictures = { ...look, count, ...contentFlags, ...bodyKeys, model, profile };
 
 /** The keys that jobs of each command may have: the flags that shape a request, its profile, and no other. */
 const jobKeys: Readonly<Record<JobCommand, FlagTable>> = {

@@ -62,7 +62,8 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
   /** Images go to `images/<name>`. A name that is taken gets a number, so no image is replaced. */
   async function planImages(): Promise<ImageOutput> {
     const { strict = false, maxImages = mostImages } = flags;
-    const { aspect, size } = job.values as { aspect?: string; size?: string };
+    const { aspect } = job.values as { aspect?: string };
+    const { size } = built;
     const output = `${batchFiles.images}/${imageName(job)}.{ext}`;
     try {
       const { planImageFiles } = await import('../../../cli/output/save-images.ts');

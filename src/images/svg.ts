@@ -1,0 +1,29 @@
+import { readFile } from 'node:fs/promises';
+import type { StoredBlob } from './types.ts';
+
+/** Whether bytes begin an SVG in UTF-8: comments and a declaration can be in front of its element. */
+export function isSvg(head: Uint8Array): boolean {
+  const text = Buffer.from(head.subarray(0, 4096)).toString('utf8');
+  return /^\uFEFF?\s*(?:<\?xml[^>]*\?>\s*|<!--(?:(?!-->)[^])*-->\s*|<!doctype svg[^>[]*>\s*)*<svg[\s/>]/i.test(text);
+}
+
+/** Larger ones are not looked through, and count as having a script. */
+const longestSvg = 16 * 1024 * 1024;
+
+/** A browser runs a script of an SVG that it opens: elements, handlers, and links that are more than a place or a picture. */
+const scripts = [
+  /<[\w:-]*(?:script|foreignobject|iframe|embed|object|handler|listener|set|animate)[\s/>]/i,
+  /[\s"'/]on\w+\s*=/i,
+  /href\s*=\s*(?!["']?\s*(?:#|https?:|data:image\/(?:png|jpe?g|gif|webp)[;,]))/i,
+  /(?:javascript|vbscript)\s*:/i,
+  /<!entity|<!doctype[^>]*\[|<\?xml-stylesheet/i,
+  /<\?xml[^>]*encoding\s*=\s*["'](?!utf-8["']|us-ascii["'])/i,
+];
+
+/** Whether an SVG holds nothing that a browser would run, as far as it can be seen. */
+export async function isHarmlessSvg({ content, bytes }: Pick<StoredBlob, 'content' | 'bytes'>): Promise<boolean> {
+  if (bytes > longestSvg) return false;
+  const data = 'data' in content ? content.data : await readFile(content.file);
+  const text = Buffer.from(data).toString('utf8');
+  return !scripts.some((pattern) => pattern.test(text));
+}

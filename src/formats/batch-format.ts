@@ -106,6 +106,8 @@ const loaders: Readonly<Record<FormatName, () => Promise<BatchFormat>>> = {
   content: async () => (await import('./content/batch.ts')).contentBatch,
   messages: async () => (await import('./messages/batch.ts')).messagesBatch,
   completions: async () => (await import('./completions/batch.ts')).completionsBatch,
+  // OpenAI's batches are the same for each of its operations.
+  responses: async () => ({ ...(await import('./completions/batch.ts')).completionsBatch, name: 'responses' }),
 };
 
 /** The batch API of a format. */

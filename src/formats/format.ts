@@ -14,6 +14,7 @@ export const keyFacts: Readonly<Record<AuthUse, { form: 'api-key' | 'bearer'; he
   image: { form: 'bearer' },
   messages: { form: 'api-key', header: 'x-api-key' },
   completions: { form: 'bearer' },
+  responses: { form: 'bearer' },
 };
 
 /** A value for each row. */
@@ -92,6 +93,21 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     lacks: ['topK', 'safety', 'toolConfig', 'cachedContent'],
     tierField: 'service_tier',
     turnsField: 'messages',
+    reserved: ['stream'],
+    takesTextFiles: false,
+    refuses: /^(?:video\/|audio\/(?!(?:x-)?(?:wav|mp3|mpeg)$))/,
+    billing: { outputHasThinking: true, inputHasCached: true },
+  },
+  responses: {
+    load: async () => (await import('./responses/format.ts')).responses,
+    title: 'the responses format',
+    path: /\/responses(?:\?|$)/,
+    lacks: [
+      ...(['candidates', 'topK', 'stop', 'seed', 'aspect', 'size', 'mask'] as const),
+      ...(['safety', 'toolConfig', 'cachedContent'] as const),
+    ],
+    tierField: 'service_tier',
+    turnsField: 'input',
     reserved: ['stream'],
     takesTextFiles: false,
     refuses: /^(?:video\/|audio\/(?!(?:x-)?(?:wav|mp3|mpeg)$))/,

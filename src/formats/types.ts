@@ -2,7 +2,7 @@ import type { Effort } from '../vendors/effort.ts';
 import type { ImagesOperation } from '../vendors/image-types.ts';
 
 /** The name of a format. */
-export type FormatName = 'content' | 'messages' | 'completions';
+export type FormatName = 'content' | 'messages' | 'completions' | 'responses';
 
 /** A row of the table of keys (formats 1): a format, and of the content format what is asked for. */
 export type AuthUse = 'text' | 'image' | Exclude<FormatName, 'content'>;

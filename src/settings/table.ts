@@ -203,6 +203,7 @@ export const settings = {
       image: { uses: ['image'], formats: ['content'] },
       messages: { uses: ['text', 'chat'], formats: ['messages'] },
       completions: { formats: ['completions'] },
+      responses: { formats: ['responses'] },
     },
     description: "The form of authentication of each row of the service's table; auto follows that table.",
   },

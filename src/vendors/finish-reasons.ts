@@ -5,12 +5,13 @@
 export type ReasonMeaning = 'complete' | 'unfinished' | 'cut' | 'stopped' | 'unknown';
 
 // content: `FinishReason` of npm @google/genai 3.3.0 (November 2026). messages: `StopReason` of npm @anthropic-ai/sdk 1.14.0
-// (2026-11-24). completions: `finish_reason` of npm openai 7.57.0 (2026-11-13), and of OpenRouter, which adds `error`.
+// (2026-11-24). completions: `finish_reason` of npm openai 7.57.0 (2026-11-13), and of OpenRouter, which adds
+// `error`. responses: the status of a reply, or the reason in its `incomplete_details` (the same package).
 const meanings: Readonly<Record<Exclude<ReasonMeaning, 'unknown'>, string>> = {
-  complete: 'stop end_turn stop_sequence tool_use tool_calls function_call',
+  complete: 'stop end_turn stop_sequence tool_use tool_calls function_call completed',
   // The service made a pause, and goes on where it is asked to: neither an end nor an error.
   unfinished: 'continuation pause_turn',
-  cut: 'max_tokens model_context_window_exceeded length',
+  cut: 'max_tokens model_context_window_exceeded length max_output_tokens',
   stopped: [
     'safety recitation language other blocklist prohibited_content spii model_armor jailbreak',
     'image_safety image_prohibited_content image_recitation image_other no_image',

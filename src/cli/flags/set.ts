@@ -154,6 +154,12 @@ const fieldsWithoutFlag: Readonly<Record<FormatName, readonly (readonly [object:
     ['', 'verbosity presence_penalty frequency_penalty seed logit_bias logprobs top_logprobs'],
     ['', 'parallel_tool_calls service_tier store user prompt_cache_key'],
   ],
+  responses: [
+    ['reasoning.', 'summary context mode'],
+    ['text.', 'verbosity'],
+    ['', 'parallel_tool_calls max_tool_calls service_tier store include top_logprobs background truncation'],
+    ['', 'previous_response_id conversation prompt_cache_key safety_identifier'],
+  ],
 };
 
 /** Fields of OpenAI's images, which a text does not have. */

@@ -7,6 +7,7 @@ import { createCompletionsDecoder } from './reply.ts';
 import { settingError, usageError } from '../../errors.ts';
 import { type PlainRequest, type EncodedRequest, type Turn, isPlainTool, plainTool } from '../plain-request.ts';
 import { mediaPart, turnMessages } from './turns.ts';
+import { isStrictSchema } from '../strict-schema.ts';
 import type { Quirks } from '../types.ts';
 
 /** The format of OpenAI's chat completions, and of its operations for images (formats 7). */
@@ -108,13 +109,9 @@ function encodeChatToolChoice(choice: string | JsonObject | undefined): BodyValu
   return choice === 'any' ? 'required' : choice;
 }
 
-/**
- * `strict` is what makes OpenAI hold to a schema, and it refuses every schema that leaves its subset of JSON Schema: so it is
- * set where the schema keeps to it, and otherwise left to the service.
- */
 function encodeResponseFormat({ schema, responseMime }: PlainRequest): BodyValue | undefined {
   if (schema !== undefined) {
-    const strict = strictFits(schema) ? true : undefined;
+    const strict = isStrictSchema(schema) ? true : undefined;
     return { type: 'json_schema', json_schema: setFields({ name: 'reply', schema }, { strict }) };
   }
   if (responseMime === undefined) return undefined;
@@ -154,33 +151,4 @@ function withStream(body: Body, { stream }: PlainRequest, { includeUsage }: Quir
   if (!(stream ?? isStreamed === true)) return { path, body: stream === undefined ? body : rest };
   const usage = includeUsage ? { include_usage: true, ...getBodyObject(body, 'stream_options') } : options;
   return { path, body: setFields(rest, { stream: true, stream_options: usage }), accept: 'text/event-stream' };
-}
-
-/** Keywords that no strict schema has. */
-const refused =
-  'allOf oneOf not if then else dependentRequired dependentSchemas patternProperties prefixItems contains'.split(' ');
-
-/** One of these has to say what a value is. */
-const kinds = ['type', 'anyOf', '$ref', 'enum', 'const'];
-
-/**
- * Whether a schema keeps to what OpenAI takes with `strict`: an object whose properties are all required, at every level, and
- * no others allowed.
- */
-function strictFits(schema: JsonValue): boolean {
-  return isObject(schema) && schema['type'] === 'object' && isStrictSchema(schema);
-}
-
-function isStrictSchema(schema: JsonValue): boolean {
-  if (!isObject(schema) || refused.some((word) => word in schema) || !kinds.some((word) => word in schema))
-    return false;
-  const { items = [], anyOf = [], properties, $defs, definitions } = schema;
-  const named = [properties, $defs, definitions].flatMap((held) => (isObject(held) ? Object.values(held) : []));
-  return isClosed(schema) && [items, anyOf, named].flat().every(isStrictSchema);
-}
-
-function isClosed({ type, properties, required, additionalProperties }: JsonObject): boolean {
-  if (properties === undefined && ![type].flat().includes('object')) return true;
-  const names = isObject(properties) ? Object.keys(properties) : [];
-  return additionalProperties === false && names.every((name) => Array.isArray(required) && required.includes(name));
 }

@@ -26,6 +26,19 @@ export const replies: Readonly<Record<FormatName, object>> = {
       },
     ],
   },
+  responses: {
+    object: 'response',
+    status: 'completed',
+    output: [
+      { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'hm' }], encrypted_content: 'sealed' },
+      {
+        type: 'message',
+        id: 'msg_1',
+        role: 'assistant',
+        content: [{ type: 'output_text', text: '{"a":1}', annotations: [] }],
+      },
+    ],
+  },
 };
 
 /** An answer in two pieces. */
@@ -40,6 +53,13 @@ export const streams: Readonly<Record<FormatName, string>> = {
     '{"id":"r","model":"m","choices":[{"index":0,"delta":{"content":"lo"},"finish_reason":"stop"}]}',
     '{"id":"r","model":"m","choices":[],"usage":{"prompt_tokens":4,"completion_tokens":2,"total_tokens":6}}',
     '[DONE]',
+  ),
+  responses: sse(
+    '{"type":"response.created","response":{"id":"r","model":"m","status":"in_progress","output":[]}}',
+    '{"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"i","role":"assistant","content":[]}}',
+    '{"type":"response.output_text.delta","item_id":"i","output_index":0,"content_index":0,"delta":"Hel"}',
+    '{"type":"response.output_text.delta","item_id":"i","output_index":0,"content_index":0,"delta":"lo"}',
+    '{"type":"response.completed","response":{"id":"r","model":"m","status":"completed","output":[{"type":"message","id":"i","role":"assistant","content":[{"type":"output_text","text":"Hello","annotations":[]}]}],"usage":{"input_tokens":4,"output_tokens":2,"total_tokens":6}}}',
   ),
 };
 

@@ -10,6 +10,12 @@ const prompt = { role: 'user', content: 'hi' };
 const contents = [{ role: 'user', parts: [{ text: 'hi' }] }];
 const message = { model: 'm', max_tokens: 4096, messages: [prompt] };
 const completion = { model: 'm', messages: [prompt] };
+const response = { model: 'm', input: [prompt], store: false, include: ['reasoning.encrypted_content'] };
+const said = {
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'output_text', text: '{"a":1}', annotations: [] }],
+};
 
 for (const format of formats) {
   test(`a stream in the ${format} format is printed as it comes, and reported event by event`, async ({
@@ -76,6 +82,18 @@ test.for([
       messages: [prompt, { role: 'assistant', content: '{"a":1}', reasoning_content: 'hm' }, prompt],
     },
   ],
+  [
+    'responses',
+    {
+      ...response,
+      input: [
+        prompt,
+        { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'hm' }], encrypted_content: 'sealed' },
+        said,
+        prompt,
+      ],
+    },
+  ],
 ] as const)(
   'a session in the %s format goes on with what its service signed',
   async ([format, body], { server, cli }) => {
@@ -104,6 +122,8 @@ test('a session goes on in every other format, without what another service sign
   expect(server.requests[1]?.json()).toStrictEqual({ ...message, messages: [prompt, answer, prompt] });
   const text = { role: 'assistant', content: '{"a":1}' };
   expect(server.requests[2]?.json()).toStrictEqual({ ...completion, messages: [prompt, text, prompt, text, prompt] });
+  const input = [prompt, said, prompt, said, prompt, said, prompt];
+  expect(server.requests[3]?.json()).toStrictEqual({ ...response, input });
   server.reply({ body: replies.content });
   await cli(['chat', 'hi', '--no-stream', '--session', './s.jsonl'], { cwd, env: { GATEWAY_FORMAT: 'content' } });
   const model = (part: object) => ({ role: 'model', parts: [part] });
@@ -111,6 +131,8 @@ test('a session goes on in every other format, without what another service sign
     contents: [
       ...contents,
       model({ text: '{"a":1}', thoughtSignature: 'sig' }),
+      ...contents,
+      model({ text: '{"a":1}' }),
       ...contents,
       model({ text: '{"a":1}' }),
       ...contents,

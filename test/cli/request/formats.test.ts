@@ -27,6 +27,12 @@ const prompt = { role: 'user', content: 'hi' };
 const contents = [{ role: 'user', parts: [{ text: 'hi' }] }];
 const message = { model: 'm', max_tokens: 4096, messages: [prompt] };
 const completion = { model: 'm', messages: [prompt] };
+const response = { model: 'm', input: [prompt], store: false };
+/** The thinking of a conversation goes back with its next turn. */
+const conversation = { ...response, include: ['reasoning.encrypted_content'] };
+const responseTools = [
+  { type: 'function', name: 'look', description: 'Looks', parameters: { type: 'object' }, strict: false },
+];
 const contentTools = [
   { functionDeclarations: [{ name: 'look', description: 'Looks', parametersJsonSchema: { type: 'object' } }] },
 ];
@@ -38,31 +44,51 @@ const calling = (config: object) => ({ contents, tools: contentTools, toolConfig
 const pdf = Buffer.from(files['note.pdf']).toString('base64');
 const csv = Buffer.from(files['rows.csv']).toString('base64');
 
-/** A command line, the operation of the content format, and the body in each format. */
-const rows: [string, string, Record<FormatName, object>][] = [
-  ['text hi', whole, { content: { contents }, messages: message, completions: completion }],
+/** A command line, the operation of the content format, and the body in each format; without one, the format refuses a flag. */
+const rows: [string, string, Partial<Record<FormatName, object>>][] = [
+  [
+    'text hi --stop END',
+    whole,
+    {
+      content: { contents, generationConfig: { stopSequences: ['END'] } },
+      messages: { ...message, stop_sequences: ['END'] },
+      completions: { ...completion, stop: ['END'] },
+    },
+  ],
+  ['text hi', whole, { content: { contents }, messages: message, completions: completion, responses: response }],
   [
     'text hi --stream',
     streamed,
-    { content: { contents }, messages: { ...message, stream: true }, completions: { ...completion, stream: true } },
+    {
+      content: { contents },
+      messages: { ...message, stream: true },
+      completions: { ...completion, stream: true },
+      responses: { ...response, stream: true },
+    },
   ],
   [
-    'text hi --system terse --max-tokens 9 --temperature 0.5 --top-p 0.9 --stop END',
+    'text hi --system terse --max-tokens 9 --temperature 0.5 --top-p 0.9',
     whole,
     {
       content: {
         contents,
         systemInstruction: { parts: [{ text: 'terse' }] },
-        generationConfig: { temperature: 0.5, topP: 0.9, maxOutputTokens: 9, stopSequences: ['END'] },
+        generationConfig: { temperature: 0.5, topP: 0.9, maxOutputTokens: 9 },
       },
-      messages: { ...message, max_tokens: 9, system: 'terse', temperature: 0.5, top_p: 0.9, stop_sequences: ['END'] },
+      messages: { ...message, max_tokens: 9, system: 'terse', temperature: 0.5, top_p: 0.9 },
       completions: {
         model: 'm',
         messages: [{ role: 'system', content: 'terse' }, prompt],
         max_tokens: 9,
         temperature: 0.5,
         top_p: 0.9,
-        stop: ['END'],
+      },
+      responses: {
+        ...response,
+        instructions: 'terse',
+        max_output_tokens: 9,
+        temperature: 0.5,
+        top_p: 0.9,
       },
     },
   ],
@@ -73,6 +99,7 @@ const rows: [string, string, Record<FormatName, object>][] = [
       content: { contents, generationConfig: { responseMimeType: 'application/json', responseJsonSchema: schema } },
       messages: { ...message, output_config: { format: { type: 'json_schema', schema } } },
       completions: { ...completion, response_format: { type: 'json_schema', json_schema: { name: 'reply', schema } } },
+      responses: { ...response, text: { format: { type: 'json_schema', name: 'reply', schema } } },
     },
   ],
   [
@@ -88,6 +115,11 @@ const rows: [string, string, Record<FormatName, object>][] = [
         ...completion,
         stream: true,
         response_format: { type: 'json_schema', json_schema: { name: 'reply', schema: closed, strict: true } },
+      },
+      responses: {
+        ...conversation,
+        stream: true,
+        text: { format: { type: 'json_schema', name: 'reply', schema: closed, strict: true } },
       },
     },
   ],
@@ -141,6 +173,19 @@ const rows: [string, string, Record<FormatName, object>][] = [
           },
         ],
       },
+      responses: {
+        ...response,
+        input: [
+          {
+            role: 'user',
+            content: [
+              { type: 'input_text', text: 'hi' },
+              { type: 'input_file', filename: 'note.pdf', file_data: `data:application/pdf;base64,${pdf}` },
+              { type: 'input_text', text: 'rows.csv:\na,b\n' },
+            ],
+          },
+        ],
+      },
     },
   ],
   [
@@ -150,9 +195,14 @@ const rows: [string, string, Record<FormatName, object>][] = [
       content: { contents },
       messages: { ...message, stream: true },
       completions: { ...completion, stream: true },
+      responses: { ...conversation, stream: true },
     },
   ],
-  ['chat hi --no-stream', whole, { content: { contents }, messages: message, completions: completion }],
+  [
+    'chat hi --no-stream',
+    whole,
+    { content: { contents }, messages: message, completions: completion, responses: conversation },
+  ],
   [
     'text hi --tools tools.json',
     whole,
@@ -160,27 +210,30 @@ const rows: [string, string, Record<FormatName, object>][] = [
       content: { contents, tools: contentTools },
       messages: { ...message, tools: messageTools },
       completions: { ...completion, tools: completionTools },
+      responses: { ...response, tools: responseTools },
     },
   ],
   ...(
     [
-      ['auto', { mode: 'AUTO' }, { type: 'auto' }, 'auto'],
-      ['any', { mode: 'ANY' }, { type: 'any' }, 'required'],
-      ['none', { mode: 'NONE' }, { type: 'none' }, 'none'],
+      ['auto', { mode: 'AUTO' }, { type: 'auto' }, 'auto', 'auto'],
+      ['any', { mode: 'ANY' }, { type: 'any' }, 'required', 'required'],
+      ['none', { mode: 'NONE' }, { type: 'none' }, 'none', 'none'],
       [
         'tool:look',
         { mode: 'ANY', allowedFunctionNames: ['look'] },
         { type: 'tool', name: 'look' },
         { type: 'function', function: { name: 'look' } },
+        { type: 'function', name: 'look' },
       ],
     ] as const
-  ).map(([word, ofContent, ofMessages, ofCompletions]): (typeof rows)[number] => [
+  ).map(([word, ofContent, ofMessages, ofCompletions, ofResponses]): (typeof rows)[number] => [
     `chat hi --no-stream --tools tools.json --tool-choice ${word}`,
     whole,
     {
       content: calling(ofContent),
       messages: { ...message, tools: messageTools, tool_choice: ofMessages },
       completions: { ...completion, tools: completionTools, tool_choice: ofCompletions },
+      responses: { ...conversation, tools: responseTools, tool_choice: ofResponses },
     },
   ]),
   [
@@ -214,6 +267,18 @@ const rows: [string, string, Record<FormatName, object>][] = [
           },
         ],
       },
+      responses: {
+        ...conversation,
+        input: [
+          {
+            role: 'user',
+            content: [
+              { type: 'input_text', text: 'hi' },
+              { type: 'input_image', image_url: `data:image/png;base64,${dot}` },
+            ],
+          },
+        ],
+      },
     },
   ],
   [
@@ -243,11 +308,23 @@ const rows: [string, string, Record<FormatName, object>][] = [
           prompt,
         ],
       },
+      responses: {
+        ...conversation,
+        input: [
+          { role: 'user', content: 'earlier' },
+          {
+            type: 'message',
+            role: 'assistant',
+            content: [{ type: 'output_text', text: 'Yes', annotations: [] }],
+          },
+          prompt,
+        ],
+      },
     },
   ],
 ];
 
-const operations = { messages: '/v1/messages', completions: '/v1/chat/completions' };
+const operations = { messages: '/v1/messages', completions: '/v1/chat/completions', responses: '/v1/responses' };
 
 /** A folder with the files. */
 function placeFiles(): string {
@@ -258,8 +335,13 @@ function placeFiles(): string {
 
 for (const format of formats) {
   test.for(rows)(`%s: the request in the ${format} format`, async ([line, operation, bodies], { server, cli }) => {
-    server.reply({ body: replies[format] });
+    if (bodies[format] !== undefined) server.reply({ body: replies[format] });
     const ran = await cli(line.split(' '), { cwd: placeFiles(), env: { GATEWAY_FORMAT: format } });
+    if (bodies[format] === undefined) {
+      expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('does not have this field') as string });
+      expect(server.requests).toEqual([]);
+      return;
+    }
     expect(ran).toMatchObject({ code: 0, stdout: '{"a":1}\n', stderr: '' });
     const [request] = server.requests;
     expect(request?.path).toBe(format === 'content' ? operation : operations[format]);

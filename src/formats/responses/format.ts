@@ -1,0 +1,159 @@
+import { isObject, type JsonObject, type JsonValue, objectField, textField } from '../../json.ts';
+import { type Body, type BodyValue, getBodyObject, setFields } from '../../body.ts';
+import { usageError } from '../../errors.ts';
+import type { Format } from '../format.ts';
+import { readLimits } from '../limits.ts';
+import { isPlainTool, type PlainRequest, plainTool, type Turn } from '../plain-request.ts';
+import { isStrictSchema } from '../strict-schema.ts';
+import type { Quirks } from '../types.ts';
+import { promptItems, turnItems } from './items.ts';
+import { createResponsesDecoder } from './reply.ts';
+
+/** OpenAI's responses format: `POST /v1/responses` (formats 8). The service keeps nothing: each request has all turns. */
+export const responses: Format = {
+  name: 'responses',
+  encode(request, quirks) {
+    const body = encodeResponsesBody(request, quirks);
+    if (request.stream === false) delete body['stream'];
+    return { path: '/v1/responses', body, ...(body['stream'] === true && { accept: 'text/event-stream' }) };
+  },
+  append: appendTurns,
+  createDecoder: createResponsesDecoder,
+  // After the event that ends it, the end of the body is only good for using the connection again (deviation 24).
+  patience: { stopped: 5000, ended: 200 },
+  missingEnd: 'the stream ended without response.completed',
+  models: () => ({ path: '/v1/models', query: '' }),
+  toolNames: ({ tools }) => (Array.isArray(tools) ? tools.flatMap(readToolName) : []),
+  counting: {
+    tokens: (body) => ({
+      path: '/v1/responses/input_tokens',
+      body: Object.fromEntries(countedFields.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]]))),
+    }),
+    model: (model) => ({ path: `/v1/models/${encodeURIComponent(model)}` }),
+  },
+  limits: (body) => ({ ...readLimits([body], { maxTokens: ['max_output_tokens'], candidates: [] }) }),
+};
+
+/** The fields that count; the operation refuses all others. */
+const countedFields = [
+  'model',
+  'input',
+  'instructions',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'text',
+  'reasoning',
+  'truncation',
+];
+
+/** Thinking in the form in which it can go back to the service, which keeps nothing itself. */
+const encryptedThinking = 'reasoning.encrypted_content';
+
+function encodeResponsesBody(request: PlainRequest, quirks: Quirks): Body {
+  const body = request.body ?? {};
+  return setFields(body, {
+    model: request.model,
+    instructions: request.system,
+    input: encodeInput(request, body, quirks),
+    max_output_tokens: request.maxTokens,
+    temperature: request.temperature,
+    top_p: request.topP,
+    tools: request.tools?.map(encodeTool),
+    tool_choice: encodeToolChoice(request.toolChoice),
+    text: encodeText(request, body),
+    reasoning: encodeReasoning(request, body),
+    metadata: request.metadata,
+    service_tier: request.tier,
+    // The service would keep the text for 30 days.
+    store: body['store'] ?? false,
+    include: request.use === 'chat' ? includeThinking(body) : undefined,
+    stream: request.stream ? true : undefined,
+  });
+}
+
+/** Whoever asks for an effort is told what was thought, in the service's summary of it. */
+function encodeReasoning({ effort }: PlainRequest, body: Body): BodyValue | undefined {
+  if (effort === undefined) return undefined;
+  const given = getBodyObject(body, 'reasoning');
+  return setFields(effort === 'none' ? {} : { summary: 'auto' }, { ...given, effort });
+}
+
+/** In a conversation the thinking goes back; a single text has no use for it. */
+function includeThinking({ include, store }: Body): BodyValue | undefined {
+  if (store === true) return undefined;
+  const given = Array.isArray(include) ? include : [];
+  return given.includes(encryptedThinking) ? undefined : [...given, encryptedThinking];
+}
+
+function encodeInput(request: PlainRequest, body: Body, { service }: Quirks): BodyValue | undefined {
+  const { turns, ownTurns, results = [] } = request;
+  const given = ownTurns?.flatMap(ownItems) ?? turns?.flatMap((turn) => turnItems(turn, service));
+  const added = [...turnItems({ role: 'user', content: results }, service), ...promptItems(request)];
+  if (given === undefined && added.length === 0) return undefined;
+  return [...(given ?? inputItems(body)), ...added];
+}
+
+/** An item of the user's; one whose content is in the words of plain turns is a turn. */
+function ownItems(item: JsonValue): readonly BodyValue[] {
+  const blocks = isObject(item) && Array.isArray(item['content']) ? item['content'].filter(isObject) : [];
+  const isTurn = blocks.some(({ type }) => typeof type === 'string' && plainBlocks.has(type));
+  return isTurn ? turnItems(item as unknown as Turn, '') : [item];
+}
+
+/** Kinds of blocks that this format does not have. */
+const plainBlocks = new Set(['text', 'image', 'document', 'tool_use', 'tool_result', 'thinking']);
+
+/** The items of a body, whose input may be one text. Throws GatewayError usage for anything else. */
+function inputItems({ input = [] }: Body): readonly BodyValue[] {
+  if (typeof input === 'string') return [{ role: 'user', content: input }];
+  if (Array.isArray(input)) return input;
+  throw usageError("'input' in the body is neither a text nor an array, so the prompt cannot follow it");
+}
+
+/** Further turns after those of a body. A choice that forces a call would force one after each result, for ever. */
+function appendTurns(body: Body, turns: readonly Turn[], { service }: Quirks): Body {
+  const { tool_choice: choice, ...rest } = body;
+  const kept = choice === 'auto' || choice === 'none' ? { tool_choice: choice } : {};
+  return { ...rest, ...kept, input: [...inputItems(body), ...turns.flatMap((turn) => turnItems(turn, service))] };
+}
+
+function readToolName(tool: BodyValue): string[] {
+  const name = isObject(tool) ? textField(tool, 'name') : undefined;
+  return name === undefined ? [] : [name];
+}
+
+/**
+ * A plain tool, or one as another format writes it, in this format's form; one of this format stays as it is. Without
+ * `strict: false` the service would make a strict schema of the tool's where it can: then the model fills every field.
+ */
+function encodeTool(tool: JsonValue): BodyValue {
+  if (!isObject(tool)) return tool;
+  const nested = tool['type'] === 'function' ? objectField(tool, 'function') : undefined;
+  if (nested === undefined && !isPlainTool(tool) && !('input_schema' in tool)) return tool;
+  const { name, description, schema = { type: 'object', properties: {} }, own } = plainTool(nested ?? tool);
+  const described = setFields({ type: 'function', name }, { description, parameters: schema });
+  return { ...described, strict: own['strict'] ?? false };
+}
+
+function encodeToolChoice(choice: string | JsonObject | undefined): BodyValue | undefined {
+  if (typeof choice !== 'string') return choice;
+  if (choice.startsWith('tool:')) return { type: 'function', name: choice.slice('tool:'.length) };
+  return choice === 'any' ? 'required' : choice;
+}
+
+function encodeText({ schema, responseMime }: PlainRequest, body: Body): BodyValue | undefined {
+  const format = encodeTextFormat(schema, responseMime);
+  return format && setFields(getBodyObject(body, 'text'), { format });
+}
+
+function encodeTextFormat(schema: PlainRequest['schema'], mime: string | undefined): Body | undefined {
+  if (schema !== undefined) {
+    const strict = isStrictSchema(schema) ? true : undefined;
+    return setFields({ type: 'json_schema', name: 'reply', schema }, { strict });
+  }
+  if (mime === undefined) return undefined;
+  if (mime === 'application/json') return { type: 'json_object' };
+  if (mime === 'text/plain') return { type: 'text' };
+  throw usageError(`the responses format has no answer of type '${mime}'`, 'it has application/json and text/plain');
+}

@@ -1,0 +1,251 @@
+import { isObject, type JsonObject, type JsonValue, listField, numberField, textField, valueCost } from '../../json.ts';
+import type { ReplyEvent } from '../events.ts';
+import { encodeThinking } from './items.ts';
+
+/** The output of a reply, as far as it came. */
+export interface Output {
+  readonly items: ArrivingItem[];
+  /** How many blocks readers were told of. */
+  blocks: number;
+  /** The words with which the model refused: they do not answer the prompt, so they are not in its text. */
+  refusal: string;
+  /** Characters that are kept of it beside the events. */
+  length: number;
+}
+
+/** One item of the output. */
+interface ArrivingItem {
+  /** `message`, `reasoning`, `function_call`, or another kind. */
+  readonly type: string;
+  readonly index: number | undefined;
+  readonly id: string | undefined;
+  /** What the item said of itself when it began. */
+  readonly start: JsonObject;
+  /** Its blocks: of a message one for each part of its content, else one. */
+  readonly parts: Map<number, ArrivingPart>;
+  /** The arguments of a call. */
+  json: string;
+  isDone: boolean;
+}
+
+/** A part of an item, which is a block for readers. */
+interface ArrivingPart {
+  readonly block: number;
+  /** Characters that came. */
+  length: number;
+  annotations: number;
+  /** Which paragraph of thinking comes, and in which kind of events. */
+  paragraph?: number;
+  kind?: string;
+}
+
+export function createOutput(): Output {
+  return { items: [], blocks: 0, refusal: '', length: 0 };
+}
+
+/** An item begins. A call without a name waits for all of it. */
+export function beginItem(payload: JsonObject, output: Output): ReplyEvent[] {
+  const { item: raw } = payload;
+  if (!isObject(raw)) return [];
+  const item = openItem(raw, numberField(payload, 'outputIndex'), output);
+  return item.type === 'function_call' && textField(raw, 'name') ? beginCall(item, raw, output) : [];
+}
+
+/** A piece of an item, or all of the piece: that is only of use where nothing of it came before. */
+export function growItem(event: string, payload: JsonObject, output: Output): ReplyEvent[] {
+  const [, kind = '', way] = /^response\.(\w+)\.(delta|done|annotation)/.exec(event) ?? [];
+  const type = typesByKind[kind] ?? 'message';
+  const index = numberField(payload, 'outputIndex');
+  const item = findOpenItem(payload, type, output) ?? openItem({ type }, index, output);
+  const at = numberField(payload, 'contentIndex') ?? 0;
+  if (way === 'annotation') return addAnnotation(item, at, payload['annotation'] ?? {});
+
+  const piece = textField(payload, way === 'delta' ? 'delta' : kind === 'refusal' ? kind : 'text') ?? '';
+  if (type === 'function_call') return way === 'delta' ? addArguments(item, piece, output) : [];
+  if (kind === 'refusal') {
+    addRefusal(way === 'delta' ? piece : piece.slice(output.refusal.length), output);
+    return [];
+  }
+  if (way === 'done' && item.parts.has(type === 'reasoning' ? 0 : at)) return [];
+  if (type === 'message') return addText(item, at, piece, output);
+  return addThinking(item, { text: piece, kind, paragraph: numberField(payload, 'summaryIndex') ?? at }, output);
+}
+
+/** Of which type of item a kind of event is, if not of a message. */
+const typesByKind: Readonly<Record<string, string>> = {
+  reasoning_summary_text: 'reasoning',
+  reasoning_text: 'reasoning',
+  function_call_arguments: 'function_call',
+};
+
+/** An item is whole: what did not come before is added. */
+export function finishItem(payload: JsonObject, output: Output): ReplyEvent[] {
+  const { item: raw } = payload;
+  if (!isObject(raw)) return [];
+  const index = numberField(payload, 'outputIndex');
+  const item = findItem(raw, index, output) ?? openItem(raw, index, output);
+  if (item.isDone) return [];
+  return [...(finishers[item.type] ?? finishOther)(item, raw, output), ...closeItem(item)];
+}
+
+/** The reply is over, and so are items that did not say so. */
+export function endItems(output: Output): ReplyEvent[] {
+  return output.items.flatMap((item) => {
+    if (item.isDone) return [];
+    return [...(item.type === 'function_call' ? finishCall(item, {}, output) : []), ...closeItem(item)];
+  });
+}
+
+function openItem(item: JsonObject, index: number | undefined, output: Output): ArrivingItem {
+  const type = textField(item, 'type') ?? 'message';
+  const opened = { type, index, id: textField(item, 'id'), start: item, parts: new Map(), json: '', isDone: false };
+  output.items.push(opened);
+  output.length += valueCost;
+  return opened;
+}
+
+/** The item that an event is about: by its id, else by its number, else the one that is open (deviation 73). */
+function findOpenItem(payload: JsonObject, type: string, { items }: Output): ArrivingItem | undefined {
+  const id = textField(payload, 'itemId');
+  const index = numberField(payload, 'outputIndex');
+  const open = items.filter((item) => !item.isDone && item.type === type);
+  return (
+    open.find((item) => id !== undefined && item.id === id) ??
+    open.findLast((item) => index !== undefined && item.index === index) ??
+    open.at(-1)
+  );
+}
+
+/** The item that is whole in an event: it may have been so before. */
+function findItem(raw: JsonObject, index: number | undefined, { items }: Output): ArrivingItem | undefined {
+  const id = textField(raw, 'id');
+  const type = textField(raw, 'type') ?? 'message';
+  const alike = items.filter((item) => item.type === type);
+  return (
+    alike.find((item) => id !== undefined && item.id === id) ??
+    alike.find((item) => !item.isDone && item.index === index) ??
+    alike.findLast((item) => !item.isDone) ??
+    alike.find((item) => item.index === index)
+  );
+}
+
+/** The block of a part. It begins with its first piece. */
+function openPart(item: ArrivingItem, at: number, raw: JsonObject, output: Output) {
+  const known = item.parts.get(at);
+  if (known) return { part: known, events: [] };
+  const part: ArrivingPart = { block: output.blocks++, length: 0, annotations: 0 };
+  item.parts.set(at, part);
+  output.length += valueCost;
+  const begun: ReplyEvent = { type: 'block-start', raw, index: part.block };
+  return { part, events: [begun] };
+}
+
+function addText(item: ArrivingItem, at: number, text: string, output: Output): ReplyEvent[] {
+  if (text === '') return [];
+  const phase = textField(item.start, 'phase');
+  const raw = { type: 'text', text: '', ...(phase !== undefined && { phase }) };
+  const { part, events } = openPart(item, at, raw, output);
+  part.length += text.length;
+  return [...events, { type: 'text', text, index: part.block }];
+}
+
+/** Paragraphs of thinking come one after the other. Where they come in two kinds of events, both say the same. */
+function addThinking(
+  item: ArrivingItem,
+  { text, kind, paragraph }: { text: string; kind: string; paragraph: number },
+  output: Output,
+): ReplyEvent[] {
+  if (text === '') return [];
+  const { part, events } = openPart(item, 0, { type: 'thinking', thinking: '' }, output);
+  part.kind ??= kind;
+  if (part.kind !== kind) return events;
+  const added = (part.paragraph ?? paragraph) === paragraph ? text : `\n\n${text}`;
+  part.paragraph = paragraph;
+  part.length += added.length;
+  return [...events, { type: 'thinking', text: added, index: part.block }];
+}
+
+function addAnnotation(item: ArrivingItem, at: number, citation: JsonValue): ReplyEvent[] {
+  const part = item.parts.get(at);
+  if (part === undefined) return [];
+  part.annotations++;
+  return [{ type: 'citation', citation, index: part.block }];
+}
+
+function addRefusal(text: string, output: Output): void {
+  output.refusal += text;
+  output.length += text.length;
+}
+
+function addArguments(item: ArrivingItem, json: string, output: Output): ReplyEvent[] {
+  item.json += json;
+  output.length += json.length;
+  const part = item.parts.get(0);
+  return part === undefined || json === '' ? [] : [{ type: 'tool-input', json, index: part.block }];
+}
+
+function beginCall(item: ArrivingItem, raw: JsonObject, output: Output): ReplyEvent[] {
+  const id = textField(raw, 'callId') ?? textField(raw, 'id');
+  const name = textField(raw, 'name') ?? '';
+  return openPart(item, 0, { type: 'tool_use', ...(id !== undefined && { id }), name, input: {} }, output).events;
+}
+
+const finishers: Readonly<Record<string, typeof finishMessage>> = {
+  message: finishMessage,
+  reasoning: finishThinking,
+  function_call: finishCall,
+};
+
+function finishMessage(item: ArrivingItem, whole: JsonObject, output: Output): ReplyEvent[] {
+  const content = whole['content'];
+  const parts = typeof content === 'string' ? [{ text: content }] : (listField(whole, 'content') ?? []);
+  const role = textField(whole, 'role');
+  const events: ReplyEvent[] = role === undefined ? [] : [{ type: 'candidate', role }];
+  for (const [at, part] of parts.entries()) {
+    if (!isObject(part)) continue;
+    addRefusal((textField(part, 'refusal') ?? '').slice(output.refusal.length), output);
+    events.push(...addText(item, at, (textField(part, 'text') ?? '').slice(item.parts.get(at)?.length ?? 0), output));
+    const annotations = listField(part, 'annotations') ?? [];
+    for (const each of annotations.slice(item.parts.get(at)?.annotations ?? 0))
+      events.push(...addAnnotation(item, at, each));
+  }
+  return events;
+}
+
+function finishThinking(item: ArrivingItem, whole: JsonObject, output: Output): ReplyEvent[] {
+  const [summary, content] = [joinTexts(whole, 'summary'), joinTexts(whole, 'content')];
+  const text = summary || content;
+  const signature = encodeThinking(whole);
+  if (text === '' && signature === undefined) return [];
+  const { part, events } = openPart(item, 0, { type: 'thinking', thinking: '' }, output);
+  const rest: ReplyEvent = { type: 'thinking', text: text.slice(part.length), index: part.block };
+  const signed: ReplyEvent[] = signature === undefined ? [] : [{ type: 'signature', signature, index: part.block }];
+  return [...events, rest, ...signed];
+}
+
+function joinTexts(item: JsonObject, name: string): string {
+  const parts = listField(item, name) ?? [];
+  return parts.flatMap((part) => (isObject(part) ? (textField(part, 'text') ?? []) : [])).join('\n\n');
+}
+
+function finishCall(item: ArrivingItem, whole: JsonObject, output: Output): ReplyEvent[] {
+  const events = beginCall(item, { ...item.start, ...whole }, output);
+  const given = whole['arguments'] ?? '';
+  // The format has a string; some servers send the object itself.
+  const json = (typeof given === 'string' ? given : JSON.stringify(given)) || item.json;
+  if (json === '' || (events.length === 0 && json === item.json)) return events;
+  return [...events, { type: 'tool-input', json, index: item.parts.get(0)?.block, isAll: true }];
+}
+
+/** An item of another kind has nothing for readers but an image; the next turn sends it back. */
+function finishOther(item: ArrivingItem, whole: JsonObject, output: Output): ReplyEvent[] {
+  if (item.type !== 'image_generation_call') return openPart(item, 0, { type: item.type, item: whole }, output).events;
+  const data = textField(whole, 'result');
+  const mimeType = `image/${textField(whole, 'outputFormat') ?? 'png'}`;
+  return data === undefined ? [] : [{ type: 'blob', mimeType, data }];
+}
+
+function closeItem(item: ArrivingItem): ReplyEvent[] {
+  item.isDone = true;
+  return [...item.parts.values()].map(({ block }) => ({ type: 'block-stop', index: block }));
+}

@@ -1,0 +1,151 @@
+import { isObject, type JsonObject, listField, numberField, objectField, textField } from '../../json.ts';
+import type { Decoder, DecoderInput, ReplyEvent, ReplyProgress, Usage } from '../events.ts';
+import { toFailure } from '../failure.ts';
+import { findErrorInReply } from '../format.ts';
+import { foreignReply, isCutData, limitAnswer, parseEventData } from '../parse-reply.ts';
+import { beginItem, createOutput, endItems, finishItem, growItem, type Output } from './output.ts';
+
+/** What is known about a reply so far. */
+interface ResponseState {
+  readonly output: Output;
+  hasStarted: boolean;
+  progress: ReplyProgress;
+}
+
+/** Reads one reply of the format (formats 8, and deviations 72 to 78). */
+export function createResponsesDecoder(): Decoder {
+  const state: ResponseState = { output: createOutput(), hasStarted: false, progress: 'open' };
+  return {
+    whole(json) {
+      const response = unwrap(json);
+      if (response === undefined) throw foreignReply(json, 'responses');
+      return endResponse(response, state);
+    },
+    feed: (event) => feed(event, state),
+    // A stream that is cut in a call has not said that the call is whole.
+    end: () => [],
+    get progress() {
+      return state.progress;
+    },
+  };
+}
+
+function feed({ event, data, unterminated }: DecoderInput, state: ResponseState): ReplyEvent[] {
+  const text = data.trim();
+  // `[DONE]` is of another format: the reply ends with an event of its own (deviation 77).
+  if (text === '' || text === '[DONE]' || text.startsWith(':') || state.progress === 'ended') return [];
+  // Data that the end of the body cut says nothing (deviation 33).
+  if (unterminated && isCutData(text)) return [];
+  const payload = parseEventData(text);
+  if (!isObject(payload)) return [];
+  const type = textField(payload, 'type') ?? event ?? '';
+  const events = readEvent(type, payload, state);
+  limitAnswer(state.output.length);
+  return events;
+}
+
+function readEvent(type: string, payload: JsonObject, state: ResponseState): ReplyEvent[] {
+  const response = objectField(payload, 'response');
+  switch (type) {
+    case 'response.created':
+    case 'response.queued':
+    case 'response.in_progress':
+      return startEvents(response ?? {}, state);
+    case 'response.output_item.added':
+      return beginItem(payload, state.output);
+    case 'response.output_item.done':
+      return finishItem(payload, state.output);
+    case 'response.output_text.delta':
+    case 'response.output_text.done':
+    case 'response.refusal.delta':
+    case 'response.refusal.done':
+    case 'response.reasoning_summary_text.delta':
+    case 'response.reasoning_summary_text.done':
+    case 'response.reasoning_text.delta':
+    case 'response.reasoning_text.done':
+    case 'response.function_call_arguments.delta':
+    case 'response.function_call_arguments.done':
+    case 'response.output_text.annotation.added':
+      return growItem(type, payload, state.output);
+    case 'response.completed':
+    case 'response.incomplete':
+    case 'response.failed':
+    case 'response.cancelled':
+      return endResponse(response ?? payload, state);
+    default:
+      return otherEvents(type, payload, state);
+  }
+}
+
+/** An error, in either of its shapes (deviation 78); events of a kind that is not known mean nothing. */
+function otherEvents(type: string, payload: JsonObject, state: ResponseState): ReplyEvent[] {
+  const isError = type === 'error' || (payload['error'] ?? '') !== '';
+  if (!isError) return [];
+  const error = findErrorInReply(payload) ?? { message: '' };
+  throw toFailure(error, { billed: state.hasStarted ? 'unknown' : undefined });
+}
+
+function startEvents(response: JsonObject, state: ResponseState): ReplyEvent[] {
+  const id = textField(response, 'id') || undefined;
+  const model = textField(response, 'model') || undefined;
+  // Some servers say neither before the end (deviation 75).
+  if (state.hasStarted && id === undefined && model === undefined) return [];
+  state.hasStarted = true;
+  return [{ type: 'start', id, model }];
+}
+
+/** The end of a reply, or a whole one: what its items say that did not come before, and why it ended. */
+function endResponse(response: JsonObject, state: ResponseState): ReplyEvent[] {
+  const status = textField(response, 'status');
+  const events = startEvents(response, state);
+  // A last event without items keeps those that came (deviation 74).
+  for (const [at, item] of (listField(response, 'output') ?? []).entries())
+    if (isObject(item)) events.push(...finishItem({ output_index: at, item }, state.output));
+  events.push(...endItems(state.output), ...usageEvents(response), ...tierEvents(response));
+  state.progress = 'ended';
+
+  if (status === 'failed' || (!status && isObject(response['error']))) {
+    const error = findErrorInReply({ error: response['error'] ?? 'the reply failed' }) ?? { message: '' };
+    return [...events, { type: 'broken', error: toFailure(error, { billed: 'unknown' }) }];
+  }
+  const { refusal } = state.output;
+  const incomplete = objectField(response, 'incompleteDetails');
+  const reason = (incomplete && textField(incomplete, 'reason')) || (refusal === '' ? status : 'refusal');
+  return [...events, { type: 'candidate', reason, message: refusal || undefined }, { type: 'end' }];
+}
+
+/** A reply, as it is or in a `response` (deviation 20). */
+function unwrap(json: unknown): JsonObject | undefined {
+  const value: unknown = Array.isArray(json) ? json[0] : json;
+  if (!isObject(value)) return undefined;
+  return [value, value['response']].filter((each) => isObject(each)).find(isResponse);
+}
+
+function isResponse(json: JsonObject): boolean {
+  return json['object'] === 'response' || Array.isArray(json['output']);
+}
+
+function tierEvents(response: JsonObject): ReplyEvent[] {
+  const tier = textField(response, 'serviceTier');
+  return tier ? [{ type: 'tier', tier }] : [];
+}
+
+function usageEvents(response: JsonObject): ReplyEvent[] {
+  const usage = objectField(response, 'usage');
+  return usage ? [{ type: 'usage', usage: readUsage(usage) }] : [];
+}
+
+/** `inputTokens` includes what was cached and written, `outputTokens` includes thinking. */
+function readUsage(usage: JsonObject): Usage {
+  const input = objectField(usage, 'inputTokensDetails') ?? {};
+  const output = objectField(usage, 'outputTokensDetails') ?? {};
+  const cacheWriteInputTokens = numberField(input, 'cacheWriteTokens');
+  return {
+    inputTokens: numberField(usage, 'inputTokens'),
+    outputTokens: numberField(usage, 'outputTokens'),
+    thinkingTokens: numberField(output, 'reasoningTokens'),
+    cachedInputTokens: numberField(input, 'cachedTokens'),
+    ...(cacheWriteInputTokens !== undefined && { cacheWriteInputTokens }),
+    totalTokens: numberField(usage, 'totalTokens'),
+  };
+}

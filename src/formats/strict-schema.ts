@@ -1,0 +1,31 @@
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+
+/** Keywords that no strict schema has. */
+const refused =
+  'allOf oneOf not if then else dependentRequired dependentSchemas patternProperties prefixItems contains'.split(' ');
+
+/** One of these has to say what a value is. */
+const kinds = ['type', 'anyOf', '$ref', 'enum', 'const'];
+
+/**
+ * Whether a schema keeps to what OpenAI takes with `strict`: an object whose properties are all required, at every level, and
+ * no others allowed. `strict` is what makes OpenAI hold to a schema, and it refuses every schema that leaves its subset of JSON
+ * Schema: so it is set where the schema keeps to it, and otherwise left to the service.
+ */
+export function isStrictSchema(schema: JsonValue): boolean {
+  return isObject(schema) && schema['type'] === 'object' && keepsToSubset(schema);
+}
+
+function keepsToSubset(schema: JsonValue): boolean {
+  if (!isObject(schema) || refused.some((word) => word in schema) || !kinds.some((word) => word in schema))
+    return false;
+  const { items = [], anyOf = [], properties, $defs, definitions } = schema;
+  const named = [properties, $defs, definitions].flatMap((held) => (isObject(held) ? Object.values(held) : []));
+  return isClosed(schema) && [items, anyOf, named].flat().every(keepsToSubset);
+}
+
+function isClosed({ type, properties, required, additionalProperties }: JsonObject): boolean {
+  if (properties === undefined && ![type].flat().includes('object')) return true;
+  const names = isObject(properties) ? Object.keys(properties) : [];
+  return additionalProperties === false && names.every((name) => Array.isArray(required) && required.includes(name));
+}

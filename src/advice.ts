@@ -162,9 +162,9 @@ const advice = {
   },
   sampling: {
     cli: ({ value }) =>
-      `the model takes '${value}' only where it does not think: --effort none, or ${withoutField({ value })}`,
+      `the gateway refuses the field '${value}': ${withoutField({ value })}; without thinking, the model may take it: --effort none`,
     library: ({ value }) =>
-      `the model takes '${value}' only where it does not think: set effort to 'none', or leave it out`,
+      `the gateway refuses the field '${value}': leave it out; without thinking, the model may take it: set effort to 'none'`,
   },
   'no-place': {
     cli: ({ value }) => `leave ${findFlagByField(String(value)) ?? 'it'} out`,

@@ -17,6 +17,8 @@ export interface Quirks {
   includeUsage?: boolean | undefined;
   /** How it is told an effort, if not as others of its format: in an object, or in fewer words. */
   effort?: 'object' | 'ollama' | undefined;
+  /** It may keep requests and replies that do not say `store: false`. */
+  keeps?: boolean | undefined;
   /** Images have an operation of their own, in the words of this service. */
   imagesOperation?: ImagesOperation | undefined;
 }
@@ -32,6 +34,8 @@ export interface PlainFields {
   topK?: number | undefined;
   /** How much the model thinks; nothing is sent without it. */
   effort?: Effort | undefined;
+  /** Leaves it to the service whether it keeps the request and its reply; else one that would is told not to. */
+  store?: boolean | undefined;
   stop?: readonly string[] | undefined;
   seed?: number | undefined;
   /** How many candidates the reply is to have. */

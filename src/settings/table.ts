@@ -258,6 +258,17 @@ export const settings = {
     uses: ['text', 'chat'],
     shown: 'if set',
   },
+  store: {
+    kind: 'switch',
+    group: 'body',
+    flag: '--store',
+    help: 'let the service keep the request and its answer; Google is asked not to otherwise',
+    advanced: true,
+    key: 'store',
+    description: 'Lets a service keep requests and answers that it is asked not to keep otherwise.',
+    default: false,
+    shown: 'if on',
+  },
   prices: {
     kind: 'prices',
     rule: true,

@@ -69,7 +69,8 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     title: 'Google Gemini',
     baseUrl: 'https://generativelanguage.googleapis.com',
     formats: { text: 'content', image: 'content', edit: 'content', chat: 'content' },
-    quirks: {},
+    // ai.google.dev, logs-datasets and changelog of 2026-10-26: projects made since then keep every call, up to 55 days.
+    quirks: { keeps: true },
     headerNames: vendorHeaderNames,
     auth: 'api-key',
     keyVariables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],

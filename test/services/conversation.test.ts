@@ -228,7 +228,10 @@ function asked(
 ): [string, object] {
   const turns = history.slice(0, count).flat();
   if (name === 'gemini') {
-    return [`POST /v1beta/models/${services.gemini.model}:streamGenerateContent`, { contents: turns, tools }];
+    return [
+      `POST /v1beta/models/${services.gemini.model}:streamGenerateContent`,
+      { contents: turns, tools, store: false },
+    ];
   }
   const body = { messages: turns, tools, stream: true };
   if (name === 'anthropic') return ['POST /v1/messages', { model: 'claude-sonnet-5-5', max_tokens: 4096, ...body }];

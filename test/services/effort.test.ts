@@ -202,7 +202,10 @@ test.for([
 );
 
 test.for([
-  ['gpt-6-luna', /--effort none, or change --temperature, or leave it out\n$/],
+  [
+    'gpt-6-luna',
+    /'temperature': change --temperature, or leave it out; without thinking, the model may take it: --effort none\n$/,
+  ],
   ['gpt-6.2-sol', /'temperature': change --temperature, or leave it out\n$/],
 ] as const)(
   'the hint of a temperature that %s refuses names --effort none where the model has it',

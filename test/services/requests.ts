@@ -33,7 +33,9 @@ export function asked(name: VendorName, task: object, { streamed = false } = {})
   const { format, model, words } = services[name];
   const body = withAnswer(task, words.trimEnd());
   if (format === 'content') {
-    return [`POST /v1beta/models/${model}:${streamed ? 'streamGenerateContent' : 'generateContent'}`, body];
+    // Google is asked to keep nothing.
+    const kept = { ...body, store: false };
+    return [`POST /v1beta/models/${model}:${streamed ? 'streamGenerateContent' : 'generateContent'}`, kept];
   }
   const stream = streamed && { stream: true };
   if (format === 'messages') return ['POST /v1/messages', { model, max_tokens: 4096, ...body, ...stream }];

@@ -199,12 +199,13 @@ export const pictures: Readonly<Record<'gemini' | 'openai' | 'openrouter', [stri
   gemini: [
     [
       `POST /v1beta/models/${imageModels.gemini}:generateContent`,
-      { contents: [{ role: 'user', parts: [{ text: 'a cat' }] }] },
+      { contents: [{ role: 'user', parts: [{ text: 'a cat' }] }], store: false },
     ],
     [
       `POST /v1beta/models/${imageModels.gemini}:generateContent`,
       {
         contents: [{ role: 'user', parts: [{ text: 'blue' }, { inlineData: { mimeType: 'image/png', data: png } }] }],
+        store: false,
       },
     ],
   ],

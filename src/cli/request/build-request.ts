@@ -43,6 +43,7 @@ export interface RequestFlags extends VarFlags, PromptFlags {
   topP?: number;
   topK?: number;
   effort?: Effort;
+  store?: boolean;
   stop?: string[];
   seed?: number;
   candidates?: number;
@@ -83,7 +84,7 @@ export interface Building {
   /** The time of the command; of a batch, none. */
   deadline?: (() => Deadline) | undefined;
   settings: Pick<Settings, 'model' | 'noStdin' | 'maxTokens' | 'service' | 'format' | 'baseUrl'> &
-    Partial<Pick<Settings, 'lane' | 'effort'>>;
+    Partial<Pick<Settings, 'lane' | 'effort' | 'store'>>;
   /** Replaced if many requests share a schema. */
   compile?: ((schema: JsonValue) => Promise<SchemaCheck>) | undefined;
   /** What to type for a template variable without a value, if it is not a flag. */
@@ -206,6 +207,7 @@ function toPlainRequest(
     use,
     imageType,
     model: settings.model.value,
+    store: (flags.store ?? settings.store?.value) || undefined,
     tier: settings.lane?.value === 'flex' ? 'flex' : undefined,
   };
 }

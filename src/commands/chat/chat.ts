@@ -37,7 +37,7 @@ async function runChat(
   const { flags, settings, deadline } = begun;
   const isSession = flags.session !== undefined || flags.continue;
   const session = isSession ? await import('./session.ts') : undefined;
-  const resumed = await session?.resumeSession(flags, context);
+  const resumed = await session?.resumeSession(flags, settings, context);
   if (session && resumed) await session.confirmLeaving(resumed.earlier, flags, settings, context);
   if (isInteractive(words, flags, context)) {
     if (context.report.selected?.file)

@@ -18,7 +18,7 @@ import { showsRequest } from '../../cli/run/sending.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import type { TurnOutcome } from './turn.ts';
 import { isObject, type JsonValue } from '../../json.ts';
-import { type ServiceName, services } from '../../vendors/services.ts';
+import { isOwnHost, type ServiceName, services } from '../../vendors/services.ts';
 import { isLoopback } from '../../transport/request.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { Redaction } from '../../settings/redact.ts';
@@ -47,7 +47,11 @@ export interface Resumed extends SavedSession {
 }
 
 /** Opens the session of `--session` or `--continue`, locked until the end of the run. Throws GatewayError usage. */
-export async function resumeSession(flags: ChatFlags, context: Context): Promise<Resumed> {
+export async function resumeSession(
+  flags: ChatFlags,
+  settings: Pick<Settings, 'service' | 'baseUrl'>,
+  context: Context,
+): Promise<Resumed> {
   if (flags.session !== undefined && flags.continue) {
     throw usageError('--session and --continue both name a session', 'keep one of them');
   }
@@ -64,15 +68,25 @@ export async function resumeSession(flags: ChatFlags, context: Context): Promise
   const path = await sessionPath(label, context.io.cwd);
   if (showsRequest(flags)) return { earlier: (await readSession(path)).messages, file: undefined, label };
   const file = await lockedSession(path, context);
-  if (newest) await context.ui.notice(describeContinued(newest, file.messages));
+  if (newest) await context.ui.notice(describeContinued(newest, file.messages, describeReceiver(settings)));
   return { earlier: file.messages, file, label };
 }
 
 /** An answer outside of a session is not kept, so the conversation that was saved last need not be the one that was last. */
-function describeContinued({ name, changed }: SessionEntry, messages: readonly SessionMessage[]): string {
+function describeContinued(
+  { name, changed }: SessionEntry,
+  messages: readonly SessionMessage[],
+  receiver: string,
+): string {
   const asked = messages[lastTurnStart(messages)];
   const words = cutToColumns(escapeLine(asked ? getMessageText(asked) : ''), 60);
-  return `continues ${name}, saved ${localTime(changed)}: ${JSON.stringify(words)}`;
+  return `continues ${name}, saved ${localTime(changed)}, with ${receiver}: ${JSON.stringify(words)}`;
+}
+
+/** Who gets a conversation: a vendor at its own host, or the host. */
+function describeReceiver({ service: { value: name }, baseUrl }: Pick<Settings, 'service' | 'baseUrl'>): string {
+  if (baseUrl === undefined) return 'the local gateway';
+  return isOwnHost(name, baseUrl.value) ? services[name].title : new URL(baseUrl.value).host;
 }
 
 /** Locks a session for the rest of the run. */

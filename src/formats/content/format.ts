@@ -53,10 +53,11 @@ export const content: Format = {
     });
   },
   counting: {
-    tokens: (body, model) => ({
-      path: `/v1beta/models/${modelSegment(model)}:countTokens`,
-      body: { generateContentRequest: { model: `models/${model.replace(/^models\//, '')}`, ...body } },
-    }),
+    tokens(body, model) {
+      const { store: _, ...rest } = body;
+      const counted = { model: `models/${model.replace(/^models\//, '')}`, ...rest };
+      return { path: `/v1beta/models/${modelSegment(model)}:countTokens`, body: { generateContentRequest: counted } };
+    },
     model: (model) => ({ path: `/v1beta/models/${modelSegment(model)}` }),
   },
   limits(body: Body) {
@@ -87,6 +88,8 @@ function encodeContentBody(request: PlainRequest, quirks: Quirks): Body {
     toolConfig: encodeToolConfig(request),
     cachedContent: request.cachedContent,
     serviceTier: request.tier,
+    // Only the vendor's own host has the field: relays refuse one that they do not know.
+    store: quirks.keeps && !request.store ? (body['store'] ?? false) : undefined,
   });
 }
 

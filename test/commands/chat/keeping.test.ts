@@ -112,7 +112,9 @@ test('--continue, or -c, says which conversation it continues, as a single answe
   await cli(['chat', 'about Oslo']);
   const ran = await cli(['chat', '-c', 'shorter'], { tty: { stderr: true } });
   expect(ran).toMatchObject({ code: 0, stdout: 'shorter\n' });
-  expect(ran.stderr).toMatch(/^continues trip, saved \d{4}-\d\d-\d\d \d\d:\d\d: "about Rome"\n$/);
+  expect(ran.stderr).toMatch(
+    /^continues trip, saved \d{4}-\d\d-\d\d \d\d:\d\d, with 127\.0\.0\.1:\d+: "about Rome"\n$/,
+  );
 });
 
 /** The session `trip` of a model on this machine, and where it would go. */

@@ -151,12 +151,17 @@ function getRetries({ request }: BuiltRequest, { retryMaxTime }: BatchFlags): Pr
   return retryMaxTime === undefined && request.tier ? {} : { maxWaitMs: retryMaxTime ?? longestWaitMs };
 }
 
-/** A folder can go on in another lane: the tier of the lane is not a part of the request. */
-function withoutLane({ request, post: { body, format } }: BuiltRequest): Body {
+/**
+ * What identifies a request. A folder can go on in another lane: the tier of the lane is not a part of it. Nor is what asks the
+ * content format not to keep it: older folders lack that.
+ */
+function withoutLane({ request, quirks, post: { body, format } }: BuiltRequest): Body {
   const { tierField } = formatFacts[format];
-  if (request.tier === undefined || tierField === undefined || body[tierField] !== request.tier) return body;
-  const { [tierField]: _, ...rest } = body;
-  return rest;
+  const { store, ...others } = body;
+  const rest = format === 'content' && quirks.keeps && store === false ? others : body;
+  if (request.tier === undefined || tierField === undefined || rest[tierField] !== request.tier) return rest;
+  const { [tierField]: _, ...plain } = rest;
+  return plain;
 }
 
 /** What a job can cost, recorded even without a limit: a later run may have one. */

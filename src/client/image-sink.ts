@@ -59,9 +59,9 @@ function createImageSink<Image extends Picture>(
         const placed: Image[] = [];
         for (const blob of blobs) {
           if (signal.aborted) break;
-          const { image, warning } = await describeImage(blob);
+          const { image, warning, blob: written } = await describeImage(blob);
           if (warning !== undefined) warnings.push(warning);
-          placed.push(await place(blob, image));
+          placed.push(await place({ ...blob, blob: written }, image));
         }
         return placed;
       };

@@ -4,6 +4,7 @@ import type { Base64Diversion, Base64Sink } from '../scan/json-scan.ts';
 import { createWatch, type CheckEnd } from './deadline.ts';
 import { extensionFor, imageFacts, mediaType, sniffType } from '../images/image-type.ts';
 import { isHarmlessSvg, isSvg } from '../images/svg.ts';
+import { toWav } from '../images/wav.ts';
 import type { Picture } from './client-types.ts';
 import type { Result, ResultImage } from './result.ts';
 
@@ -112,18 +113,22 @@ export function isImageBlob({ declaredType, blob }: Pick<ResultImage, 'declaredT
   return declared?.startsWith('image/') === true || sniffType(blob.head) !== undefined;
 }
 
-/** What the bytes say about an image or another file, and a warning if they differ from its declared type. */
+/**
+ * What the bytes say about an image or another file, and a warning if they differ from its declared type. `blob` is what is written: sound
+ * without a header has one there.
+ */
 export async function describeImage({
-  blob,
+  blob: given,
   candidate,
-  declaredType,
-}: ResultImage): Promise<{ image: Picture; warning: string | undefined }> {
-  const { head } = blob;
+  declaredType: declared,
+}: ResultImage): Promise<{ image: Picture; warning: string | undefined; blob: StoredBlob }> {
+  const wav = await toWav(given, declared);
+  const [blob, declaredType] = wav ? [wav, 'audio/wav'] : [given, declared];
+  const { head, bytes, sha256 } = blob;
   const isHarmless = isSvg(head) && isImageBlob({ declaredType, blob }) && (await isHarmlessSvg(blob));
   const { extension, mimeType, warning } = await extensionFor({ declaredType, head, isHarmlessSvg: isHarmless });
   const { width, height } = await imageFacts(head);
-  const { bytes, sha256 } = blob;
-  return { image: { mimeType, extension, width, height, bytes, sha256, candidate }, warning };
+  return { image: { mimeType, extension, width, height, bytes, sha256, candidate }, warning, blob };
 }
 
 /** All that came as bytes, in the order in which it is written. */

@@ -1,8 +1,10 @@
 import type { AuthUse, FormatName, Quirks } from './types.ts';
 import { usageError } from '../errors.ts';
-import type { Use } from '../vendors/services.ts';
+import { type ServiceName, services, type Use } from '../vendors/services.ts';
+import { refusedImages } from '../vendors/image-types.ts';
+import { shellWord } from '../shell-word.ts';
 import type { PlainRequest, EncodedRequest, Media, Turn } from './plain-request.ts';
-import type { Body, BodyValue } from '../body.ts';
+import { base64Length, type Body, type BodyValue } from '../body.ts';
 import { chooseEffort } from './effort.ts';
 import { type ErrorBody, messageIn, readError } from './error-body.ts';
 import type { Decoder, ReplyEvent, Unfinished } from './events.ts';
@@ -213,7 +215,10 @@ export function encodeRequest(given: PlainRequest, format: Format, quirks: Quirk
   const { lacks, title } = formatFacts[format.name];
   const lacking = lacks.find((field) => isGiven(request[field]));
   if (lacking !== undefined) throw usageError(`${title} does not have ${lacking}`, 'leave it out');
-  for (const media of request.media ?? []) refuseType(media, format.name);
+  for (const media of request.media ?? []) {
+    refuseType(media, format.name);
+    refuseImage(media, request.use, quirks);
+  }
   const chosen = chooseEffort(request, format.name, quirks);
   const encoded = format.encode({ ...request, effort: chosen?.effort }, quirks);
   const { note } = chosen ?? {};
@@ -231,6 +236,32 @@ function refuseType({ mimeType, data, title }: Media, name: FormatName): void {
   throw usageError(
     `${format} takes no file of the type ${mimeType}${title === undefined ? '' : `: ${JSON.stringify(title)}`}`,
     [instead, takers && `${takers} may take it`].filter((part) => part !== '').join('; '),
+  );
+}
+
+/** Throws GatewayError usage for an image that the service is known to refuse; the hint has a command that makes it fit. */
+function refuseImage({ mimeType, data, title }: Media, use: Use, { service }: Quirks): void {
+  const name = service.slice(0, service.indexOf('/')) as ServiceName;
+  const refused = Object.hasOwn(refusedImages, name) ? refusedImages[name] : undefined;
+  if (refused === undefined || typeof data === 'string' || data.bytes === 0) return;
+  const type = mimeType.toLowerCase();
+  const source = typeof data.source === 'string' && !data.isTemporary ? data.source : `in.${type.slice(6)}`;
+  const called = JSON.stringify(title ?? source.replace(/^.*[/\\]/, ''));
+  const stem = source.replace(/^.*[/\\]/, '').replace(/\.[^.]*$/, '');
+  const file = shellWord(source);
+  if (refused.types.test(type) || (use === 'edit' && refused.editTypes?.test(type))) {
+    const made = shellWord(`${stem}.jpg`);
+    throw usageError(
+      `${services[name].title} takes no picture of the type ${type}: ${called}`,
+      `make it one that it takes: magick ${shellWord(`${source}[0]`)} ${made}, or on macOS: sips -s format jpeg ${file} --out ${made}`,
+    );
+  }
+  const { base64 = Infinity } = refused;
+  if (!type.startsWith('image/') || base64Length(data.bytes) <= base64) return;
+  const made = shellWord(`${stem}-small.jpg`);
+  throw usageError(
+    `${services[name].title} takes at most ${base64} bytes of Base64 for a picture: ${called} has ${base64Length(data.bytes)}`,
+    `make it smaller: magick ${file} -resize '2000x2000>' ${made}, or on macOS: sips -Z 2000 -s format jpeg ${file} --out ${made}`,
   );
 }
 

@@ -1,6 +1,9 @@
+import type { ServiceName } from './services.ts';
+
 /*
- * The types of images that services can be asked for. Sources: npm openai 7.57.0 (2026-11-13), resources/images.d.ts; npm
- * @openrouter/sdk 1.3.19, models/imagegenerationrequest.d.ts. Some models draw only some of them, which the service says.
+ * The types of images that services can be asked for, and those that they are known to refuse. Sources: npm openai 7.57.0 (2026-11-13),
+ * resources/images.d.ts; npm @openrouter/sdk 1.3.19, models/imagegenerationrequest.d.ts; npm @anthropic-ai/sdk 1.14.0 (2026-11-24),
+ * Base64ImageSource. Some models draw only some of them, which the service says.
  */
 
 /** A service's own operation for images. */
@@ -13,4 +16,23 @@ export type ImagesOperation = 'openai' | 'openrouter';
 export const outputFormats: Readonly<Record<ImagesOperation, Readonly<Record<string, string>>>> = {
   openai: { 'image/jpeg': 'jpeg', 'image/webp': 'webp', 'image/gif': 'gif', 'image/svg+xml': 'svg' },
   openrouter: { 'image/jpeg': 'jpeg', 'image/webp': 'webp', 'image/svg+xml': 'svg' },
+};
+
+/** What a service is known to refuse of an input image. */
+interface RefusedImages {
+  types: RegExp;
+  /** Of an image to edit. */
+  editTypes?: RegExp;
+  /** The most characters of Base64. */
+  base64?: number;
+}
+
+/** A service that is not here gets what it is given. */
+export const refusedImages: Readonly<Partial<Record<ServiceName, RefusedImages>>> = {
+  // Its error lists PNG, JPEG, WebP, HEIC and HEIF (EvanZhouDev/gemini-ai#3); GIF: microsoft/vscode#286628, BMP:
+  // google-gemini/gemini-cli#14838, TIFF: googleapis/js-genai#862, AVIF: googleapis/js-genai#1664 (2026-06).
+  gemini: { types: /^image\/(?:gif|bmp|tiff|avif)$/ },
+  // The limit is measured on the Base64: anthropics/claude-code#19631.
+  anthropic: { types: /^image\/(?:hei[cf]|bmp|tiff|avif)$/, base64: 5_242_880 },
+  openai: { types: /^image\/(?:hei[cf]|bmp|tiff|avif)$/, editTypes: /^image\/gif$/ },
 };

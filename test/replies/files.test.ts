@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
@@ -32,6 +33,41 @@ describe('bytes that are not a picture', () => {
     expect(ran.stderr).toContain(name);
     expect(readdirSync(cwd)).toEqual([name]);
     expect(readFileSync(join(cwd, name))).toEqual(bytes);
+  });
+
+  test.for([
+    ['audio/L16;codec=pcm;rate=24000', 1, 24_000],
+    ['audio/pcm; rate=8000; channels=2', 2, 8000],
+  ] as const)('samples without a header, %s, become a WAV file', async ([type, channels, rate], { server, cli }) => {
+    const samples = Buffer.from([1, 0, 255, 127, 0, 128, 2, 0]);
+    server.reply({ body: partsReply({ text: 'x' }, inline(type, base64(samples))) });
+    const ran = await cli(['text', 'hi', '--json']);
+    const file = readFileSync(join(ran.cwd, 'file-1.wav'));
+    const [bytes, sha256] = [file.length, createHash('sha256').update(file).digest('hex')];
+    expect(JSON.parse(ran.stdout)).toMatchObject({
+      files: [{ path: 'file-1.wav', mimeType: 'audio/wav', bytes, sha256 }],
+    });
+    expect(file.toString('latin1', 0, 4) + file.toString('latin1', 8, 16)).toBe('RIFFWAVEfmt ');
+    expect([file.readUInt32LE(4), file.readUInt16LE(20), file.readUInt16LE(34)]).toEqual([file.length - 8, 1, 16]);
+    expect([file.readUInt16LE(22), file.readUInt32LE(24)]).toEqual([channels, rate]);
+    expect([file.readUInt32LE(28), file.readUInt16LE(32)]).toEqual([rate * channels * 2, channels * 2]);
+    expect([file.toString('latin1', 36, 40), file.readUInt32LE(40)]).toEqual(['data', samples.length]);
+    expect(file.subarray(44)).toEqual(samples);
+  });
+
+  test('the library has samples without a header as WAV, too', async ({ server }) => {
+    server.reply({ body: partsReply({ text: 'x' }, inline('audio/L16;rate=24000', base64(Buffer.alloc(4)))) });
+    const client = createClient({ baseUrl: server.url });
+    const { files } = await client.generate({ model: 'm', prompt: 'x' });
+    expect(files).toMatchObject([{ mimeType: 'audio/wav', extension: 'wav', bytes: 48 }]);
+  });
+
+  test('samples of an unknown rate, and those that have a header, stay as they are', async ({ server, cli }) => {
+    server.reply({
+      body: partsReply(inline('audio/L16', base64(Buffer.alloc(4))), inline('audio/pcm;rate=8000', base64(sound))),
+    });
+    const { cwd } = await cli(['text', 'hi']);
+    expect(readdirSync(cwd)).toEqual(['file-1.pcm', 'file-2.pcm']);
   });
 
   test('bytes that are not an image are an answer by themselves', async ({ server, cli }) => {

@@ -217,13 +217,13 @@ async function saveOrAddLost(image: ResultImage, reply: ReplyFacts, saving: Save
 /** Audio, a document and the like: beside the images, and never on stdout. */
 async function saveFile(file: ResultImage, saving: SaveState): Promise<void> {
   const { context, wanted, plan } = saving;
-  const { image, warning } = await describeImage(file);
+  const { image, warning, blob } = await describeImage(file);
   const { extension, width: _width, height: _height, ...facts } = image;
   const names =
     plan.kind === 'numbered'
       ? candidateNames({ ...plan, stem: 'file' }, { index: 0, extension })
       : candidateNames(plan, { index: saving.nextIndex++, extension });
-  const path = await publishImage(file.blob, names, { cwd: context.io.cwd, force: wanted.force === true });
+  const path = await publishImage(blob, names, { cwd: context.io.cwd, force: wanted.force === true });
   saving.written++;
   (context.report.files ??= []).push({ path, ...facts, ...(file.reply !== undefined && { reply: file.reply }) });
   await context.ui.warn(`${warning ?? `a file came: ${facts.mimeType}`}; it is in ${path}`);

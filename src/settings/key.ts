@@ -234,7 +234,7 @@ function noKey(input: SettingsInput, { service, baseUrl }: KeyPlace): KeySource 
 function withheld(picked: PickedProfile, baseUrl: SourcedValue<string> | undefined): KeySource {
   const name = picked.name.value;
   const own = getProfileBaseUrl(picked.profile);
-  if (own === undefined) {
+  if (own === undefined || baseUrl === undefined) {
     const reason = `profile ${name} has a key but no baseUrl, so its key goes nowhere`;
     return missingKey(reason, `gateway-cli config set baseUrl <url> --profile ${name}`);
   }
@@ -242,8 +242,6 @@ function withheld(picked: PickedProfile, baseUrl: SourcedValue<string> | undefin
   return missingKey(keptFrom(`the key of profile ${name}`, getOrigin(own), baseUrl), hint);
 }
 
-function keptFrom(key: string, home: string, baseUrl: SourcedValue<string> | undefined): string {
-  const other =
-    baseUrl === undefined ? 'there is no base URL' : `the base URL is at ${getOrigin(baseUrl.value)} (${baseUrl.from})`;
-  return `${key} is for ${home} only, and ${other}`;
+function keptFrom(key: string, home: string, baseUrl: SourcedValue<string>): string {
+  return `${key} is for ${home} only, and the base URL is at ${getOrigin(baseUrl.value)} (${baseUrl.from})`;
 }

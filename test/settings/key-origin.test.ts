@@ -96,8 +96,8 @@ describe('the key comes from the strongest place', () => {
     expect(key).toMatchObject({ kind: 'file', path: resolvePath(expected) });
   });
 
-  test('a key command of a profile', () => {
-    const { key } = survey({ baseUrl: 'https://a.example', apiKeyCommand: ' pass  show key ' }, {});
+  test.each([[' pass  show\tkey '], [['pass', 'show', 'key']]])('a key command of a profile: %j', (apiKeyCommand) => {
+    const { key } = survey({ baseUrl: 'https://a.example', apiKeyCommand }, {});
     expect(key).toMatchObject({ kind: 'command', argv: ['pass', 'show', 'key'], from: `profile default (${path})` });
   });
 });

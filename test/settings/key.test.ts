@@ -1,7 +1,11 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { usageError } from '../../src/errors.ts';
-import { readKey, type KeyEffects } from '../../src/settings/key.ts';
+import { keyForAnyOrigin, readKey, type KeyEffects } from '../../src/settings/key.ts';
 import { Secret } from '../../src/settings/redact.ts';
+import type { KeySource } from '../../src/settings/types.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const somewhere = { from: 'somewhere', origin: { kind: 'default' } } as const;
 
@@ -9,6 +13,10 @@ const nothing: KeyEffects = {
   readFile: () => Promise.reject(new Error('no file')),
   readStdin: () => Promise.reject(new Error('no stdin')),
 };
+
+function valueFrom(origin: Extract<KeySource, { kind: 'value' }>['origin']): KeySource {
+  return { kind: 'value', secret: new Secret('sk-1'), from: 'x', origin };
+}
 
 const takenStdin = () => Promise.reject(usageError('stdin is taken'));
 
@@ -45,6 +53,44 @@ describe('readKey', () => {
     await expect(reading).rejects.not.toThrow('canar');
   });
 
+  test.each(['a"b"', '"a"b', "'", `"a'`])('quotes that do not enclose a key are part of it: %s', async (value) => {
+    const key = await readKey({ kind: 'value', secret: new Secret(value), ...somewhere }, nothing);
+    expect(key.reveal()).toBe(value);
+  });
+
+  test.each([
+    ['', 'set GATEWAY_API_KEY, or give --api-key-file <path>'],
+    ['"sk"', 'remove the quotes: they are not part of the key'],
+    ['sk canary', 'a key is one word of plain characters; look for a second line, quotes or a pasted blank'],
+  ])('the error of the key %j says what to do, and that the same again does not help', async (value, hint) => {
+    const reading = readKey({ kind: 'value', secret: new Secret(value), ...somewhere }, nothing);
+    await expect(reading).rejects.toMatchObject({ details: { hint, retryable: false, sent: 'no' } });
+  });
+
+  test('a key command of a file that another user can write is not run', async () => {
+    const made = join(scratchFolder(), 'made');
+    const argv = [process.execPath, '-e', 'require("fs").writeFileSync(process.argv[1], "")', made];
+    const distrust = { reason: 'the config file is not yours', hint: 'chown it' };
+    await expect(readKey({ kind: 'command', argv, ...somewhere, distrust }, nothing)).rejects.toMatchObject({
+      class: 'auth',
+      message: 'apiKeyCommand is not run: the config file is not yours',
+      details: { hint: 'chown it', sent: 'no' },
+    });
+    expect(existsSync(made)).toBe(false);
+  });
+
+  test('a key command ends with the signal of the call, with its reason', async () => {
+    const stop = new AbortController();
+    const argv = [process.execPath, '-e', 'setInterval(() => {}, 1000)'];
+    const reading = readKey({ kind: 'command', argv, ...somewhere }, { ...nothing, signal: stop.signal });
+    stop.abort(new Error('enough'));
+    await expect(reading).rejects.toThrow(/^enough$/);
+  });
+
+  test('where no key is needed none is read', async () => {
+    await expect(readKey({ kind: 'none' }, nothing)).rejects.toMatchObject({ class: 'internal' });
+  });
+
   test.each([
     ['no key', { kind: 'missing', reason: 'no API key is set', hint: 'GATEWAY_API_KEY' }, {}, 'no API key is set'],
     [
@@ -58,6 +104,11 @@ describe('readKey', () => {
     await expect(reading).rejects.toMatchObject({ class: 'auth', message, details: { sent: 'no' } });
   });
 
+  test('a key file that cannot be read is told with what to check', async () => {
+    const reading = readKey({ kind: 'file', path: '/x', ...somewhere }, nothing);
+    await expect(reading).rejects.toMatchObject({ details: { hint: 'check its path and rights' } });
+  });
+
   test('passes on what stdin itself, or the reader of files, has to say', async () => {
     await expect(
       readKey({ kind: 'file', path: '/k', ...somewhere }, { ...nothing, readFile: takenStdin }),
@@ -66,4 +117,20 @@ describe('readKey', () => {
       readKey({ kind: 'file', path: '-', ...somewhere }, { ...nothing, readStdin: takenStdin }),
     ).rejects.toThrow('stdin is taken');
   });
+});
+
+test.each<[KeySource, string | undefined]>([
+  [valueFrom({ kind: 'variable', name: 'GATEWAY_API_KEY' }), 'GATEWAY_API_KEY'],
+  [valueFrom({ kind: 'variable', name: 'OPENAI_API_KEY' }), undefined],
+  [valueFrom({ kind: 'profile' }), undefined],
+  [
+    { kind: 'file', path: 'k', from: 'x', origin: { kind: 'variable', name: 'GATEWAY_API_KEY_FILE' } },
+    'GATEWAY_API_KEY_FILE',
+  ],
+  [{ kind: 'file', path: 'k', from: 'x', origin: { kind: 'flag', name: '--api-key-file' } }, '--api-key-file'],
+  [{ kind: 'command', argv: ['pass'], from: 'x', origin: { kind: 'profile' } }, undefined],
+  [{ kind: 'missing', reason: '', hint: '' }, undefined],
+  [{ kind: 'none' }, undefined],
+])('a key that no address is named for can go to any, those of profiles and vendors cannot: %j', (source, name) => {
+  expect(keyForAnyOrigin(source)).toBe(name);
 });

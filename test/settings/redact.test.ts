@@ -5,7 +5,9 @@ import {
   createMasker,
   createRedaction,
   createRedactor,
+  hiddenHeaderNames,
   isCredential,
+  listCredentials,
   redactHeaders,
 } from '../../src/settings/redact.ts';
 
@@ -182,4 +184,28 @@ test.each([
 ])('whether a header is a credential, by its name or by a long run of letters and digits: %s: %s', (...row) => {
   const [name, value, expected] = row;
   expect(isCredential(name, value)).toBe(expected);
+});
+
+test('of headers of a file all are hidden, and those that are credentials are searched for beside the key', () => {
+  const header = (name: string, value: string | Secret) => ({
+    value: { name, value },
+    from: 'x',
+    origin: { kind: 'default' } as const,
+  });
+  const [token, team, key] = ['t0ken-of-corp', 'docs', 'sk-canary'].map((value) => new Secret(value)) as [
+    Secret,
+    Secret,
+    Secret,
+  ];
+  const headers = [header('x-corp-token', token), header('x-team', team), header('x-plain-token', 'in the clear')];
+  expect(listCredentials({ headers })).toEqual([{ name: 'header x-corp-token', secret: token }]);
+  expect(listCredentials({ headers }, key).map(({ name, secret }) => [name, secret.reveal()])).toEqual([
+    ['the key', 'sk-canary'],
+    ['header x-corp-token', 't0ken-of-corp'],
+  ]);
+  const apiKey = { value: 'x-own-key', from: 'x', origin: { kind: 'default' } as const };
+  const names = (more: object) =>
+    hiddenHeaderNames({ headers, headerNames: more } as Parameters<typeof hiddenHeaderNames>[0]);
+  expect(names({})).toEqual(['x-corp-token', 'x-team']);
+  expect(names({ apiKey })).toEqual(['x-corp-token', 'x-team', 'x-own-key']);
 });

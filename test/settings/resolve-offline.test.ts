@@ -15,7 +15,7 @@ describe('resolveSettings offline', () => {
     expect(settings).toMatchObject({
       baseUrl: undefined,
       model: { value: model },
-      key: { kind: 'missing' },
+      key: { kind: 'missing', reason: 'no key is read offline', hint: 'leave --offline out' },
       warnings: [],
     });
   });

@@ -54,9 +54,19 @@ describe("a variable with the address of a vendor's service", () => {
     expect(resolve(start).baseUrl?.value).toBe(url);
   });
 
-  test('does not let the key go to another address that a flag names', () => {
-    const { key } = resolve({ env, flags: { service: 'openai', baseUrl: 'https://flag.example' } });
-    expect(key).toMatchObject({ kind: 'missing', hint: expect.stringContaining('GATEWAY_API_KEY') as string });
+  test.each<[string, Start]>([
+    ['flag --base-url', { env, flags: { service: 'openai', baseUrl: 'https://other.example' } }],
+    [
+      'environment GATEWAY_BASE_URL',
+      { env: { ...env, GATEWAY_SERVICE: 'openai', GATEWAY_BASE_URL: 'https://other.example' } },
+    ],
+  ])('does not let the key go to another address, and says so: %s', (from, start) => {
+    const only = 'the key in OPENAI_API_KEY is for https://api.openai.com only';
+    expect(resolve(start).key).toMatchObject({
+      kind: 'missing',
+      reason: `${only}, and the base URL is at https://other.example (${from})`,
+      hint: expect.stringContaining('GATEWAY_API_KEY') as string,
+    });
   });
 
   test.each([

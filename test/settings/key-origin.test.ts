@@ -90,6 +90,7 @@ describe('the key comes from the strongest place', () => {
   test.each([
     ['without a home folder it is beside the config file', '~/key', {}, '/etc/gateway/~/key'],
     ['on Windows that folder has another name', '~\\key', { USERPROFILE: '/users/u' }, '/users/u/key'],
+    ['elsewhere in a path it is a name', 'a~/key', { HOME: '/home/u' }, '/etc/gateway/a~/key'],
     ['of another user it is a name like any other', '~u/key', { HOME: '/home/u' }, '/etc/gateway/~u/key'],
   ])('a path that begins with ~: %s', (_name, apiKeyFile, env, expected) => {
     const { key } = survey({ baseUrl: 'https://a.example', apiKeyFile }, { env });

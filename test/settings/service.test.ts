@@ -54,6 +54,32 @@ describe('the service', () => {
     expect(at('https://gateway.example')).toMatchObject({ hint: expect.not.stringContaining(variable) as string });
   });
 
+  test.each<[Use, string, boolean]>([
+    ['text', 'http://127.0.0.1:1', true],
+    ['chat', 'http://localhost:1', true],
+    ['image', 'http://127.0.0.1:1', false],
+    ['text', 'https://gateway.example', false],
+  ])('may be that of a server on this machine, which needs no key: %s at %s: %s', (use, baseUrl, isTold) => {
+    const { key } = resolve({ flags: { baseUrl }, use });
+    const local =
+      "if a server with OpenAI's format answers there, such as llama.cpp, vLLM or LM Studio: --service openai";
+    const general =
+      'set GATEWAY_API_KEY, or give --api-key-file <path> (- reads stdin), or type: gateway-cli config set apiKey -';
+    expect(key).toEqual({
+      kind: 'missing',
+      reason: 'no API key is set',
+      hint: isTold ? `${general}\n${local}` : general,
+    });
+  });
+
+  test('whose key is missing names its variable, and where a key is made', () => {
+    expect(resolve({ flags: { service: 'anthropic' }, use: 'chat' }).key).toEqual({
+      kind: 'missing',
+      reason: 'no API key of anthropic is set',
+      hint: expect.stringMatching(/^set ANTHROPIC_API_KEY; you make a key at https:\/\/\S+$/) as unknown,
+    });
+  });
+
   test('keeps the names and forms that the user sets', () => {
     const flags = { service: 'gemini', baseUrl: 'http://127.0.0.1:1', headerNames: 'x-own', auth: 'bearer' };
     expect(resolve({ flags })).toMatchObject({

@@ -43,6 +43,7 @@ describe('a profile keeps its key and headers', () => {
       kind: 'missing',
       reason:
         'the key of profile default is for https://a.example only, and the base URL is at https://b.example (flag --base-url)',
+      hint: 'set GATEWAY_API_KEY, or give --api-key-file <path> (- reads stdin), or choose the profile of that gateway with --profile',
     });
   });
 
@@ -51,6 +52,7 @@ describe('a profile keeps its key and headers', () => {
     expect(key).toMatchObject({
       kind: 'missing',
       reason: 'profile default has a key but no baseUrl, so its key goes nowhere',
+      hint: 'gateway-cli config set baseUrl <url> --profile default',
     });
     expect(headers).toEqual([]);
   });

@@ -45,14 +45,14 @@ export function isCredentialName(name: string): boolean {
   const words = name
     .toLowerCase()
     .replaceAll(harmlessKey, '')
-    .split(/[^a-z\d]+/);
+    .split(/[^a-z\d]/);
   return words.some((word) => credentialWord.test(word));
 }
 
 /** Whether a header is a credential, by its name or because its value holds a long run of letters and digits. */
 export function isCredential(name: string, value: string): boolean {
-  const runs = value.match(/[A-Za-z\d]{16,}/g) ?? [];
-  return isCredentialName(name) || runs.some((run) => /\d/.test(run) && /[A-Za-z]/.test(run));
+  const runs = value.match(/[A-Za-z\d]{16,}/g);
+  return isCredentialName(name) || (runs?.some((run) => /\d/.test(run) && /[A-Za-z]/.test(run)) ?? false);
 }
 
 /** Replaces every known secret in a text. */

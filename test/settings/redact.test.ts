@@ -170,6 +170,12 @@ test('names of members are redacted too, and no member is lost', () => {
   const shown = clean({ [key]: 1, a: [{ [`x${key}`]: 2 }], '(redacted)': 3 });
   expect(JSON.stringify(shown)).not.toContain('canary');
   expect(shown).toEqual({ '(redacted)': 1, a: [{ 'x(redacted)': 2 }], '(redacted) 2': 3 });
+  const both = createRedaction([new Secret(key), new Secret('sk-other-7f3a9c51')]);
+  expect(both.clean({ [key]: 1, 'sk-other-7f3a9c51': 2, '(redacted)': 3 })).toEqual({
+    '(redacted)': 1,
+    '(redacted) 2': 2,
+    '(redacted) 3': 3,
+  });
 });
 
 test.each([

@@ -79,11 +79,27 @@ describe("a variable with the address of a vendor's service", () => {
     ['http://box.lan:11434/', 'http://box.lan:11434/'],
     ['http://0.0.0.0:11434', 'http://127.0.0.1:11434'],
     ['http://[::]:11500', 'http://127.0.0.1:11500'],
+    ['[::1]', 'http://[::1]:11434'],
+    [' box.lan ', 'http://box.lan:11434'],
+    ['box.lan/ollama', 'http://box.lan:11434/ollama'],
+    ['box.lan:1/v1/', 'http://box.lan:1'],
+    ['HTTPS://box.example/v1', 'HTTPS://box.example'],
   ])('is read as Ollama reads it: OLLAMA_HOST=%s', (text, url) => {
     expect(resolve({ env: { OLLAMA_HOST: text }, flags: { service: 'ollama' } }).baseUrl?.value).toBe(url);
   });
 
+  test.each([
+    [`${relay}/v1/`, relay],
+    [` ${relay}/v1//\n`, relay],
+    [`${relay}/v1/beta`, `${relay}/v1/beta`],
+    [`${relay}/api/v10`, `${relay}/api/v10`],
+  ])("is read without the version that OpenAI's clients expect at its end: %j", (text, url) => {
+    expect(resolve({ env: { ...env, OPENAI_BASE_URL: text } }).baseUrl?.value).toBe(url);
+  });
+
   test('that is no URL is refused by its name', () => {
+    for (const text of ['a:b:c', 'ftp://box.lan'])
+      expect(() => resolve({ env: { OLLAMA_HOST: text }, flags: { service: 'ollama' } })).toThrow('OLLAMA_HOST');
     expect(() => resolve({ env: { ...env, OPENAI_BASE_URL: 'relay' } })).toThrow(
       'environment OPENAI_BASE_URL: not a URL',
     );

@@ -94,6 +94,10 @@ describe('createRedactor', () => {
     expect(odd('abc a.c (x] x')).toBe('abc (redacted) (redacted) x');
   });
 
+  test('hides a secret that was given with blanks around it', () => {
+    expect(createRedactor([new Secret(` ${key}\r\n`)])(`the key ${key} is`)).toBe('the key (redacted) is');
+  });
+
   test('changes nothing where there are no secrets', () => {
     expect(createRedactor([])('any text, undefined')).toBe('any text, undefined');
   });

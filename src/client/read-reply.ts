@@ -25,6 +25,8 @@ export interface ReadOptions extends ReplyBounds {
   candidates?: number | undefined;
   /** Text deltas of one block that arrive together may be one: for readers that join them anyway. */
   joined?: true | undefined;
+  /** Thinking in the tags `<think>` and `</think>` at the head of a text stays in the text. */
+  keepThink?: boolean | undefined;
   /** How long to wait for the end of the body, in ms, instead of the format's own time. */
   patience?: Format['patience'] | undefined;
 }
@@ -124,7 +126,8 @@ async function* readBody(
   const watch = createWatch(options.endOf);
   const maxCandidates = (options.candidates ?? 1) + moreCandidates;
   const accumulator = createAccumulator({ model: options.model, maxCandidates, store });
-  const reader = { format, decoder: format.createDecoder(reply), accumulator, store, options, isStreamed: false };
+  const decoder = format.createDecoder({ ...reply, keepsTags: options.keepThink });
+  const reader = { format, decoder, accumulator, store, options, isStreamed: false };
   const begun = await peek(reply.body).catch((error: unknown) => {
     if (isCut(error)) return { cut: error };
     throw error;

@@ -98,7 +98,8 @@ async function* performOne(
     const answered = await client.send(post, { ...options, payment });
     if (beforeRead) await beforeRead(answered);
     const { reply, attempts } = answered;
-    const reading = { endOf: () => checkEnd(deadline), ...options, store, model, candidates };
+    const { keepThink = post.keepThink } = options;
+    const reading = { endOf: () => checkEnd(deadline), ...options, keepThink, store, model, candidates };
     const read = yield* readDeltas(reply, reading, await loadFormat(post.format));
     const answer = { ...read, attempts, isRecorded: reply.recordedAt !== undefined };
     end = { answer };

@@ -127,6 +127,8 @@ export function findFormatByPath(path: string): FormatName | undefined {
 
 /** What a decoder must know of the reply around its body. */
 export interface ReplyHead {
+  /** Thinking in tags at the head of a text stays in the text. */
+  keepsTags?: boolean | undefined;
   status: number;
   /** Lower-case names. */
   headers: Readonly<Record<string, string | undefined>>;
@@ -221,8 +223,8 @@ export function encodeRequest(given: PlainRequest, format: Format, quirks: Quirk
   }
   const chosen = chooseEffort(request, format.name, quirks);
   const encoded = format.encode({ ...request, effort: chosen?.effort }, quirks);
-  const { note } = chosen ?? {};
-  return { ...encoded, ...(note && { note }), format: format.name, use: chooseAuthUse(format.name, request.use) };
+  const told = { ...(chosen?.note && { note: chosen.note }), ...(request.keepThink && { keepThink: true as const }) };
+  return { ...encoded, ...told, format: format.name, use: chooseAuthUse(format.name, request.use) };
 }
 
 /** Throws GatewayError usage for a file of a type that the services of a format are known to refuse. */

@@ -61,6 +61,8 @@ export interface EncodedRequest {
   /** The body is sent as a form: `multipart/form-data`. */
   form?: true | undefined;
   accept?: string | undefined;
+  /** How its reply is read: see the plain field of that name. */
+  keepThink?: true | undefined;
   /** What the user is told of a value that stands for another. */
   note?: string | undefined;
   /** A stream of the content format, which a gateway need not have. */

@@ -36,6 +36,8 @@ export interface PlainFields {
   effort?: Effort | undefined;
   /** Leaves it to the service whether it keeps the request and its reply; else one that would is told not to. */
   store?: boolean | undefined;
+  /** Thinking in the tags `<think>` and `</think>` at the head of an answer stays in its text. */
+  keepThink?: boolean | undefined;
   stop?: readonly string[] | undefined;
   seed?: number | undefined;
   /** How many candidates the reply is to have. */

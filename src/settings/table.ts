@@ -269,6 +269,18 @@ export const settings = {
     default: false,
     shown: 'if on',
   },
+  keepThink: {
+    kind: 'switch',
+    group: 'body',
+    flag: '--keep-think',
+    help: 'leave thinking in <think> tags at the head of an answer in the text',
+    advanced: true,
+    key: 'keepThink',
+    description: 'Leaves thinking in the tags <think> and </think> at the head of an answer in its text.',
+    default: false,
+    formats: ['completions'],
+    shown: 'if on',
+  },
   prices: {
     kind: 'prices',
     rule: true,

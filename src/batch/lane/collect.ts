@@ -325,8 +325,10 @@ async function readJobResult(
     await output.prepare();
     const reply = { status: 200, headers: {}, body: toReplyBody(result, format) };
     const { store, mostImages } = output;
-    const { candidates } = operation;
-    const answer = await readReply(reply, { format, model, candidates, store, mostImages, endOf, joined: true });
+    const { candidates, post } = operation;
+    const { keepThink } = post;
+    const reading = { candidates, keepThink, store, mostImages, endOf, joined: true as const };
+    const answer = await readReply(reply, { format, model, ...reading });
     const { stopReason } = answer.result;
     if (isUnfinished(stopReason)) answer.error ??= unfinishedAnswer(stopReason as string);
     return { answer };

@@ -44,6 +44,7 @@ export interface RequestFlags extends VarFlags, PromptFlags {
   topK?: number;
   effort?: Effort;
   store?: boolean;
+  keepThink?: boolean;
   stop?: string[];
   seed?: number;
   candidates?: number;
@@ -84,7 +85,7 @@ export interface Building {
   /** The time of the command; of a batch, none. */
   deadline?: (() => Deadline) | undefined;
   settings: Pick<Settings, 'model' | 'noStdin' | 'maxTokens' | 'service' | 'format' | 'baseUrl'> &
-    Partial<Pick<Settings, 'lane' | 'effort' | 'store'>>;
+    Partial<Pick<Settings, 'lane' | 'effort' | 'store' | 'keepThink'>>;
   /** Replaced if many requests share a schema. */
   compile?: ((schema: JsonValue) => Promise<SchemaCheck>) | undefined;
   /** What to type for a template variable without a value, if it is not a flag. */
@@ -207,6 +208,7 @@ function toPlainRequest(
     use,
     imageType,
     model: settings.model.value,
+    keepThink: (flags.keepThink ?? settings.keepThink?.value) || undefined,
     store: (flags.store ?? settings.store?.value) || undefined,
     tier: settings.lane?.value === 'flex' ? 'flex' : undefined,
   };

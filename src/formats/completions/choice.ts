@@ -13,6 +13,7 @@ import type { ReplyEvent } from '../events.ts';
 import { toFailure } from '../failure.ts';
 import { createToolCallJoiner } from './calls.ts';
 import { linkedImage } from './images.ts';
+import { createThinkTags, type TaggedPiece, type ThinkTags } from './think-tags.ts';
 import { addDetail, detailsText, encodeSignature } from './turns.ts';
 
 /** One candidate of a reply, as far as it came. */
@@ -28,9 +29,13 @@ export interface Choice {
   isReasoningContent: boolean;
   /** The block of thinking began. */
   isThinking: boolean;
+  /** Thinking came in tags of the text. */
+  isInTags: boolean;
   /** A part of the answer came. */
   hasContent: boolean;
   readonly calls: ReturnType<typeof createToolCallJoiner>;
+  /** Undefined where thinking in tags is left in the text. */
+  readonly tags: ThinkTags | undefined;
   readonly held: Held;
 }
 
@@ -39,14 +44,25 @@ export interface Held {
   characters: number;
 }
 
+/** Reasons of an answer that came to its own end. */
+const answered = new Set(['stop', 'eos', 'end_turn', 'stop_sequence', 'STOP']);
+
 /** The index of the thinking block; calls have the next ones. */
 const thinkingBlock = 0;
 
-export function newChoice(candidate: number, held: Held): Choice {
+export function newChoice(candidate: number, held: Held, keepsTags: boolean): Choice {
   held.characters += valueCost;
   const calls = createToolCallJoiner(thinkingBlock + 1);
-  const flags = { isReasoningContent: false, isThinking: false, hasContent: false };
-  return { candidate, refusal: '', details: [], ...flags, calls, held };
+  const flags = { isReasoningContent: false, isThinking: false, isInTags: false, hasContent: false };
+  return {
+    candidate,
+    refusal: '',
+    details: [],
+    ...flags,
+    calls,
+    tags: keepsTags ? undefined : createThinkTags(),
+    held,
+  };
 }
 
 /** The events of a choice, of a chunk or of a whole reply, which has `message` in place of `delta`. */
@@ -121,8 +137,30 @@ function textsIn(value: JsonValue | undefined): string {
   return value.map((part) => (isObject(part) ? (textField(part, 'text') ?? '') : '')).join('');
 }
 
-function textEvents({ candidate }: Choice, text: JsonValue | undefined): ReplyEvent[] {
-  return typeof text === 'string' && text !== '' ? [{ type: 'text', text, candidate }] : [];
+/** A service that sends thinking in a field has taken it out of the text: tags there are words of the answer. */
+function textEvents(choice: Choice, text: JsonValue | undefined): ReplyEvent[] {
+  if (typeof text !== 'string' || text === '') return [];
+  const { candidate, tags, held, isThinking } = choice;
+  choice.hasContent = true;
+  if (tags === undefined || (isThinking && !choice.isInTags)) return [{ type: 'text', text, candidate }];
+  const before = tags.kept;
+  const pieces = tags.read(text);
+  held.characters += tags.kept - before;
+  return taggedEvents(choice, pieces);
+}
+
+function taggedEvents(choice: Choice, pieces: readonly TaggedPiece[]): ReplyEvent[] {
+  const { candidate } = choice;
+  return pieces.flatMap(({ type, text }): ReplyEvent[] => {
+    if (type === 'text') return [{ type, text, candidate }];
+    choice.isInTags = true;
+    return thoughtEvents(choice, text);
+  });
+}
+
+/** What was held back for a tag. In an answer that a limit or the connection cut, an open tag is one of thinking. */
+function tagEndEvents(choice: Choice, isAnswered: boolean): ReplyEvent[] {
+  return taggedEvents(choice, choice.tags?.end(isAnswered) ?? []);
 }
 
 function imageLinkEvents({ candidate }: Choice, image: JsonValue): ReplyEvent[] {
@@ -153,17 +191,19 @@ function stopEvents(choice: Choice, raw: JsonObject): ReplyEvent[] {
   const said = textField(raw, 'finishReason') || undefined;
   if (said === undefined) return [];
   choice.reason = refusal === '' ? said : 'refusal';
+  const tagged = tagEndEvents(choice, answered.has(said));
   const blocks = before === undefined && candidate === 0 ? [...thinkingEnd(choice), ...choice.calls.stop()] : [];
-  return [...blocks, { type: 'candidate', reason: choice.reason, message: refusal || undefined, candidate }];
+  return [...tagged, ...blocks, { type: 'candidate', reason: choice.reason, message: refusal || undefined, candidate }];
 }
 
-/** Events that are only known at the end of the reply. */
-export function endEvents(choice: Choice): ReplyEvent[] {
+/** Events that are only known at the end of the reply. A whole one without a reason is complete. */
+export function endEvents(choice: Choice, isWhole: boolean): ReplyEvent[] {
   const { candidate, calls, reason, refusal: message } = choice;
   const isOpen = reason === undefined;
   const refusal: ReplyEvent[] = isOpen && message !== '' ? [{ type: 'candidate', message, candidate }] : [];
-  if (candidate !== 0) return [...refusal, ...calls.whole(candidate)];
-  return isOpen ? [...refusal, ...thinkingEnd(choice), ...calls.starts()] : [];
+  const tagged = isOpen ? tagEndEvents(choice, isWhole) : [];
+  if (candidate !== 0) return [...tagged, ...refusal, ...calls.whole(candidate)];
+  return isOpen ? [...tagged, ...refusal, ...thinkingEnd(choice), ...calls.starts()] : [];
 }
 
 /** The end of the thinking block, with its signature. Encrypted thinking has not begun a block before. */

@@ -15,7 +15,7 @@ const ownFields: Readonly<Record<ImagesOperation, ReadonlySet<keyof PlainRequest
 
 function common(): (keyof PlainRequest)[] {
   return [
-    ...(['use', 'model', 'stream', 'body', 'prompt', 'media', 'candidates', 'store'] as const),
+    ...(['use', 'model', 'stream', 'body', 'prompt', 'media', 'candidates', 'store', 'keepThink'] as const),
     ...(['aspect', 'size', 'quality', 'background', 'outputFormat', 'imageType'] as const),
   ];
 }

@@ -11,7 +11,7 @@ import { foreignReply, isCutData, limitAnswer, parseEventData } from '../parse-r
 import type { ErrorBody } from '../error-body.ts';
 import type { Decoder, ReplyEvent, DecoderInput, Usage } from '../events.ts';
 import { toFailure } from '../failure.ts';
-import { findErrorInReply } from '../format.ts';
+import { findErrorInReply, type ReplyHead } from '../format.ts';
 import { type Choice, endEvents, newChoice, choiceEvents } from './choice.ts';
 import { isImagesReply, readImagesReply } from './images.ts';
 
@@ -21,26 +21,34 @@ interface CompletionState {
   /** Candidates that began and did not say why they ended. */
   readonly open: Set<number>;
   readonly held: { characters: number };
+  readonly keepsTags: boolean;
   id?: string | undefined;
   model?: string | undefined;
   tier?: string | undefined;
   isEnded: boolean;
 }
 
-/** Reads one reply of the format (formats 7, and deviations 47 to 60). */
-export function createCompletionsDecoder(): Decoder {
-  const state: CompletionState = { choices: new Map(), open: new Set(), held: { characters: 0 }, isEnded: false };
-  const end = (): ReplyEvent[] => [...state.choices.values()].flatMap(endEvents);
+/** Reads one reply of the format (formats 7, and deviations 47 to 60, and 79). */
+export function createCompletionsDecoder({ keepsTags = false }: Pick<ReplyHead, 'keepsTags'> = {}): Decoder {
+  const state: CompletionState = {
+    choices: new Map(),
+    open: new Set(),
+    held: { characters: 0 },
+    keepsTags,
+    isEnded: false,
+  };
+  const end = (isWhole: boolean): ReplyEvent[] =>
+    [...state.choices.values()].flatMap((choice) => endEvents(choice, isWhole));
   return {
     whole(json) {
       const pieces = listReplyPieces(json)
         .map(unwrap)
         .filter((piece) => piece !== undefined);
       if (pieces.length === 0) throw foreignReply(json, 'completions');
-      return [...readPieces(pieces, state), ...end()];
+      return [...readPieces(pieces, state), ...end(true)];
     },
     feed: (event) => feed(event, state),
-    end,
+    end: () => end(false),
     get progress() {
       if (state.isEnded) return 'ended';
       return isStopped(state) ? 'stopped' : 'open';
@@ -84,13 +92,13 @@ function readPieces(pieces: readonly JsonObject[], state: CompletionState, event
 }
 
 function readChunk(json: JsonObject, state: CompletionState): ReplyEvent[] {
-  const { choices, open, held } = state;
+  const { choices, open, held, keepsTags } = state;
   const listed = (listField(json, 'choices') ?? []).filter(isObject);
   const events = startEvents(state, json);
   const broken: ReplyEvent[] = [];
   for (const [at, raw] of listed.entries()) {
     const candidate = numberField(raw, 'index') ?? at;
-    const choice = choices.get(candidate) ?? newChoice(candidate, held);
+    const choice = choices.get(candidate) ?? newChoice(candidate, held, keepsTags);
     choices.set(candidate, choice);
     for (const event of choiceEvents(choice, raw)) (event.type === 'broken' ? broken : events).push(event);
     if (choice.reason === undefined) open.add(candidate);

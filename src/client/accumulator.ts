@@ -159,7 +159,7 @@ function beginBlock(
   candidate.open.set(index ?? -candidate.blocks.length, block);
   if (block.kind === 'text' && block.text !== '')
     block.text = getTextFilter(block, candidate, arriving).take(block.text);
-  if (block.data !== undefined) keepBlob({ ...block, data: block.data }, candidate, arriving);
+  if (block.data !== undefined) keepBlob({ mimeType: block.mimeType, data: block.data }, candidate, arriving);
   if (block.position === undefined) return held;
   const begun: StreamDelta = { type: 'block-start', block: block.position, blockType: block.kind };
   const isShown = block.isText && block.text !== '';
@@ -255,15 +255,21 @@ function addCall(
 }
 
 function keepBlob(
-  { mimeType, data, draft = false }: Pick<EventByType<'blob'>, 'data' | 'draft'> & { mimeType?: string | undefined },
+  {
+    mimeType,
+    data,
+    draft = false,
+    signature,
+  }: Pick<EventByType<'blob'>, 'data' | 'draft' | 'signature'> & { mimeType?: string | undefined },
   { index, blobs }: ArrivingCandidate,
   arriving: ArrivingReply,
 ): void {
   const { store, waiting } = arriving;
-  arriving.length += valueCost + data.length;
+  arriving.length += valueCost + data.length + (signature?.length ?? 0);
+  const signed = signature === undefined ? {} : { signature };
   waiting.push(async () => {
     const blob = await store.resolve(data);
-    if (blob) blobs.push({ declaredType: mimeType, candidate: index, draft, blob });
+    if (blob) blobs.push({ declaredType: mimeType, candidate: index, draft, ...signed, blob });
   });
 }
 

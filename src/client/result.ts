@@ -28,7 +28,11 @@ export interface ResultImage {
   reply?: number;
   /** A draft (`thought: true`), kept only where there is no other image. */
   draft: boolean;
+  /** With it, the image goes back to its service. */
+  signature?: string;
   blob: StoredBlob;
+  /** The file that it became: its path as it is printed, and its type. */
+  saved?: { path: string; mimeType: string };
 }
 
 /** A call of a tool that the model asks for. */

@@ -35,6 +35,8 @@ export type ReplyEvent =
       mimeType: string | undefined;
       data: string;
       draft?: boolean | undefined;
+      /** With it, the image goes back to its service. */
+      signature?: string;
       candidate?: number | undefined;
     }
   /** What is known about a candidate, and why it ended; later values win. */

@@ -54,6 +54,8 @@ export interface FormatFacts {
   reserved: readonly string[];
   /** Files of any type are bytes in it; else text is sent as text. */
   takesTextFiles: boolean;
+  /** Pictures of an answer go back to the service that drew them, in its turn. */
+  returnsPictures?: true;
   /** Types of files that its services refuse. */
   refuses: RegExp;
   /** Whether the count of output tokens holds those of thinking, and the count of input tokens those of the cache. */
@@ -70,6 +72,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     turnsField: 'contents',
     reserved: ['model', 'stream'],
     takesTextFiles: true,
+    returnsPictures: true,
     refuses: /^application\/(?:zip$|gzip$|msword$|vnd\.(?:ms-|openxmlformats|oasis))/,
     billing: { outputHasThinking: false, inputHasCached: true },
   },
@@ -97,6 +100,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     turnsField: 'messages',
     reserved: ['stream'],
     takesTextFiles: false,
+    returnsPictures: true,
     refuses: /^(?:video\/|audio\/(?!(?:x-)?(?:wav|mp3|mpeg)$))/,
     billing: { outputHasThinking: true, inputHasCached: true },
   },
@@ -106,6 +110,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     path: /\/responses(?:\?|$)/,
     lacks: [
       ...(['candidates', 'topK', 'stop', 'seed', 'aspect', 'size', 'mask'] as const),
+      ...(['quality', 'background', 'outputFormat'] as const),
       ...(['safety', 'toolConfig', 'cachedContent'] as const),
     ],
     tierField: 'service_tier',

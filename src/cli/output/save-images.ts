@@ -244,6 +244,7 @@ async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveStat
       : await publishImage(image.blob, candidateNames(plan, { index, extension, id }), options);
   const written: WrittenImage = { path, ...facts, ...(image.reply !== undefined && { reply: image.reply }) };
   context.report.images.push(written);
+  if (path !== '-') image.saved = { path, mimeType: facts.mimeType };
   saving.written++;
   await warnOfName(path, extension, saving);
   const cut = isCut ? [`${path} is cut: its last part did not come`] : [];

@@ -1,3 +1,4 @@
+import { openPictures } from '../input/session-pictures.ts';
 import { lastSystem, openCallResults, type SessionMessage } from '../../chat/message.ts';
 import type { Deadline } from '../../client/index.ts';
 import { usageError } from '../../errors.ts';
@@ -132,7 +133,10 @@ export async function buildRequest(
     files.schema === undefined || makesImage(use) ? undefined : await compileSchemaFlag(files.schema, building);
   if (earlier && files.body?.[formatFacts[format.name].turnsField] !== undefined) throw givenTwice('--body');
   if (earlier && flags.messages !== undefined) throw givenTwice('--messages');
-  const turns = await readEarlier(flags, templateValues, building);
+  const quirks = getQuirks(settings.service.value, settings.format.value, settings.baseUrl?.value);
+  const turns = earlier
+    ? { turns: await openPictures(earlier, choosePictures({ format, quirks }, context)) }
+    : await readEarlier(flags, templateValues, building);
   const { inputs, media, mask } = await readMediaFlags(flags, building);
   const prompt = await readPrompt(words, flags, context, {
     readsStdin: !makesImage(use),
@@ -141,7 +145,6 @@ export async function buildRequest(
     templateValues,
   });
   await warnOfUnused(flags, templateValues, context);
-  const quirks = getQuirks(settings.service.value, settings.format.value, settings.baseUrl?.value);
   const maxTokens = chooseTokenLimit(settings, format.limits(files.body ?? {}));
   const effort = chooseEffortSetting(settings, flags, files.body);
   const request = toPlainRequest(flags, { files, turns, prompt, media, mask, maxTokens, effort }, building);
@@ -262,13 +265,12 @@ export async function readSystem(
   return fillText(text, describePlace('--system-file', systemFile), templateValues);
 }
 
-/** Earlier turns: those of a session, of a prompt file, or of the flag, which the format may take as they are. */
+/** Earlier turns: those of a prompt file, or of the flag, which the format may take as they are. */
 async function readEarlier(
   { contents, messages, turns, places }: RequestFlags,
   templateValues: TemplateValues | undefined,
-  { earlier, settings, context }: Building,
+  { settings, context }: Building,
 ): Promise<Pick<PlainRequest, 'turns' | 'ownTurns'> | undefined> {
-  if (earlier) return { turns: earlier };
   if (turns) {
     const filled = fillLeaves(turns as unknown as JsonValue[], places?.turns ?? 'the turns', templateValues);
     return { turns: filled as unknown as Turn[] };
@@ -285,6 +287,15 @@ async function readEarlier(
 
 function describePlace(flag: string, path: FileOrJson): string {
   return typeof path === 'string' && path !== '-' ? `${flag} ${quoteWord(path)}` : flag;
+}
+
+/** Which pictures of answers a request can hold. */
+export function choosePictures(
+  { format, quirks }: Pick<BuiltRequest, 'format' | 'quirks'>,
+  { ui }: InputContext,
+): Parameters<typeof openPictures>[1] {
+  const { returnsPictures } = formatFacts[format.name];
+  return { service: returnsPictures && quirks.service, warn: (text) => ui.warn(text) };
 }
 
 /** Images, files and the mask of the first image. */

@@ -10,6 +10,7 @@ import {
   type Result,
   sumUsage,
 } from '../../client/index.ts';
+import { openPictures, pictureBlock } from '../../cli/input/session-pictures.ts';
 import type { Reservation } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import { lastTurn, type Turn } from '../../formats/plain-request.ts';
@@ -18,7 +19,7 @@ import { listCalls, resultsTurn, type ToolCommands } from './tools.ts';
 import type { AnswerContext, Report } from '../../cli/context.ts';
 import type { ImageOutput } from '../../cli/output/save-images.ts';
 import { printStream, printText, stopPlain } from '../../cli/output/print.ts';
-import type { BuiltRequest } from '../../cli/request/build-request.ts';
+import { type BuiltRequest, choosePictures } from '../../cli/request/build-request.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
 
 /** What the requests of a turn have in common. */
@@ -89,7 +90,8 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
     });
     (report.turns ??= []).push({ text, stopReason, toolCalls: run });
     const results = resultsTurn(run);
-    body = format.append(body, [said, results], quirks);
+    const shown = await openPictures([said], choosePictures(request, context));
+    body = format.append(body, [...shown, results], quirks);
     turns.push(results);
   }
 }
@@ -164,11 +166,14 @@ function addUp(answers: readonly Answer[]): Result {
   };
 }
 
-/** The answer as a turn. Not every model takes back its images, so a turn that is only images has their names. */
-function answerTurn({ content = [] }: Result, { quirks }: BuiltRequest, { report }: AnswerContext): Turn {
-  const names = report.images.map(({ path }) => `[${path}]`).join(' ');
-  const named = names === '' ? [] : [{ type: 'text', text: names }];
-  return { role: 'assistant', content: content.length > 0 ? content : named, service: quirks.service };
+/** The answer as a turn, with the pictures of its first candidate that were saved. */
+function answerTurn({ content = [], images }: Result, { quirks }: BuiltRequest, { io: { cwd } }: AnswerContext): Turn {
+  const pictures = images.flatMap(({ candidate, saved, signature, blob: { sha256 } }) =>
+    saved && candidate === 0
+      ? [pictureBlock({ path: saved.path, cwd }, { mimeType: saved.mimeType, sha256, signature })]
+      : [],
+  );
+  return { role: 'assistant', content: [...content, ...pictures], service: quirks.service };
 }
 
 function tooManyTurns(turns: number): GatewayError {

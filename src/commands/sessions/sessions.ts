@@ -22,6 +22,7 @@ import { shellWord } from '../../shell-word.ts';
 import { asColumn, cutToColumns } from '../../terminal/break-lines.ts';
 import { escapeLine, writeEscaped } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../cli/context.ts';
+import { openPictures } from '../../cli/input/session-pictures.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { formatConversation } from './conversation.ts';
 import { writePaged } from '../../terminal/pager.ts';
@@ -198,7 +199,9 @@ export function sessionsExportCommand(command: Command): Action {
   return async (context, [typed = '']) => {
     const { name, path, messages } = await loadSession(typed, context);
     if (!context.root.json) return writeEscaped(context.io.stdout, exportMarkdown(name, messages));
-    const exported = messages.map(({ role, content }) => ({ role, content }));
+    // Only the session itself can name the files of pictures.
+    const named = await openPictures(messages, { service: undefined, warn: (text) => context.ui.warn(text) });
+    const exported = named.map(({ role, content }) => ({ role, content }));
     return { document: { schema: 'gateway-cli/session@1', name, path, messages: exported } };
   };
 }

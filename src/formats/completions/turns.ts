@@ -16,14 +16,26 @@ export function turnMessages(turn: Turn, service: string): Body[] {
 }
 
 function assistantMessages(blocks: readonly JsonObject[], isOwn: boolean): Body[] {
-  const text = blocks.map(flattenToText).join('');
+  // Services such as OpenRouter take back the pictures that they sent.
+  const pictures = isOwn ? blocks.filter(isPicture) : [];
+  const images = pictures.flatMap(encodeUserBlock);
+  const text = blocks
+    .filter((block) => !pictures.includes(block))
+    .map(flattenToText)
+    .join('');
   const isBlank = text.trim() === '';
   const calls = blocks.filter(({ type }) => type === 'tool_use').map((block) => encodeToolCall(block, isOwn));
-  if (isBlank && calls.length === 0) return [];
+  if (isBlank && calls.length === 0 && images.length === 0) return [];
   const thinking = isOwn ? Object.assign({}, ...blocks.map(thinkingFields)) : {};
   // The format's own documents have `null` where a message calls tools and says nothing.
-  const message = { role: 'assistant', content: isBlank ? null : text, ...thinking };
+  const said = { role: 'assistant', content: isBlank ? null : text, ...thinking };
+  const message = images.length === 0 ? said : { ...said, images };
   return [calls.length === 0 ? message : { ...message, tool_calls: calls }];
+}
+
+/** An image whose bytes are there. */
+function isPicture(block: JsonObject): boolean {
+  return block['type'] === 'image' && objectField(block, 'source')?.['type'] === 'base64';
 }
 
 function encodeToolCall(block: JsonObject, isOwn: boolean): Body {

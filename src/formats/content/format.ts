@@ -219,7 +219,7 @@ function encodeParts(block: JsonObject, { names, isOwn }: TurnContext): BodyValu
   const { type, text, id, name, signature } = block;
   const signed = isOwn && typeof signature === 'string' ? { thoughtSignature: signature } : {};
   if (type === 'text') return typeof text === 'string' && isFilledText(text, signed) ? [{ text, ...signed }] : [];
-  if (type === 'image' || type === 'document') return mediaParts(block);
+  if (type === 'image' || type === 'document') return mediaParts(block).map((part) => ({ ...part, ...signed }));
   if (type === 'tool_use') {
     if (typeof id === 'string' && typeof name === 'string') names.set(id, name);
     return [{ functionCall: { name: name ?? '', args: block['input'] ?? {} }, ...signed }];
@@ -235,7 +235,7 @@ function isFilledText(text: string, signed: { thoughtSignature?: string }): bool
 }
 
 /** An image or a document; its bytes may still be an upload. */
-function mediaParts(block: JsonObject): BodyValue[] {
+function mediaParts(block: JsonObject): Body[] {
   const source = getBodyObject(block as Body, 'source');
   const { type, data, url, media_type: mimeType = 'image/png' } = source;
   if (type === 'text') return data === undefined ? [] : [{ text: data }];

@@ -146,7 +146,7 @@ function partEvents(raw: JsonValue, candidate: number, calls: () => CallJoiner):
   const events: ReplyEvent[] = text === undefined ? [] : [{ type: isThought ? 'thinking' : 'text', text, candidate }];
   if (piece) return [...events, ...calls().add({ ...piece, signature }, candidate)];
   const other = blobEvent(raw, candidate, isThought) ?? codeEvent(raw, candidate);
-  // No later turn has what else there is, so its signature is not kept.
+  // No later turn has the code that the service ran, so its signature is not kept.
   if (other) events.push(other);
   else if (signature !== undefined) events.push({ type: 'signature', signature, candidate });
   return events;
@@ -188,7 +188,9 @@ function blobEvent(raw: JsonObject, candidate: number, draft: boolean): ReplyEve
   const data = inline && textField(inline, 'data');
   // Empty is absent, as null is.
   if (!inline || data === undefined || data === '') return undefined;
-  return { type: 'blob', mimeType: textField(inline, 'mimeType'), data, draft, candidate };
+  const signature = textField(raw, 'thoughtSignature');
+  const signed = signature === undefined ? {} : { signature };
+  return { type: 'blob', mimeType: textField(inline, 'mimeType'), data, draft, ...signed, candidate };
 }
 
 /** Counts of usageMetadata as the gateway gave them: outputTokens without thinking, cachedInputTokens within inputTokens (formats 2). */

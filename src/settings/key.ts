@@ -77,7 +77,7 @@ export async function runKeyCommand(
       // Without an exit code or signal, it was not started or printed too much.
       const end = typeof code === 'number' ? `exit code ${code}` : error.signal && `ended by ${error.signal}`;
       if (!end) return reject(keyError(`${failed}: ${runReason(error)}`, hint, error));
-      const redact = createRedactor([stdout, ...stdout.split(/\s+/), ...words].map((secret) => new Secret(secret)));
+      const redact = createRedactor([stdout, ...stdout.split(/\s/), ...words].map((secret) => new Secret(secret)));
       const [line = ''] = redact(stderr)
         .trimStart()
         .split(/[\r\n]/, 1);

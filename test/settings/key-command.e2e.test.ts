@@ -35,6 +35,14 @@ test('the error of a key command shows no word of its stdout, which may hold the
   });
 });
 
+test('of a long line of stderr the error shows the first 200 characters, and of none nothing', async () => {
+  const printing = (text: string) =>
+    runKeyCommand([node, '-e', `console.error(${JSON.stringify(text)}); process.exitCode = 1`], from);
+  const failed = 'the key command failed (somewhere): exit code 1';
+  await expect(printing('x'.repeat(500))).rejects.toMatchObject({ message: `${failed}: ${'x'.repeat(200)}` });
+  await expect(printing('')).rejects.toMatchObject({ message: failed });
+});
+
 test.runIf(posix)('the signal that ended a key command is reported', async () => {
   await expect(runKeyCommand([node, '-e', 'process.kill(process.pid, "SIGTERM")'], from)).rejects.toMatchObject({
     class: 'auth',

@@ -466,7 +466,7 @@ test('a ledger appends nothing once another process has its lock, and goes on wh
   await taken;
   // It asks for the time at each look at the lock.
   const looks = vi.spyOn(process.hrtime, 'bigint');
-  await expect.poll(() => looks.mock.calls.length).toBeGreaterThan(5);
+  await expect.poll(() => looks.mock.calls.length, { timeout: 30_000 }).toBeGreaterThan(5);
   looks.mockRestore();
   expect(statSync(path).size).toBe(size);
   unlinkSync(lock);
@@ -490,7 +490,7 @@ test('past its signal a cost waits three seconds for a lock, then what is reserv
   const ending = ledger.spend(second, '0.2', { signal: AbortSignal.abort() }).catch((error: unknown) => (end = error));
   const lookAgain = async () => {
     const { length } = looks.mock.calls;
-    await expect.poll(() => looks.mock.calls.length).toBeGreaterThan(length + 5);
+    await expect.poll(() => looks.mock.calls.length, { timeout: 30_000 }).toBeGreaterThan(length + 5);
   };
   await lookAgain();
   now += 3_000_000_000n;

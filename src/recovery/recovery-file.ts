@@ -74,9 +74,12 @@ export async function writeRecovery(
   throw last;
 }
 
-async function writeReply(handle: FileHandle, { images, body, document, ...head }: SavedReply): Promise<void> {
+async function writeReply(handle: FileHandle, reply: SavedReply): Promise<void> {
+  const { images, body, document, savedAt, command, job, ...rest } = reply;
   const writePiece = (text: string): Promise<void> => writeFully(handle, Buffer.from(text));
-  const known = JSON.stringify({ schema, ...head, document: splitText(JSON.stringify(document ?? null)) });
+  // In this order: a list reads only the beginning.
+  const head = { schema, savedAt, command, job, ...rest };
+  const known = JSON.stringify({ ...head, document: splitText(JSON.stringify(document ?? null)) });
   await writePiece(`${known.slice(0, -1)},\n"images":[`);
   for (const [index, { declaredType, candidate, blob }] of images.entries()) {
     const facts = JSON.stringify({ declaredType, candidate, bytes: blob.bytes, sha256: blob.sha256 });

@@ -15,7 +15,7 @@ import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { findOwner, type Lock, takeLock, withLock } from '../../src/files/lock.ts';
+import { describeOwner, findOwner, type Lock, prepareSharedFile, takeLock, withLock } from '../../src/files/lock.ts';
 import { ownMark } from '../../src/files/process-mark.ts';
 import { isPartName } from '../../src/files/temp-file.ts';
 import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
@@ -191,6 +191,26 @@ describe('when a lock is stale', () => {
     expect(await takeLock(path)).toMatchObject({ heldBy: { mark: { pid: process.pid }, isHere: true } });
   });
 
+  test.each([
+    ['of an older version, which did not renew it', { host: 'elsewhere', pid: 7 }, false],
+    ['which renews it', { host: 'elsewhere', pid: 7, renewMs: 10_000 }, true],
+    ['which does not say its name', { renewMs: 1 }, true],
+  ])('a lock of another machine, %s: %j is free after a minute: %s', async (_, lock, isFree) => {
+    const path = place();
+    writeFileSync(path, JSON.stringify(lock));
+    age(path, 70_000);
+    const taken = await takeLock(path, { wasNotRenewed: true });
+    expect(isTaken(taken)).toBe(isFree);
+    if (!isFree) expect(taken).toMatchObject({ heldBy: { isHere: false, leftMs: Number.POSITIVE_INFINITY } });
+  });
+
+  test.skipIf(!existsSync('/proc/self/status'))(
+    'where no file can be made, and so the time is not known, a lock counts as held for its minute',
+    async () => {
+      expect(await findOwner('/proc/self/status')).toMatchObject({ mark: undefined, isHere: false, leftMs: 60_000 });
+    },
+  );
+
   test('the file that tells the time of the file system is named as unfinished, so that a later run can remove it', async () => {
     const path = place();
     writeFileSync(path, elsewhere);
@@ -202,6 +222,29 @@ describe('when a lock is stale', () => {
     expect(isPartName(name), name).toBe(true);
   });
 });
+
+test.each([
+  [undefined, 'another process'],
+  [{ ...own, pid: 7 }, 'process 7'],
+  [{ ...own, pid: 7, namespace: 'other' }, 'process 7 of another container'],
+  [{ ...own, pid: 7, host: 'elsewhere' }, 'process 7 of another machine'],
+])('the owner of a lock is told in words: %j', (mark, words) => {
+  expect(describeOwner({ mark })).toBe(words);
+});
+
+test.skipIf(process.platform === 'win32')(
+  'a file that processes share gets a folder of its owner alone, and must be a file',
+  async () => {
+    const folder = join(scratchFolder(), 'a', 'b');
+    await prepareSharedFile(join(folder, 'team.jsonl'));
+    expect([statSync(folder).mode & 0o777, readdirSync(folder)]).toEqual([0o700, []]);
+    symlinkSync('nowhere', join(folder, 'dangling'));
+    await prepareSharedFile(join(folder, 'dangling'));
+    symlinkSync('.', join(folder, 'link'));
+    await expect(prepareSharedFile(join(folder, 'link'))).rejects.toThrow('it is a folder');
+    await expect(prepareSharedFile('/dev/null')).rejects.toThrow('it is a device');
+  },
+);
 
 describe('what the owner of a lock sees', () => {
   test('it is still its own, and stays so', async () => {

@@ -12,9 +12,11 @@ import {
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { GatewayError } from '../../src/errors.ts';
 import {
   createTempFile,
   makeFolder,
+  notWritten,
   placeFile,
   writeAtomically,
   writeFully,
@@ -79,6 +81,29 @@ test.skipIf(process.platform === 'win32')('a pipe is not replaced by a file', as
   spawnSync('mkfifo', [join(folder, 'pipe')]);
   await expect(writeAtomically(join(folder, 'pipe'), async () => undefined)).rejects.toThrow('it is a device, a pipe');
   expect([lstatSync(join(folder, 'pipe')).isFIFO(), readdirSync(folder)]).toEqual([true, ['pipe']]);
+});
+
+test('a file that cannot get its name leaves nothing', async () => {
+  const folder = scratchFolder();
+  const long = join(folder, 'x'.repeat(300));
+  await expect(writeAtomically(long, (handle) => handle.writeFile('new'))).rejects.toMatchObject({
+    code: 'ENAMETOOLONG',
+  });
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('an error that has its own words keeps them, and gets a hint where it has none', () => {
+  const failure = new GatewayError('not-written', 'the disk is full');
+  expect(notWritten('a', failure)).toBe(failure);
+  expect(notWritten('a', failure, 'make room')).toMatchObject({
+    message: 'the disk is full',
+    details: { hint: 'make room' },
+  });
+  expect(notWritten('a', new Error('no'), 'make room')).toMatchObject({
+    class: 'not-written',
+    message: 'cannot write "a": no',
+    details: { hint: 'make room', sent: 'yes', retryable: false },
+  });
 });
 
 test('a file that was made meanwhile stays as it is, and no part is left', async () => {

@@ -86,6 +86,17 @@ test('makes a folder that was named with a slash', async () => {
   expect(namesIn(cwd)).toEqual(['a-cat', 'new']);
 });
 
+test('a folder that two commands make at once is made, and one that cannot be made is told', async () => {
+  const cwd = scratchFolder();
+  await Promise.all([1, 2, 3].map(() => check(cwd, { output: 'new/' })));
+  expect(namesIn(cwd)).toEqual(['new']);
+  if (process.platform !== 'linux') return;
+  await expect(check(cwd, { output: '/proc/new/' })).rejects.toMatchObject({
+    class: 'usage',
+    message: expect.stringMatching(/^cannot make the folder "\/proc\/new\/": /),
+  });
+});
+
 test.skipIf(process.platform === 'win32')('refuses devices and FIFOs even with force', async () => {
   const cwd = scratchFolder();
   execFileSync('mkfifo', [join(cwd, 'fifo.png')]);

@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createFileStore, createMemoryStore } from '../../src/images/store.ts';
 import type { BlobStore } from '../../src/images/types.ts';
-import { keepTempFiles, readRecovery, type SavedReply, writeRecovery } from '../../src/recovery/recovery-file.ts';
+import {
+  keepTempFiles,
+  readRecovery,
+  readRecoveryHead,
+  type SavedReply,
+  writeRecovery,
+} from '../../src/recovery/recovery-file.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const base = { savedAt: 'now', command: 'text', printsText: false, document: { text: 'paid' }, images: [] };
@@ -124,4 +130,23 @@ test('where no recovery file can be written, the stored files get names that are
   expect(kept.map((path) => readFileSync(path).equals(bytes))).toEqual([true, true, true]);
   expect(await keepTempFiles({ ...base, images: [await picture(createMemoryStore())] }, 'm')).toEqual([]);
   expect(existsSync(join(folder, 'gateway-cli-m-1'))).toBe(false);
+});
+
+test('a list reads the command and the job of a recovery file from its beginning alone, and nothing of another file', async () => {
+  const job = 'a "b"\\\n ö';
+  const path = await write({ ...base, command: 'image gen', job, document: { text: 'x'.repeat(100_000) } });
+  expect(await readRecoveryHead(path)).toEqual({ command: 'image gen', job });
+  expect(await readRecoveryHead(await write({ ...base, job: 'ö'.repeat(20_000) }))).toEqual({ command: 'text' });
+  expect(await readRecoveryHead(odd({ savedAt: 5 }))).toEqual({ command: '', job: undefined });
+  const other = join(scratchFolder(), 'other.json');
+  for (const text of [
+    '',
+    '{}',
+    ' {"schema":"gateway-cli/recovery@1"}',
+    '{"schema":"gateway-cli/recovery@2","command":"a"}',
+  ]) {
+    writeFileSync(other, text);
+    expect(await readRecoveryHead(other), text).toBeUndefined();
+  }
+  expect(await readRecoveryHead(join(scratchFolder(), 'gone.json'))).toBeUndefined();
 });

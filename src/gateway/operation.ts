@@ -30,7 +30,9 @@ export function answerOperation(operation: GatewayOperation): BodyHandler {
     if (attempt) await fault?.before?.(attempt);
     const made = await makeAnswer(read, scripted ?? {}, draws(fault, operation, read, request), context);
     const changed = fault?.answer?.(made) ?? made;
-    const written = changed.failure ? request.format.error(changed.failure) : operation.reply(changed, read);
+    const { failure } = changed;
+    const written =
+      failure && !operation.repliesFailure ? request.format.error(failure) : operation.reply(changed, read);
     const json = fault?.body?.(written, request.format.name) ?? written;
     const { stream } = operation;
     const reply =

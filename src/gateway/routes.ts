@@ -2,6 +2,7 @@ import { contentCount, contentFormat, contentOperation } from './content/format.
 import { completionsFormat, completionsOperation } from './completions/format.ts';
 import { editsOperation, imagesOperation, referencesOperation } from './completions/images.ts';
 import type { BodyHandler, GatewayFormat, GatewayFormatName } from './types.ts';
+import { responsesCount, responsesOperation } from './responses/format.ts';
 import { messagesCount, messagesFormat, messagesOperation } from './messages/format.ts';
 import { completionsBatchPaths } from './batches/completions.ts';
 import { contentBatchPaths } from './batches/content.ts';
@@ -48,6 +49,8 @@ const rows: readonly RouteRow[] = [
   { path: '/v1/messages', handle: answerOperation(messagesOperation) },
   { path: '/v1/messages/count_tokens', handle: count(messagesOperation, messagesCount) },
   { path: '/v1/chat/completions', handle: answerOperation(completionsOperation) },
+  { path: '/v1/responses', handle: answerOperation(responsesOperation) },
+  { path: '/v1/responses/input_tokens', handle: count(responsesOperation, responsesCount) },
   { path: '/v1/images/generations', handle: answerOperation(imagesOperation) },
   { path: '/v1/images/edits', handle: answerOperation(editsOperation), form: true },
   { path: '/v1/images', handle: answerOperation(referencesOperation) },
@@ -85,7 +88,7 @@ export function chooseErrorFormat(path: string, headers: IncomingHttpHeaders, { 
 /** Some clients take a base URL for the part before `/messages` or `/chat/completions`, others for the part before `/v1`. */
 export function withVersion(path: string): string {
   const isBare =
-    /^\/(?:messages|chat\/completions|images\/(?:generations|edits)|files|batches|models(?:\/[^/:]+)?)(?:\/|$)/.test(
+    /^\/(?:messages|chat\/completions|responses|images\/(?:generations|edits)|files|batches|models(?:\/[^/:]+)?)(?:\/|$)/.test(
       path,
     );
   return isBare ? `/v1${path}` : path;
@@ -124,7 +127,7 @@ function allow(method: string, methods: readonly string[], path: string): void {
 /** What to use in place of a vendor's path that this gateway does not have. */
 const instead: readonly [path: RegExp, words: string][] = [
   [
-    /^\/v1\/(?:responses|completions|assistants|threads|conversations)(?:\/|$)/,
+    /^\/v1\/(?:completions|assistants|threads|conversations)(?:\/|$)/,
     'use chat completions: POST /v1/chat/completions',
   ],
   [/^\/v1\/images\//, 'use POST /v1/images/generations or POST /v1/images/edits'],

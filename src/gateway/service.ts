@@ -126,7 +126,7 @@ export const serviceRules: Readonly<Record<ImitatedService, ServiceRules>> = {
   openai: {
     format: 'completions',
     level: 'vendor',
-    paths: /^\/v1\/(?:chat\/completions|images\/(?:generations|edits)|(?:models|files|batches)(?:\/[^:]*)?)$/,
+    paths: /^\/v1\/(?:chat\/completions|images\/(?:generations|edits)|(?:models|files|batches|responses)(?:\/[^:]*)?)$/,
     vendorPaths:
       /^\/v1\/(?:responses|embeddings|completions|audio|images|moderations|uploads|fine_tuning|assistants|threads|vector_stores|conversations|containers|evals|realtime|videos)(?:\/|$)/,
     models: /^(?:gpt|chatgpt|dall-e|codex)-.|^o\d/,

@@ -188,8 +188,12 @@ export interface ModelRequest {
   functionCalls?: boolean;
   /** Whether thoughts are shown, or only that there are some. */
   showThinking: boolean;
+  /** Whether the reply holds the thoughts in a form that can only go back. */
+  encryptsThinking?: boolean;
   /** The service tier, if the reply names it. */
   tier?: string | undefined;
+  /** What the reply repeats of the request. */
+  repeated?: JsonObject;
   /** What it says about the image that it wants. */
   image: {
     /** Whether the request names an image as the answer. */
@@ -260,6 +264,8 @@ export interface GatewayOperation {
   wantsImage?(read: ModelRequest, request: GatewayRequest): boolean;
   /** The body of the reply. */
   reply(answer: ModelAnswer, request: ModelRequest): JsonObject;
+  /** Whether that also says that the answer failed; else an error does, with the same status 200. */
+  repliesFailure?: true;
   contentType: string;
   stream?: OperationStream;
 }

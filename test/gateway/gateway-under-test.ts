@@ -72,6 +72,23 @@ export function completion(content: unknown, more: object = {}): object {
   return { model: 'local-chat', messages: [{ role: 'user', content }], ...more };
 }
 
+/** A request of the responses format. */
+export function responseTo(input: unknown, more: object = {}): object {
+  return { model: 'local-chat', input, ...more };
+}
+
+/** The data of each event of a stream with names, parsed by hand; each has the name that its data has, and its number. */
+export function readEvents(text: string): Record<string, unknown>[] {
+  const blocks = text.split('\n\n');
+  if (blocks.pop() !== '') throw new Error('the stream ends inside an event');
+  return blocks.map((block, index) => {
+    const [, name, data = ''] = /^event: (.*)\ndata: (.*)$/.exec(block) ?? [];
+    const event = JSON.parse(data) as Record<string, unknown>;
+    if (event['type'] !== name || event['sequence_number'] !== index) throw new Error(`not event ${index}: ${block}`);
+    return event;
+  });
+}
+
 /** The data of each event of a stream without names, parsed by hand. */
 export function readChunks(text: string): unknown[] {
   const lines = text.split('\n\n');

@@ -187,7 +187,7 @@ const missing: [ImitatedService, path: string, instead: string][] = [
   ['gemini', '/v1alpha/authTokens', help],
   ['anthropic', '/v1/skills', help],
   ['anthropic', '/v1/files', 'send files inside the messages, as Base64'],
-  ['openai', '/v1/responses', 'use chat completions: POST /v1/chat/completions'],
+  ['openai', '/v1/assistants', 'use chat completions: POST /v1/chat/completions'],
   ['openai', '/v1/embeddings', help],
   ['openai', '/v1/images/variations', 'use POST /v1/images/generations or POST /v1/images/edits'],
 ];

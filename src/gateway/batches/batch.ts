@@ -187,7 +187,7 @@ async function runLine(
 function wholeBody({ status, body, head = true, ending = 'end' }: GatewayReply): JsonObject {
   if (status === 200 && head && ending === 'end' && typeof body === 'string') {
     const json = parseIfJson(body);
-    if (isObject(json) && json['error'] === undefined) return json;
+    if (isObject(json) && (json['error'] ?? null) === null) return json;
   }
   throw new Problem(500, 'An internal error has occurred.');
 }

@@ -4,6 +4,7 @@ import { badValue, freeObject, object, oneOf, text } from '../fields/rule.ts';
 import { completionsOperation } from '../completions/format.ts';
 import { imagesOperation } from '../completions/images.ts';
 import { badParameter } from '../completions/reply.ts';
+import { responsesOperation } from '../responses/format.ts';
 import { checkContentType } from '../http/body.ts';
 import { jsonReply, selectPage } from '../http/reply.ts';
 import { answerOperation } from '../operation.ts';
@@ -27,6 +28,7 @@ const daySeconds = 24 * 60 * 60;
 
 const handlers: Readonly<Record<string, BodyHandler>> = {
   '/v1/chat/completions': answerOperation(completionsOperation),
+  '/v1/responses': answerOperation(responsesOperation),
   '/v1/images/generations': answerOperation(imagesOperation),
 };
 

@@ -179,7 +179,7 @@ export const imagesBody = object(
 );
 
 /** Whether a model of OpenAI reasons before it answers: these refuse parameters that the others take. */
-function reasons(model: string): boolean {
+export function reasons(model: string): boolean {
   return /^(?:o\d|gpt-(?:[5-9]|\d\d)(?!.*chat))/.test(model);
 }
 
@@ -249,7 +249,7 @@ function checkReasoningModel(body: JsonObject): void {
 }
 
 /** A strict schema forbids other properties, and requires its own, at every level. */
-function checkStrictSchema(
+export function checkStrictSchema(
   schema: JsonValue | undefined,
   refuse: (fault: string) => Problem,
   context: readonly string[] = [],

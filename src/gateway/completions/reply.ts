@@ -20,8 +20,8 @@ export function completionsError({ code: status, message, extra }: Problem): Jso
 }
 
 /** A 400 reply that names a parameter. */
-export function badParameter(param: string, code: string | null, message: string): Problem {
-  return new Problem(400, message, { param, errorCode: code });
+export function badParameter(param: string | undefined, code: string | null, message: string): Problem {
+  return new Problem(400, message, { ...(param !== undefined && { param }), errorCode: code });
 }
 
 /** The 404 reply to a model that does not exist. */

@@ -8,7 +8,7 @@ export interface Spoken {
   text: string;
 }
 
-/** One of the three batch APIs, spoken by hand. */
+/** One of the batch APIs, spoken by hand. */
 export interface BatchApi {
   /** Creates a batch with one request for each id. */
   create(model: string, ids: readonly string[]): Promise<Spoken>;
@@ -78,15 +78,16 @@ export function anthropicApi(gateway: GatewayUnderTest): BatchApi {
   };
 }
 
-export function openAiApi(gateway: GatewayUnderTest): BatchApi {
+export function openAiApi(gateway: GatewayUnderTest, endpoint: 'chat/completions' | 'responses'): BatchApi {
   const speak = speaker(gateway, { authorization: `Bearer ${key}` });
   const read = async (file: unknown): Promise<unknown[]> =>
     typeof file === 'string' ? linesOf((await speak('GET', `/v1/files/${file}/content`)).text) : [];
   return {
     async create(model, ids) {
-      const url = '/v1/chat/completions';
+      const url = `/v1/${endpoint}`;
       const lines = ids.map((custom_id) => {
-        const body = { model, messages: [{ role: 'user', content: custom_id }] };
+        const turns = [{ role: 'user', content: custom_id }];
+        const body = { model, ...(endpoint === 'responses' ? { input: turns } : { messages: turns }) };
         return `${JSON.stringify({ custom_id, method: 'POST', url, body })}\n`;
       });
       const form = new FormData();

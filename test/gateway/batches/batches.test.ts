@@ -7,7 +7,8 @@ import { anthropicApi, type BatchApi, geminiApi, linesOf, openAiApi, speaker, ty
 const gateway = sharedGateway({ batchDelay: 10 });
 const apis: [name: string, api: BatchApi][] = [
   ['Anthropic', anthropicApi(gateway)],
-  ['OpenAI', openAiApi(gateway)],
+  ['OpenAI', openAiApi(gateway, 'chat/completions')],
+  ['OpenAI responses', openAiApi(gateway, 'responses')],
   ['Gemini inline', geminiApi(gateway, false)],
   ['Gemini by file', geminiApi(gateway, true)],
   // What the official SDKs call since their version 3.
@@ -23,7 +24,8 @@ async function ended(api: BatchApi, id: string): Promise<unknown> {
   return got?.json;
 }
 
-describe.each(apis)('%s', (name, api) => {
+describe.each(apis)('%s', (title, api) => {
+  const name = title.replace(' responses', '');
   const ok = name === 'OpenAI' ? '200' : 'succeeded';
   const failed = name === 'OpenAI' ? '500' : name === 'Anthropic' ? 'errored' : '13';
   const run = async (model: string, ids: readonly string[]): Promise<string[]> => {

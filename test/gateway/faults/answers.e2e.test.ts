@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { dig, imageOf, turn, type Answered, sharedGateway } from '../gateway-under-test.ts';
+import { dig, imageOf, readEvents, turn, type Answered, sharedGateway } from '../gateway-under-test.ts';
 import { askFaults } from './ask.ts';
 import { sample } from '../../helpers/full.ts';
 
 const gateway = sharedGateway();
-const { chat, complete, completeStream, draw, stream, write } = askFaults(gateway);
+const { chat, complete, completeStream, draw, respond, respondStream, stream, write } = askFaults(gateway);
 
 describe('answers', () => {
   const content: [model: string, expected: object][] = [
@@ -44,6 +44,24 @@ describe('answers', () => {
     expect([status, json]).toMatchObject([200, expected]);
   });
 
+  const said = (part: object, more: object): object => ({ output: [{ type: 'message', content: [part] }], ...more });
+  const cut = (reason: string): object => ({ status: 'incomplete', incomplete_details: { reason } });
+  const text = { type: 'output_text', text: expect.stringMatching(/^This/) };
+  const responses: [model: string, expected: object][] = [
+    ['fault-blocked', said({ type: 'refusal', refusal: expect.any(String) }, { status: 'completed' })],
+    ['fault-safety', said(text, cut('content_filter'))],
+    ['fault-no-answer', { output: [], status: 'completed' }],
+    ['fault-max-tokens', said(text, cut('max_output_tokens'))],
+    ['fault-error-200', { output: [], status: 'failed', error: { code: 'server_error', message: expect.any(String) } }],
+    ['fault-no-image', said(text, { status: 'completed' })],
+  ];
+  it.each(responses)('%s in the responses format, whole and at the end of a stream', async (model, expected) => {
+    const { status, json } = await respond(model);
+    expect([status, json]).toMatchObject([200, expected]);
+    const end = readEvents((await respondStream(model)).text).at(-1);
+    expect(end).toMatchObject({ type: `response.${String(dig(json, 'status'))}`, response: expected });
+  });
+
   it('fault-blocked has no candidates at all', async () => {
     expect((await write('fault-blocked')).json).not.toHaveProperty('candidates');
   });
@@ -60,6 +78,7 @@ describe('answers', () => {
     expect(Object.keys((await write('fault-no-usage')).json as object)).toEqual(['candidates']);
     expect((await chat('fault-no-usage')).json).not.toHaveProperty('usage');
     expect(Object.keys((await complete('fault-no-usage')).json as object)).toEqual(['object', 'created', 'choices']);
+    expect(Object.keys((await respond('fault-no-usage')).json as object)).toEqual(['object', 'status', 'output']);
   });
 });
 

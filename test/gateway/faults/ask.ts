@@ -1,8 +1,8 @@
-import { completion, message, turn, type Answered, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { completion, message, responseTo, turn, type Answered, type GatewayUnderTest } from '../gateway-under-test.ts';
 
 const small = { generationConfig: { imageConfig: { imageSize: '512' } } };
 
-/** The ways to ask a fault model: for a picture, for a text, for a message, for a completion, for streams of both. */
+/** The ways to ask a fault model: for a picture, and in each format, for streams too. */
 export interface FaultAsker {
   draw(model: string, more?: object): Promise<Answered>;
   write(model: string): Promise<Answered>;
@@ -10,6 +10,8 @@ export interface FaultAsker {
   stream(model: string): Promise<Answered>;
   complete(model: string, more?: object): Promise<Answered>;
   completeStream(model: string): Promise<Answered>;
+  respond(model: string): Promise<Answered>;
+  respondStream(model: string): Promise<Answered>;
 }
 
 export function askFaults(gateway: GatewayUnderTest): FaultAsker {
@@ -21,6 +23,8 @@ export function askFaults(gateway: GatewayUnderTest): FaultAsker {
     chat: (model) => gateway.post('/v1/messages', message('hi', { model })),
     complete: (model, more) => gateway.post('/v1/chat/completions', completion('hi', { model, ...more })),
     completeStream: (model) => gateway.post('/v1/chat/completions', completion('hi', { model, stream: true })),
+    respond: (model) => gateway.post('/v1/responses', responseTo('hi', { model })),
+    respondStream: (model) => gateway.post('/v1/responses', responseTo('hi', { model, stream: true })),
     stream: (model) => gateway.post('/v1/messages', message('hi', { model, stream: true })),
   };
 }

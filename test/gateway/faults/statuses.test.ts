@@ -5,7 +5,7 @@ import { dig, sharedGateway } from '../gateway-under-test.ts';
 import { askFaults } from './ask.ts';
 
 const gateway = sharedGateway();
-const { chat, complete, write } = askFaults(gateway);
+const { chat, complete, respond, write } = askFaults(gateway);
 
 describe('the table of faults', () => {
   it('has one row a name, with commands and a code of the exit table', () => {
@@ -29,6 +29,7 @@ describe('the table of faults', () => {
     expect((await write('fault-nonsense')).status).toBe(404);
     expect((await chat('fault-nonsense')).status).toBe(404);
     expect((await complete('fault-nonsense')).status).toBe(404);
+    expect((await respond('fault-nonsense')).status).toBe(404);
   });
 });
 
@@ -55,6 +56,8 @@ describe('statuses', () => {
     const completions = await complete(`fault-${code}`);
     const error = { message: expect.any(String), type: kind, param: null, code: named };
     expect([completions.status, completions.json]).toEqual([code, { error }]);
+    const responses = await respond(`fault-${code}`);
+    expect([responses.status, responses.json]).toEqual([code, { error }]);
   });
 
   it('fault-401 names only the header of its format', async () => {
@@ -83,6 +86,7 @@ describe('statuses', () => {
     expect(statuses).toEqual([503, 503, 200, 503, 503, 200]);
     expect((await chat('fault-503-twice')).status).toBe(503);
     expect((await complete('fault-503-twice')).status).toBe(503);
+    expect((await respond('fault-503-twice')).status).toBe(503);
   });
 
   it('fault-html-502 is a page, fault-redirect leads away', async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { turn, sharedGateway } from '../gateway-under-test.ts';
+import { readEvents, turn, sharedGateway } from '../gateway-under-test.ts';
 import { askFaults } from './ask.ts';
 
 const gateway = sharedGateway();
-const { chat, completeStream, stream } = askFaults(gateway);
+const { chat, completeStream, respond, respondStream, stream } = askFaults(gateway);
 
 describe('streams', () => {
   it('fault-error-event breaks off with an error event', async () => {
@@ -99,6 +99,44 @@ describe('streams', () => {
       expect(text).toMatch(/^: OFFLINE PROCESSING\r\n\r\ndata: \{"id":/);
       expect(text).toMatch(/"finish_reason":"stop"\}\][^\n]*\r\n\r\ndata: \[DONE\]\r\n\r\n$/);
       expect(text.match(/\[DONE\]/g)).toHaveLength(1);
+    });
+  });
+
+  describe('of responses', () => {
+    const events = async (model: string): Promise<Record<string, unknown>[]> =>
+      readEvents((await respondStream(model)).text);
+    const texts = (all: Record<string, unknown>[]): number =>
+      all.filter(({ type }) => type === 'response.output_text.delta').length;
+
+    it('fault-error-event breaks off with an error event, and refuses what is no stream', async () => {
+      const all = await events('fault-error-event');
+      expect(texts(all)).toBe(5);
+      const error = { message: expect.any(String), type: 'server_error', param: null, code: null };
+      expect(all.at(-1)).toEqual({ type: 'error', sequence_number: all.length - 1, error });
+      expect((await respond('fault-error-event')).status).toBe(529);
+    });
+
+    it('fault-no-end has no event that ends it, fault-no-message-stop has one', async () => {
+      const [none, whole] = [await events('fault-no-end'), await events('fault-no-message-stop')];
+      expect([none.at(-1)?.['type'], texts(none)]).toEqual(['response.output_text.delta', 5]);
+      expect(whole.at(-1)).toMatchObject({ type: 'response.completed', response: { status: 'completed' } });
+    });
+
+    it('fault-bad-event is not JSON in the middle', async () => {
+      expect((await respondStream('fault-bad-event')).text).toMatch(/"delta":\{oops\n\n$/);
+    });
+
+    it('fault-unknown-events has events that are not known between those of the whole answer', async () => {
+      const types = (await events('fault-unknown-events')).map(({ type }) => type);
+      expect([types[1], types[5]]).toEqual(['response.offline_note', 'response.offline_text.delta']);
+      expect(types.at(-1)).toBe('response.completed');
+    });
+
+    it('fault-odd-framing has a comment, CRLF, no names, and [DONE] at the end', async () => {
+      const { text } = await respondStream('fault-odd-framing');
+      expect(text).toMatch(/^: OFFLINE PROCESSING\r\n\r\ndata: \{"type":"response\.created"/);
+      expect(text).toMatch(/data: \{"type":"response\.completed"[^\n]*\r\n\r\ndata: \[DONE\]\r\n\r\n$/);
+      expect(text).not.toMatch(/event: |[^\r]\n/);
     });
   });
 });

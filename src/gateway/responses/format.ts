@@ -1,0 +1,151 @@
+import type { JsonObject, JsonValue } from '../../json.ts';
+import { readDataUrl } from '../completions/format.ts';
+import { badParameter } from '../completions/reply.ts';
+import { flagAt, listAt, numberAt, objectAt, textAt, textsAt, valueAt } from '../fields/read.ts';
+import type { DecodedMedia, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
+import type { GatewayOperation, OperationCount, Path } from '../types.ts';
+import { checkResponseBody } from './fields.ts';
+import { repeatRequest, responsesReply, responsesStream } from './reply.ts';
+
+/** `/v1/responses`, OpenAI's other format for texts. Its errors and its list of models are those of completions. */
+export const responsesOperation: GatewayOperation = {
+  serves: ({ draws }) => !draws,
+  modelOf: (_request, body) => textAt(body, 'model'),
+  check: checkResponseBody,
+  fallback: () => 'local-chat',
+  read(checked, model) {
+    const items = listItems(checked);
+    checkCalls(items);
+    return {
+      task: { ...readTask(checked, items), model },
+      candidates: 1,
+      stream: flagAt(checked, 'stream'),
+      showThinking: textAt(objectAt(checked, 'reasoning'), 'summary') !== undefined,
+      encryptsThinking: textsAt(checked, 'include').includes('reasoning.encrypted_content'),
+      tier: textAt(checked, 'service_tier')?.replace('auto', 'default').replace('fast', 'priority'),
+      repeated: repeatRequest(checked),
+      image: { isAsked: false, promptPath: ['input'], imagePath: ['input'] },
+    };
+  },
+  reply: responsesReply,
+  repliesFailure: true,
+  contentType: 'application/json',
+  stream: responsesStream,
+};
+
+/** `/v1/responses/input_tokens`. */
+export const responsesCount: OperationCount = {
+  bodyOf: (body) => body,
+  reply: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
+};
+
+/** The items of the input: a text is a message of the user. Throws Problem if there are none. */
+function listItems(checked: JsonObject): JsonValue[] {
+  const input = checked['input'] ?? '';
+  const items = Array.isArray(input) ? input : input === '' ? [] : [{ role: 'user', content: input }];
+  if (items.length > 0) return items;
+  const message = `One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.`;
+  throw badParameter(undefined, 'missing_required_parameter', message);
+}
+
+/** The results of calls by the kind of call. */
+const resultTypes = { function_call: 'function_call_output', custom_tool_call: 'custom_tool_call_output' } as const;
+
+/** Every call is answered later, and nothing else is. Throws Problem. */
+function checkCalls(items: readonly JsonValue[]): void {
+  for (const [callType, resultType] of Object.entries(resultTypes)) {
+    const kind = callType.replaceAll('_', ' ');
+    const called = listCallIds(items, callType);
+    const answered = listCallIds(items, resultType);
+    const open = called.find((id) => !answered.includes(id));
+    if (open !== undefined) throw badParameter('input', null, `No tool output found for ${kind} ${open}.`);
+    const lone = answered.find((id) => !called.includes(id));
+    if (lone !== undefined)
+      throw badParameter('input', null, `No tool call found for ${kind} output with call_id ${lone}.`);
+  }
+}
+
+function listCallIds(items: readonly JsonValue[], type: string): string[] {
+  return items.flatMap((item) => (textAt(item, 'type') === type ? (textAt(item, 'call_id') ?? []) : []));
+}
+
+function isResult(item: JsonValue | undefined): boolean {
+  return Object.values(resultTypes).some((type) => type === textAt(item, 'type'));
+}
+
+function isUser(item: JsonValue): boolean {
+  return textAt(item, 'role') === 'user';
+}
+
+function readTask(body: JsonObject, items: readonly JsonValue[]): Omit<TextTask, 'model'> {
+  const texts = items.map((item) => joinTexts(valueAt(item, 'content')));
+  const last = items.findLastIndex(isUser);
+  // If the last items are results of tools, the user's message before them was already answered.
+  const answered = isResult(items.at(-1));
+  const begin = answered ? items.findLastIndex((item) => !isResult(item)) + 1 : items.length;
+  const results = items.slice(begin);
+  const textsBy = (roles: readonly string[], end = items.length): string[] =>
+    texts.filter((text, index) => text !== '' && index < end && roles.includes(textAt(items[index], 'role') ?? ''));
+  const system = [textAt(body, 'instructions') ?? '', ...textsBy(['system', 'developer'])];
+  const format = objectAt(objectAt(body, 'text'), 'format');
+  const kind = textAt(format, 'type');
+  const added = items.flatMap((item) => (textAt(item, 'type') === 'additional_tools' ? listAt(item, 'tools') : []));
+  return {
+    prompt: answered ? '' : (texts[last] ?? ''),
+    system: system.filter((text) => text !== '').join('\n') || undefined,
+    earlier: textsBy(['user'], answered ? last + 1 : last),
+    media: answered
+      ? results.flatMap((item, index) => readMedia(valueAt(item, 'output'), ['input', begin + index, 'output']))
+      : readMedia(valueAt(items[last], 'content'), ['input', last, 'content']),
+    toolResults: results.map((item) => toolResult(item, items)),
+    tools: [...listAt(body, 'tools'), ...added].flatMap(toolOffer),
+    choice: readToolChoice(valueAt(body, 'tool_choice')),
+    schema: valueAt(format, 'schema'),
+    json: kind === 'json_schema' || kind === 'json_object',
+    thinking: (textAt(objectAt(body, 'reasoning'), 'effort') ?? 'none') !== 'none',
+    maxTokens: numberAt(body, 'max_output_tokens'),
+    stop: [textAt(body, 'stop') ?? textsAt(body, 'stop')].flat(),
+    seed: numberAt(body, 'seed'),
+  };
+}
+
+function joinTexts(content: JsonValue | undefined): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content.flatMap((part) => textAt(part, 'text') ?? []).join('\n');
+}
+
+function toolResult(result: JsonValue, items: readonly JsonValue[]): { name: string; text: string } {
+  const id = textAt(result, 'call_id');
+  const call = items.find((item) => textAt(item, 'call_id') === id);
+  return { name: textAt(call, 'name') ?? '', text: joinTexts(valueAt(result, 'output')) };
+}
+
+/** The functions of a tool: of a bundle those that are in it. The offline models do not call tools that run at the service. */
+function toolOffer(tool: JsonValue): ToolOffer[] {
+  const type = textAt(tool, 'type');
+  if (type === 'namespace') return listAt(tool, 'tools').flatMap(toolOffer);
+  const name = textAt(tool, 'name');
+  return type === 'function' && name !== undefined ? [{ name, schema: valueAt(tool, 'parameters') }] : [];
+}
+
+function readToolChoice(choice: JsonValue | undefined): ToolChoice {
+  const type = textAt(choice, 'type');
+  const isAllowed = type === 'allowed_tools';
+  const mode = typeof choice === 'string' ? choice : isAllowed ? textAt(choice, 'mode') : type && 'required';
+  const named = isAllowed ? listAt(choice, 'tools') : [choice ?? null];
+  const names = named.flatMap((tool) => textAt(tool, 'name') ?? []);
+  const modes: Record<string, ToolChoice['mode']> = { required: 'any', none: 'none' };
+  return { mode: modes[mode ?? 'auto'] ?? 'auto', names: names.length > 0 ? names : undefined };
+}
+
+/** The images and files of a content that it holds itself; addresses are not fetched. Throws Violation. */
+function readMedia(content: JsonValue | undefined, path: Path): DecodedMedia[] {
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((part, index) =>
+    ['image_url', 'file_data'].flatMap((field) => {
+      const url = textAt(part, field);
+      return url === undefined ? [] : readDataUrl(url, [...path, index, field]);
+    }),
+  );
+}

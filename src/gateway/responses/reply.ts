@@ -1,0 +1,251 @@
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { completionsError, created } from '../completions/reply.ts';
+import { listAt, objectAt, textAt } from '../fields/read.ts';
+import { type ModelAnswer, type Draft, draftText, type MadeImage, splitForStream, splitJson } from '../models/task.ts';
+import { Problem } from '../problem.ts';
+import type { ModelRequest, OperationStream, StreamEvent } from '../types.ts';
+
+/** What a reply says of the request that does not. */
+const defaults: JsonObject = {
+  background: false,
+  instructions: null,
+  max_output_tokens: null,
+  max_tool_calls: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  previous_response_id: null,
+  prompt_cache_key: null,
+  safety_identifier: null,
+  store: true,
+  temperature: 1,
+  tool_choice: 'auto',
+  tools: [],
+  top_logprobs: 0,
+  top_p: 1,
+  truncation: 'disabled',
+  user: null,
+};
+
+/** What a reply repeats of a request. */
+export function repeatRequest(checked: JsonObject): JsonObject {
+  const given = Object.keys(defaults).flatMap((name) => (checked[name] === undefined ? [] : [[name, checked[name]]]));
+  return {
+    ...defaults,
+    ...Object.fromEntries(given),
+    reasoning: { effort: null, summary: null, ...objectAt(checked, 'reasoning') },
+    text: { format: { type: 'text' }, verbosity: 'medium', ...objectAt(checked, 'text') },
+  };
+}
+
+const refusal = "I'm sorry, but this offline model refuses everything.";
+
+/** Why an answer is not whole. */
+const incompleteReasons: Partial<Record<Draft['ended'], string>> = {
+  'max-tokens': 'max_output_tokens',
+  refused: 'content_filter',
+};
+
+/** A response. */
+export function responsesReply(answer: ModelAnswer, request: ModelRequest): JsonObject {
+  const { id, model, drafts, blocked, bare, failure } = answer;
+  const [draft] = drafts;
+  const reason = blocked || failure || !draft ? undefined : incompleteReasons[draft.ended];
+  const status = failure ? 'failed' : reason === undefined ? 'completed' : 'incomplete';
+  const output = failure || !draft ? [] : blocked ? [refusalItem(id)] : listOutput(draft, request, id);
+  if (bare) return { object: 'response', status, output };
+  return {
+    id: `resp_${id}`,
+    object: 'response',
+    created_at: created,
+    completed_at: status === 'completed' ? created : null,
+    status,
+    error: failure ? describeFailure(failure) : null,
+    incomplete_details: reason === undefined ? null : { reason },
+    model,
+    output,
+    ...request.repeated,
+    service_tier: request.tier ?? 'default',
+    usage: failure ? null : encodeUsage(answer),
+  };
+}
+
+function describeFailure({ code: status, message }: Problem): JsonObject {
+  return { code: status === 429 ? 'rate_limit_exceeded' : 'server_error', message };
+}
+
+function encodeUsage({ tokens: { input, thinking, answer } }: ModelAnswer): JsonObject {
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+    output_tokens: thinking + answer,
+    output_tokens_details: { reasoning_tokens: thinking },
+    total_tokens: input + thinking + answer,
+  };
+}
+
+function refusalItem(id: string): JsonObject {
+  return messageItem(id, { type: 'refusal', refusal }, 'completed');
+}
+
+function messageItem(id: string, part: JsonObject, status: string): JsonObject {
+  return { id: `msg_${id}`, type: 'message', status, role: 'assistant', content: [part] };
+}
+
+/** The items of an answer: thinking, text, images, a call. */
+function listOutput(draft: Draft, request: ModelRequest, id: string): JsonObject[] {
+  const { thinking, call, parts, ended } = draft;
+  const items: JsonObject[] = [];
+  if (thinking !== undefined) items.push(reasoningItem(thinking, request, id));
+  const text = draftText(draft);
+  const part = { type: 'output_text', annotations: [], logprobs: [], text };
+  if (text !== '') items.push(messageItem(id, part, incompleteReasons[ended] ? 'incomplete' : 'completed'));
+  for (const { text: around, image } of parts)
+    if (around === undefined && image && !image.draft) items.push(imageItem(image, `${id}${items.length}`));
+  if (call) {
+    const json = JSON.stringify(call.input);
+    const called = { call_id: `call_${id}`, name: call.name, arguments: json };
+    items.push({ id: `fc_${id}`, type: 'function_call', status: 'completed', ...called });
+  }
+  return items;
+}
+
+/** Thinking is shown in a summary, and goes back as what nobody can read. */
+function reasoningItem(thinking: string, { showThinking, encryptsThinking }: ModelRequest, id: string): JsonObject {
+  return {
+    id: `rs_${id}`,
+    type: 'reasoning',
+    summary: showThinking ? [{ type: 'summary_text', text: thinking }] : [],
+    ...(encryptsThinking && { encrypted_content: Buffer.from(`offline ${id}`).toString('base64') }),
+  };
+}
+
+function imageItem({ mimeType, data, size }: MadeImage, id: string): JsonObject {
+  return {
+    id: `ig_${id}`,
+    type: 'image_generation_call',
+    status: 'completed',
+    output_format: mimeType.replace('image/', ''),
+    size: `${size.width}x${size.height}`,
+    result: data,
+  };
+}
+
+/** Events with their names, each with its number. */
+export const responsesStream: OperationStream = {
+  contentType: () => 'text/event-stream; charset=utf-8',
+  events: responseEvents,
+  encode({ data }, index) {
+    if (typeof data === 'string') return data;
+    const { type = 'error', ...rest } = data;
+    return `event: ${String(type)}\ndata: ${JSON.stringify({ type, sequence_number: index, ...rest })}\n\n`;
+  },
+  failure: event({
+    type: 'error',
+    ...completionsError(new Problem(503, 'The model is overloaded. Please try again later.')),
+  }),
+  broken: {
+    data: 'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","delta":{oops\n\n',
+    step: 'delta',
+  },
+  unknownAfter({ data }) {
+    if (typeof data === 'string') return [];
+    const note = { note: 'skip me' };
+    if (data['type'] === 'response.created') return [event({ type: 'response.offline_note', ...note })];
+    if (data['type'] !== 'response.content_part.added') return [];
+    const { item_id = '', output_index = 0 } = data;
+    return [event({ type: 'response.offline_text.delta', item_id, output_index, delta: 'skip me' })];
+  },
+};
+
+/** A whole response as the events of its stream, in the order of the format: clients need each of them. */
+function* responseEvents(response: JsonObject, request: ModelRequest): Generator<StreamEvent> {
+  const begun = { ...response, status: 'in_progress', output: [], error: null, incomplete_details: null, usage: null };
+  yield event({ type: 'response.created', response: begun });
+  yield event({ type: 'response.in_progress', response: begun });
+  for (const [output_index, item] of listAt(response, 'output').filter(isObject).entries()) {
+    yield event({ type: 'response.output_item.added', output_index, item: emptyItem(item) });
+    const place = { item_id: item['id'] ?? '', output_index };
+    for (const data of itemEvents(item, request)) yield event({ ...data, ...place });
+    yield event({ type: 'response.output_item.done', output_index, item });
+  }
+  yield event({ type: `response.${textAt(response, 'status')}`, response });
+}
+
+function event(data: JsonObject): StreamEvent {
+  const type = String(data['type']);
+  const isEnd = /\.done$|^(?:response\.(?:completed|incomplete|failed)|error)$/.test(type);
+  return { data, step: type.endsWith('.delta') ? 'delta' : isEnd ? 'end' : 'start' };
+}
+
+function emptyItem(item: JsonObject): JsonObject {
+  const { encrypted_content: encrypted, ...begun } = item;
+  switch (item['type']) {
+    case 'message':
+      return { ...item, status: 'in_progress', content: [] };
+    case 'reasoning':
+      // A service sends the beginning of it here: only the item at its end is whole.
+      return {
+        ...begun,
+        summary: [],
+        ...(typeof encrypted === 'string' && { encrypted_content: encrypted.slice(0, 8) }),
+      };
+    case 'function_call':
+      return { ...item, status: 'in_progress', arguments: '' };
+    default:
+      return { ...item, status: 'in_progress', result: null };
+  }
+}
+
+/** What comes between the beginning and the end of an item. */
+function itemEvents(item: JsonObject, request: ModelRequest): JsonObject[] {
+  switch (item['type']) {
+    case 'message':
+      return listAt(item, 'content')
+        .filter(isObject)
+        .flatMap((part, index) => partEvents(part, index, request));
+    case 'reasoning':
+      return listAt(item, 'summary').filter(isObject).flatMap(summaryEvents);
+    case 'function_call': {
+      const json = textAt(item, 'arguments') ?? '';
+      const deltas = splitJson(json).map((delta) => ({ type: 'response.function_call_arguments.delta', delta }));
+      return [...deltas, { type: 'response.function_call_arguments.done', name: item['name'] ?? '', arguments: json }];
+    }
+    default:
+      return ['in_progress', 'generating', 'completed'].map((step) => ({
+        type: `response.${String(item['type'])}.${step}`,
+      }));
+  }
+}
+
+function partEvents(part: JsonObject, content_index: number, request: ModelRequest): JsonObject[] {
+  const field = part['type'] === 'refusal' ? 'refusal' : 'text';
+  const type = `response.${String(part['type'])}`;
+  const text = textAt(part, field) ?? '';
+  const more: JsonObject = field === 'text' ? { logprobs: [] } : {};
+  return [
+    { type: 'response.content_part.added', content_index, part: { ...part, [field]: '' } },
+    ...splitForStream(text, request).map((delta): JsonObject => ({
+      type: `${type}.delta`,
+      content_index,
+      delta,
+      ...more,
+    })),
+    { type: `${type}.done`, content_index, [field]: text, ...more },
+    { type: 'response.content_part.done', content_index, part },
+  ];
+}
+
+function summaryEvents(part: JsonObject, summary_index: number): JsonObject[] {
+  const text = textAt(part, 'text') ?? '';
+  const named = (name: string, more: Record<string, JsonValue>): JsonObject => ({
+    type: `response.reasoning_summary_${name}`,
+    summary_index,
+    ...more,
+  });
+  return [
+    named('part.added', { part: { ...part, text: '' } }),
+    ...splitForStream(text).map((delta) => named('text.delta', { delta })),
+    named('text.done', { text }),
+    named('part.done', { part }),
+  ];
+}

@@ -1,6 +1,12 @@
 import { GatewayError } from '../errors.ts';
 import type { AnyApiRequest } from '../formats/format.ts';
 import { renameTokenField } from '../formats/completions/token-field.ts';
+import {
+  findRefusedThinking,
+  withoutEncryptedThinking,
+  withoutSummary,
+  withoutThinking,
+} from '../formats/responses/refusals.ts';
 import type { Answered } from '../transport/types.ts';
 import type { ClientOptions } from './client-types.ts';
 import type { Deadline } from './deadline.ts';
@@ -31,6 +37,8 @@ interface Correction {
   apply<Request extends AnyApiRequest>(request: Request, lesson: string): Request;
   /** What people are told. `detail`: on a terminal and with `--verbose` alone. */
   tell(lesson: string): { text: string; isDetail?: true };
+  /** For which later requests it counts, if not for all at the address. */
+  counts?: 'for-model' | 'once';
 }
 
 /** Every correction, by the name of its lesson. Each is made once for a request. */
@@ -43,7 +51,36 @@ const corrections: Readonly<Record<string, Correction>> = {
       isDetail: true,
     }),
   },
+  // The conversation was with another model or account, or the service has another upstream today.
+  thinking: {
+    learn: ({ request, error }) => learnOfThinking(request, error, 'items'),
+    apply: withoutThinking,
+    tell: () => ({ text: 'the service refuses the thinking of earlier turns: sent again without it' }),
+    counts: 'once',
+  },
+  'encrypted-thinking': {
+    learn: ({ request, error }) => learnOfThinking(request, error, 'include'),
+    apply: withoutEncryptedThinking,
+    tell: () => ({
+      text: 'the model has no thinking that can go back: sent again without asking for it',
+      isDetail: true,
+    }),
+    counts: 'for-model',
+  },
+  summary: {
+    learn: ({ request, error }) => learnOfThinking(request, error, 'summary'),
+    apply: withoutSummary,
+    tell: () => ({ text: 'the service sums up no thinking for this account: sent again without asking for it' }),
+  },
 };
+
+function learnOfThinking(
+  { format }: AnyApiRequest,
+  { message }: GatewayError,
+  about: ReturnType<typeof findRefusedThinking>,
+): string | undefined {
+  return format === 'responses' && findRefusedThinking(message) === about ? 'refused' : undefined;
+}
 
 /** A request as the lessons say that its service wants it. */
 export function applyLessons<Request extends AnyApiRequest>(request: Request, lessons: Lessons): Request {
@@ -71,13 +108,13 @@ export function learnFrom<Request extends AnyApiRequest>({
   error,
 }: Refused<Request>): Learnt<Request> | undefined {
   if (error.class !== 'rejected' || error.billed !== 'no') return undefined;
-  for (const [name, { learn, apply, tell }] of Object.entries(corrections)) {
+  for (const [name, { learn, apply, tell, counts }] of Object.entries(corrections)) {
     const lesson = learn({ request, error });
     const corrected = lesson === undefined ? request : apply(request, lesson);
     if (lesson === undefined || corrected === request) continue;
     const keep = (lessons: Lessons): void => {
-      lessons.set(`${name} ${modelOf(request)}`, lesson);
-      lessons.set(name, lesson);
+      if (counts !== 'once') lessons.set(`${name} ${modelOf(request)}`, lesson);
+      if (counts === undefined) lessons.set(name, lesson);
     };
     return { name, request: corrected, told: tell(lesson), keep };
   }

@@ -51,7 +51,7 @@ async function openKnownLessons(
   { io }: Context,
 ): Promise<KeptLessons | undefined> {
   const isPlayed = (flags.record ?? flags.replay) !== undefined && !isCache(flags);
-  const isTaught = format.value === 'completions' && !offline.value && !isPlayed;
+  const isTaught = format.value !== 'content' && format.value !== 'messages' && !offline.value && !isPlayed;
   return isTaught && baseUrl ? openLessons(baseUrl.value, io.now) : undefined;
 }
 

@@ -7,6 +7,7 @@ import { isPlainTool, type PlainRequest, plainTool, type Turn } from '../plain-r
 import { isStrictSchema } from '../strict-schema.ts';
 import type { Quirks } from '../types.ts';
 import { promptItems, turnItems } from './items.ts';
+import { encryptedThinking } from './refusals.ts';
 import { createResponsesDecoder } from './reply.ts';
 
 /** OpenAI's responses format: `POST /v1/responses` (formats 8). The service keeps nothing: each request has all turns. */
@@ -46,9 +47,6 @@ const countedFields = [
   'reasoning',
   'truncation',
 ];
-
-/** Thinking in the form in which it can go back to the service, which keeps nothing itself. */
-const encryptedThinking = 'reasoning.encrypted_content';
 
 function encodeResponsesBody(request: PlainRequest, quirks: Quirks): Body {
   const body = request.body ?? {};

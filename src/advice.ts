@@ -58,8 +58,8 @@ const advice = {
     library: ({ value = '<model>' }) => `the server does not have it: ollama pull ${shellWord(String(value))}`,
   },
   responses: {
-    cli: 'this model answers at /v1/responses alone, which this program does not send to: name another with -m',
-    library: 'this model answers at /v1/responses alone, which this library does not send to: name another',
+    cli: 'ask it in the format that it answers: --format responses',
+    library: "ask it in the format that it answers: createClient({ format: 'responses' })",
   },
   'ollama-path': {
     cli: "this is Ollama's own format; it has the completions format at /v1: check --base-url",

@@ -2,7 +2,7 @@ import { chooseHint } from '../advice.ts';
 import { defaultTimeoutMs } from '../clock.ts';
 import { GatewayError, isGatewayError, usageError } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
-import { getQuirks, services, type Use } from '../vendors/services.ts';
+import { chooseFormat, getQuirks, services, type Use } from '../vendors/services.ts';
 import type { AnyRequest, ClientCall, SendProgress } from './call.ts';
 import type {
   CallOptions,
@@ -36,8 +36,8 @@ export function createClient(options: ClientOptions): Client {
   const fetch = composeFetch({ ...options, endpoint, connection: connection ?? (own as Connection) });
   const sending = { endpoint, fetch, options };
   const service = services[endpoint.service];
-  const chooseFormat = (use: Use): FormatName => {
-    const format = options.format ?? service.formats[use];
+  const chooseCallFormat = (use: Use): FormatName => {
+    const format = options.format ?? chooseFormat(service.name, use, endpoint.baseUrl.href);
     if (format === undefined) throw usageError(`${service.title} makes no images`, 'choose another service');
     return format;
   };
@@ -48,7 +48,7 @@ export function createClient(options: ClientOptions): Client {
     timeoutMs: call.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs,
     quirksIn: (format) => getQuirks(service.name, format, endpoint.baseUrl.href),
     use: 'text',
-    format: chooseFormat('text'),
+    format: chooseCallFormat('text'),
     request,
     call,
     onRetry: (notice) => (call.onRetry ?? options.onRetry)?.({ ...notice, error: withHint(notice.error) }),
@@ -61,7 +61,12 @@ export function createClient(options: ClientOptions): Client {
     call: CallOptions & { folder?: string } = {},
   ): Promise<Reply<FilePicture> | Reply> {
     const use = request.media?.length ? 'edit' : 'image';
-    const clientCall: ClientCall = { ...setUpCall(request, call), use, format: chooseFormat(use), stream: undefined };
+    const clientCall: ClientCall = {
+      ...setUpCall(request, call),
+      use,
+      format: chooseCallFormat(use),
+      stream: undefined,
+    };
     return call.folder === undefined ? reply(clientCall) : replyInto(call.folder, clientCall);
   }
   const client: Client = {
@@ -73,7 +78,7 @@ export function createClient(options: ClientOptions): Client {
     messages: async (request, call) =>
       reply({ ...setUpCall(request, call), use: 'chat', format: 'messages', stream: undefined }),
     streamMessages: (request, call) => stream({ ...setUpCall(request, call), use: 'chat', format: 'messages' }),
-    async prepare(request, { use = 'text', format = chooseFormat(use), stream: isStreamed = false, ...call } = {}) {
+    async prepare(request, { use = 'text', format = chooseCallFormat(use), stream: isStreamed = false, ...call } = {}) {
       const { prepareCall } = await loadCall();
       const asked = { ...setUpCall(request), use, format, stream: isStreamed };
       return prepareCall(asked, chooseDeadline(call)).catch((error: unknown) => {

@@ -14,7 +14,7 @@ import type {
 import { flexTimeoutMs } from '../clock.ts';
 import { usageError } from '../errors.ts';
 import { chooseAuthUse } from '../formats/format.ts';
-import { type ServiceName, services, listUses } from '../vendors/services.ts';
+import { chooseFormat, type ServiceName, services, listUses } from '../vendors/services.ts';
 import { type HeaderNames, parseHeaderNames } from './headers.ts';
 import { hasKey, ownsOrigin, pickKey } from './key.ts';
 import { vendorAddress } from './vendor-variables.ts';
@@ -65,8 +65,8 @@ export function resolvePartialSettings(input: SettingsInput): PartialSettings {
   const givenUrl = offline ? undefined : (given('baseUrl', input) ?? inProfile('baseUrl', picked));
   const byKey = offline || named || givenUrl || chosen?.profile.service ? undefined : findServiceByKey(input);
   const service = byKey ?? pickService(named, givenUrl, offline ? undefined : picked);
-  const format = pickFormat(input, picked, service);
   const baseUrl = givenUrl ?? (offline ? undefined : findServiceUrl(input, service.value, picked));
+  const format = pickFormat(input, { picked, service, baseUrl });
   const owned = ownsOrigin(picked, baseUrl) ? picked : undefined;
   const { model, warnings } = pickModel(input, picked, { offline, service: service.value });
   const plain = pickPlain(input, { any: chosen, service: picked, origin: owned });
@@ -178,15 +178,14 @@ function pickModel(
 /** The format of a use: as given, else the profile's, else that of the service. Throws usage. */
 function pickFormat(
   input: SettingsInput,
-  picked: PickedProfile | undefined,
-  { value: service }: SourcedValue<ServiceName>,
+  { picked, service, baseUrl }: { picked: PickedProfile | undefined } & Pick<PartialSettings, 'service' | 'baseUrl'>,
 ): SourcedValue<FormatName> {
   const format = given('format', input) ?? inProfile('format', picked);
   if (format !== undefined) return format;
-  const { formats } = services[service];
-  const own = formats[input.use] ?? Object.values(formats)[0] ?? 'content';
-  if (service === 'gateway') return byDefault(own);
-  return { value: own, from: `service ${service}`, origin: { kind: 'service' } };
+  const { name, formats } = services[service.value];
+  const own = chooseFormat(name, input.use, baseUrl?.value) ?? Object.values(formats)[0] ?? 'content';
+  if (name === 'gateway') return byDefault(own);
+  return { value: own, from: `service ${name}`, origin: { kind: 'service' } };
 }
 
 /** The form of authentication: as given, else the profile's for this use, else that of the service. Throws usage. */

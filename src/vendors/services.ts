@@ -20,6 +20,8 @@ export interface Service {
   baseUrl: string | undefined;
   /** The uses that it has, and the format of each. */
   formats: Readonly<Partial<Record<Use, FormatName>>>;
+  /** The formats of other servers that take its requests, where they differ. */
+  formatsElsewhere?: Readonly<Partial<Record<Use, FormatName>>>;
   /** Its differences from other services of its format. */
   quirks: Omit<Quirks, 'service'>;
   /** It has no batch API. */
@@ -100,7 +102,9 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     name: 'openai',
     title: 'OpenAI',
     baseUrl: 'https://api.openai.com',
-    formats: { text: 'completions', chat: 'completions', image: 'completions', edit: 'completions' },
+    // Its current models refuse tools in chat completions (npm openai 7.57.0, the pages of its models, November 2026).
+    formats: { text: 'responses', chat: 'responses', image: 'completions', edit: 'completions' },
+    formatsElsewhere: { text: 'completions', chat: 'completions' },
     quirks: { maxTokensField: 'max_completion_tokens', includeUsage: true, imagesOperation: 'openai' },
     headerNames: vendorHeaderNames,
     auth: 'bearer',
@@ -165,6 +169,13 @@ export function isOwnHost(name: ServiceName, baseUrl: string | URL): boolean {
 /** The service whose host is that of a base URL; undefined for other hosts, and for text that is not a URL. */
 export function findServiceByUrl(baseUrl: string): ServiceName | undefined {
   return URL.canParse(baseUrl) ? serviceNames.find((name) => isOwnHost(name, baseUrl)) : undefined;
+}
+
+/** The format of a use at an address, which is the service's own if it is undefined; undefined for a use that the service lacks. */
+export function chooseFormat(name: ServiceName, use: Use, baseUrl: string | undefined): FormatName | undefined {
+  const { formats, formatsElsewhere } = services[name];
+  const isOwn = baseUrl === undefined || isOwnHost(name, baseUrl);
+  return (isOwn ? undefined : formatsElsewhere?.[use]) ?? formats[use];
 }
 
 /** The uses that a service has. */

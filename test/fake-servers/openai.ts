@@ -1,4 +1,5 @@
 import { type Asked, completionBody, created, pixel } from './completions.ts';
+import { type AskedResponse, responseBody } from './responses.ts';
 import { startFakeServer, type FakeServer, type FakeReply, type FakeRequest } from './start.ts';
 
 /** What the fake server knows. */
@@ -27,7 +28,8 @@ type Known = Required<OpenAiOptions>;
 function answer(request: FakeRequest, { key, models }: Known): FakeReply {
   const { method, path } = request;
   const model = /^\/v1\/models(?:\/([^/]+))?$/.exec(path);
-  const isPost = method === 'POST' && /^\/v1\/(?:chat\/completions|images\/(?:generations|edits))$/.test(path);
+  const isPost =
+    method === 'POST' && /^\/v1\/(?:chat\/completions|responses|images\/(?:generations|edits))$/.test(path);
   // github.com/Chanzhaoyu/chatgpt-web/issues/737.
   if (!isPost && !(model && method === 'GET')) return error(404, `Invalid URL (${method} ${path})`);
   const token = /^Bearer (.+)$/.exec(request.headers['authorization'] ?? '')?.[1];
@@ -74,11 +76,40 @@ function post({ path, body }: FakeRequest, models: readonly string[]): FakeReply
   if (typeof model !== 'string') return error(400, 'you must provide a model parameter');
   if (!models.includes(model)) return unknownModel(model);
   if (path === '/v1/images/generations') return postImages(asked);
-  const refusal = refuse(asked, model);
+  const refusal = path === '/v1/responses' ? refuseResponse(asked, model) : refuse(asked, model);
   if (refusal) return refusal;
-  const answer = completionBody(asked, { id, model, text: 'Hello from GPT.', usage, more }, { refusal: null });
+  if (path === '/v1/responses')
+    return streamed(stream, responseBody(JSON.parse(body) as AskedResponse, { id: 'resp_1', model, text }));
+  const answer = completionBody(asked, { id, model, text, usage, more }, { refusal: null });
+  return streamed(stream, answer);
+}
+
+const text = 'Hello from GPT.';
+
+function streamed(stream: boolean | undefined, body: string | string[]): FakeReply {
   const type = stream === true ? 'text/event-stream; charset=utf-8' : 'application/json';
-  return { status: 200, headers: { ...headers(), 'content-type': type }, body: answer };
+  return { status: 200, headers: { ...headers(), 'content-type': type }, body };
+}
+
+const responseFields =
+  'model input instructions stream store include tools tool_choice text reasoning max_output_tokens temperature top_p metadata service_tier'.split(
+    ' ',
+  );
+
+/** `refuse` for responses. */
+function refuseResponse(asked: Record<string, unknown>, model: string): FakeReply | undefined {
+  // github.com/MadAppGang/claudish/issues/174.
+  if (asked['messages'] !== undefined) {
+    const message =
+      "Unsupported parameter: 'messages'. In the Responses API, this parameter has moved to 'input'. Try again with the new parameter.";
+    return error(400, message, { param: 'messages', code: 'unsupported_parameter' });
+  }
+  if (asked['input'] === undefined) return missing('input');
+  const unknown = Object.keys(asked).find((name) => !responseFields.includes(name));
+  if (unknown !== undefined) return unknownParameter(unknown);
+  if (!/^gpt-[5-9]/.test(model) || asked['temperature'] === undefined) return undefined;
+  const message = "Unsupported parameter: 'temperature' is not supported with this model.";
+  return error(400, message, { param: 'temperature', code: 'unsupported_parameter' });
 }
 
 const fields = ['model', 'messages', 'stream', 'stream_options', 'n', 'temperature', 'max_tokens', 'stop'];

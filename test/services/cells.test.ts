@@ -31,9 +31,12 @@ describe.each(vendorNames)('%s', (name) => {
 
   test.each(Object.entries(tasks))('%s', async (_task, row) => {
     const { lines, stdin, streamed = false, stdout = words, stderr = '' } = row;
+    const isChat = [lines].flat()[0]?.startsWith('chat') === true;
     const ran = await runWith(vendors, name, lines, stdin === undefined ? {} : { stdin });
     expect(ran).toMatchObject({ code: 0, stdout, stderr });
-    expect(ran.requests.map(received)).toStrictEqual(row[format].map((body) => asked(name, body, { streamed })));
+    expect(ran.requests.map(received)).toStrictEqual(
+      row[format].map((body) => asked(name, body, { streamed, isChat })),
+    );
   });
 
   test('says with -v which service answers, with which model, and why', async () => {
@@ -161,7 +164,7 @@ describe('what goes wrong', () => {
 
   test('openai has no credit left: exit code 5, and the request is not sent again', async () => {
     const ran = await runWith(vendors, 'openai', 'text hi', { env: { OPENAI_API_KEY: spentKey } });
-    expect(ran).toMatchObject({ code: 5, stdout: '', requests: [{ path: '/v1/chat/completions' }] });
+    expect(ran).toMatchObject({ code: 5, stdout: '', requests: [{ path: '/v1/responses' }] });
     expect(ran.stderr).toContain('You exceeded your current quota');
   });
 

@@ -49,9 +49,38 @@ function gemini(...parts: readonly object[]): object[] {
   ];
 }
 
-/** A text of GPT, as it streams. */
-function gpt(text: string): object[] {
-  const chunk = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: services.openai.model };
+/** The answer of GPT, as it streams: what it thought, and what it says or whom it calls. */
+function gpt(...output: readonly { type: string }[]): object[] {
+  const response = {
+    id: 'resp_1',
+    object: 'response',
+    model: services.openai.model,
+    status: 'in_progress',
+    output: [],
+  };
+  return [
+    { type: 'response.created', response },
+    ...output.flatMap((item, output_index) => [
+      { type: 'response.output_item.added', output_index, item },
+      { type: 'response.output_item.done', output_index, item },
+    ]),
+    { type: 'response.completed', response: { ...response, status: 'completed', output } },
+  ];
+}
+
+const gptThought = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gpt-1' };
+
+function gptSays(text: string) {
+  const annotations = [
+    { type: 'url_citation', url: 'https://rain.example', title: 'Rain', start_index: 0, end_index: 4 },
+  ];
+  const content = [{ type: 'output_text', text, annotations }];
+  return { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', phase: 'final_answer', content };
+}
+
+/** A text of a model behind OpenRouter, as it streams. */
+function routed(text: string): object[] {
+  const chunk = { id: 'gen-1', object: 'chat.completion.chunk', created: 1, model: services.openrouter.model };
   return [
     { ...chunk, choices: [{ index: 0, delta: { role: 'assistant', content: text }, finish_reason: null }] },
     { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
@@ -77,7 +106,19 @@ const geminiReplies = [
   gemini({ text: 'Rain in Oslo.', thoughtSignature: 'Z2VtaW5pLTI=' }),
   gemini({ text: 'Rain.' }),
 ];
-const openAiReplies = [gpt('Rain in both.')];
+const openAiReplies = [
+  gpt(gptThought, {
+    type: 'function_call',
+    id: 'fc_1',
+    call_id: 'call_bergen',
+    name: 'get_weather',
+    arguments: '{"city":"Bergen"}',
+    status: 'completed',
+  } as { type: string }),
+  gpt(gptSays('Rain in all.')),
+  gpt(gptSays('Rain again.')),
+];
+const openRouterReplies = [routed('Take an umbrella.')];
 
 // The history as each vendor's own SDK writes it, in pieces of one answer each. Thinking and its signature are in the history of
 // the vendor that signed it, and in no other.
@@ -121,10 +162,19 @@ const claudeHistory = [
     },
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'rain' }] },
     { role: 'assistant', content: [{ type: 'text', text: 'Rain in Oslo.' }] },
-    { role: 'user', content: 'in short?' },
-    { role: 'assistant', content: [{ type: 'text', text: 'Rain in both.' }] },
+    { role: 'user', content: 'and Bergen?' },
+    {
+      role: 'assistant',
+      content: [{ type: 'tool_use', id: 'call_bergen', name: 'get_weather', input: { city: 'Bergen' } }],
+    },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_bergen', content: 'rain' }] },
+    { role: 'assistant', content: [{ type: 'text', text: 'Rain in all.' }] },
+    { role: 'user', content: 'advice?' },
+    { role: 'assistant', content: [{ type: 'text', text: 'Take an umbrella.' }] },
     { role: 'user', content: 'one word?' },
     { role: 'assistant', content: [{ type: 'text', text: 'Rain.' }] },
+    { role: 'user', content: 'sure?' },
+    { role: 'assistant', content: [{ type: 'text', text: 'Rain again.' }] },
     { role: 'user', content: 'thanks' },
   ],
 ];
@@ -154,16 +204,69 @@ const geminiHistory = [
   ],
   [
     { role: 'model', parts: [{ text: 'Rain in Oslo.', thoughtSignature: 'Z2VtaW5pLTI=' }] },
-    { role: 'user', parts: [{ text: 'in short?' }] },
-    { role: 'model', parts: [{ text: 'Rain in both.' }] },
+    { role: 'user', parts: [{ text: 'and Bergen?' }] },
+    { role: 'model', parts: [{ functionCall: { name: 'get_weather', args: { city: 'Bergen' } } }] },
+    { role: 'user', parts: [{ functionResponse: { name: 'get_weather', response: { result: 'rain' } } }] },
+    { role: 'model', parts: [{ text: 'Rain in all.' }] },
+    { role: 'user', parts: [{ text: 'advice?' }] },
+    { role: 'model', parts: [{ text: 'Take an umbrella.' }] },
     { role: 'user', parts: [{ text: 'one word?' }] },
   ],
 ];
 
-const openAiTools = [
+const said = (text: string, more: object = {}) => ({
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'output_text', text, annotations: [] }],
+  ...more,
+});
+const responseCall = (id: string, city: string) => [
+  { type: 'function_call', call_id: id, name: 'get_weather', arguments: JSON.stringify({ city }) },
+];
+const responseResult = (id: string) => ({ type: 'function_call_output', call_id: id, output: 'rain' });
+const responseTools = [
+  { type: 'function', name: 'get_weather', description: 'Weather', parameters: citySchema, strict: false },
+];
+const responseHistory = [
+  [
+    {
+      role: 'user',
+      content: [
+        { type: 'input_image', image_url: `data:image/png;base64,${pixel}` },
+        { type: 'input_text', text: 'what is this?' },
+      ],
+    },
+    said('A dot.'),
+    { role: 'user', content: 'rain in Rome?' },
+    ...responseCall('toolu_1', 'Rome'),
+    responseResult('toolu_1'),
+    said('Rain in Rome.'),
+    { role: 'user', content: 'in Oslo?' },
+    ...responseCall('call_1', 'Oslo'),
+    responseResult('call_1'),
+    said('Rain in Oslo.'),
+    { role: 'user', content: 'and Bergen?' },
+  ],
+  [gptThought, ...responseCall('call_bergen', 'Bergen'), responseResult('call_bergen')],
+  [
+    said('Rain in all.', { phase: 'final_answer' }),
+    { role: 'user', content: 'advice?' },
+    said('Take an umbrella.'),
+    { role: 'user', content: 'one word?' },
+    said('Rain.'),
+    { role: 'user', content: 'sure?' },
+  ],
+];
+
+const completionCall = (id: string, city: string) => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: [{ id, type: 'function', function: { name: 'get_weather', arguments: JSON.stringify({ city }) } }],
+});
+const completionTools = [
   { type: 'function', function: { name: 'get_weather', description: 'Weather', parameters: citySchema } },
 ];
-const openAiHistory = [
+const completionHistory = [
   {
     role: 'user',
     content: [
@@ -173,29 +276,26 @@ const openAiHistory = [
   },
   { role: 'assistant', content: 'A dot.' },
   { role: 'user', content: 'rain in Rome?' },
-  {
-    role: 'assistant',
-    content: null,
-    tool_calls: [{ id: 'toolu_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Rome"}' } }],
-  },
+  completionCall('toolu_1', 'Rome'),
   { role: 'tool', tool_call_id: 'toolu_1', content: 'rain' },
   { role: 'assistant', content: 'Rain in Rome.' },
   { role: 'user', content: 'in Oslo?' },
-  {
-    role: 'assistant',
-    content: null,
-    tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Oslo"}' } }],
-  },
+  completionCall('call_1', 'Oslo'),
   { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
   { role: 'assistant', content: 'Rain in Oslo.' },
-  { role: 'user', content: 'in short?' },
+  { role: 'user', content: 'and Bergen?' },
+  completionCall('call_bergen', 'Bergen'),
+  { role: 'tool', tool_call_id: 'call_bergen', content: 'rain' },
+  { role: 'assistant', content: 'Rain in all.' },
+  { role: 'user', content: 'advice?' },
 ];
 
-test('a conversation of six turns goes from Anthropic to Gemini to OpenAI and back in one file', async () => {
+test('a conversation of eight turns goes through all four formats and back in one file', async () => {
   const vendors = await startVendors({
     anthropic: await startScript(...anthropicReplies),
     gemini: await startScript(...geminiReplies),
     openai: await startScript(...openAiReplies),
+    openrouter: await startScript(...openRouterReplies),
   });
   onTestFinished(() => vendors.close());
   const cwd = workFolder();
@@ -214,15 +314,18 @@ test('a conversation of six turns goes from Anthropic to Gemini to OpenAI and ba
     [claudeGets(2), claudeGets(3)],
   ]);
   expect(await say('gemini', "'in Oslo?'")).toStrictEqual([0, 'Rain in Oslo.\n', [geminiGets(1), geminiGets(2)]]);
-  const openAiGets = asked('openai', [openAiHistory], { count: 1, tools: openAiTools });
-  expect(await say('openai', "'in short?'")).toStrictEqual([0, 'Rain in both.\n', [openAiGets]]);
+  const openAiGets = (count: number) => asked('openai', responseHistory, { count, tools: responseTools });
+  expect(await say('openai', "'and Bergen?'")).toStrictEqual([0, 'Rain in all.\n', [openAiGets(1), openAiGets(2)]]);
+  const openRouterGets = asked('openrouter', [completionHistory], { count: 1, tools: completionTools });
+  expect(await say('openrouter', "'advice?'")).toStrictEqual([0, 'Take an umbrella.\n', [openRouterGets]]);
   expect(await say('gemini', "'one word?'")).toStrictEqual([0, 'Rain.\n', [geminiGets(3)]]);
+  expect(await say('openai', "'sure?'")).toStrictEqual([0, 'Rain again.\n', [openAiGets(3)]]);
   expect(await say('anthropic', 'thanks')).toStrictEqual([0, 'Bye.\n', [claudeGets(4)]]);
 });
 
 /** The request with the first pieces of a history. */
 function asked(
-  name: 'anthropic' | 'gemini' | 'openai',
+  name: 'anthropic' | 'gemini' | 'openai' | 'openrouter',
   history: readonly object[][],
   { count, tools }: { count: number; tools: readonly object[] },
 ): [string, object] {
@@ -235,6 +338,13 @@ function asked(
   }
   const body = { messages: turns, tools, stream: true };
   if (name === 'anthropic') return ['POST /v1/messages', { model: 'claude-sonnet-5-5', max_tokens: 4096, ...body }];
+  if (name === 'openai') {
+    const include = ['reasoning.encrypted_content'];
+    return [
+      'POST /v1/responses',
+      { model: services.openai.model, input: turns, tools, store: false, include, stream: true },
+    ];
+  }
   const stream_options = { include_usage: true };
-  return ['POST /v1/chat/completions', { model: services.openai.model, ...body, stream_options }];
+  return ['POST /api/v1/chat/completions', { model: services.openrouter.model, ...body, stream_options }];
 }

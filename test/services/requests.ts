@@ -5,7 +5,7 @@ import { keys, type VendorName } from './vendors.ts';
 export const services = {
   gemini: { format: 'content', words: 'Hello from Gemini.\n', using: 'Google Gemini', model: 'gemini-3.8-flash' },
   anthropic: { format: 'messages', words: 'Hello from Claude.\n', using: 'Anthropic', model: 'claude-sonnet-5-5' },
-  openai: { format: 'completions', words: 'Hello from GPT.\n', using: 'OpenAI', model: 'gpt-6-luna' },
+  openai: { format: 'responses', words: 'Hello from GPT.\n', using: 'OpenAI', model: 'gpt-6-luna' },
   openrouter: {
     format: 'completions',
     words: 'Hello from OpenRouter.\n',
@@ -29,7 +29,7 @@ export function using(name: VendorName): string {
 }
 
 /** The method, the path and the body that the default model of a service is asked with. */
-export function asked(name: VendorName, task: object, { streamed = false } = {}): [string, unknown] {
+export function asked(name: VendorName, task: object, { streamed = false, isChat = false } = {}): [string, unknown] {
   const { format, model, words } = services[name];
   const body = withAnswer(task, words.trimEnd());
   if (format === 'content') {
@@ -39,6 +39,11 @@ export function asked(name: VendorName, task: object, { streamed = false } = {})
   }
   const stream = streamed && { stream: true };
   if (format === 'messages') return ['POST /v1/messages', { model, max_tokens: 4096, ...body, ...stream }];
+  if (format === 'responses') {
+    // The thinking of a conversation comes in a form that can go back.
+    const include = isChat && { include: ['reasoning.encrypted_content'] };
+    return ['POST /v1/responses', { model, store: false, ...include, ...body, ...stream }];
+  }
   const usage = streamed && { stream_options: { include_usage: true } };
   const prefix = name === 'openrouter' ? '/api' : '';
   return [`POST ${prefix}/v1/chat/completions`, { model, ...body, ...stream, ...usage }];

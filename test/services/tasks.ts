@@ -11,6 +11,7 @@ export interface Task {
   content: readonly object[];
   messages: readonly object[];
   completions: readonly object[];
+  responses: readonly object[];
   /** The service's own words, unless it says something else. */
   stdout?: string;
   /** Behind the line that names the service. */
@@ -26,6 +27,7 @@ const hi = {
   content: [{ contents: hello.content }],
   messages: [{ messages: hello.others }],
   completions: [{ messages: hello.others }],
+  responses: [{ input: hello.others }],
 };
 const [pdf, png] = [Buffer.from('%PDF-1.4\n').toString('base64'), pixel];
 /** The service's own words replace `ANSWER`. */
@@ -33,6 +35,11 @@ const answered = {
   content: { role: 'model', parts: [{ text: 'ANSWER' }] },
   messages: { role: 'assistant', content: [{ type: 'text', text: 'ANSWER' }] },
   completions: { role: 'assistant', content: 'ANSWER' },
+  responses: {
+    type: 'message',
+    role: 'assistant',
+    content: [{ type: 'output_text', text: 'ANSWER', annotations: [] }],
+  },
 };
 
 /** What each format says of the tool, of its call, and of what it gave. */
@@ -44,6 +51,13 @@ const tool = {
   completions: {
     type: 'function',
     function: { name: 'get_weather', description: 'Weather', parameters: citySchema },
+  },
+  responses: {
+    type: 'function',
+    name: 'get_weather',
+    description: 'Weather',
+    parameters: citySchema,
+    strict: false,
   },
 };
 const rain = { content: [{ role: 'user', parts: [{ text: 'rain?' }] }], others: [{ role: 'user', content: 'rain?' }] };
@@ -72,6 +86,10 @@ const called = {
     },
     { role: 'tool', tool_call_id: 'call_rome', content: 'rain' },
   ],
+  responses: [
+    { type: 'function_call', call_id: 'call_rome', name: 'get_weather', arguments: '{"city":"Rome"}' },
+    { type: 'function_call_output', call_id: 'call_rome', output: 'rain' },
+  ],
 };
 
 /** What a person types, and the literal bodies that go out in each format. */
@@ -96,6 +114,10 @@ export const tasks: Readonly<Record<string, Task>> = {
       { messages: hello.others },
       { messages: [...hello.others, answered.completions, { role: 'user', content: 'more' }] },
     ],
+    responses: [
+      { input: hello.others },
+      { input: [...hello.others, answered.responses, { role: 'user', content: 'more' }] },
+    ],
   },
   'chat with --tools and --tool-exec': {
     lines: "chat rain? --tools tools.json --tool-exec 'get_weather=./weather.sh'",
@@ -111,6 +133,10 @@ export const tasks: Readonly<Record<string, Task>> = {
     completions: [
       { messages: rain.others, tools: [tool.completions] },
       { messages: [...rain.others, ...called.completions], tools: [tool.completions] },
+    ],
+    responses: [
+      { input: rain.others, tools: [tool.responses] },
+      { input: [...rain.others, ...called.responses], tools: [tool.responses] },
     ],
   },
   'text --schema': {
@@ -129,6 +155,12 @@ export const tasks: Readonly<Record<string, Task>> = {
           type: 'json_schema',
           json_schema: { name: 'reply', schema: citySchema, strict: true },
         },
+      },
+    ],
+    responses: [
+      {
+        input: hello.others,
+        text: { format: { type: 'json_schema', name: 'reply', schema: citySchema, strict: true } },
       },
     ],
     stdout: '{"city":"Rome"}\n',
@@ -182,12 +214,27 @@ export const tasks: Readonly<Record<string, Task>> = {
         ],
       },
     ],
+    responses: [
+      {
+        input: [
+          {
+            role: 'user',
+            content: [
+              { type: 'input_text', text: 'hi' },
+              { type: 'input_image', image_url: `data:image/png;base64,${png}` },
+              { type: 'input_file', filename: 'note.pdf', file_data: `data:application/pdf;base64,${pdf}` },
+            ],
+          },
+        ],
+      },
+    ],
   },
   'batch of two rows': {
     lines: `batch --data towns.csv --defaults '{"prompt":"{{town}}"}' --concurrency 1 -o out`,
     content: ['Rome', 'Oslo'].map((text) => ({ contents: [{ role: 'user', parts: [{ text }] }] })),
     messages: ['Rome', 'Oslo'].map((content) => ({ messages: [{ role: 'user', content }] })),
     completions: ['Rome', 'Oslo'].map((content) => ({ messages: [{ role: 'user', content }] })),
+    responses: ['Rome', 'Oslo'].map((content) => ({ input: [{ role: 'user', content }] })),
     stdout: 'out/results.jsonl\n',
     stderr: '2 done\n',
   },

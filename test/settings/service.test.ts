@@ -138,7 +138,7 @@ describe('with only one key', () => {
   test.each([
     ['GEMINI_API_KEY', 'gemini', 'content'],
     ['ANTHROPIC_API_KEY', 'anthropic', 'messages'],
-    ['OPENAI_API_KEY', 'openai', 'completions'],
+    ['OPENAI_API_KEY', 'openai', 'responses'],
     ['OPENROUTER_API_KEY', 'openrouter', 'completions'],
   ])('%s chooses the service %s, its format and its default model', async (variable, service, format) => {
     const env = { [variable]: 'the-key', GATEWAY_API_KEY: 'of-another' };

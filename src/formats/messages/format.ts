@@ -120,6 +120,8 @@ function isBlankText(block: BodyValue): boolean {
 function unsigned(block: BodyValue): BodyValue[] {
   if (!isObject(block)) return [];
   const { signature: _, ...rest } = block as JsonObject;
+  // Its sources, and what else another service says of a text, are in the words of that one.
+  if (rest['type'] === 'text') return [{ type: 'text', text: rest['text'] ?? '' }];
   return typeof rest['type'] === 'string' && portable.has(rest['type']) ? [rest] : [];
 }
 

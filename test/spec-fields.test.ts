@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { replies } from './cli/request/answers.ts';
 import { expect, test as plain } from 'vitest';
 import { code, tableRows } from './helpers/readme.ts';
 import { eventStream, imageReply, messageEvents, test, textReply } from './helpers/with-server.ts';
@@ -50,6 +51,11 @@ plain.each([
   'image_config',
   'response_format',
   'n',
+  // The responses format.
+  'input',
+  'instructions',
+  'text.format',
+  'store',
 ])('the topic of fields names the field %s', (field) => {
   expect(rows.map(([name = '']) => code(name))).toContain(field);
 });
@@ -86,6 +92,7 @@ function completion(answer: object): unknown {
 function replyTo(argv: readonly string[]): unknown {
   const [command] = argv;
   if (argv.includes('completions')) return completion(command === 'image' ? { images: [image] } : {});
+  if (argv.includes('responses')) return replies.responses;
   if (command === 'chat') return eventStream(...messageEvents('ok'));
   if (command === 'image') return imageReply({ mimeType: 'image/png', data: dotPng });
   return textReply('{}');

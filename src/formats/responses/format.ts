@@ -64,7 +64,7 @@ function encodeResponsesBody(request: PlainRequest, quirks: Quirks): Body {
     metadata: request.metadata,
     service_tier: request.tier,
     // The service would keep the text for 30 days.
-    store: body['store'] ?? false,
+    store: request.store ? undefined : (body['store'] ?? false),
     include: request.use === 'chat' ? includeThinking(body) : undefined,
     stream: request.stream ? true : undefined,
   });
@@ -78,8 +78,7 @@ function encodeReasoning({ effort }: PlainRequest, body: Body): BodyValue | unde
 }
 
 /** In a conversation the thinking goes back; a single text has no use for it. */
-function includeThinking({ include, store }: Body): BodyValue | undefined {
-  if (store === true) return undefined;
+function includeThinking({ include }: Body): BodyValue | undefined {
   const given = Array.isArray(include) ? include : [];
   return given.includes(encryptedThinking) ? undefined : [...given, encryptedThinking];
 }

@@ -97,12 +97,16 @@ test.each([[{ type: 'web_search' }], [{ type: 'function', name: 'look', paramete
   },
 );
 
-test('nothing is kept by the service, unless the body says so', () => {
-  expect(ask({ prompt: 'hi' })).toMatchObject({ store: false, include: ['reasoning.encrypted_content'] });
-  expect(ask({ prompt: 'hi', use: 'text' })['include']).toBeUndefined();
-  const kept = ask({ prompt: 'hi', body: { store: true } });
-  expect([kept['store'], kept['include']]).toEqual([true, undefined]);
+test('the service is asked to keep nothing, unless the user or the body says otherwise', () => {
+  expect(ask({ prompt: 'hi' })['store']).toBe(false);
+  expect(ask({ prompt: 'hi', store: true })['store']).toBeUndefined();
+  expect(ask({ prompt: 'hi', body: { store: true } })['store']).toBe(true);
+});
+
+test('a conversation asks for thinking that can go back; a text has no use for it', () => {
+  expect(ask({ prompt: 'hi' })['include']).toEqual(['reasoning.encrypted_content']);
   expect(ask({ prompt: 'hi', body: { include: ['x'] } })['include']).toEqual(['x', 'reasoning.encrypted_content']);
+  expect(ask({ prompt: 'hi', use: 'text' })['include']).toBeUndefined();
 });
 
 test('messages whose content is in blocks are turns; items of the format stay as they are', () => {

@@ -1,13 +1,22 @@
-// Runs the tests, and checks the types meanwhile: one compiler leaves the other processors idle. Its errors are printed last.
+// Runs the tests, and meanwhile checks types and style, which leave processors idle. What these find is printed last.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 
-const types = spawn('npm run types', { shell: true, stdio: ['ignore', 'pipe', 'inherit'] });
-const tests = spawn('vitest run --config test/vitest.config.ts --project quick --project e2e', {
-  shell: true,
-  stdio: 'inherit',
-});
-const [[tested], [typed], errors] = await Promise.all([once(tests, 'close'), once(types, 'close'), text(types.stdout)]);
-if (typed !== 0) process.stdout.write(errors);
-process.exitCode = tested === 0 && typed === 0 ? 0 : 1;
+const root = new URL('..', import.meta.url);
+
+/** Runs one script of package.json, and prints what it says only if it fails. */
+async function check(script) {
+  const child = spawn(`npm run ${script}`, { cwd: root, shell: true, stdio: ['ignore', 'pipe', 'inherit'] });
+  const [[code], said] = await Promise.all([once(child, 'close'), text(child.stdout)]);
+  return { passed: code === 0, said };
+}
+
+// `npm test -- transport/sse` runs the files whose path holds these words.
+const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/vitest.config.ts', '--project', 'test'];
+const tests = spawn(process.execPath, [...vitest, ...process.argv.slice(2)], { cwd: root, stdio: 'inherit' });
+const tested = once(tests, 'close');
+const failed = [await check('types'), await check('lint')].filter(({ passed }) => !passed);
+const [code] = await tested;
+for (const { said } of failed) process.stdout.write(said);
+process.exitCode = code === 0 && failed.length === 0 ? 0 : 1;

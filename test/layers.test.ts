@@ -94,7 +94,12 @@ const open = new Set([
   'version.ts',
 ]);
 
-const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+const texts = new Map(
+  readdirSync(src, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => [name, readFileSync(join(src, name), 'utf8')]),
+);
+const files = [...texts.keys()];
 
 function layerOf(file: string): string {
   const [room = '', below = ''] = file.split('/');
@@ -102,8 +107,9 @@ function layerOf(file: string): string {
 }
 
 function importsOf(file: string): { target: string; typeOnly: boolean }[] {
-  const text = readFileSync(join(src, file), 'utf8');
-  const found = text.matchAll(/^\s*(import|export)( type)?\b[^;]*?from '(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm);
+  const found = (texts.get(file) ?? '').matchAll(
+    /^\s*(import|export)( type)?\b[^;]*?from '(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm,
+  );
   return [...found].map((match) => ({
     target: posix.normalize(posix.join(posix.dirname(file), match[3] ?? match[4] ?? '')),
     typeOnly: match[2] !== undefined,
@@ -160,11 +166,14 @@ test('every folder has a rule', () => {
   expect([...new Set(files.map(layerOf))].filter((layer) => !(layer in allowed) && !open.has(layer))).toEqual([]);
 });
 
-test.each(files.map((file) => [file] as const))('%s imports only what its layer may', (file) => {
-  const wrong = importsOf(file)
-    .filter(({ target }) => !target.startsWith('..'))
-    .filter(({ target, typeOnly }) => !mayImport(file, target, typeOnly));
-  expect(wrong.map(({ target }) => target)).toEqual([]);
+test('every file imports only what its layer may', () => {
+  const wrong = files.flatMap((file) =>
+    importsOf(file)
+      .filter(({ target }) => !target.startsWith('..'))
+      .filter(({ target, typeOnly }) => !mayImport(file, target, typeOnly))
+      .map(({ target }) => `${file} → ${target}`),
+  );
+  expect(wrong).toEqual([]);
 });
 
 test('the engine of batches imports nothing of the command line, not even a type', () => {
@@ -190,12 +199,14 @@ test('only serve, --offline and the gateway for tests use the local gateway', ()
   expect(users.filter((file) => !usersOfGateway.test(file))).toEqual([]);
 });
 
-test.each(files.map((file) => [file] as const))('%s leaves the process to main and terminal', (file) => {
-  if (file === 'main.ts' || layerOf(file) === 'terminal') return;
-  const text = readFileSync(join(src, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
-  expect(
-    /(?<![.\w])process\.|(?<![.\w'])console\.|from '(chalk|ora)'|import\('(chalk|ora)'\)/.exec(text)?.[0],
-  ).toBeUndefined();
+test('only main.ts and the terminal use the process, the console and what colours it', () => {
+  const uses = [...texts].flatMap(([file, text]) => {
+    if (file === 'main.ts' || layerOf(file) === 'terminal') return [];
+    const code = text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
+    const use = /(?<![.\w])process\.|(?<![.\w'])console\.|from '(chalk|ora)'|import\('(chalk|ora)'\)/.exec(code);
+    return use === null ? [] : [`${file}: ${use[0]}`];
+  });
+  expect(uses).toEqual([]);
 });
 
 /** The texts of strings and templates, not those of comments. */
@@ -206,7 +217,7 @@ function literalsOf(file: string): string[] {
       found.push(node.text);
     ts.forEachChild(node, visit);
   };
-  visit(ts.createSourceFile(file, readFileSync(join(src, file), 'utf8'), ts.ScriptTarget.Latest));
+  visit(ts.createSourceFile(file, texts.get(file) ?? '', ts.ScriptTarget.Latest));
   return found;
 }
 
@@ -224,11 +235,13 @@ function longFlagsIn(text: string): string[] {
 /** Settings say where a value came from (`flag --model`), and check what the flags hold. */
 const flagless = files.filter((file) => beneath.includes(layerOf(file)) && layerOf(file) !== 'settings');
 
-test.each(flagless.map((file) => [file] as const))('%s names no flag', (file) => {
+test('no file beneath the command line names a flag', () => {
   expect(flags).toContain('--model');
-  expect(
+  const named = flagless.flatMap((file) =>
     literalsOf(file)
       .flatMap(longFlagsIn)
-      .filter((word) => flags.has(word)),
-  ).toEqual([]);
+      .filter((word) => flags.has(word))
+      .map((word) => `${file}: ${word}`),
+  );
+  expect(named).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { isFull } from '../helpers/full.ts';
 import type { ReceivedRequest } from '../helpers/request-reader.ts';
 import { cut, type ScriptedReply } from '../helpers/scripted-server.ts';
@@ -96,7 +96,7 @@ const cases: [string, Answer[]][] = [
   ],
 ];
 
-/** A script of one command runs in this process, but for the full run. */
+/** A script of plain commands runs in this process, but for the full run. */
 describe('key in --verbose, dumps, crashes, recordings, recovery files, sessions, User-Agent, URL', () => {
   test.each(cases)('%s', async (script, replies) => {
     const server = await serve();
@@ -104,12 +104,14 @@ describe('key in --verbose, dumps, crashes, recordings, recovery files, sessions
     server.always({ status: 400, headers: { 'x-should-retry': 'false' }, body: { error: { message: 'not now' } } });
     const cwd = folder();
     const env = { GATEWAY_API_KEY: key, TMPDIR: cwd, XDG_STATE_HOME: join(cwd, 'state') };
-    const plain = /^\$CLI ([\w ./:-]+)$/.exec(script)?.[1];
-    const ran =
-      plain !== undefined && !isFull
-        ? await ask(plain, server, { cwd, env })
-        : await bash(script, server, { cwd, env });
-    for (const [place, content] of [['stdout', ran.stdout], ['stderr', ran.stderr], ...filesIn(cwd)] as const)
+    // Within this process the program asks the process itself for the user's folders.
+    for (const name of ['CONFIG', 'STATE', 'CACHE']) vi.stubEnv(`XDG_${name}_HOME`, join(cwd, 'state'));
+    const plain = isFull ? undefined : /^\$CLI [\w ./:-]+(?:; \$CLI [\w ./:-]+)*$/.exec(script)?.[0];
+    const ran: { stdout: string; stderr: string }[] = [];
+    if (plain === undefined) ran.push(await bash(script, server, { cwd, env }));
+    else for (const line of plain.split('; ')) ran.push(await ask(line.replace('$CLI ', ''), server, { cwd, env }));
+    const printed = ran.flatMap(({ stdout, stderr }) => [['stdout', stdout] as const, ['stderr', stderr] as const]);
+    for (const [place, content] of [...printed, ...filesIn(cwd)])
       expect([place, forms.filter((form) => content.includes(form))]).toEqual([place, []]);
     for (const request of server.requests) {
       expect(request.path + request.text() + (request.headers['user-agent'] ?? '')).not.toContain('canary');

@@ -24,7 +24,8 @@ describe.skipIf(!hasRecorded)('a recorded stream reads the same however its byte
     const complete = expected.stop_reason !== 'pause_turn';
     expect(whole.answer).toMatchObject({ error: undefined, result: { complete, text: expected.text } });
     const same = JSON.stringify(whole);
-    expect(JSON.stringify(await messageOf(replyOf(comb(body, { first: 0, step: 1 }))))).toBe(same);
+    const apart = isFull || body.length < 50_000 ? 1 : 5;
+    expect(JSON.stringify(await messageOf(replyOf(comb(body, { first: 0, step: apart }))))).toBe(same);
     const offsets = body.length < long ? body.length : step;
     const misread: number[] = [];
     for (let at = 0; at < offsets; at += stride) {

@@ -220,7 +220,7 @@ The end.`;
 
 test('shows the same in the end, wherever the text is cut', async () => {
   const expected = await show([document]);
-  for (let cut = 0; cut <= document.length; cut += isFull ? 1 : 5)
+  for (let cut = 0; cut <= document.length; cut += isFull ? 1 : 11)
     expect(await show([document.slice(0, cut), document.slice(cut)])).toEqual(expected);
   expect(await show([...document.replaceAll('\n', '\r\n')])).toEqual(expected);
   expect(await show([...document], { rows: 5 })).toEqual(expected);

@@ -24,6 +24,8 @@ export interface ReportRow {
   answer?: JsonValue | undefined;
   /** Paths below the batch's folder. */
   images: string[];
+  /** The addresses, or titles, of what the answer cites; of what its searches found where it cites nothing. */
+  sources?: string[] | undefined;
   usage?: JsonObject | undefined;
   cost?: JsonObject | undefined;
   attempts?: number | undefined;
@@ -33,7 +35,7 @@ export interface ReportRow {
 
 /** The row of a result. */
 export function toReportRow(id: string, state: RowState, document: JsonObject): ReportRow {
-  const { vars, usage, cost, answer, attempts, durationMs, error, images, complete } = document;
+  const { vars, usage, cost, answer, attempts, durationMs, error, images, sources, complete } = document;
   return {
     id,
     name: toTextIfString(document['name']),
@@ -46,6 +48,7 @@ export function toReportRow(id: string, state: RowState, document: JsonObject): 
     stopReason: toTextIfString(document['stopReason']),
     answer,
     images: (Array.isArray(images) ? images : []).flatMap(listImagePaths),
+    sources: Array.isArray(sources) ? listSourceNames(sources.filter(isObject)) : undefined,
     usage: isObject(usage) ? usage : undefined,
     cost: isObject(cost) ? cost : undefined,
     attempts: typeof attempts === 'number' ? attempts : undefined,
@@ -60,6 +63,13 @@ export function toReportRow(id: string, state: RowState, document: JsonObject): 
 function listImagePaths(image: JsonValue): string[] {
   const name = isObject(image) ? findImageName(image['path']) : undefined;
   return name === undefined ? [] : [`${batchFiles.images}/${name}`];
+}
+
+function listSourceNames(sources: readonly JsonObject[]): string[] {
+  const cited = sources.filter((source) => source['cited'] === true);
+  return (cited.length > 0 ? cited : sources).flatMap(
+    (source) => toTextIfString(source['url']) ?? toTextIfString(source['title']) ?? [],
+  );
 }
 
 function toTextIfString(value: JsonValue | undefined): string | undefined {
@@ -107,7 +117,7 @@ export function findColumns() {
       const fixed = [
         ...listColumns('text', 'answer'),
         ...memberColumns('answer', names.answer),
-        ...listColumns('images'),
+        ...listColumns('images', 'sources'),
         ...memberColumns('usage', names.usage),
         ...memberColumns('cost', names.cost),
         ...listColumns(...trailingNames, 'error.class', 'error.message'),
@@ -130,6 +140,7 @@ const plainColumns: readonly Column[] = [
   column('text', ({ text, answer }) => (answer === undefined ? text : undefined)),
   column('answer', ({ answer }) => (isObject(answer) ? undefined : answer)),
   column('images', ({ images }) => images.join('; ')),
+  column('sources', ({ sources = [] }) => sources.join('; ')),
   ...trailingNames.map((name) => column(name, (row) => row[name])),
   column('error.class', ({ error }) => error?.class),
   column('error.message', ({ error }) => error?.message),

@@ -22,6 +22,8 @@ export function createAccumulator(options: Pick<ArrivingReply, 'model' | 'maxCan
     surplus: new Set(),
     filters: new Map(),
     waiting: [],
+    sources: [],
+    warnings: new Set(),
     isEmpty: true,
     isStopped: false,
     length: 0,
@@ -109,6 +111,12 @@ function noteEvent(event: ReplyEvent, arriving: ArrivingReply): void {
       });
     case 'citation':
       return changeBlock(event, arriving, (block) => block.citations.push(event.citation));
+    case 'source':
+      return noteSource(event, arriving);
+    case 'warning':
+      arriving.length += event.text.length;
+      arriving.warnings.add(event.text);
+      return;
     case 'call':
       return addCall(event, arriving);
     case 'blob':
@@ -242,6 +250,15 @@ function changeBlock(
   const block = findBlock(candidate, event.index) ?? newest;
   arriving.length += event.type === 'citation' ? estimateSize(event.citation) : valueCost + event.signature.length;
   if (block) change(block);
+}
+
+/** A source of the first candidate. */
+function noteSource({ source, index }: EventByType<'source'>, arriving: ArrivingReply): void {
+  const candidate = candidateAt(undefined, arriving);
+  arriving.length += estimateSize(source as unknown as JsonValue);
+  // The place may be the block that is open.
+  const block = source.places?.some(({ unit }) => unit === 'block') || index !== undefined;
+  arriving.sources.push({ source, block: block ? findBlock(candidate, index) : undefined });
 }
 
 /** A call that came whole has nothing to show while it streams. */

@@ -4,6 +4,7 @@ import { isImageBlob, type ImageStore } from './image-store.ts';
 import { isUnfinished } from '../vendors/finish-reasons.ts';
 import type { Answer, Result, ResultImage } from './result.ts';
 import { endedWell, otherModelWarnings } from './verdict.ts';
+import { collectSources, type NotedSource } from './sources.ts';
 import type { TextFilter } from './text-files.ts';
 import { isObject, type JsonObject, type JsonValue, objectField, parseFlat, textField } from '../json.ts';
 
@@ -40,6 +41,8 @@ export interface ArrivingReply {
   feedback?: EventByType<'feedback'>;
   /** The newest token with which another request goes on, and how long the answer was where it came. */
   continuation?: { token: string; length: number };
+  readonly sources: NotedSource[];
+  readonly warnings: Set<string>;
   isEmpty: boolean;
   /** Readers know how the first candidate ended. */
   isStopped: boolean;
@@ -159,7 +162,9 @@ export function finishResult(arriving: ArrivingReply): Answer {
   result.stopReason = first?.said.reason ?? feedback?.blockReason;
   result.stopSequence = first?.said.sequence;
   result.stopDetails = first?.said.details;
-  result.warnings.push(...otherModelWarnings(result));
+  result.warnings.push(...arriving.warnings, ...otherModelWarnings(result));
+  const sources = collectSources(arriving.sources, first?.blocks ?? []);
+  if (sources) result.sources = sources;
   result.complete = endedWell(result);
   if (surplus.size > 0) {
     const count = candidates.length + surplus.size;

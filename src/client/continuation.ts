@@ -5,7 +5,8 @@ import { isObject, type JsonObject } from '../json.ts';
 import { isUnfinished } from '../vendors/finish-reasons.ts';
 import type { Performed, PreparedRequest } from './send.ts';
 import { emptyResult } from './arriving-reply.ts';
-import type { Answer, Result } from './result.ts';
+import type { Answer, Result, Source } from './result.ts';
+import { mergeSources, shiftSources } from './sources.ts';
 
 /** How many requests one answer may take. */
 export const defaultMaxTurns = 10;
@@ -159,6 +160,7 @@ function joinResults(results: readonly Result[]): Result {
   const hasMarkdown = candidates.some(({ markdown }) => markdown !== undefined);
   const markdown = candidates.map((candidate) => candidate.markdown ?? candidate.text).join('');
   const text = results.map((result) => result.text).join('');
+  const sources = joinSources(results);
   // Of a reply that was blocked there is no candidate.
   const finishReason = last.stopReason;
   return {
@@ -177,9 +179,22 @@ function joinResults(results: readonly Result[]): Result {
     toolCalls: results.flatMap((result) => result.toolCalls),
     usage: sumUsage(results.flatMap(({ usage }) => usage ?? [])),
     content: joinContents(results.map(({ content = [] }) => content)),
+    ...(sources && { sources }),
     warnings: [...new Set(results.flatMap((result) => result.warnings))],
     requests: results.length,
   };
+}
+
+/** The sources of all, at their places in the whole text. */
+function joinSources(results: readonly Result[]): Source[] | undefined {
+  if (results.every(({ sources }) => sources === undefined)) return undefined;
+  let before = 0;
+  const shifted: Source[] = [];
+  for (const { sources, text } of results) {
+    shifted.push(...shiftSources(sources, before));
+    before += [...text].length;
+  }
+  return mergeSources(shifted);
 }
 
 /** The blocks of several replies as those of one turn: a text that was cut in the middle is one again. */

@@ -20,7 +20,8 @@ export type { Deadline, CheckEnd } from './deadline.ts';
 export { drainDeltas, readReply } from './read-reply.ts';
 export { adviceForRest, judgeAnswer } from './verdict.ts';
 export { emptyResult } from './arriving-reply.ts';
-export type { Answer, Result, ResultCandidate, ResultImage, ToolCall } from './result.ts';
+export { mergeSources, withoutSpans } from './sources.ts';
+export type { Answer, Result, ResultCandidate, ResultImage, Source, ToolCall } from './result.ts';
 export type { Wanted } from './verdict.ts';
 
 // Their images.

@@ -42,6 +42,30 @@ export interface ToolCall {
   input: JsonValue;
 }
 
+/** A place in the text of an answer, in code points. */
+export interface SourceSpan {
+  start: number;
+  end: number;
+}
+
+/** A page or a document that the answer cites, or that a search of the service found. */
+export interface Source {
+  /** Absent for a document that has none. */
+  url?: string | undefined;
+  title?: string | undefined;
+  kind: 'web' | 'document' | 'map' | 'image';
+  /** Whether the answer cites it; else the search only found it. */
+  cited: boolean;
+  /** The page of a document. */
+  page?: number | undefined;
+  /** A piece of its own text. */
+  snippet?: string | undefined;
+  /** How the text names it, such as `[1]`. */
+  mark?: string | undefined;
+  /** What it stands for in the text, in code points; absent where that is not certain. */
+  spans?: SourceSpan[];
+}
+
 /** One reply, whatever its format. Absent means the gateway did not say. */
 export interface Result {
   /** The requested model. */
@@ -63,6 +87,8 @@ export interface Result {
   /** Audio, documents and other bytes that are not images; absent if none came. */
   files?: ResultImage[];
   toolCalls: ToolCall[];
+  /** Each once, in the order in which they are cited, then those that are not; absent if none came. */
+  sources?: Source[];
   /** As the gateway gave it: a finish reason or a stop reason. */
   stopReason?: StopReason | undefined;
   stopSequence?: string | undefined;

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { emptyResult, type Result, type ResultCandidate, judgeAnswer } from '../client/index.ts';
+import { emptyResult, type Result, type ResultCandidate, type Source, judgeAnswer } from '../client/index.ts';
 import { localTime } from '../clock.ts';
 import { usageError } from '../errors.ts';
 import type { StoredBlob } from '../images/types.ts';
@@ -147,6 +147,7 @@ function readSavedResult(document: JsonObject): Result {
     text: textMember('text') ?? '',
     candidates: Array.isArray(candidates) ? (candidates as unknown[]).filter(isCandidate) : [],
     toolCalls: Array.isArray(toolCalls) ? (toolCalls as unknown as Result['toolCalls']) : [],
+    ...(Array.isArray(document['sources']) && { sources: (document['sources'] as unknown[]).filter(isSource) }),
     stopReason: textMember('stopReason'),
     stopSequence: textMember('stopSequence'),
     promptFeedback: isObject(promptFeedback) ? promptFeedback : undefined,
@@ -168,6 +169,10 @@ function readReportFields({ answer, turns, tags }: JsonObject): Pick<Report, 'an
 
 function isToolRound(value: unknown): value is ToolRound {
   return isObject(value) && typeof value['text'] === 'string' && Array.isArray(value['toolCalls']);
+}
+
+function isSource(value: unknown): value is Source {
+  return isObject(value) && typeof value['kind'] === 'string' && typeof value['cited'] === 'boolean';
 }
 
 function isCandidate(value: unknown): value is ResultCandidate {

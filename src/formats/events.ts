@@ -18,6 +18,10 @@ export type ReplyEvent =
   /** Proof of thinking, for the service that made it. */
   | { type: 'signature'; signature: string; index?: number | undefined; candidate?: number | undefined }
   | { type: 'citation'; citation: JsonValue; index?: number | undefined }
+  /** A page or a document that a search of the service found, or that the answer cites. */
+  | { type: 'source'; source: FoundSource; index?: number | undefined }
+  /** What went wrong on the way to an answer that came all the same. */
+  | { type: 'warning'; text: string }
   | { type: 'block-stop'; index?: number | undefined }
   /** A call whose input is known. `isWhole`: all of it came, and could be read. */
   | {
@@ -63,6 +67,30 @@ export type ReplyEvent =
   /** The reply says that it is over. */
   | { type: 'end' };
 
+/** A source as a reply names it. */
+export interface FoundSource {
+  kind: 'web' | 'document' | 'map' | 'image';
+  url?: string | undefined;
+  title?: string | undefined;
+  /** The page of a document, from 1. */
+  page?: number | undefined;
+  /** A piece of its own text. */
+  snippet?: string | undefined;
+  /** What cites it; absent if nothing does. */
+  places?: readonly CitedPlace[] | undefined;
+  /** Where this word is in the text, it is cited: `[1]`. */
+  mark?: string | undefined;
+}
+
+/**
+ * A place in the text: the block of its event, characters of that block, or of the whole text where the event has no index, or bytes of the
+ * whole text in UTF-8, which hold `text`.
+ */
+export type CitedPlace =
+  | { unit: 'block' }
+  | { unit: 'character'; start: number; end: number }
+  | { unit: 'byte'; start: number; end: number; text?: string | undefined };
+
 /** What a piece of a streamed answer means to a reader: only of the first candidate, without the Base64 of images. */
 export type StreamDelta =
   | { type: 'start'; id: string | undefined; model: string | undefined }
@@ -86,6 +114,8 @@ export interface Usage {
   cacheWriteInputTokens?: number | undefined;
   /** Tokens of images, within outputTokens. */
   imageOutputTokens?: number | undefined;
+  /** Searches of the service's own tool: requests, or in the content format queries. Most services bill each. */
+  searches?: number | undefined;
   totalTokens?: number | undefined;
 }
 

@@ -108,6 +108,7 @@ test('the document has every key of the reply again', async () => {
     candidates: [{ index: 0, text: 'one', finishReason: 'STOP' }],
     toolCalls: [{ id: 'c', name: 'f', input: {} }],
     turns: [{ text: 'one', stopReason: 'STOP', toolCalls: [] }],
+    sources: [{ url: 'https://a.test/', kind: 'web', cited: false }],
     stopReason: 'STOP',
     stopSequence: 'END',
     promptFeedback: { blockReason: 'OTHER' },

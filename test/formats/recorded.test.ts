@@ -37,7 +37,8 @@ describe.skipIf(!hasRecorded)('a recorded content reply is read as expected.json
     expect(calls).toStrictEqual(expected.function_calls ?? []);
     const { usage } = expected;
     // expected.json leaves out the details, which describe images.
-    const { imageOutputTokens, ...counts }: Usage = result.usage ?? {};
+    const { imageOutputTokens, searches = 0, ...counts }: Usage = result.usage ?? {};
+    expect(searches > 0).toBe(events.some(({ type }) => type === 'source') && file.includes('grounded'));
     expect(imageOutputTokens ?? 0).toBeLessThanOrEqual(counts.outputTokens ?? 0);
     expect(counts).toEqual({
       toolInputTokens: usage['toolUsePromptTokenCount'],

@@ -102,6 +102,12 @@ export const maxTurns = {
   advanced: true,
 } as const;
 
+/** Both have one value, which is undefined without either. */
+const sourcesFlags = {
+  sources: { flags: '--sources', text: 'print the sources under the answer: on terminals, they are', advanced: true },
+  noSources: { flags: '--no-sources', text: 'on a terminal, do not print the sources', advanced: true },
+} satisfies FlagTable;
+
 const code = { flags: '--code', text: 'print only the code blocks; -o saves them' } as const;
 const jsonl = { flags: '--jsonl', text: 'print each event of a stream as one line of JSON', advanced: true } as const;
 
@@ -117,6 +123,7 @@ export const textFlags = {
   schema: inputFlags.schema,
   stream: { flags: '--stream', text: 'print the answer while it arrives' },
   maxTurns,
+  ...sourcesFlags,
   code,
   jsonl,
   ...settingFlags('answer'),
@@ -235,6 +242,7 @@ export const chatFlags = {
   confirm: { flags: '--confirm', text: 'ask on the terminal before each --tool-exec program runs', advanced: true },
   stream: { flags: '--no-stream', text: 'print the answer when it is complete', advanced: true },
   thinking: { flags: '--thinking', text: "print the model's reasoning on stderr", advanced: true },
+  ...sourcesFlags,
   code,
   jsonl,
   ...settingFlags('answer'),

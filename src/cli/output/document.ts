@@ -37,6 +37,7 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     images: [],
     toolCalls: result?.toolCalls ?? [],
     turns: report.turns,
+    sources: result?.sources,
     stopReason: result?.stopReason,
     stopSequence: result?.stopSequence,
     promptFeedback: result?.promptFeedback,

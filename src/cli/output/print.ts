@@ -6,6 +6,7 @@ import {
   type PaidEnd,
   type PreparedRequest,
   type Result,
+  type Source,
   judgeAnswer,
   type Wanted,
 } from '../../client/index.ts';
@@ -213,6 +214,7 @@ export function toEndDocument(
 /** Flags that select a part of an answer, or a file for it, as they were typed. */
 export interface AnswerFlags {
   field?: readonly string[] | undefined;
+  sources?: boolean | undefined;
   code?: true | undefined;
   output?: string | undefined;
   force?: boolean | undefined;
@@ -238,7 +240,8 @@ export async function prepareAnswerOutput(
   if (!code && output === undefined) return async () => undefined;
   return async (result, json) => {
     const texts = answerTexts(result, json).map((text) => (text.endsWith('\n') ? text : `${text}\n`));
-    const text = code ? await extractCode(result) : texts.join('---\n');
+    const notes = flags.sources && result.sources && json === undefined ? await loadFootnotes(result.sources) : '';
+    const text = code ? await extractCode(result) : texts.join('---\n') + notes;
     if (output === undefined) return plainPayload(context.io.stdout).write(text);
     const { writeNewFile } = await import('../../files/temp-file.ts');
     await writeNewFile(output, (append) => append(text), { cwd, force });
@@ -248,6 +251,10 @@ export async function prepareAnswerOutput(
     (context.report.files ??= []).push(file);
     await context.ui.notice(`${code ? 'code' : 'answer'} saved: ${output}`);
   };
+}
+
+async function loadFootnotes(sources: readonly Source[]): Promise<string> {
+  return `\n${(await import('./footnotes.ts')).renderFootnotes(sources)}`;
 }
 
 /** The text of each candidate as it is printed: with the code that the service ran, or its JSON that fits the schema alone. */

@@ -69,6 +69,20 @@ const turn = v.object({
   ),
 });
 
+const source = v.object({
+  url: optionalKey(text, 'the address of the page; absent for a document without one'),
+  title: optionalKey(text, 'its title'),
+  kind: key(v.picklist(['web', 'document', 'map', 'image']), 'what it is'),
+  cited: key(flag, 'whether the answer cites it; otherwise a search only found it'),
+  page: optionalKey(count, 'the page of a document, from 1'),
+  snippet: optionalKey(text, 'a piece of its own text'),
+  mark: optionalKey(text, 'how the text names it, such as [1]'),
+  spans: optionalKey(
+    v.array(v.object({ start: key(count, 'the first code point'), end: key(count, 'the code point behind the last') })),
+    'the places in text that cite it, in code points; absent where they are not certain',
+  ),
+});
+
 const usage = v.object({
   inputTokens: optionalKey(count, 'tokens of the request'),
   outputTokens: optionalKey(count, 'tokens of the answer'),
@@ -78,6 +92,7 @@ const usage = v.object({
   cacheWriteInputTokens: optionalKey(count, 'tokens of the request that the gateway wrote to its cache'),
   toolInputTokens: optionalKey(count, 'tokens of tool results that the gateway added to the request'),
   imageOutputTokens: optionalKey(count, 'tokens of images, within those of the answer'),
+  searches: optionalKey(count, 'searches of the service'),
 });
 
 const cost = v.object({
@@ -129,6 +144,7 @@ export const resultDefinition = v.pipe(
     ),
     toolCalls: key(v.array(v.object(toolCallEntries)), 'tool calls without a result'),
     turns: optionalKey(v.array(turn), 'the requests of a tool loop, and the tools that it ran'),
+    sources: optionalKey(v.array(source), 'pages and documents: the cited ones in order, then what a search found'),
     stopReason: optionalKey(text, "why the answer ended, in the gateway's own word"),
     stopSequence: optionalKey(text, 'the stop sequence that ended the answer'),
     promptFeedback: optionalKey(v.record(v.string(), v.unknown()), 'why the gateway blocked the prompt'),

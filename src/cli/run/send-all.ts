@@ -10,8 +10,10 @@ import {
   checkEnd,
   drainDeltas,
   type PreparedRequest,
+  mergeSources,
   type Result,
   sumUsage,
+  withoutSpans,
 } from '../../client/index.ts';
 import { endSignals, type ErrorClass, GatewayError, isQuotaSpent, getErrorMessage } from '../../errors.ts';
 import type { ImageOutput } from '../output/save-images.ts';
@@ -140,8 +142,10 @@ export function mergeAnswers(outcomes: readonly RequestOutcome[]): Partial<Answe
 
 function mergeResults(results: readonly Result[]): Result {
   const files = results.flatMap((result) => result.files ?? []);
+  const sources = mergeSources(results.flatMap((result) => result.sources ?? []));
   return {
     ...(results[0] as Result),
+    ...(sources && { sources: sources.map(withoutSpans) }),
     ...(files.length > 0 && { files }),
     candidates: results.flatMap((result) => result.candidates),
     images: results.flatMap((result) => result.images),

@@ -6,9 +6,11 @@ import {
   type Deadline,
   checkEnd,
   defaultMaxTurns,
+  mergeSources,
   type PreparedRequest,
   type Result,
   sumUsage,
+  withoutSpans,
 } from '../../client/index.ts';
 import { openPictures, pictureBlock } from '../../cli/input/session-pictures.ts';
 import type { Reservation } from '../../cost/types.ts';
@@ -144,6 +146,10 @@ async function askOnce(
   });
   const shown = { ...flags, isMarkdown, isHeld, progress, onText };
   const answer = await printStream(deltas, shown, context).finally(() => progress.stop());
+  if (answer.result.sources && !flags.jsonl && !isHeld) {
+    const { printFootnotes } = await import('../../cli/output/footnotes.ts');
+    await printFootnotes(answer.result, flags, context);
+  }
   context.report.result ??= answer.result;
   await images
     .save(listBlobs(answer.result), answer.result, () => checkEnd(deadline))
@@ -159,8 +165,12 @@ function addUp(answers: readonly Answer[]): Result {
   const results = answers.map(({ result }) => result);
   const last = results.at(-1) as Result;
   if (results.length === 1) return last;
+  // A place is one in the last text.
+  const earlier = results.slice(0, -1).flatMap(({ sources = [] }) => sources.map(withoutSpans));
+  const sources = mergeSources([...(last.sources ?? []), ...earlier]);
   return {
     ...last,
+    ...(sources && { sources }),
     usage: sumUsage(results.flatMap(({ usage }) => usage ?? [])),
     warnings: [...new Set(results.flatMap(({ warnings }) => warnings))],
   };

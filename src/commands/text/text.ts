@@ -67,6 +67,10 @@ async function runText(
   progress.stop();
   if (!stream || (held && !flags.jsonl))
     await printText(answer.result, { isMarkdown, json: getHeldJson(held), context });
+  if (answer.result.sources && !flags.jsonl && !check && !isData(flags.responseMime)) {
+    const { printFootnotes } = await import('../../cli/output/footnotes.ts');
+    await printFootnotes(answer.result, flags, context);
+  }
   await images.save(listBlobs(answer.result), answer.result, () => checkEnd(deadline()));
 
   return finishText(answer, { plan, held }, begun);

@@ -12,6 +12,7 @@ import { findErrorInReply } from '../format.ts';
 import type { ReplyEvent } from '../events.ts';
 import { toFailure } from '../failure.ts';
 import { createToolCallJoiner } from './calls.ts';
+import { sourceEvents } from '../sources.ts';
 import { linkedImage } from './images.ts';
 import { createThinkTags, type TaggedPiece, type ThinkTags } from './think-tags.ts';
 import { addDetail, detailsText, encodeSignature } from './turns.ts';
@@ -173,7 +174,7 @@ function imageLinkEvents({ candidate }: Choice, image: JsonValue): ReplyEvent[] 
 /** Web sources of the answer. */
 function citationEvents(message: JsonObject): ReplyEvent[] {
   const annotations = (listField(message, 'annotations') ?? []).filter(isObject);
-  return annotations.map((citation) => ({ type: 'citation', citation }));
+  return annotations.flatMap((citation) => [{ type: 'citation', citation } as const, ...sourceEvents([citation])]);
 }
 
 function addRefusal(choice: Choice, refusal: JsonValue | undefined): void {

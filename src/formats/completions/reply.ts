@@ -12,6 +12,7 @@ import type { ErrorBody } from '../error-body.ts';
 import type { Decoder, ReplyEvent, DecoderInput, Usage } from '../events.ts';
 import { toFailure } from '../failure.ts';
 import { findErrorInReply, type ReplyHead } from '../format.ts';
+import { createSourcesReader } from './found-sources.ts';
 import { type Choice, endEvents, newChoice, choiceEvents } from './choice.ts';
 import { isImagesReply, readImagesReply } from './images.ts';
 
@@ -25,6 +26,7 @@ interface CompletionState {
   id?: string | undefined;
   model?: string | undefined;
   tier?: string | undefined;
+  readonly readSources: ReturnType<typeof createSourcesReader>;
   isEnded: boolean;
 }
 
@@ -35,6 +37,7 @@ export function createCompletionsDecoder({ keepsTags = false }: Pick<ReplyHead, 
     open: new Set(),
     held: { characters: 0 },
     keepsTags,
+    readSources: createSourcesReader(),
     isEnded: false,
   };
   const end = (isWhole: boolean): ReplyEvent[] =>
@@ -105,7 +108,7 @@ function readChunk(json: JsonObject, state: CompletionState): ReplyEvent[] {
     else open.delete(candidate);
   }
   // Broken events come last: nothing after them is read.
-  return [...events, ...usageEvents(json, listed), ...broken];
+  return [...events, ...state.readSources(json), ...usageEvents(json, listed), ...broken];
 }
 
 /** The pieces of a body. The list of an images operation can come without the object around it (deviation 70). */
@@ -162,6 +165,9 @@ function readUsage(usage: JsonObject): Usage {
   const written = numberField(input, 'cacheWriteTokens') ?? numberField(input, 'cacheCreationTokens');
   const cacheWriteInputTokens = written ?? numberField(usage, 'cacheCreationInputTokens');
   const imageOutputTokens = numberField(output, 'imageTokens');
+  // OpenRouter, and Perplexity.
+  const tools = objectField(usage, 'serverToolUseDetails') ?? objectField(usage, 'serverToolUse') ?? {};
+  const searches = numberField(tools, 'webSearchRequests') ?? numberField(usage, 'numSearchQueries');
   const sum = (outputTokens ?? 0) + (thinkingTokens ?? 0);
   return {
     inputTokens,
@@ -171,6 +177,7 @@ function readUsage(usage: JsonObject): Usage {
     cachedInputTokens: cachedInputTokens ?? numberField(usage, 'cachedTokens'),
     ...(cacheWriteInputTokens !== undefined && { cacheWriteInputTokens }),
     ...(imageOutputTokens !== undefined && { imageOutputTokens }),
+    ...(searches !== undefined && { searches }),
     totalTokens,
   };
 }

@@ -12,6 +12,7 @@ import {
 import { foreignReply, parseReply } from '../parse-reply.ts';
 import type { Decoder, ReplyProgress, ReplyEvent, DecoderInput, Usage } from '../events.ts';
 import type { ReplyHead } from '../format.ts';
+import { createGroundingReader } from './grounding.ts';
 import { type CallJoiner, type CallPiece, createCallJoiner } from './streamed-call.ts';
 
 const replyKeys = ['candidates', 'promptFeedback', 'usageMetadata', 'modelVersion', 'responseId'];
@@ -28,6 +29,7 @@ const done = '[DONE]';
  */
 export function createContentDecoder(head: ReplyHead): Decoder {
   let calls: CallJoiner | undefined;
+  const readGrounding = createGroundingReader();
   const joiner = (): CallJoiner => (calls ??= createCallJoiner());
   const reasons = new Map<number, boolean>();
   let first: unknown;
@@ -40,7 +42,7 @@ export function createContentDecoder(head: ReplyHead): Decoder {
     const tier = head.headers[tierHeader];
     const said: ReplyEvent[] = !isRead && tier !== undefined ? [{ type: 'tier', tier }] : [];
     isRead ||= pieces.length > 0;
-    const events = [...said, ...pieces.flatMap((piece) => replyEvents(piece, joiner))];
+    const events = [...said, ...pieces.flatMap((piece) => replyEvents(piece, { calls: joiner, readGrounding }))];
     for (const event of events) {
       if (event.type === 'candidate')
         reasons.set(event.candidate ?? 0, reasons.get(event.candidate ?? 0) || !!event.reason);
@@ -103,21 +105,27 @@ function isReply(json: JsonObject): boolean {
   return replyKeys.some((key) => field(json, key) !== undefined);
 }
 
-function replyEvents(json: JsonObject, calls: () => CallJoiner): ReplyEvent[] {
+/** What reads a reply piece by piece. */
+interface Readers {
+  calls: () => CallJoiner;
+  readGrounding: ReturnType<typeof createGroundingReader>;
+}
+
+function replyEvents(json: JsonObject, readers: Readers): ReplyEvent[] {
   const metadata = objectField(json, 'usageMetadata');
   const feedback = objectField(json, 'promptFeedback');
   const tier = metadata && textField(metadata, 'serviceTier');
   const candidates = (listField(json, 'candidates') ?? []).filter(isObject);
   return [
     { type: 'start', id: textField(json, 'responseId'), model: textField(json, 'modelVersion') },
-    ...candidates.flatMap((raw, position) => candidateEvents(raw, position, calls)),
+    ...candidates.flatMap((raw, position) => candidateEvents(raw, position, readers)),
     ...(feedback ? [{ type: 'feedback', feedback, blockReason: textField(feedback, 'blockReason') } as const] : []),
     ...(metadata ? [{ type: 'usage', usage: readUsage(metadata) } as const] : []),
     ...(tier ? [{ type: 'tier', tier } as const] : []),
   ];
 }
 
-function candidateEvents(raw: JsonObject, position: number, calls: () => CallJoiner): ReplyEvent[] {
+function candidateEvents(raw: JsonObject, position: number, { calls, readGrounding }: Readers): ReplyEvent[] {
   const content = objectField(raw, 'content') ?? {};
   const candidate = numberField(raw, 'index') ?? position;
   const token = textField(raw, 'continuationToken');
@@ -132,6 +140,7 @@ function candidateEvents(raw: JsonObject, position: number, calls: () => CallJoi
       message: textField(raw, 'finishMessage'),
       ratings: listField(raw, 'safetyRatings'),
     },
+    ...(candidate === 0 ? readGrounding(raw) : []),
     ...(candidate === 0 && token ? [{ type: 'continuation', token } as const] : []),
   ];
 }

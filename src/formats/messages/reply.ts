@@ -1,4 +1,14 @@
-import { field, isObject, type JsonObject, type JsonValue, numberField, objectField, textField } from '../../json.ts';
+import {
+  field,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listField,
+  numberField,
+  objectField,
+  textField,
+} from '../../json.ts';
+import { searchResultEvents, sourceEvents } from '../sources.ts';
 import { badReply, foreignReply, isCutData, parseEventData } from '../parse-reply.ts';
 import { findErrorInReply } from '../format.ts';
 import type { Decoder, ReplyProgress, ReplyEvent, DecoderInput, Usage } from '../events.ts';
@@ -79,9 +89,13 @@ function startMessage(payload: JsonObject, state: MessageState): ReplyEvent[] {
 
 /** content_block_start; some blocks arrive whole in it (deviation 5). */
 function startBlock(payload: JsonObject): ReplyEvent[] {
-  return [
-    { type: 'block-start', raw: objectField(payload, 'contentBlock') ?? {}, index: numberField(payload, 'index') },
-  ];
+  const [raw, index] = [objectField(payload, 'contentBlock') ?? {}, numberField(payload, 'index')];
+  return [{ type: 'block-start', raw, index }, ...foundInBlock(raw, index)];
+}
+
+/** What a block cites, or found. */
+function foundInBlock(raw: JsonObject, index?: number): ReplyEvent[] {
+  return [...sourceEvents(listField(raw, 'citations') ?? [], index), ...searchResultEvents(raw)];
 }
 
 /** content_block_delta; kinds that are not known mean nothing. */
@@ -94,7 +108,8 @@ function readDelta(payload: JsonObject): ReplyEvent[] {
   if (type === 'thinking_delta') return [{ type: 'thinking', text: readDeltaText(delta, 'thinking'), index }];
   if (type === 'input_json_delta') return [{ type: 'tool-input', json: readDeltaText(delta, 'partial_json'), index }];
   if (type === 'signature_delta' && typeof signature === 'string') return [{ type: 'signature', signature, index }];
-  if (type === 'citations_delta' && isObject(citation)) return [{ type: 'citation', citation, index }];
+  if (type === 'citations_delta' && isObject(citation))
+    return [{ type: 'citation', citation, index }, ...sourceEvents([citation], index)];
   return [];
 }
 
@@ -193,7 +208,7 @@ function blockEvents(content: JsonValue | undefined): ReplyEvent[] {
 }
 
 function wholeBlock(raw: JsonObject): ReplyEvent[] {
-  return [{ type: 'block-start', raw }, { type: 'block-stop' }];
+  return [{ type: 'block-start', raw }, ...foundInBlock(raw), { type: 'block-stop' }];
 }
 
 /** Counts of a usage object as the gateway gave them; each may be absent (deviation 34). */
@@ -203,24 +218,27 @@ interface MessageCounts {
   thinking?: number | undefined;
   cacheRead?: number | undefined;
   cacheWrite?: number | undefined;
+  searches?: number | undefined;
 }
 
 /** Counts of a later usage object over earlier ones: usage in a stream is cumulative, field by field (formats 4). */
 function updateCounts(before: MessageCounts, usage: JsonObject | undefined): MessageCounts {
   if (!usage) return before;
   const details = objectField(usage, 'outputTokensDetails');
+  const used = objectField(usage, 'serverToolUse');
   return {
     input: numberField(usage, 'inputTokens') ?? before.input,
     output: numberField(usage, 'outputTokens') ?? before.output,
     thinking: (details && numberField(details, 'thinkingTokens')) ?? before.thinking,
     cacheRead: numberField(usage, 'cacheReadInputTokens') ?? before.cacheRead,
     cacheWrite: numberField(usage, 'cacheCreationInputTokens') ?? before.cacheWrite,
+    searches: (used && numberField(used, 'webSearchRequests')) ?? before.searches,
   };
 }
 
 /** The counts as all formats name them. The total counts the cache too, which inputTokens of this format leaves out (formats 3). */
 function usageEvents(counts: MessageCounts): ReplyEvent[] {
-  const { input, output, thinking, cacheRead, cacheWrite } = counts;
+  const { input, output, thinking, cacheRead, cacheWrite, searches } = counts;
   if (Object.values(counts).every((count) => count === undefined)) return [];
   const isKnown = input !== undefined && output !== undefined;
   const usage: Usage = {
@@ -229,6 +247,7 @@ function usageEvents(counts: MessageCounts): ReplyEvent[] {
     thinkingTokens: thinking,
     cachedInputTokens: cacheRead,
     ...(cacheWrite !== undefined && { cacheWriteInputTokens: cacheWrite }),
+    ...(searches !== undefined && { searches }),
     totalTokens: isKnown ? input + output + (cacheRead ?? 0) + (cacheWrite ?? 0) : undefined,
   };
   return [{ type: 'usage', usage }];

@@ -1,5 +1,15 @@
-import { isObject, type JsonObject, type JsonValue, listField, numberField, textField, valueCost } from '../../json.ts';
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listField,
+  numberField,
+  objectField,
+  textField,
+  valueCost,
+} from '../../json.ts';
 import type { ReplyEvent } from '../events.ts';
+import { sourceEvents } from '../sources.ts';
 import { encodeThinking } from './items.ts';
 
 /** The output of a reply, as far as it came. */
@@ -169,7 +179,7 @@ function addAnnotation(item: ArrivingItem, at: number, citation: JsonValue): Rep
   const part = item.parts.get(at);
   if (part === undefined) return [];
   part.annotations++;
-  return [{ type: 'citation', citation, index: part.block }];
+  return [{ type: 'citation', citation, index: part.block }, ...sourceEvents([citation], part.block)];
 }
 
 function addRefusal(text: string, output: Output): void {
@@ -239,10 +249,18 @@ function finishCall(item: ArrivingItem, whole: JsonObject, output: Output): Repl
 
 /** An item of another kind has nothing for readers but an image; the next turn sends it back. */
 function finishOther(item: ArrivingItem, whole: JsonObject, output: Output): ReplyEvent[] {
-  if (item.type !== 'image_generation_call') return openPart(item, 0, { type: item.type, item: whole }, output).events;
+  if (item.type !== 'image_generation_call')
+    return [...openPart(item, 0, { type: item.type, item: whole }, output).events, ...readPages(whole)];
   const data = textField(whole, 'result');
   const mimeType = `image/${textField(whole, 'outputFormat') ?? 'png'}`;
   return data === undefined ? [] : [{ type: 'blob', mimeType, data }];
+}
+
+/** The pages that a search read, if `include` asks for them. */
+function readPages(item: JsonObject): ReplyEvent[] {
+  const action = item['type'] === 'web_search_call' ? objectField(item, 'action') : undefined;
+  const pages = ((action && listField(action, 'sources')) ?? []).filter(isObject);
+  return pages.map((page) => ({ type: 'source', source: { kind: 'web', url: textField(page, 'url') || undefined } }));
 }
 
 function closeItem(item: ArrivingItem): ReplyEvent[] {

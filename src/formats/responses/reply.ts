@@ -132,7 +132,12 @@ function tierEvents(response: JsonObject): ReplyEvent[] {
 
 function usageEvents(response: JsonObject): ReplyEvent[] {
   const usage = objectField(response, 'usage');
-  return usage ? [{ type: 'usage', usage: readUsage(usage) }] : [];
+  const search = objectField(objectField(response, 'toolUsage') ?? {}, 'webSearch');
+  const searches = search && numberField(search, 'numRequests');
+  return [
+    ...(usage ? [{ type: 'usage', usage: readUsage(usage) } as const] : []),
+    ...(searches ? [{ type: 'usage', usage: { searches } } as const] : []),
+  ];
 }
 
 /** `inputTokens` includes what was cached and written, `outputTokens` includes thinking. */

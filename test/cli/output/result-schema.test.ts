@@ -97,6 +97,19 @@ const cached = {
   usage: { input_tokens: 3, output_tokens: 2, cache_creation_input_tokens: 1 },
 };
 
+const location = { document_title: 'Notes', start_page_number: 7, cited_text: 'x' };
+const cited = {
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'text', text: 'so', citations: [{ type: 'page_location', ...location }] }],
+  stop_reason: 'end_turn',
+  usage: { input_tokens: 1, output_tokens: 1, server_tool_use: { web_search_requests: 1 } },
+};
+const numbered = {
+  choices: [{ message: { content: 'so [1]' }, finish_reason: 'stop' }],
+  citations: ['https://a.test/'],
+};
+
 test('the JSON Schema of the result document fits every kind of result, and has no key that none of them shows', async ({
   server,
   cli,
@@ -135,6 +148,8 @@ test('the JSON Schema of the result document fits every kind of result, and has 
     [9, ['text', 'hi'], { body: '<html>' }],
     [10, ['text', 'hi'], { body: blocked }],
     [0, ['text', 'hi'], { body: paused }, { body: textReply('lo') }],
+    [0, ['chat', 'hi', '--no-stream', '--no-save'], { body: cited }],
+    [0, ['text', 'hi', '--format', 'completions'], { body: numbered }],
     [0, ['text', 'hi'], { body: tooLong }],
     [11, ['text', 'hi', '--schema', 'object.json', '-o', 'answer.json'], { body: textReply('no JSON') }],
     [11, ['chat', 'hi'], { body: eventStream(...messageEvents('half').slice(0, 3)) }],

@@ -229,7 +229,16 @@ const replies: [string, object, ReplyEvent[]][] = [
   [
     'the sources of an answer',
     reply({ content: 'a', annotations: [{ type: 'url_citation', url_citation: { url: 'https://h' } }, null] }),
-    [text('a'), { type: 'citation', citation: { type: 'url_citation', url_citation: { url: 'https://h' } } }, stop],
+    [
+      text('a'),
+      { type: 'citation', citation: { type: 'url_citation', url_citation: { url: 'https://h' } } },
+      {
+        type: 'source',
+        source: { kind: 'web', url: 'https://h', title: undefined, snippet: undefined, places: [] },
+        index: undefined,
+      },
+      stop,
+    ],
   ],
   [
     'the text of plain completions',

@@ -1,0 +1,202 @@
+import type { CitedPlace, FoundSource } from '../formats/events.ts';
+import type { Block } from './arriving-reply.ts';
+import type { Source, SourceSpan } from './result.ts';
+
+/** A source that a reply named, and the block that its citation belongs to. */
+export interface NotedSource {
+  source: FoundSource;
+  block: Block | undefined;
+}
+
+/** At most this many places are searched for in a text: a search costs as much as the text is long. */
+const mostSearches = 1000;
+
+/** The sources of a text, which the blocks hold: each once, in the order in which they are cited, and then those that are not. */
+export function collectSources(noted: readonly NotedSource[], blocks: readonly Block[]): Source[] | undefined {
+  if (noted.length === 0) return undefined;
+  const begins = new Map<Block, number>();
+  let text = '';
+  for (const block of blocks) {
+    if (block.kind !== 'text') continue;
+    begins.set(block, text.length);
+    text += block.text;
+  }
+  const bytes = noted.flatMap(({ source: { places = [] } }) =>
+    places.flatMap((place) => (place.unit === 'byte' ? [place.start, place.end] : [])),
+  );
+  const located = {
+    text,
+    begins,
+    units: convertOffsets(text, bytes, 'byte'),
+    searches: 0,
+    pairs: new Map<number, number>(),
+  };
+  const placed = noted.map(({ source, block }) => ({
+    source,
+    units: [
+      ...(source.places ?? []).flatMap((place) => locate(place, block, located) ?? []),
+      ...findMarks(source.mark, text),
+    ],
+  }));
+  const points = convertOffsets(
+    text,
+    placed.flatMap(({ units }) => units.flat()),
+    'unit',
+  );
+  const found = placed.map(({ source: { places, mark, ...source }, units }): Source => {
+    const spans = units.flatMap(([start, end]) => toSpan(points.get(start)?.point, points.get(end)?.point));
+    const cited = places !== undefined || units.length > 0;
+    return {
+      ...source,
+      ...(mark !== undefined && units.length > 0 && { mark }),
+      cited,
+      ...(spans.length > 0 && { spans }),
+    };
+  });
+  const merged = mergeSources(found);
+  return merged && sortByPlace(merged);
+}
+
+/** Sources of several replies, or of one that names them several times: each once. Undefined if there is none. */
+export function mergeSources(list: readonly Source[]): Source[] | undefined {
+  const byName = new Map<string, { source: Source; spans: Map<string, SourceSpan> }>();
+  for (const source of [...list.filter(({ cited }) => cited), ...list.filter(({ cited }) => !cited)]) {
+    const { url, kind, title, page } = source;
+    if (url === undefined && title === undefined) continue;
+    const name = url ?? JSON.stringify([kind, title, page]);
+    const known = byName.get(name) ?? { source, spans: new Map<string, SourceSpan>() };
+    // What is known already stays.
+    known.source = { ...dropUnknown(source), ...dropUnknown(known.source) } as Source;
+    for (const span of source.spans ?? []) known.spans.set(`${span.start}-${span.end}`, span);
+    byName.set(name, known);
+  }
+  if (byName.size === 0) return undefined;
+  return [...byName.values()].map(({ source, spans }) => ({
+    ...withoutSpans(source),
+    ...(spans.size > 0 && { spans: [...spans.values()] }),
+  }));
+}
+
+/** In the order of the text, if all places in it are known; else as they came. */
+function sortByPlace(sources: Source[]): Source[] {
+  const cited = sources.filter((source) => source.cited);
+  if (cited.some(({ spans = [] }) => spans.length === 0)) return sources;
+  return [...cited.toSorted((a, b) => findBegin(a) - findBegin(b)), ...sources.filter((source) => !source.cited)];
+}
+
+function findBegin({ spans = [] }: Source): number {
+  return spans.reduce((least, { start }) => Math.min(least, start), Infinity);
+}
+
+/** A source of another text than the one that is shown. */
+export function withoutSpans(source: Source): Source {
+  return Object.fromEntries(Object.entries(source).filter(([name]) => name !== 'spans')) as unknown as Source;
+}
+
+/** Sources of an answer whose text follows another one, of this many code points. */
+export function shiftSources(sources: readonly Source[] = [], by: number): Source[] {
+  return sources.map(({ spans, ...source }) => ({
+    ...source,
+    ...(spans && { spans: spans.map(({ start, end }) => ({ start: start + by, end: end + by })) }),
+  }));
+}
+
+function dropUnknown(source: Source): Partial<Source> {
+  return Object.fromEntries(Object.entries(source).filter(([, value]) => value !== undefined)) as Partial<Source>;
+}
+
+function toSpan(start: number | undefined, end: number | undefined): SourceSpan[] {
+  return start === undefined || end === undefined ? [] : [{ start, end }];
+}
+
+interface Located {
+  text: string;
+  /** Where the text of each block begins. */
+  begins: ReadonlyMap<Block, number>;
+  /** The places of bytes. */
+  units: ReadonlyMap<number, Offset>;
+  searches: number;
+  /** What `findPair` found. */
+  pairs: Map<number, number>;
+}
+
+/** Beginning and end of a place in the text, in units of UTF-16; undefined where that is not certain. */
+function locate(place: CitedPlace, block: Block | undefined, located: Located): [number, number][] | undefined {
+  const { text, begins, units } = located;
+  const begin = block && begins.get(block);
+  if (place.unit === 'block') {
+    const length = block?.text.length ?? 0;
+    return begin === undefined || length === 0 ? undefined : [[begin, begin + length]];
+  }
+  if (place.unit === 'character') {
+    const [start, end] = [(begin ?? 0) + place.start, (begin ?? 0) + place.end];
+    // Units or code points: services do not say which they count, and it is the same without pairs of units.
+    const isCertain = start < end && end <= text.length && end <= findPair(begin ?? 0, located);
+    return isCertain ? [[start, end]] : undefined;
+  }
+  const [start, end] = [units.get(place.start)?.unit, units.get(place.end)?.unit];
+  const isThere = start !== undefined && end !== undefined && start < end;
+  if (isThere && (place.text === undefined || text.slice(start, end) === place.text)) return [[start, end]];
+  if (!place.text || ++located.searches > mostSearches) return undefined;
+  const at = text.indexOf(place.text);
+  return at < 0 || text.includes(place.text, at + 1) ? undefined : [[at, at + place.text.length]];
+}
+
+/** Where the first character of two units is from a place on; behind the text if there is none. */
+function findPair(from: number, { text, pairs }: Located): number {
+  let at = pairs.get(from);
+  if (at === undefined) {
+    const found = text.slice(from).search(/[\ud800-\udfff]/);
+    at = found < 0 ? Infinity : from + found;
+    pairs.set(from, at);
+  }
+  return at;
+}
+
+/** At most this many marks of one source are places of it. */
+const mostMarks = 100;
+
+function findMarks(mark: string | undefined, text: string): [number, number][] {
+  const found: [number, number][] = [];
+  if (mark === undefined) return found;
+  for (let at = text.indexOf(mark); at >= 0 && found.length < mostMarks; at = text.indexOf(mark, at + 1))
+    found.push([at, at + mark.length]);
+  return found;
+}
+
+/** A place in a text, in units of UTF-16 and in code points. */
+interface Offset {
+  unit: number;
+  point: number;
+}
+
+/** Places in a text by their offsets in bytes of UTF-8 or units of UTF-16; one within a character has none. */
+function convertOffsets(text: string, offsets: readonly number[], from: 'byte' | 'unit'): Map<number, Offset> {
+  const wanted = [...new Set(offsets)].toSorted((a, b) => a - b);
+  const found = new Map<number, Offset>();
+  if (wanted.length === 0) return found;
+  const at = { byte: 0, unit: 0, point: 0 };
+  let next = 0;
+  const take = (): void => {
+    while (next < wanted.length && (wanted[next] as number) <= at[from]) {
+      if (wanted[next] === at[from]) found.set(at[from], { unit: at.unit, point: at.point });
+      next++;
+    }
+  };
+  take();
+  for (const character of text) {
+    if (next === wanted.length) break;
+    at.byte += countBytes(character);
+    at.unit += character.length;
+    at.point++;
+    take();
+  }
+  return found;
+}
+
+function countBytes(character: string): number {
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 0x80) return 1;
+  if (code < 0x800) return 2;
+  return code < 0x1_00_00 ? 3 : 4;
+}

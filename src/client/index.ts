@@ -18,7 +18,7 @@ export type { Deadline, CheckEnd } from './deadline.ts';
 
 // Answers: reading them, judging them, and what is in them.
 export { drainDeltas, readReply } from './read-reply.ts';
-export { adviceForRest, judgeAnswer } from './verdict.ts';
+export { adviceForRest, judgeAnswer, listLinkedImages } from './verdict.ts';
 export { emptyResult } from './arriving-reply.ts';
 export { mergeSources, withoutSpans } from './sources.ts';
 export type { Answer, Result, ResultCandidate, ResultImage, Source, ToolCall } from './result.ts';

@@ -128,7 +128,7 @@ function lacksError(what: string, result: Result, wanted: Wanted): GatewayError 
 
 function chooseResultAdvice(result: Result, wanted: Wanted): Advice {
   if (reasonsThat('cut', result).length > 0) return { reason: 'max-tokens' };
-  const link = wanted.images > 0 ? findLinkedImage(result.text) : undefined;
+  const [link] = wanted.images > 0 ? listLinkedImages(result.text) : [];
   if (link !== undefined) return { reason: isOnlyLinks(result) ? 'linked-images-reply' : 'linked-image', value: link };
   if (wanted.images > 0 && result.text !== '') return { reason: 'words-alone' };
   const hasSafety = result.format === undefined || !formatFacts[result.format].lacks.includes('safety');
@@ -138,9 +138,10 @@ function chooseResultAdvice(result: Result, wanted: Wanted): Advice {
 /** What Google stops whatever the safety settings are. */
 const notInSettings = /prohibited|recitation|spii|blocklist/i;
 
-/** The URL of a hosted image, in a text without an image (deviation 3). */
-function findLinkedImage(text: string): string | undefined {
-  return /!\[[^\]]{0,200}\]\((https?:\/\/[^\s)']{1,2000})\)/.exec(text)?.[1];
+/** The URLs of hosted images, in a text without an image (deviation 3). */
+export function listLinkedImages(text: string): string[] {
+  const links = text.matchAll(/!\[[^\]]{0,200}\]\((https?:\/\/[^\s)']{1,2000})\)/g);
+  return Array.from(links, ([, url = '']) => url);
 }
 
 /** Whether the reply is of OpenAI's images operation, as far as can be told: it has links and no word. */

@@ -8,10 +8,19 @@ import type { HttpReply, InputFetcher, Connection, ConnectionOptions } from './t
 const maxRedirects = 5;
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
-/** Fetches URLs without the key, headers and certificate of the user. A redirect is followed only to public addresses. */
-export function openInputFetcher({ clientCert: _cert, clientKey: _key, ...options }: ConnectionOptions): InputFetcher {
-  const direct = openHttpConnection(options);
-  const redirected = openHttpConnection({ ...options, guard: { check: checkPublic, lookup: lookupPublic } });
+/**
+ * Fetches URLs without the key, headers and certificate of the user. A redirect is followed only to public addresses. What is
+ * `linked` was named by a reply in place of the user: it is at a public address, too, and redirects only within its host.
+ */
+export function openInputFetcher(
+  { clientCert: _cert, clientKey: _key, ...options }: ConnectionOptions,
+  { linked = false } = {},
+): InputFetcher {
+  const guard = linked
+    ? { check: (host: string) => checkPublic(host, 'link'), lookup: createPublicLookup('link') }
+    : { check: checkPublic, lookup: lookupPublic };
+  const redirected = openHttpConnection({ ...options, guard });
+  const direct = linked ? redirected : openHttpConnection(options);
   return {
     async fetch(url, signal) {
       let at = url;
@@ -20,6 +29,7 @@ export function openInputFetcher({ clientCert: _cert, clientKey: _key, ...option
         await discardBody(reply);
         if (hops === maxRedirects) throw usageError(`it redirects more than ${maxRedirects} times`);
         at = nextUrl(reply, at);
+        if (linked && at.origin !== url.origin) throw usageError('it redirects to another host');
         reply = await get(redirected, at, signal);
       }
       const error = replyError(reply);
@@ -124,22 +134,29 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /** An error for a local name and for an address, without brackets, that is not on the internet. */
-export function checkPublic(host: string): GatewayError | undefined {
+export function checkPublic(host: string, way: Way = 'redirect'): GatewayError | undefined {
   const isPrivate = isIP(host) === 0 ? localName.test(host) : !isPublicAddress(host);
-  return isPrivate ? privateAddress(host) : undefined;
+  return isPrivate ? privateAddress(host, way) : undefined;
 }
 
-function privateAddress(host: string): GatewayError {
-  return usageError(`the redirect leads to a private address: ${host}`, 'if you trust it, name that URL yourself');
+/** What led to an address. */
+type Way = 'redirect' | 'link';
+
+function privateAddress(host: string, way: Way): GatewayError {
+  return usageError(`the ${way} leads to a private address: ${host}`, 'if you trust it, name that URL yourself');
 }
 
 /** The look-up of the socket itself: a second look-up could give another address. */
-export const lookupPublic: LookupFunction = (host, options, callback) => {
-  lookUp(host, { ...options, all: true }, (error, found) => {
-    if (error !== null) return callback(error, [], 0);
-    if (!found.every(({ address }) => isPublicAddress(address))) return callback(privateAddress(host), [], 0);
-    const [first] = found;
-    if (options.all) callback(null, found);
-    else callback(null, first?.address ?? '', first?.family);
-  });
-};
+function createPublicLookup(way: Way): LookupFunction {
+  return (host, options, callback) => {
+    lookUp(host, { ...options, all: true }, (error, found) => {
+      if (error !== null) return callback(error, [], 0);
+      if (!found.every(({ address }) => isPublicAddress(address))) return callback(privateAddress(host, way), [], 0);
+      const [first] = found;
+      if (options.all) callback(null, found);
+      else callback(null, first?.address ?? '', first?.family);
+    });
+  };
+}
+
+export const lookupPublic = createPublicLookup('redirect');

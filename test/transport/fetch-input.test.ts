@@ -1,15 +1,18 @@
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import { openInputFetcher } from '../../src/transport/fetch-input.ts';
-import type { ScriptedServer } from '../helpers/scripted-server.ts';
+import { proxyTo } from '../helpers/proxy-to.ts';
 import { authority, clientPair, serverPair } from './certificates.ts';
 import { serve } from './post.ts';
 
 /** The fetched text, or the error. */
-async function fetchText(url: string, env: Record<string, string> = {}): Promise<unknown> {
-  const fetcher = openInputFetcher({ env, ca: authority, clientCert: clientPair.cert, clientKey: clientPair.key });
+async function fetchText(
+  url: string,
+  env: Record<string, string> = {},
+  more: { linked?: boolean } = {},
+): Promise<unknown> {
+  const pair = { clientCert: clientPair.cert, clientKey: clientPair.key };
+  const fetcher = openInputFetcher({ env, ca: authority, ...pair }, more);
   try {
     const { mimeType, body } = await fetcher.fetch(new URL(url), new AbortController().signal);
     let text = '';
@@ -20,25 +23,6 @@ async function fetchText(url: string, env: Record<string, string> = {}): Promise
   } finally {
     await fetcher.close();
   }
-}
-
-/** A proxy that connects every name to one server, and the names that were requested. */
-async function proxyTo({ port }: ScriptedServer): Promise<{ env: Record<string, string>; asked: string[] }> {
-  const asked: string[] = [];
-  const proxy = createServer((client) => {
-    client.on('error', () => {});
-    client.once('data', (head) => {
-      asked.push(/^CONNECT (\S+)/.exec(head.toString())?.[1] ?? '');
-      const onward = connect(port, '127.0.0.1', () => {
-        client.write('HTTP/1.1 200 OK\r\n\r\n');
-        client.pipe(onward).pipe(client);
-      });
-      onward.on('error', () => {});
-    });
-  }).listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  onTestFinished(() => void proxy.close());
-  return { env: { HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` }, asked };
 }
 
 const to = (location: string) => ({ status: 302, headers: { location }, body: 'see there' });
@@ -149,4 +133,33 @@ test('a host that requests a client certificate gets none', async () => {
   const server = await serve({ tls: { ...serverPair, ca: authority, requestCert: true } });
   expect(await fetchText(`${server.url}/`)).toBeInstanceOf(GatewayError);
   expect(server.requests).toEqual([]);
+});
+
+test.each([
+  ['https://127.0.0.1:PORT/a.png', '127.0.0.1'],
+  ['https://localhost:PORT/a.png', 'localhost'],
+  ['https://169.254.169.254/latest/meta-data', '169.254.169.254'],
+  ['https://[fd00::1]/', 'fd00::1'],
+])('a link of a reply to the private address %s is not followed', async (url, host) => {
+  const server = await serve({ tls: serverPair });
+  expect(await fetchText(url.replace('PORT', String(server.port)), {}, { linked: true })).toMatchObject({
+    class: 'usage',
+    message: `the link leads to a private address: ${host}`,
+    details: { sent: 'no' },
+  });
+  expect(server.requests).toEqual([]);
+});
+
+test('a link of a reply redirects within its host, and to no other', async () => {
+  const server = await serve({ tls: serverPair });
+  const { env, asked } = await proxyTo(server);
+  server.reply(to('/next'));
+  server.reply({ body: 'there' });
+  expect(await fetchText('https://gateway.test/', env, { linked: true })).toMatchObject({ text: 'there' });
+  server.reply(to('https://other.test/next'));
+  expect(await fetchText('https://gateway.test/', env, { linked: true })).toMatchObject({
+    class: 'usage',
+    message: 'it redirects to another host',
+  });
+  expect(new Set(asked)).toEqual(new Set(['gateway.test:443']));
 });

@@ -172,6 +172,11 @@ export const imageFlags = {
     advanced: true,
   },
   ...fileFlags,
+  fetch: {
+    flags: '--no-fetch',
+    text: 'print links of a reply in place of fetching the pictures that they lead to',
+    advanced: true,
+  },
   sidecar: {
     flags: '--sidecar',
     text: 'also write <image>.json with the prompt, parameters and usage',

@@ -25,20 +25,32 @@ interface FetchOptions {
 /** Fetches the inputs that are URLs, into temporary files. */
 export interface UrlFetcher {
   fetchAll(urls: readonly InputUrl[], options: FetchOptions): Promise<FetchedFiles>;
+  /** Fetches a picture that a reply links to: from a public address, without redirects to others. */
+  fetchLinked(url: URL, options: FetchOptions): Promise<FetchedFile>;
 }
 
 /** Opens what fetches the URLs of a command, or of the jobs of a batch, which can differ in proxy and authorities. */
 export function openUrlFetcher(flags: ConnectionFlags, context: Context): UrlFetcher {
   const opened = new Map<string, Promise<InputFetcher>>();
+  const getFetcher = (settings: FetchOptions['settings'], linked = false): Promise<InputFetcher> => {
+    const key = JSON.stringify([settings.proxy?.value, settings.systemCa.value, linked]);
+    const fetcher = opened.get(key) ?? openFetcher(settings, flags, { context, linked });
+    opened.set(key, fetcher);
+    return fetcher;
+  };
   return {
+    async fetchLinked(url, { settings, deadline, atEnd }) {
+      const label = `the picture at ${shownUrl(url)}`;
+      if (url.username !== '' || url.password !== '')
+        throw usageError(`${label}: the URL holds a user name or password`);
+      return fetchFile({ url, label }, { fetcher: getFetcher(settings, true), context, deadline, atEnd });
+    },
     async fetchAll(urls, { settings, deadline, atEnd }) {
       requireNetwork(urls, settings, flags);
       const files = new Map<string, FetchedFile>();
       for (const { flag, typed } of urls) {
         if (files.has(typed)) continue;
-        const key = JSON.stringify([settings.proxy?.value, settings.systemCa.value]);
-        const fetcher = opened.get(key) ?? openFetcher(settings, flags, context);
-        opened.set(key, fetcher);
+        const fetcher = getFetcher(settings);
         files.set(typed, await fetchFile(parseInputUrl(flag, typed), { fetcher, context, deadline, atEnd }));
       }
       return files;
@@ -87,11 +99,11 @@ async function fetchFile(
 async function openFetcher(
   settings: FetchOptions['settings'],
   flags: ConnectionFlags,
-  context: Context,
+  { context, linked }: { context: Context; linked: boolean },
 ): Promise<InputFetcher> {
   const options = await connectionOptions(settings, flags, context);
   const { openInputFetcher } = await import('../../transport/fetch-input.ts');
-  const fetcher = openInputFetcher(options);
+  const fetcher = openInputFetcher(options, { linked });
   context.atEnd(() => fetcher.close());
   return fetcher;
 }

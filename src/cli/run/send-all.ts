@@ -29,6 +29,8 @@ export interface SendAllOptions extends PreparedRequest {
   /** Makes all requests wait after a 429. */
   gate?: Gate | undefined;
   unsaved: UnsavedReply;
+  /** Fetches the pictures that an answer only links to. */
+  fetchLinked?: ((result: Result) => Promise<void>) | undefined;
   /** Called after each answer with the number of answers. */
   onAnswer?: (answered: number) => void;
 }
@@ -84,6 +86,7 @@ async function sendOne(index: number, before: Promise<unknown> | undefined, stat
     const store = images.openStore(() => (state.isDiskInDoubt = true));
     const options = { deadline, sample: index, gate, store, mostImages: images.most };
     const answer = await drainDeltas(client.ask(state, options));
+    await state.fetchLinked?.(answer.result);
     state.onAnswer?.(++state.answered);
     if (state.count > 1)
       for (const part of [...answer.result.candidates, ...listBlobs(answer.result)]) part.reply = index;

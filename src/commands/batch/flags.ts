@@ -86,6 +86,7 @@ export const batchFlags = {
     parse: parseDuration,
     advanced: true,
   },
+  fetch: imageFlags.fetch,
   failFast: { flags: '--fail-fast', text: 'start no more jobs after the first failure' },
   maxFailures: {
     flags: '--max-failures <n>',
@@ -124,9 +125,11 @@ export const batchFlags = {
 
 /** Flags of `batch run`, as they were typed. */
 export type BatchFlags = ConnectionFlags &
-  Omit<FlagValues<typeof batchFlags>, 'wait'> & {
+  Omit<FlagValues<typeof batchFlags>, 'wait' | 'fetch'> & {
     /** False by `--no-wait`. */
     wait?: boolean;
+    /** False by `--no-fetch`. */
+    fetch?: boolean;
   };
 
 /** Flags that name the jobs, and the model of all of them. */

@@ -11,6 +11,8 @@ import { findTypeByName } from '../../images/image-type.ts';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
 import { checkAnswer, reportAnswer, toWanted } from '../../cli/run/answer.ts';
 import { prepareSending, showsRequest, showRequest } from '../../cli/run/sending.ts';
+import type { FetchLinked } from '../../cli/run/linked-pictures.ts';
+import type { Result } from '../../client/index.ts';
 import { printRaw } from '../../cli/output/print.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
@@ -54,7 +56,16 @@ async function runImage(
   };
   onAnswer(0);
   const { unsaved } = context.report;
-  const options = { ...request, ...connected, deadline: deadline(), count, candidates, unsaved, onAnswer };
+  let linked: FetchLinked | undefined;
+  const fetchLinked = async (answered: Result): Promise<void> => {
+    if (answered.images.length > 0) return;
+    const { openLinkedFetcher } = await import('../../cli/run/linked-pictures.ts');
+    linked ??= openLinkedFetcher(flags, context);
+    const { atEnd, ui } = context;
+    await linked?.(answered, { settings, deadline: deadline(), atEnd, warn: (text) => ui.warn(text) });
+  };
+  const sending = { ...request, ...connected, deadline: deadline(), count, candidates };
+  const options = { ...sending, unsaved, fetchLinked, onAnswer };
   const shared = count > 1 ? await openShared(count, flags, context) : {};
   const { outcomes, thrown } = await sendAll({ ...options, ...shared }).finally(progress.stop);
   const { result, error } = mergeAnswers(outcomes);

@@ -7,8 +7,9 @@ import { emptyReport } from '../../../cli/output/log.ts';
 import { resultDocument } from '../../../cli/output/document.ts';
 import type { ImageOutput, SavingContext } from '../../../cli/output/save-images.ts';
 import { findSchemaAnswer, toWanted } from '../../../cli/run/answer.ts';
+import type { FetchLinked } from '../../../cli/run/linked-pictures.ts';
 import type { RecoveryInput } from '../../../cli/run/recovery.ts';
-import { listBlobs, createLateStore, mostImages, judgeAnswer } from '../../../client/index.ts';
+import { listBlobs, createLateStore, mostImages, judgeAnswer, startDeadline } from '../../../client/index.ts';
 import { createMeter } from '../../../cost/cost.ts';
 import { type ErrorClass, GatewayError, isBug } from '../../../errors.ts';
 import { chooseHint } from '../../../advice.ts';
@@ -32,13 +33,15 @@ interface OutputOptions {
   /** The folder of the batch, and whether it has results, to which a later run can add a reply that was kept. */
   folder: string;
   isFolderless: boolean;
+  /** Of a job for pictures. */
+  fetchLinked: FetchLinked | undefined;
   flags: BatchFlags;
   context: Context;
 }
 
 /** What is made of the reply of a job: images in the folder, a line of the results, a recovery file where neither can be written. */
 export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
-  const { built, settings, warnings, atEnd, folder, flags, context } = options;
+  const { built, settings, warnings, atEnd, folder, fetchLinked, flags, context } = options;
   const { io, ui } = context;
   const isImage = job.command.startsWith('image');
   const report: Report = { ...emptyReport(job.command), job: job.id, warnings };
@@ -89,6 +92,10 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
     count: (answer) => report.meter?.count(answer),
     async accept(answer, { endOf, signal }) {
       const { result } = answer;
+      if (isImage && fetchLinked) {
+        const deadline = startDeadline(settings.timeoutMs.value, signal);
+        await fetchLinked(result, { settings, deadline, atEnd, warn }).finally(() => deadline.end());
+      }
       const blobs = listBlobs(result);
       if (blobs.length > 0) images ??= await planImages();
       await images?.save(blobs, result, endOf);

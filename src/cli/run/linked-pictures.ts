@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises';
+import { type Deadline, listLinkedImages, mostImages, type Result } from '../../client/index.ts';
+import { GatewayError } from '../../errors.ts';
+import { readInputImage } from '../../images/input.ts';
+import type { PartialSettings } from '../../settings/types.ts';
+import type { Context, InputContext } from '../context.ts';
+import { replayedFolder } from '../flags/shared.ts';
+import { shownUrl } from '../input/input-files.ts';
+import { openUrlFetcher } from './fetch-urls.ts';
+import type { ConnectionFlags } from './settings.ts';
+
+interface LinkedOptions {
+  settings: Pick<PartialSettings, 'offline' | 'proxy' | 'systemCa'>;
+  deadline: Deadline;
+  atEnd: InputContext['atEnd'];
+  /** Told of a picture that did not come. Its link stays in the text. */
+  warn: (text: string) => Promise<unknown>;
+}
+
+/** Puts the pictures that a result only links to into it. Never throws: the reply was paid for. */
+export type FetchLinked = (result: Result, options: LinkedOptions) => Promise<void>;
+
+/** The fetching of the pictures that replies link to; undefined where none is wanted, or no network is used. */
+export function openLinkedFetcher(
+  flags: ConnectionFlags & { fetch?: boolean; maxImages?: number },
+  context: Context,
+): FetchLinked | undefined {
+  if (flags.fetch === false || replayedFolder(flags) !== undefined) return undefined;
+  const fetcher = openUrlFetcher(flags, context);
+  return async (result, { warn, ...options }) => {
+    if (result.images.length > 0 || options.settings.offline.value) return;
+    for (const candidate of result.candidates) {
+      const links = listLinkedImages(candidate.text).filter((link) => URL.canParse(link) && link.startsWith('https:'));
+      for (const link of links.slice(0, (flags.maxImages ?? mostImages) - result.images.length)) {
+        try {
+          const url = new URL(link);
+          const { path, mimeType } = await fetcher.fetchLinked(url, options);
+          const label = `the picture at ${shownUrl(url)}`;
+          const { bytes, sha256 = '' } = await readInputImage(path, {
+            hash: true,
+            label,
+            declaredType: mimeType,
+          });
+          const head = (await readFile(path)).subarray(0, 256 * 1024);
+          const blob = { bytes, sha256, head, content: { file: path } };
+          result.images.push({ declaredType: mimeType, candidate: candidate.index, draft: false, blob });
+          candidate.text = withoutLink(candidate.text, link);
+        } catch (error) {
+          if (!(error instanceof GatewayError)) throw error;
+          await warn(`a linked picture was not fetched: ${error.message}`);
+        }
+      }
+    }
+    result.text = result.candidates[0]?.text ?? result.text;
+  };
+}
+
+function withoutLink(text: string, link: string): string {
+  const end = text.indexOf(`](${link})`);
+  const start = text.lastIndexOf('![', end);
+  return `${text.slice(0, start)}${text.slice(end + link.length + 3)}`.trim();
+}

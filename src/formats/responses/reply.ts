@@ -102,12 +102,13 @@ function endResponse(response: JsonObject, state: ResponseState): ReplyEvent[] {
   for (const [at, item] of (listField(response, 'output') ?? []).entries())
     if (isObject(item)) events.push(...finishItem({ output_index: at, item }, state.output));
   events.push(...endItems(state.output), ...usageEvents(response), ...tierEvents(response));
-  state.progress = 'ended';
 
   if (status === 'failed' || (!status && isObject(response['error']))) {
     const error = findErrorInReply({ error: response['error'] ?? 'the reply failed' }) ?? { message: '' };
     return [...events, { type: 'broken', error: toFailure(error, { billed: 'unknown' }) }];
   }
+  // After its end a stream has no errors: one that failed does not end well.
+  state.progress = 'ended';
   const { refusal } = state.output;
   const incomplete = objectField(response, 'incompleteDetails');
   const reason = (incomplete && textField(incomplete, 'reason')) || (refusal === '' ? status : 'refusal');

@@ -5,6 +5,7 @@ import { contentFormat } from './content/format.ts';
 import { isForm, parseBody, parseForm } from './http/body.ts';
 import { jsonReply } from './http/reply.ts';
 import { drawsByName, isVendorModel, localModels, listModelNames } from './models/local.ts';
+import { createResponseStore } from './responses/store.ts';
 import type { ServiceRules } from './service.ts';
 import type {
   BodyHandler,
@@ -45,6 +46,7 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
   const { pace = 0, varied = false, faultDelay = defaultFaultDelay, rules, script } = options;
   const level = rules?.level ?? (options.refuseUnknown ? 'strict' : 'lenient');
   const countAttempt = createIdCounter();
+  const responses = createResponseStore();
   const answerByModel = async (
     request: GatewayRequest,
     handle: BodyHandler,
@@ -61,6 +63,7 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
       fallback: level === 'lenient' || rules !== undefined,
       rules,
       script,
+      responses,
       note: (text) => void notes.push(text),
       pace,
       variant: varied ? countAttempt(`picture ${id}`) : 0,
@@ -78,6 +81,8 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
     const { route } = request;
     const act = route?.batch?.[request.method];
     if (act) return act(request, batches);
+    const actOnKept = route?.responses?.[request.method];
+    if (actOnKept) return actOnKept(request, responses);
     if (!route?.handle) return answerModels(request, rules);
     const bytes = await request.readBody();
     const form = isForm(request.headers);

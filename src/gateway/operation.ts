@@ -33,7 +33,8 @@ export function answerOperation(operation: GatewayOperation): BodyHandler {
     const { failure } = changed;
     const written =
       failure && !operation.repliesFailure ? request.format.error(failure) : operation.reply(changed, read);
-    const json = fault?.body?.(written, request.format.name) ?? written;
+    const kept = operation.keep?.(written, read, context) ?? written;
+    const json = fault?.body?.(kept, request.format.name) ?? kept;
     const { stream } = operation;
     const reply =
       read.stream && stream

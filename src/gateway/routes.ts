@@ -3,6 +3,7 @@ import { completionsFormat, completionsOperation } from './completions/format.ts
 import { editsOperation, imagesOperation, referencesOperation } from './completions/images.ts';
 import type { BodyHandler, GatewayFormat, GatewayFormatName } from './types.ts';
 import { responsesCount, responsesOperation } from './responses/format.ts';
+import { keptResponsePaths, type ResponseActions } from './responses/store.ts';
 import { messagesCount, messagesFormat, messagesOperation } from './messages/format.ts';
 import { completionsBatchPaths } from './batches/completions.ts';
 import { contentBatchPaths } from './batches/content.ts';
@@ -17,7 +18,7 @@ import type { AppOptions } from './app.ts';
 /** Every format of the gateway. A path belongs to the first that claims it. */
 const formats: readonly GatewayFormat[] = [completionsFormat, messagesFormat, contentFormat];
 
-/** A path of the gateway. One that neither answers a body nor acts on batches lists models. */
+/** A path of the gateway. One that neither answers a body nor acts on anything lists models. */
 interface RouteRow {
   /** A pattern, in which `{model}` and `{id}` match a segment, and `{version}` one of Google's. */
   path: string;
@@ -25,6 +26,8 @@ interface RouteRow {
   handle?: BodyHandler;
   /** Acts on batches and files. */
   batch?: BatchActions;
+  /** Acts on responses that are kept. */
+  responses?: ResponseActions;
   /** The only format that has it: vendors have files and batches at the same paths. */
   format?: GatewayFormatName;
   /** Whether the body can be a form in place of JSON. */
@@ -51,6 +54,7 @@ const rows: readonly RouteRow[] = [
   { path: '/v1/chat/completions', handle: answerOperation(completionsOperation) },
   { path: '/v1/responses', handle: answerOperation(responsesOperation) },
   { path: '/v1/responses/input_tokens', handle: count(responsesOperation, responsesCount) },
+  ...Object.entries(keptResponsePaths).map(([path, responses]) => ({ path, responses })),
   { path: '/v1/images/generations', handle: answerOperation(imagesOperation) },
   { path: '/v1/images/edits', handle: answerOperation(editsOperation), form: true },
   { path: '/v1/images', handle: answerOperation(referencesOperation) },
@@ -65,8 +69,9 @@ function listBatchRows(format: GatewayFormatName, paths: BatchPaths): RouteRow[]
 }
 
 const routes = rows.map((row): Route => {
-  const { path, batch, handle } = row;
-  const methods = batch ? Object.keys(batch) : [handle ? 'POST' : 'GET'];
+  const { path, batch, responses, handle } = row;
+  const actions = batch ?? responses;
+  const methods = actions ? Object.keys(actions) : [handle ? 'POST' : 'GET'];
   const pattern = path
     .replace('{version}', 'v1(?:alpha|beta)?')
     .replace('{model}', '([^/]+)')

@@ -3,10 +3,11 @@ import type { Readable } from 'node:stream';
 import type { Route } from './routes.ts';
 import type { ServiceRules } from './service.ts';
 import type { Size } from '../images/pixels/bitmap.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
 import type { Breach } from './fields/rule.ts';
 import type { LocalModel } from './models/local.ts';
 import type { Fault } from './faults/table.ts';
+import type { ResponseStore } from './responses/store.ts';
 import type { ModelAnswer, Draft, TextTask } from './models/task.ts';
 import type { Problem } from './problem.ts';
 
@@ -112,6 +113,8 @@ export interface RequestContext {
   /** The service whose behaviour is imitated. */
   rules: ServiceRules | undefined;
   script: AnswerScript | undefined;
+  /** The responses that are kept between requests. */
+  responses: ResponseStore;
   /** Whether it is a request of a batch. */
   inBatch: boolean;
   /** Adds to what the log says about the request. */
@@ -194,6 +197,8 @@ export interface ModelRequest {
   tier?: string | undefined;
   /** What the reply repeats of the request. */
   repeated?: JsonObject;
+  /** All that was said, for a reply that is kept. */
+  items?: readonly JsonValue[];
   /** What it says about the image that it wants. */
   image: {
     /** Whether the request names an image as the answer. */
@@ -266,6 +271,8 @@ export interface GatewayOperation {
   reply(answer: ModelAnswer, request: ModelRequest): JsonObject;
   /** Whether that also says that the answer failed; else an error does, with the same status 200. */
   repliesFailure?: true;
+  /** Keeps the body of a reply for later requests. Returns what is answered. */
+  keep?(reply: JsonObject, request: ModelRequest, context: RequestContext): JsonObject;
   contentType: string;
   stream?: OperationStream;
 }

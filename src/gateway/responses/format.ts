@@ -5,7 +5,8 @@ import { flagAt, listAt, numberAt, objectAt, textAt, textsAt, valueAt } from '..
 import type { DecodedMedia, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
 import type { GatewayOperation, OperationCount, Path } from '../types.ts';
 import { checkResponseBody } from './fields.ts';
-import { repeatRequest, responsesReply, responsesStream } from './reply.ts';
+import { gatherItems, itemNotFound, keepResponse, type ResponseStore } from './store.ts';
+import { isSealedThinking, repeatRequest, responsesReply, responsesStream } from './reply.ts';
 
 /** `/v1/responses`, OpenAI's other format for texts. Its errors and its list of models are those of completions. */
 export const responsesOperation: GatewayOperation = {
@@ -13,9 +14,10 @@ export const responsesOperation: GatewayOperation = {
   modelOf: (_request, body) => textAt(body, 'model'),
   check: checkResponseBody,
   fallback: () => 'local-chat',
-  read(checked, model) {
-    const items = listItems(checked);
+  read(checked, model, _request, { mode, responses }) {
+    const items = gatherItems(checked, listItems(checked), responses);
     checkCalls(items);
+    if (mode.level === 'vendor') checkThinking(checked, items, responses);
     return {
       task: { ...readTask(checked, items), model },
       candidates: 1,
@@ -24,11 +26,13 @@ export const responsesOperation: GatewayOperation = {
       encryptsThinking: textsAt(checked, 'include').includes('reasoning.encrypted_content'),
       tier: textAt(checked, 'service_tier')?.replace('auto', 'default').replace('fast', 'priority'),
       repeated: repeatRequest(checked),
+      items,
       image: { isAsked: false, promptPath: ['input'], imagePath: ['input'] },
     };
   },
   reply: responsesReply,
   repliesFailure: true,
+  keep: (reply, request, { inBatch, responses }) => (inBatch ? reply : keepResponse(reply, request, responses)),
   contentType: 'application/json',
   stream: responsesStream,
 };
@@ -62,6 +66,26 @@ function checkCalls(items: readonly JsonValue[]): void {
     const lone = answered.find((id) => !called.includes(id));
     if (lone !== undefined)
       throw badParameter('input', null, `No tool call found for ${kind} output with call_id ${lone}.`);
+  }
+}
+
+/** Thinking comes back sealed as it was, or is kept here, and with what it led to. Throws Problem. */
+function checkThinking(checked: JsonObject, items: readonly JsonValue[], store: ResponseStore): void {
+  for (const [index, item] of items.entries()) {
+    if (textAt(item, 'type') !== 'reasoning') continue;
+    const id = textAt(item, 'id') ?? '';
+    const sealed = textAt(item, 'encrypted_content');
+    if (sealed === undefined && store.findItem(id) === undefined) throw itemNotFound(id, checked);
+    if (sealed !== undefined && !isSealedThinking(sealed)) {
+      const reason = 'Reason: Encrypted content could not be decrypted or parsed.';
+      const message = `The encrypted content for item ${id} could not be verified. ${reason}`;
+      throw badParameter(undefined, 'invalid_encrypted_content', message);
+    }
+    const next = items[index + 1];
+    if (next === undefined || isResult(next) || (textAt(next, 'role') ?? 'assistant') !== 'assistant') {
+      const message = `Item '${id}' of type 'reasoning' was provided without its required following item.`;
+      throw badParameter('input', null, message);
+    }
   }
 }
 

@@ -109,13 +109,22 @@ function listOutput(draft: Draft, request: ModelRequest, id: string): JsonObject
   return items;
 }
 
+function sealThinking(id: string): string {
+  return Buffer.from(`offline ${id}`).toString('base64');
+}
+
+/** Whether encrypted thinking is of this gateway. */
+export function isSealedThinking(sealed: string): boolean {
+  return /^offline [0-9a-f]+$/.test(Buffer.from(sealed, 'base64').toString());
+}
+
 /** Thinking is shown in a summary, and goes back as what nobody can read. */
 function reasoningItem(thinking: string, { showThinking, encryptsThinking }: ModelRequest, id: string): JsonObject {
   return {
     id: `rs_${id}`,
     type: 'reasoning',
     summary: showThinking ? [{ type: 'summary_text', text: thinking }] : [],
-    ...(encryptsThinking && { encrypted_content: Buffer.from(`offline ${id}`).toString('base64') }),
+    ...(encryptsThinking && { encrypted_content: sealThinking(id) }),
   };
 }
 
@@ -158,7 +167,7 @@ export const responsesStream: OperationStream = {
 };
 
 /** A whole response as the events of its stream, in the order of the format: clients need each of them. */
-function* responseEvents(response: JsonObject, request: ModelRequest): Generator<StreamEvent> {
+export function* responseEvents(response: JsonObject, request: Pick<ModelRequest, 'pieces'>): Generator<StreamEvent> {
   const begun = { ...response, status: 'in_progress', output: [], error: null, incomplete_details: null, usage: null };
   yield event({ type: 'response.created', response: begun });
   yield event({ type: 'response.in_progress', response: begun });
@@ -197,7 +206,7 @@ function emptyItem(item: JsonObject): JsonObject {
 }
 
 /** What comes between the beginning and the end of an item. */
-function itemEvents(item: JsonObject, request: ModelRequest): JsonObject[] {
+function itemEvents(item: JsonObject, request: Pick<ModelRequest, 'pieces'>): JsonObject[] {
   switch (item['type']) {
     case 'message':
       return listAt(item, 'content')
@@ -217,7 +226,7 @@ function itemEvents(item: JsonObject, request: ModelRequest): JsonObject[] {
   }
 }
 
-function partEvents(part: JsonObject, content_index: number, request: ModelRequest): JsonObject[] {
+function partEvents(part: JsonObject, content_index: number, request: Pick<ModelRequest, 'pieces'>): JsonObject[] {
   const field = part['type'] === 'refusal' ? 'refusal' : 'text';
   const type = `response.${String(part['type'])}`;
   const text = textAt(part, field) ?? '';

@@ -12,7 +12,7 @@ test.for([
   'a reply that failed %s is an error of the service, though its status is 200',
   async ([how, argv, said], { server, cli }) => {
     const events = [created, ...(said === '' ? [] : textEvents([said])), { type: 'response.failed', response: failed }];
-    const stream = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+    const stream = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
     const type = how === 'whole' ? 'application/json' : 'text/event-stream';
     server.reply({ headers: { 'content-type': type }, body: how === 'whole' ? JSON.stringify(failed) : stream });
     const ran = await cli([...argv, 'hi', '--format', 'responses']);

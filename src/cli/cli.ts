@@ -5,7 +5,7 @@ import type { Action, OwnDocument } from './context.ts';
 import { addFlags, type Note, setExamples, setNotes } from './flags/flag.ts';
 import { rootFlags } from './flags/shared.ts';
 import { formatHelp, topics } from './help/help.ts';
-import { serviceNames, services } from '../vendors/services.ts';
+import { firstServiceNames, services } from '../vendors/services.ts';
 import { version } from '../version.ts';
 
 /** What commander's callbacks do. */
@@ -66,7 +66,7 @@ const rootExamples = [
   'git diff | gateway-cli chat "write a commit message"',
 ];
 
-const vendors = serviceNames.filter((name) => services[name].keyVariables.length > 0);
+const vendors = firstServiceNames.filter((name) => services[name].keyVariables.length > 0);
 const [firstVariable, ...otherVariables] = vendors.map((name) => services[name].keyVariables[0]);
 
 const rootNotes: readonly Note[] = [

@@ -93,7 +93,7 @@ export function createClient(options: ClientOptions): Client {
     send: (request, call = {}) => sendOrFallBack(request, { ...call, deadline: chooseDeadline(call) }, sending),
     address: (request) => addressRequest(endpoint, applyLessons(request, endpoint.lessons)),
     learn(request, error) {
-      const learnt = learnFrom({ request, error });
+      const learnt = learnFrom({ request, error }, endpoint);
       learnt?.keep(endpoint.lessons);
       if (learnt) void options.onCorrection?.(learnt.told);
       return learnt !== undefined;

@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts';
+import type { Reason } from '../reasons.ts';
 import type { AnyApiRequest } from '../formats/format.ts';
 import { renameTokenField } from '../formats/completions/token-field.ts';
 import {
@@ -10,6 +11,7 @@ import {
 import type { Answered } from '../transport/types.ts';
 import type { ClientOptions } from './client-types.ts';
 import type { Deadline } from './deadline.ts';
+import { type Endpoint, placeRequest } from './endpoint.ts';
 import { type Sending, type SendOptions, sendRequest } from './send.ts';
 
 /*
@@ -32,17 +34,31 @@ interface Refused<Request extends AnyApiRequest = AnyApiRequest> {
 /** One way in which a refused request can be right. */
 interface Correction {
   /** What the refusal asks for; undefined if it is about something else. */
-  learn(refused: Refused): string | undefined;
+  learn(refused: Refused, endpoint: Endpoint): string | undefined;
   /** The request as the service asks for it; the same one if it is so already. */
   apply<Request extends AnyApiRequest>(request: Request, lesson: string): Request;
   /** What people are told. `detail`: on a terminal and with `--verbose` alone. */
-  tell(lesson: string): { text: string; isDetail?: true };
+  tell(lesson: string, endpoint: Endpoint): { text: string; isDetail?: true };
   /** For which later requests it counts, if not for all at the address. */
   counts?: 'for-model' | 'once';
 }
 
+/** Why a 404 is not one of the path. */
+const knownPath = new Set<Reason | undefined>(['model', 'pull-model', 'responses', 'key-project']);
+
 /** Every correction, by the name of its lesson. Each is made once for a request. */
 const corrections: Readonly<Record<string, Correction>> = {
+  'base-path': {
+    learn: ({ request, error: { details } }, endpoint) =>
+      details.status === 404 && !knownPath.has(details.reason) && placeRequest(endpoint, request).isGuess
+        ? '/v1'
+        : undefined,
+    apply: (request, behindBase) =>
+      request.format === 'completions' && request.behindBase === undefined ? { ...request, behindBase } : request,
+    tell: (lesson, { baseUrl: { origin, pathname } }) => ({
+      text: `nothing answers at ${origin}${pathname}: trying ${origin}${pathname}${lesson}, which is the base URL if this works`,
+    }),
+  },
   'token-field': {
     learn: ({ error: { details } }) => (details.reason === 'other-field' ? String(details.value) : undefined),
     apply: renameTokenField,
@@ -103,20 +119,20 @@ interface Learnt<Request extends AnyApiRequest = AnyApiRequest> {
 }
 
 /** What a refusal teaches about a request as it was sent; undefined if it asks for nothing that can be given. */
-export function learnFrom<Request extends AnyApiRequest>({
-  request,
-  error,
-}: Refused<Request>): Learnt<Request> | undefined {
+export function learnFrom<Request extends AnyApiRequest>(
+  { request, error }: Refused<Request>,
+  endpoint: Endpoint,
+): Learnt<Request> | undefined {
   if (error.class !== 'rejected' || error.billed !== 'no') return undefined;
   for (const [name, { learn, apply, tell, counts }] of Object.entries(corrections)) {
-    const lesson = learn({ request, error });
+    const lesson = learn({ request, error }, endpoint);
     const corrected = lesson === undefined ? request : apply(request, lesson);
     if (lesson === undefined || corrected === request) continue;
     const keep = (lessons: Lessons): void => {
       if (counts !== 'once') lessons.set(`${name} ${modelOf(request)}`, lesson);
       if (counts === undefined) lessons.set(name, lesson);
     };
-    return { name, request: corrected, told: tell(lesson), keep };
+    return { name, request: corrected, told: tell(lesson, endpoint), keep };
   }
   return undefined;
 }
@@ -136,7 +152,8 @@ export async function sendCorrected(
   sending: Sending & { options: Pick<ClientOptions, 'onCorrection'> },
   after?: GatewayError,
 ): Promise<Answered> {
-  const { lessons } = sending.endpoint;
+  const { endpoint, options } = sending;
+  const { lessons } = endpoint;
   const learnt = new Map<string, Learnt>();
   let asked = applyLessons(request, lessons);
   let failed = after;
@@ -146,14 +163,14 @@ export async function sendCorrected(
       for (const { keep } of learnt.values()) keep(lessons);
       return answered;
     } catch (error) {
-      const next = error instanceof GatewayError ? learnFrom({ request: asked, error }) : undefined;
+      const next = error instanceof GatewayError ? learnFrom({ request: asked, error }, endpoint) : undefined;
       if (!(error instanceof GatewayError) || next === undefined || learnt.has(next.name)) throw error;
       if (own.deadline.signal.aborted) throw error;
       learnt.set(next.name, next);
       asked = next.request;
       failed = error;
       const { attempts = 0 } = error.details;
-      await sending.options.onCorrection?.(next.told);
+      await options.onCorrection?.(next.told);
       own.payment?.retry(error);
       own.onRetry?.({ attempt: attempts, retries: attempts, waitMs: 0, error });
     }

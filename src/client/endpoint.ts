@@ -1,9 +1,10 @@
 import { type RequestBody, segmentBody, segmentForm, withLength } from '../body.ts';
 import { usageError } from '../errors.ts';
-import { byAuthUse, keyFacts, type AnyApiRequest } from '../formats/format.ts';
+import { describeCut, type Placed, placeOperation } from '../formats/base-path.ts';
+import { byAuthUse, getAuthUseFormat, keyFacts, type AnyApiRequest } from '../formats/format.ts';
 import type { SentKey } from '../formats/key-advice.ts';
 import type { AuthUse } from '../formats/types.ts';
-import { type AuthForm, isOwnHost, type ServiceName, services } from '../vendors/services.ts';
+import { type AuthForm, findOwnPath, hasOwnHost, isOwnHost, type ServiceName, services } from '../vendors/services.ts';
 import { checkHeaderKey, joinUrl, parseBaseUrl, requireSafeUrl } from '../transport/request.ts';
 import type { HttpRequest, KeyHeader } from '../transport/types.ts';
 import { version } from '../version.ts';
@@ -39,7 +40,8 @@ export function readEndpoint(options: ClientOptions): { endpoint: Endpoint; warn
   const { baseUrl = service.baseUrl, auth, headerNames, headers = {}, allowHttp = false, recordedAs, apiKey } = options;
   if (baseUrl === undefined)
     throw usageError('no base URL is set', "give createClient a baseUrl, or a service: 'gemini'");
-  const { url, warnings } = parseBaseUrl(typeof baseUrl === 'string' ? baseUrl : baseUrl.href);
+  const url = parseBaseUrl(typeof baseUrl === 'string' ? baseUrl : baseUrl.href);
+  const format = options.format ?? service.formats.text ?? 'content';
   const endpoint = {
     service: name,
     baseUrl: url,
@@ -54,7 +56,16 @@ export function readEndpoint(options: ClientOptions): { endpoint: Endpoint; warn
     allowHttp,
     lessons: options.lessons ?? new Map<string, string>(),
   };
-  return { endpoint, warnings };
+  return { endpoint, warnings: [describeCut(url, format) ?? []].flat() };
+}
+
+/** Where a request of the completions format, or of another, goes below the base URL. */
+export function placeRequest(
+  { service, baseUrl }: Pick<Endpoint, 'service' | 'baseUrl'>,
+  { path, use, behindBase }: Pick<AnyApiRequest, 'path' | 'use' | 'behindBase'>,
+): Placed {
+  const base = { path: baseUrl.pathname.replace(/\/$/, ''), own: findOwnPath(service, baseUrl), behind: behindBase };
+  return placeOperation(base, path, getAuthUseFormat(use));
 }
 
 /** `auto` is the form that the service uses. */
@@ -74,8 +85,10 @@ export function addressRequest(endpoint: Endpoint, post: Omit<AnyApiRequest, 'fo
   requireSafeUrl(baseUrl, { allowHttp: endpoint.allowHttp, hasKey: apiKey !== undefined });
   if (typeof apiKey === 'string') checkHeaderKey(apiKey);
   const body = createRequestBody(post);
-  const url = joinUrl(baseUrl, post.path);
-  url.search = post.query ?? '';
+  const { prefix, path } = placeRequest(endpoint, post);
+  const base = new URL(prefix, baseUrl.origin);
+  const url = joinUrl(base, path);
+  url.search = [baseUrl.search.slice(1), post.query ?? ''].filter((part) => part !== '').join('&');
   const headers = {
     ...(body && { 'content-type': body.contentType ?? 'application/json' }),
     accept: post.accept ?? 'application/json',
@@ -84,7 +97,7 @@ export function addressRequest(endpoint: Endpoint, post: Omit<AnyApiRequest, 'fo
   return {
     method: body ? 'POST' : 'GET',
     url,
-    base: recordedAs ?? baseUrl,
+    base: recordedAs ?? base,
     ownHeaders,
     headers: Object.assign(headers, post.headers, ownHeaders, endpointHeaders(endpoint, post.use)),
     keyHeader: apiKey === undefined ? undefined : getKeyHeader(endpoint, post.use),
@@ -121,7 +134,7 @@ export function getKeyHeader({ auth, headerNames }: Pick<Endpoint, 'auth' | 'hea
 /** How the key is sent, by which a refusal is explained. */
 export function describeSentKey(endpoint: Endpoint, use: AuthUse): SentKey {
   const { service, apiKey, auth, headerNames } = endpoint;
-  const isElsewhere = services[service].baseUrl !== undefined && !isOwnHost(service, endpoint.baseUrl);
+  const isElsewhere = hasOwnHost(service) && !isOwnHost(service, endpoint.baseUrl);
   return {
     service,
     form: auth[use],

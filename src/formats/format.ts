@@ -94,7 +94,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
   completions: {
     load: async () => (await import('./completions/format.ts')).completions,
     title: 'the completions format',
-    path: /^\/v1\/(?:chat\/completions|images(?:\/(?:generations|edits))?)(?:\?|$)/,
+    path: /^(?:\/v1)?\/(?:chat\/completions|images(?:\/(?:generations|edits))?)(?:\?|$)/,
     lacks: ['topK', 'safety', 'toolConfig', 'cachedContent'],
     tierField: 'service_tier',
     turnsField: 'messages',
@@ -204,6 +204,8 @@ export interface ApiRequest extends EncodedRequest {
   format: FormatName;
   /** Decides how the key is carried. */
   use: AuthUse;
+  /** What the base URL lacks at its end, as the service taught. */
+  behindBase?: string | undefined;
 }
 
 /** An API request, or without a body a GET. */

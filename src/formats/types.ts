@@ -13,6 +13,8 @@ export interface Quirks {
   service: string;
   /** The field that limits the tokens of an answer, if the format has two. */
   maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
+  /** The field of the seed, if it is not `seed`. */
+  seedField?: 'random_seed' | undefined;
   /** A stream has its usage only if the request asks for it. */
   includeUsage?: boolean | undefined;
   /** How it is told an effort, if not as others of its format: in an object, or in fewer words. */

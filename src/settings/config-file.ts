@@ -221,7 +221,7 @@ export function pickService(
   if (host === undefined || host === named.value || named.value === 'gateway') return named;
   throw usageError(
     `the base URL (${baseUrl?.from}) is the host of ${host}, and the service is ${named.value} (${named.from})`,
-    `leave one of them out; ${named.value} alone goes to ${services[named.value].baseUrl}`,
+    `leave one of them out; ${named.value} alone goes to ${services[named.value].baseUrl ?? services[named.value].template?.url}`,
   );
 }
 

@@ -1,14 +1,14 @@
 import { dirname, join, resolve } from 'node:path';
 import { GatewayError } from '../errors.ts';
 import { readReason, runReason } from '../files/file-reason.ts';
-import { type ServiceName, isOwnHost, services } from '../vendors/services.ts';
+import { hasOwnHost, type ServiceName, isOwnHost, services } from '../vendors/services.ts';
 import { isLoopback } from '../transport/request.ts';
 import { formatDuration } from './values.ts';
 import { localWay, vendorWay } from './missing.ts';
-import { getProfileBaseUrl } from './config-file.ts';
+import { getProfileBaseUrl, getProfileService } from './config-file.ts';
 import { Secret, createRedactor } from './redact.ts';
 import { type Environment, getLongFlag, fromFlags, fromVariables, listVariables } from './sources.ts';
-import { vendorKey } from './vendor-variables.ts';
+import { addressNames, vendorKey } from './vendor-variables.ts';
 import type { KeySource, PickedProfile, SettingsInput, SourcedValue } from './types.ts';
 
 /** What reading a key does outside the program, given by the caller. */
@@ -148,8 +148,11 @@ const sourcesForAnyOrigin = new Set([
 
 /** Whether a profile's secrets may go to this base URL: same scheme, host and port. */
 export function ownsOrigin(picked: PickedProfile | undefined, baseUrl: SourcedValue<string> | undefined): boolean {
-  const own = picked && getProfileBaseUrl(picked.profile);
-  return own !== undefined && baseUrl !== undefined && getOrigin(own) === getOrigin(baseUrl.value);
+  if (picked === undefined || baseUrl === undefined) return false;
+  const own = getProfileBaseUrl(picked.profile);
+  // The address that each account has for itself is not in the profile.
+  if (own === undefined) return isOwnHost(getProfileService(picked.profile), baseUrl.value);
+  return getOrigin(own) === getOrigin(baseUrl.value);
 }
 
 function asValue({ value, from, origin }: SourcedValue<string>): KeySource {
@@ -164,15 +167,16 @@ function inFile({ value, from, origin }: SourcedValue<string>): KeySource {
  * The key in a variable of the service's own tools. It goes only to the service's own host, to the address in the service's own
  * variable, which the user set beside it, or to this machine.
  */
-function ownVariable({ env }: SettingsInput, { service, baseUrl }: KeyPlace): KeySource | undefined {
-  const { baseUrl: ownUrl, addressVariables } = services[service.value];
+function ownVariable({ env }: SettingsInput, { service, baseUrl: asked }: KeyPlace): KeySource | undefined {
+  const { baseUrl, template } = services[service.value];
+  const ownUrl = baseUrl ?? template?.url;
   const found = vendorKey(env, service.value);
-  if (found === undefined || ownUrl === undefined || baseUrl === undefined) return undefined;
-  const { origin } = baseUrl;
-  const isPair = origin.kind === 'variable' && addressVariables.includes(origin.name);
-  if (isPair || isOwnHost(service.value, baseUrl.value) || isLoopback(new URL(baseUrl.value)))
+  if (found === undefined || ownUrl === undefined || asked === undefined) return undefined;
+  const { origin } = asked;
+  const isPair = origin.kind === 'variable' && addressNames(service.value).includes(origin.name);
+  if (isPair || isOwnHost(service.value, asked.value) || isLoopback(new URL(asked.value)))
     return found.from.endsWith('_FILE') ? inFile(found) : asValue(found);
-  return missingKey(keptFrom(`the key in ${found.from.replace('environment ', '')}`, ownUrl, baseUrl), ownKey);
+  return missingKey(keptFrom(`the key in ${found.from.replace('environment ', '')}`, ownUrl, asked), ownKey);
 }
 
 /** Whether a profile has a key of its own. */
@@ -214,10 +218,10 @@ function noKey(input: SettingsInput, { service, baseUrl }: KeyPlace): KeySource 
   const isLocal = baseUrl !== undefined && isLoopback(new URL(baseUrl.value));
   // A local server with a vendor's format seldom needs a key.
   if (services[service.value].isKeyless || (service.value === 'openai' && isLocal)) return { kind: 'none' };
-  const { keyVariables, keyPage, baseUrl: ownUrl } = services[service.value];
+  const { keyVariables, keyPage } = services[service.value];
   const [variable] = keyVariables;
   // The vendor's key would not go there.
-  if (ownUrl !== undefined && baseUrl !== undefined && !isLocal && !isOwnHost(service.value, baseUrl.value))
+  if (hasOwnHost(service.value) && baseUrl !== undefined && !isLocal && !isOwnHost(service.value, baseUrl.value))
     return missingKey(`no API key for ${getOrigin(baseUrl.value)} is set (${baseUrl.from})`, ownKey);
   if (variable !== undefined)
     return missingKey(`no API key of ${service.value} is set`, `set ${variable}; you make a key at ${keyPage}`);

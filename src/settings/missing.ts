@@ -1,5 +1,5 @@
 import { GatewayError, usageError } from '../errors.ts';
-import { serviceNames, services, listUses, listVendors } from '../vendors/services.ts';
+import { type ServiceName, serviceNames, services, listUses, listVendors } from '../vendors/services.ts';
 import { isNamed, listProfileNames, pickProfile, getProfileService } from './config-file.ts';
 import { fromEnvironment, typedFlags, listVariables } from './sources.ts';
 import { keyNames, keysIn } from './vendor-variables.ts';
@@ -55,6 +55,16 @@ export function missingError(
   return usageError(`no ${names.join(' and no ')} is set`, hint.filter(Boolean).join('\n'));
 }
 
+/** The error for a service whose address each account has for itself, and of which a part is not set. */
+export function missingPart(service: ServiceName, [variable = '']: readonly string[]): GatewayError {
+  const { title, template, addressVariables } = services[service];
+  const whole = ['--base-url <url>', ...addressVariables].join(' or ');
+  return usageError(
+    `${title} has an address for each account, and ${variable} is not set: ${template?.url}`,
+    `set ${variable}, or give the whole address: ${whole}`,
+  );
+}
+
 /** The ways to a base URL, with the words for a model where that is missing: a service that has a key has default models. */
 function addressWays(input: SettingsInput, model = { flag: '', own: '' }): string[] {
   const own = `or your gateway: --base-url <url> (GATEWAY_BASE_URL)${model.own}`;
@@ -77,7 +87,7 @@ function emptyKey(variable: string): GatewayError {
 
 /** The commands that name one of several services whose keys are set. */
 function severalKeys(keys: ReturnType<typeof keysIn>, use: Use): GatewayError {
-  const having = keys.filter(({ name }) => listVendors(use).includes(name));
+  const having = keys.filter(({ name }) => listUses(name).includes(use));
   const ways = (having.length > 0 ? having : keys).map(
     ({ name }) => `gateway-cli ${commands[use].name} --service ${name}`,
   );
@@ -89,7 +99,7 @@ function severalKeys(keys: ReturnType<typeof keysIn>, use: Use): GatewayError {
 
 /** The service with this use whose key a variable holds, as the flag that names it. */
 export function vendorWay({ use, env }: Pick<SettingsInput, 'use' | 'env'>): string | undefined {
-  const key = keysIn(env).find(({ name }) => listVendors(use).includes(name));
+  const key = keysIn(env).find(({ name }) => listUses(name).includes(use));
   return key && `--service ${key.name}, whose key is in ${key.variable}`;
 }
 

@@ -17,8 +17,8 @@ import { chooseAuthUse } from '../formats/format.ts';
 import { chooseFormat, type ServiceName, services, listUses } from '../vendors/services.ts';
 import { type HeaderNames, parseHeaderNames } from './headers.ts';
 import { hasKey, ownsOrigin, pickKey } from './key.ts';
-import { vendorAddress } from './vendor-variables.ts';
-import { missingError, useError } from './missing.ts';
+import { findMissingPart, vendorAddress } from './vendor-variables.ts';
+import { missingError, missingPart, useError } from './missing.ts';
 import { isForAnotherService, pickProfile, pickService, findServiceByKey } from './config-file.ts';
 import {
   byDefault,
@@ -44,6 +44,8 @@ export function resolveSettings(input: SettingsInput): Settings {
   if (!listUses(service.value).includes(use)) throw useError(resolveUse, input.config.config);
   const needsUrl = baseUrl === undefined && !offline.value && input.flags.replay !== true;
   if (model !== undefined && !needsUrl) return { ...resolveUse, model };
+  const part = needsUrl ? findMissingPart(input.env, service.value) : undefined;
+  if (part !== undefined) throw missingPart(service.value, part);
   const missing = [...(needsUrl ? (['base URL'] as const) : []), ...(model ? [] : (['model'] as const))];
   throw missingError(input, missing, resolveUse);
 }
@@ -98,7 +100,9 @@ function findServiceUrl(
   service: ServiceName,
   picked: PickedProfile | undefined,
 ): SourcedValue<string> | undefined {
-  const byVariable = hasKey(picked) ? undefined : vendorAddress(env, service);
+  // An address that each account has for itself is nowhere else.
+  const isAlone = services[service].template !== undefined;
+  const byVariable = hasKey(picked) && !isAlone ? undefined : vendorAddress(env, service);
   return byVariable ?? sourced(services[service].baseUrl, `service ${service}`, 'service');
 }
 

@@ -1,7 +1,7 @@
 import { defaultTimeoutMs } from '../clock.ts';
 import { formatNames } from '../formats/format.ts';
 import { effortNames } from '../vendors/effort.ts';
-import { authForms, serviceNames, type Use } from '../vendors/services.ts';
+import { authForms, firstServiceNames, serviceNames, type Use } from '../vendors/services.ts';
 import type { FormatName } from '../formats/types.ts';
 
 /** What the value of a setting is. `definition.ts` has the schema of each kind, `values.ts` reads what is typed. */
@@ -108,7 +108,7 @@ export const settings = {
     inHints: true,
     group: 'connection',
     flag: '--service <name>',
-    help: serviceNames.join(', '),
+    help: `${firstServiceNames.join(', ')}; others: gateway-cli help services`,
     variables: ['GATEWAY_SERVICE'],
     key: 'service',
     description: 'Which service it is: its base URL, headers and variables of the key.',

@@ -1,4 +1,5 @@
-import { type ServiceName, serviceNames, services } from '../vendors/services.ts';
+import { usageError } from '../errors.ts';
+import { fillTemplate, type ServiceName, serviceNames, services } from '../vendors/services.ts';
 import { type Environment, fromEnvironment, mapValue, parseSettingValue } from './sources.ts';
 import { settings } from './table.ts';
 import type { SourcedValue } from './types.ts';
@@ -15,35 +16,72 @@ export function vendorKey(env: Environment, service: ServiceName): SourcedValue<
   return findFirstVariable(env, keyNames(service));
 }
 
-/** The services whose key a variable holds or names. */
+/** The services whose key a variable holds or names. A key that opens other things too counts only where there is no other. */
 export function keysIn(env: Environment): { name: ServiceName; variable: string }[] {
-  return serviceNames.flatMap((name) => {
-    const found = vendorKey(env, name);
-    return found !== undefined && 'name' in found.origin ? [{ name, variable: found.origin.name }] : [];
+  const found = serviceNames.flatMap((name) => {
+    const key = vendorKey(env, name);
+    return key !== undefined && 'name' in key.origin ? [{ name, variable: key.origin.name }] : [];
   });
+  const own = found.filter(({ name }) => !services[name].hasWideKey);
+  return own.length > 0 ? own : found;
 }
 
-/** The address that a variable of the service names, as a base URL. Throws usage for what is not a URL. */
+/** The variables of a service's address, or of a part of it. */
+export function addressNames(service: ServiceName): string[] {
+  const { addressVariables, template } = services[service];
+  return [...addressVariables, ...Object.values(template?.variables ?? {}).flat()];
+}
+
+/** The address that variables of the service name, whole or in parts, as a base URL. Throws usage for what is not a URL. */
 export function vendorAddress(env: Environment, service: ServiceName): SourcedValue<string> | undefined {
   const found = findFirstVariable(env, services[service].addressVariables);
-  const read = service === 'ollama' ? withDefaults : withoutVersion;
-  return mapValue(found, (text, from) => String(parseSettingValue(settings.baseUrl, read(text.trim()), from)));
+  const read = service === 'ollama' ? withDefaults : (text: string) => asBaseUrl(text, service);
+  const whole = mapValue(found, (text, from) => String(parseSettingValue(settings.baseUrl, read(text.trim()), from)));
+  return whole ?? filledAddress(env, service);
+}
+
+/** The first blank of the service's address whose variables are not set, and these. */
+export function findMissingPart(env: Environment, service: ServiceName): readonly string[] | undefined {
+  const { template } = services[service];
+  return Object.values(template?.variables ?? {}).find((names) => findFirstVariable(env, names) === undefined);
+}
+
+function filledAddress(env: Environment, service: ServiceName): SourcedValue<string> | undefined {
+  const { template } = services[service];
+  if (template === undefined || findMissingPart(env, service) !== undefined) return undefined;
+  const parts = Object.entries(template.variables).map(
+    ([blank, names]) => [blank, findFirstVariable(env, names) as SourcedValue<string>] as const,
+  );
+  const values = Object.fromEntries(parts.map(([blank, part]) => [blank, readPart(part)]));
+  return { ...(parts[0]?.[1] as SourcedValue<string>), value: fillTemplate(template, values) };
+}
+
+/** A part of an address, which can be typed as that of a page. Throws usage for what would change the rest of it. */
+function readPart({ value, from }: SourcedValue<string>): string {
+  const part = value
+    .trim()
+    .replace(/^https?:\/\//, '')
+    .replace(/\/+$/, '');
+  if (/^[\w.-]+$/.test(part)) return part;
+  throw usageError(`${from}: not a part of an address`, 'it is one name, such as my-resource, or a host');
 }
 
 function findFirstVariable(env: Environment, names: readonly string[]): SourcedValue<string> | undefined {
   return names.map((name) => fromEnvironment(env, name)).find((found) => found !== undefined);
 }
 
-/** OpenAI's clients expect the version in the variable, the others do not. */
-function withoutVersion(text: string): string {
-  return text.replace(/\/v1\/*$/, '');
+/** What the vendor's own tools make of the address: some put a path behind it, others have the version in their operations. */
+function asBaseUrl(text: string, service: ServiceName): string {
+  const { addressPath = '', formats } = services[service];
+  if (formats.text !== 'completions') return text.replace(/\/v1\/*$/, '');
+  return /^https?:\/\/[^/]+\/*$/.test(text) ? text.replace(/\/*$/, addressPath) : text;
 }
 
 /** Ollama's variable can lack the scheme, the host and the port. The address on which a server listens for all is this machine's. */
 function withDefaults(text: string): string {
   const parts = /^([a-z]+:\/\/)?(\[[^\]]*\]|[^:/]*)(:\d+)?(\/.*)?$/i.exec(text);
-  if (parts === null) return withoutVersion(text);
+  if (parts === null) return text;
   const [, scheme, host = '', port = scheme === undefined ? ':11434' : '', path = ''] = parts;
   const isAny = host === '' || host === '0.0.0.0' || host === '[::]';
-  return withoutVersion(`${scheme ?? 'http://'}${isAny ? '127.0.0.1' : host}${port}${path}`);
+  return `${scheme ?? 'http://'}${isAny ? '127.0.0.1' : host}${port}${path}`;
 }

@@ -1,13 +1,11 @@
 import { GatewayError, settingError, usageError } from '../errors.ts';
 import type { ConnectionOptions } from './types.ts';
 
-const versions = ['/v1', '/v1beta'];
-
 /**
- * Parses a base URL for `joinUrl`: keeps a path prefix, removes trailing slashes and one trailing `/v1` or `/v1beta`.
- * Throws GatewayError usage; the message never repeats the text, which may contain a password.
+ * Parses a base URL: keeps its path, but for slashes at the end, and its query. Throws GatewayError usage; the message never
+ * repeats the text, which may contain a password.
  */
-export function parseBaseUrl(text: string): { url: URL; warnings: string[] } {
+export function parseBaseUrl(text: string): URL {
   const hint = 'it looks like https://host or https://host/prefix';
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
   if (url === undefined || url.host === '') throw usageError('the base URL is not a URL', hint);
@@ -17,13 +15,9 @@ export function parseBaseUrl(text: string): { url: URL; warnings: string[] } {
   if (url.username !== '' || url.password !== '') {
     throw usageError('the base URL holds a user name or password', 'the key goes into GATEWAY_API_KEY');
   }
-  if (text.includes('?')) throw usageError('the base URL has a query', hint);
   if (text.includes('#')) throw usageError('the base URL has a fragment', hint);
-  const path = withoutSlashes(url.pathname);
-  const suffix = versions.find((each) => path.endsWith(each)) ?? '';
-  url.pathname = withoutSlashes(path.slice(0, path.length - suffix.length));
-  const cut = `${suffix} at the end of the base URL is cut: the paths of the service begin with it`;
-  return { url, warnings: suffix === '' ? [] : [cut] };
+  url.pathname = withoutSlashes(url.pathname);
+  return url;
 }
 
 function withoutSlashes(path: string): string {

@@ -1,4 +1,5 @@
 import type { FormatName, Quirks } from '../formats/types.ts';
+import { moreServices } from './more-services.ts';
 
 /** The form in which the key is sent; `auto` is the one that the service takes (formats 1). */
 export const authForms = ['auto', 'api-key', 'bearer'] as const;
@@ -9,7 +10,7 @@ export const useNames = ['text', 'image', 'edit', 'chat'] as const;
 export type Use = (typeof useNames)[number];
 
 /** The name of a service, as a value of `--service`. */
-export type ServiceName = 'gateway' | 'gemini' | 'anthropic' | 'openai' | 'openrouter' | 'ollama';
+export type ServiceName = keyof typeof firstServices | keyof typeof moreServices;
 
 /** One service: its address, and how requests to it differ. */
 export interface Service {
@@ -18,6 +19,12 @@ export interface Service {
   title: string;
   /** Undefined if the user has to name it. */
   baseUrl: string | undefined;
+  /** In place of `baseUrl`, where each account has its own. */
+  template?: AddressTemplate;
+  /** The base URL is whole: the operations follow it without their `/v1`. */
+  hasWholePath?: true;
+  /** What listens at its port need not be it. */
+  isAtCommonPort?: true;
   /** The uses that it has, and the format of each. */
   formats: Readonly<Partial<Record<Use, FormatName>>>;
   /** The formats of other servers that take its requests, where they differ. */
@@ -40,21 +47,33 @@ export interface Service {
   auth: AuthForm;
   /** Variables with a key of this service that the vendor's own tools read; the first one that is set is used. */
   keyVariables: readonly string[];
+  /** Its key opens other things too: it chooses the service only where no other key is set. */
+  hasWideKey?: true;
   /** Variables with an address in place of `baseUrl`, which the vendor's own tools read too. */
   addressVariables: readonly string[];
+  /** What these tools put behind such an address. */
+  addressPath?: string;
   /** The page where users make a key. */
   keyPage: string | undefined;
   /** The default model of each use: one that the vendor recommends, or its alias where the reply names the model behind it. */
   models: Readonly<Partial<Record<Use, string>>>;
 }
 
+/** An address with `{blanks}` for what is the account's own. */
+export interface AddressTemplate {
+  url: string;
+  /** The variables of each blank; the first one that is set is used. */
+  variables: Readonly<Record<string, readonly string[]>>;
+  /** The hosts that it leads to. */
+  hosts: RegExp;
+}
+
 /** The names of the vendors' public services for the placeholders of formats/README.md. */
 export const vendorHeaderNames = { apiKey: 'x-goog-api-key', version: 'anthropic-version' };
 
-/** Every service. Help, `config init`, completion, `doctor` and the README are made or checked with this table. */
-export const services: Readonly<Record<ServiceName, Service>> = {
+/** The services that short lists name. */
+const firstServices = {
   gateway: {
-    name: 'gateway',
     title: 'a gateway of your own',
     baseUrl: undefined,
     formats: { text: 'content', image: 'content', edit: 'content', chat: 'messages' },
@@ -67,7 +86,6 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     models: {},
   },
   gemini: {
-    name: 'gemini',
     title: 'Google Gemini',
     baseUrl: 'https://generativelanguage.googleapis.com',
     formats: { text: 'content', image: 'content', edit: 'content', chat: 'content' },
@@ -86,7 +104,6 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     },
   },
   anthropic: {
-    name: 'anthropic',
     title: 'Anthropic',
     baseUrl: 'https://api.anthropic.com',
     formats: { text: 'messages', chat: 'messages' },
@@ -99,7 +116,6 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     models: { text: 'claude-sonnet-5-5', chat: 'claude-sonnet-5-5' },
   },
   openai: {
-    name: 'openai',
     title: 'OpenAI',
     baseUrl: 'https://api.openai.com',
     // Its current models refuse tools in chat completions (npm openai 7.57.0, the pages of its models, November 2026).
@@ -119,7 +135,6 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     },
   },
   openrouter: {
-    name: 'openrouter',
     title: 'OpenRouter',
     baseUrl: 'https://openrouter.ai/api',
     formats: { text: 'completions', chat: 'completions', image: 'completions', edit: 'completions' },
@@ -140,7 +155,6 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     },
   },
   ollama: {
-    name: 'ollama',
     title: 'Ollama',
     baseUrl: 'http://127.0.0.1:11434',
     formats: { text: 'completions', chat: 'completions' },
@@ -155,20 +169,55 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     keyPage: undefined,
     models: {},
   },
-};
+} satisfies Readonly<Record<string, Omit<Service, 'name'>>>;
+
+/** Every service. Help, `config init`, completion, `doctor` and the README are made or checked with this table. */
+export const services = Object.fromEntries(
+  Object.entries({ ...firstServices, ...moreServices }).map(([name, row]) => [name, { ...row, name }]),
+) as Readonly<Record<ServiceName, Service>>;
 
 /** Every name that `--service` takes. */
 export const serviceNames = Object.keys(services) as ServiceName[];
 
+/** Those that short lists name; `gateway-cli help services` has all. */
+export const firstServiceNames = Object.keys(firstServices) as ServiceName[];
+
+/** Whether a service has hosts of its own. */
+export function hasOwnHost(name: ServiceName): boolean {
+  return (services[name].baseUrl ?? services[name].template) !== undefined;
+}
+
 /** Whether a base URL is at the service's own host: the same scheme, host and port. No URL is, of a service without one. */
 export function isOwnHost(name: ServiceName, baseUrl: string | URL): boolean {
-  const { baseUrl: own } = services[name];
-  return own !== undefined && new URL(own).origin === new URL(baseUrl).origin;
+  const { baseUrl: own, template } = services[name];
+  const { origin, protocol, host } = new URL(baseUrl);
+  if (template !== undefined) return protocol === 'https:' && template.hosts.test(host);
+  return own !== undefined && new URL(own).origin === origin;
+}
+
+/**
+ * The path of the service's own base URL, if a base URL is at its host and that path is known: what a shorter one is completed to.
+ * Undefined where the version is in the path of each operation.
+ */
+export function findOwnPath(name: ServiceName, baseUrl: URL): string | undefined {
+  const { baseUrl: own, template, hasWholePath, formats } = services[name];
+  if (formats.text !== 'completions' || !isOwnHost(name, baseUrl)) return undefined;
+  const [path = ''] = /(?<=^https?:\/\/[^/]+)\/.*$/.exec(own ?? template?.url ?? '') ?? [];
+  if (!hasWholePath) return `${path}/v1`;
+  if (!path.includes('{')) return path;
+  const filled = new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).exec(baseUrl.pathname);
+  return filled?.[0];
+}
+
+/** An address with its blanks filled in. A location that is none is not in a host: Google's `global`. */
+export function fillTemplate({ url }: AddressTemplate, values: Readonly<Record<string, string>>): string {
+  return url.replaceAll(/\{(\w+)\}/g, (_, blank: string) => values[blank] ?? '').replace('//global-', '//');
 }
 
 /** The service whose host is that of a base URL; undefined for other hosts, and for text that is not a URL. */
 export function findServiceByUrl(baseUrl: string): ServiceName | undefined {
-  return URL.canParse(baseUrl) ? serviceNames.find((name) => isOwnHost(name, baseUrl)) : undefined;
+  if (!URL.canParse(baseUrl)) return undefined;
+  return serviceNames.find((name) => !services[name].isAtCommonPort && isOwnHost(name, baseUrl));
 }
 
 /** The format of a use at an address, which is the service's own if it is undefined; undefined for a use that the service lacks. */
@@ -185,7 +234,7 @@ export function listUses(name: ServiceName): Use[] {
 
 /** The services that have a use and a host of their own: what a message can recommend. */
 export function listVendors(use: Use): ServiceName[] {
-  return serviceNames.filter(
+  return firstServiceNames.filter(
     (name) => services[name].baseUrl !== undefined && services[name].formats[use] !== undefined,
   );
 }

@@ -2,19 +2,15 @@ import { expect, test } from 'vitest';
 import { isLoopback, joinUrl, parseBaseUrl, requireSafeUrl } from '../../src/transport/request.ts';
 
 test.each([
-  ['https://host', 'https://host/', 0],
-  ['  https://host///\n', 'https://host/', 0],
-  ['https://host:8443/a/b//', 'https://host:8443/a/b', 0],
-  ['https://host/v1', 'https://host/', 1],
-  ['https://host/v1beta/', 'https://host/', 1],
-  ['https://host/proxy/v1/', 'https://host/proxy', 1],
-  ['https://host/v1/proxy', 'https://host/v1/proxy', 0],
-  ['https://host/v1/v1', 'https://host/v1', 1],
-  ['https://host/myv1', 'https://host/myv1', 0],
-  ['http://[::1]:80', 'http://[::1]/', 0],
-])('reads the base URL %j as %s', (text, href, warnings) => {
-  const base = parseBaseUrl(text);
-  expect([base.url.href, base.warnings.length]).toEqual([href, warnings]);
+  ['https://host', 'https://host/'],
+  ['  https://host///\n', 'https://host/'],
+  ['https://host:8443/a/b//', 'https://host:8443/a/b'],
+  ['https://host/proxy/v1/', 'https://host/proxy/v1'],
+  ['https://host/openai?api-version=1', 'https://host/openai?api-version=1'],
+  ['https://host/?a=1', 'https://host/?a=1'],
+  ['http://[::1]:80', 'http://[::1]/'],
+])('reads the base URL %j as %s', (text, href) => {
+  expect(parseBaseUrl(text).href).toBe(href);
 });
 
 test.each([
@@ -26,8 +22,6 @@ test.each([
   ['https://me:secret@host', 'user name or password'],
   ['https://secret@host', 'user name or password'],
   ['https://:secret@host', 'user name or password'],
-  ['https://host?key=secret', 'has a query'],
-  ['https://host/?', 'has a query'],
   ['https://host/#secret', 'has a fragment'],
   ['https://ho st/secret', 'is not a URL'],
 ])('refuses the base URL %j', (text, message) => {

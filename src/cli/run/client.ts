@@ -62,11 +62,12 @@ async function refuseKey(): Promise<never> {
 
 /** What the settings say about the gateway, in the words of the library. */
 function endpointOptions(settings: PartialSettings, context: Context, forms?: AuthForms): ClientOptions {
-  const { service, auth, headerNames, headers, allowHttp } = settings;
+  const { service, format, auth, headerNames, headers, allowHttp } = settings;
   const plainHeaders = revealHeaders(headers.map(({ value }) => value));
   context.ui.hide(listCredentials(settings).map(({ secret }) => secret));
   return {
     service: service.value,
+    format: format.value,
     baseUrl: settings.baseUrl?.value ?? 'http://127.0.0.1',
     auth: byAuthUse((use) => forms?.[use] ?? auth.value),
     headerNames: { apiKey: headerNames.apiKey?.value, version: headerNames.version?.value },

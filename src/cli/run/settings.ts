@@ -18,6 +18,7 @@ import type {
 } from '../../settings/types.ts';
 import type { ConnectionOptions } from '../../transport/types.ts';
 import { services } from '../../vendors/services.ts';
+import { addressNames } from '../../settings/vendor-variables.ts';
 import { isLoopback } from '../../transport/request.ts';
 import type { Io } from '../../terminal/io.ts';
 import type { Context } from '../context.ts';
@@ -133,9 +134,11 @@ export async function findAsked(
 
 /** What chose the service, if nothing named it; for `--verbose`, what the base URL decides. */
 async function logChoices({ service, model, proxy, baseUrl }: Settings, { ui }: Context): Promise<void> {
-  const { title, addressVariables } = services[service.value];
+  const { title } = services[service.value];
   const byVariable = baseUrl?.origin.kind === 'variable' ? baseUrl.origin.name : '';
-  const at = addressVariables.includes(byVariable) ? ` at ${new URL(baseUrl?.value ?? '').origin} (${byVariable})` : '';
+  const at = addressNames(service.value).includes(byVariable)
+    ? ` at ${new URL(baseUrl?.value ?? '').origin} (${byVariable})`
+    : '';
   if (service.origin.kind === 'variable' && service.origin.name !== 'GATEWAY_SERVICE')
     await ui.notice(`using ${title}${at}, ${model.value} (${service.origin.name})`);
   else if (at !== '') await ui.notice(`using ${title}${at}`);

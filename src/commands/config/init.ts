@@ -3,7 +3,14 @@ import { GatewayError, usageError } from '../../errors.ts';
 import type { FormatName } from '../../formats/types.ts';
 import { isObject } from '../../json.ts';
 import type { Dialog } from '../../terminal/dialog.ts';
-import { type Service, type ServiceName, serviceNames, services, listUses } from '../../vendors/services.ts';
+import {
+  type Service,
+  firstServiceNames,
+  type ServiceName,
+  serviceNames,
+  services,
+  listUses,
+} from '../../vendors/services.ts';
 import { checkKey } from '../../settings/key.ts';
 import { nameFor, requireProfileName, getProfileService, withNameFor } from '../../settings/config-file.ts';
 import { fromEnvironment } from '../../settings/sources.ts';
@@ -20,7 +27,8 @@ import { shellWord } from '../../shell-word.ts';
 export function configInitCommand(command: Command): Action {
   command.usage('[flags]');
   setExamples(command, ['gateway-cli config init', 'gateway-cli config init --profile work']);
-  setNotes(command, [`Services: ${serviceNames.map((name) => `${name} (${services[name].title})`).join(', ')}`]);
+  const listed = firstServiceNames.map((name) => `${name} (${services[name].title})`).join(', ');
+  setNotes(command, [`Services: ${listed}; others: gateway-cli help services`]);
   return async (context) => {
     const { io, ui, root } = context;
     if (!io.openDialog) throw noTerminal(context);
@@ -78,12 +86,14 @@ async function askService(
 ): Promise<Service> {
   const [withKey] = keysIn(context.io.env);
   const usual = profile === undefined ? (withKey?.name ?? 'gateway') : getProfileService(profile);
-  for (const { name, title } of Object.values(services)) await context.ui.note(`  ${name.padEnd(10)} ${title}`);
+  for (const name of firstServiceNames) await context.ui.note(`  ${name.padEnd(10)} ${services[name].title}`);
+  const others = serviceNames.filter((name) => !firstServiceNames.includes(name));
+  await context.ui.note(`  or ${others.join(', ')}`);
   for (;;) {
     const answer = (await dialog.ask(`Service [${usual}]: `)).trim();
     const name = answer === '' ? usual : serviceNames.find((one) => one === answer.toLowerCase());
     if (name !== undefined) return services[name];
-    await context.ui.note(`type one of ${serviceNames.join(', ')}`);
+    await context.ui.note(`type one of these names`);
   }
 }
 
@@ -134,13 +144,15 @@ interface KeyAnswer {
 const modelTexts = { text: 'Model of text', chat: 'Model of chat', image: 'Model of image gen and image edit' };
 
 function listQuestions(service: Service, context: Context): Question[] {
-  const { keyPage, baseUrl, models, isKeyless } = service;
+  const { keyPage, baseUrl, template, models, isKeyless } = service;
   const where = keyPage === undefined ? '' : `, which you make at ${keyPage}`;
   const variable = keysIn(context.io.env).find(({ name }) => name === service.name)?.variable;
   const empty = variable === undefined ? 'none in the file' : `${variable} is used`;
   const offeredUses = (['text', 'chat', 'image'] as const).filter((use) => listUses(service.name).includes(use));
   return [
-    ...(baseUrl === undefined ? [{ key: 'baseUrl', text: 'Base URL (https://…)', required: true }] : []),
+    ...(baseUrl === undefined
+      ? [{ key: 'baseUrl', text: `Base URL (${template?.url ?? 'https://…'})`, required: true }]
+      : []),
     ...(isKeyless ? [] : [{ key: 'apiKey', text: `API key${where} (not shown; empty: ${empty})`, hidden: true }]),
     ...offeredUses.map((use) => ({
       key: `models.${use}`,

@@ -13,6 +13,7 @@ import { type SettingRow, settingRows, type SettingsPlace } from '../../settings
 import type { LoadedConfig, PartialSettings, Use } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 import { arch, platform } from 'node:process';
+import { describeCut, findCut } from '../../formats/base-path.ts';
 import { parseBaseUrl, requireSafeUrl } from '../../transport/request.ts';
 import { version } from '../../version.ts';
 
@@ -161,12 +162,15 @@ export function getFirstSettings({ surveyed, uses }: GatewaySubject): PartialSet
 export const addressRow: CheckStep<GatewaySubject> = {
   name: 'base URL',
   check(examined) {
-    const { baseUrl, allowHttp, use } = getFirstSettings(examined);
+    const { baseUrl, allowHttp, format, use } = getFirstSettings(examined);
     if (baseUrl === undefined) throw missingError({ ...examined.surveyed.place, use }, ['base URL']);
-    const { url, warnings } = readAddress(baseUrl, allowHttp.value);
+    const url = readAddress(baseUrl, allowHttp.value);
+    const { pathname } = url;
+    const text = describeCut(url, format.value);
+    const cut = findCut(pathname.replace(/\/$/, ''), format.value) ?? '';
+    if (cut !== '') url.pathname = pathname.replace(/\/$/, '').slice(0, -cut.length);
     examined.url = url;
-    const [warning] = warnings;
-    return warning === undefined ? `${url.href} (${baseUrl.from})` : { state: 'warning', text: warning };
+    return text === undefined ? `${url.href} (${baseUrl.from})` : { state: 'warning', text };
   },
   fix(examined) {
     return examined.url && `gateway-cli config set baseUrl ${shellWord(examined.url.href)}`;
@@ -184,14 +188,11 @@ export const keyRow: CheckStep<GatewaySubject> = {
 };
 
 /** Reads a base URL as a request does. Throws GatewayError usage if it is not one, or if no key may be sent to it. */
-export function readAddress(
-  { value, from }: { value: string; from: string },
-  allowHttp: boolean,
-): ReturnType<typeof parseBaseUrl> {
+export function readAddress({ value, from }: { value: string; from: string }, allowHttp: boolean): URL {
   try {
-    const address = parseBaseUrl(value);
-    requireSafeUrl(address.url, { allowHttp, hasKey: true });
-    return address;
+    const url = parseBaseUrl(value);
+    requireSafeUrl(url, { allowHttp, hasKey: true });
+    return url;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     throw new GatewayError(error.class, `${error.message} (${from})`, error.details);

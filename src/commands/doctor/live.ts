@@ -8,6 +8,7 @@ import type { Secret } from '../../settings/redact.ts';
 import { byDefault } from '../../settings/sources.ts';
 import type { KeySource, PartialSettings, Use } from '../../settings/types.ts';
 import { type Check, type GatewaySubject, failedCheck, type Finding, profileFlag, type CheckStep } from './checks.ts';
+import { shellWord } from '../../shell-word.ts';
 import type { AuthUse, FormatName } from '../../formats/types.ts';
 
 const once = { policy: { retries: 0, maxWaitMs: 0, safeOnly: true } };
@@ -259,13 +260,25 @@ async function askWith(
   try {
     const options = { ...once, deadline: deadline(), store: createMemoryStore() };
     const { error } = await drainDeltas(client.ask(probe, options));
-    return error ? refused(name, error) : accepted(name, 'accepted');
+    if (error) return refused(name, error);
+    const { behindBase } = client.correct(probe.post);
+    const works = behindBase && settings.baseUrl && withBehind(settings.baseUrl.value, behindBase);
+    if (!works) return accepted(name, 'accepted');
+    const fix = `gateway-cli config set baseUrl ${shellWord(works)}${profileFlag(live.context)}`;
+    return { check: { name, state: 'ok', text: `accepted at ${works}, and not without its end`, fix }, isAbsent: false };
   } catch (error) {
     if (error instanceof GatewayError && endSignals.has(error.class)) throw error;
     return refused(name, error);
   } finally {
     await client.close();
   }
+}
+
+/** A base URL with what its service wants behind its path. */
+function withBehind(baseUrl: string, behind: string): string {
+  const url = new URL(baseUrl);
+  url.pathname = url.pathname.replace(/\/*$/, behind);
+  return url.href;
 }
 
 function accepted(name: string, text: string): SchemeCheck {

@@ -4,11 +4,11 @@ import { byAuthUse, formatNames, getAuthUseFormat } from '../../formats/format.t
 import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/types.ts';
 import type { ModelsByUse } from '../../recordings/models.ts';
 import { createUpstreamHandler } from '../../gateway/upstream.ts';
-import { serviceNames, services, useNames, vendorHeaderNames } from '../../vendors/services.ts';
+import { hasOwnHost, serviceNames, services, useNames, vendorHeaderNames } from '../../vendors/services.ts';
 import { configPath, readConfig, unknownProfile } from '../../settings/config-file.ts';
 import { fromFlag } from '../../settings/sources.ts';
 import { type Credential, listCredentials, revealHeaders, Secret } from '../../settings/redact.ts';
-import { keyNames } from '../../settings/vendor-variables.ts';
+import { addressNames, keyNames } from '../../settings/vendor-variables.ts';
 import { resolveEveryUse } from '../../settings/resolve.ts';
 import type { PartialSettings, SourcedValue, Use } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
@@ -181,7 +181,7 @@ const countedVariables = [
   'HOME',
   'USERPROFILE',
   ...serviceNames.flatMap(keyNames),
-  ...serviceNames.flatMap((name) => services[name].addressVariables),
+  ...serviceNames.flatMap(addressNames),
 ];
 
 /**
@@ -194,7 +194,7 @@ async function resolveProfile(profile: string, flags: ServeFlags, context: Conte
   const env = Object.fromEntries(countedVariables.map((name) => [name, io.env[name]]));
   const config = await readConfig(await configPath(io));
   const isProfile = Object.hasOwn(config.config.profiles, profile);
-  const service = serviceNames.find((name) => name === profile && services[name].baseUrl !== undefined);
+  const service = serviceNames.find((name) => name === profile && hasOwnHost(name));
   if (!isProfile && service === undefined)
     throw unknownProfile(fromFlag('--upstream', profile) as SourcedValue<string>, config);
   const read = await readSettingsFlags({ ...(prices !== undefined && { prices }) }, context);

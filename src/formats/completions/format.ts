@@ -45,7 +45,7 @@ function encodeChat(request: PlainRequest, quirks: Quirks): EncodedRequest {
     top_p: request.topP,
     ...effortField(request, body, quirks),
     stop: request.stop?.length ? [...request.stop] : undefined,
-    seed: request.seed,
+    [quirks.seedField ?? 'seed']: request.seed,
     n: request.candidates,
     tools: request.tools?.map(encodeChatTool),
     tool_choice: encodeChatToolChoice(request.toolChoice),

@@ -1,0 +1,59 @@
+import type { FormatName } from './types.ts';
+
+/** Operations that people paste behind a base URL. Content and messages have them behind the version, which is cut with them. */
+const pasted: Readonly<Record<FormatName, RegExp>> = (() => {
+  const own = /\/v1(?:alpha|beta)?\/(?:models(?:\/[^/]+)?|messages(?:\/(?:count_tokens|batches))?)$/;
+  const shared =
+    /\/(?:(?:chat\/)?completions|responses|images\/(?:generations|edits)|embeddings|messages|models(?:\/[^/]+)?)$/;
+  return { content: own, messages: own, completions: shared };
+})();
+
+/** The end of a path that is one of a version: `/v1`, `/v4`, and `/v1beta/openai`. */
+const version = /\/v\d+[a-z\d]*(?:\/openai)?$/;
+
+/** What is wrong at the end of a base URL: it is cut, since the paths of the operations have it. */
+export function findCut(basePath: string, format: FormatName): string | undefined {
+  const operation = pasted[format].exec(basePath)?.[0];
+  return operation ?? (format === 'completions' ? undefined : /\/v1(?:beta)?$/.exec(basePath)?.[0]);
+}
+
+/** The same in words, for a URL; undefined if nothing is cut. */
+export function describeCut(url: URL, format: FormatName): string | undefined {
+  const cut = findCut(url.pathname.replace(/\/$/, ''), format);
+  return cut && `${cut} at the end of the base URL is cut: the paths of the service begin with it`;
+}
+
+/** A base URL, as far as it decides where operations are. */
+export interface BasePath {
+  /** Its path, without slashes at its end. */
+  path: string;
+  /** The path that the service's own base URL has, if this is the service's host. */
+  own?: string | undefined;
+  /** What the service taught to put behind it. */
+  behind?: string | undefined;
+}
+
+/** Where an operation is: the path in front of it, and its own. */
+export interface Placed {
+  prefix: string;
+  path: string;
+  /** Nothing says whether a version is missing between both. */
+  isGuess: boolean;
+}
+
+/**
+ * Places an operation below a base URL. Content and messages have their version in the path of each operation. In completions
+ * a path is taken whole, and the operations follow it without their `/v1`; only a base URL without a path gets that.
+ */
+export function placeOperation(base: BasePath, path: string, format: FormatName): Placed {
+  const cut = base.path.slice(0, base.path.length - (findCut(base.path, format)?.length ?? 0));
+  if (format !== 'completions' || !path.startsWith('/v1/')) return { prefix: cut, path, isGuess: false };
+  const { own, behind = '' } = base;
+  const isOwn = own !== undefined && `${own}/`.startsWith(`${cut}/`);
+  if (cut === '' && !isOwn) return { prefix: '', path, isGuess: false };
+  const whole = (isOwn ? own : cut) + behind;
+  const isGuess = !isOwn && behind === '' && !version.test(cut);
+  // The same operation in the same words, whether or not `/v1` was typed.
+  if (whole.endsWith('/v1')) return { prefix: whole.slice(0, -'/v1'.length), path, isGuess };
+  return { prefix: whole, path: path.slice('/v1'.length), isGuess };
+}

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { buildProgram } from '../src/cli/cli.ts';
 import { topics, topicSummaries } from '../src/cli/help/help.ts';
 import { outcomes } from '../src/errors.ts';
-import { serviceNames, services } from '../src/vendors/services.ts';
+import { firstServiceNames, serviceNames, services } from '../src/vendors/services.ts';
 import { code, readme, skill, tableRows, topicTexts, userTexts } from './helpers/readme.ts';
 import { run } from './helpers/run.ts';
 
@@ -131,15 +131,27 @@ const otherTexts = [
   ...['README.md', 'action.yml'].map((name) => `.github/actions/gateway-cli/${name}`),
 ];
 
+test('the topic services has a row for each service: its base URL, and the variables of its key and its address', () => {
+  const topic = readFileSync(join(import.meta.dirname, '../src/help/services.md'), 'utf8');
+  const rows = topic.split('\n').filter((line) => line.startsWith('| `'));
+  for (const name of serviceNames) {
+    const { baseUrl, template, keyVariables, addressVariables } = services[name];
+    const blanks = Object.values(template?.variables ?? {}).flat();
+    const row = rows.find((line) => line.startsWith(`| \`${name}\` |`)) ?? '';
+    const words = [baseUrl ?? template?.url ?? 'yours', ...keyVariables, ...addressVariables, ...blanks];
+    expect({ name, missing: words.filter((word) => !row.includes(word)) }).toEqual({ name, missing: [] });
+  }
+});
+
 test('no list of the services in help, README, skill or action lacks one of them', () => {
-  const titles = serviceNames.flatMap((name) =>
+  const titles = firstServiceNames.flatMap((name) =>
     name === 'gateway' ? [] : [services[name].title.replace(/^Google /, '')],
   );
   const texts = [
     ...userTexts,
     ...otherTexts.map((path) => readFileSync(join(import.meta.dirname, '..', path), 'utf8')),
   ];
-  const listed = [serviceNames, titles].flatMap((names) =>
+  const listed = [firstServiceNames, titles].flatMap((names) =>
     texts
       .flatMap((text) => text.split('\n'))
       .map((line) => ({ line, missing: names.filter((name) => !new RegExp(`\\b${name}\\b`).test(line)) }))

@@ -75,6 +75,7 @@ const rootNotes: readonly Note[] = [
     ['One key', `export ${firstVariable}=…, or ${otherVariables.join(', ')}`],
     ['Several keys', `add --service ${vendors.slice(0, -1).join(', ')} or ${vendors.at(-1)}`],
     ['This machine', 'add --service ollama -m <model>, or --service openai --base-url http://127.0.0.1:<port>'],
+    ['Other services', 'gateway-cli help services lists all that have a name, such as Groq, Mistral and Azure'],
     ['Your gateway', 'gateway-cli config init asks for its URL and key, and saves them'],
     ['No account', 'add --offline to text, image, chat or batch'],
   ],

@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { Reason } from '../reasons.ts';
 import type { AnyApiRequest } from '../formats/format.ts';
+import { isWhole } from '../formats/base-path.ts';
 import { renameTokenField } from '../formats/completions/token-field.ts';
 import {
   findRefusedThinking,
@@ -54,7 +55,7 @@ const corrections: Readonly<Record<string, Correction>> = {
         ? '/v1'
         : undefined,
     apply: (request, behindBase) =>
-      request.format === 'completions' && request.behindBase === undefined ? { ...request, behindBase } : request,
+      isWhole(request.format) && request.behindBase === undefined ? { ...request, behindBase } : request,
     tell: (lesson, { baseUrl: { origin, pathname } }) => ({
       text: `nothing answers at ${origin}${pathname}: trying ${origin}${pathname}${lesson}, which is the base URL if this works`,
     }),

@@ -5,16 +5,21 @@ const pasted: Readonly<Record<FormatName, RegExp>> = (() => {
   const own = /\/v1(?:alpha|beta)?\/(?:models(?:\/[^/]+)?|messages(?:\/(?:count_tokens|batches))?)$/;
   const shared =
     /\/(?:(?:chat\/)?completions|responses|images\/(?:generations|edits)|embeddings|messages|models(?:\/[^/]+)?)$/;
-  return { content: own, messages: own, completions: shared };
+  return { content: own, messages: own, completions: shared, responses: shared };
 })();
 
 /** The end of a path that is one of a version: `/v1`, `/v4`, and `/v1beta/openai`. */
 const version = /\/v\d+[a-z\d]*(?:\/openai)?$/;
 
+/** Whether a base URL has the version in a format, and not the path of each operation. */
+export function isWhole(format: FormatName): boolean {
+  return format === 'completions' || format === 'responses';
+}
+
 /** What is wrong at the end of a base URL: it is cut, since the paths of the operations have it. */
 export function findCut(basePath: string, format: FormatName): string | undefined {
   const operation = pasted[format].exec(basePath)?.[0];
-  return operation ?? (format === 'completions' ? undefined : /\/v1(?:beta)?$/.exec(basePath)?.[0]);
+  return operation ?? (isWhole(format) ? undefined : /\/v1(?:beta)?$/.exec(basePath)?.[0]);
 }
 
 /** The same in words, for a URL; undefined if nothing is cut. */
@@ -42,12 +47,12 @@ export interface Placed {
 }
 
 /**
- * Places an operation below a base URL. Content and messages have their version in the path of each operation. In completions
+ * Places an operation below a base URL. Content and messages have their version in the path of each operation. In completions and responses
  * a path is taken whole, and the operations follow it without their `/v1`; only a base URL without a path gets that.
  */
 export function placeOperation(base: BasePath, path: string, format: FormatName): Placed {
   const cut = base.path.slice(0, base.path.length - (findCut(base.path, format)?.length ?? 0));
-  if (format !== 'completions' || !path.startsWith('/v1/')) return { prefix: cut, path, isGuess: false };
+  if (!isWhole(format) || !path.startsWith('/v1/')) return { prefix: cut, path, isGuess: false };
   const { own, behind = '' } = base;
   const isOwn = own !== undefined && `${own}/`.startsWith(`${cut}/`);
   if (cut === '' && !isOwn) return { prefix: '', path, isGuess: false };

@@ -108,7 +108,7 @@ export const settings = {
     inHints: true,
     group: 'connection',
     flag: '--service <name>',
-    help: `${firstServiceNames.join(', ')}; others: gateway-cli help services`,
+    help: `${firstServiceNames.join(', ')}, …`,
     variables: ['GATEWAY_SERVICE'],
     key: 'service',
     description: 'Which service it is: its base URL, headers and variables of the key.',

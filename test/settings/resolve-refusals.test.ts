@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { serviceNames, services } from '../../src/vendors/services.ts';
+import { firstServiceNames, services } from '../../src/vendors/services.ts';
 import { load, noConfig, path, resolve, type Start } from './start.ts';
 
 const env = { GATEWAY_BASE_URL: 'https://env.example', GATEWAY_MODEL: 'env-model', GATEWAY_IMAGE_MODEL: 'env-image' };
-const keys = serviceNames.flatMap((name) => services[name].keyVariables[0] ?? []);
+const keys = firstServiceNames.flatMap((name) => services[name].keyVariables[0] ?? []);
 const twoProfiles = load({ work: {}, home: {} });
 
 function failureOf(start: Start): GatewayError {

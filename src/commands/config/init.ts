@@ -93,7 +93,7 @@ async function askService(
     const answer = (await dialog.ask(`Service [${usual}]: `)).trim();
     const name = answer === '' ? usual : serviceNames.find((one) => one === answer.toLowerCase());
     if (name !== undefined) return services[name];
-    await context.ui.note(`type one of these names`);
+    await context.ui.note(`type one of ${firstServiceNames.join(', ')}, or of the others`);
   }
 }
 

@@ -265,7 +265,10 @@ async function askWith(
     const works = behindBase && settings.baseUrl && withBehind(settings.baseUrl.value, behindBase);
     if (!works) return accepted(name, 'accepted');
     const fix = `gateway-cli config set baseUrl ${shellWord(works)}${profileFlag(live.context)}`;
-    return { check: { name, state: 'ok', text: `accepted at ${works}, and not without its end`, fix }, isAbsent: false };
+    return {
+      check: { name, state: 'ok', text: `accepted at ${works}, and not without its end`, fix },
+      isAbsent: false,
+    };
   } catch (error) {
     if (error instanceof GatewayError && endSignals.has(error.class)) throw error;
     return refused(name, error);

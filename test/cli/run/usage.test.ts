@@ -13,10 +13,10 @@ test.each([
     ['--allow-http'],
   ],
   [
-    'a base URL with a query',
-    { GATEWAY_BASE_URL: 'https://example.test/?a=1', GATEWAY_MODEL: 'm', GATEWAY_API_KEY: canaryKey },
+    'a base URL with a fragment',
+    { GATEWAY_BASE_URL: 'https://example.test/#a=1', GATEWAY_MODEL: 'm', GATEWAY_API_KEY: canaryKey },
     2,
-    ['query'],
+    ['fragment'],
   ],
 ])('%s is found before anything is sent', async (_, env, code, words) => {
   const ran = await run(['text', 'hi'], { env });

@@ -6,7 +6,7 @@ import { scratchFolder } from '../../helpers/scratch.ts';
 
 test.each([
   ['plain http to another machine', 'http://example.com', 'the key would go to http://example.com unencrypted'],
-  ['a query', 'https://example.com/?a=1', 'the base URL has a query'],
+  ['a fragment', 'https://example.com/#a', 'the base URL has a fragment'],
 ])('a base URL with %s is kept, with a warning at once', async (_, url, reason) => {
   const env = { GATEWAY_CONFIG: join(scratchFolder(), 'config.json') };
   const ran = await run(['config', 'set', 'baseUrl', url], { env });

@@ -213,7 +213,13 @@ test.each([
     'GATEWAY_API_KEY',
   ],
   ['plain http', { ...key, GATEWAY_BASE_URL: 'http://gateway.example' }, 2, { 'base URL': 'failed' }, 'https://'],
-  ['a query', { ...key, GATEWAY_BASE_URL: 'https://gateway.example?a' }, 2, { 'base URL': 'failed' }, 'https://host'],
+  [
+    'a fragment',
+    { ...key, GATEWAY_BASE_URL: 'https://gateway.example#a' },
+    2,
+    { 'base URL': 'failed' },
+    'https://host',
+  ],
   [
     'a closed port',
     { ...key, GATEWAY_BASE_URL: 'http://127.0.0.1:1' },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { serviceNames, services } from '../../../src/vendors/services.ts';
+import { firstServiceNames, services } from '../../../src/vendors/services.ts';
 import { run } from '../../helpers/run.ts';
 
 test('the keys of two services lead to the choice of one', async () => {
@@ -14,7 +14,7 @@ test('a terminal gets whole words below each other, and commands in one piece', 
   const ran = await run(['doctor'], { tty: { stdout: true }, columns: 60, env: { NO_COLOR: '1' } });
   const [first, ...more] = ran.stdout.split('\n');
   expect(first).toBe('FAILED  base URL          no base URL is set');
-  const keys = serviceNames.flatMap((name) => services[name].keyVariables[0] ?? []).slice(0, -1);
+  const keys = firstServiceNames.flatMap((name) => services[name].keyVariables[0] ?? []).slice(0, -1);
   const indent = ' '.repeat(26);
   expect(more.slice(0, keys.length + 1)).toEqual([
     `${indent}set the key of a service:`,

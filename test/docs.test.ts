@@ -44,7 +44,17 @@ test('every topic has its page, and the README links to it with the same summary
 
 test('every flag that the README and the topics name is one of the program', async () => {
   // Beside its own, those of npm, docker and az.
-  const known = new Set(['--help', '--version', '--full', '--provenance', '--global', '--silent', '--rm', '--resource', '--query']);
+  const known = new Set([
+    '--help',
+    '--version',
+    '--full',
+    '--provenance',
+    '--global',
+    '--silent',
+    '--rm',
+    '--resource',
+    '--query',
+  ]);
   for (const words of await commandWords()) {
     const program = await buildProgram(words.split(' '), hooks);
     let command = program.commands.find((found) => found.name() === words.split(' ')[0]);

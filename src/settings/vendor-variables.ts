@@ -73,8 +73,16 @@ function findFirstVariable(env: Environment, names: readonly string[]): SourcedV
 /** What the vendor's own tools make of the address: some put a path behind it, others have the version in their operations. */
 function asBaseUrl(text: string, service: ServiceName): string {
   const { addressPath = '', formats } = services[service];
-  if (formats.text !== 'completions') return text.replace(/\/v1\/*$/, '');
-  return /^https?:\/\/[^/]+\/*$/.test(text) ? text.replace(/\/*$/, addressPath) : text;
+  const isInBase = formats.text === 'completions' || formats.text === 'responses';
+  if (!isInBase) return text.replace(/\/v1\/*$/, '');
+  return bareHost.test(text) ? text.replace(/\/*$/, addressPath) : withoutVersion(text);
+}
+
+const bareHost = /^https?:\/\/[^/]+\/*$/;
+
+/** The version alone behind a host is what comes there anyway. */
+function withoutVersion(text: string): string {
+  return text.replace(/^([a-z]+:\/\/[^/]+)\/v1\/*$/i, '$1');
 }
 
 /** Ollama's variable can lack the scheme, the host and the port. The address on which a server listens for all is this machine's. */
@@ -83,5 +91,5 @@ function withDefaults(text: string): string {
   if (parts === null) return text;
   const [, scheme, host = '', port = scheme === undefined ? ':11434' : '', path = ''] = parts;
   const isAny = host === '' || host === '0.0.0.0' || host === '[::]';
-  return `${scheme ?? 'http://'}${isAny ? '127.0.0.1' : host}${port}${path}`;
+  return withoutVersion(`${scheme ?? 'http://'}${isAny ? '127.0.0.1' : host}${port}${path}`);
 }

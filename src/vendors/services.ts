@@ -201,7 +201,8 @@ export function isOwnHost(name: ServiceName, baseUrl: string | URL): boolean {
  */
 export function findOwnPath(name: ServiceName, baseUrl: URL): string | undefined {
   const { baseUrl: own, template, hasWholePath, formats } = services[name];
-  if (formats.text !== 'completions' || !isOwnHost(name, baseUrl)) return undefined;
+  const isWhole = formats.text === 'completions' || formats.text === 'responses';
+  if (!isWhole || !isOwnHost(name, baseUrl)) return undefined;
   const [path = ''] = /(?<=^https?:\/\/[^/]+)\/.*$/.exec(own ?? template?.url ?? '') ?? [];
   if (!hasWholePath) return `${path}/v1`;
   if (!path.includes('{')) return path;

@@ -24,7 +24,7 @@ describe("a variable with the address of a vendor's service", () => {
   test.each([
     ['gemini', { GEMINI_API_KEY: 'k', GOOGLE_GEMINI_BASE_URL: relay }, 'GOOGLE_GEMINI_BASE_URL'],
     ['anthropic', { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: relay }, 'ANTHROPIC_BASE_URL'],
-    ['openai', { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: relay }, 'OPENAI_BASE_URL'],
+    ['openai', { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: `${relay}/v1` }, 'OPENAI_BASE_URL'],
     ['together', { TOGETHER_API_KEY: 'k', TOGETHER_BASE_URL: relay }, 'TOGETHER_BASE_URL'],
   ])('is where its requests go, with the key in the variable beside it: %s', (service, env, variable) => {
     const { key, ...settings } = resolve({ env });
@@ -116,9 +116,9 @@ withServer('text goes where OPENAI_BASE_URL says, and stderr, doctor and config 
   expect(ran).toMatchObject({ code: 0, stdout: 'Hi.\n' });
   expect(ran.stderr).toBe(`using OpenAI at ${server.url} (OPENAI_BASE_URL), m (OPENAI_API_KEY)\n`);
   expect(server.requests[0]?.path).toBe('/v1/chat/completions');
-  expect((await run(['config', 'list'], { env })).stdout).toContain(`${server.url}/v1  (environment OPENAI_BASE_URL)`);
+  expect((await run(['config', 'list'], { env })).stdout).toContain(`${server.url}  (environment OPENAI_BASE_URL)`);
   server.always({ status: 404 });
-  expect((await run(['doctor'], { env })).stdout).toContain(`${server.url}/v1 (environment OPENAI_BASE_URL)`);
+  expect((await run(['doctor'], { env })).stdout).toContain(`${server.url}/ (environment OPENAI_BASE_URL)`);
 });
 
 describe('a variable with the path of the file of a key', () => {

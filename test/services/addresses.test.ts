@@ -119,11 +119,11 @@ const pasted: readonly [baseUrl: string, url: string][] = [
 ];
 
 test.each(pasted)('the base URL %s leads to %s', async (baseUrl, url) => {
-  const argv = ['text', 'hi', '-m', 'm', '--format', 'completions', '--base-url', baseUrl, '--dry-run'];
-  const ran = await run(argv, { env: { GATEWAY_API_KEY: key } });
+  const argv = ['text', 'hi', '-m', 'm', '--format', 'completions', '--base-url', baseUrl];
+  const ran = await run([...argv, '--dry-run'], { env: { GATEWAY_API_KEY: key } });
   expect(ran).toMatchObject({ code: 0, stderr: '' });
   expect(ran.stdout.split('\n')[0]).toBe(`POST ${url}`);
-  const curl = await run(argv.with(-1, '--curl'), { env: { GATEWAY_API_KEY: key } });
+  const curl = await run([...argv, '--curl'], { env: { GATEWAY_API_KEY: key } });
   expect(curl.stdout).toContain(`'${url}'`);
 });
 

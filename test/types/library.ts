@@ -66,7 +66,7 @@ export async function failures(): Promise<ErrorClass | undefined> {
 }
 
 // @ts-expect-error there is no such service
-createClient({ service: 'vertex' });
+createClient({ service: 'nobody' });
 // @ts-expect-error the messages format requires maxTokens
 void client.messages({ model: 'm', prompt: 'hi' });
 // @ts-expect-error there is no such form

@@ -9,6 +9,7 @@ import {
   watch,
   writeFileSync,
 } from 'node:fs';
+import { type FileHandle, open as openFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type LedgerRequest, openLedger, unknownAmount } from '../../src/cost/ledger.ts';
@@ -62,6 +63,62 @@ test('a request waits for what others of running processes have reserved, and ta
   const waiting = other.reserve(request('0.5'), never);
   await one.spend(id, '0.4');
   expect(await waiting).toHaveProperty('id');
+});
+
+test('a request that waits writes no limit down: two runs with limits of their own do not fill the file', async () => {
+  const { path, open, lines } = place('1');
+  const one = open();
+  const id = await reserved(one, request('0.8'));
+  let looks = 0;
+  const now = () => (looks++, noon);
+  const other = openLedger({ path, limit: { amount: '0.9' }, now });
+  const waiting = other.reserve(request('0.5'), never);
+  await expect.poll(() => looks, { timeout: 30_000 }).toBeGreaterThan(2);
+  await one.spend(id, '0.1');
+  expect(await waiting).toHaveProperty('id');
+  expect(lines().map(({ type }) => type)).toEqual(['budget', 'limit', 'reserved', 'spent', 'limit', 'reserved']);
+});
+
+test('of requests that wait for the lock together each ends for itself: by its signal, its currency or its amount', async () => {
+  const { path, open, spent } = place('1');
+  const ledger = open();
+  await ledger.spend(await reserved(ledger, request('0.1')), '0.1');
+  writeFileSync(`${path}.lock`, JSON.stringify({ ...ownMark(), nonce: 'another' }));
+  const stop = new AbortController();
+  const asked = [
+    ledger.reserve(request('0.2'), stop.signal),
+    ledger.reserve(request('0.3'), never),
+    ledger.reserve(request('0.1', { currency: 'EUR' }), never),
+    ledger.reserve(request('0.95'), never),
+  ];
+  stop.abort(new Error('enough'));
+  await expect(asked[0]).rejects.toThrow('enough');
+  unlinkSync(`${path}.lock`);
+  const [, second, third, fourth] = await Promise.allSettled(asked);
+  expect(second).toMatchObject({ value: { id: expect.any(String) as unknown } });
+  expect(third).toMatchObject({ reason: { class: 'usage' } });
+  expect(fourth).toMatchObject({ value: { spent: '0.1' } });
+  expect(await spent()).toBe('0.1');
+});
+
+test('a reservation is on the disk before its request is sent', async () => {
+  const probe = await openFile(import.meta.filename);
+  await probe.close();
+  const sync = vi.spyOn(Object.getPrototypeOf(probe) as FileHandle, 'datasync');
+  onTestFinished(() => sync.mockRestore());
+  const { open } = place('1');
+  const ledger = open();
+  const id = await reserved(ledger, request('0.1'));
+  expect(sync).toHaveBeenCalledTimes(1);
+  await ledger.spend(id, '0.1');
+  expect(sync).toHaveBeenCalledTimes(1);
+});
+
+test('a request counts for the model and the lane that answered', async () => {
+  const { path, open } = place('1');
+  const ledger = open();
+  await ledger.spend(await reserved(ledger, request('0.2')), '0.1', { model: 'm-2', lane: 'flex' });
+  expect((await summarizeLedger(path, noon))?.sums).toMatchObject([{ model: 'm-2', lane: 'flex', amount: '0.1' }]);
 });
 
 test('a wait ends with its signal, and reserves nothing', async () => {
@@ -406,6 +463,8 @@ test('the survey has the limit of the last run, what is spent in its period, and
   expect([limits().at(-1), limits().length]).toEqual([{ type: 'limit', amount: '1', per: 'month' }, 2]);
   expect(await summarizeLedger(path, clock.now)).toMatchObject({ limit: { per: 'month' }, spent: '1' });
   const lower = openLedger({ path, limit: { amount: '0.5', per: 'month' }, now: () => clock.now });
+  expect(await lower.reserve(request('0.1'), never)).toEqual({ spent: '1' });
+  expect(limits().at(-1)).toEqual({ type: 'limit', amount: '0.5', per: 'month' });
   expect(await lower.left()).toEqual({ left: '0', dearest: '0.4' });
 });
 

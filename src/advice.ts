@@ -67,6 +67,17 @@ const advice = {
   },
   'model-lacks': { cli: lackingModel, library: 'this model cannot do it: name another' },
   'nearest-model': { cli: ({ value }) => `the nearest that the gateway offers: -m ${shellWord(String(value))}` },
+  successor: {
+    cli: ({ value }) => `the service names its successor: -m ${shellWord(String(value))}`,
+    library: ({ value }) => `the service names its successor: ${value}`,
+  },
+  'ends-soon': {
+    cli: ({ value, flags = '' }) =>
+      value === undefined
+        ? `name another with -m; to see their ends: gateway-cli models${flags}`
+        : `the service names its successor: -m ${shellWord(String(value))}`,
+    library: ({ value }) => (value === undefined ? 'name another model' : `the service names its successor: ${value}`),
+  },
   'other-model': {
     cli: ({ flags = '' }) => `what came is kept; to see the models: gateway-cli models${flags}`,
     library: 'what came is kept; name a model that the service has',

@@ -83,6 +83,8 @@ export interface ErrorDetails {
   sent?: Certainty | undefined;
   /** Whether it may have been billed. Default: by its class. */
   billed?: Certainty | undefined;
+  /** It was not billed, and an attempt before it may have been. */
+  isDoubtful?: true | undefined;
   /** Where the request went: `POST https://host/path`, never with a key. */
   request?: string | undefined;
   /** How many requests were sent, retries included. */

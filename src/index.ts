@@ -38,7 +38,8 @@ export type { Deadline } from './client/deadline.ts';
 export type { ListOptions, ModelList } from './client/free-requests.ts';
 export type { ListedModel } from './client/listed-model.ts';
 export type { HeldReply, ReadReplyOptions } from './client/read-reply.ts';
-export type { Answer, Result, ResultCandidate, ResultImage, ToolCall } from './client/result.ts';
+export type { Answer, InsteadOf, Result, ResultCandidate, ResultImage, ToolCall } from './client/result.ts';
+export type { ModelEnd } from './vendors/model-rules.ts';
 export type {
   Answered,
   Connection,

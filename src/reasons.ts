@@ -8,6 +8,8 @@ export type Reason =
   | 'ollama-path'
   | 'model-lacks'
   | 'nearest-model'
+  | 'successor'
+  | 'ends-soon'
   | 'other-model'
   | 'no-such-path'
   | 'no-stream'

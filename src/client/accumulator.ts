@@ -136,6 +136,9 @@ function noteEvent(event: ReplyEvent, arriving: ArrivingReply): void {
     case 'continuation':
       arriving.continuation = { token: event.token, length: arriving.length };
       return;
+    case 'model-end':
+      arriving.modelEnd = event.end;
+      return;
     case 'feedback':
       arriving.feedback = { ...event, blockReason: event.blockReason ?? arriving.feedback?.blockReason };
   }

@@ -1,3 +1,4 @@
+import { isEnding, type ModelEnd } from '../vendors/model-rules.ts';
 import { GatewayError, quoteForeign } from '../errors.ts';
 import type { ReplyEvent, Usage } from '../formats/events.ts';
 import { isImageBlob, type ImageStore } from './image-store.ts';
@@ -38,6 +39,7 @@ export interface ArrivingReply {
   start?: Partial<EventByType<'start'>>;
   usage?: Usage;
   tier?: string;
+  modelEnd?: EventByType<'model-end'>['end'];
   feedback?: EventByType<'feedback'>;
   /** The newest token with which another request goes on, and how long the answer was where it came. */
   continuation?: { token: string; length: number };
@@ -149,10 +151,12 @@ function isReplayable(block: Block): boolean {
 
 /** The result of a reply that was read, and why a call of it is not whole, if one is not. */
 export function finishResult(arriving: ArrivingReply): Answer {
-  const { maxCandidates, surplus, start, feedback, usage, tier } = arriving;
+  const { maxCandidates, surplus, start, feedback, usage, tier, model, modelEnd } = arriving;
   const candidates = [...arriving.candidates.values()];
   const [first] = candidates;
-  const result = toResult(candidates, arriving.model);
+  const result = toResult(candidates, model);
+  const modelEnds = toModelEnd(model, modelEnd);
+  if (modelEnds) result.modelEnds = modelEnds;
   result.modelVersion = start?.model;
   result.serviceTier = tier;
   result.responseId = start?.id;
@@ -184,6 +188,13 @@ function findUnfinished(
   const isSaved = stopReason === undefined && continuation?.length === length;
   if (candidates.length !== 1 || !(isSaved || isUnfinished(stopReason))) return undefined;
   return { content, token: continuation?.token };
+}
+
+/** The end of a model if it is near, or the model is deprecated. */
+export function toModelEnd(model: string, end: Omit<ModelEnd, 'model'> | undefined): ModelEnd | undefined {
+  if (end === undefined || !isEnding(end, Date.now())) return undefined;
+  const known = Object.entries(end).filter(([, value]) => value !== undefined);
+  return { model, ...Object.fromEntries(known) };
 }
 
 function toResult(candidates: readonly ArrivingCandidate[], model: string): Result {

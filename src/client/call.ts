@@ -62,12 +62,13 @@ export interface ClientCall {
   call: CallOptions;
   onRetry: (notice: RetryNotice) => void;
   stream: boolean | undefined;
+  fallback: string | undefined;
   progress?: SendProgress;
 }
 
 /** Makes the request of a call. Throws GatewayError usage, and the end of the deadline. */
 export async function prepareCall(
-  { quirksIn, use, format: name, request, stream }: ClientCall,
+  { quirksIn, use, format: name, request, stream, fallback }: ClientCall,
   deadline: Deadline,
 ): Promise<PreparedRequest & { close(): Promise<void> }> {
   const { media = [], mask }: Pick<AskRequest, 'media' | 'mask'> = request;
@@ -77,7 +78,7 @@ export async function prepareCall(
     const format = await loadFormat(name);
     const inputs = { media: inline.slice(0, media.length), mask: inline[media.length] };
     const post = encodeRequest({ ...asked, ...inputs }, format, quirksIn(name));
-    return { post, model: asked.model, candidates: asked.candidates, close: cleanup };
+    return { post, model: asked.model, candidates: asked.candidates, fallback, close: cleanup };
   } catch (error) {
     await cleanup();
     throw error;

@@ -6,6 +6,7 @@ import type { Answered } from '../transport/types.ts';
 import type { Connection, Fetch, FetchWrapper, HttpReply, HttpRequest } from '../transport/types.ts';
 import type { Lessons } from './correct.ts';
 import type { ListOptions, ModelList } from './free-requests.ts';
+import type { ClientModels, ModelMemory, ModelNotice } from './model-choice.ts';
 import type { AskOptions, Payments, Performed, PreparedRequest, SendOptions } from './send.ts';
 import type { Result } from './result.ts';
 import type { AuthForm, ServiceName, Use } from '../vendors/services.ts';
@@ -82,6 +83,16 @@ export interface ClientOptions {
   onAnswered?: ((answered: Answered) => void) | undefined;
   /** Called with what ended a request that has no answer: what it returns is thrown in its place. */
   onFailure?: ((error: GatewayError, request: AnyApiRequest) => GatewayError | Promise<GatewayError>) | undefined;
+  /** The model that a request asks once if its own refuses and nothing was billed: with 429, 503 or 529 after the retries, or if it is gone. */
+  fallback?: string | undefined;
+  /** ms for which a model must live on by the list of the service, or its requests are not sent. */
+  aliveMs?: number | undefined;
+  /** Looks each model up in the list of the service before it is asked, and tells of one that goes. */
+  looksUpModels?: boolean | undefined;
+  /** What is remembered of models between runs. */
+  modelMemory?: ModelMemory | undefined;
+  /** Told of a model that is asked in place of another, and of one that goes. */
+  onModel?: ((notice: ModelNotice) => Promise<void> | void) | undefined;
   /** Further attempts while the service says that it is busy, if they are more than `retries`: for the flex lane. */
   busyRetries?: number | undefined;
   /** Lets a request of the flex lane go out at full price where the lane stays too busy for it, and is called then. */
@@ -89,7 +100,8 @@ export interface ClientOptions {
 }
 
 /** What a request is prepared for. */
-export interface PrepareOptions extends Pick<SendOptions, 'signal' | 'timeoutMs' | 'deadline'> {
+export interface PrepareOptions
+  extends Pick<SendOptions, 'signal' | 'timeoutMs' | 'deadline'>, Pick<CallOptions, 'fallback'> {
   /** What it asks for: `text` by default. */
   use?: Use | undefined;
   /** The format of the service otherwise. */
@@ -113,6 +125,8 @@ export interface CallOptions {
    * many requests for one answer; 10 by default. Each is billed. Where they do not reach the end, the call rejects with class `incomplete`.
    */
   maxTurns?: number | undefined;
+  /** Instead of the client's. */
+  fallback?: string | undefined;
 }
 
 /** A call whose images go to files. */
@@ -288,6 +302,8 @@ export interface Client {
   readonly fetch: Fetch;
   /** What pays for the requests of `ask`. */
   readonly payments: Payments | undefined;
+  /** What decides which model the requests of `ask` go to. */
+  readonly models: ClientModels;
   /** A digest of the key and a word, by which the key is recognized without keeping it; undefined without a key. */
   keyDigest(word: string): Promise<string | undefined>;
   /** What was corrected in the base URL. */

@@ -18,7 +18,9 @@ import type {
 import { drainDeltas } from './read-reply.ts';
 import { sendOrFallBack } from './lane.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
-import { perform, type SendOptions } from './send.ts';
+import type { ClientModels, createModelChoice, ModelChoice } from './model-choice.ts';
+import { perform, sendRequest, type SendOptions } from './send.ts';
+import { isEnding, mayBeLine } from '../vendors/model-rules.ts';
 import { addressRequest, digestKey, readEndpoint } from './endpoint.ts';
 import { applyLessons, learnFrom } from './correct.ts';
 import { composeFetch, connectLate } from './fetch.ts';
@@ -43,6 +45,16 @@ export function createClient(options: ClientOptions): Client {
   };
   const chooseDeadline = ({ deadline, timeoutMs = options.timeoutMs, signal }: SendOptions): Deadline =>
     deadline ?? startDeadline(timeoutMs ?? defaultTimeoutMs, signal);
+  const models = chooseModelsLate({
+    ...options,
+    service: service.name,
+    // Without the hooks of requests to models: a list is free.
+    async listModels(format, deadline) {
+      const { readModelList } = await loadFreeRequests();
+      const send: Client['send'] = (request, call) => sendRequest(request, { ...call, deadline }, sending);
+      return readModelList({ send }, format, { query: service.listQuery, policy: { retries: 0 }, onRetry() {} });
+    },
+  });
   const setUpCall = (request: AnyRequest, call: CallOptions = {}): ClientCall => ({
     client,
     timeoutMs: call.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs,
@@ -53,6 +65,7 @@ export function createClient(options: ClientOptions): Client {
     call,
     onRetry: (notice) => (call.onRetry ?? options.onRetry)?.({ ...notice, error: withHint(notice.error) }),
     stream: false,
+    fallback: call.fallback ?? options.fallback,
   });
   function generateImages(request: AnyRequest, call: FolderOptions): Promise<Reply<FilePicture>>;
   function generateImages(request: AnyRequest, call?: CallOptions): Promise<Reply>;
@@ -80,7 +93,7 @@ export function createClient(options: ClientOptions): Client {
     streamMessages: (request, call) => stream({ ...setUpCall(request, call), use: 'chat', format: 'messages' }),
     async prepare(request, { use = 'text', format = chooseCallFormat(use), stream: isStreamed = false, ...call } = {}) {
       const { prepareCall } = await loadCall();
-      const asked = { ...setUpCall(request), use, format, stream: isStreamed };
+      const asked = { ...setUpCall(request, { fallback: call.fallback }), use, format, stream: isStreamed };
       return prepareCall(asked, chooseDeadline(call)).catch((error: unknown) => {
         throw withHint(error);
       });
@@ -104,6 +117,7 @@ export function createClient(options: ClientOptions): Client {
     contextWindow: async (request, asking) => (await loadFreeRequests()).readWindow(client, request, asking),
     fetch,
     payments,
+    models,
     keyDigest: (word) => digestKey(endpoint, word),
     warnings,
     async close() {
@@ -111,6 +125,31 @@ export function createClient(options: ClientOptions): Client {
     },
   };
   return client;
+}
+
+/** Most requests need no choice: what makes one is loaded with the first that does. */
+function chooseModelsLate(client: Parameters<typeof createModelChoice>[0]): ClientModels {
+  const { service, aliveMs, looksUpModels } = client;
+  const looksUp = aliveMs !== undefined || looksUpModels === true;
+  let loaded: Promise<ModelChoice> | undefined;
+  const load = () =>
+    (loaded ??= import('./model-choice.ts').then(({ createModelChoice }) => createModelChoice(client)));
+  return {
+    async before(request, deadline) {
+      const isChoice = request.defaultFor !== undefined || mayBeLine(service, request.model) || looksUp;
+      return isChoice ? (await load()).before(request, deadline) : request;
+    },
+    async after(error, request, deadline) {
+      const isChoice = request.defaultFor !== undefined || request.fallback !== undefined;
+      return isChoice ? (await load()).after(error, request, deadline) : undefined;
+    },
+    async tellEnd(result) {
+      result.modelEnds ??= await client.modelMemory?.findEnd(result.model);
+      const end = result.modelEnds;
+      if (end === undefined || !isEnding(end, Date.now())) delete result.modelEnds;
+      else await client.onModel?.({ type: 'ends', end, isLookedUp: false });
+    },
+  };
 }
 
 /** Ends a deadline with what it bounds. */

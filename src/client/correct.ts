@@ -193,6 +193,7 @@ async function sendAfter(
     return { reply, attempts: before + attempts };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    throw error.withDetails({ attempts: before + (error.details.attempts ?? 0) });
+    const { isDoubtful = failed?.details.isDoubtful, attempts = 0 } = error.details;
+    throw error.withDetails({ attempts: before + attempts, ...(isDoubtful && { isDoubtful }) });
   }
 }

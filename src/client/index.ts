@@ -8,7 +8,9 @@ export { createClient } from './client.ts';
 export { openConnection } from './fetch.ts';
 export type { Client, ClientOptions } from './client-types.ts';
 export { defaultMaxTurns, sumUsage } from './continuation.ts';
-export type { AskOptions, PaidEnd, Payment, Payments, Performed, PreparedRequest } from './send.ts';
+export { sendPaid } from './send.ts';
+export type { AskOptions, PaidEnd, PaidRequest, Payment, Payments, Performed, PreparedRequest } from './send.ts';
+export type { ModelMemory, ModelNotice } from './model-choice.ts';
 export type { ModelList } from './free-requests.ts';
 export type { ListedModel } from './listed-model.ts';
 

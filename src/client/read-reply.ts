@@ -13,7 +13,8 @@ import { createWatch, type Deadline, checkEnd, readWhilePatient } from './deadli
 import { createAccumulator, type Accumulator } from './accumulator.ts';
 import { createLateStore, keepGoodImages, openInMemory, type ImageStore, type ReplyBounds } from './image-store.ts';
 import { type Answer } from './result.ts';
-import { emptyResult } from './arriving-reply.ts';
+import { emptyResult, toModelEnd } from './arriving-reply.ts';
+import { readEndHeaders } from '../vendors/model-rules.ts';
 import { isUtf8 } from 'node:buffer';
 import { isObject } from '../json.ts';
 
@@ -143,6 +144,8 @@ async function* readBody(
   const late = reader.isStreamed && reader.decoder.progress !== 'open' ? undefined : over;
   const { result, error: cutCall, unfinished } = accumulator.result();
   result.format = format.name;
+  const modelEnds = result.modelEnds ?? toModelEnd(options.model, readEndHeaders(reply.headers));
+  if (modelEnds) result.modelEnds = modelEnds;
   if (!reader.isStreamed && result.text !== '') yield [{ type: 'text', text: result.text, block: 0 }];
   const error = cut ?? store.failure() ?? late ?? cutCall;
   // With an error a reply is not complete, whatever it said about itself.

@@ -4,6 +4,7 @@ import type { FormatName } from '../formats/types.ts';
 import type { StoredBlob } from '../images/types.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { StopReason } from './client-types.ts';
+import type { ModelEnd } from '../vendors/model-rules.ts';
 
 /** A candidate as the result document shows it. */
 export interface ResultCandidate {
@@ -66,10 +67,21 @@ export interface Source {
   spans?: SourceSpan[];
 }
 
+/** Another model was to answer. */
+export interface InsteadOf {
+  model: string;
+  /** Why it did not. */
+  why: string;
+}
+
 /** One reply, whatever its format. Absent means the gateway did not say. */
 export interface Result {
   /** The requested model. */
   model: string;
+  /** The model that was to answer, if the requested one answers in its place. */
+  insteadOf?: InsteadOf | undefined;
+  /** What the service says of the end of the model, if that is near or the model is deprecated. */
+  modelEnds?: ModelEnd | undefined;
   /** The wire format that it came in. */
   format?: FormatName | undefined;
   /** As the reply names the model that answered. */

@@ -1,7 +1,7 @@
 import { GatewayError, type RetryNotice } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import { readFailedReply } from '../formats/failure.ts';
-import { loadFormat, type ApiRequest, type AnyApiRequest, getAskedModel } from '../formats/format.ts';
+import { loadFormat, replaceModel, type ApiRequest, type AnyApiRequest, getAskedModel } from '../formats/format.ts';
 import type { Gate } from '../transport/gate.ts';
 import { defaultRetryPolicy, sendWithRetries } from '../transport/retry.ts';
 import type { Answered, Fetch, RetryPolicy } from '../transport/types.ts';
@@ -12,7 +12,8 @@ import { type Deadline, checkEnd } from './deadline.ts';
 import { addressRequest, type Endpoint, describeSentKey } from './endpoint.ts';
 import { createLateStore, openInMemory } from './image-store.ts';
 import { readDeltas, type ReadOptions } from './read-reply.ts';
-import type { Answer } from './result.ts';
+import type { Answer, InsteadOf } from './result.ts';
+import type { Use } from '../vendors/services.ts';
 
 /** One request to a model, ready to be shown, counted, estimated or sent. */
 export interface PreparedRequest {
@@ -20,6 +21,12 @@ export interface PreparedRequest {
   model: string;
   /** Candidates that are asked for; 1 by default. */
   candidates?: number | undefined;
+  /** The use for which the service has this model as its default; absent if somebody named it. */
+  defaultFor?: Use | undefined;
+  /** The model that is asked once if this one refuses and nothing was billed: with 429, 503 or 529 after the retries, or if it is gone. */
+  fallback?: string | undefined;
+  /** The model that was to be asked. */
+  insteadOf?: InsteadOf | undefined;
 }
 
 /** The outcome of a request. */
@@ -72,43 +79,109 @@ export interface AskOptions
  */
 export async function* perform(
   request: PreparedRequest,
-  client: Pick<Client, 'send' | 'payments'>,
+  client: Pick<Client, 'send' | 'payments' | 'models'>,
   options: AskOptions & { deadline: Deadline },
 ): AsyncGenerator<StreamDelta[], Performed> {
   const { onSent, beforeRead, store = createLateStore(openInMemory) } = options;
+  // An answer goes on with the model that began it.
+  let asked = request;
   const askOne = (next: PreparedRequest, before: number) =>
-    performOne(next, client, {
+    performOne(goOnWith(asked, next), client, {
       ...options,
       store,
       ...(next !== request && { payment: undefined }),
+      onAsked: (other) => (asked = other),
       onSent: onSent && ((attempts) => onSent(before + attempts)),
       beforeRead: beforeRead && ((answered) => beforeRead({ ...answered, attempts: before + answered.attempts })),
     });
   return yield* askWhole(request, askOne, options);
 }
 
+/** The request with the model that was asked before it. */
+function goOnWith(asked: PreparedRequest, next: PreparedRequest): PreparedRequest {
+  if (asked.model === next.model) return next;
+  return { ...asked, post: replaceModel(next.post, asked.model), defaultFor: undefined, fallback: undefined };
+}
+
 async function* performOne(
-  { post, model, candidates }: PreparedRequest,
-  client: Pick<Client, 'send' | 'payments'>,
-  options: AskOptions & { deadline: Deadline; store: BlobStore },
+  request: PreparedRequest,
+  client: Pick<Client, 'send' | 'payments' | 'models'>,
+  options: AskOptions & { deadline: Deadline; store: BlobStore; onAsked: (asked: PreparedRequest) => void },
 ): AsyncGenerator<StreamDelta[], Performed> {
-  const { deadline, beforeRead, store, payment = client.payments?.open({ post, model }) } = options;
+  const { deadline, beforeRead, store } = options;
+  const paid: PaidRequest = { request, payment: options.payment };
   let end: PaidEnd = {};
   try {
-    const answered = await client.send(post, { ...options, payment });
+    const answered = await sendPaid(paid, client, options);
+    options.onAsked(paid.request);
     if (beforeRead) await beforeRead(answered);
     const { reply, attempts } = answered;
+    const { post, model, candidates, insteadOf } = paid.request;
     const { keepThink = post.keepThink } = options;
     const reading = { endOf: () => checkEnd(deadline), ...options, keepThink, store, model, candidates };
     const read = yield* readDeltas(reply, reading, await loadFormat(post.format));
-    const answer = { ...read, attempts, isRecorded: reply.recordedAt !== undefined };
+    const isRecorded = reply.recordedAt !== undefined;
+    if (insteadOf) read.result.insteadOf = insteadOf;
+    if (!isRecorded) await client.models.tellEnd(read.result);
+    const answer = { ...read, attempts, isRecorded };
     end = { answer };
     return answer;
   } catch (error) {
     end = { error };
     throw error;
   } finally {
-    await payment?.end(end, deadline.signal);
+    await paid.payment?.end(end, deadline.signal);
+  }
+}
+
+/** A request to a model, and what pays for it: both are others when another model was asked in its place. */
+export interface PaidRequest {
+  request: PreparedRequest;
+  payment: Payment | undefined;
+}
+
+/**
+ * Sends a request to the model that the client chooses, and pays for it. One that was refused and certainly not billed may go out
+ * once more, to another model; its attempts count with those before.
+ */
+export async function sendPaid(
+  paid: PaidRequest,
+  client: Pick<Client, 'send' | 'payments' | 'models'>,
+  options: SendOptions & { deadline: Deadline },
+): Promise<Answered> {
+  const { models } = client;
+  const { deadline } = options;
+  const { onSent } = options;
+  const send = (before = 0): Promise<Answered> => {
+    paid.payment ??= client.payments?.open(paid.request);
+    const counted = onSent && ((attempts: number) => onSent(before + attempts));
+    return client.send(paid.request.post, { ...options, onSent: counted, payment: paid.payment });
+  };
+  paid.request = await models.before(paid.request, deadline);
+  try {
+    return await send();
+  } catch (error) {
+    const other = await models.after(error, paid.request, deadline);
+    if (other === undefined) throw error;
+    const refused = error as GatewayError;
+    const { attempts = 0 } = refused.details;
+    await paid.payment?.end({ error }, deadline.signal);
+    options.onRetry?.({ attempt: attempts, retries: attempts, waitMs: 0, error: refused });
+    Object.assign(paid, { request: other, payment: undefined });
+    return countWith(refused, send(attempts));
+  }
+}
+
+/** A request after one that failed and counts with it. */
+async function countWith(failed: GatewayError, sent: Promise<Answered>): Promise<Answered> {
+  const { attempts: before = 0, isDoubtful } = failed.details;
+  try {
+    const { reply, attempts } = await sent;
+    return { reply, attempts: attempts + before };
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const attempts = (error.details.attempts ?? 0) + before;
+    throw error.withDetails({ attempts, ...(isDoubtful && { isDoubtful }) });
   }
 }
 
@@ -156,6 +229,7 @@ export async function sendRequest(
       ? explained.withDefaults({ request: name })
       : explained;
   };
+  let isDoubtful = false;
   const { reply, attempts } = await sendWithRetries(request, {
     fetch,
     signal: deadline.signal,
@@ -164,6 +238,7 @@ export async function sendRequest(
     reserve: payment && ((signal) => payment.reserve(signal)),
     onSent: own.onSent,
     onRetry(notice) {
+      isDoubtful ||= notice.error.billed !== 'no';
       payment?.retry(notice.error);
       onRetry?.(notice);
     },
@@ -173,6 +248,8 @@ export async function sendRequest(
       return readFailedReply({ ...failed, format, model: getAskedModel(post), streamsContent, sentKey });
     },
     explain: (error, isSent) => explainFailure(error, isSent ? 'sent' : 'unsent'),
+  }).catch((error: unknown) => {
+    throw isDoubtful && error instanceof GatewayError ? error.withDetails({ isDoubtful }) : error;
   });
   const { status, headers, recordedAt } = reply;
   const body = withExplainedErrors(reply.body, (error) => explainFailure(error, 'reading'));

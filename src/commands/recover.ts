@@ -137,9 +137,12 @@ async function* readChunks(path: string, typed: string): AsyncGenerator<Uint8Arr
 /** The result in a document. Only known keys are read, as the file can have been edited. */
 function readSavedResult(document: JsonObject): Result {
   const textMember = (name: string) => (typeof document[name] === 'string' ? document[name] : undefined);
-  const { candidates, toolCalls, usage, promptFeedback } = document;
+  const { candidates, toolCalls, usage, promptFeedback, insteadOf, modelEnds } = document;
+  const asked = isObject(insteadOf) ? textMember('model') : textMember('requestedModel');
   return {
-    ...emptyResult(textMember('requestedModel') ?? textMember('model') ?? ''),
+    ...emptyResult(asked ?? textMember('model') ?? ''),
+    ...(isObject(insteadOf) && { insteadOf: insteadOf as unknown as Result['insteadOf'] }),
+    ...(isObject(modelEnds) && { modelEnds: modelEnds as unknown as Result['modelEnds'] }),
     modelVersion: textMember('modelVersion'),
     serviceTier: textMember('serviceTier'),
     responseId: textMember('responseId'),

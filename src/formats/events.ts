@@ -1,5 +1,6 @@
 import type { GatewayError } from '../errors.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
+import type { ModelEnd } from '../vendors/model-rules.ts';
 
 /**
  * What a reply says, one thing after the other, whichever format and whether it is streamed or whole. Decoders make these,
@@ -60,6 +61,8 @@ export type ReplyEvent =
   | { type: 'tier'; tier: string }
   /** With this token, another request goes on from here: an answer of the content format that is not over, or that is saved on its way. */
   | { type: 'continuation'; token: string }
+  /** What the reply says of the end of its model. */
+  | { type: 'model-end'; end: Omit<ModelEnd, 'model'> }
   /** Why the prompt was blocked, or what its ratings are. */
   | { type: 'feedback'; feedback: JsonObject; blockReason: string | undefined }
   /** What follows cannot be read; what came before is kept. */

@@ -5,6 +5,7 @@ import { otherTokenField } from './completions/token-field.ts';
 import { findErrorInReply } from './format.ts';
 import { resetDelayMs } from './retry-delay.ts';
 import type { FormatName } from './types.ts';
+import { findSuccessor, saysRetired } from '../vendors/model-rules.ts';
 import { findEffortRule, findEffortsIn } from '../vendors/effort.ts';
 
 /** A failed reply, its body as far as it was read. */
@@ -178,7 +179,7 @@ function chooseFailureAdvice(
   if (streamsContent && (status === 405 || status === 501)) return { reason: 'no-stream' };
   if (isOllama(facts) && status === 404 && namesModel(error.message.toLowerCase()))
     return { reason: 'pull-model', value: /model ['"]?([^'"\s]{1,200}?)['"]? not found/.exec(error.message)?.[1] };
-  if (saysNoModel(status, error)) return { reason: 'model' };
+  if (saysNoModel(status, error)) return modelAdvice(error);
   const lacking = unable.exec(error.message);
   if (lacking) return { reason: 'model-lacks', value: lacking[1] };
   if (errorClass === 'gateway') return later;
@@ -207,7 +208,7 @@ const wantsTls =
 function notFoundAdvice({ message, code, shape }: ErrorBody, { format, streamsContent }: FailureFacts): Advice {
   if (/\bv1\/responses\b/.test(message)) return { reason: 'responses' };
   if (routing.test(message)) return { reason: 'key-project' };
-  if (code === 'model_not_found' || namesModel(message.slice(0, 1000).toLowerCase())) return { reason: 'model' };
+  if (code === 'model_not_found' || namesModel(message.slice(0, 1000).toLowerCase())) return modelAdvice({ message });
   if (format !== undefined && shape !== undefined && shape !== format) return { reason: 'other-format', value: shape };
   const isOther = streamsContent ? /^invalid url \(/i.test(message) : otherFormats.test(message);
   if (format !== 'completions' && isOther) return { reason: 'other-format', value: 'completions' };
@@ -232,9 +233,17 @@ function namesModel(text: string): boolean {
   return /\bmodels?\b.*\b(?:not found|not exist)\b/s.test(text) && !text.includes('/v1');
 }
 
+/** The successor that the service names, else the list. */
+function modelAdvice({ message }: Pick<ErrorBody, 'message'>): Advice {
+  const value = findSuccessor(message);
+  return value === undefined ? { reason: 'model' } : { reason: 'successor', value };
+}
+
 /** OpenRouter answers 400 for a name that is not a model's, and relays 503 for one that they have no channel for (deviation 21). */
 function saysNoModel(status: number | undefined, { code, type, message }: ErrorBody): boolean {
-  if (status === 400) return message.endsWith(' is not a valid model ID');
+  if (status === 400 && message.endsWith(' is not a valid model ID')) return true;
+  if (status === 400 || status === 404 || status === 410)
+    return code === 'model_decommissioned' || saysRetired(message);
   if (status !== 503) return false;
   return code === 'model_not_found' || type === 'model_not_found' || message.includes('无可用渠道');
 }

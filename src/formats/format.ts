@@ -208,6 +208,13 @@ export interface ApiRequest extends EncodedRequest {
   behindBase?: string | undefined;
 }
 
+/** The same request to another model: its name is in the body, or in the path. */
+export function replaceModel(post: ApiRequest, model: string): ApiRequest {
+  if (post.format !== 'content') return { ...post, body: { ...post.body, model } };
+  const name = encodeURIComponent(model.replace(/^models\//, ''));
+  return { ...post, path: post.path.replace(/(?<=\/models\/)[^/:]+(?=:\w+$)/, name) };
+}
+
 /** An API request, or without a body a GET. */
 export type AnyApiRequest = Omit<ApiRequest, 'body'> & Partial<Pick<ApiRequest, 'body'>>;
 

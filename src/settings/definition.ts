@@ -44,6 +44,24 @@ function closedObject<T extends v.ObjectEntries>(entries: T) {
   );
 }
 
+/** An object with these keys, and with values of a kind under other names that are not like them. */
+function openObject<T extends v.ObjectEntries>(entries: T, rest: v.GenericSchema) {
+  const known = Object.keys(entries);
+  return v.pipe(
+    plainObject,
+    v.objectWithRest(entries, rest),
+    v.rawCheck(({ dataset, addIssue }) => {
+      if (!dataset.typed) return;
+      const input = dataset.value;
+      for (const key of Object.keys(input).filter((name) => !known.includes(name))) {
+        const near = closest(key, known);
+        const path = [{ type: 'object', origin: 'value', input, key, value: undefined }] as const;
+        if (near !== undefined) addIssue({ message: `is unknown; did you mean ${near}?`, path: [...path] });
+      }
+    }),
+  );
+}
+
 /** An optional key. `about` goes into the JSON Schema. */
 function optional<T extends v.GenericSchema>(
   schema: T,
@@ -213,6 +231,7 @@ function toConfigEntry({
   values = [],
   description,
   fields,
+  takesNames,
   examples,
 }: SettingDefinition): v.ObjectEntries[string] {
   const schema = kind === 'choice' ? v.picklist(values, `must be one of ${values.join(', ')}`) : schemas[kind];
@@ -222,7 +241,8 @@ function toConfigEntry({
     name,
     optional(schema, field.examples && { examples: field.examples }),
   ]);
-  return optional(closedObject(Object.fromEntries(members) as v.ObjectEntries), about);
+  const entries = Object.fromEntries(members) as v.ObjectEntries;
+  return optional(takesNames ? openObject(entries, schema) : closedObject(entries), about);
 }
 
 const entries = Object.fromEntries(

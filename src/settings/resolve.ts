@@ -14,7 +14,7 @@ import type {
 import { flexTimeoutMs } from '../clock.ts';
 import { usageError } from '../errors.ts';
 import { chooseAuthUse } from '../formats/format.ts';
-import { chooseFormat, type ServiceName, services, listUses } from '../vendors/services.ts';
+import { chooseFormat, type ServiceName, services, listUses, useNames } from '../vendors/services.ts';
 import { type HeaderNames, parseHeaderNames } from './headers.ts';
 import { hasKey, ownsOrigin, pickKey } from './key.ts';
 import { findMissingPart, vendorAddress } from './vendor-variables.ts';
@@ -81,6 +81,8 @@ export function resolvePartialSettings(input: SettingsInput): PartialSettings {
     format,
     baseUrl,
     model,
+    fallback: pickFallback(input, picked),
+    aliases: listAliases(picked),
     key: pickKey(input, { offline, picked, service, isNamed: (named ?? byKey) !== undefined, baseUrl }),
     auth: pickAuth(input, picked, { service, format }),
     headerNames: pickHeaderNames(input, picked, service),
@@ -166,9 +168,10 @@ function pickModel(
   const { fallback, local } = useDefaults[input.use];
   const typed = given('model', input);
   const from = typed?.origin.kind === 'flag' ? input.flags.modelFrom : undefined;
-  const model =
+  const named =
     (typed && from !== undefined ? { ...typed, from } : typed) ??
     fromProfile(picked, ({ models }) => models?.[input.use] ?? models?.[fallback]);
+  const model = named && resolveAlias(named, picked);
   if (!offline)
     return {
       model: model ?? sourced(services[service].models[input.use], `service ${service}`, 'service'),
@@ -177,6 +180,29 @@ function pickModel(
   if (model && /^(?:models\/)?(?:local|fault)-/.test(model.value)) return { model, warnings: [] };
   const warnings = model === undefined ? [] : [`${local} answers offline instead of ${model.value} (${model.from})`];
   return { model: byDefault(local), warnings };
+}
+
+/** The models of a profile that are not those of a use, by their names. */
+function listAliases(picked: PickedProfile | undefined): Readonly<Record<string, string>> {
+  const models = Object.entries(picked?.profile.models ?? {});
+  return Object.fromEntries(models.filter(([name]) => !useNames.some((use) => use === name)));
+}
+
+/** A model by the name that the profile has for it. */
+function resolveAlias(named: SourcedValue<string>, picked: PickedProfile | undefined): SourcedValue<string> {
+  const aliases = listAliases(picked);
+  if (!Object.hasOwn(aliases, named.value)) return named;
+  return {
+    ...named,
+    value: aliases[named.value] ?? '',
+    from: `${named.from}, models.${named.value} of ${picked?.label}`,
+  };
+}
+
+/** The fallback of the flag, else that of the profile. */
+function pickFallback(input: SettingsInput, picked: PickedProfile | undefined): PartialSettings['fallback'] {
+  const named = given('fallback', input) ?? inProfile('fallback', picked);
+  return named && resolveAlias(named, picked);
 }
 
 /** The format of a use: as given, else the profile's, else that of the service. Throws usage. */

@@ -36,7 +36,8 @@ export function settingRows(place: SettingsPlace, which: 'all' | 'used' = 'all')
       return merged(Object.values(of), (partial) => names.flatMap((name) => showSetting(name, '', partial)));
     const row: SettingDefinition = settings[first];
     const fields: Readonly<Record<string, Pick<SettingDefinition, 'uses' | 'formats'>>> = row.fields ?? { '': row };
-    return Object.entries(fields).flatMap(([field, { uses = useNames, formats = formatNames }]) =>
+    const own = first === 'model' ? merged(Object.values(of), listAliases) : [];
+    const rows = Object.entries(fields).flatMap(([field, { uses = useNames, formats = formatNames }]) =>
       merged(
         // The form of authentication is that of the format of each use.
         uses
@@ -45,7 +46,19 @@ export function settingRows(place: SettingsPlace, which: 'all' | 'used' = 'all')
         (partial) => showSetting(first, field, partial).filter((shown) => which === 'all' || isUsed(shown, partial)),
       ),
     );
+    return [...rows, ...own];
   });
+}
+
+/** The names of a profile for models. */
+function listAliases({ aliases, profile }: PartialSettings): ShownSetting[] {
+  const from = `profile ${profile?.value}`;
+  return Object.entries(aliases).map(([name, value]) => ({
+    key: `models.${name}`,
+    value,
+    from,
+    origin: { kind: 'profile' },
+  }));
 }
 
 /** The prices of all models, and of each, as JSON: what `config set prices` and `config set prices.<model>` take. */

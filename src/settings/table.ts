@@ -43,6 +43,8 @@ export interface SettingDefinition {
   fields?: Readonly<
     Record<string, { uses?: readonly Use[]; formats?: readonly FormatName[]; examples?: readonly unknown[] }>
   >;
+  /** The object can have members under names of the user's own, too. */
+  takesNames?: true;
   /** The description of the key in the JSON Schema. */
   description?: string;
   /** Values of the key; `config set` shows the first one in hints. */
@@ -178,13 +180,26 @@ export const settings = {
       chat: ['GATEWAY_CHAT_MODEL', 'GATEWAY_MODEL'],
     },
     key: 'models',
+    takesNames: true,
     fields: {
       text: { uses: ['text'] },
       image: { uses: ['image'] },
       edit: { uses: ['edit'] },
       chat: { uses: ['chat'] },
     },
-    description: 'The model of each use.',
+    description: 'The model of each use, and under names of your own those that -m takes by these names.',
+  },
+  fallback: {
+    kind: 'text',
+    rule: true,
+    only: 'service',
+    group: 'body',
+    flag: '--fallback <model>',
+    help: 'ask this model once if the first one is busy (429, 503, 529) or gone, and nothing was billed',
+    advanced: true,
+    key: 'fallback',
+    description: 'The model that is asked once where the first one is busy or gone, and nothing was billed.',
+    shown: 'if set',
   },
   auth: {
     kind: 'choice',

@@ -137,6 +137,10 @@ export interface Settings extends PlainSettings {
   /** As it was given; absent when offline. */
   baseUrl: SourcedValue<string> | undefined;
   model: SourcedValue<string>;
+  /** Asked once where the model is busy or gone. */
+  fallback: SourcedValue<string> | undefined;
+  /** The models that the profile has names for. */
+  aliases: Readonly<Record<string, string>>;
   key: KeySource;
   auth: SourcedValue<AuthForm>;
   headerNames: { apiKey: SourcedValue<string> | undefined; version: SourcedValue<string> | undefined };

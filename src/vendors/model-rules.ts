@@ -25,6 +25,11 @@ export interface ModelFacts {
   isLoaded?: boolean | undefined;
 }
 
+/** What a service says of the end of a model. */
+export interface ModelEnd extends Pick<ModelFacts, 'endsOn' | 'lifecycle' | 'successor'> {
+  model: string;
+}
+
 /** A model that ends within so many days is said to end, and is not chosen. */
 const endingDays = 60;
 
@@ -35,10 +40,15 @@ export function daysLeft({ endsOn }: Pick<ModelFacts, 'endsOn'>, now: number): n
   return endsOn === undefined ? undefined : Math.floor((Date.parse(endsOn) - now) / dayMs) + 1;
 }
 
-/** Whether a service has said that a model goes: with a day within so many days, or with a word and no day. */
-export function isEnding(model: Pick<ModelFacts, 'endsOn' | 'lifecycle'>, now: number, days = endingDays): boolean {
+/** Whether a model ends within so many days: by its day, or without one by the word of its service. */
+export function endsWithin(days: number, model: Omit<ModelEnd, 'model'>, now: number): boolean {
   const left = daysLeft(model, now);
   return left === undefined ? endWords.test(model.lifecycle ?? '') : left <= days;
+}
+
+/** Whether a model ends soon, or its service calls it deprecated. */
+export function isEnding(model: Omit<ModelEnd, 'model'>, now: number): boolean {
+  return endsWithin(endingDays, model, now) || endWords.test(model.lifecycle ?? '');
 }
 
 /**
@@ -112,6 +122,36 @@ export function chooseOfLine(line: string, models: readonly ModelFacts[], now: n
   return newestOf(models.filter((model) => model.line === line && !isEnding(model, now)));
 }
 
+/** Whether a name can be a line of Anthropic's models: its list names them, and no model has such a name. */
+export function mayBeLine(service: ServiceName, name: string): boolean {
+  return service === 'anthropic' && /^[a-z]{3,20}$/.test(name);
+}
+
+/** `claude-x ends on 2026-12-11, in 15 days`, with its successor if the service names one. */
+export function describeEnd(end: ModelEnd, now: number): string {
+  const { model, endsOn, lifecycle = 'deprecated', successor } = end;
+  const days = daysLeft(end, now) ?? 0;
+  const when = days < 0 ? `ended on ${endsOn}` : `ends on ${endsOn}, in ${days} ${days === 1 ? 'day' : 'days'}`;
+  const next = successor === undefined ? '' : `; its successor is ${successor}`;
+  return `${model} ${endsOn === undefined ? `is ${lifecycle.toLowerCase()}` : when}${next}`;
+}
+
+/**
+ * What the headers of a reply say of the end of its model: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and a link to the
+ * `successor-version` (RFC 5829). Gateways send them; of OpenAI, Anthropic and Google no document has them (2026-11).
+ */
+export function readEndHeaders(
+  headers: Readonly<Record<string, string | undefined>>,
+): Omit<ModelEnd, 'model'> | undefined {
+  const { sunset = '', deprecation, link = '' } = headers;
+  const sunsetAt = Date.parse(sunset);
+  const endsOn = Number.isNaN(sunsetAt) ? undefined : new Date(sunsetAt).toISOString().slice(0, 10);
+  const lifecycle = deprecation === undefined || /^(?:false|)$/i.test(deprecation) ? undefined : 'deprecated';
+  if (endsOn === undefined && lifecycle === undefined) return undefined;
+  const target = /<([^<>]{1,500})>[^<>]{0,200};\s*rel="?successor-version\b/i.exec(link)?.[1];
+  return { endsOn, lifecycle, successor: target && /[^/?#]+(?=\/?(?:[?#]|$))/.exec(target)?.[0] };
+}
+
 /** On a server of one's own: the only model in memory, else the one that came last; undefined if that is not clear. */
 function chooseLocal(models: readonly ModelFacts[]): string | undefined {
   const loaded = models.filter(({ isLoaded }) => isLoaded);
@@ -131,6 +171,27 @@ function compareNames(one: string, other: string, pattern: RegExp): number {
   const at = a.findIndex((number, index) => number !== (b[index] ?? 0));
   const byVersion = at < 0 ? b.length - a.length : (b[at] ?? 0) - (a[at] ?? 0);
   return byVersion || Number(preferred.test(other)) - Number(preferred.test(one));
+}
+
+/**
+ * What services say with status 400, 404 or 410 of a model that was there: OpenAI "The model `x` has been deprecated", Google "This
+ * model x is no longer available", Groq "The model `x` has been decommissioned and is no longer supported" (their forums, 2025 and 2026).
+ */
+const retiredWords =
+  /\bmodels?\b.{0,160}\b(?:has been|have been|was|is|are)\s+(?:(?:now|already)\s+)?(?:deprecated|retired|shut ?down|sunset|discontinued|decommissioned|no longer (?:available|supported|offered))/is;
+
+/** The name that follows "use", as in "Please use `gpt-x` instead" and "migrate to claude-y". */
+const successorWords =
+  /\b(?:use|try|migrate to|switch to|move to|upgrade to|replaced by)\s+(?:the\s+)?[`'"]?(?:models\/)?([~\w][\w./:~-]*\d(?:[\w.-]*\w)?|[~\w][\w./~-]*-latest)/i;
+
+/** Whether a service's words mean that a model was retired. */
+export function saysRetired(message: string): boolean {
+  return retiredWords.test(message.slice(0, 1000));
+}
+
+/** The model that a service's words name in the place of another. */
+export function findSuccessor(message: string): string | undefined {
+  return successorWords.exec(message.slice(0, 1000))?.[1];
 }
 
 /** What names say where a list does not: of models that make pictures, and of those that make neither text nor pictures. */

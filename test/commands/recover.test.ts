@@ -101,6 +101,8 @@ test('the document has every key of the reply again', async () => {
     requestedModel: 'm',
     model: 'm-1',
     modelVersion: 'm-1',
+    insteadOf: { model: 'm', why: 'it is gone' },
+    modelEnds: { model: 'm-1', endsOn: '2026-12-11' },
     responseId: 'r',
     role: 'model',
     text: 'one',

@@ -1,11 +1,12 @@
 import { rome } from './completions.ts';
-import { startFakeServer, type FakeServer, type FakeReply, type FakeRequest } from './start.ts';
+import { type Amend, startFakeServer, type FakeServer, type FakeReply, type FakeRequest } from './start.ts';
 
 /** What the fake server knows. */
 export interface AnthropicOptions {
   /** The only key that it takes (default `anthropic-key-0123456789`). */
   key?: string;
   models?: readonly string[];
+  amend?: Amend;
 }
 
 /** The key that a fake server takes where a test names none. */
@@ -20,11 +21,12 @@ const knownModels = ['claude-opus-4-5', 'claude-sonnet-4-5', 'claude-haiku-4-5',
 export function startAnthropic({
   key = anthropicKey,
   models = knownModels,
+  amend = (reply) => reply,
 }: AnthropicOptions = {}): Promise<FakeServer> {
-  return startFakeServer((request) => answer(request, { key, models }));
+  return startFakeServer((request) => amend(answer(request, { key, models }), request));
 }
 
-type Known = Required<AnthropicOptions>;
+type Known = Required<Omit<AnthropicOptions, 'amend'>>;
 
 function answer(request: FakeRequest, { key, models }: Known): FakeReply {
   const { method, path, query } = request;

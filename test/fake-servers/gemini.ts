@@ -1,5 +1,5 @@
 import { pixel, rome } from './completions.ts';
-import { startFakeServer, type FakeServer, type FakeReply, type FakeRequest } from './start.ts';
+import { type Amend, startFakeServer, type FakeServer, type FakeReply, type FakeRequest } from './start.ts';
 
 /** What the fake server knows. */
 export interface GeminiOptions {
@@ -7,6 +7,7 @@ export interface GeminiOptions {
   key?: string;
   /** Models without `models/`; one with `image` or `banana` in its name draws. */
   models?: readonly string[];
+  amend?: Amend;
 }
 
 /** The key that a fake server takes where a test names none. */
@@ -24,11 +25,15 @@ const knownModels = [
  * A fake server of generativelanguage.googleapis.com: the headers that it takes, its paths, and its wordings. Where a wording was
  * reported in public, the report is beside it.
  */
-export function startGemini({ key = geminiKey, models = knownModels }: GeminiOptions = {}): Promise<FakeServer> {
-  return startFakeServer((request) => answer(request, { key, models }));
+export function startGemini({
+  key = geminiKey,
+  models = knownModels,
+  amend = (reply) => reply,
+}: GeminiOptions = {}): Promise<FakeServer> {
+  return startFakeServer((request) => amend(answer(request, { key, models }), request));
 }
 
-type Known = Required<GeminiOptions>;
+type Known = Required<Omit<GeminiOptions, 'amend'>>;
 
 function answer(request: FakeRequest, { key, models }: Known): FakeReply {
   const [, version = '', model, method] =

@@ -1,12 +1,13 @@
 import { type Asked, completionBody, created, pixel } from './completions.ts';
 import { type AskedResponse, responseBody } from './responses.ts';
-import { startFakeServer, type FakeServer, type FakeReply, type FakeRequest } from './start.ts';
+import { type Amend, startFakeServer, type FakeServer, type FakeReply, type FakeRequest } from './start.ts';
 
 /** What the fake server knows. */
 export interface OpenAiOptions {
   /** The only key that it takes (default `sk-openai-key-0123456789`). */
   key?: string;
   models?: readonly string[];
+  amend?: Amend;
 }
 
 /** The key that a fake server takes where a test names none. */
@@ -19,11 +20,15 @@ const knownModels = ['gpt-4o', 'gpt-6-luna', 'gpt-6.2-sol', 'gpt-image-2.6-flare
  * A fake server of api.openai.com: the header that it takes, its paths, and its wordings. Where a wording was reported in public,
  * the report is beside it. It checks the fields that these reports name, and no others.
  */
-export function startOpenAi({ key = openAiKey, models = knownModels }: OpenAiOptions = {}): Promise<FakeServer> {
-  return startFakeServer((request) => answer(request, { key, models }));
+export function startOpenAi({
+  key = openAiKey,
+  models = knownModels,
+  amend = (reply) => reply,
+}: OpenAiOptions = {}): Promise<FakeServer> {
+  return startFakeServer((request) => amend(answer(request, { key, models }), request));
 }
 
-type Known = Required<OpenAiOptions>;
+type Known = Required<Omit<OpenAiOptions, 'amend'>>;
 
 function answer(request: FakeRequest, { key, models }: Known): FakeReply {
   const { method, path } = request;

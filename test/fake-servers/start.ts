@@ -27,6 +27,9 @@ export interface FakeServer {
   close(): Promise<void>;
 }
 
+/** What a test changes in the replies of a fake server. */
+export type Amend = (reply: FakeReply, request: FakeRequest) => FakeReply;
+
 /** Serves what `answer` returns on a free port of 127.0.0.1. */
 export async function startFakeServer(answer: (request: FakeRequest) => FakeReply): Promise<FakeServer> {
   const requests: FakeRequest[] = [];

@@ -190,7 +190,7 @@ function named(text: string, { cwd, port }: { cwd: string; port: number }): stri
     .replaceAll(/"results":[1-9]\d*/g, '"results":BYTES')
     .replaceAll(/"at":\d+/g, '"at":TIME')
     .replaceAll(/gateway-cli-\d{8}T\d{6}-[\da-f]{8}/g, 'gateway-cli-TIME-RANDOM')
-    .replaceAll(/models\/[\da-f]{32}\.json/g, 'models/HASH.json')
+    .replaceAll(/models\/[\da-f]{16}\.json/g, 'models/HASH.json')
     .replaceAll(/\d{4}-\d\d-\d\d-\d{4}/g, 'DATE')
     .replaceAll(/\btime="[\d.]+"/g, 'time="SECONDS"')
     .replaceAll(/^(\| .* \| \d+ \|) \d+ \|$/gm, '$1 MS |')

@@ -1,7 +1,10 @@
 // @ts-expect-error undici publishes no types of its internals.
 import undiciTimers from 'undici/lib/util/timers.js';
 import { afterAll, vi } from 'vitest';
-import { removeScratchFolders } from './scratch.ts';
+import { removeScratchFolders, scratchFolder } from './scratch.ts';
+
+// What is kept of models: never in the cache folder of whoever runs the tests.
+process.env['XDG_CACHE_HOME'] = scratchFolder();
 
 afterAll(() => {
   // Vitest does so before each test, but the next file is read before its first one.

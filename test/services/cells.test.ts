@@ -27,19 +27,25 @@ const headers = {
   ollama: {},
 };
 
+/** The request for the list of a service, as `received` has it. */
+function listPath(name: (typeof vendorNames)[number]): [string, undefined] {
+  const prefix = { gemini: '/v1beta', openrouter: '/api/v1' }[name as string] ?? '/v1';
+  return [`GET ${prefix}/models`, undefined];
+}
+
 describe.each(vendorNames)('%s', (name) => {
   const { format, words } = services[name];
 
   // OpenRouter and Ollama speak the format of OpenAI: what is theirs alone has tests of its own.
   const isFormat = !['openrouter', 'ollama'].includes(name);
   test.each(sample(Object.entries(tasks), (_, at) => isFormat || at % 3 === 0))('%s', async (_task, row) => {
-    const { lines, stdin, streamed = false, stdout = words, stderr = '' } = row;
+    const { lines, stdin, streamed = false, looksUp = false, stdout = words, stderr = '' } = row;
     const isChat = [lines].flat()[0]?.startsWith('chat') === true;
     const ran = await runWith(vendors, name, lines, stdin === undefined ? {} : { stdin });
     expect(ran).toMatchObject({ code: 0, stdout, stderr });
-    expect(ran.requests.map(received)).toStrictEqual(
-      row[format].map((body) => asked(name, body, { streamed, isChat })),
-    );
+    const list = looksUp && name !== 'ollama' ? [listPath(name)] : [];
+    const sent = row[format].map((body) => asked(name, body, { streamed, isChat }));
+    expect(ran.requests.map(received)).toStrictEqual([...list, ...sent]);
   });
 
   test('says with -v which service answers, with which model, and why', async () => {
@@ -57,8 +63,7 @@ describe.each(vendorNames)('%s', (name) => {
     const ran = await runWith(vendors, name, 'models');
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(ran.stdout.split('\n')).toContain(name === 'ollama' ? 'llama3.2:latest' : services[name].model);
-    const prefix = { gemini: '/v1beta', openrouter: '/api/v1' }[name as string] ?? '/v1';
-    expect(ran.requests.map(received)).toStrictEqual([[`GET ${prefix}/models`, undefined]]);
+    expect(ran.requests.map(received)).toStrictEqual([listPath(name)]);
   });
 
   test('doctor and doctor --live pass', async () => {

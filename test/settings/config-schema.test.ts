@@ -90,12 +90,13 @@ const samples: { [kind in Exclude<Kind, 'choice'>]: { right: unknown[]; wrong: u
 
 /** The profile key of every setting with values for it, in the members of one that holds an object. */
 function tableOf(which: 'right' | 'wrong'): [string, unknown][] {
-  return Object.values<SettingDefinition>(settings).flatMap(({ key, kind, values = [], fields }) => {
+  return Object.values<SettingDefinition>(settings).flatMap(({ key, kind, values = [], fields, takesNames }) => {
     if (key === undefined) return [];
     const choices = which === 'right' ? [...values] : ['', 'Gemini', 'openrooter', 1];
     const some = kind === 'choice' ? choices : samples[kind][which];
     if (fields === undefined) return some.map((value): [string, unknown] => [key, value]);
-    const whole = which === 'right' ? [{}] : [{ video: some[0] }, { video: 'v' }, [], 'text'];
+    const named = which === 'right' ? [] : [{ video: some[0] }, ...(takesNames ? [] : [{ video: 'v' }])];
+    const whole = which === 'right' ? [{}, ...(takesNames ? [{ video: 'v' }] : [])] : [...named, [], 'text'];
     const members = Object.keys(fields).flatMap((field) => some.map((value) => ({ [field]: value })));
     return [...whole, ...members].map((value): [string, unknown] => [key, value]);
   });

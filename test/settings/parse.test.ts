@@ -72,7 +72,13 @@ describe('parseConfig', () => {
     ],
     ['an empty command', inWork('{"apiKeyCommand": []}'), 'profiles.work.apiKeyCommand must be a list'],
     ['a number in a command', inWork('{"apiKeyCommand": ["a", 1]}'), 'profiles.work.apiKeyCommand[1] must be a string'],
-    ['another use', inWork('{"models": {"video": "v"}}'), 'profiles.work.models.video is unknown'],
+    [
+      'a mistyped use of a model',
+      inWork('{"models": {"imgae": "v"}}'),
+      'profiles.work.models.imgae is unknown; did you mean image?',
+    ],
+    ['a model that is no text', inWork('{"models": {"fast": 1}}'), 'profiles.work.models.fast must be a string'],
+    ['another use', inWork('{"auth": {"video": "auto"}}'), 'profiles.work.auth.video is unknown'],
     [
       'another form',
       inWork('{"auth": {"text": "basic"}}'),

@@ -1,5 +1,15 @@
 import { expect, test } from 'vitest';
-import { chooseDefault, chooseOfLine, isEnding, type ModelFacts, servesUse } from '../../src/vendors/model-rules.ts';
+import {
+  chooseDefault,
+  chooseOfLine,
+  endsWithin,
+  findSuccessor,
+  isEnding,
+  type ModelFacts,
+  readEndHeaders,
+  saysRetired,
+  servesUse,
+} from '../../src/vendors/model-rules.ts';
 import type { ServiceName, Use } from '../../src/vendors/services.ts';
 
 const now = Date.parse('2026-11-26T12:00:00Z');
@@ -66,7 +76,8 @@ test("on a server of one's own the only model in memory comes before the newest"
 test('a model ends by its day, and without one by the word of the service', () => {
   expect(isEnding({ endsOn: '2027-01-25' }, now)).toBe(true);
   expect(isEnding({ endsOn: '2027-01-26' }, now)).toBe(false);
-  expect(isEnding({ endsOn: '2027-01-26', lifecycle: 'deprecated' }, now)).toBe(false);
+  expect(isEnding({ endsOn: '2027-01-26', lifecycle: 'deprecated' }, now)).toBe(true);
+  expect(endsWithin(60, { endsOn: '2027-01-26', lifecycle: 'deprecated' }, now)).toBe(false);
   expect(isEnding({ lifecycle: 'DEPRECATED' }, now)).toBe(true);
   expect(isEnding({ lifecycle: 'active' }, now)).toBe(false);
 });
@@ -75,4 +86,40 @@ test('what a list does not say of its uses, a name does', () => {
   expect(servesUse({ id: 'x', outputs: ['image'] }, 'text')).toBe(false);
   expect(servesUse({ id: 'x', outputs: ['text', 'image'] }, 'edit')).toBe(true);
   expect(['gpt-6-luna', 'gpt-image-2', 'whisper-1'].filter((id) => servesUse({ id }, 'chat'))).toEqual(['gpt-6-luna']);
+});
+
+test.each([
+  ['Please use `gpt-x-2` instead', 'gpt-x-2'],
+  ['Please update your code to use models/gemini-9-flash.', 'gemini-9-flash'],
+  ['We recommend that you migrate to claude-x-5-5, which is better', 'claude-x-5-5'],
+  ['use ~google/gemini-flash-latest', '~google/gemini-flash-latest'],
+  ['You can use a different model', undefined],
+  ['use the newest one', undefined],
+])('%s: the successor is %s', (message, successor) => {
+  expect(findSuccessor(message)).toBe(successor);
+});
+
+test.each([
+  ['The model `x` has been deprecated, learn more here', true],
+  ['This model models/x is no longer available to new users.', true],
+  ['The model `x` has been decommissioned and is no longer supported.', true],
+  ['`temperature` is deprecated for this model.', false],
+  ['The model x does not support tools', false],
+])('%s: that it was retired is %s', (message, isRetired) => {
+  expect(saysRetired(message)).toBe(isRetired);
+});
+
+test.each([
+  [{ deprecation: '@1764115200' }, { lifecycle: 'deprecated' }],
+  [{ deprecation: 'false' }, undefined],
+  [{ sunset: 'soon' }, undefined],
+  [
+    {
+      sunset: 'Fri, 11 Dec 2026 00:00:00 GMT',
+      link: '<https://x/docs>; rel="deprecation", </v1/models/y>; rel=successor-version',
+    },
+    { endsOn: '2026-12-11', successor: 'y' },
+  ],
+])('the headers %j say of the end: %j', (headers, end) => {
+  expect(readEndHeaders(headers)).toEqual(end);
 });

@@ -248,10 +248,12 @@ async function readJobFailure(
 /** The names of the model if another one answered, and the service tier if it is not the usual one. */
 function getModels(answer: Answer | undefined): Pick<JobEnd, 'requestedModel' | 'model' | 'tier'> {
   if (answer === undefined) return {};
-  const { model, modelVersion, serviceTier } = answer.result;
+  const { model, modelVersion, serviceTier, insteadOf } = answer.result;
   const other = otherModel(model, modelVersion);
   const tier = serviceTier && unusualTier(serviceTier);
-  return { ...(other !== undefined && { requestedModel: model, model: other }), tier };
+  const requestedModel = insteadOf?.model ?? model;
+  const isOther = other !== undefined || insteadOf !== undefined;
+  return { ...(isOther && { requestedModel, model: other ?? model }), tier };
 }
 
 /** Sent and never answered, or cut by a signal: it may have been billed, so it is not sent again unless the user asks. */

@@ -261,6 +261,12 @@ export const outputFlags = {
     text: 'exit code 11 if a model other than the requested one answers',
     advanced: true,
   },
+  requireAlive: {
+    flags: '--require-alive <time>',
+    text: 'look the model up first: exit code 11 before anything is sent if it ends within this time, such as 30d',
+    parse: parseAge,
+    advanced: true,
+  },
   stdinTimeout: {
     flags: '--stdin-timeout <time>',
     text: 'how long to wait for the first byte on stdin (default: 60s)',

@@ -111,7 +111,9 @@ const documents: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'image gen': modelDocuments,
   'image edit': modelDocuments,
   chat: modelDocuments,
-  models: { models: 'complete models[].id models[].title models[].formats[] models[].operations[]' },
+  models: {
+    models: `complete ${'id title formats[] operations[] endsOn lifecycle successor line createdAt context outputLimit inputs[] outputs[] prices.input prices.output prices.cached isLoaded'.replaceAll(/\S+/g, 'models[].$&')}`,
+  },
   'sessions list': {
     sessions:
       'sessions[].name sessions[].path sessions[].changed sessions[].messages sessions[].prompt sessions[].error',

@@ -4,7 +4,7 @@ import { type Progress, startProgress } from '../../terminal/progress.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
 import type { Io } from '../../terminal/io.ts';
 import { createStyle, wrapForStderr } from '../../terminal/output.ts';
-import { type GatewayError, quoteForeign, type RetryNotice } from '../../errors.ts';
+import type { GatewayError, RetryNotice } from '../../errors.ts';
 import type { HttpReply, HttpRequest } from '../../transport/types.ts';
 import type { Usage } from '../../formats/events.ts';
 import { describeCosts } from '../../cost/price.ts';
@@ -134,13 +134,6 @@ export async function logUsage(usage: Usage | undefined, { ui }: Context): Promi
   if (!ui.isVerbose) return;
   const counts = Object.entries(usage ?? {}).filter(([, count]) => count !== undefined);
   if (counts.length > 0) await ui.detail(`usage: ${counts.map(([name, count]) => `${name} ${count}`).join(', ')}`);
-}
-
-/** What a reply says about the end of its model or operation (RFC 9745, RFC 8594). */
-export function announcedEnd({ headers: { deprecation, sunset } }: HttpReply): string | undefined {
-  if (deprecation === undefined && sunset === undefined) return undefined;
-  const when = sunset === undefined ? '' : `; it ends on ${quoteForeign(sunset, 60)}`;
-  return `the service has deprecated this model or operation${when}: see gateway-cli models`;
 }
 
 /** The report of an answer of which nothing has come. */

@@ -9,6 +9,8 @@ import {
   type Source,
   judgeAnswer,
   type Wanted,
+  type PaidRequest,
+  sendPaid,
 } from '../../client/index.ts';
 import { GatewayError } from '../../errors.ts';
 import type { BlockWriter } from '../../files/block-writer.ts';
@@ -164,10 +166,10 @@ export async function printRaw(
   let failedBody: Uint8Array | undefined;
   // Nothing reads what a reply cost.
   let end: PaidEnd = {};
-  const payment = client.payments?.open(request);
+  const paid: PaidRequest = { request, payment: undefined };
   try {
     const onFailedBody = (body: Uint8Array) => void (failedBody = body);
-    const { reply } = await client.send(request.post, { deadline, payment, onFailedBody });
+    const { reply } = await sendPaid(paid, client, { deadline, onFailedBody });
     // That body came from an earlier attempt, which failed.
     failedBody = undefined;
     if (files) await writeAndKeep(reply.body, new files.BlockWriter({ folder: tmpdir() }), context);
@@ -176,7 +178,7 @@ export async function printRaw(
     end = { error };
     throw error;
   } finally {
-    await payment?.end(end, deadline.signal);
+    await paid.payment?.end(end, deadline.signal);
     if (failedBody !== undefined) await writeRaw(failedBody);
   }
 }

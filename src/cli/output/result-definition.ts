@@ -132,6 +132,19 @@ export const resultDefinition = v.pipe(
     requestedModel: optionalKey(text, 'the model that you requested'),
     model: optionalKey(text, 'the requested model, or the other model that answered in its place'),
     modelVersion: optionalKey(text, 'the model that answered, as the reply names it'),
+    insteadOf: optionalKey(
+      v.object({ model: key(text, 'the requested model'), why: key(text, 'why it did not answer') }),
+      'another model was asked in place of the requested one: a default that is gone, or --fallback',
+    ),
+    modelEnds: optionalKey(
+      v.object({
+        model: key(text, 'the model'),
+        endsOn: optionalKey(text, 'its last day, such as 2026-12-11'),
+        lifecycle: optionalKey(text, "the service's own word, such as deprecated"),
+        successor: optionalKey(text, 'the model that the service names in its place'),
+      }),
+      'the service says that the model ends within 60 days, or that it is deprecated',
+    ),
     responseId: optionalKey(text, "the gateway's name for the reply"),
     role: optionalKey(text, 'the role of the answer, such as model or assistant'),
     text: optionalKey(text, 'the text of the first candidate, without thinking'),

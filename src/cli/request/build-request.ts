@@ -1,6 +1,6 @@
 import { openPictures } from '../input/session-pictures.ts';
 import { lastSystem, openCallResults, type SessionMessage } from '../../chat/message.ts';
-import type { Deadline } from '../../client/index.ts';
+import type { Deadline, PreparedRequest } from '../../client/index.ts';
 import { usageError } from '../../errors.ts';
 import { type PlainRequest, readTurns, type Turn } from '../../formats/plain-request.ts';
 import {
@@ -8,7 +8,6 @@ import {
   formatFacts,
   formatNames,
   loadFormat,
-  type ApiRequest,
   encodeRequest,
   type RequestLimits,
 } from '../../formats/format.ts';
@@ -40,6 +39,7 @@ export interface RequestFlags extends VarFlags, PromptFlags {
   system?: string;
   systemFile?: string;
   maxTokens?: number;
+  fallback?: string;
   temperature?: number;
   topP?: number;
   topK?: number;
@@ -86,7 +86,7 @@ export interface Building {
   /** The time of the command; of a batch, none. */
   deadline?: (() => Deadline) | undefined;
   settings: Pick<Settings, 'model' | 'noStdin' | 'maxTokens' | 'service' | 'format' | 'baseUrl'> &
-    Partial<Pick<Settings, 'lane' | 'effort' | 'store' | 'keepThink'>>;
+    Partial<Pick<Settings, 'lane' | 'effort' | 'store' | 'keepThink' | 'fallback' | 'aliases'>>;
   /** Replaced if many requests share a schema. */
   compile?: ((schema: JsonValue) => Promise<SchemaCheck>) | undefined;
   /** What to type for a template variable without a value, if it is not a flag. */
@@ -100,12 +100,10 @@ export interface Building {
 }
 
 /** A request that is ready to be shown or sent, and what its answer is held against. */
-export interface BuiltRequest {
+export interface BuiltRequest extends Pick<PreparedRequest, 'post' | 'model' | 'defaultFor' | 'fallback'> {
   request: PlainRequest;
-  post: ApiRequest;
   format: Format;
   quirks: ReturnType<typeof getQuirks>;
-  model: string;
   prompt: string | undefined;
   /** The `--schema` that the answer must fit. */
   check: SchemaCheck | undefined;
@@ -161,7 +159,20 @@ export async function buildRequest(
     );
   const { size: sides } = post.body;
   const size = flags.size !== undefined && /^\d+x\d+$/.test(String(sides)) ? String(sides) : flags.size;
-  return { request, post, format, quirks, model: request.model, prompt, check, inputs, size };
+  const fallback = flags.fallback ?? settings.fallback?.value;
+  return {
+    request,
+    post,
+    format,
+    quirks,
+    model: request.model,
+    defaultFor: settings.model.origin.kind === 'service' ? use : undefined,
+    fallback: fallback === undefined ? undefined : (settings.aliases?.[fallback] ?? fallback),
+    prompt,
+    check,
+    inputs,
+    size,
+  };
 }
 
 /** What a request has in addition to its flags. */

@@ -12,7 +12,7 @@ import { usageError } from '../../errors.ts';
 import { isWhole } from '../../formats/base-path.ts';
 import { byAuthUse } from '../../formats/format.ts';
 import type { AuthUse } from '../../formats/types.ts';
-import type { AuthForm } from '../../vendors/services.ts';
+import { type AuthForm, isOwnHost } from '../../vendors/services.ts';
 import {
   type Credential,
   listCredentials,
@@ -28,7 +28,8 @@ import { withSettingsHint } from './failure-hint.ts';
 import type { Context, Report } from '../context.ts';
 import { isCache, type RecordingFlags, replayedFolder } from '../flags/shared.ts';
 import { type ConnectionFlags, connectionOptions, getGatewayOrigin, readConfiguredKey } from './settings.ts';
-import { announcedEnd, logReply, logRequest, logRetry } from '../output/log.ts';
+import { modelOptions } from './model-notices.ts';
+import { logReply, logRequest, logRetry } from '../output/log.ts';
 
 /** Forms of authentication where one client serves several uses. */
 export type AuthForms = Partial<Record<AuthUse, AuthForm>>;
@@ -83,10 +84,15 @@ interface AskedGateway {
   forms?: AuthForms | undefined;
 }
 
+/** The flags that say how requests are sent; commands that ask a model have one more. */
+type SendingFlags = ConnectionFlags & { requireAlive?: number | undefined };
+
 /** The command's time, if it may have begun, and what counts the requests. */
 interface OpenOptions {
   deadline?: () => Deadline;
   report?: Pick<Report, 'attempts' | 'fromCache'> | undefined;
+  /** Models are looked up in the vendor's own list before they are asked. */
+  looksUpModels?: boolean;
 }
 
 /**
@@ -95,7 +101,7 @@ interface OpenOptions {
  */
 export async function openClient(
   settings: PartialSettings,
-  flags: ConnectionFlags,
+  flags: SendingFlags,
   context: Context,
   { forms, ...options }: Pick<AskedGateway, 'forms'> & OpenOptions = {},
 ): Promise<Client> {
@@ -106,12 +112,12 @@ export async function openClient(
 /** Opens a client of each gateway, with its own key; they share connections, and what is recorded goes to one place. Offline there is one. */
 export async function openClients(
   gateways: readonly AskedGateway[],
-  flags: ConnectionFlags,
+  flags: SendingFlags,
   context: Context,
   options: OpenOptions = {},
 ): Promise<{ clients: Client[]; close(): Promise<void> }> {
   const timeoutMs = gateways[0]?.settings.timeoutMs.value ?? defaultTimeoutMs;
-  const { deadline = deadlineOnce(timeoutMs, context.signal), report } = options;
+  const { deadline = deadlineOnce(timeoutMs, context.signal), report, looksUpModels = false } = options;
   const surveys = gateways.map(({ settings }) => settings);
   const isPaid = surveys.some(({ budget }) => budget !== undefined);
   const payments = isPaid ? await (await import('./budget.ts')).openSharedBudgets(surveys, flags.tag, context) : [];
@@ -135,6 +141,9 @@ export async function openClients(
       lessons: lessons[at],
       onCorrection,
       ...retryOptions(settings, flags),
+      ...modelOptions(settings, context),
+      aliveMs: flags.requireAlive,
+      looksUpModels: looksUpModels && isAtVendor(settings),
       onFallback: flags.laneFallback === 'live' ? () => fallbacks++ : undefined,
       ...reportTo(context, settings, report),
     }),
@@ -150,6 +159,11 @@ export async function openClients(
   };
 }
 
+/** Whether a list tells the end of models: those of gateways, and of servers on this machine, hardly do. */
+function isAtVendor({ service, baseUrl, offline }: PartialSettings): boolean {
+  return !offline.value && baseUrl !== undefined && isOwnHost(service.value, baseUrl.value);
+}
+
 /** The service refuses requests of the flex lane while it is busy: they are retried for long. */
 function retryOptions(
   { lane }: PartialSettings,
@@ -162,19 +176,13 @@ function retryOptions(
 
 /** Logs what a client sends and gets, and counts it in the report of a command that asks a model. */
 function reportTo(context: Context, settings: PartialSettings, report: OpenOptions['report']): ClientOptions {
-  const { ui } = context;
   const hidden = hiddenHeaderNames(settings);
-  let isAnnounced = false;
   return {
     onRequest: (request) => logRequest(request, hidden, context),
     onRetry: (notice) => logRetry(notice, context),
     onReply(reply) {
       if (report && reply.recordedAt !== undefined) report.fromCache = true;
       logReply(reply, context);
-      const end = isAnnounced ? undefined : announcedEnd(reply);
-      if (end === undefined) return;
-      isAnnounced = true;
-      void ui.warn(end);
     },
     onAnswered({ attempts }) {
       if (report) report.attempts += attempts;

@@ -10,7 +10,10 @@ export async function openBatchClients(
   flags: BatchFlags,
   context: AnswerContext,
 ): Promise<ReadonlyMap<string, Client>> {
-  const { clients, close } = await openClients([...gateways.values()], flags, context, { report: context.report });
+  const { clients, close } = await openClients([...gateways.values()], flags, context, {
+    report: context.report,
+    looksUpModels: true,
+  });
   context.atEnd(close);
   return new Map([...gateways.keys()].map((key, at) => [key, clients[at] as Client]));
 }

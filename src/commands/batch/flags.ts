@@ -116,6 +116,7 @@ export const batchFlags = {
     text: 'a job fails if a limit cut its answer, or it may be incomplete',
   },
   requireModel: { ...outputFlags.requireModel, text: 'a job fails if another model answers it' },
+  requireAlive: outputFlags.requireAlive,
   estimate: {
     flags: '--estimate',
     text: 'count the tokens of all jobs, print what they can cost, and send none; -o is optional',

@@ -143,10 +143,12 @@ function createClients({ flags, context }: StreamBatch): (prepared: PreparedJob)
     requireOwnKeys([...used, settings]);
     used.push(settings);
     const gateway = { settings, forms: { [use]: settings.auth.value } };
-    const connection = openClients([gateway], flags, context, { report: context.report }).then(({ clients, close }) => {
-      context.atEnd(close);
-      return clients[0] as Client;
-    });
+    const connection = openClients([gateway], flags, context, { report: context.report, looksUpModels: true }).then(
+      ({ clients, close }) => {
+        context.atEnd(close);
+        return clients[0] as Client;
+      },
+    );
     opened.set(key, connection);
     return connection;
   };

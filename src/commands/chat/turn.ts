@@ -52,7 +52,7 @@ export interface TurnOutcome {
 export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<TurnOutcome> {
   const { context, tools, limit, deadline, flags } = setup;
   const { report } = context;
-  const { format, quirks, model } = request;
+  const { format, quirks, model, defaultFor, fallback } = request;
   const answers: Answer[] = [];
   const turns: Turn[] = [getQuestion(request)];
   const endWith = (error: GatewayError | undefined): TurnOutcome => ({
@@ -73,7 +73,11 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
       maxTurns: maxTurns - sent,
       beforeHop: (next: PreparedRequest) => reservation && limit?.grow(reservation, next.post.body, model, format),
     };
-    const answer = await withCostCounted(() => askOnce({ post, model }, bounds, setup), reservation, report);
+    const answer = await withCostCounted(
+      () => askOnce({ post, model, defaultFor, fallback }, bounds, setup),
+      reservation,
+      report,
+    );
     const { text, stopReason } = answer.result;
     answers.push(answer);
     sent += answer.result.requests ?? 1;

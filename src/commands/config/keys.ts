@@ -35,7 +35,7 @@ const profileKeys: ReadonlyMap<string, Key> = new Map(
 export const configKeys: readonly string[] = [...profileKeys.keys()];
 
 /** All keys, for help. */
-export const keysText = [...configKeys, 'headers.<Name>', 'prices.<model>.<field>'].join(', ');
+export const keysText = [...configKeys, 'models.<name>', 'headers.<Name>', 'prices.<model>.<field>'].join(', ');
 
 /** What a key can be set to, if that is a short list. */
 export function listKeyValues(key: string): readonly string[] {
@@ -55,6 +55,8 @@ function findKey(key: string): Key | undefined {
   const header = /^headers\.(.+)/s.exec(key)?.[1];
   if (header !== undefined) return { kind: 'text', steps: ['headers', header] };
   if (key === 'prices') return { kind: 'prices', steps: ['prices'], example: { 'some-model': price } };
+  const alias = /^models\.(.+)/s.exec(key)?.[1];
+  if (alias !== undefined && !profileKeys.has(key)) return { kind: 'text', steps: ['models', alias] };
   const model = /^prices\.(.+)/s.exec(key)?.[1];
   if (model === undefined) return profileKeys.get(key);
   const field = priceFields.find((name) => model.length > name.length + 1 && model.endsWith(`.${name}`));

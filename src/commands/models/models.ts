@@ -10,7 +10,7 @@ import { type AuthForms, openClient } from '../../cli/run/client.ts';
 import { type Client, type Deadline, deadlineOnce, type ListedModel, type ModelList } from '../../client/index.ts';
 import { GatewayError } from '../../errors.ts';
 import { chooseAuthUse } from '../../formats/format.ts';
-import { daysLeft, isEnding, servesUse } from '../../vendors/model-rules.ts';
+import { daysLeft, endsWithin, servesUse } from '../../vendors/model-rules.ts';
 import { services, listUses, useNames } from '../../vendors/services.ts';
 import { parseAge } from '../../settings/values.ts';
 import { missingError, vendorWay } from '../../settings/missing.ts';
@@ -69,7 +69,7 @@ async function runModels(filter: string, flags: ModelsFlags, context: Context): 
   const models = named.filter(
     (model) =>
       (use === undefined || servesUse(model, use)) &&
-      (ending === undefined || isEnding(model, io.now(), ending / 86_400_000)),
+      (ending === undefined || endsWithin(ending / 86_400_000, model, io.now())),
   );
   if (!root.json) await printModels(models, context);
   if (models.length === 0)
@@ -98,8 +98,8 @@ function withoutUnknown(facts: Partial<FoundModel>): Partial<FoundModel> {
 /** Caches the names of each gateway and profile. A cache that cannot be written does not fail the command. */
 async function cacheNames(lists: readonly FoundList[], { io, ui }: Context): Promise<void> {
   for (const owner of new Set(lists.map((list) => list.owner))) {
-    const own = lists.filter((list) => list.owner === owner).flatMap(({ models }) => models.map(({ id }) => id));
-    await cacheModels(owner, [...new Set(own)], io.now()).catch((error: Error) =>
+    const own = lists.filter((list) => list.owner === owner).flatMap(({ models }) => models);
+    await cacheModels(owner, own, io.now()).catch((error: Error) =>
       ui.detail(`the names are not kept: ${error.message}`),
     );
   }

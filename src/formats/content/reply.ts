@@ -9,6 +9,7 @@ import {
   objectField,
   textField,
 } from '../../json.ts';
+import { findSuccessor, type ModelEnd } from '../../vendors/model-rules.ts';
 import { foreignReply, parseReply } from '../parse-reply.ts';
 import type { Decoder, ReplyProgress, ReplyEvent, DecoderInput, Usage } from '../events.ts';
 import type { ReplyHead } from '../format.ts';
@@ -115,6 +116,7 @@ function replyEvents(json: JsonObject, readers: Readers): ReplyEvent[] {
   const metadata = objectField(json, 'usageMetadata');
   const feedback = objectField(json, 'promptFeedback');
   const tier = metadata && textField(metadata, 'serviceTier');
+  const status = objectField(json, 'modelStatus');
   const candidates = (listField(json, 'candidates') ?? []).filter(isObject);
   return [
     { type: 'start', id: textField(json, 'responseId'), model: textField(json, 'modelVersion') },
@@ -122,7 +124,18 @@ function replyEvents(json: JsonObject, readers: Readers): ReplyEvent[] {
     ...(feedback ? [{ type: 'feedback', feedback, blockReason: textField(feedback, 'blockReason') } as const] : []),
     ...(metadata ? [{ type: 'usage', usage: readUsage(metadata) } as const] : []),
     ...(tier ? [{ type: 'tier', tier } as const] : []),
+    ...(status ? [{ type: 'model-end', end: readModelStatus(status) } as const] : []),
   ];
+}
+
+/** Since January 2026 replies of some models say at which stage of its life the model is. */
+function readModelStatus(status: JsonObject): Omit<ModelEnd, 'model'> {
+  const retiresAt = Date.parse(textField(status, 'retirementTime') ?? '');
+  return {
+    endsOn: Number.isNaN(retiresAt) ? undefined : new Date(retiresAt).toISOString().slice(0, 10),
+    lifecycle: textField(status, 'modelStage')?.toLowerCase(),
+    successor: findSuccessor(textField(status, 'message') ?? ''),
+  };
 }
 
 function candidateEvents(raw: JsonObject, position: number, { calls, readGrounding }: Readers): ReplyEvent[] {

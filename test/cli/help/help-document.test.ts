@@ -108,7 +108,17 @@ function pairPattern(pair: readonly string[]): RegExp {
 /** Every document has these. */
 const common = new Set(['schema', 'ok', 'exitCode', 'warnings[]', 'error']);
 
-const rare = new Set(['running', 'tooLong[]', 'checks[].profile', 'settings[].uses[]', 'sessions[].error']);
+const rare = new Set([
+  // What only some services list.
+  ...'endsOn lifecycle successor line inputs[] outputs[] prices.input prices.output prices.cached isLoaded'
+    .split(' ')
+    .map((key) => `models[].${key}`),
+  'running',
+  'tooLong[]',
+  'checks[].profile',
+  'settings[].uses[]',
+  'sessions[].error',
+]);
 
 /** `budgets[].left`, of every value that is neither an object nor a list. */
 function pathsIn(value: unknown, at = ''): string[] {

@@ -73,6 +73,7 @@ const ranCode = textReply('', {
 const paused = {
   candidates: [{ content: { parts: [{ text: 'hel' }] }, finishReason: 'CONTINUATION', continuationToken: 'a' }],
 };
+const ending = { modelStage: 'DEPRECATED', retirementTime: '2027-01-01T00:00:00Z', message: 'Use m-2 instead.' };
 const rateLimited = { status: 429, headers: { 'retry-after': '7', 'x-request-id': 'req-1' }, body: { error: {} } };
 const [start = {}, , , , , end = {}] = messageEvents('');
 const stoppedBySequence = eventStream(
@@ -122,6 +123,8 @@ test('the JSON Schema of the result document fits every kind of result, and has 
   const shown = new Set<string>();
   const runs: [code: number, argv: string[], ...bodies: object[]][] = [
     [0, ['text', 'hi'], { body: textReply('hello') }],
+    [0, ['text', 'hi'], { body: textReply('hello', { modelStatus: ending }) }],
+    [0, ['text', 'hi', '--fallback', 'm-2', '--retries', '0'], rateLimited, { body: textReply('hello') }],
     [0, ['image', 'gen', 'hi', '--offline', '--size', '512', '-n', '2']],
     [0, ['chat', 'hi', '--stop', 'END'], { body: stoppedBySequence }],
     [0, ['chat', 'hi', '--tools', 'tools.json'], { body: toolCall }],

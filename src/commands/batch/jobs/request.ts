@@ -105,7 +105,13 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
       const build = (fetched?: FetchedFiles): Promise<BuiltRequest> =>
         buildJob(job, { context: inputs, settings: found, compile, adviseVariable, fetched });
       const { candidates } = job.values as { candidates?: number };
-      const toOperation = ({ post, model }: BuiltRequest): PreparedRequest => ({ post, model, candidates });
+      const toOperation = ({ post, model, defaultFor, fallback }: BuiltRequest): PreparedRequest => ({
+        post,
+        model,
+        candidates,
+        ...(defaultFor && { defaultFor }),
+        ...(fallback !== undefined && { fallback }),
+      });
       try {
         requireNetwork(urls, found, flags);
         const built = await build();

@@ -1,0 +1,76 @@
+import type { ClientOptions, ModelMemory, ModelNotice } from '../../client/index.ts';
+import {
+  cacheModels,
+  isFirstOfDay,
+  keepModelChoice,
+  readCachedEnd,
+  readModelChoice,
+} from '../../settings/model-cache.ts';
+import type { PartialSettings } from '../../settings/types.ts';
+import { shellWord } from '../../shell-word.ts';
+import { describeEnd } from '../../vendors/model-rules.ts';
+import { services } from '../../vendors/services.ts';
+import type { Context } from '../context.ts';
+
+/** What a client remembers of the models of a gateway, and what people are told of them. */
+export function modelOptions(
+  settings: PartialSettings,
+  context: Context,
+): Pick<ClientOptions, 'modelMemory' | 'onModel'> {
+  const said = new Set<string>();
+  return {
+    modelMemory: openModelMemory(settings, context),
+    async onModel(notice) {
+      // Many requests of a batch have the same model.
+      const about = 'from' in notice ? [notice.from, notice.to] : 'end' in notice ? notice.end.model : notice.model;
+      const key = JSON.stringify([notice.type, about]);
+      if (said.has(key)) return;
+      said.add(key);
+      await tellModel(notice, settings, context);
+    },
+  };
+}
+
+/** The cache folder. What it cannot keep is not remembered. */
+function openModelMemory(settings: PartialSettings, { io, ui }: Context): ModelMemory {
+  const tellUnkept = (error: Error): Promise<void> => ui.detail(`the models are not kept: ${error.message}`);
+  const ends = new Map<string, ReturnType<typeof readCachedEnd>>();
+  return {
+    findChoice: (name) => readModelChoice(settings, name, io.now()),
+    keepChoice: (name, model) => keepModelChoice(settings, name, model, io.now()).catch(tellUnkept),
+    keepList: ({ models, cut }) =>
+      cut === undefined ? cacheModels(settings, models, io.now()).catch(tellUnkept) : Promise.resolve(),
+    findEnd(model) {
+      const end = ends.get(model) ?? readCachedEnd(settings, model, io.now());
+      ends.set(model, end);
+      return end;
+    },
+  };
+}
+
+async function tellModel(notice: ModelNotice, settings: PartialSettings, { io, ui, root }: Context): Promise<void> {
+  switch (notice.type) {
+    case 'replaced': {
+      const { from, to, because, error } = notice;
+      if (because === 'fallback')
+        return ui.warn(
+          `${to} is asked in place of ${from} (${settings.fallback?.from ?? '--fallback'}): ${error.message}`,
+        );
+      const { title } = services[settings.service.value];
+      const profile = root.profile === undefined ? '' : ` --profile ${shellWord(root.profile)}`;
+      const forGood = `gateway-cli config set models.${settings.use} ${shellWord(to)}${profile}`;
+      return ui.warn(`${title} does not have ${from} any more, so ${to} is asked; to set it for good: ${forGood}`);
+    }
+    case 'kept':
+      return ui.notice(`${notice.to} is asked in place of ${notice.from}, which is gone`);
+    case 'line':
+      return ui.note(`${notice.from} is ${notice.to}`);
+    case 'ends': {
+      const { end, isLookedUp } = notice;
+      const isTold = !isLookedUp && !(await isFirstOfDay(settings, end.model, io.now()).catch(() => true));
+      return isTold ? undefined : ui.warn(describeEnd(end, io.now()));
+    }
+    case 'unknown':
+      return ui.note(`how long ${notice.model} lives is not known: ${notice.why}`);
+  }
+}

@@ -1,0 +1,192 @@
+import { GatewayError } from '../errors.ts';
+import { replaceModel } from '../formats/format.ts';
+import type { FormatName } from '../formats/types.ts';
+import {
+  chooseDefault,
+  chooseOfLine,
+  describeEnd,
+  endsWithin,
+  isEnding,
+  mayBeLine,
+  type ModelEnd,
+} from '../vendors/model-rules.ts';
+import type { ServiceName } from '../vendors/services.ts';
+import type { ClientOptions } from './client-types.ts';
+import type { Deadline } from './deadline.ts';
+import type { ModelList } from './free-requests.ts';
+import type { ListedModel } from './listed-model.ts';
+import type { Result } from './result.ts';
+import type { PreparedRequest } from './send.ts';
+
+/** What is remembered of models between runs; nothing of it is needed. */
+export interface ModelMemory {
+  /** What was chosen for a name within a day: in place of a default that is gone, or as the newest of a line. */
+  findChoice(name: string): Promise<string | undefined>;
+  keepChoice(name: string, model: string): Promise<void>;
+  keepList(list: ModelList): Promise<void>;
+  /** What the list of the last day says of the end of a model. */
+  findEnd(model: string): Promise<ModelEnd | undefined>;
+}
+
+/** What a client tells of models. */
+export type ModelNotice =
+  /** A request that was refused goes to another model. */
+  | { type: 'replaced'; from: string; to: string; because: 'gone' | 'fallback'; error: GatewayError }
+  /** It goes to the model that was chosen before in place of one that is gone. */
+  | { type: 'kept'; from: string; to: string }
+  /** Its model is a line, and the newest model of that answers. */
+  | { type: 'line'; from: string; to: string }
+  /** The model goes. `isLookedUp`: its list was asked for to know it; else it is told with each answer. */
+  | { type: 'ends'; end: ModelEnd; isLookedUp: boolean }
+  /** Whether the model goes is not known. */
+  | { type: 'unknown'; model: string; why: string };
+
+/** What decides which model a request goes to. */
+export interface ModelChoice {
+  /** The request that is sent. Throws GatewayError incomplete where its model ends too soon. */
+  before(request: PreparedRequest, deadline: Deadline): Promise<PreparedRequest>;
+  /** What is sent once in place of a request that was refused and certainly not billed; undefined: nothing. */
+  after(error: unknown, request: PreparedRequest, deadline: Deadline): Promise<PreparedRequest | undefined>;
+}
+
+/** The choice of a client; what few requests need is loaded with the first of them. */
+export interface ClientModels extends ModelChoice {
+  /** Adds to a result what the kept list says of the end of its model, if the reply said nothing, and tells of it. */
+  tellEnd(result: Result): Promise<void>;
+}
+
+/** A client, as far as it chooses models. */
+interface ChoosingClient extends Pick<ClientOptions, 'aliveMs' | 'looksUpModels' | 'modelMemory' | 'onModel'> {
+  service: ServiceName;
+  listModels(format: FormatName, deadline: Deadline): Promise<ModelList>;
+}
+
+export function createModelChoice(client: ChoosingClient): ModelChoice {
+  const { service, aliveMs, looksUpModels, modelMemory: memory, onModel } = client;
+  const lists = new Map<string, Promise<ListedModel[] | GatewayError>>();
+  const choices = new Map<string, Promise<string | undefined>>();
+  const replacements = new Map<string, Promise<string | undefined>>();
+  const examined = new Map<string, Promise<void>>();
+
+  /** The list of a format, which is asked for once, or why there is none. Throws the end of the call. */
+  const list = (format: FormatName, deadline: Deadline) =>
+    once(lists, format, async () => {
+      try {
+        const found = await client.listModels(format, deadline);
+        await memory?.keepList(found);
+        return found.models;
+      } catch (error) {
+        if (deadline.signal.aborted || !(error instanceof GatewayError)) throw error;
+        return error;
+      }
+    });
+
+  async function findChoice({ model, post }: PreparedRequest, deadline: Deadline): Promise<string | undefined> {
+    const isLine = mayBeLine(service, model);
+    const kept = await memory?.findChoice(model);
+    if (kept !== undefined) await onModel?.({ type: isLine ? 'line' : 'kept', from: model, to: kept });
+    if (kept !== undefined || !isLine) return kept;
+    const models = await list(post.format, deadline);
+    if (models instanceof GatewayError) throw models;
+    const newest = chooseOfLine(model, models, Date.now());
+    if (newest === undefined) return undefined;
+    await onModel?.({ type: 'line', from: model, to: newest });
+    await memory?.keepChoice(model, newest);
+    return newest;
+  }
+
+  async function examine({ model, post }: PreparedRequest, deadline: Deadline): Promise<void> {
+    const models = await list(post.format, deadline);
+    const tellUnknown = async (why: string): Promise<void> => {
+      if (aliveMs !== undefined) await onModel?.({ type: 'unknown', model, why });
+    };
+    if (models instanceof GatewayError) return tellUnknown(models.message);
+    const id = model.replace(/^models\//, '');
+    const listed = models.find((one) => one.id === id || one.id === `${id}:latest`);
+    if (listed === undefined) return tellUnknown('its list does not have it');
+    const now = Date.now();
+    const { endsOn, lifecycle, successor } = listed;
+    const end = { model, endsOn, lifecycle, successor };
+    if (endsOn === undefined && lifecycle === undefined) return tellUnknown('its list does not say');
+    if (aliveMs !== undefined && endsWithin(aliveMs / 86_400_000, listed, now)) throw endsTooSoon(end, now);
+    if (isEnding(listed, now)) await onModel?.({ type: 'ends', end, isLookedUp: true });
+  }
+
+  /** The model in place of a default that is gone, by the list. */
+  async function findReplacement(
+    { model, post, defaultFor: use, insteadOf }: PreparedRequest,
+    error: GatewayError,
+    deadline: Deadline,
+  ): Promise<string | undefined> {
+    const models = await list(post.format, deadline);
+    if (use === undefined || models instanceof GatewayError) return undefined;
+    const to = chooseDefault({ service, use, gone: model }, models, Date.now());
+    if (to === undefined) return undefined;
+    await onModel?.({ type: 'replaced', from: model, to, because: 'gone', error });
+    await memory?.keepChoice(insteadOf?.model ?? model, to);
+    return to;
+  }
+
+  return {
+    async before(request, deadline) {
+      const { model, defaultFor } = request;
+      const isLine = mayBeLine(service, model);
+      const other =
+        (await replacements.get(model)) ??
+        (isLine || defaultFor !== undefined
+          ? await once(choices, model, () => findChoice(request, deadline))
+          : undefined);
+      const asked = other === undefined ? request : toOther(request, other, isLine ? undefined : 'it is gone');
+      if (aliveMs !== undefined || looksUpModels) await once(examined, asked.model, () => examine(asked, deadline));
+      return asked;
+    },
+
+    async after(error, request, deadline) {
+      if (!(error instanceof GatewayError) || error.billed !== 'no' || error.details.isDoubtful) return undefined;
+      if (deadline.signal.aborted) return undefined;
+      const { model, fallback, defaultFor } = request;
+      const isGone = saysGone(error);
+      const replacement =
+        isGone && defaultFor !== undefined
+          ? await once(replacements, model, () => findReplacement(request, error, deadline))
+          : undefined;
+      if (replacement !== undefined) return toOther(request, replacement, error.message);
+      const isBusy = [429, 503, 529].includes(error.details.status ?? 0);
+      if (fallback === undefined || fallback === model || !(isGone || isBusy)) return undefined;
+      await onModel?.({ type: 'replaced', from: model, to: fallback, because: 'fallback', error });
+      return toOther(request, fallback, error.message);
+    },
+  };
+}
+
+function once<Key, Value>(map: Map<Key, Promise<Value>>, key: Key, find: () => Promise<Value>): Promise<Value> {
+  const known = map.get(key);
+  if (known) return known;
+  const found = find();
+  map.set(key, found);
+  found.catch(() => map.delete(key));
+  return found;
+}
+
+/** The request to another model; `why` not to its own. */
+function toOther(request: PreparedRequest, model: string, why: string | undefined): PreparedRequest {
+  const { post, insteadOf } = request;
+  const first = insteadOf?.model ?? request.model;
+  return { ...request, model, post: replaceModel(post, model), ...(why && { insteadOf: { model: first, why } }) };
+}
+
+/** Whether a refusal says that there is no such model. A bare 404 says so too: no user has typed this name. */
+function saysGone({ details: { reason, status } }: GatewayError): boolean {
+  if (reason === 'model' || reason === 'nearest-model' || reason === 'successor') return true;
+  return status === 404 && (reason === 'no-such-path' || reason === 'no-stream');
+}
+
+function endsTooSoon(end: ModelEnd, now: number): GatewayError {
+  return new GatewayError('incomplete', describeEnd(end, now), {
+    reason: 'ends-soon',
+    value: end.successor,
+    sent: 'no',
+    billed: 'no',
+    retryable: false,
+  });
+}

@@ -11,7 +11,7 @@ const meanings: Readonly<Record<Exclude<ReasonMeaning, 'unknown'>, string>> = {
   complete: 'stop end_turn stop_sequence tool_use tool_calls function_call completed',
   // The service made a pause, and goes on where it is asked to: neither an end nor an error.
   unfinished: 'continuation pause_turn',
-  cut: 'max_tokens model_context_window_exceeded length max_output_tokens',
+  cut: 'max_tokens model_context_window_exceeded length max_output_tokens max_messages steered',
   stopped: [
     'safety recitation language other blocklist prohibited_content spii model_armor jailbreak',
     'image_safety image_prohibited_content image_recitation image_other no_image',

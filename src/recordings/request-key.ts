@@ -66,7 +66,9 @@ export function requestText(path: string, body: JsonValue, method = 'POST'): str
 function pathBelow({ pathname, searchParams }: URL, base: URL): string {
   const prefix = base.pathname.replace(/\/$/, '');
   const path = pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname;
-  const query = new URLSearchParams([...searchParams].filter(([name]) => name !== 'key'));
+  const query = new URLSearchParams(
+    [...searchParams].filter(([name]) => name !== 'key' && !secretWord.test(name.toLowerCase())),
+  );
   query.sort();
   return query.size === 0 ? path : `${path}?${query.toString()}`;
 }

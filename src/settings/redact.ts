@@ -55,6 +55,9 @@ export function isCredential(name: string, value: string): boolean {
   return isCredentialName(name) || (runs?.some((run) => /\d/.test(run) && /[A-Za-z]/.test(run)) ?? false);
 }
 
+/** Names of parameters whose values are credentials, although the words are not. */
+const queryKey = /^(?:code|sig)$/i;
+
 /** Replaces every known secret in a text. */
 export type Redactor = (text: string) => string;
 
@@ -200,9 +203,19 @@ export interface Credential {
 }
 
 /** The key and the credentials among the headers. Other values of a header file are not shown, but not searched for. */
-export function listCredentials({ headers }: Pick<Settings, 'headers'>, key?: Secret): Credential[] {
+export function listCredentials(
+  { headers, baseUrl }: Pick<Settings, 'headers'> & Partial<Pick<Settings, 'baseUrl'>>,
+  key?: Secret,
+): Credential[] {
   const fromHeaders = headers.flatMap(({ value: { name, value } }) =>
     value instanceof Secret && isCredential(name, value.reveal()) ? [{ name: `header ${name}`, secret: value }] : [],
   );
-  return key === undefined ? fromHeaders : [{ name: 'the key', secret: key }, ...fromHeaders];
+  const query = baseUrl === undefined ? [] : [...new URL(baseUrl.value).searchParams];
+  const fromQuery = query.flatMap(([name, value]) =>
+    value !== '' && (queryKey.test(name) || isCredential(name, value))
+      ? [{ name: 'the query of the base URL', secret: new Secret(value) }]
+      : [],
+  );
+  const own = [...fromHeaders, ...fromQuery];
+  return key === undefined ? own : [{ name: 'the key', secret: key }, ...own];
 }

@@ -62,7 +62,6 @@ const documented: readonly [service: string, env: Record<string, string>, url: s
     { DATABRICKS_TOKEN: key, DATABRICKS_HOST: 'https://dbc-1.cloud.databricks.com/' },
     'https://dbc-1.cloud.databricks.com/serving-endpoints/chat/completions',
   ],
-  ['openai', { OPENAI_API_KEY: key }, 'https://api.openai.com/v1/chat/completions'],
   ['openrouter', { OPENROUTER_API_KEY: key }, 'https://openrouter.ai/api/v1/chat/completions'],
 ];
 
@@ -145,6 +144,7 @@ const operations: readonly [format: string, baseUrl: string, url: string, cut: s
     'https://host/v1beta/models/m:generateContent',
     '/v1beta/models/x:generateContent',
   ],
+  ['responses', 'https://host/openai/v1/responses?v=1', 'https://host/openai/v1/responses?v=1', '/responses'],
   ['content', 'https://host/a/v1beta', 'https://host/a/v1beta/models/m:generateContent', '/v1beta'],
   ['messages', 'https://host/a/v1/messages', 'https://host/a/v1/messages', '/v1/messages'],
   ['messages', 'https://host/v1?x=1', 'https://host/v1/messages?x=1', '/v1'],
@@ -287,7 +287,7 @@ test('an address in a variable gets the key beside it, and the path that its own
 test('a token that opens other things too yields to the key of a service', async () => {
   const env = { HF_TOKEN: key, CLOUDFLARE_API_TOKEN: key, OPENAI_API_KEY: key };
   const ran = await run(['text', 'hi', '--dry-run'], { env });
-  expect(ran.stdout).toContain('POST https://api.openai.com/v1/chat/completions\n');
+  expect(ran.stdout).toContain('POST https://api.openai.com/v1/responses\n');
   const both = await run(['text', 'hi', '-m', 'm'], { env: { GROQ_API_KEY: key, XAI_API_KEY: key } });
   expect(both).toMatchObject({ code: 2, stdout: '' });
   expect(both.stderr).toContain('gateway-cli text --service groq');
@@ -296,4 +296,15 @@ test('a token that opens other things too yields to the key of a service', async
 test("Mistral's seed has its own name", async () => {
   const argv = ['text', 'hi', '-m', 'm', '--seed', '7', '--dry-run'];
   expect((await run(argv, { env: { MISTRAL_API_KEY: key } })).stdout).toContain('"random_seed": 7');
+});
+
+test('a credential in the query of a base URL goes with the request, and is shown nowhere', async () => {
+  const server = await serveBelow('/v1');
+  const env = { ...asked, GATEWAY_BASE_URL: `${server.url}/v1?code=secret0123456789&v=1` };
+  for (const argv of [['text', 'hi', '--verbose'], ['text', 'hi', '--dry-run'], ['config', 'list'], ['doctor']]) {
+    const ran = await run(argv, { env });
+    expect(ran.code).toBe(0);
+    expect(ran.stdout + ran.stderr).not.toContain('secret0123456789');
+  }
+  expect(server.requests[0]?.query.get('code')).toBe('secret0123456789');
 });

@@ -21,7 +21,7 @@ export async function printRequest(
   const { name: keyName = '' } = request.keyHeader ?? {};
   const headers = redactHeaders(request.headers, context.ui.redact, [keyName, ...hiddenHeaderNames(settings)]);
   const shown = describeBody(body);
-  const { href: url } = request.url;
+  const url = context.ui.redact(request.url.href);
   if (context.root.json)
     return { document: { schema: 'gateway-cli/request@1', method: 'POST', url, headers, body: shown } };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);

@@ -170,6 +170,7 @@ export const addressRow: CheckStep<GatewaySubject> = {
     const cut = findCut(pathname.replace(/\/$/, ''), format.value) ?? '';
     if (cut !== '') url.pathname = pathname.replace(/\/$/, '').slice(0, -cut.length);
     examined.url = url;
+    examined.context.ui.hide(listCredentials({ headers: [], baseUrl }).map(({ secret }) => secret));
     return text === undefined ? `${url.href} (${baseUrl.from})` : { state: 'warning', text };
   },
   fix(examined) {

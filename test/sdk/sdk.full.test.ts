@@ -158,23 +158,35 @@ describe('an SDK script under serve --vendor-env', { timeout: 300_000 }, () => {
     ['vercel.mjs', vercel, ''],
     ['openai.mjs', openai, ''],
     ['openai.mjs', openai, '--service openai'],
+    ['openai-responses.mjs', openai, ''],
+    ['openai-responses.mjs', openai, '--service openai'],
     ['vercel-openai.mjs', vercelOpenAi, ''],
     ['vercel-openai.mjs', vercelOpenAi, '--service openai'],
+    ['vercel-openai.mjs responses', vercelOpenAi, ''],
+    ['vercel-openai.mjs responses', vercelOpenAi, '--service openai'],
     ['langchain-openai.mjs', langchain, ''],
     ['langchain-openai.mjs', langchain, '--service openai'],
+    ['langchain-openai.mjs responses', langchain, ''],
+    ['langchain-openai.mjs responses', langchain, '--service openai'],
   ];
-  test.each(rows)('%s with %j %s runs unchanged', async (script, installed, flags) => {
+  test.each(rows)('%s with %j %s runs unchanged', async (words, installed, flags) => {
+    const [script = ''] = words.split(' ');
     const cwd = folderWith(script, installed);
-    const ran = await shell(`$BIN serve --vendor-env ${flags} -q -- node ${script}`, { cwd, env });
+    const ran = await shell(`$BIN serve --vendor-env ${flags} -q -- node ${words}`, { cwd, env });
     // @google/genai warns of the second variable, though both have the same key.
     const warned = ran.stderr.replaceAll(/^Both GOOGLE_API_KEY and GEMINI_API_KEY are set.*\n/gm, '');
     expect([ran.code, warned]).toEqual([0, '']);
     expect(ran.stdout).toMatch(/^text: .*“Why is the sky blue\?”.*\nstream: .*“Tell me a story”/);
     expect(ran.stdout.trimEnd().split('\n').at(-1)).toMatch(lastLines[script] ?? models);
-    if (/^(?:vercel|langchain)-/.test(script))
-      expect(ran.stdout).toMatch(/call: .*\{"city":"example city"\}\ncity: \w/);
+    if (/^(?:vercel|langchain)-|-responses/.test(script))
+      expect(ran.stdout).toMatch(/call: .*\{"city":"example city"\}\n(?:.*returned “rain”.*\n)?city: \w/);
+    if (script === 'vercel-openai.mjs') expect(ran.stdout).toMatch(/\nloop: 2 /);
+    if (script === 'openai-responses.mjs') {
+      expect(ran.stdout).toMatch(/\nthoughts: .*does not think.*\nwhole: \d{3} \d+\n/);
+      expect(ran.stdout).toContain('\nbackground: queued completed true\nkept: 3 And then?, counted: 3, gone: 404\n');
+    }
     if (script === 'anthropic.mjs') expect(ran.stdout).toContain('image/png (70 bytes)');
-    else if (script !== 'langchain-openai.mjs')
+    else if (!/^langchain|-responses/.test(script))
       expect(readFileSync(join(cwd, 'picture.png')).toString('latin1', 1, 4)).toBe('PNG');
   });
 });
@@ -183,6 +195,7 @@ const models = /models: .*local-text .*local-chat/;
 /** What scripts that list no models print at the end. */
 const lastLines: Record<string, string | RegExp> = {
   'vercel.mjs': 'picture: image/png',
+  'openai-responses.mjs': 'refused: 400 messages',
   'vercel-openai.mjs': 'picture: image/png',
   'langchain-openai.mjs': /^city: \w/,
 };

@@ -1,12 +1,12 @@
 import { ChatOpenAI } from '@langchain/openai';
 
-const model = new ChatOpenAI({ model: 'gpt-4o' });
+const model = new ChatOpenAI({ model: 'gpt-4o', useResponsesApi: process.argv[2] === 'responses' });
 
 const reply = await model.invoke('Why is the sky blue?');
-process.stdout.write(`text: ${reply.content}\n`);
+process.stdout.write(`text: ${reply.text}\n`);
 
 process.stdout.write('stream: ');
-for await (const chunk of await model.stream('Tell me a story')) process.stdout.write(String(chunk.content));
+for await (const chunk of await model.stream('Tell me a story')) process.stdout.write(chunk.text);
 
 const city = {
   type: 'object',

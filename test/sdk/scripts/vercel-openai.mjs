@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { openai } from '@ai-sdk/openai';
-import { generateImage, generateText, jsonSchema, Output, streamText, tool } from 'ai';
+import { generateImage, generateText, jsonSchema, Output, stepCountIs, streamText, tool } from 'ai';
 
-const model = openai.chat('gpt-6-luna');
+const model = process.argv[2] === 'responses' ? openai('gpt-6-luna') : openai.chat('gpt-6-luna');
 
 const reply = await generateText({ model, prompt: 'Why is the sky blue?' });
 process.stdout.write(`text: ${reply.text}\n`);
@@ -19,6 +19,11 @@ const city = {
 const tools = { get_weather: tool({ inputSchema: jsonSchema(city) }) };
 const { toolCalls } = await generateText({ model, tools, toolChoice: 'required', prompt: 'The weather in Oslo?' });
 process.stdout.write(`\ncall: ${JSON.stringify(toolCalls[0].input)}\n`);
+
+const running = { get_weather: tool({ inputSchema: jsonSchema(city), execute: () => 'rain' }) };
+const looped = { model, tools: running, stopWhen: stepCountIs(5), prompt: 'Get the weather in Oslo' };
+const { steps, text: told } = await generateText(looped);
+process.stdout.write(`loop: ${steps.length} ${told}\n`);
 
 const { output } = await generateText({
   model,

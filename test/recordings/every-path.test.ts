@@ -28,6 +28,9 @@ test('passes every path and method to --upstream, with the key in the form of it
       '{}',
     ],
     ['DELETE', '/v1/files/f-1', { 'x-api-key': 'KEY' }],
+    ['POST', '/v1/responses', { authorization: 'Bearer KEY', 'content-type': 'application/json' }, '{"input":"a"}'],
+    ['GET', '/v1/responses/resp_1?stream=true', { authorization: 'Bearer KEY' }],
+    ['POST', '/v1/responses/resp_1/cancel', { authorization: 'Bearer KEY' }, ''],
     ['PUT', '/upload/files', { authorization: 'Bearer KEY', 'content-type': 'image/png' }, 'not JSON'],
     ['POST', '/v1/files', { 'x-api-key': 'KEY' }, ''],
   ];
@@ -61,6 +64,9 @@ test('passes every path and method to --upstream, with the key in the form of it
     '/prefix/v1beta/models/m:embedContent': ['x-vendor-a-api-key'],
     '/prefix/v1/messages/count_tokens': ['x-api-key'],
     '/prefix/v1/files/f-1': ['x-api-key'],
+    '/prefix/v1/responses': ['authorization'],
+    '/prefix/v1/responses/resp_1?stream=true': ['authorization'],
+    '/prefix/v1/responses/resp_1/cancel': ['authorization'],
     '/prefix/upload/files': ['authorization'],
     '/prefix/v1/files': ['x-api-key'],
   });

@@ -31,6 +31,7 @@ test.each([
   ['/v1beta/models/any-name:generateContent', asked],
   ['/v1/messages', said('say hello')],
   ['/v1/chat/completions', said('say hello')],
+  ['/v1/responses', { model: 'm', input: 'say hello' }],
 ])('%s is answered with the text for what its prompt says', async (path, body) => {
   const gateway = await start({ answers: { goodbye: 'Bye', hello: 'Hi there' } });
   const { status, text } = await post(gateway, path, body);
@@ -58,6 +59,17 @@ test('a tool call is followed by the answer to its result', async () => {
 test('a picture comes as its bytes', async () => {
   const dusk = readFileSync(join(import.meta.dirname, '../fixtures/dusk.png'));
   const gateway = await start({ answers: { hello: { image: dusk } } });
+  const drawn = { type: 'image_generation_call', output_format: 'png', result: dusk.toString('base64') };
+  const whole = { model: 'm', input: 'hello' };
+  expect(JSON.parse((await post(gateway, '/v1/responses', whole)).text)).toMatchObject({ output: [drawn] });
+  const streamed = (await post(gateway, '/v1/responses', { ...whole, stream: true })).text;
+  expect([...streamed.matchAll(/^event: response\.(.*)$/gm)].slice(2, 7).map(([, name]) => name)).toEqual([
+    'output_item.added',
+    'image_generation_call.in_progress',
+    'image_generation_call.generating',
+    'image_generation_call.completed',
+    'output_item.done',
+  ]);
   const { text } = await post(gateway, '/v1beta/models/m:generateContent', asked);
   expect(JSON.parse(text)).toMatchObject({
     candidates: [{ content: { parts: [{ inlineData: { mimeType: 'image/png', data: dusk.toString('base64') } }] } }],
@@ -68,10 +80,13 @@ test.each([
   ['/v1beta/models/m:streamGenerateContent?alt=sse', asked],
   ['/v1/messages', { ...said('hello'), stream: true }],
   ['/v1/chat/completions', { ...said('hello'), stream: true }],
+  ['/v1/responses', { model: 'm', input: 'hello', stream: true }],
 ])('a stream of %s has the given deltas', async (path, body) => {
   const gateway = await start({ answers: { hello: { stream: ['On', 'ce up', 1, 'on'] } } });
   const { text } = await post(gateway, path, body);
-  const deltas = [...text.matchAll(/"(?:text|content)":"([^"]+)"/g)].map((match) => match[1]);
+  // The events that end a text of the responses format repeat it.
+  const piece = path === '/v1/responses' ? /"delta":"([^"]+)"/g : /"(?:text|content)":"([^"]+)"/g;
+  const deltas = [...text.matchAll(piece)].map((match) => match[1]);
   expect(deltas).toEqual(['On', 'ce up', 'on']);
 });
 

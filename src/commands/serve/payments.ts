@@ -85,7 +85,7 @@ function notPaid(message: string, code = 402): Problem {
 
 const freeMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE']);
 const freePaths =
-  /^\/(?:v1\/messages\/count_tokens|v1(?:beta)?\/models\/[^/]+:countTokens|(?:upload\/)?v1(?:beta)?\/files|v1\/batches\/[^/]+\/cancel|v1\/messages\/batches\/[^/]+\/cancel|v1beta\/batches\/[^/]+:cancel)$/;
+  /^\/(?:v1\/messages\/count_tokens|v1(?:beta)?\/models\/[^/]+:countTokens|(?:upload\/)?v1(?:beta)?\/files|v1\/responses\/input_tokens|v1\/(?:batches|responses)\/[^/]+\/cancel|v1\/messages\/batches\/[^/]+\/cancel|v1beta\/batches\/[^/]+:cancel)$/;
 
 /** What a request asks for; undefined if it costs nothing. Throws Problem for one whose cost cannot be counted. */
 async function paidRequest(

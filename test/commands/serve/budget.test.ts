@@ -89,6 +89,17 @@ const replies: [string, string, object, (server: ScriptedServer) => void, string
       }),
     '0.000023',
   ],
+  [
+    'responses, streamed',
+    '/v1/responses',
+    { model: 'm', input: 'hi', max_output_tokens: 100, stream: true },
+    (server) => {
+      const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 };
+      const response = { id: 'r', object: 'response', model: 'm', status: 'completed', output: [], usage };
+      server.reply({ chunks: [`data: ${JSON.stringify({ type: 'response.completed', response })}\n\n`] });
+    },
+    '0.000023',
+  ],
 ];
 
 test.each(replies)(
@@ -135,6 +146,10 @@ test('free requests are passed on, and requests whose cost cannot be counted are
   server.reply({ body: { totalTokens: 3 } });
   expect(await ask(served, '/v1/models', '', 'GET')).toMatchObject({ status: 200 });
   expect(await ask(served, '/v1beta/models/m:countTokens', hello)).toMatchObject({ status: 200 });
+  for (const path of ['/v1/responses/input_tokens', '/v1/responses/resp_1/cancel']) {
+    server.reply({ body: {} });
+    expect(await ask(served, path, { model: 'm', input: 'hi' })).toMatchObject({ status: 200 });
+  }
   for (const path of ['/v1/embeddings', '/v1beta/models/m:batchGenerateContent', '/v1/messages/batches']) {
     const { status, text } = await ask(served, path, {});
     expect([status, text]).toEqual([402, expect.stringContaining('cannot be counted in the budget ./team.jsonl')]);

@@ -118,7 +118,11 @@ test('a request counts for the model and the lane that answered', async () => {
   const { path, open } = place('1');
   const ledger = open();
   await ledger.spend(await reserved(ledger, request('0.2')), '0.1', { model: 'm-2', lane: 'flex' });
-  expect((await summarizeLedger(path, noon))?.sums).toMatchObject([{ model: 'm-2', lane: 'flex', amount: '0.1' }]);
+  for (const _ of [1, 2]) await ledger.spend(await reserved(ledger, request('0.2')), unknownAmount);
+  expect((await summarizeLedger(path, noon))?.sums).toMatchObject([
+    { model: 'm-2', lane: 'flex', requests: 1, unknown: 0, amount: '0.1' },
+    { model: 'm', lane: 'live', requests: 2, unknown: 2, amount: '0.4' },
+  ]);
 });
 
 test('a wait ends with its signal, and reserves nothing', async () => {
@@ -324,8 +328,10 @@ test('a compacted ledger keeps to its currency, and is not compacted again until
   await expect(open().reserve(request('0.1', { currency: 'EUR' }), never)).rejects.toThrow('is in USD');
   for (let n = 0; n < 6; n++) await open().free(await reserved(open(), request('0.1')));
   expect(header()).toBe(compacted);
+  appendFileSync(path, 'what cannot be read\n');
   await open(1).save(kind, { amount: '0', currency: 'USD' });
   expect(header()).not.toBe(compacted);
+  expect((await summarizeLedger(path, noon))?.limit).toEqual({ amount: '1' });
   await expect(open().reserve(request('0.1', { currency: 'EUR' }), never)).rejects.toThrow('is in USD');
   expect(await open().left()).toEqual({ left: '0.89', dearest: '0.06' });
 });
@@ -533,6 +539,29 @@ test('a ledger appends nothing once another process has its lock, and goes on wh
   const made = await making;
   await open().spend('id' in made ? made.id : '', '0.2');
   expect(await spent()).toBe('0.2');
+});
+
+test('a ledger whose lock is lost while it is compacted stays as it is, and no part is left', async () => {
+  const { path, open, spent } = place('1');
+  await open().spend(await reserved(open(), request('0.1')), '0.1');
+  const before = readFileSync(path, 'utf8');
+  const watcher = watch(dirname(path));
+  const taken = new Promise<void>((done) =>
+    watcher.on('change', (_, name) => {
+      if (!String(name).endsWith('.part')) return;
+      watcher.close();
+      writeFileSync(`${path}.lock`, '{"host":"elsewhere","pid":7,"nonce":"n"}');
+      done();
+    }),
+  );
+  // A slow disk: the compacted file is not whole before the lock has changed hands.
+  const probe = await openFile(import.meta.filename);
+  await probe.close();
+  const slow = vi.spyOn(Object.getPrototypeOf(probe) as FileHandle, 'datasync').mockImplementation(() => taken);
+  onTestFinished(() => slow.mockRestore());
+  await open(1).save(kind, { amount: '0.2', currency: 'USD' });
+  expect(readFileSync(path, 'utf8').startsWith(before)).toBe(true);
+  expect([await spent(), readdirSync(dirname(path)).toSorted()]).toEqual(['0.1', ['team.jsonl', 'team.jsonl.lock']]);
 });
 
 test('past its signal a cost waits three seconds for a lock, then what is reserved counts; a free lock it gets', async () => {

@@ -15,6 +15,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { type LedgerRequest, openLedger, unknownAmount } from '../../src/cost/ledger.ts';
 import { groupCosts, summarizeLedger } from '../../src/cost/ledger-sums.ts';
 import { ownMark } from '../../src/files/process-mark.ts';
+import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
 import { deadPid, markOf } from '../helpers/processes.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
@@ -158,6 +159,9 @@ test('the reservation of a killed process counts as spent, and is not waited for
   expect(await open().reserve(request('0.4'), never)).toEqual({ spent: '0.7' });
   await expect(open().reserve(request('0.3'), never)).resolves.toHaveProperty('id');
   expect(await spent()).toBe('0.7');
+  const survey = await summarizeLedger(path, noon);
+  expect(survey).toMatchObject({ inFlight: '0.3', sums: [{ requests: 1, unknown: 1, amount: '0.7' }] });
+  if (tellsOpenFiles) expect(openFilesIn(dirname(path))).toEqual([]);
 });
 
 test('unbilled requests free their reservation, and requests that may have been billed keep it', async () => {

@@ -130,6 +130,9 @@ function noteEvent(event: ReplyEvent, arriving: ArrivingReply): void {
       // First, for the order of the counts.
       arriving.usage = { ...event.usage, ...arriving.usage, ...pickKnown(event.usage) };
       return;
+    case 'cost':
+      arriving.toldCost = event.amount;
+      return;
     case 'tier':
       arriving.tier = event.tier;
       return;

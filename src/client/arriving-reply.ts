@@ -38,6 +38,7 @@ export interface ArrivingReply {
   readonly waiting: (() => Promise<void>)[];
   start?: Partial<EventByType<'start'>>;
   usage?: Usage;
+  toldCost?: string;
   tier?: string;
   modelEnd?: EventByType<'model-end'>['end'];
   feedback?: EventByType<'feedback'>;
@@ -163,6 +164,7 @@ export function finishResult(arriving: ArrivingReply): Answer {
   result.role = first?.said.role ?? start?.role;
   result.promptFeedback = feedback?.feedback;
   result.usage = usage && Object.values(usage).some((count) => count !== undefined) ? usage : undefined;
+  if (arriving.toldCost !== undefined) result.toldCost = { amount: arriving.toldCost, currency: 'USD' };
   result.stopReason = first?.said.reason ?? feedback?.blockReason;
   result.stopSequence = first?.said.sequence;
   result.stopDetails = first?.said.details;

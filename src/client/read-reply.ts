@@ -2,6 +2,7 @@ import { GatewayError } from '../errors.ts';
 import type { Decoder, ReplyEvent, DecoderInput, StreamDelta } from '../formats/events.ts';
 import { type Format, loadFormat } from '../formats/format.ts';
 import { readFailedReply } from '../formats/failure.ts';
+import { readCostHeader } from '../formats/told-cost.ts';
 import { badReply, jsonLines, maxBytes, parseReply, type ReadText } from '../formats/parse-reply.ts';
 import type { BlobStore } from '../images/types.ts';
 import { type Base64Diversion, divertBase64 } from '../scan/json-scan.ts';
@@ -146,6 +147,8 @@ async function* readBody(
   result.format = format.name;
   const modelEnds = result.modelEnds ?? toModelEnd(options.model, readEndHeaders(reply.headers));
   if (modelEnds) result.modelEnds = modelEnds;
+  const told = reader.isStreamed ? undefined : readCostHeader(reply.headers['x-litellm-response-cost']);
+  if (told !== undefined) result.toldCost ??= { amount: told, currency: 'USD' };
   if (!reader.isStreamed && result.text !== '') yield [{ type: 'text', text: result.text, block: 0 }];
   const error = cut ?? store.failure() ?? late ?? cutCall;
   // With an error a reply is not complete, whatever it said about itself.

@@ -12,11 +12,17 @@ interface Billed {
   input: number;
   cached: number;
   cacheWrite: number;
+  cacheWriteLong: number;
+  searches: number;
   output: number;
   thinking: number;
   images: number;
   /** Tokens of the images, if the gateway reports them; included in `output`. */
   imageTokens: number | undefined;
+  /** All tokens of the prompt, on which the price can depend. */
+  promptTokens: number;
+  /** A write for an hour costs twice the input: the rule of Anthropic (npm @anthropic-ai/sdk 1.14.0), in its format alone. */
+  doublesLongWrites: boolean;
 }
 
 /** The billed units of a usage; undefined if input or output is unknown, or if a value is not a count. */
@@ -32,27 +38,55 @@ function countBilled(
   if (inputTokens === undefined) return undefined;
   const prompt = inputTokens + toolInputTokens;
   const input = inputHasCached ? Math.max(0, prompt - cached - cacheWrite) : prompt;
+  const { cacheWriteLongInputTokens = 0, searches = 0 } = usage;
+  const cacheWriteLong = Math.min(cacheWriteLongInputTokens, cacheWrite);
+  const shared = {
+    ...{
+      input,
+      cached,
+      cacheWrite: cacheWrite - cacheWriteLong,
+      cacheWriteLong,
+      searches,
+      thinking,
+      images,
+      imageTokens,
+    },
+    promptTokens: inputHasCached ? prompt : prompt + cached + cacheWrite,
+    doublesLongWrites: !inputHasCached,
+  };
   if (outputHasThinking) {
     if (usage.outputTokens === undefined) return undefined;
     const output = Math.max(0, usage.outputTokens - thinking);
-    return { input, cached, cacheWrite, output, thinking, images, imageTokens };
+    return { ...shared, output };
   }
   // The content format omits a count of 0; the total shows whether it was one.
   const { totalTokens = NaN, outputTokens: output = Math.max(0, totalTokens - prompt - thinking) } = usage;
   if (Number.isNaN(output)) return undefined;
-  return { input, cached, cacheWrite, output, thinking, images, imageTokens };
+  return { ...shared, output };
+}
+
+/** The amounts of a price for a prompt of some tokens: those of the highest step that it is above. */
+function atLength({ tiers = [], ...base }: Price, promptTokens: number): Price {
+  const passed = tiers.filter(({ above }) => promptTokens > above).sort((a, b) => b.above - a.above);
+  const { above: _, ...amounts } = passed[0] ?? { above: 0 };
+  return { ...base, ...amounts };
 }
 
 /** The exact cost by a price; undefined if a class of tokens has no price. */
-function computeCost(billed: Billed, price: Price): Cost | undefined {
-  const { output, image } = price;
+function computeCost(billed: Billed, whole: Price): Cost | undefined {
+  const price = atLength(whole, billed.promptTokens);
+  const { output, image, search } = price;
   // If only images have a price, the prompt is free.
   const { input = output === undefined && image !== undefined ? 0 : undefined, thinking = output } = price;
   const { cached = input, cacheWrite = input } = price;
+  const doubled = billed.doublesLongWrites && input !== undefined ? new Big(input).times(2).toFixed() : undefined;
+  const { cacheWriteLong = doubled } = price;
+  if (billed.searches > 0 && search === undefined) return undefined;
   const rows: [number, string | number | undefined][] = [
     [billed.input, input],
     [billed.cached, cached],
     [billed.cacheWrite, cacheWrite],
+    [billed.cacheWriteLong, cacheWriteLong],
     [outputTokens(billed, price), output],
     [billed.thinking, thinking],
   ];
@@ -63,6 +97,7 @@ function computeCost(billed: Billed, price: Price): Cost | undefined {
     sum = sum.plus(perMillion(tokens, amount));
   }
   if (image !== undefined) sum = sum.plus(new Big(image).times(billed.images));
+  if (search !== undefined) sum = sum.plus(new Big(search).times(billed.searches));
   return { amount: sum.toFixed(), currency: getCurrency(price) };
 }
 
@@ -82,11 +117,13 @@ function perMillion(tokens: number, amount: string | number): Big {
 export function computeAnswerCost({ result, error, hops }: MeteredAnswer, pricing: Pricing): Cost | undefined {
   if (hops !== undefined) {
     const costs = hops.flatMap((hop) => (hop.isFree ? [] : [computeAnswerCost(hop, pricing)]));
-    const sum = costs.every((cost) => cost !== undefined) ? costs.reduce<Cost[]>(addCost, []) : [];
-    return sum.length === 1 ? sum[0] : undefined;
+    return costs.every((cost) => cost !== undefined) ? joinCosts(costs) : undefined;
   }
-  const { usage, images, stopReason } = result;
+  const { usage, images, stopReason, toldCost } = result;
   const found = findAnswerPrice(pricing, result);
+  // What the service says is what it takes. Amounts of another currency than that of the prices cannot be added to the others.
+  if (toldCost !== undefined && ('lack' in found || getCurrency(found.price) === toldCost.currency))
+    return { ...toldCost, told: true };
   // The counts of a stream grow until its finish reason.
   const isCut = error !== undefined && stopReason === undefined;
   if ('lack' in found || usage === undefined || isCut) return undefined;
@@ -112,17 +149,22 @@ export function computeBound(
   return { amount: greatest(amounts), isMost: limits.maxTokens !== undefined && !hasFiles && !readsMore };
 }
 
-/** The most that a request of some bytes can cost at one price. */
-function maxAmountAt(
+/** The most that a request of some bytes can cost at one price, whichever of its steps the prompt is above. */
+function maxAmountAt(price: Price, bytes: number, limits: RequestLimits): string {
+  const lengths = [0, ...(price.tiers ?? []).map(({ above }) => above + 1)].filter((tokens) => tokens <= bytes);
+  return greatest(lengths.map((tokens) => maxAmountOf(atLength(price, tokens), bytes, limits)));
+}
+
+function maxAmountOf(
   price: Price,
   bytes: number,
   { maxTokens, candidates, images = candidates }: RequestLimits,
 ): string {
-  const { input = 0, cached = 0, cacheWrite = 0, output = 0, thinking = 0, image = 0 } = price;
+  const { input = 0, cached = 0, cacheWrite = 0, cacheWriteLong = 0, output = 0, thinking = 0, image = 0 } = price;
   const ofImages = new Big(image).times(images);
   if (maxTokens === undefined) return ofImages.toFixed();
   return ofImages
-    .plus(perMillion(bytes, greatest([input, cached, cacheWrite])))
+    .plus(perMillion(bytes, greatest([input, cached, cacheWrite, cacheWriteLong])))
     .plus(perMillion(maxTokens * candidates, greatest([output, thinking])))
     .toFixed();
 }
@@ -156,11 +198,22 @@ function sumAmounts(amounts: readonly string[]): Big {
   return amounts.reduce((sum, amount) => sum.plus(amount), new Big(0));
 }
 
-/** Adds a cost; different currencies stay separate. */
-export function addCost(costs: readonly Cost[], { amount, currency }: Cost): Cost[] {
-  const before = costs.find((cost) => cost.currency === currency);
-  if (before === undefined) return [...costs, { amount, currency }];
-  return costs.map((cost) => (cost === before ? { amount: addAmounts(cost.amount, amount), currency } : cost));
+/** Adds a cost; different currencies stay separate, and what services told from what was computed. */
+export function addCost(costs: readonly Cost[], added: Cost): Cost[] {
+  const { amount, currency, told } = added;
+  const before = costs.find((cost) => cost.currency === currency && cost.told === told);
+  if (before === undefined) return [...costs, { amount, currency, ...(told && { told }) }];
+  return costs.map((cost) => (cost === before ? { ...cost, amount: addAmounts(cost.amount, amount) } : cost));
+}
+
+/** The sum of costs, if they have one currency. It is told if all of them are. */
+function joinCosts(costs: readonly Cost[]): Cost | undefined {
+  const [first, ...rest] = costs.reduce<readonly Cost[]>(addCost, []);
+  if (first === undefined || rest.some(({ currency }) => currency !== first.currency)) return undefined;
+  const { currency } = first;
+  return rest.length === 0
+    ? first
+    : { amount: addAmounts(first.amount, ...rest.map(({ amount }) => amount)), currency };
 }
 
 /** Adds a request with a known cost. */
@@ -194,6 +247,12 @@ export function joinSpendings(spendings: readonly Spending[]): Spending {
   };
 }
 
+function describeLack(usage: Usage | undefined, { search }: Price): string | undefined {
+  return (usage?.searches ?? 0) > 0 && search === undefined
+    ? 'the price has no search, and the service searched'
+    : undefined;
+}
+
 /** Opens a meter with the prices of the settings. */
 export function createMeter(pricing: Pricing): Meter {
   let costs: readonly Cost[] = [];
@@ -202,8 +261,8 @@ export function createMeter(pricing: Pricing): Meter {
     count(answer) {
       const cost = computeAnswerCost(answer, pricing);
       const found = findAnswerPrice(pricing, answer.result);
-      if ('lack' in found && found.lack !== undefined)
-        answer.result.warnings?.push(`the cost is unknown: ${found.lack}`);
+      const lack = 'lack' in found ? found.lack : describeLack(answer.result.usage, found.price);
+      if (cost === undefined && lack !== undefined) answer.result.warnings?.push(`the cost is unknown: ${lack}`);
       if (cost === undefined) unknown++;
       else costs = addCost(costs, cost);
       return cost;
@@ -216,7 +275,7 @@ export function createMeter(pricing: Pricing): Meter {
       return unknown;
     },
     get total() {
-      return unknown === 0 && costs.length === 1 ? costs[0] : undefined;
+      return unknown === 0 ? joinCosts(costs) : undefined;
     },
   };
 }
@@ -275,7 +334,7 @@ export function estimateCost(
   { price, factor }: { price: Price; factor: string | number },
   { maxTokens, candidates, images = candidates }: RequestLimits,
 ): { input: string; most: string | undefined } {
-  const { input = 0, output = 0, thinking = output, image = 0 } = price;
+  const { input = 0, output = 0, thinking = output, image = 0 } = atLength(price, inputTokens);
   const ofInput = perMillion(inputTokens, input);
   const perToken = greatest([output, thinking]);
   const isBounded = maxTokens !== undefined || perToken === '0';

@@ -47,6 +47,8 @@ export interface SpentLine extends Partial<BatchEnd> {
   at: string;
   amount: string;
   unknown?: true | number | undefined;
+  /** The service said the amount. */
+  told?: true | undefined;
   /** The model that answered, if it is another one. */
   model?: string | undefined;
   lane?: string | undefined;

@@ -50,7 +50,7 @@ export interface Ledger {
    * Writes down what a request cost: an amount, or `unknown` if it may have been billed. Past the signal it waits for seconds only.
    * Throws GatewayError not-written.
    */
-  spend(id: string, amount: string, answered?: Pick<SpentLine, 'model' | 'lane'> & WaitEnd): Promise<void>;
+  spend(id: string, amount: string, answered?: Pick<SpentLine, 'model' | 'lane' | 'told'> & WaitEnd): Promise<void>;
   /** The same as `reserve` for a batch. It stays reserved until its end is recorded, even if its process dies. */
   reserveBatch(batch: LedgerBatch, signal: AbortSignal): Promise<{ id: string } | { spent: string }>;
   /** Writes down what a batch cost, once. Throws GatewayError not-written. */

@@ -108,7 +108,7 @@ export function getCurrency({ currency = 'USD' }: Price): string {
   return currency;
 }
 
-/** `0.0012 USD`, or several currencies joined by `and`. */
+/** `0.0012 USD`, or several joined by `and`; `as told` are those that services said. */
 export function describeCosts(costs: readonly Cost[]): string {
-  return costs.map(({ amount, currency }) => `${amount} ${currency}`).join(' and ');
+  return costs.map(({ amount, currency, told }) => `${amount} ${currency}${told ? ' as told' : ''}`).join(' and ');
 }

@@ -4,6 +4,8 @@ import type { Result } from '../client/index.ts';
 export interface Cost {
   amount: string;
   currency: string;
+  /** The service said it; absent where it is computed by prices. */
+  told?: true;
 }
 
 /** What many requests cost. */
@@ -62,7 +64,7 @@ export interface Budget {
 
 /** An answer, and its error if it was cut. */
 export interface MeteredAnswer {
-  result: Pick<Result, 'model' | 'modelVersion' | 'serviceTier' | 'usage' | 'stopReason'> & {
+  result: Pick<Result, 'model' | 'modelVersion' | 'serviceTier' | 'usage' | 'stopReason' | 'toldCost'> & {
     images: readonly unknown[];
     /** Gets a warning if the cost is unknown although the requested model has a price. */
     warnings?: string[];

@@ -59,6 +59,8 @@ export type ReplyEvent =
   /** Counts so far; later counts win one by one. */
   | { type: 'usage'; usage: Usage }
   | { type: 'tier'; tier: string }
+  /** What the service says that the reply cost, in USD. */
+  | { type: 'cost'; amount: string }
   /** With this token, another request goes on from here: an answer of the content format that is not over, or that is saved on its way. */
   | { type: 'continuation'; token: string }
   /** What the reply says of the end of its model. */
@@ -115,6 +117,8 @@ export interface Usage {
   toolInputTokens?: number | undefined;
   /** What was written to a cache; messages format, not in inputTokens. */
   cacheWriteInputTokens?: number | undefined;
+  /** Of what was written to a cache, what stays there for an hour or longer. */
+  cacheWriteLongInputTokens?: number | undefined;
   /** Tokens of images, within outputTokens. */
   imageOutputTokens?: number | undefined;
   /** Searches of the service's own tool: requests, or in the content format queries. Most services bill each. */

@@ -162,8 +162,12 @@ const amountEntries = {
   output: optional(amount, { description: 'Output, for a million tokens.', examples: ['2.50'] }),
   cached: optional(amount, { description: 'Input that was read from a cache, for a million tokens (as input).' }),
   cacheWrite: optional(amount, { description: 'Input that was written to a cache, for a million tokens (as input).' }),
+  cacheWriteLong: optional(amount, {
+    description: 'Input that was written to a cache for an hour or longer, for a million tokens.',
+  }),
   thinking: optional(amount, { description: 'Thinking, for a million tokens (as output).' }),
   image: optional(amount, { description: 'One image of the answer; its tokens are not counted as output then.' }),
+  search: optional(amount, { description: 'One search that the service makes.' }),
 };
 
 const tierReason = 'must be a factor such as "0.5", or amounts such as {"input": "0.15", "output": "1.25"}';
@@ -176,8 +180,18 @@ const day = v.pipe(
   v.check((value) => !Number.isNaN(Date.parse(value)), dayReason),
 );
 
+const aboveReason = 'must be a number of tokens from 1 on, such as 200000';
+const step = closedObject({
+  above: v.pipe(v.number(aboveReason), v.safeInteger(aboveReason), v.minValue(1, aboveReason)),
+  ...amountEntries,
+});
+
 const priceEntries = {
   ...amountEntries,
+  tiers: optional(v.array(step, not('a list')), {
+    description: 'Amounts in place of the others for a whole request whose prompt has more tokens than above says.',
+    examples: [[{ above: 200_000, input: '4', output: '18' }]],
+  }),
   batch: optional(ofTier, { description: 'The service tier batch: a factor, or its own amounts.', examples: ['0.5'] }),
   flex: optional(ofTier, { description: 'The service tier flex: a factor, or its own amounts.', examples: ['0.5'] }),
   priority: optional(ofTier, { description: 'The service tier priority: a factor, or its own amounts.' }),

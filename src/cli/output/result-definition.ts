@@ -90,6 +90,7 @@ const usage = v.object({
   cachedInputTokens: optionalKey(count, 'tokens of the request that the gateway had in its cache'),
   totalTokens: optionalKey(count, 'all tokens'),
   cacheWriteInputTokens: optionalKey(count, 'tokens of the request that the gateway wrote to its cache'),
+  cacheWriteLongInputTokens: optionalKey(count, 'of those, tokens that stay in the cache for an hour or longer'),
   toolInputTokens: optionalKey(count, 'tokens of tool results that the gateway added to the request'),
   imageOutputTokens: optionalKey(count, 'tokens of images, within those of the answer'),
   searches: optionalKey(count, 'searches of the service'),
@@ -98,6 +99,7 @@ const usage = v.object({
 const cost = v.object({
   amount: key(text, 'a decimal number, without rounding'),
   currency: key(text, 'a code such as USD'),
+  told: optionalKey(v.literal(true), 'the service said it; else it is computed by your prices'),
 });
 
 const errorClasses = Object.keys(outcomes).filter((name) => name !== 'ok') as Exclude<keyof typeof outcomes, 'ok'>[];
@@ -163,7 +165,7 @@ export const resultDefinition = v.pipe(
     promptFeedback: optionalKey(v.record(v.string(), v.unknown()), 'why the gateway blocked the prompt'),
     serviceTier: optionalKey(text, "the service tier that answered, in the gateway's own word"),
     usage: optionalKey(usage, 'tokens, as far as the gateway tells'),
-    cost: optionalKey(cost, 'what the requests cost, if prices are set'),
+    cost: optionalKey(cost, 'what the requests cost, if the service told it or prices are set'),
     tags: optionalKey(v.record(v.string(), v.string()), 'what --tag gave'),
     warnings: key(v.array(text), 'what stderr showed as warnings'),
     requests: optionalKey(count, 'the number of requests that the answer took, if the service paused in it'),

@@ -1,6 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
 import type { PaidEnd, Payment, Payments, PreparedRequest } from '../../client/index.ts';
 import { computeBound, computeAnswerCost } from '../../cost/cost.ts';
+import type { Cost } from '../../cost/types.ts';
 import { type Ledger, type LedgerBatch, openLedger, unknownAmount } from '../../cost/ledger.ts';
 import type { LedgerEntry } from '../../cost/ledger-lines.ts';
 import { getCurrency, normalizeTier, unusualTier } from '../../cost/price.ts';
@@ -156,11 +157,11 @@ async function writeBudgetEnd(
     const isFree = error instanceof GatewayError && error.billed === 'no';
     return isFree ? ledger.free(id, signal) : ledger.spend(id, unknownAmount, { signal });
   }
-  const amount = computeAnswerCost(answer, budget)?.amount ?? unknownAmount;
+  const { amount = unknownAmount, told }: Partial<Cost> = computeAnswerCost(answer, budget) ?? {};
   const other = otherModel(model, answer.result.modelVersion);
   // A request of the flex lane may have been answered at full price.
   const lane = normalizeTier(unusualTier(answer.result.serviceTier) ?? 'live');
-  await ledger.spend(id, amount, { ...(other !== undefined && { model: other }), lane, signal });
+  await ledger.spend(id, amount, { ...(other !== undefined && { model: other }), lane, ...(told && { told }), signal });
 }
 
 function createEntry({ context, service, lane, tags }: OpenBudget, model: string): LedgerEntry {

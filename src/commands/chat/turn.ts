@@ -1,3 +1,4 @@
+import { meterToldCost } from '../../cli/run/told-costs.ts';
 import {
   type Answer,
   type AskOptions,
@@ -113,21 +114,22 @@ async function withCostCounted(
   reservation: Reservation | undefined,
   report: Report,
 ): Promise<Answer> {
-  const { meter, attempts } = report;
+  const { attempts } = report;
   try {
     const answer = await ask();
     if (report.attempts === attempts) {
       reservation?.free();
       return answer;
     }
-    const cost = meter?.count(answer);
+    await meterToldCost(answer, report);
+    const cost = report.meter?.count(answer);
     reservation?.spend(cost);
     return answer;
   } catch (error) {
     if (error instanceof GatewayError && error.billed === 'no') reservation?.free();
     else {
       reservation?.spend(undefined);
-      meter?.lose();
+      report.meter?.lose();
     }
     throw error;
   }

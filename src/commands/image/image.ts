@@ -1,3 +1,4 @@
+import { meterToldCost } from '../../cli/run/told-costs.ts';
 import { describeBody } from '../../body.ts';
 import type { ApiRequest } from '../../formats/format.ts';
 import type { JsonObject } from '../../json.ts';
@@ -70,7 +71,7 @@ async function runImage(
   const { outcomes, thrown } = await sendAll({ ...options, ...shared }).finally(progress.stop);
   const { result, error } = mergeAnswers(outcomes);
   context.report.result = result;
-  countCosts(outcomes, context);
+  await countCosts(outcomes, context);
   if (thrown) throw thrown.value;
   await keepUnread(outcomes, error, context);
   if (!result) throw error;
@@ -128,8 +129,11 @@ async function openShared(
 }
 
 /** A failure that ended others before they went out is counted once. */
-function countCosts(outcomes: readonly RequestOutcome[], { report: { meter } }: AnswerContext): void {
-  for (const { answer, isSent } of outcomes) if (answer && isSent) meter?.count(answer);
+async function countCosts(outcomes: readonly RequestOutcome[], { report }: AnswerContext): Promise<void> {
+  const answers = outcomes.flatMap(({ answer, isSent }) => (answer && isSent ? [answer] : []));
+  for (const answer of answers) await meterToldCost(answer, report);
+  const { meter } = report;
+  for (const answer of answers) meter?.count(answer);
   for (const failure of new Set(outcomes.map((outcome) => outcome.failure)))
     if (failure !== undefined && failure.billed !== 'no') meter?.lose();
 }

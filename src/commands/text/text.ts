@@ -1,3 +1,4 @@
+import { meterToldCost } from '../../cli/run/told-costs.ts';
 import type { Command } from 'commander';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
 import { prepareSending, showsRequest, planBesideText, showRequest } from '../../cli/run/sending.ts';
@@ -62,7 +63,10 @@ async function runText(
   const printing = { flags, isMarkdown, isHeld: check !== undefined, progress, context };
   const answer = await (stream ? printFirstCandidate(deltas, printing) : drainDeltas(deltas));
   context.report.result = answer.result;
-  if (!answer.isRecorded) context.report.meter?.count(answer);
+  if (!answer.isRecorded) {
+    await meterToldCost(answer, context.report);
+    context.report.meter?.count(answer);
+  }
   const held = check && (await holdToSchema(check, answer, begun));
   progress.stop();
   if (!stream || (held && !flags.jsonl))

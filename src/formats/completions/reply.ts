@@ -11,6 +11,7 @@ import { foreignReply, isCutData, limitAnswer, parseEventData } from '../parse-r
 import type { ErrorBody } from '../error-body.ts';
 import type { Decoder, ReplyEvent, DecoderInput, Usage } from '../events.ts';
 import { toFailure } from '../failure.ts';
+import { toldCostEvents } from '../told-cost.ts';
 import { findErrorInReply, type ReplyHead } from '../format.ts';
 import { createSourcesReader } from './found-sources.ts';
 import { type Choice, endEvents, newChoice, choiceEvents } from './choice.ts';
@@ -149,7 +150,7 @@ function startEvents(state: CompletionState, json: JsonObject): ReplyEvent[] {
 function usageEvents(json: JsonObject, choices: readonly JsonObject[]): ReplyEvent[] {
   const holders = [...choices, json, objectField(json, 'xGroq')];
   const usages = holders.map((holder) => holder?.['usage']).filter(isObject);
-  return usages.map((usage) => ({ type: 'usage', usage: readUsage(usage) }));
+  return usages.flatMap((usage) => [{ type: 'usage', usage: readUsage(usage) }, ...toldCostEvents(usage)]);
 }
 
 /** The counts of a completion, or of an image operation, which names them differently. `outputTokens` includes thinking. */

@@ -218,6 +218,7 @@ interface MessageCounts {
   thinking?: number | undefined;
   cacheRead?: number | undefined;
   cacheWrite?: number | undefined;
+  cacheWriteLong?: number | undefined;
   searches?: number | undefined;
 }
 
@@ -233,12 +234,14 @@ function updateCounts(before: MessageCounts, usage: JsonObject | undefined): Mes
     cacheRead: numberField(usage, 'cacheReadInputTokens') ?? before.cacheRead,
     cacheWrite: numberField(usage, 'cacheCreationInputTokens') ?? before.cacheWrite,
     searches: (used && numberField(used, 'webSearchRequests')) ?? before.searches,
+    cacheWriteLong:
+      numberField(objectField(usage, 'cacheCreation') ?? {}, 'ephemeral_1h_input_tokens') ?? before.cacheWriteLong,
   };
 }
 
 /** The counts as all formats name them. The total counts the cache too, which inputTokens of this format leaves out (formats 3). */
 function usageEvents(counts: MessageCounts): ReplyEvent[] {
-  const { input, output, thinking, cacheRead, cacheWrite, searches } = counts;
+  const { input, output, thinking, cacheRead, cacheWrite, cacheWriteLong, searches } = counts;
   if (Object.values(counts).every((count) => count === undefined)) return [];
   const isKnown = input !== undefined && output !== undefined;
   const usage: Usage = {
@@ -248,6 +251,7 @@ function usageEvents(counts: MessageCounts): ReplyEvent[] {
     cachedInputTokens: cacheRead,
     ...(cacheWrite !== undefined && { cacheWriteInputTokens: cacheWrite }),
     ...(searches !== undefined && { searches }),
+    ...(cacheWriteLong && { cacheWriteLongInputTokens: cacheWriteLong }),
     totalTokens: isKnown ? input + output + (cacheRead ?? 0) + (cacheWrite ?? 0) : undefined,
   };
   return [{ type: 'usage', usage }];

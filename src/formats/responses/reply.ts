@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, listField, numberField, objectField, textField } from '../../json.ts';
+import { toldCostEvents } from '../told-cost.ts';
 import type { Decoder, DecoderInput, ReplyEvent, ReplyProgress, Usage } from '../events.ts';
 import { toFailure } from '../failure.ts';
 import { findErrorInReply } from '../format.ts';
@@ -136,7 +137,7 @@ function usageEvents(response: JsonObject): ReplyEvent[] {
   const search = objectField(objectField(response, 'toolUsage') ?? {}, 'webSearch');
   const searches = search && numberField(search, 'numRequests');
   return [
-    ...(usage ? [{ type: 'usage', usage: readUsage(usage) } as const] : []),
+    ...(usage ? [{ type: 'usage', usage: readUsage(usage) } as const, ...toldCostEvents(usage)] : []),
     ...(searches ? [{ type: 'usage', usage: { searches } } as const] : []),
   ];
 }
@@ -146,12 +147,16 @@ function readUsage(usage: JsonObject): Usage {
   const input = objectField(usage, 'inputTokensDetails') ?? {};
   const output = objectField(usage, 'outputTokensDetails') ?? {};
   const cacheWriteInputTokens = numberField(input, 'cacheWriteTokens');
+  const cacheWriteLongInputTokens = numberField(objectField(input, 'cacheWriteTokensDetails') ?? {}, 'ttl_12h');
+  const searches = numberField(objectField(usage, 'serverToolUseDetails') ?? {}, 'webSearchRequests');
   return {
     inputTokens: numberField(usage, 'inputTokens'),
     outputTokens: numberField(usage, 'outputTokens'),
     thinkingTokens: numberField(output, 'reasoningTokens'),
     cachedInputTokens: numberField(input, 'cachedTokens'),
     ...(cacheWriteInputTokens !== undefined && { cacheWriteInputTokens }),
+    ...(cacheWriteLongInputTokens && { cacheWriteLongInputTokens }),
+    ...(searches && { searches }),
     totalTokens: numberField(usage, 'totalTokens'),
   };
 }

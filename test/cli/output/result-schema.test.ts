@@ -95,7 +95,17 @@ const cached = {
   role: 'assistant',
   content: [{ type: 'text', text: '{"born":1815}' }],
   stop_reason: 'end_turn',
-  usage: { input_tokens: 3, output_tokens: 2, cache_creation_input_tokens: 1 },
+  usage: {
+    input_tokens: 3,
+    output_tokens: 2,
+    cache_creation_input_tokens: 1,
+    cache_creation: { ephemeral_1h_input_tokens: 1 },
+  },
+};
+
+const told = {
+  choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 2, cost: 0.0002, server_tool_use_details: { web_search_requests: 1 } },
 };
 
 const location = { document_title: 'Notes', start_page_number: 7, cited_text: 'x' };
@@ -154,6 +164,7 @@ test('the JSON Schema of the result document fits every kind of result, and has 
     [0, ['chat', 'hi', '--no-stream', '--no-save'], { body: cited }],
     [0, ['text', 'hi', '--format', 'completions'], { body: numbered }],
     [0, ['text', 'hi'], { body: tooLong }],
+    [0, ['text', 'hi', '--format', 'completions'], { body: told }],
     [11, ['text', 'hi', '--schema', 'object.json', '-o', 'answer.json'], { body: textReply('no JSON') }],
     [11, ['chat', 'hi'], { body: eventStream(...messageEvents('half').slice(0, 3)) }],
   ];

@@ -89,7 +89,10 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
     async prepare() {
       if (isImage) images = await planImages();
     },
-    count: (answer) => report.meter?.count(answer),
+    count(answer) {
+      if (answer.result.toldCost !== undefined) report.meter ??= createMeter(settings);
+      return report.meter?.count(answer);
+    },
     async accept(answer, { endOf, signal }) {
       const { result } = answer;
       if (isImage && fetchLinked) {

@@ -1,0 +1,41 @@
+import { isObject, type JsonObject, numberField, objectField } from '../json.ts';
+import type { ReplyEvent } from './events.ts';
+
+/**
+ * What a service says that a reply cost, in USD: OpenRouter (npm @openrouter/sdk 1.3.19), which with a key of the user's at the
+ * provider takes only its own part, Perplexity (npm @ai-sdk/perplexity 3.0.61), and xAI, whose unit is a ten-thousand-millionth of
+ * a dollar (npm @ai-sdk/xai 3.0.138).
+ */
+export function toldCostEvents(usage: JsonObject): ReplyEvent[] {
+  const { cost } = usage;
+  const ticks = numberField(usage, 'costInUsdTicks');
+  const details = objectField(usage, 'costDetails') ?? {};
+  const isOwnKey = usage['is_byok'] === true || usage['isByok'] === true;
+  const told = isObject(cost) ? numberField(cost, 'totalCost') : numberField(usage, 'cost');
+  const parts = [told, isOwnKey ? numberField(details, 'upstreamInferenceCost') : undefined];
+  const known = told === undefined ? [] : parts.filter((part) => part !== undefined);
+  const amount = ticks === undefined ? decimal(known) : decimal([ticks], 10);
+  return amount === undefined ? [] : [{ type: 'cost', amount }];
+}
+
+/** What LiteLLM says in a header. It says 0 of a model whose price it does not know, too. */
+export function readCostHeader(value: string | undefined): string | undefined {
+  const amount = value === undefined || value.trim() === '' ? undefined : decimal([Number(value)]);
+  return amount === '0' ? undefined : amount;
+}
+
+/** The exact sum of numbers as they are written, moved by some places; undefined if one is no amount. */
+function decimal(numbers: readonly number[], places = 0): string | undefined {
+  if (numbers.length === 0 || numbers.some((number) => !(number >= 0 && number < 1e12))) return undefined;
+  const terms = numbers.map((number) => {
+    const [mantissa = '', exponent = '0'] = String(number).split('e');
+    const [whole = '', fraction = ''] = mantissa.split('.');
+    return { digits: BigInt(whole + fraction), scale: fraction.length - Number(exponent) + places };
+  });
+  const scale = Math.max(0, ...terms.map((term) => term.scale));
+  const sum = terms.reduce((total, term) => total + term.digits * 10n ** BigInt(scale - term.scale), 0n);
+  if (scale === 0) return String(sum);
+  const text = String(sum).padStart(scale + 1, '0');
+  const at = text.length - scale;
+  return `${text.slice(0, at)}.${text.slice(at)}`.replace(/\.?0+$/, '');
+}

@@ -1,3 +1,4 @@
+import type { PriceFile, readPriceFile } from './price-file.ts';
 import type { Command } from 'commander';
 import { usageError } from '../../errors.ts';
 import { services, listUses } from '../../vendors/services.ts';
@@ -39,6 +40,7 @@ export function configSetCommand(command: Command): Action {
     'pass show gateway | gateway-cli config set apiKey -',
     `gateway-cli config set apiKeyCommand '["pass", "show", "gateway"]'`,
     `gateway-cli config set prices.${services.gemini.models.image}.image 0.067`,
+    'gateway-cli config set prices @https://models.dev/api.json --profile work',
   ]);
   setNotes(command, [`Keys: ${keysText}`]);
   return async (context, [key = '', typed = '']) => {
@@ -51,9 +53,12 @@ export function configSetCommand(command: Command): Action {
     const word = typed === '-' ? await readNewValue(key, context) : typed;
     if (word === '')
       throw usageError(`the value of ${key} is empty`, `to remove it: gateway-cli config unset ${shellWord(key)}`);
+    const file =
+      key === 'prices' && word.startsWith('@') ? await readFileOfPrices(word.slice(1), opened, context) : undefined;
     const config = (await changeConfig(opened.loaded.path, (current) =>
-      withValue(current, profile, { key, word }),
+      withValue(current, profile, { key, word: file?.word(current.config) ?? word }),
     )) as Config;
+    if (file) await context.ui.note(file.told);
     await context.ui.note(`${key} is set in profile ${profile} (${loaded.path})`);
     if (key.startsWith('models.')) await warnOfService(config.profiles[profile] ?? {}, profile, context);
     if (key === 'baseUrl') await warnOfAddress(config, profile, context);
@@ -61,6 +66,10 @@ export function configSetCommand(command: Command): Action {
       await context.ui.note(`to use it without --profile: gateway-cli config use ${profile}`);
     return { document: configDocument(opened, { key }) };
   };
+}
+
+async function readFileOfPrices(...given: Parameters<typeof readPriceFile>): Promise<PriceFile> {
+  return (await import('./price-file.ts')).readPriceFile(...given);
 }
 
 /** Reads stdin, or asks on a terminal, where a secret is not echoed. */

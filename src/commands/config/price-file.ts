@@ -1,0 +1,69 @@
+import { startDeadline } from '../../client/index.ts';
+import { readUserFile } from '../../cli/input/input-files.ts';
+import { parseJson, quoteWord } from '../../cli/flags/flag.ts';
+import { openUrlFetcher } from '../../cli/run/fetch-urls.ts';
+import type { Context } from '../../cli/context.ts';
+import { readPriceList } from '../../cost/price-lists.ts';
+import { usageError } from '../../errors.ts';
+import { type JsonValue } from '../../json.ts';
+import { getProfileService } from '../../settings/config-file.ts';
+import { resolvePartialSettings } from '../../settings/resolve.ts';
+import type { Config, LoadedConfig } from '../../settings/types.ts';
+
+/** More than any of the lists; the config file holds one megabyte. */
+const maxListBytes = 32 * 1024 * 1024;
+const maxModels = 2000;
+
+/** The prices of `config set prices @<file|url>`, and what is told of them. */
+export interface PriceFile {
+  /** The profile's own prices, and over them those of the file. */
+  word: (config: Config) => string;
+  told: string;
+}
+
+/** Reads a file of prices: one of ours, of models.dev or of LiteLLM, of which the models of the profile's service are taken. Throws GatewayError. */
+export async function readPriceFile(
+  place: string,
+  { loaded, profile }: { loaded: LoadedConfig; profile: string },
+  context: Context,
+): Promise<PriceFile> {
+  const label = 'config set prices';
+  const bytes = await readPlace(label, place, loaded, context);
+  if (bytes.byteLength > maxListBytes) throw usageError(`${quoteWord(place)} is too large for a list of prices`);
+  const text = new TextDecoder().decode(bytes).replace(/^\uFEFF/, '');
+  const json = parseJson(`${label} ${quoteWord(place)}`, text) as JsonValue;
+  const service = getProfileService(loaded.config.profiles[profile] ?? {});
+  const read = readPriceList(json, service === 'gateway' ? undefined : service);
+  const prices = read?.prices ?? (json as object);
+  const count = Object.keys(prices).length;
+  const whose = service === 'gateway' ? '' : ` of ${service}`;
+  if (read && count === 0)
+    throw usageError(
+      `${quoteWord(place)} has no prices${whose}`,
+      `it is a list of ${read.source}; set them one by one`,
+    );
+  if (count > maxModels)
+    throw usageError(
+      `${quoteWord(place)} has prices of ${count} models, and a profile holds ${maxModels}`,
+      `say which service the profile is for, and set them again: gateway-cli config set service gemini --profile ${profile}`,
+    );
+  return {
+    word: ({ profiles }) => JSON.stringify({ ...profiles[profile]?.prices, ...prices }),
+    told: read
+      ? `${count} of the ${read.listed} models of ${read.source} have a price${whose}, in USD`
+      : `${count} ${count === 1 ? 'price is' : 'prices are'} taken`,
+  };
+}
+
+async function readPlace(label: string, place: string, loaded: LoadedConfig, context: Context): Promise<Uint8Array> {
+  if (!/^https?:/i.test(place)) return readUserFile(label, place, context.io.cwd);
+  const settings = resolvePartialSettings({ flags: {}, env: context.io.env, config: loaded, use: 'text' });
+  const deadline = startDeadline(settings.timeoutMs.value, context.signal);
+  context.atEnd(async () => deadline.end());
+  const fetched = await openUrlFetcher({}, context).fetchAll([{ flag: label, typed: place }], {
+    settings,
+    deadline,
+    atEnd: context.atEnd,
+  });
+  return readUserFile(label, fetched.get(place)?.path ?? '', context.io.cwd);
+}

@@ -41,16 +41,14 @@ function countBilled(
   const { cacheWriteLongInputTokens = 0, searches = 0 } = usage;
   const cacheWriteLong = Math.min(cacheWriteLongInputTokens, cacheWrite);
   const shared = {
-    ...{
-      input,
-      cached,
-      cacheWrite: cacheWrite - cacheWriteLong,
-      cacheWriteLong,
-      searches,
-      thinking,
-      images,
-      imageTokens,
-    },
+    input,
+    cached,
+    cacheWrite: cacheWrite - cacheWriteLong,
+    cacheWriteLong,
+    searches,
+    thinking,
+    images,
+    imageTokens,
     promptTokens: inputHasCached ? prompt : prompt + cached + cacheWrite,
     doublesLongWrites: !inputHasCached,
   };

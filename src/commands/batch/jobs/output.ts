@@ -11,6 +11,7 @@ import type { FetchLinked } from '../../../cli/run/linked-pictures.ts';
 import type { RecoveryInput } from '../../../cli/run/recovery.ts';
 import { listBlobs, createLateStore, mostImages, judgeAnswer, startDeadline } from '../../../client/index.ts';
 import { createMeter } from '../../../cost/cost.ts';
+import type { Cost, MeteredAnswer } from '../../../cost/types.ts';
 import { type ErrorClass, GatewayError, isBug } from '../../../errors.ts';
 import { chooseHint } from '../../../advice.ts';
 import { fileWord } from '../../../images/naming.ts';
@@ -39,13 +40,19 @@ interface OutputOptions {
   context: Context;
 }
 
+/** Counts an answer that has a price, or whose cost the service told. */
+function countCost(answer: MeteredAnswer, report: Report, settings: OutputOptions['settings']): Cost | undefined {
+  if (answer.result.toldCost !== undefined || Object.keys(settings.prices).length > 0)
+    report.meter ??= createMeter(settings);
+  return report.meter?.count(answer);
+}
+
 /** What is made of the reply of a job: images in the folder, a line of the results, a recovery file where neither can be written. */
 export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
   const { built, settings, warnings, atEnd, folder, fetchLinked, flags, context } = options;
   const { io, ui } = context;
   const isImage = job.command.startsWith('image');
   const report: Report = { ...emptyReport(job.command), job: job.id, warnings };
-  if (Object.keys(settings.prices).length > 0) report.meter = createMeter(settings);
   let { model, prompt } = built;
   let vars = isObject(job.values['vars']) ? job.values['vars'] : undefined;
   let images: ImageOutput | undefined;
@@ -89,10 +96,7 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
     async prepare() {
       if (isImage) images = await planImages();
     },
-    count(answer) {
-      if (answer.result.toldCost !== undefined) report.meter ??= createMeter(settings);
-      return report.meter?.count(answer);
-    },
+    count: (answer) => countCost(answer, report, settings),
     async accept(answer, { endOf, signal }) {
       const { result } = answer;
       if (isImage && fetchLinked) {

@@ -171,6 +171,10 @@ const advice = {
     cli: ({ value }) => (value === undefined ? 'change --effort, or leave it out' : `it takes --effort ${value}`),
     library: ({ value }) => (value === undefined ? 'change the effort, or leave it out' : `it takes ${value}`),
   },
+  'no-search': {
+    cli: 'leave --search out; services that search in the responses format do so with --format responses, others may have a field for --set',
+    library: "leave search out; services that search in the responses format do so with the format 'responses'",
+  },
   sampling: {
     cli: ({ value }) =>
       `the gateway refuses the field '${value}': ${withoutField({ value })}; without thinking, the model may take it: --effort none`,

@@ -38,6 +38,7 @@ export type Reason =
   | 'field'
   | 'other-field'
   | 'effort'
+  | 'no-search'
   | 'effort-none'
   | 'sampling'
   | 'no-place'

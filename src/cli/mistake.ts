@@ -192,7 +192,7 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
   '--system': ['instructions', 's', 'systemprompt'],
   '--temperature': ['t', 'temp'],
   '--schema': ['jsonschema'],
-  '--tools': ['search', 'web', 'websearch'],
+  '--search': ['web', 'websearch', 'grounding', 'online'],
   '--continue': ['r', 'resume'],
   '--session': ['conversation', 'history', 'save'],
   '--model': ['modelname'],

@@ -141,7 +141,7 @@ export type MediaInput = Uint8Array | { path: string } | { data: Uint8Array; mim
 /** The plain fields that the messages format has. */
 type MessagesFields = Pick<
   PlainFields,
-  'prompt' | 'system' | 'maxTokens' | 'temperature' | 'topP' | 'topK' | 'effort' | 'stop'
+  'prompt' | 'system' | 'maxTokens' | 'temperature' | 'topP' | 'topK' | 'effort' | 'search' | 'stop'
 >;
 
 /** A request in the words of no format. A field that the format lacks is refused before anything is sent. */

@@ -1,4 +1,5 @@
 import type { Effort } from '../vendors/effort.ts';
+import type { SearchWay } from '../vendors/search.ts';
 import type { ImagesOperation } from '../vendors/image-types.ts';
 
 /** The name of a format. */
@@ -19,6 +20,8 @@ export interface Quirks {
   includeUsage?: boolean | undefined;
   /** How it is told an effort, if not as others of its format: in an object, or in fewer words. */
   effort?: 'object' | 'ollama' | undefined;
+  /** How it is asked for a search in the completions format. */
+  search?: SearchWay | undefined;
   /** It may keep requests and replies that do not say `store: false`. */
   keeps?: boolean | undefined;
   /** Images have an operation of their own, in the words of this service. */
@@ -36,6 +39,8 @@ export interface PlainFields {
   topK?: number | undefined;
   /** How much the model thinks; nothing is sent without it. */
   effort?: Effort | undefined;
+  /** Adds the service's own search tool. */
+  search?: boolean | undefined;
   /** Leaves it to the service whether it keeps the request and its reply; else one that would is told not to. */
   store?: boolean | undefined;
   /** Thinking in the tags `<think>` and `</think>` at the head of an answer stays in its text. */

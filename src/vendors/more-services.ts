@@ -42,7 +42,7 @@ export const moreServices = {
   xai: completionsService({
     title: 'xAI',
     baseUrl: 'https://api.x.ai/v1',
-    quirks: { includeUsage: true },
+    quirks: { includeUsage: true, search: 'xai' },
     keyVariables: ['XAI_API_KEY'],
     keyPage: 'https://console.x.ai',
   }),
@@ -117,6 +117,7 @@ export const moreServices = {
   perplexity: completionsService({
     title: 'Perplexity',
     baseUrl: 'https://api.perplexity.ai',
+    quirks: { search: 'always' },
     keyVariables: ['PERPLEXITY_API_KEY'],
     keyPage: 'https://www.perplexity.ai/settings/api',
   }),

@@ -141,7 +141,7 @@ const firstServices = {
     lacksBatches: true,
     hasPublicList: true,
     listQuery: 'output_modalities=text,image',
-    quirks: { includeUsage: true, effort: 'object', imagesOperation: 'openrouter' },
+    quirks: { includeUsage: true, effort: 'object', search: 'openrouter', imagesOperation: 'openrouter' },
     headerNames: vendorHeaderNames,
     auth: 'bearer',
     keyVariables: ['OPENROUTER_API_KEY'],
@@ -279,6 +279,6 @@ export function getQuirks(name: ServiceName, format: FormatName, baseUrl: string
   const { quirks } = services[name];
   if (baseUrl === undefined || isOwnHost(name, baseUrl)) return { ...quirks, service: `${name}/${format}` };
   // Another server that speaks a vendor's format knows its older fields.
-  const { imagesOperation, includeUsage, effort } = quirks;
-  return { imagesOperation, includeUsage, effort, service: `${new URL(baseUrl).host}/${format}` };
+  const { imagesOperation, includeUsage, effort, search } = quirks;
+  return { imagesOperation, includeUsage, effort, search, service: `${new URL(baseUrl).host}/${format}` };
 }

@@ -74,7 +74,7 @@ test.each([
   ['doctor --session trip', 'see: gateway-cli doctor --help\n'],
   ['chat x --aspect 1:1', 'see: gateway-cli chat --help\n'],
   ['text x -n 2', 'did you mean: --candidates\n'],
-  ['text x --search', 'did you mean: --tools\n'],
+  ['text x --web-search', 'did you mean: --search\n'],
   ['image gen x --output-format png', '--set output_format=… (format completions)\n'],
   ['image gen x --response-format url', '--set response_format=… (format completions)\n'],
   // Commander finds --stop near.

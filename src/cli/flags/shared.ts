@@ -222,6 +222,7 @@ export const bodyFlags = {
     repeat: true,
     advanced: true,
   },
+  search: { flags: '--search', text: "let the model search the web: the service's own tool, billed", advanced: true },
   tools: {
     flags: '--tools <path|->',
     text: 'tools that the model may call: a JSON array, in a file; - is stdin',

@@ -44,6 +44,7 @@ export interface RequestFlags extends VarFlags, PromptFlags {
   topP?: number;
   topK?: number;
   effort?: Effort;
+  search?: boolean;
   store?: boolean;
   keepThink?: boolean;
   stop?: string[];
@@ -193,6 +194,7 @@ function toPlainRequest(
     topP: flags.topP,
     topK: flags.topK,
     effort: flags.effort ?? parts.effort,
+    search: flags.search === true ? true : undefined,
     stop: flags.stop,
     seed: flags.seed,
     candidates: flags.candidates,

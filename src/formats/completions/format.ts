@@ -7,6 +7,8 @@ import { createCompletionsDecoder } from './reply.ts';
 import { settingError, usageError } from '../../errors.ts';
 import { type PlainRequest, type EncodedRequest, type Turn, isPlainTool, plainTool } from '../plain-request.ts';
 import { mediaPart, turnMessages } from './turns.ts';
+import { withSearch } from '../search-tool.ts';
+import { searchParameters, searchTools } from '../../vendors/search.ts';
 import { isStrictSchema } from '../strict-schema.ts';
 import type { Quirks } from '../types.ts';
 
@@ -47,7 +49,7 @@ function encodeChat(request: PlainRequest, quirks: Quirks): EncodedRequest {
     stop: request.stop?.length ? [...request.stop] : undefined,
     [quirks.seedField ?? 'seed']: request.seed,
     n: request.candidates,
-    tools: request.tools?.map(encodeChatTool),
+    ...encodeSearch(request, quirks),
     tool_choice: encodeChatToolChoice(request.toolChoice),
     response_format: encodeResponseFormat(request),
     metadata: request.metadata,
@@ -64,6 +66,15 @@ function effortField(
 ): Record<string, BodyValue | undefined> {
   if (effort === undefined || form !== 'object') return { reasoning_effort: effort };
   return { reasoning: { ...getBodyObject(body, 'reasoning'), effort } };
+}
+
+/** The tools, and what asks for a search. Throws GatewayError usage where nobody says how the service is asked. */
+function encodeSearch(request: PlainRequest, { search: way }: Quirks): Record<string, BodyValue | undefined> {
+  const tools = request.tools?.map(encodeChatTool);
+  if (!request.search || way === 'always') return { tools };
+  if (way === 'openrouter') return { tools: withSearch(tools, request, searchTools.openrouter) };
+  if (way === 'xai') return { tools, search_parameters: request.body?.['search_parameters'] ?? searchParameters };
+  throw settingError('the completions format has no search tool', { reason: 'no-search' });
 }
 
 /** Further turns after those of a body. A choice that forces a call would force one after each result, for ever. */

@@ -14,6 +14,8 @@ import { type Format, requireLongerSide, turnsIn } from '../format.ts';
 import { readLimits } from '../limits.ts';
 import { createContentDecoder, missingReason } from './reply.ts';
 import { usageError } from '../../errors.ts';
+import { withSearch } from '../search-tool.ts';
+import { searchTools } from '../../vendors/search.ts';
 import type { Quirks } from '../types.ts';
 import { findEffortRule } from '../../vendors/effort.ts';
 
@@ -84,7 +86,7 @@ function encodeContentBody(request: PlainRequest, quirks: Quirks): Body {
     systemInstruction: request.system === undefined ? undefined : { parts: [{ text: request.system }] },
     generationConfig: encodeGenerationConfig(request, getBodyObject(body, 'generationConfig')),
     safetySettings: request.safety?.length ? request.safety.map((setting) => ({ ...setting })) : undefined,
-    tools: request.tools && contentTools(request.tools),
+    tools: withSearch(request.tools && contentTools(request.tools), request, searchTools.content),
     toolConfig: encodeToolConfig(request),
     cachedContent: request.cachedContent,
     serviceTier: request.tier,

@@ -4,6 +4,8 @@ import { type Format, turnsIn } from '../format.ts';
 import { readLimits } from '../limits.ts';
 import { createMessagesDecoder } from './reply.ts';
 import { type PlainRequest, lastTurn, type Turn, isPlainTool, plainTool } from '../plain-request.ts';
+import { withSearch } from '../search-tool.ts';
+import { searchTools } from '../../vendors/search.ts';
 import type { Quirks } from '../types.ts';
 import { findEffortRule } from '../../vendors/effort.ts';
 
@@ -83,7 +85,7 @@ function encodeMessagesBody(request: PlainRequest, quirks: Quirks): Body {
     top_p: request.topP,
     top_k: request.topK,
     stop_sequences: request.stop?.length ? [...request.stop] : undefined,
-    tools: request.tools && request.tools.map(messagesTool),
+    tools: withSearch(request.tools?.map(messagesTool), request, searchTools.messages),
     tool_choice: encodeToolChoice(request.toolChoice),
     metadata: request.metadata,
     thinking: encodeThinking(request, body),

@@ -5,6 +5,8 @@ import type { Format } from '../format.ts';
 import { readLimits } from '../limits.ts';
 import { isPlainTool, type PlainRequest, plainTool, type Turn } from '../plain-request.ts';
 import { isStrictSchema } from '../strict-schema.ts';
+import { withSearch } from '../search-tool.ts';
+import { searchedPages, searchTools } from '../../vendors/search.ts';
 import type { Quirks } from '../types.ts';
 import { promptItems, turnItems } from './items.ts';
 import { encryptedThinking } from './refusals.ts';
@@ -57,7 +59,7 @@ function encodeResponsesBody(request: PlainRequest, quirks: Quirks): Body {
     max_output_tokens: request.maxTokens,
     temperature: request.temperature,
     top_p: request.topP,
-    tools: request.tools?.map(encodeTool),
+    tools: withSearch(request.tools?.map(encodeTool), request, searchTools.responses),
     tool_choice: encodeToolChoice(request.toolChoice),
     text: encodeText(request, body),
     reasoning: encodeReasoning(request, body),
@@ -65,7 +67,7 @@ function encodeResponsesBody(request: PlainRequest, quirks: Quirks): Body {
     service_tier: request.tier,
     // The service would keep the text for 30 days.
     store: request.store ? undefined : (body['store'] ?? false),
-    include: request.use === 'chat' ? includeThinking(body) : undefined,
+    include: encodeInclude(request, body),
     stream: request.stream ? true : undefined,
   });
 }
@@ -77,10 +79,12 @@ function encodeReasoning({ effort }: PlainRequest, body: Body): BodyValue | unde
   return setFields(effort === 'none' ? {} : { summary: 'auto' }, { ...given, effort });
 }
 
-/** In a conversation the thinking goes back; a single text has no use for it. */
-function includeThinking({ include }: Body): BodyValue | undefined {
+/** In a conversation the thinking goes back; a single text has no use for it. A search is to name what it read. */
+function encodeInclude({ use, search }: PlainRequest, { include }: Body): BodyValue | undefined {
   const given = Array.isArray(include) ? include : [];
-  return given.includes(encryptedThinking) ? undefined : [...given, encryptedThinking];
+  const wanted = [...(use === 'chat' ? [encryptedThinking] : []), ...(search ? [searchedPages] : [])];
+  const lacking = wanted.filter((word) => !given.includes(word));
+  return lacking.length === 0 ? undefined : [...given, ...lacking];
 }
 
 function encodeInput(request: PlainRequest, body: Body, { service }: Quirks): BodyValue | undefined {

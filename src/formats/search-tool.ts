@@ -1,0 +1,23 @@
+import type { BodyValue } from '../body.ts';
+import { isObject, type JsonObject } from '../json.ts';
+import type { PlainRequest } from './plain-request.ts';
+
+/** The tools of a request, and where it asks for a search, the service's own tool for it behind them, unless they have it. */
+export function withSearch(
+  tools: readonly BodyValue[] | undefined,
+  { search, body }: Pick<PlainRequest, 'search' | 'body'>,
+  own: JsonObject,
+): BodyValue[] | undefined {
+  if (!search) return tools && [...tools];
+  const ofBody = body?.['tools'];
+  const given = tools ?? (Array.isArray(ofBody) ? ofBody : []);
+  return given.some((tool) => isAlike(tool, own)) ? [...given] : [...given, own];
+}
+
+/** Of the same name, type or, in the content format, key. */
+function isAlike(tool: BodyValue, own: JsonObject): boolean {
+  if (!isObject(tool)) return false;
+  const [key = 'type'] = Object.keys(own);
+  if (key !== 'type') return key in tool;
+  return tool['type'] === own['type'] || (own['name'] !== undefined && tool['name'] === own['name']);
+}

@@ -1,0 +1,108 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { completions } from '../../src/formats/completions/format.ts';
+import { encodeRequest } from '../../src/formats/format.ts';
+import { createClient } from '../../src/index.ts';
+import { run } from '../helpers/run.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
+import { test, textReply } from '../helpers/with-server.ts';
+
+// What `--search` sends to each service, in each format that has a search tool of its own.
+
+const folder = scratchFolder();
+writeFileSync(join(folder, 'tools.json'), '[{"name":"f","schema":{"type":"object"}}]');
+
+const google = { googleSearch: {} };
+const anthropic = { type: 'web_search_20250305', name: 'web_search' };
+const openai = { type: 'web_search' };
+const openrouter = { type: 'openrouter:web_search' };
+const pages = 'web_search_call.action.sources';
+const thinking = 'reasoning.encrypted_content';
+
+const table: [name: string, argv: string[], sent: object][] = [
+  ['gemini', ['text', 'x', '--service', 'gemini'], { tools: [google] }],
+  ['gemini, chat', ['chat', 'x', '--service', 'gemini'], { tools: [google] }],
+  ['pictures of gemini', ['image', 'gen', 'x', '--service', 'gemini'], { tools: [google] }],
+  ['anthropic', ['text', 'x', '--service', 'anthropic'], { tools: [anthropic] }],
+  ['the gateway, chat', ['chat', 'x', '--base-url', 'http://127.0.0.1:1'], { tools: [anthropic] }],
+  ['openai', ['text', 'x', '--service', 'openai'], { tools: [openai], include: [pages] }],
+  ['openai, chat', ['chat', 'x', '--service', 'openai'], { tools: [openai], include: [thinking, pages] }],
+  ['xai', ['text', 'x', '--service', 'xai'], { search_parameters: { mode: 'auto' } }],
+  ['perplexity, which searches unasked', ['text', 'x', '--service', 'perplexity'], {}],
+  ['openrouter', ['text', 'x', '--service', 'openrouter'], { tools: [openrouter] }],
+  [
+    'openrouter, a tool of --set',
+    ['text', 'x', '--service', 'openrouter', '--set', 'tools[]={"type":"own"}'],
+    { tools: [openrouter, { type: 'own' }] },
+  ],
+  [
+    'gemini, which has it in --body',
+    ['text', 'x', '--service', 'gemini', '--body', 'google.json'],
+    { tools: [{ googleSearch: { timeRangeFilter: {} } }] },
+  ],
+  [
+    'gemini, beside a tool of --body',
+    ['text', 'x', '--service', 'gemini', '--body', 'other.json'],
+    { tools: [{ urlContext: {} }, google] },
+  ],
+];
+writeFileSync(join(folder, 'google.json'), '{"tools":[{"googleSearch":{"timeRangeFilter":{}}}]}');
+writeFileSync(join(folder, 'other.json'), '{"tools":[{"urlContext":{}}]}');
+
+const show = async (argv: readonly string[]) => run([...argv, '-m', 'm', '--dry-run', '--json'], { cwd: folder });
+const sentBy = async (argv: readonly string[]): Promise<Record<string, unknown>> => {
+  const ran = await show(argv);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  return (JSON.parse(ran.stdout) as { body: Record<string, unknown> }).body;
+};
+
+test.for(table)('--search adds the own tool of %s, and nothing else', async ([, argv, sent]) => {
+  const body = await sentBy([...argv, '--search']);
+  expect(body).toMatchObject(sent);
+  const { tools: _tools, include: _include, search_parameters: _parameters, ...rest } = body;
+  const { tools: _own, include: _other, ...plain } = await sentBy(argv);
+  expect(rest).toEqual(plain);
+});
+
+test.for([
+  ['gemini', { functionDeclarations: [{ name: 'f', parametersJsonSchema: { type: 'object' } }] }, google],
+  ['anthropic', { name: 'f', input_schema: { type: 'object' } }, anthropic],
+  ['openai', { type: 'function', name: 'f' }, openai],
+  ['openrouter', { type: 'function', function: { name: 'f' } }, openrouter],
+] as const)('--search stands beside the tools of the user at %s', async ([service, tool, own]) => {
+  const { tools } = await sentBy(['chat', 'x', '--service', service, '--tools', 'tools.json', '--search']);
+  expect(tools).toMatchObject([tool, own]);
+});
+
+test.for([
+  ['openai', ['--format', 'completions']],
+  ['ollama', []],
+  ['groq', []],
+] as const)('%s has no search in the completions format: refused before anything is sent', async ([service, more]) => {
+  const ran = await show(['text', 'x', '--service', service, ...more, '--search']);
+  expect([ran.code, ran.stdout.includes('"body"')]).toEqual([2, false]);
+  expect(ran.stderr).toContain('the completions format has no search tool');
+  expect(ran.stderr).toContain('--format responses');
+});
+
+test('a job of a batch and the library can ask for a search', async ({ server, cli }) => {
+  server.reply({ body: textReply('hi') });
+  const ran = await cli(['batch', '-', '-o', 'out'], { stdin: '{"id":"a","prompt":"x","search":true}\n' });
+  expect([ran.code, server.requests[0]?.json()]).toMatchObject([0, { tools: [google] }]);
+  const client = createClient({ service: 'anthropic' });
+  const { post, close } = await client.prepare({ model: 'm', prompt: 'x', search: true });
+  expect(post.body).toMatchObject({ tools: [anthropic] });
+  await close();
+  await client.close();
+});
+
+test.for([
+  ['xai', {}, { search_parameters: { mode: 'auto' } }],
+  ['xai', { search_parameters: { mode: 'on' } }, { search_parameters: { mode: 'on' } }],
+  ['always', {}, {}],
+] as const)('a service that searches by %s is asked so in the completions format', ([search, body, sent]) => {
+  const request = { use: 'text', model: 'm', stream: false, prompt: 'x', search: true, body } as const;
+  const { messages: _, model: _model, ...rest } = encodeRequest(request, completions, { service: 's', search }).body;
+  expect(rest).toEqual(sent);
+});

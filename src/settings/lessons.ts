@@ -1,6 +1,5 @@
 import { dirname, isAbsolute, join } from 'node:path';
 import { readFile, stat } from 'node:fs/promises';
-import { makeFolder, writeAtomically } from '../files/temp-file.ts';
 import { isObject, parseObject } from '../json.ts';
 import { userFolders } from './config-file.ts';
 
@@ -32,6 +31,8 @@ export async function openLessons(baseUrl: string, now: () => number): Promise<K
   let writing: Promise<void> = Promise.resolve();
   const write = async (): Promise<void> => {
     if (path === undefined) return;
+    // Loaded for a lesson alone: few runs learn one.
+    const { makeFolder, writeAtomically } = await import('../files/temp-file.ts');
     await makeFolder(dirname(path), 0o700);
     const text = JSON.stringify({ address, lessons: Object.fromEntries(lessons) });
     await writeAtomically(path, (handle) => handle.writeFile(`${text}\n`));

@@ -1,6 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
-import { makeFolder, writeAtomically } from '../files/temp-file.ts';
 import { isObject, type JsonObject, type JsonValue, objectField, parseObject, textField } from '../json.ts';
 import { type ModelEnd, type ModelFacts, isEnding } from '../vendors/model-rules.ts';
 import { userFolders } from './config-file.ts';
@@ -94,6 +93,8 @@ async function changeFile(owner: ListOwner, change: Record<string, unknown>): Pr
   const path = await findCacheFile(owner);
   if (path === undefined) return;
   const kept = await readFileOf(owner);
+  // Every answer looks into the file, and few change it.
+  const { makeFolder, writeAtomically } = await import('../files/temp-file.ts');
   await makeFolder(dirname(path), 0o700);
   await writeAtomically(path, (handle) => handle.writeFile(`${JSON.stringify({ ...kept, ...change })}\n`));
 }

@@ -1,10 +1,13 @@
 import { onTestFinished, describe, expect, test } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createClient } from '../../src/client/client.ts';
 import { startAnthropic } from '../fake-servers/anthropic.ts';
 import { startGemini } from '../fake-servers/gemini.ts';
 import { startOpenAi } from '../fake-servers/openai.ts';
 import type { Amend, FakeRequest } from '../fake-servers/start.ts';
 import { runWith, type VendorRunOptions, workFolder } from './vendor-run.ts';
-import { startVendors } from './vendors.ts';
+import { keys, startVendors } from './vendors.ts';
 
 // What happens when models go: from one key variable, with the vendor's own list and wordings at the vendor's own origin.
 
@@ -238,6 +241,33 @@ describe('a model that ends', () => {
   });
 });
 
+describe('doctor --live', () => {
+  test('says of a model in use when it ends, and what follows, and how to set that', async () => {
+    const models = {
+      ...sonnets,
+      'claude-sonnet-5-5': { lifecycle: 'deprecated', retires_at: `${dayIn(9)}T00:00:00Z` },
+    };
+    const ran = await ask('anthropic', { models }, 'doctor --live');
+    expect(ran.code).toBe(0);
+    expect(ran.stdout).toMatch(new RegExp(`^warning model +claude-sonnet-5-5 ends on ${dayIn(9)}, in 9 days$`, 'm'));
+    expect(ran.stdout).toContain('gateway-cli config set models.text <model>\n');
+  });
+});
+
+test('-m takes the names that a profile has for models', async () => {
+  const cwd = workFolder();
+  const profile = { service: 'openai', models: { fast: 'gpt-7', best: 'gpt-8' }, fallback: 'fast' };
+  writeFileSync(join(cwd, 'config.json'), JSON.stringify({ profile: 'own', profiles: { own: profile } }), {
+    mode: 0o600,
+  });
+  const config = { GATEWAY_CONFIG: join(cwd, 'config.json'), ...keys.openai };
+  const service = { models: { 'gpt-7': {}, 'gpt-8': {} } };
+  const asking = ['text hi -m fast', 'text hi -m best', 'chat hi -m best'];
+  expect((await ask('openai', service, asking, { cwd, env: config })).asked).toEqual(['gpt-7', 'gpt-8', 'gpt-8']);
+  const other = await ask('openai', service, 'text hi -m gone', { cwd, env: config });
+  expect(other).toMatchObject({ code: 0, asked: ['gone', 'gpt-7'] });
+});
+
 describe('--require-alive', () => {
   const models = {
     'gpt-6-luna': { shutdown_date: dayIn(15) },
@@ -334,6 +364,27 @@ describe('--fallback', () => {
     const amend: Amend = (reply, request) => busy(times++ === 0 ? 500 : 429)(reply, request);
     const ran = await ask('openai', { models, amend }, 'text hi --fallback gpt-7 --retries 1');
     expect(ran).toMatchObject({ code: 5, asked: ['gpt-6-luna', 'gpt-6-luna'] });
+  });
+
+  test('answers in chat, in a batch by a key of its jobs, and in the library', async () => {
+    const amend = busy(503);
+    const flags = '--fallback gpt-7 --retries 0';
+    const chat = await ask('openai', { models, amend }, `chat hi ${flags}`);
+    expect(chat).toMatchObject({ code: 0, asked: ['gpt-6-luna', 'gpt-7'] });
+    const ran = await ask(
+      'openai',
+      { models, amend },
+      batch.replace('"prompt"', '"fallback":"gpt-7","prompt"') + ' --retries 0',
+    );
+    expect(ran).toMatchObject({ code: 0 });
+    expect(ran.asked).toEqual(['list', 'gpt-6-luna', 'gpt-7', 'gpt-6-luna', 'gpt-7']);
+    expect(ran.stderr.split('is asked in place of')).toHaveLength(2);
+    const server = await startOpenAi({ models: ['gpt-7'] });
+    onTestFinished(() => server.close());
+    const client = createClient({ service: 'openai', baseUrl: server.url, apiKey: keys.openai.OPENAI_API_KEY });
+    onTestFinished(() => client.close());
+    const reply = await client.generate({ model: 'gpt-5', prompt: 'hi' }, { fallback: 'gpt-7' });
+    expect(reply).toMatchObject({ model: 'gpt-7', insteadOf: { model: 'gpt-5' }, attempts: 2 });
   });
 
   test('that fails is the error, and nothing else is asked', async () => {

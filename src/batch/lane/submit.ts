@@ -65,7 +65,7 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
         }
         reservation?.spend(undefined);
         if (!bound.isMost) unbounded++;
-        await addJob(ready, operation, { drafts, run });
+        await addJob(ready, await chooseModel(ready, operation, run), { drafts, run });
       } finally {
         await prepared.close();
       }
@@ -79,6 +79,17 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
   } finally {
     for (const draft of drafts.values()) await draft.remove();
   }
+}
+
+/** The request with the model that its client chooses. */
+async function chooseModel(
+  { prepared: { settings } }: ReadyJob,
+  operation: PreparedRequest,
+  run: LaneRun,
+): Promise<PreparedRequest> {
+  const { models } = run.clients.get(gatewayKey(settings)) ?? {};
+  const deadline = startDeadline(settings.timeoutMs.value, run.batch.host.signal);
+  return (models?.before(operation, deadline) ?? Promise.resolve(operation)).finally(() => deadline.end());
 }
 
 /** The request with the files of its URLs. Undefined if they could not be fetched: that is the end of the job. */

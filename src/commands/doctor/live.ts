@@ -1,4 +1,5 @@
-import { deadlineOnce, drainDeltas, type PreparedRequest } from '../../client/index.ts';
+import { deadlineOnce, drainDeltas, type ListedModel, type PreparedRequest } from '../../client/index.ts';
+import { describeEnd, isEnding } from '../../vendors/model-rules.ts';
 import { openClient } from '../../cli/run/client.ts';
 import { endSignals, GatewayError } from '../../errors.ts';
 import { chooseAuthUse, formatNames, keyFacts, loadFormat, encodeRequest } from '../../formats/format.ts';
@@ -114,7 +115,37 @@ export async function examineLive(live: GatewaySubject): Promise<Check[]> {
       return { name: check.name, state: 'warning', text, fix: check.fix };
     }),
   );
-  return [...checks, ...other];
+  return [...checks, ...other, ...(await examineEnds(live))];
+}
+
+/** The models in use that go, by the lists of their service: when, and what follows. A gateway's own list is left alone. */
+async function examineEnds(live: GatewaySubject): Promise<Check[]> {
+  const { uses, surveyed, flags, context } = live;
+  const lists = new Map<FormatName, ListedModel[]>();
+  const ends = new Map<string, Check>();
+  for (const use of uses) {
+    const { service, format, model, offline, timeoutMs } = surveyed.byUse[use];
+    if (model === undefined || offline.value || service.value === 'gateway') continue;
+    if (!lists.has(format.value)) {
+      const deadline = deadlineOnce(timeoutMs.value, context.signal);
+      const client = await openClient(withKey(surveyed.byUse[use], live.key), flags, context, { deadline });
+      const query = services[service.value].listQuery;
+      // Without a list nothing is known.
+      const list = await client
+        .listModels(format.value, { ...once, query, deadline: deadline() })
+        .catch(() => ({ models: [] }))
+        .finally(() => client.close());
+      lists.set(format.value, list.models);
+    }
+    const listed = lists.get(format.value)?.find(({ id }) => id === model.value);
+    const now = context.io.now();
+    if (listed === undefined || !isEnding(listed, now)) continue;
+    const { id, endsOn, lifecycle, successor } = listed;
+    const setModel = `gateway-cli config set models.${use} ${successor ?? '<model>'}${profileFlag(context)}`;
+    const text = describeEnd({ model: id, endsOn, lifecycle, successor }, now);
+    ends.set(id, ends.get(id) ?? { name: 'model', state: 'warning', text, fix: setModel });
+  }
+  return [...ends.values()];
 }
 
 /** The uses that are asked in a format: those that the service has. */

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { services } from '../src/vendors/services.ts';
+import { firstServiceNames, services } from '../src/vendors/services.ts';
 import { readme } from './helpers/readme.ts';
 import { startScriptedServer } from './helpers/scripted-server.ts';
 import { shell } from './helpers/spawn.ts';
@@ -39,8 +39,8 @@ function typeOneKey(name: string, { url, key }: { url: string; key: string }): R
   return type(commands, { url, key, env: { GATEWAY_SERVICE: name } });
 }
 
-test('the table of services has every service that gives keys, with what it can be asked for', () => {
-  const known = Object.values(services).filter(({ keyPage }) => keyPage !== undefined);
+test('the table of services has every service of short lists that gives keys, with what it can be asked for', () => {
+  const known = firstServiceNames.map((name) => services[name]).filter(({ keyPage }) => keyPage !== undefined);
   expect(rows.toSorted((a, b) => a.name.localeCompare(b.name))).toEqual(
     known
       .map(({ title, name, keyVariables: [variable], formats, keyPage }) => {

@@ -2,9 +2,7 @@ import { GatewayError } from '../errors.ts';
 import type { BlobStore, StoredBlob } from '../images/types.ts';
 import type { Base64Diversion, Base64Sink } from '../scan/json-scan.ts';
 import { createWatch, type CheckEnd } from './deadline.ts';
-import { extensionFor, imageFacts, mediaType, sniffType } from '../images/image-type.ts';
-import { isHarmlessSvg, isSvg } from '../images/svg.ts';
-import { toWav } from '../images/wav.ts';
+import { extensionFor, imageFacts, isSvg, mediaType, sniffType } from '../images/image-type.ts';
 import type { Picture } from './client-types.ts';
 import type { Result, ResultImage } from './result.ts';
 
@@ -122,13 +120,18 @@ export async function describeImage({
   candidate,
   declaredType: declared,
 }: ResultImage): Promise<{ image: Picture; warning: string | undefined; blob: StoredBlob }> {
-  const wav = await toWav(given, declared);
+  const wav = isSound(declared) ? await (await import('../images/wav.ts')).toWav(given, declared) : undefined;
   const [blob, declaredType] = wav ? [wav, 'audio/wav'] : [given, declared];
   const { head, bytes, sha256 } = blob;
-  const isHarmless = isSvg(head) && isImageBlob({ declaredType, blob }) && (await isHarmlessSvg(blob));
+  const isDrawing = isSvg(head) && isImageBlob({ declaredType, blob });
+  const isHarmless = isDrawing && (await (await import('../images/svg.ts')).isHarmlessSvg(blob));
   const { extension, mimeType, warning } = await extensionFor({ declaredType, head, isHarmlessSvg: isHarmless });
   const { width, height } = await imageFacts(head);
   return { image: { mimeType, extension, width, height, bytes, sha256, candidate }, warning, blob };
+}
+
+function isSound(declaredType = ''): boolean {
+  return /^\s*audio\//i.test(declaredType);
 }
 
 /** All that came as bytes, in the order in which it is written. */

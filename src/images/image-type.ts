@@ -29,6 +29,12 @@ export function sniffType(bytes: Uint8Array): string | undefined {
   return undefined;
 }
 
+/** Whether bytes begin an SVG in UTF-8: comments and a declaration can be in front of its element. */
+export function isSvg(head: Uint8Array): boolean {
+  const text = Buffer.from(head.subarray(0, 4096)).toString('utf8');
+  return /^\uFEFF?\s*(?:<\?xml[^>]*\?>\s*|<!--(?:(?!-->)[^])*-->\s*|<!doctype svg[^>[]*>\s*)*<svg[\s/>]/i.test(text);
+}
+
 /** If the major brand is generic, the type of a compatible brand. */
 function heifType(head: string): string | undefined {
   const major = heifBrands[head.slice(8, 12)];

@@ -1,12 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { StoredBlob } from './types.ts';
 
-/** Whether bytes begin an SVG in UTF-8: comments and a declaration can be in front of its element. */
-export function isSvg(head: Uint8Array): boolean {
-  const text = Buffer.from(head.subarray(0, 4096)).toString('utf8');
-  return /^\uFEFF?\s*(?:<\?xml[^>]*\?>\s*|<!--(?:(?!-->)[^])*-->\s*|<!doctype svg[^>[]*>\s*)*<svg[\s/>]/i.test(text);
-}
-
 /** Larger ones are not looked through, and count as having a script. */
 const longestSvg = 16 * 1024 * 1024;
 

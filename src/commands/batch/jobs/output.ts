@@ -7,9 +7,15 @@ import { emptyReport } from '../../../cli/output/log.ts';
 import { resultDocument } from '../../../cli/output/document.ts';
 import type { ImageOutput, SavingContext } from '../../../cli/output/save-images.ts';
 import { findSchemaAnswer, toWanted } from '../../../cli/run/answer.ts';
-import type { FetchLinked } from '../../../cli/run/linked-pictures.ts';
 import type { RecoveryInput } from '../../../cli/run/recovery.ts';
-import { listBlobs, createLateStore, mostImages, judgeAnswer, startDeadline } from '../../../client/index.ts';
+import {
+  listBlobs,
+  createLateStore,
+  mostImages,
+  judgeAnswer,
+  type Result,
+  startDeadline,
+} from '../../../client/index.ts';
 import { createMeter } from '../../../cost/cost.ts';
 import type { Cost, MeteredAnswer } from '../../../cost/types.ts';
 import { type ErrorClass, GatewayError, isBug } from '../../../errors.ts';
@@ -34,8 +40,6 @@ interface OutputOptions {
   /** The folder of the batch, and whether it has results, to which a later run can add a reply that was kept. */
   folder: string;
   isFolderless: boolean;
-  /** Of a job for pictures. */
-  fetchLinked: FetchLinked | undefined;
   flags: BatchFlags;
   context: Context;
 }
@@ -49,7 +53,7 @@ function countCost(answer: MeteredAnswer, report: Report, settings: OutputOption
 
 /** What is made of the reply of a job: images in the folder, a line of the results, a recovery file where neither can be written. */
 export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
-  const { built, settings, warnings, atEnd, folder, fetchLinked, flags, context } = options;
+  const { built, settings, warnings, atEnd, folder, flags, context } = options;
   const { io, ui } = context;
   const isImage = job.command.startsWith('image');
   const report: Report = { ...emptyReport(job.command), job: job.id, warnings };
@@ -99,10 +103,7 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
     count: (answer) => countCost(answer, report, settings),
     async accept(answer, { endOf, signal }) {
       const { result } = answer;
-      if (isImage && fetchLinked) {
-        const deadline = startDeadline(settings.timeoutMs.value, signal);
-        await fetchLinked(result, { settings, deadline, atEnd, warn }).finally(() => deadline.end());
-      }
+      if (isImage && result.images.length === 0) await fetchLinks(result, options, { signal, warn });
       const blobs = listBlobs(result);
       if (blobs.length > 0) images ??= await planImages();
       await images?.save(blobs, result, endOf);
@@ -146,6 +147,21 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
       warnings.push(`${what}, and --accept-changes sends the new version`);
     },
   };
+}
+
+/** Fetches the pictures that a result only links to. */
+async function fetchLinks(
+  result: Result,
+  { flags, context, settings, atEnd }: OutputOptions,
+  { signal, warn }: { signal: AbortSignal; warn: (text: string) => Promise<void> },
+): Promise<void> {
+  const { openLinkedFetcher } = await import('../../../cli/run/linked-pictures.ts');
+  const deadline = startDeadline(settings.timeoutMs.value, signal);
+  try {
+    await openLinkedFetcher(flags, context)?.(result, { settings, deadline, atEnd, warn });
+  } finally {
+    deadline.end();
+  }
 }
 
 /** The job's `name`, else its id; an id that is not a file name gets its hash. */

@@ -19,7 +19,6 @@ import type { TextPlaces } from '../../../cli/input/prompt.ts';
 import type { Body } from '../../../body.ts';
 import type { Context, InputContext } from '../../../cli/context.ts';
 import type { SchemaCheck } from '../../../cli/input/schema.ts';
-import { openLinkedFetcher } from '../../../cli/run/linked-pictures.ts';
 import { openUrlFetcher, requireNetwork } from '../../../cli/run/fetch-urls.ts';
 import { inputUrls } from '../../../cli/input/input-files.ts';
 import type { FetchedFiles } from '../../../cli/input/attachments.ts';
@@ -80,7 +79,6 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   const openInputs = createInputContexts(context, source.folder);
   const quiet = { ...context, ui: { ...context.ui, warn: ignoreWrite, detail: ignoreWrite } };
   const fetcher = openUrlFetcher(flags, context);
-  const fetchLinked = openLinkedFetcher(flags, context);
 
   function settingsOf({ command, values, line }: Job): Promise<Settings> {
     const { model, profile } = values as JobSettings;
@@ -139,7 +137,6 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
             atEnd,
             folder,
             isFolderless,
-            fetchLinked,
             flags,
             context,
           }),

@@ -85,20 +85,27 @@ test('of requests that wait for the lock together each ends for itself: by its s
   const ledger = open();
   await ledger.spend(await reserved(ledger, request('0.1')), '0.1');
   writeFileSync(`${path}.lock`, JSON.stringify({ ...ownMark(), nonce: 'another' }));
-  const stop = new AbortController();
+  const [first, second] = [new AbortController(), new AbortController()];
   const asked = [
-    ledger.reserve(request('0.2'), stop.signal),
+    ledger.reserve(request('0.2'), first.signal),
+    ledger.reserve(request('0.2'), second.signal),
     ledger.reserve(request('0.3'), never),
     ledger.reserve(request('0.1', { currency: 'EUR' }), never),
     ledger.reserve(request('0.95'), never),
   ];
-  stop.abort(new Error('enough'));
-  await expect(asked[0]).rejects.toThrow('enough');
+  const looks = vi.spyOn(process.hrtime, 'bigint');
+  onTestFinished(() => looks.mockRestore());
+  for (const [at, stop] of [first, second].entries()) {
+    stop.abort(new Error('enough'));
+    await expect(asked[at]).rejects.toThrow('enough');
+    const { length } = looks.mock.calls;
+    await expect.poll(() => looks.mock.calls.length, { timeout: 30_000 }).toBeGreaterThan(length + 5);
+  }
   unlinkSync(`${path}.lock`);
-  const [, second, third, fourth] = await Promise.allSettled(asked);
-  expect(second).toMatchObject({ value: { id: expect.any(String) as unknown } });
-  expect(third).toMatchObject({ reason: { class: 'usage' } });
-  expect(fourth).toMatchObject({ value: { spent: '0.1' } });
+  const [, , made, refused, over] = await Promise.allSettled(asked);
+  expect(made).toMatchObject({ value: { id: expect.any(String) as unknown } });
+  expect(refused).toMatchObject({ reason: { class: 'usage' } });
+  expect(over).toMatchObject({ value: { spent: '0.1' } });
   expect(await spent()).toBe('0.1');
 });
 

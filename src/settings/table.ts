@@ -267,6 +267,7 @@ export const settings = {
     group: 'body',
     flag: '--effort <word>',
     help: `how much the model thinks: ${effortNames.join(', ')}`,
+    advanced: true,
     key: 'effort',
     description: 'How much the model thinks before it answers a text or a chat; thinking is billed.',
     examples: ['low'],

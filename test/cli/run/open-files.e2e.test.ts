@@ -92,7 +92,7 @@ test.skipIf(!isLinux).for([
     if (body) server.answer = () => ({ body });
     const env = { ...environmentFor(server), XDG_STATE_HOME: join(folder.cwd, 'state') };
     let written = 0;
-    for (let limit = 18; limit < 32; limit += isFull ? 1 : 4) {
+    for (let limit = 18; limit < 32; limit += isFull ? 1 : 6) {
       const before = server.bodies.length;
       const script = `rm -f out.*; ulimit -n ${limit}; "$BIN" ${words}`;
       const { code, stderr } = await shell(script, { cwd: folder.cwd, env });

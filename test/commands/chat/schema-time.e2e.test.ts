@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import { compileSchema } from '../../../src/cli/input/schema.ts';
 import type { JsonValue } from '../../../src/json.ts';
+import { sample } from '../../helpers/full.ts';
 
 const endless = { pattern: '^(a+)+$' };
 const endlessAnswer = `"${'a'.repeat(60)}b"`;
 const branch = { type: 'array', items: { $ref: '#' }, minItems: 1 };
 
-test.for([
+const costly: [name: string, schema: JsonValue, answer: string][] = [
   ['a pattern', endless, endlessAnswer],
   ['branches that hold themselves', { anyOf: [branch, branch, { type: 'integer' }] }, '['.repeat(40) + ']'.repeat(40)],
   [
@@ -14,12 +15,17 @@ test.for([
     { uniqueItems: true },
     JSON.stringify(Array.from({ length: 60_000 }, (_, at) => ({ at: [at] }))),
   ],
-] as [string, JsonValue, string][])('a check of %s ends at its limit', async ([, schema, answer]) => {
-  await compileSchema(schema);
-  const check = await compileSchema(schema, { limitMs: 1500 });
-  const checking = check(answer, new AbortController().signal);
-  await expect(checking).rejects.toThrow('not checked against the schema: it took longer than 1.5 s');
-});
+];
+
+test.for(sample(costly, ([name]) => name === 'a pattern'))(
+  'a check of %s ends at its limit',
+  async ([, schema, answer]) => {
+    await compileSchema(schema);
+    const check = await compileSchema(schema, { limitMs: 1500 });
+    const checking = check(answer, new AbortController().signal);
+    await expect(checking).rejects.toThrow('not checked against the schema: it took longer than 1.5 s');
+  },
+);
 
 test('a signal ends a check, and the next answer is checked', async () => {
   const endless = await compileSchema({ pattern: '^(a+)+$' });

@@ -70,7 +70,7 @@ export async function runWith(
   for (const line of typeof lines === 'string' ? [lines] : lines) {
     const { words } = splitShellLine(line);
     const named = name === 'ollama' ? ['--service', 'ollama', '--base-url', url, ...modelFlag(words, model)] : [];
-    const argv = [...words, ...named, '--cacert', vendors.authority];
+    const argv = [...words, ...named];
     ran = await run(argv, { cwd, env: bare, ...(stdin !== undefined && { stdin }) });
     if (ran.code !== 0) break;
   }

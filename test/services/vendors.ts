@@ -1,17 +1,14 @@
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
-import { scratchFolder } from '../helpers/scratch.ts';
 import { anthropicKey, startAnthropic } from '../fake-servers/anthropic.ts';
 import { geminiKey, startGemini } from '../fake-servers/gemini.ts';
 import { startOllama } from '../fake-servers/ollama.ts';
 import { openAiKey, startOpenAi } from '../fake-servers/openai.ts';
 import { openRouterKey, startOpenRouter } from '../fake-servers/openrouter.ts';
 import type { FakeServer } from '../fake-servers/start.ts';
-import { createCertificate } from './certificate.ts';
+import { vendorPair } from '../transport/certificates.ts';
 
 /** The services that have an address of their own. */
 export const vendorNames = ['gemini', 'anthropic', 'openai', 'openrouter', 'ollama'] as const;
@@ -37,8 +34,6 @@ export interface Vendors {
   fakeServers: Readonly<Record<VendorName, FakeServer>>;
   /** A proxy for HTTPS behind which they have the vendors' own origins. */
   proxy: string;
-  /** The file of the authority of their certificates. */
-  authority: string;
   close(): Promise<void>;
 }
 
@@ -51,13 +46,12 @@ export async function startVendors(given: Partial<Vendors['fakeServers']> = {}):
     openrouter: given.openrouter ?? (await startOpenRouter()),
     ollama: given.ollama ?? (await startOllama()),
   };
-  const certificate = createCertificate(Object.keys(hosts));
   const sockets = new Set<Socket>();
   const proxy = createServer().on('connect', (request, socket: Socket) => {
     const vendor = hosts[String(request.url).replace(/:443$/, '')];
     if (vendor === undefined) return void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
     socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-    const inside = new TLSSocket(socket, { isServer: true, ...certificate });
+    const inside = new TLSSocket(socket, { isServer: true, ...vendorPair });
     const onward = connect(Number(new URL(fakeServers[vendor].url).port), '127.0.0.1');
     for (const each of [inside, onward]) {
       sockets.add(each.on('error', () => {}));
@@ -68,12 +62,9 @@ export async function startVendors(given: Partial<Vendors['fakeServers']> = {}):
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
   const { port } = proxy.address() as AddressInfo;
-  const authority = join(scratchFolder(), 'authority.pem');
-  writeFileSync(authority, certificate.cert);
   return {
     fakeServers,
     proxy: `http://127.0.0.1:${port}`,
-    authority,
     async close() {
       for (const socket of sockets) socket.destroy();
       proxy.close();

@@ -4,7 +4,7 @@ import { openClient } from '../../cli/run/client.ts';
 import { endSignals, GatewayError } from '../../errors.ts';
 import { chooseAuthUse, formatNames, keyFacts, loadFormat, encodeRequest } from '../../formats/format.ts';
 import { createMemoryStore } from '../../images/store.ts';
-import { getQuirks, services, useNames, listUses, vendorHeaderNames } from '../../vendors/services.ts';
+import { getQuirks, isOwnHost, services, useNames, listUses, vendorHeaderNames } from '../../vendors/services.ts';
 import type { Secret } from '../../settings/redact.ts';
 import { byDefault } from '../../settings/sources.ts';
 import type { KeySource, PartialSettings, Use } from '../../settings/types.ts';
@@ -118,14 +118,14 @@ export async function examineLive(live: GatewaySubject): Promise<Check[]> {
   return [...checks, ...other, ...(await examineEnds(live))];
 }
 
-/** The models in use that go, by the lists of their service: when, and what follows. A gateway's own list is left alone. */
+/** The models in use that go, by the lists of vendors at their own hosts: when, and what follows. */
 async function examineEnds(live: GatewaySubject): Promise<Check[]> {
   const { uses, surveyed, flags, context } = live;
   const lists = new Map<FormatName, ListedModel[]>();
   const ends = new Map<string, Check>();
   for (const use of uses) {
-    const { service, format, model, offline, timeoutMs } = surveyed.byUse[use];
-    if (model === undefined || offline.value || service.value === 'gateway') continue;
+    const { service, format, model, baseUrl, timeoutMs } = surveyed.byUse[use];
+    if (model === undefined || baseUrl === undefined || !isOwnHost(service.value, baseUrl.value)) continue;
     if (!lists.has(format.value)) {
       const deadline = deadlineOnce(timeoutMs.value, context.signal);
       const client = await openClient(withKey(surveyed.byUse[use], live.key), flags, context, { deadline });

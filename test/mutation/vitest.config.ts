@@ -30,8 +30,9 @@ export default defineConfig({
     sequence: { sequencer: LikelyFailureFirst },
     unstubEnvs: true,
     setupFiles: ['test/helpers/setup.ts'],
-    // A change that makes a test wait for ever costs as long; the slowest test takes two seconds on a quiet machine.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // A change that makes a test wait for ever costs as long; the slowest test takes two seconds on a quiet machine, and more than
+    // thirty on a busy one while the code counts what runs.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 });

@@ -75,7 +75,7 @@ test.each([
   ['chat x --aspect 1:1', 'see: gateway-cli chat --help\n'],
   ['text x -n 2', 'did you mean: --candidates\n'],
   ['text x --web-search', 'did you mean: --search\n'],
-  ['image gen x --output-format png', '--set output_format=… (format completions)\n'],
+  ['image gen x --moderation low', '--set moderation=… (format completions)\n'],
   ['image gen x --response-format url', '--set response_format=… (format completions)\n'],
   // Commander finds --stop near.
   ['image gen x --steps 20', 'see: gateway-cli image gen --help\n'],

@@ -328,11 +328,16 @@ test.each([
 
 const content = 'generationConfig.presencePenalty';
 test.each([
-  ['text x --presence-penalty 1', { OPENAI_API_KEY: 'k' }, ': --set presence_penalty=…\n'],
+  ['text x --presence-penalty 1', { OPENROUTER_API_KEY: 'k' }, ': --set presence_penalty=…\n'],
+  [
+    'text x --presence-penalty 1',
+    { OPENAI_API_KEY: 'k' },
+    `: OpenAI does not have it; --set ${content}=… (--service gemini); --set presence_penalty=… (--service openrouter, ollama)\n`,
+  ],
   [
     'text x --presence-penalty 1',
     { ANTHROPIC_API_KEY: 'k' },
-    `: Anthropic does not have it; --set ${content}=… (--service gemini); --set presence_penalty=… (--service openai, openrouter, ollama)\n`,
+    `: Anthropic does not have it; --set ${content}=… (--service gemini); --set presence_penalty=… (--service openrouter, ollama)\n`,
   ],
   [
     'text x --presence-penalty 1 --format messages',

@@ -158,7 +158,7 @@ const fieldsWithoutFlag: Readonly<Record<FormatName, readonly (readonly [object:
     ['reasoning.', 'summary context mode'],
     ['text.', 'verbosity'],
     ['', 'parallel_tool_calls max_tool_calls service_tier store include top_logprobs background truncation'],
-    ['', 'previous_response_id conversation prompt_cache_key safety_identifier'],
+    ['', 'previous_response_id conversation prompt_cache_key'],
   ],
 };
 

@@ -93,6 +93,8 @@ function choiceMessageEvents(choice: Choice, message: JsonObject, isWhole: boole
   else events.push(...textEvents(choice, content ?? spoken));
   for (const image of listField(message, 'images') ?? []) events.push(...imageLinkEvents(choice, image));
   const pieces = calls.add(message);
+  // A text ends where a call begins.
+  if (pieces.length > 0) events.push(...taggedEvents(choice, choice.tags?.end(false) ?? []));
   // Only the first candidate is shown while it comes, and goes back in a later turn.
   if (candidate === 0) events.push(...citationEvents(message), ...pieces);
   else for (const piece of pieces) held.characters += piece.type === 'tool-input' ? piece.json.length : valueCost;

@@ -9,7 +9,12 @@ const withMetadata = vendorsWith(({ isKeyless, formats }) => !isKeyless && forma
 test.for([
   ['messages', 'text hi --seed 1', '--seed', 'the content format and the completions format have it'],
   ['messages', 'text hi --candidates 2', '--candidates', 'the content format and the completions format have it'],
-  ['messages', 'text hi --response-mime text/plain', '--response-mime', 'the content format and the completions'],
+  [
+    'messages',
+    'text hi --response-mime text/plain',
+    '--response-mime',
+    'the content format, the completions format and the responses',
+  ],
   ['messages', 'text hi --safety HARASSMENT=BLOCK_NONE', '--safety', 'the content format has it'],
   ['messages', 'text hi --cached-content c', '--cached-content', 'the content format has it'],
   ['messages', 'text hi --tool-config none.json', '--tool-config', 'the content format has it'],
@@ -18,7 +23,12 @@ test.for([
   ['completions', 'text hi --safety HARASSMENT=BLOCK_NONE', '--safety', 'the content format has it'],
   ['completions', 'text hi --top-k 3', '--top-k', 'the content format and the messages format have it'],
   ['completions', 'text hi --contents none.json', '--contents', 'use --messages of chat'],
-  ['content', 'chat hi --metadata user_id=42', '--metadata', 'the messages format and the completions format have it'],
+  [
+    'content',
+    'chat hi --metadata user_id=42',
+    '--metadata',
+    'the messages format, the completions format and the responses format have it',
+  ],
 ] as const)(
   'in the %s format, %s is exit 2 before anything is read or sent',
   async ([format, line, flag, hint], { server, cli }) => {

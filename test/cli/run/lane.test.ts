@@ -22,7 +22,7 @@ test.for([
   [
     ['chat', 'hi', '-m', 'm', '--lane', 'flex'],
     '--lane flex (flag --lane): the messages format',
-    'the content format and',
+    'the content format, the completions format and',
   ],
   [
     ['text', 'hi', '--lane', 'batch'],

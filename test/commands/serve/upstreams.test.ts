@@ -237,7 +237,7 @@ test.each([
   ['two of the same format', 'work,home', 'profiles work and home both serve the content format'],
   ['the same vendor twice', 'claude,claude', 'both serve the messages format'],
   ['one that no format is left for', 'gemini,claude,work', 'profiles gemini and work both serve the content format'],
-  ['four', 'gemini,claude,gpt,work', '--upstream takes one profile, or one for each format'],
+  ['five', 'gemini,claude,gpt,work,home', '--upstream takes one profile, or one for each format'],
   ['one that is not there', 'gemini,cluade', 'did you mean --upstream claude?'],
 ])('%s is a usage error', async (_, names, message) => {
   const { cwd, config, env } = await place();

@@ -20,7 +20,7 @@ const groups = [
   {
     name: 'client',
     test: own(
-      'client/(?:client|read-reply)|formats/(?:content/)?format|images/aspect|files/(?:file-reason|open-once)|shell-word|advice',
+      'client/(?:client|read-reply)|formats/(?:(?:content/)?format|sources|search-tool|told-cost)|vendors/search|images/aspect|files/(?:file-reason|open-once)|shell-word|advice',
     ),
   },
   { name: 'library', test: own('client/.*') },

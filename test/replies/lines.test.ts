@@ -52,7 +52,7 @@ test('a model that answers at another path alone is told so', async ({ server, c
   server.reply({ status: 404, body: { error: { message, type: 'invalid_request_error' } } });
   const ran = await cli(['text', 'hi', '--format', 'completions']);
   expect(ran.code).toBe(4);
-  expect(ran.stderr).toContain('this model answers at /v1/responses alone');
+  expect(ran.stderr).toContain('--format responses');
 });
 
 test('an error of Ollama names the command that mends it, and is not billed', async ({ server, cli }) => {

@@ -65,13 +65,17 @@ export function requestText(path: string, body: JsonValue, method = 'POST'): str
 /** Path and query, without the base URL's prefix and a key in the query. */
 function pathBelow({ pathname, searchParams }: URL, base: URL): string {
   const prefix = base.pathname.replace(/\/$/, '');
-  const path = pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname;
+  const below = pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname;
+  const path = withoutVersion.test(below) ? `/v1${below}` : below;
   const query = new URLSearchParams(
     [...searchParams].filter(([name]) => name !== 'key' && !secretWord.test(name.toLowerCase())),
   );
   query.sort();
   return query.size === 0 ? path : `${path}?${query.toString()}`;
 }
+
+/** Operations of OpenAI's formats behind a base URL that has the version, or none: they are the same as those behind `/v1`. */
+const withoutVersion = /^\/(?:chat\/completions|responses|images\/(?:generations|edits))(?:\/|$)/;
 
 async function readBodyJson(body: RequestBody): Promise<JsonValue> {
   const decoder = new TextDecoder('utf-8', { fatal: true });

@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { Reason } from '../reasons.ts';
 import type { AnyApiRequest } from '../formats/format.ts';
-import { findCut, isWhole } from '../formats/base-path.ts';
+import { findPastedEnd, isWhole } from '../formats/base-path.ts';
 import { renameTokenField } from '../formats/completions/token-field.ts';
 import {
   findRefusedThinking,
@@ -57,7 +57,7 @@ const corrections: Readonly<Record<string, Correction>> = {
     apply: (request, behindBase) =>
       isWhole(request.format) && request.behindBase === undefined ? { ...request, behindBase } : request,
     tell(lesson, { baseUrl: { origin, pathname } }) {
-      const base = origin + pathname.slice(0, pathname.length - (findCut(pathname, 'completions')?.length ?? 0));
+      const base = origin + pathname.slice(0, pathname.length - (findPastedEnd(pathname, 'completions')?.length ?? 0));
       return { text: `nothing answers at ${base}: trying ${base}${lesson}, which is the base URL if this works` };
     },
   },

@@ -41,7 +41,7 @@ export function readListedModel(entry: JsonValue): ListedModel[] {
     createdAt: readTime(['createdAt', 'created', 'modifiedAt'].map((key) => field(entry, key)).find((time) => time)),
     context: readCount(entry, contextNames),
     outputLimit: readCount(entry, outputNames),
-    prices: readPrices(objectField(entry, 'pricing')),
+    prices: readListedPrices(objectField(entry, 'pricing')),
     isLoaded: (listField(entry, 'loadedInstances')?.length ?? 0) > 0 || undefined,
   };
   const known = Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
@@ -98,7 +98,7 @@ function wordsIn(object: JsonObject, name: string): string[] | undefined {
 }
 
 /** Texts are for one token (OpenRouter), numbers for a million (Together). A price below 0 is not known before the reply. */
-function readPrices(pricing: JsonObject | undefined): ListedModel['prices'] {
+function readListedPrices(pricing: JsonObject | undefined): ListedModel['prices'] {
   if (pricing === undefined) return undefined;
   const read = (...names: string[]): string | undefined => {
     const price = names.map((name) => field(pricing, name)).find((value) => value !== undefined);

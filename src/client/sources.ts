@@ -186,7 +186,7 @@ function convertOffsets(text: string, offsets: readonly number[], from: 'byte' |
   take();
   for (const character of text) {
     if (next === wanted.length) break;
-    at.byte += countBytes(character);
+    at.byte += countTextBytes(character);
     at.unit += character.length;
     at.point++;
     take();
@@ -194,7 +194,7 @@ function convertOffsets(text: string, offsets: readonly number[], from: 'byte' |
   return found;
 }
 
-function countBytes(character: string): number {
+function countTextBytes(character: string): number {
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x80) return 1;
   if (code < 0x800) return 2;

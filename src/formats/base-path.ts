@@ -17,14 +17,14 @@ export function isWhole(format: FormatName): boolean {
 }
 
 /** What is wrong at the end of a base URL: it is cut, since the paths of the operations have it. */
-export function findCut(basePath: string, format: FormatName): string | undefined {
+export function findPastedEnd(basePath: string, format: FormatName): string | undefined {
   const operation = pasted[format].exec(basePath)?.[0];
   return operation ?? (isWhole(format) ? undefined : /\/v1(?:beta)?$/.exec(basePath)?.[0]);
 }
 
 /** The same in words, for a URL; undefined if nothing is cut. */
 export function describeCut(url: URL, format: FormatName): string | undefined {
-  const cut = findCut(url.pathname.replace(/\/$/, ''), format);
+  const cut = findPastedEnd(url.pathname.replace(/\/$/, ''), format);
   return cut && `${cut} at the end of the base URL is cut: the paths of the service begin with it`;
 }
 
@@ -51,7 +51,7 @@ export interface Placed {
  * a path is taken whole, and the operations follow it without their `/v1`; only a base URL without a path gets that.
  */
 export function placeOperation(base: BasePath, path: string, format: FormatName): Placed {
-  const cut = base.path.slice(0, base.path.length - (findCut(base.path, format)?.length ?? 0));
+  const cut = base.path.slice(0, base.path.length - (findPastedEnd(base.path, format)?.length ?? 0));
   if (!isWhole(format) || !path.startsWith('/v1/')) return { prefix: cut, path, isGuess: false };
   const { own, behind = '' } = base;
   const isOwn = own !== undefined && `${own}/`.startsWith(`${cut}/`);

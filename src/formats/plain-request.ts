@@ -105,6 +105,16 @@ export function getTurnBlocks({ content }: Pick<Turn, 'content'>): JsonObject[] 
   return content.filter((block): block is JsonObject => isObject(block));
 }
 
+/** A text document where a format has none: its name is above the text. */
+export function withTitleAbove(text: string, title: string | undefined): string {
+  return title === undefined ? text : `${title}:\n${text}`;
+}
+
+/** The content of a tool's result, which may be one block. */
+export function toList(value: JsonValue): JsonValue[] {
+  return Array.isArray(value) ? value : [value];
+}
+
 /**
  * The content of the user's last turn, as a session keeps it; undefined if there is nothing in it. Images and documents are
  * in front of the text that speaks of them, as the documents of the messages format advise.
@@ -138,7 +148,7 @@ export interface PlainTool {
   own: JsonObject;
 }
 
-/** The names of the schema: the plain one, those of the three formats, and that of MCP and of many libraries. */
+/** The names of the schema: the plain one, those of the formats, and that of MCP and of many libraries. */
 const schemaNames = ['schema', 'parameters', 'input_schema', 'parametersJsonSchema', 'inputSchema'];
 
 /** Keys that the messages format has for a tool. */

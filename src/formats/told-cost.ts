@@ -14,18 +14,18 @@ export function toldCostEvents(usage: JsonObject): ReplyEvent[] {
   const told = isObject(cost) ? numberField(cost, 'totalCost') : numberField(usage, 'cost');
   const parts = [told, isOwnKey ? numberField(details, 'upstreamInferenceCost') : undefined];
   const known = told === undefined ? [] : parts.filter((part) => part !== undefined);
-  const amount = ticks === undefined ? decimal(known) : decimal([ticks], 10);
+  const amount = ticks === undefined ? toDecimal(known) : toDecimal([ticks], 10);
   return amount === undefined ? [] : [{ type: 'cost', amount }];
 }
 
 /** What LiteLLM says in a header. It says 0 of a model whose price it does not know, too. */
 export function readCostHeader(value: string | undefined): string | undefined {
-  const amount = value === undefined || value.trim() === '' ? undefined : decimal([Number(value)]);
+  const amount = value === undefined || value.trim() === '' ? undefined : toDecimal([Number(value)]);
   return amount === '0' ? undefined : amount;
 }
 
 /** The exact sum of numbers as they are written, moved by some places; undefined if one is no amount. */
-function decimal(numbers: readonly number[], places = 0): string | undefined {
+function toDecimal(numbers: readonly number[], places = 0): string | undefined {
   if (numbers.length === 0 || numbers.some((number) => !(number >= 0 && number < 1e12))) return undefined;
   const terms = numbers.map((number) => {
     const [mantissa = '', exponent = '0'] = String(number).split('e');

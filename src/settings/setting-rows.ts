@@ -36,7 +36,7 @@ export function settingRows(place: SettingsPlace, which: 'all' | 'used' = 'all')
       return merged(Object.values(of), (partial) => names.flatMap((name) => showSetting(name, '', partial)));
     const row: SettingDefinition = settings[first];
     const fields: Readonly<Record<string, Pick<SettingDefinition, 'uses' | 'formats'>>> = row.fields ?? { '': row };
-    const own = first === 'model' ? merged(Object.values(of), listAliases) : [];
+    const own = first === 'model' ? merged(Object.values(of), listAliasRows) : [];
     const rows = Object.entries(fields).flatMap(([field, { uses = useNames, formats = formatNames }]) =>
       merged(
         // The form of authentication is that of the format of each use.
@@ -51,7 +51,7 @@ export function settingRows(place: SettingsPlace, which: 'all' | 'used' = 'all')
 }
 
 /** The names of a profile for models. */
-function listAliases({ aliases, profile }: PartialSettings): ShownSetting[] {
+function listAliasRows({ aliases, profile }: PartialSettings): ShownSetting[] {
   const from = `profile ${profile?.value}`;
   return Object.entries(aliases).map(([name, value]) => ({
     key: `models.${name}`,

@@ -52,12 +52,12 @@ function filledAddress(env: Environment, service: ServiceName): SourcedValue<str
   const parts = Object.entries(template.variables).map(
     ([blank, names]) => [blank, findFirstVariable(env, names) as SourcedValue<string>] as const,
   );
-  const values = Object.fromEntries(parts.map(([blank, part]) => [blank, readPart(part)]));
+  const values = Object.fromEntries(parts.map(([blank, part]) => [blank, readAddressPart(part)]));
   return { ...(parts[0]?.[1] as SourcedValue<string>), value: fillTemplate(template, values) };
 }
 
 /** A part of an address, which can be typed as that of a page. Throws usage for what would change the rest of it. */
-function readPart({ value, from }: SourcedValue<string>): string {
+function readAddressPart({ value, from }: SourcedValue<string>): string {
   const part = value
     .trim()
     .replace(/^https?:\/\//, '')

@@ -307,7 +307,7 @@ function isToBeSentAgain(
 ): boolean {
   const { rows, due } = run.sentAgain;
   if (result instanceof GatewayError || result.kind !== 'errored' || rows.has(row)) return false;
-  if (run.clients.get(plan.profile)?.learn(post, readRefusal(result, plan.format)) !== true) return false;
+  if (run.clients.get(plan.profile)?.learn(post, readLaneRefusal(result, plan.format)) !== true) return false;
   rows.add(row);
   due.push(row);
   return true;
@@ -352,12 +352,12 @@ function toReplyBody(result: BatchOutcome | GatewayError, format: FormatName): B
   if (result instanceof GatewayError) throw result;
   if (result.kind === 'succeeded') return Buffer.from(JSON.stringify(result.body));
   if (result.kind !== 'errored') throw unfinishedError(result.kind, result.message);
-  const failure = readRefusal(result, format);
+  const failure = readLaneRefusal(result, format);
   // Only this job was refused, not the others of its batch.
   throw failure.withDetails({ hint: chooseHint(failure, 'library'), reason: undefined, retryAfterMs: undefined });
 }
 
-function readRefusal({ status = 500, body }: BatchOutcome & { kind: 'errored' }, format: FormatName): GatewayError {
+function readLaneRefusal({ status = 500, body }: BatchOutcome & { kind: 'errored' }, format: FormatName): GatewayError {
   return readFailedReply({ status, headers: {}, body: JSON.stringify(body), format, sentKey: undefined });
 }
 

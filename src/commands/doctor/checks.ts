@@ -13,7 +13,7 @@ import { type SettingRow, settingRows, type SettingsPlace } from '../../settings
 import type { LoadedConfig, PartialSettings, Use } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 import { arch, platform } from 'node:process';
-import { describeCut, findCut } from '../../formats/base-path.ts';
+import { describeCut, findPastedEnd } from '../../formats/base-path.ts';
 import { parseBaseUrl, requireSafeUrl } from '../../transport/request.ts';
 import { version } from '../../version.ts';
 
@@ -167,7 +167,7 @@ export const addressRow: CheckStep<GatewaySubject> = {
     const url = readAddress(baseUrl, allowHttp.value);
     const { pathname } = url;
     const text = describeCut(url, format.value);
-    const cut = findCut(pathname.replace(/\/$/, ''), format.value) ?? '';
+    const cut = findPastedEnd(pathname.replace(/\/$/, ''), format.value) ?? '';
     if (cut !== '') url.pathname = pathname.replace(/\/$/, '').slice(0, -cut.length);
     examined.url = url;
     examined.context.ui.hide(listCredentials({ headers: [], baseUrl }).map(({ secret }) => secret));

@@ -109,7 +109,7 @@ async function printModels(models: readonly FoundModel[], { io }: Context): Prom
   const names = models.map(({ id }) => escapeLine(id));
   const { isTTY, columns } = io.stdout;
   if (!isTTY) return io.stdout.write(names.map((name) => `${name}\n`).join(''));
-  const all = models.map((model, at) => [names[at] ?? '', ...describeModel(model, io.now()).map(escapeLine)]);
+  const all = models.map((model, at) => [names[at] ?? '', ...describeListedModel(model, io.now()).map(escapeLine)]);
   // What is the same for all, or said of none, has no column.
   const tells = (all[0] ?? []).map((_, column) => column === 0 || all.some((row) => row[column] !== ''));
   const isOneFormat = new Set(models.map(({ formats }) => formats.join())).size === 1;
@@ -123,7 +123,7 @@ async function printModels(models: readonly FoundModel[], { io }: Context): Prom
 }
 
 /** The columns of the table after the name, the formats first. */
-function describeModel(model: FoundModel, now: number): string[] {
+function describeListedModel(model: FoundModel, now: number): string[] {
   const { formats, endsOn, lifecycle = '', line = '', context, outputLimit, prices, inputs, outputs, title } = model;
   const end = endsOn === undefined ? '' : `${(daysLeft(model, now) ?? 0) < 0 ? 'ended' : 'ends'} ${endsOn}`;
   const { input, output } = prices ?? {};

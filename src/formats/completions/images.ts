@@ -84,10 +84,10 @@ function encodeShape({ size, aspect }: PlainRequest, operation: ImagesOperation)
   if (operation === 'openrouter')
     return { aspect_ratio: aspect, resolution: isClass ? size : undefined, size: isClass ? undefined : size };
   if (size === undefined && aspect === undefined) return {};
-  return { size: size === undefined || isClass ? fitSize(aspect ?? '1:1', size ?? '1K') : size };
+  return { size: size === undefined || isClass ? chooseImageSize(aspect ?? '1:1', size ?? '1K') : size };
 }
 
-function fitSize(aspect: string, size: string): string {
+function chooseImageSize(aspect: string, size: string): string {
   if (!openaiSizeClasses.includes(size))
     throw usageError(
       `the images operation of this service has no size '${size}'`,

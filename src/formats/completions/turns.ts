@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, objectField, textField, valueCost } from '../../json.ts';
 import { type Body, type BodyValue, isUpload, setFields, type Upload } from '../../body.ts';
-import { type Media, getTurnBlocks, type Turn } from '../plain-request.ts';
+import { type Media, getTurnBlocks, toList, type Turn, withTitleAbove } from '../plain-request.ts';
 
 /**
  * A turn as messages of this format: each result of a tool is a message of its own, in front of what the user says with it.
@@ -59,10 +59,6 @@ function resultMessage(block: JsonObject): Body {
   return setFields({ role: 'tool', content: text }, { tool_call_id: block['tool_use_id'] });
 }
 
-function toList(value: JsonValue): JsonValue[] {
-  return Array.isArray(value) ? value : [value];
-}
-
 /** What a block says where only text is allowed. */
 function flattenToText(block: JsonObject): string {
   const { type } = block;
@@ -114,11 +110,6 @@ function textParts(text: string): JsonObject[] {
 
 function textPart(text: string): JsonObject {
   return { type: 'text', text };
-}
-
-/** The format has no text documents: the name is above the text. */
-function withTitleAbove(text: string, title: string | undefined): string {
-  return title === undefined ? text : `${title}:\n${text}`;
 }
 
 /** A single text is sent as a string, which every server takes. */

@@ -20,7 +20,7 @@ export function createGroundingReader(): (candidate: JsonObject) => ReplyEvent[]
     const supports = (metadata && listField(metadata, 'groundingSupports')) ?? [];
     return [
       ...supports.filter(isObject).flatMap((support) => supportEvents(support, chunks)),
-      ...own.flatMap((chunk): ReplyEvent[] => foundEvents(readChunk(chunk))),
+      ...own.flatMap((chunk): ReplyEvent[] => foundEvents(readGroundingChunk(chunk))),
       ...((pages && listField(pages, 'urlMetadata')) ?? []).filter(isObject).flatMap(pageEvents),
       ...(queries.size > 0 ? [{ type: 'usage', usage: { searches: queries.size } } as const] : []),
     ];
@@ -35,7 +35,7 @@ function supportEvents(support: JsonObject, chunks: readonly unknown[]): ReplyEv
   const text = segment && textField(segment, 'text');
   const places = end === undefined ? [] : [{ unit: 'byte', start, end, text } as const];
   return (listField(support, 'groundingChunkIndices') ?? []).flatMap((at): ReplyEvent[] => {
-    const source = typeof at === 'number' ? readChunk(chunks[at]) : undefined;
+    const source = typeof at === 'number' ? readGroundingChunk(chunks[at]) : undefined;
     return foundEvents(source && { ...source, places });
   });
 }
@@ -44,7 +44,7 @@ function foundEvents(source: FoundSource | undefined): ReplyEvent[] {
   return source ? [{ type: 'source', source }] : [];
 }
 
-function readChunk(chunk: unknown): FoundSource | undefined {
+function readGroundingChunk(chunk: unknown): FoundSource | undefined {
   if (!isObject(chunk)) return undefined;
   const kinds = { web: 'web', maps: 'map', image: 'image', retrievedContext: 'document' } as const;
   for (const [name, kind] of Object.entries(kinds) as [keyof typeof kinds, FoundSource['kind']][]) {

@@ -1,6 +1,6 @@
-import { isObject, type JsonObject, type JsonValue, objectField, parseFlat, textField } from '../../json.ts';
+import { isObject, type JsonObject, objectField, parseFlat, textField } from '../../json.ts';
 import { type Body, type BodyValue, isUpload, setFields, type Upload } from '../../body.ts';
-import { getTurnBlocks, type Media, type PlainRequest, type Turn } from '../plain-request.ts';
+import { getTurnBlocks, type Media, type PlainRequest, toList, type Turn, withTitleAbove } from '../plain-request.ts';
 
 /*
  * A conversation in this format is a list of items: messages, calls of tools, their results, and thinking. The service keeps none
@@ -58,7 +58,7 @@ function assistantItem(block: JsonObject, isOwn: boolean): Body | undefined {
 }
 
 /** The signature of thinking: its whole item, without which the service does not take it back. */
-export function encodeThinking(item: JsonObject): string | undefined {
+export function signThinking(item: JsonObject): string | undefined {
   return typeof item['encrypted_content'] === 'string' ? JSON.stringify(item) : undefined;
 }
 
@@ -77,10 +77,6 @@ function resultItem(block: JsonObject): Body {
   const parts = typeof content === 'string' ? [] : getTurnBlocks({ content: toList(content) }).flatMap(userPart);
   const output = typeof content === 'string' ? content : withoutParts(parts);
   return { type: 'function_call_output', call_id: block['tool_use_id'] ?? '', output };
-}
-
-function toList(value: JsonValue): JsonValue[] {
-  return Array.isArray(value) ? value : [value];
 }
 
 /** A block of a user's turn, or of a tool's result; kinds that the format does not have are left out. */
@@ -120,11 +116,6 @@ function textParts(text: string): JsonObject[] {
 
 function textPart(text: string): JsonObject {
   return { type: 'input_text', text };
-}
-
-/** The format has no text documents: the name is above the text. */
-function withTitleAbove(text: string, title: string | undefined): string {
-  return title === undefined ? text : `${title}:\n${text}`;
 }
 
 /** A single text is sent as a string, which every server takes. */

@@ -10,7 +10,7 @@ import {
 } from '../../json.ts';
 import type { ReplyEvent } from '../events.ts';
 import { sourceEvents } from '../sources.ts';
-import { encodeThinking } from './items.ts';
+import { signThinking } from './items.ts';
 
 /** The output of a reply, as far as it came. */
 export interface Output {
@@ -49,7 +49,7 @@ interface ArrivingPart {
   kind?: string;
 }
 
-export function createOutput(): Output {
+export function createResponseOutput(): Output {
   return { items: [], blocks: 0, refusal: '', length: 0 };
 }
 
@@ -77,7 +77,7 @@ export function growItem(event: string, payload: JsonObject, output: Output): Re
     return [];
   }
   if (way === 'done' && item.parts.has(type === 'reasoning' ? 0 : at)) return [];
-  if (type === 'message') return addText(item, at, piece, output);
+  if (type === 'message') return growText(item, at, piece, output);
   return addThinking(item, { text: piece, kind, paragraph: numberField(payload, 'summaryIndex') ?? at }, output);
 }
 
@@ -150,7 +150,7 @@ function openPart(item: ArrivingItem, at: number, raw: JsonObject, output: Outpu
   return { part, events: [begun] };
 }
 
-function addText(item: ArrivingItem, at: number, text: string, output: Output): ReplyEvent[] {
+function growText(item: ArrivingItem, at: number, text: string, output: Output): ReplyEvent[] {
   if (text === '') return [];
   const phase = textField(item.start, 'phase');
   const raw = { type: 'text', text: '', ...(phase !== undefined && { phase }) };
@@ -214,7 +214,7 @@ function finishMessage(item: ArrivingItem, whole: JsonObject, output: Output): R
   for (const [at, part] of parts.entries()) {
     if (!isObject(part)) continue;
     addRefusal((textField(part, 'refusal') ?? '').slice(output.refusal.length), output);
-    events.push(...addText(item, at, (textField(part, 'text') ?? '').slice(item.parts.get(at)?.length ?? 0), output));
+    events.push(...growText(item, at, (textField(part, 'text') ?? '').slice(item.parts.get(at)?.length ?? 0), output));
     const annotations = listField(part, 'annotations') ?? [];
     for (const each of annotations.slice(item.parts.get(at)?.annotations ?? 0))
       events.push(...addAnnotation(item, at, each));
@@ -223,9 +223,9 @@ function finishMessage(item: ArrivingItem, whole: JsonObject, output: Output): R
 }
 
 function finishThinking(item: ArrivingItem, whole: JsonObject, output: Output): ReplyEvent[] {
-  const [summary, content] = [joinTexts(whole, 'summary'), joinTexts(whole, 'content')];
+  const [summary, content] = [joinParagraphs(whole, 'summary'), joinParagraphs(whole, 'content')];
   const text = summary || content;
-  const signature = encodeThinking(whole);
+  const signature = signThinking(whole);
   if (text === '' && signature === undefined) return [];
   const { part, events } = openPart(item, 0, { type: 'thinking', thinking: '' }, output);
   const rest: ReplyEvent = { type: 'thinking', text: text.slice(part.length), index: part.block };
@@ -233,7 +233,7 @@ function finishThinking(item: ArrivingItem, whole: JsonObject, output: Output): 
   return [...events, rest, ...signed];
 }
 
-function joinTexts(item: JsonObject, name: string): string {
+function joinParagraphs(item: JsonObject, name: string): string {
   const parts = listField(item, name) ?? [];
   return parts.flatMap((part) => (isObject(part) ? (textField(part, 'text') ?? []) : [])).join('\n\n');
 }
@@ -250,14 +250,14 @@ function finishCall(item: ArrivingItem, whole: JsonObject, output: Output): Repl
 /** An item of another kind has nothing for readers but an image; the next turn sends it back. */
 function finishOther(item: ArrivingItem, whole: JsonObject, output: Output): ReplyEvent[] {
   if (item.type !== 'image_generation_call')
-    return [...openPart(item, 0, { type: item.type, item: whole }, output).events, ...readPages(whole)];
+    return [...openPart(item, 0, { type: item.type, item: whole }, output).events, ...pageSources(whole)];
   const data = textField(whole, 'result');
   const mimeType = `image/${textField(whole, 'outputFormat') ?? 'png'}`;
   return data === undefined ? [] : [{ type: 'blob', mimeType, data }];
 }
 
 /** The pages that a search read, if `include` asks for them. */
-function readPages(item: JsonObject): ReplyEvent[] {
+function pageSources(item: JsonObject): ReplyEvent[] {
   const action = item['type'] === 'web_search_call' ? objectField(item, 'action') : undefined;
   const pages = ((action && listField(action, 'sources')) ?? []).filter(isObject);
   return pages.map((page) => ({ type: 'source', source: { kind: 'web', url: textField(page, 'url') || undefined } }));

@@ -4,7 +4,7 @@ import type { Decoder, DecoderInput, ReplyEvent, ReplyProgress, Usage } from '..
 import { toFailure } from '../failure.ts';
 import { findErrorInReply } from '../format.ts';
 import { foreignReply, isCutData, limitAnswer, parseEventData } from '../parse-reply.ts';
-import { beginItem, createOutput, endItems, finishItem, growItem, type Output } from './output.ts';
+import { beginItem, createResponseOutput, endItems, finishItem, growItem, type Output } from './output.ts';
 
 /** What is known about a reply so far. */
 interface ResponseState {
@@ -15,7 +15,7 @@ interface ResponseState {
 
 /** Reads one reply of the format (formats 8, and deviations 72 to 78). */
 export function createResponsesDecoder(): Decoder {
-  const state: ResponseState = { output: createOutput(), hasStarted: false, progress: 'open' };
+  const state: ResponseState = { output: createResponseOutput(), hasStarted: false, progress: 'open' };
   return {
     whole(json) {
       const response = unwrap(json);

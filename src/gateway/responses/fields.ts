@@ -315,13 +315,13 @@ function checkForOpenAi(body: JsonObject): void {
   }
   const effort = textAt(objectAt(body, 'reasoning'), 'effort');
   if (!reasons(textAt(body, 'model') ?? '')) {
-    if (effort !== undefined) throw unsupported('reasoning.effort', 'unsupported_parameter');
+    if (effort !== undefined) throw unsupportedField('reasoning.effort', 'unsupported_parameter');
     return;
   }
   for (const name of effort === 'none' ? [] : ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty'])
-    if ((numberAt(body, name) ?? 1) !== 1) throw unsupported(name, null);
+    if ((numberAt(body, name) ?? 1) !== 1) throw unsupportedField(name, null);
 }
 
-function unsupported(name: string, code: string | null) {
+function unsupportedField(name: string, code: string | null) {
   return badParameter(name, code, `Unsupported parameter: '${name}' is not supported with this model.`);
 }

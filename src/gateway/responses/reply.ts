@@ -211,7 +211,7 @@ function itemEvents(item: JsonObject, request: Pick<ModelRequest, 'pieces'>): Js
     case 'message':
       return listAt(item, 'content')
         .filter(isObject)
-        .flatMap((part, index) => partEvents(part, index, request));
+        .flatMap((part, index) => contentPartEvents(part, index, request));
     case 'reasoning':
       return listAt(item, 'summary').filter(isObject).flatMap(summaryEvents);
     case 'function_call': {
@@ -226,7 +226,11 @@ function itemEvents(item: JsonObject, request: Pick<ModelRequest, 'pieces'>): Js
   }
 }
 
-function partEvents(part: JsonObject, content_index: number, request: Pick<ModelRequest, 'pieces'>): JsonObject[] {
+function contentPartEvents(
+  part: JsonObject,
+  content_index: number,
+  request: Pick<ModelRequest, 'pieces'>,
+): JsonObject[] {
   const field = part['type'] === 'refusal' ? 'refusal' : 'text';
   const type = `response.${String(part['type'])}`;
   const text = textAt(part, field) ?? '';

@@ -45,7 +45,7 @@ interface OutputOptions {
 }
 
 /** Counts an answer that has a price, or whose cost the service told. */
-function countCost(answer: MeteredAnswer, report: Report, settings: OutputOptions['settings']): Cost | undefined {
+function countAnswerCost(answer: MeteredAnswer, report: Report, settings: OutputOptions['settings']): Cost | undefined {
   if (answer.result.toldCost !== undefined || Object.keys(settings.prices).length > 0)
     report.meter ??= createMeter(settings);
   return report.meter?.count(answer);
@@ -100,7 +100,7 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
     async prepare() {
       if (isImage) images = await planImages();
     },
-    count: (answer) => countCost(answer, report, settings),
+    count: (answer) => countAnswerCost(answer, report, settings),
     async accept(answer, { endOf, signal }) {
       const { result } = answer;
       if (isImage && result.images.length === 0) await fetchLinks(result, options, { signal, warn });

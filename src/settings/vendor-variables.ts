@@ -16,14 +16,20 @@ export function vendorKey(env: Environment, service: ServiceName): SourcedValue<
   return findFirstVariable(env, keyNames(service));
 }
 
-/** The services whose key a variable holds or names. A key that opens other things too counts only where there is no other. */
+/**
+ * The services whose key a variable holds or names. One without a default model counts only where none has one: it could not answer
+ * by its key alone. A key that opens other things too counts only where there is no other.
+ */
 export function keysIn(env: Environment): { name: ServiceName; variable: string }[] {
   const found = serviceNames.flatMap((name) => {
     const key = vendorKey(env, name);
     return key !== undefined && 'name' in key.origin ? [{ name, variable: key.origin.name }] : [];
   });
-  const own = found.filter(({ name }) => !services[name].hasWideKey);
-  return own.length > 0 ? own : found;
+  const ranks = [
+    found.filter(({ name }) => services[name].models.text !== undefined),
+    found.filter(({ name }) => !services[name].hasWideKey),
+  ];
+  return ranks.find((services) => services.length > 0) ?? found;
 }
 
 /** The variables of a service's address, or of a part of it. */

@@ -284,10 +284,12 @@ test('an address in a variable gets the key beside it, and the path that its own
   expect(named.stdout).toContain('authorization: Bearer (redacted)');
 });
 
-test('a token that opens other things too yields to the key of a service', async () => {
-  const env = { HF_TOKEN: key, CLOUDFLARE_API_TOKEN: key, OPENAI_API_KEY: key };
+test('a key of a service without a default model, and a token that opens other things too, yield to others', async () => {
+  const env = { HF_TOKEN: key, CLOUDFLARE_API_TOKEN: key, GROQ_API_KEY: key, OPENAI_API_KEY: key };
   const ran = await run(['text', 'hi', '--dry-run'], { env });
   expect(ran.stdout).toContain('POST https://api.openai.com/v1/responses\n');
+  const groq = await run(['text', 'hi', '-m', 'm', '--dry-run'], { env: { HF_TOKEN: key, GROQ_API_KEY: key } });
+  expect(groq.stdout).toContain('POST https://api.groq.com/');
   const both = await run(['text', 'hi', '-m', 'm'], { env: { GROQ_API_KEY: key, XAI_API_KEY: key } });
   expect(both).toMatchObject({ code: 2, stdout: '' });
   expect(both.stderr).toContain('gateway-cli text --service groq');

@@ -8,7 +8,7 @@ import type { FormatName, Quirks } from './types.ts';
  * usage for what the model is known not to take: nothing that costs more, or less, is sent in its place.
  */
 export function chooseEffort(
-  { effort, model, body = {}, efforts: listed }: PlainRequest,
+  { effort, model, body = {} }: PlainRequest,
   format: FormatName,
   { effort: form }: Quirks,
 ): { effort: Effort; note?: string } | undefined {
@@ -18,9 +18,9 @@ export function chooseEffort(
   const field = findEffortField(body);
   if (field !== undefined)
     throw usageError(`an effort is given, and the body has ${field}, which says the same`, 'keep one of them');
-  // OpenRouter gives its own models' efforts to every model: only its list says what one does not take.
+  // OpenRouter and Ollama find for each model the word that is nearest.
   const rule = form === undefined ? findEffortRule(model) : undefined;
-  const takes = listed ?? rule?.takes;
+  const takes = rule?.takes;
   const other = rule?.budgets ? undefined : chooseSubstitute(effort, takes, { format, form });
   if (other !== undefined) return { effort: other, note: `${model} has no effort ${effort}: ${other} is asked for` };
   if (takes === undefined || takes.includes(effort)) return { effort };

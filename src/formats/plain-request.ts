@@ -37,8 +37,6 @@ export interface PlainRequest extends PlainFields {
   tools?: readonly JsonValue[] | undefined;
   /** `auto`, `any`, `none`, `tool:<name>`, or an object in the format's own form. */
   toolChoice?: string | JsonObject | undefined;
-  /** The efforts that the service's list gives for the model. */
-  efforts?: readonly string[] | undefined;
   /** The service tier that is asked for: half price, slower, refused while the service is busy. */
   tier?: 'flex' | undefined;
   toolConfig?: JsonObject | undefined;

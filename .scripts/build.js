@@ -104,7 +104,12 @@ await build({
   output: {
     dir: `${dist}/esm`,
     chunkFileNames: 'chunks/[name]-[hash].js',
-    codeSplitting: { groups: [{ name: 'shared', test: own('.*'), minShareCount: 3 }] },
+    codeSplitting: {
+      groups: [
+        { name: 'late', test: own('transport/(?:decompress|trust)|images/(?:svg|wav)|client/free-requests') },
+        { name: 'shared', test: own('.*'), minShareCount: 2 },
+      ],
+    },
     polyfillRequire: false,
     minify: true,
     comments: false,

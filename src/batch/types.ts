@@ -1,5 +1,6 @@
+import type { Body } from '../body.ts';
 import type { Answer, Deadline, CheckEnd, PreparedRequest } from '../client/index.ts';
-import type { Bound, Cost } from '../cost/types.ts';
+import type { Bound, Cost, KnownCosts, MeteredAnswer } from '../cost/types.ts';
 import type { Certainty, GatewayError } from '../errors.ts';
 import type { LockTimes } from '../files/lock.ts';
 import type { Usage } from '../formats/events.ts';
@@ -146,6 +147,10 @@ export interface PreparedJob extends Digest {
   operation: PreparedRequest;
   /** What it can cost, if its model has a price. */
   bound: Bound | undefined;
+  /** What a request with another body, which goes on with its answer, can cost. */
+  boundOf?: ((body: Body) => Bound | undefined) | undefined;
+  /** What the requests of its answer cost so far, if that is known. */
+  costOf?: ((came: readonly MeteredAnswer[]) => KnownCosts | undefined) | undefined;
   /** In place of the usual waits between attempts. */
   retries: Partial<RetryPolicy>;
   /** It goes in a lane that is often full: its attempts are not counted against those that all jobs have together. */

@@ -26,7 +26,7 @@ export interface ClientOptions {
   service?: ServiceName | undefined;
   /** The wire format of `generate`, `stream` and `generateImages`; that of the service otherwise. */
   format?: FormatName | undefined;
-  /** With its path prefix, if it has one; without `/v1` or `/v1beta`. A service of its own host needs none. */
+  /** With its path prefix, if it has one. The content and messages formats have it without `/v1` or `/v1beta`. A service of its own host needs none. */
   baseUrl?: string | { readonly href: string } | undefined;
   /** Without one, requests go out unauthenticated. A function is called once, at the first request. */
   apiKey?: string | (() => string | Promise<string>) | undefined;

@@ -51,7 +51,8 @@ export function createClient(options: ClientOptions): Client {
     // Without the hooks of requests to models: a list is free.
     async listModels(format, deadline) {
       const { readModelList } = await loadFreeRequests();
-      const send: Client['send'] = (request, call) => sendRequest(request, { ...call, deadline }, sending);
+      const send: Client['send'] = (request, call) =>
+        sendRequest(applyLessons(request, endpoint.lessons), { ...call, deadline }, sending);
       return readModelList({ send }, format, { query: service.listQuery, policy: { retries: 0 }, onRetry() {} });
     },
   });
@@ -107,9 +108,10 @@ export function createClient(options: ClientOptions): Client {
     address: (request) => addressRequest(endpoint, applyLessons(request, endpoint.lessons)),
     learn(request, error) {
       const learnt = learnFrom({ request, error }, endpoint);
-      learnt?.keep(endpoint.lessons);
-      if (learnt) void options.onCorrection?.(learnt.told);
-      return learnt !== undefined;
+      if (!learnt?.isCertain) return false;
+      learnt.keep(endpoint.lessons);
+      void options.onCorrection?.(learnt.told);
+      return true;
     },
     correct: (request) => applyLessons(request, endpoint.lessons),
     listModels: async (format, listing) => (await loadFreeRequests()).readModelList(client, format, listing),

@@ -21,8 +21,8 @@ export interface Hop extends Answer {
 export interface ContinuationOptions {
   /** How many requests one answer may take, where the service ends it in the middle; 10 by default. */
   maxTurns?: number | undefined;
-  /** Awaited before a request that goes on with an answer. What it throws ends the answer there. */
-  beforeHop?: ((next: PreparedRequest) => Promise<void> | void) | undefined;
+  /** Awaited before a request that goes on with an answer, after those that came. What it throws ends the answer there. */
+  beforeHop?: ((next: PreparedRequest, came: readonly Performed[]) => Promise<void> | void) | undefined;
 }
 
 /** Sends one request; `attempts` were sent before it for the same answer. */
@@ -44,7 +44,7 @@ export async function* askWhole(
   while (next !== undefined) {
     let hop: Performed;
     try {
-      if (came.length > 0) await beforeHop?.(next);
+      if (came.length > 0) await beforeHop?.(next, came);
       const attempts = came.reduce((sum, { attempts }) => sum + attempts, 0);
       hop = yield* readHop(askOne(next, attempts), reader);
     } catch (error) {
@@ -163,8 +163,11 @@ function joinResults(results: readonly Result[]): Result {
   const sources = joinSources(results);
   // Of a reply that was blocked there is no candidate.
   const finishReason = last.stopReason;
+  // What each request cost is in its own result.
+  const { toldCost, ...facts } = last;
   return {
-    ...last,
+    ...facts,
+    ...(toldCost !== undefined && results.length === 1 && { toldCost }),
     modelVersion: last.modelVersion ?? first.modelVersion,
     serviceTier: last.serviceTier ?? first.serviceTier,
     responseId: last.responseId ?? first.responseId,

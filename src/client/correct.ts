@@ -42,6 +42,8 @@ interface Correction {
   tell(lesson: string, endpoint: Endpoint): { text: string; isDetail?: true };
   /** For which later requests it counts, if not for all at the address. */
   counts?: 'for-model' | 'once';
+  /** Only an answer shows that it is right. */
+  isGuess?: true;
 }
 
 /** Why a 404 is not one of the path. */
@@ -60,6 +62,7 @@ const corrections: Readonly<Record<string, Correction>> = {
       const base = origin + pathname.slice(0, pathname.length - (findPastedEnd(pathname, 'completions')?.length ?? 0));
       return { text: `nothing answers at ${base}: trying ${base}${lesson}, which is the base URL if this works` };
     },
+    isGuess: true,
   },
   'token-field': {
     learn: ({ error: { details } }) => (details.reason === 'other-field' ? String(details.value) : undefined),
@@ -117,6 +120,8 @@ interface Learnt<Request extends AnyApiRequest = AnyApiRequest> {
   /** As the service asks for it. */
   request: Request;
   told: ReturnType<Correction['tell']>;
+  /** It counts for later requests, whether or not this one is answered. */
+  isCertain: boolean;
   keep(lessons: Lessons): void;
 }
 
@@ -126,7 +131,7 @@ export function learnFrom<Request extends AnyApiRequest>(
   endpoint: Endpoint,
 ): Learnt<Request> | undefined {
   if (error.class !== 'rejected' || error.billed !== 'no') return undefined;
-  for (const [name, { learn, apply, tell, counts }] of Object.entries(corrections)) {
+  for (const [name, { learn, apply, tell, counts, isGuess = false }] of Object.entries(corrections)) {
     const lesson = learn({ request, error }, endpoint);
     const corrected = lesson === undefined ? request : apply(request, lesson);
     if (lesson === undefined || corrected === request) continue;
@@ -134,7 +139,8 @@ export function learnFrom<Request extends AnyApiRequest>(
       if (counts !== 'once') lessons.set(`${name} ${modelOf(request)}`, lesson);
       if (counts === undefined) lessons.set(name, lesson);
     };
-    return { name, request: corrected, told: tell(lesson, endpoint), keep };
+    const isCertain = counts !== 'once' && !isGuess;
+    return { name, request: corrected, told: tell(lesson, endpoint), isCertain, keep };
   }
   return undefined;
 }

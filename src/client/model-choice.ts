@@ -12,7 +12,7 @@ import {
 } from '../vendors/model-rules.ts';
 import type { ServiceName } from '../vendors/services.ts';
 import type { ClientOptions } from './client-types.ts';
-import type { Deadline } from './deadline.ts';
+import { type Deadline, startDeadline } from './deadline.ts';
 import type { ModelList } from './free-requests.ts';
 import type { ListedModel } from './listed-model.ts';
 import type { Result } from './result.ts';
@@ -112,6 +112,18 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
     if (isEnding(listed, now)) await onModel?.({ type: 'ends', end, isLookedUp: true });
   }
 
+  /** For a warning alone: a list that does not come holds up nothing for long. */
+  async function lookUp(request: PreparedRequest, deadline: Deadline): Promise<void> {
+    const own = startDeadline(lookUpMs, deadline.signal);
+    try {
+      await examine(request, own);
+    } catch (error) {
+      if (deadline.signal.aborted || !own.signal.aborted) throw error;
+    } finally {
+      own.end();
+    }
+  }
+
   /** The model in place of a default that is gone, by the list. */
   async function findReplacement(
     { model, post, defaultFor: use, insteadOf }: PreparedRequest,
@@ -120,6 +132,8 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
   ): Promise<string | undefined> {
     const models = await list(post.format, deadline);
     if (use === undefined || models instanceof GatewayError) return undefined;
+    // A 404 in no words about the model was about something else if the list has it.
+    if (isBare404(error) && models.some(({ id }) => id === model)) return undefined;
     const to = chooseDefault({ service, use, gone: model }, models, Date.now());
     if (to === undefined) return undefined;
     await onModel?.({ type: 'replaced', from: model, to, because: 'gone', error });
@@ -131,13 +145,13 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
     async before(request, deadline) {
       const { model, defaultFor } = request;
       const isLine = mayBeLine(service, model);
-      const other =
-        (await replacements.get(model)) ??
-        (isLine || defaultFor !== undefined
-          ? await once(choices, model, () => findChoice(request, deadline))
-          : undefined);
+      const mayBeOther = isLine || defaultFor !== undefined;
+      const other = mayBeOther
+        ? ((await replacements.get(model)) ?? (await once(choices, model, () => findChoice(request, deadline))))
+        : undefined;
       const asked = other === undefined ? request : toOther(request, other, isLine ? undefined : 'it is gone');
-      if (aliveMs !== undefined || looksUpModels) await once(examined, asked.model, () => examine(asked, deadline));
+      if (aliveMs !== undefined) await once(examined, asked.model, () => examine(asked, deadline));
+      else if (looksUpModels) await once(examined, asked.model, () => lookUp(asked, deadline));
       return asked;
     },
 
@@ -153,11 +167,16 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
       if (replacement !== undefined) return toOther(request, replacement, error.message);
       const isBusy = [429, 503, 529].includes(error.details.status ?? 0);
       if (fallback === undefined || fallback === model || !(isGone || isBusy)) return undefined;
+      const other = toOther(request, fallback, error.message);
+      if (aliveMs !== undefined) await once(examined, fallback, () => examine(other, deadline));
       await onModel?.({ type: 'replaced', from: model, to: fallback, because: 'fallback', error });
-      return toOther(request, fallback, error.message);
+      return other;
     },
   };
 }
+
+/** How long a list is waited for that is only good for a warning. */
+const lookUpMs = 10_000;
 
 function once<Key, Value>(map: Map<Key, Promise<Value>>, key: Key, find: () => Promise<Value>): Promise<Value> {
   const known = map.get(key);
@@ -175,9 +194,13 @@ function toOther(request: PreparedRequest, model: string, why: string | undefine
   return { ...request, model, post: replaceModel(post, model), ...(why && { insteadOf: { model: first, why } }) };
 }
 
-/** Whether a refusal says that there is no such model. A bare 404 says so too: no user has typed this name. */
-function saysGone({ details: { reason, status } }: GatewayError): boolean {
-  if (reason === 'model' || reason === 'nearest-model' || reason === 'successor') return true;
+/** Whether a refusal says that there is no such model, or may mean it. */
+function saysGone(error: GatewayError): boolean {
+  const { reason } = error.details;
+  return reason === 'model' || reason === 'nearest-model' || reason === 'successor' || isBare404(error);
+}
+
+function isBare404({ details: { reason, status } }: GatewayError): boolean {
   return status === 404 && (reason === 'no-such-path' || reason === 'no-stream');
 }
 

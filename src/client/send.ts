@@ -86,7 +86,7 @@ export async function* perform(
   // An answer goes on with the model that began it.
   let asked = request;
   const askOne = (next: PreparedRequest, before: number) =>
-    performOne(goOnWith(asked, next), client, {
+    performOne(next === request ? next : goOnWith(asked, next), client, {
       ...options,
       store,
       ...(next !== request && { payment: undefined }),
@@ -97,9 +97,8 @@ export async function* perform(
   return yield* askWhole(request, askOne, options);
 }
 
-/** The request with the model that was asked before it. */
+/** The request with the model that was asked before it, and no other in its place. */
 function goOnWith(asked: PreparedRequest, next: PreparedRequest): PreparedRequest {
-  if (asked.model === next.model) return next;
   return { ...asked, post: replaceModel(next.post, asked.model), defaultFor: undefined, fallback: undefined };
 }
 

@@ -49,7 +49,7 @@ function judge(result: Result, wanted: Wanted): GatewayError | undefined {
   if (came < wantedImages)
     return incomplete(`${came} of ${wantedImages} images came`, adviceForRest(wantedImages - came));
   if (stopped.length > 0) return partlyStopped(stopped, result);
-  const [warning] = wanted.requireModel ? otherModelWarnings(result) : [];
+  const [warning] = wanted.requireModel ? replacementWarnings(result) : [];
   if (warning !== undefined) return incomplete(warning, { reason: 'other-model' });
   return wanted.requireComplete ? findWarning(result) : undefined;
 }
@@ -190,6 +190,13 @@ function quoted(reason: string): string {
 
 function valueToText(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** The same, and where the client chose another model itself. */
+function replacementWarnings(result: Result): string[] {
+  const { insteadOf, model } = result;
+  if (insteadOf === undefined) return otherModelWarnings(result);
+  return [`another model answered: ${quoteForeign(model, 200)}, not ${quoteForeign(insteadOf.model, 200)}`];
 }
 
 /** A warning if another model answered than the requested one. */

@@ -5,7 +5,7 @@ import type { Price } from '../settings/types.ts';
 import type { Body } from '../body.ts';
 import { measureRequest } from '../formats/request-size.ts';
 import { getCurrency, pricedTiers, findAnswerPrice, findTierPrice, type Pricing } from './price.ts';
-import type { Bound, Budget, Cost, Meter, MeteredAnswer, Spending } from './types.ts';
+import type { Bound, Budget, Cost, KnownCosts, Meter, MeteredAnswer, Spending } from './types.ts';
 
 /** The billed units of a request: tokens, each in one class, and images. */
 interface Billed {
@@ -130,6 +130,13 @@ export function computeAnswerCost({ result, error, hops }: MeteredAnswer, pricin
   return cost && { ...cost, amount: new Big(cost.amount).times(found.factor).toFixed() };
 }
 
+/** What the answered requests of one answer cost; undefined if that of one is unknown. */
+export function addUpCosts(came: readonly MeteredAnswer[], pricing: Pricing): KnownCosts | undefined {
+  const amounts = came.flatMap((answer) => computeAnswerCost(answer, pricing)?.amount ?? []);
+  if (amounts.length < came.length) return undefined;
+  return { amount: addAmounts(...amounts), dearest: greatest(amounts) };
+}
+
 /** The most that a request can cost by its body and its lane: a token has at least one byte. */
 export function computeBound(
   body: Body,
@@ -145,6 +152,16 @@ export function computeBound(
     new Big(maxAmountAt(price, bytes, limits)).times(factor).toFixed(),
   );
   return { amount: greatest(amounts), isMost: limits.maxTokens !== undefined && !hasFiles && !readsMore };
+}
+
+/** The most that a request can cost which one of several models answers. */
+export function computeGreatestBound(
+  body: Body,
+  prices: readonly Price[],
+  limits: Parameters<typeof computeBound>[2],
+): Bound {
+  const bounds = prices.map((price) => computeBound(body, price, limits));
+  return { amount: greatest(bounds.map(({ amount }) => amount)), isMost: bounds.every(({ isMost }) => isMost) };
 }
 
 /** The most that a request of some bytes can cost at one price, whichever of its steps the prompt is above. */
@@ -314,9 +331,10 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
           end(bound, cost?.amount ?? toAmount(bound));
         },
         free: () => end(bound, '0'),
-        grow(more) {
+        grow(more, known) {
+          if (known !== undefined) highest = greatest([highest, known.dearest]);
           const others = [...inFlight].filter((held) => held !== bound).map(toAmount);
-          const amount = addAmounts(toAmount(bound), toAmount(more));
+          const amount = addAmounts(known?.amount ?? toAmount(bound), toAmount(more));
           if (!areWithin([total, amount, ...others], most)) return false;
           Object.assign(bound, { amount, isMost: bound.isMost && more.isMost });
           return true;

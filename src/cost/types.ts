@@ -47,8 +47,17 @@ export interface Reservation {
   spend(cost: Cost | undefined): void;
   /** The request was not sent, or not billed. */
   free(): void;
-  /** Another request follows for the same answer; false if both could exceed the budget. Waits for no other. */
-  grow(more: Bound): boolean;
+  /**
+   * Another request follows for the same answer; false if both could exceed the budget. `known`: what those before it cost. Waits for
+   * no other.
+   */
+  grow(more: Bound, known?: KnownCosts): boolean;
+}
+
+/** What several requests cost together, and the dearest of them. */
+export interface KnownCosts {
+  amount: string;
+  dearest: string;
 }
 
 /** A limit of costs. Requests in flight count with the amount that they can cost. */

@@ -12,7 +12,7 @@ export interface RequestSize {
 }
 
 /** Keys of the formats whose strings are a file, or name one. */
-const fileKeys = new Set(['data', 'file_data', 'url', 'fileUri', 'file_uri', 'file_id']);
+const fileKeys = new Set('data file_data file_id file_uri file_url fileUri image_url url'.split(' '));
 
 /** Fields whose contents are at the service. */
 const fieldsOfService = [
@@ -23,6 +23,7 @@ const fieldsOfService = [
   'mcp_servers',
   'plugins',
   'previous_response_id',
+  'search_parameters',
   'thread',
   'web_search_options',
 ] as const;

@@ -133,7 +133,8 @@ async function copyToTemp(
   }
 }
 
-async function readFirstBytes(handle: FileHandle): Promise<Uint8Array> {
+/** The head of a file, from which its type is known. */
+export async function readFirstBytes(handle: FileHandle): Promise<Uint8Array> {
   const head = Buffer.alloc(headBytes);
   let size = 0;
   while (size < headBytes) {

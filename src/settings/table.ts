@@ -278,7 +278,7 @@ export const settings = {
     kind: 'switch',
     group: 'body',
     flag: '--store',
-    help: 'let the service keep the request and its answer; Google is asked not to otherwise',
+    help: 'let the service keep the request and its answer; Google and the responses format are asked not to',
     advanced: true,
     key: 'store',
     description: 'Lets a service keep requests and answers that it is asked not to keep otherwise.',

@@ -3,6 +3,7 @@ import type { FolderLock } from '../folder/lock.ts';
 import type { Pacer } from './pace.ts';
 import {
   type Answer,
+  type AskOptions,
   type Client,
   createDeadlines,
   type Deadline,
@@ -38,7 +39,7 @@ interface SendCall {
   payment: Payment | undefined;
   onReady: () => Promise<void>;
   /** Called before a request that goes on with the answer. What it throws ends the answer there. */
-  beforeHop?: (() => void) | undefined;
+  beforeHop?: AskOptions['beforeHop'];
 }
 
 export interface SenderOptions {
@@ -158,9 +159,9 @@ async function sendAndRead(
       joined: true,
       payment,
       maxTurns: batch.policy.maxTurns,
-      beforeHop() {
+      beforeHop(next, came) {
         mayEarlierBeBilled = true;
-        beforeHop?.();
+        return beforeHop?.(next, came);
       },
       beforeRead({ attempts }) {
         flight.attempts = attempts;

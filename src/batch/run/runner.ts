@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { GatewayError } from '../../errors.ts';
-import type { Payment } from '../../client/index.ts';
+import type { Payment, Performed, PreparedRequest } from '../../client/index.ts';
 import type { Budget, Reservation } from '../../cost/types.ts';
 import type { SharedGate } from '../../transport/gate.ts';
 import { isTokenLimitReached, mayHaveCost } from '../folder/state.ts';
@@ -174,8 +174,10 @@ async function runJob(job: ReadyJob, { reservation, payment }: JobTurn, run: Run
     await recorder.sent(job);
     sentAt = host.elapsed();
   };
-  const beforeHop = (): void => {
-    if (reservation?.grow(job.bound ?? noBound) !== false) return;
+  const beforeHop = ({ post }: PreparedRequest, came: readonly Performed[]): void => {
+    const { boundOf, costOf } = job.prepared;
+    const bound = boundOf?.(post.body) ?? job.bound ?? noBound;
+    if (reservation?.grow(bound, costOf?.(came)) !== false) return;
     throw new GatewayError('over-budget', 'the next request could pass --max-cost', { sent: 'no', billed: 'no' });
   };
   try {

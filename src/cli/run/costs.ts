@@ -1,6 +1,6 @@
 import { GatewayError, usageError } from '../../errors.ts';
 import { getCurrency, isWholePrice, type Pricing, findPrice } from '../../cost/price.ts';
-import type { Meter, Reservation } from '../../cost/types.ts';
+import type { Meter, MeteredAnswer, Reservation } from '../../cost/types.ts';
 import type { Price, Settings } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Format } from '../../formats/format.ts';
@@ -32,19 +32,25 @@ export function priceWarning({ prices, model: sourced }: Pick<Settings, 'prices'
 
 /** `--max-cost` of a command that sends one request after the other. */
 export interface CostLimit {
-  /** Reserves the cost of a request, or returns an error if it could exceed the limit. Throws GatewayError usage if its model has no price. */
-  reserve(body: Body, model: string, format: Format): Promise<Reservation | GatewayError>;
+  /**
+   * Reserves the cost of a request, or returns an error if it could exceed the limit. Throws GatewayError usage if one of the models
+   * that may answer has no price.
+   */
+  reserve(body: Body, models: readonly string[], format: Format): Promise<Reservation | GatewayError>;
   /** The same for another request of the same answer. Throws that error. */
-  grow(reservation: Reservation, body: Body, model: string, format: Format): void;
+  grow(
+    reservation: Reservation,
+    next: { body: Body; models: readonly string[]; format: Format; came: readonly MeteredAnswer[] },
+  ): void;
 }
 
 /** Opens `--max-cost`. */
 export async function openCostLimit(most: string, pricing: Pricing): Promise<CostLimit> {
-  const { computeBound, createBudget } = await import('../../cost/cost.ts');
+  const { addAmounts, addUpCosts, computeGreatestBound, createBudget } = await import('../../cost/cost.ts');
   const budget = createBudget({ most, spent: '0', dearest: '0' });
   let currency: string | undefined;
-  const overCost = (): GatewayError => {
-    const spent = `${budget.spent} ${currency} are spent`;
+  const overCost = (more = '0'): GatewayError => {
+    const spent = `${addAmounts(budget.spent, more)} ${currency} are spent`;
     return new GatewayError('over-budget', `the next request could pass --max-cost ${most}: ${spent}`, {
       hint: 'allow more with --max-cost <amount>',
       sent: 'no',
@@ -53,15 +59,18 @@ export async function openCostLimit(most: string, pricing: Pricing): Promise<Cos
     });
   };
   return {
-    async reserve(body, model, format) {
-      const price = requirePrice(pricing.prices, model);
-      currency ??= getCurrency(price);
-      requireOneCurrency([currency, getCurrency(price)]);
-      return (await budget.reserve(computeBound(body, price, format.limits(body)))) ?? overCost();
+    async reserve(body, models, format) {
+      const prices = models.map((model) => requirePrice(pricing.prices, model));
+      const currencies = prices.map(getCurrency);
+      currency ??= currencies[0];
+      requireOneCurrency([...(currency === undefined ? [] : [currency]), ...currencies]);
+      return (await budget.reserve(computeGreatestBound(body, prices, format.limits(body)))) ?? overCost();
     },
-    grow(reservation, body, model, format) {
-      const bound = computeBound(body, requirePrice(pricing.prices, model), format.limits(body));
-      if (!reservation.grow(bound)) throw overCost().withDetails({ billed: 'no' });
+    grow(reservation, { body, models, format, came }) {
+      const prices = models.map((model) => requirePrice(pricing.prices, model));
+      const bound = computeGreatestBound(body, prices, format.limits(body));
+      const known = addUpCosts(came, pricing);
+      if (!reservation.grow(bound, known)) throw overCost(known?.amount).withDetails({ billed: 'no' });
     },
   };
 }

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { type Deadline, listLinkedImages, mostImages, type Result } from '../../client/index.ts';
-import { GatewayError } from '../../errors.ts';
-import { readInputImage } from '../../images/input.ts';
+import { readReason } from '../../files/file-reason.ts';
+import { readFirstBytes, readInputImage } from '../../images/input.ts';
 import type { PartialSettings } from '../../settings/types.ts';
 import type { Context, InputContext } from '../context.ts';
 import { replayedFolder } from '../flags/shared.ts';
@@ -41,13 +41,14 @@ export function openLinkedFetcher(
             label,
             declaredType: mimeType,
           });
-          const head = (await readFile(path)).subarray(0, 256 * 1024);
+          const handle = await open(path);
+          const head = await readFirstBytes(handle).finally(() => handle.close());
           const blob = { bytes, sha256, head, content: { file: path } };
           result.images.push({ declaredType: mimeType, candidate: candidate.index, draft: false, blob });
           candidate.text = withoutLink(candidate.text, link);
         } catch (error) {
-          if (!(error instanceof GatewayError)) throw error;
-          await warn(`a linked picture was not fetched: ${error.message}`);
+          if (options.deadline.signal.aborted) return;
+          await warn(`a linked picture was not fetched: ${readReason(error)}`);
         }
       }
     }

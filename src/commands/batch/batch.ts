@@ -138,7 +138,7 @@ export async function runJobFile(
     read: (onFault) => source.jobs(onFault),
     settingsOf: (job) => builder.settingsOf(job),
     async prepare(job, origin) {
-      await checkPrice(await builder.settingsOf(job));
+      await checkPrice(await builder.settingsOf(job), job);
       return builder.check(job, origin);
     },
     describeLost: (error) => resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui }),

@@ -96,7 +96,7 @@ interface PlanPricing extends Pick<Batch, 'state'> {
   context: Context;
 }
 
-export type PriceCheck = (settings: Settings) => Promise<void>;
+export type PriceCheck = (settings: Settings, job: Pick<Job, 'values'>) => Promise<void>;
 
 /** Checks the prices of jobs: throws GatewayError usage if one has no price, or one of another currency, and a budget is given. */
 export function createPriceCheck(
@@ -105,12 +105,14 @@ export function createPriceCheck(
 ): PriceCheck {
   const currencies = new Set<string>();
   const warnings = new Set<string>();
-  return async (settings) => {
-    const { prices, model } = settings;
+  return async (settings, { values }) => {
+    const { prices, model, aliases } = settings;
+    const named = values['fallback'] ?? settings.fallback?.value;
+    const models = typeof named === 'string' ? [model.value, aliases[named] ?? named] : [model.value];
     facts.hasPrices ||= Object.keys(prices).length > 0;
-    if (settings.budget !== undefined) requirePrice(prices, model.value, '--budget');
+    if (settings.budget !== undefined) for (const name of models) requirePrice(prices, name, '--budget');
     if (flags.maxCost !== undefined) {
-      currencies.add(getCurrency(requirePrice(prices, model.value)));
+      for (const name of models) currencies.add(getCurrency(requirePrice(prices, name)));
       return requireOneCurrency([...state.spending.costs.map(({ currency }) => currency), ...currencies]);
     }
     const warning = facts.hasPrices ? priceWarning(settings) : undefined;

@@ -100,7 +100,7 @@ export async function openStream(
   const facts = emptyFacts();
   const checkPrice = createPriceCheck(facts, { flags, context, state: folder.state });
   const prepare = async (job: Job): Promise<ReadyJob> => {
-    await checkPrice(await builder.settingsOf(job));
+    await checkPrice(await builder.settingsOf(job), job);
     return readyJob(job, await builder.check(job, origin));
   };
   const known = { host, policy, plan, shard: undefined, outdir: output, ...folder };

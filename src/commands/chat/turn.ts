@@ -8,6 +8,7 @@ import {
   checkEnd,
   defaultMaxTurns,
   mergeSources,
+  type Performed,
   type PreparedRequest,
   type Result,
   sumUsage,
@@ -53,7 +54,10 @@ export interface TurnOutcome {
 export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<TurnOutcome> {
   const { context, tools, limit, deadline, flags } = setup;
   const { report } = context;
-  const { format, quirks, model, defaultFor, fallback } = request;
+  const { format, quirks, model, fallback } = request;
+  // A limit holds for models whose price is known: no other one takes the place of a default.
+  const defaultFor = limit === undefined ? request.defaultFor : undefined;
+  const models = fallback === undefined ? [model] : [model, fallback];
   const answers: Answer[] = [];
   const turns: Turn[] = [getQuestion(request)];
   const endWith = (error: GatewayError | undefined): TurnOutcome => ({
@@ -64,7 +68,7 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
   let { body } = request.post;
   let sent = 0;
   for (;;) {
-    const reservation = await limit?.reserve(body, model, format);
+    const reservation = await limit?.reserve(body, models, format);
     if (reservation instanceof GatewayError) {
       if (answers.length === 0) throw reservation;
       return endWith(reservation);
@@ -72,7 +76,8 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
     const post = { ...request.post, body };
     const bounds = {
       maxTurns: maxTurns - sent,
-      beforeHop: (next: PreparedRequest) => reservation && limit?.grow(reservation, next.post.body, model, format),
+      beforeHop: ({ post: { body } }: PreparedRequest, came: readonly Performed[]) =>
+        reservation && limit?.grow(reservation, { body, models, format, came }),
     };
     const answer = await withCostCounted(
       () => askOnce({ post, model, defaultFor, fallback }, bounds, setup),

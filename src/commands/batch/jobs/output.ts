@@ -46,7 +46,8 @@ interface OutputOptions {
 
 /** Counts an answer that has a price, or whose cost the service told. */
 function countAnswerCost(answer: MeteredAnswer, report: Report, settings: OutputOptions['settings']): Cost | undefined {
-  if (answer.result.toldCost !== undefined || Object.keys(settings.prices).length > 0)
+  const results = [answer, ...(answer.hops ?? [])].map(({ result }) => result);
+  if (results.some(({ toldCost }) => toldCost !== undefined) || Object.keys(settings.prices).length > 0)
     report.meter ??= createMeter(settings);
   return report.meter?.count(answer);
 }

@@ -4,7 +4,7 @@ import { createJobOutput } from './output.ts';
 import type { BatchFlags } from '../flags.ts';
 import type { Deadline, PreparedRequest } from '../../../client/index.ts';
 import type { JobSource } from './source.ts';
-import { computeBound } from '../../../cost/cost.ts';
+import { addUpCosts, computeGreatestBound } from '../../../cost/cost.ts';
 import { findPrice } from '../../../cost/price.ts';
 import type { Bound } from '../../../cost/types.ts';
 import { formatFacts } from '../../../formats/format.ts';
@@ -107,7 +107,8 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
         post,
         model,
         candidates,
-        ...(defaultFor && { defaultFor }),
+        // A limit holds for models whose price is known: no other one takes the place of a default.
+        ...(defaultFor && flags.maxCost === undefined && { defaultFor }),
         ...(fallback !== undefined && { fallback }),
       });
       try {
@@ -127,6 +128,8 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
           settings: found,
           operation: toOperation(built),
           bound: computeRequestBound(built, found),
+          costOf: (came) => addUpCosts(came, found),
+          boundOf: (body) => computeRequestBound({ ...built, post: { ...built.post, body } }, found),
           retries: getRetries(built, flags),
           isFlex: built.request.tier !== undefined,
           fetchInputs: urls.length > 0 ? fetchInputs : undefined,
@@ -171,10 +174,14 @@ function withoutLane({ request, quirks, post: { body, format } }: BuiltRequest):
 }
 
 /** What a job can cost, recorded even without a limit: a later run may have one. */
-function computeRequestBound({ post, format, model }: BuiltRequest, { prices, lane }: Settings): Bound | undefined {
+function computeRequestBound(
+  { post, format, model, fallback = model }: BuiltRequest,
+  { prices, lane }: Settings,
+): Bound | undefined {
   if (Object.keys(prices).length === 0) return undefined;
-  const price = findPrice(prices, model);
-  return price && computeBound(post.body, price, { ...format.limits(post.body), lane });
+  const found = [model, fallback].flatMap((name) => findPrice(prices, name) ?? []);
+  if (found.length < 2) return undefined;
+  return computeGreatestBound(post.body, found, { ...format.limits(post.body), lane });
 }
 
 /** What checks them is loaded with the first one. */

@@ -1,0 +1,72 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { type FakeReply, startFakeServer } from '../fake-servers/start.ts';
+import { run } from '../helpers/run.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
+
+const json = { 'content-type': 'application/json' };
+const reply = (status: number, body: object): FakeReply => ({ status, headers: json, body: JSON.stringify(body) });
+const busy = reply(429, { error: { message: 'Rate limit reached', type: 'rate_limit_error', code: null } });
+const completion = reply(200, {
+  choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 10, completion_tokens: 1000, total_tokens: 1010 },
+});
+
+/** A batch at a server that answers by model. The models that were asked come back beside what the run said. */
+async function runBatch(
+  argv: readonly string[],
+  { format, jobs, answer }: { format: string; jobs: readonly object[]; answer: (model: string) => FakeReply },
+) {
+  const asked: string[] = [];
+  const server = await startFakeServer(({ body }) => {
+    const { model } = JSON.parse(body) as { model: string };
+    asked.push(model);
+    return answer(model);
+  });
+  onTestFinished(() => server.close());
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'jobs.jsonl'), jobs.map((job) => `${JSON.stringify(job)}\n`).join(''));
+  const env = { GATEWAY_BASE_URL: server.url, GATEWAY_FORMAT: format, GATEWAY_API_KEY: 'key-0123456789' };
+  const line = ['batch', 'jobs.jsonl', '-o', 'out', '--retries', '0', '--concurrency', '1', ...argv];
+  return { asked, ...(await run(line, { env, cwd })) };
+}
+
+const withFallback = (fallback: string) =>
+  [1, 2].map((id) => ({ id: `${id}`, prompt: 'x', model: 'busy', fallback, maxTokens: 1000 }));
+const prices = JSON.stringify({ busy: { input: '1', output: '1' }, dear: { input: '1', output: '100000' } });
+const limit = ['--max-cost', '0.01', '--prices', prices];
+const byModel = (model: string): FakeReply => (model === 'busy' ? busy : completion);
+
+test('a limit of costs counts with the model that may answer in place of another', async () => {
+  const ran = await runBatch(limit, { format: 'completions', jobs: withFallback('dear'), answer: byModel });
+  expect(ran).toMatchObject({ code: 13, asked: [] });
+  expect(ran.stderr).toContain('--max-cost 0.01');
+});
+
+test('with a limit of costs a model that may answer in place of another needs a price', async () => {
+  const ran = await runBatch(limit, { format: 'completions', jobs: withFallback('unpriced'), answer: byModel });
+  expect(ran).toMatchObject({ code: 2, asked: [] });
+  expect(ran.stderr).toContain('the model unpriced has no price');
+});
+
+test('a limit of costs counts what the requests of an answer cost that goes on, searches too', async () => {
+  const usage = { input_tokens: 10, output_tokens: 100, server_tool_use: { web_search_requests: 1 } };
+  const paused = {
+    type: 'message',
+    role: 'assistant',
+    content: [{ type: 'text', text: 'a' }],
+    stop_reason: 'pause_turn',
+  };
+  const ran = await runBatch(
+    ['--max-cost', '0.035', '--prices', JSON.stringify({ '*': { input: '1', output: '10', search: '0.01' } })],
+    {
+      format: 'messages',
+      jobs: [{ id: '1', prompt: 'x', model: 'm', maxTokens: 100, search: true }],
+      answer: () => reply(200, { ...paused, usage }),
+    },
+  );
+  // Each costs 0.01101: a third would be the last within the limit, and a fourth could pass it.
+  expect(ran.asked).toHaveLength(3);
+  expect(ran.code).toBe(13);
+});

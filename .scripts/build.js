@@ -104,11 +104,9 @@ await build({
   output: {
     dir: `${dist}/esm`,
     chunkFileNames: 'chunks/[name]-[hash].js',
+    // All of ours is one file but what a program may not need: the connection, and the formats.
     codeSplitting: {
-      groups: [
-        { name: 'late', test: own('transport/(?:decompress|trust)|images/(?:svg|wav)|client/free-requests') },
-        { name: 'shared', test: own('.*'), minShareCount: 2 },
-      ],
+      groups: [{ name: 'library', test: own(String.raw`(?!transport/connection|formats/\w+/|client/model-choice).*`) }],
     },
     polyfillRequire: false,
     minify: true,

@@ -96,32 +96,14 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
   }
 
   async function examine({ model, post }: PreparedRequest, deadline: Deadline): Promise<void> {
-    const models = await list(post.format, deadline);
-    const tellUnknown = async (why: string): Promise<void> => {
-      if (aliveMs !== undefined) await onModel?.({ type: 'unknown', model, why });
-    };
-    if (models instanceof GatewayError) return tellUnknown(models.message);
-    const id = model.replace(/^models\//, '');
-    const listed = models.find((one) => one.id === id || one.id === `${id}:latest`);
-    if (listed === undefined) return tellUnknown('its list does not have it');
-    const now = Date.now();
-    const { endsOn, lifecycle, successor } = listed;
-    const end = { model, endsOn, lifecycle, successor };
-    if (endsOn === undefined && lifecycle === undefined) return tellUnknown('its list does not say');
-    if (aliveMs !== undefined && endsWithin(aliveMs / 86_400_000, listed, now)) throw endsTooSoon(end, now);
-    if (isEnding(listed, now)) await onModel?.({ type: 'ends', end, isLookedUp: true });
-  }
-
-  /** For a warning alone: a list that does not come holds up nothing for long. */
-  async function lookUp(request: PreparedRequest, deadline: Deadline): Promise<void> {
-    const own = startDeadline(lookUpMs, deadline.signal);
-    try {
-      await examine(request, own);
-    } catch (error) {
-      if (deadline.signal.aborted || !own.signal.aborted) throw error;
-    } finally {
-      own.end();
+    const end = findListedEnd(await list(post.format, deadline), model);
+    if (typeof end === 'string') {
+      if (aliveMs !== undefined) await onModel?.({ type: 'unknown', model, why: end });
+      return;
     }
+    const now = Date.now();
+    if (aliveMs !== undefined && endsWithin(aliveMs / 86_400_000, end, now)) throw endsTooSoon(end, now);
+    if (isEnding(end, now)) await onModel?.({ type: 'ends', end, isLookedUp: true });
   }
 
   /** The model in place of a default that is gone, by the list. */
@@ -151,7 +133,8 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
         : undefined;
       const asked = other === undefined ? request : toOther(request, other, isLine ? undefined : 'it is gone');
       if (aliveMs !== undefined) await once(examined, asked.model, () => examine(asked, deadline));
-      else if (looksUpModels) await once(examined, asked.model, () => lookUp(asked, deadline));
+      else if (looksUpModels)
+        await once(examined, asked.model, () => withinLookUp(deadline, (own) => examine(asked, own)));
       return asked;
     },
 
@@ -175,8 +158,31 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
   };
 }
 
+/** What a list says of the end of a model, or why that is not known. */
+function findListedEnd(models: readonly ListedModel[] | GatewayError, model: string): ModelEnd | string {
+  if (models instanceof GatewayError) return models.message;
+  const id = model.replace(/^models\//, '');
+  const listed = models.find((one) => one.id === id || one.id === `${id}:latest`);
+  if (listed === undefined) return 'its list does not have it';
+  const { endsOn, lifecycle, successor } = listed;
+  if (endsOn === undefined && lifecycle === undefined) return 'its list does not say';
+  return { model, endsOn, lifecycle, successor };
+}
+
 /** How long a list is waited for that is only good for a warning. */
 const lookUpMs = 10_000;
+
+/** Looks a model up for a warning alone: a list that does not come holds up nothing for long. */
+async function withinLookUp(deadline: Deadline, lookUp: (own: Deadline) => Promise<void>): Promise<void> {
+  const own = startDeadline(lookUpMs, deadline.signal);
+  try {
+    await lookUp(own);
+  } catch (error) {
+    if (deadline.signal.aborted || !own.signal.aborted) throw error;
+  } finally {
+    own.end();
+  }
+}
 
 function once<Key, Value>(map: Map<Key, Promise<Value>>, key: Key, find: () => Promise<Value>): Promise<Value> {
   const known = map.get(key);

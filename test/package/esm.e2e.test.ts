@@ -45,7 +45,7 @@ test('the imported library loads the connection and the table of media types whe
   }
   const names = [...loaded].map((file) => file.replace(/-[\w-]{8}\.js$/, ''));
   const later = ['chunks/connection', 'chunks/mime-types'];
-  expect(names).toContain('chunks/read-reply');
+  expect(names).toContain('chunks/library');
   expect(names).not.toEqual(expect.arrayContaining([expect.stringMatching(later.join('|'))]));
   expect(
     readdirSync(join(esm, 'chunks')).filter((file) => later.some((name) => `chunks/${file}`.startsWith(name))),

@@ -119,6 +119,23 @@ describe('a default that is gone is replaced by the rule of its service, from it
     expect(ran.stderr.split('any more')).toHaveLength(2);
   });
 
+  test('a job that names the model itself gets no other in its place', async () => {
+    const cwd = workFolder();
+    const jobs = [
+      { id: 'a', prompt: 'hi' },
+      { id: 'b', prompt: 'hi', model: 'gpt-6-luna' },
+    ];
+    writeFileSync(join(cwd, 'jobs.jsonl'), jobs.map((job) => `${JSON.stringify(job)}\n`).join(''));
+    const ran = await ask('openai', { models: luna }, 'batch jobs.jsonl -o out --concurrency 1', { cwd });
+    expect(ran).toMatchObject({ code: 13, asked: ['list', 'gpt-6-luna', 'gpt-7-luna', 'gpt-6-luna'] });
+  });
+
+  test('a limit of costs lets no model take its place, whose price nobody gave', async () => {
+    const ran = await ask('openai', { models: luna }, `${batch} --max-cost 1 --prices prices.json`);
+    expect(ran.code).toBe(13);
+    expect(ran.asked).not.toContain('gpt-7-luna');
+  });
+
   test.each([
     ['the list is down', { models: luna, amend: failList }, ['gpt-6-luna', 'list']],
     ['no name of the list fits the rule', { models: { 'gpt-6.2-sol': {} } }, ['gpt-6-luna', 'list']],
@@ -385,6 +402,17 @@ describe('--fallback', () => {
     onTestFinished(() => client.close());
     const reply = await client.generate({ model: 'gpt-5', prompt: 'hi' }, { fallback: 'gpt-7' });
     expect(reply).toMatchObject({ model: 'gpt-7', insteadOf: { model: 'gpt-5' }, attempts: 2 });
+  });
+
+  test('is another model than the requested one to --require-model, and is held to --require-alive', async () => {
+    const line = 'text hi --fallback gpt-7 --retries 0';
+    const other = await ask('openai', { models, amend: busy(503) }, `${line} --require-model`);
+    expect(other).toMatchObject({ code: 11, asked: ['gpt-6-luna', 'gpt-7'] });
+    expect(other.stderr).toContain('another model answered: gpt-7, not gpt-6-luna');
+    const ending = { 'gpt-6-luna': { shutdown_date: dayIn(90) }, 'gpt-7': { shutdown_date: dayIn(15) } };
+    const ended = await ask('openai', { models: ending, amend: busy(503) }, `${line} --require-alive 30d`);
+    expect(ended).toMatchObject({ code: 11, asked: ['list', 'gpt-6-luna'] });
+    expect(ended.stderr).toContain('incomplete: gpt-7 ends on');
   });
 
   test('that fails is the error, and nothing else is asked', async () => {

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, objectField, textField, valueCost } from '../../json.ts';
-import { type Body, type BodyValue, isUpload, setFields, type Upload } from '../../body.ts';
+import { type Body, type BodyValue, isUpload, setFields } from '../../body.ts';
+import { encodeAudio, type MediaBytes, toDataUrl } from '../data-url.ts';
 import { type Media, getTurnBlocks, toList, type Turn, withTitleAbove } from '../plain-request.ts';
 
 /**
@@ -87,14 +88,9 @@ export function mediaPart({ mimeType, data, title }: Media): BodyValue {
   return typeof data === 'string' ? textPart(withTitleAbove(data, title)) : dataPart({ mimeType, data, title });
 }
 
-/** Bytes as a data URL; a string is their Base64. */
-function dataPart({ mimeType, data, title }: Omit<Media, 'data'> & { data: Upload | string }): BodyValue {
-  const type = mimeType.toLowerCase();
-  const [, audio] = /^audio\/(?:x-)?(wav|mp3|mpeg)$/.exec(type) ?? [];
-  if (audio) return { type: 'input_audio', input_audio: { data, format: audio === 'wav' ? 'wav' : 'mp3' } };
-  const prefix = `data:${mimeType};base64,`;
-  const url = typeof data === 'string' ? prefix + data : { ...data, prefix };
-  return linkedPart(url, type.startsWith('image/'), title);
+function dataPart({ title, ...media }: MediaBytes & Pick<Media, 'title'>): BodyValue {
+  const isImage = media.mimeType.toLowerCase().startsWith('image/');
+  return encodeAudio(media) ?? linkedPart(toDataUrl(media), isImage, title);
 }
 
 /** OpenAI requires a name for every file. */

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, objectField, parseFlat, textField } from '../../json.ts';
-import { type Body, type BodyValue, isUpload, setFields, type Upload } from '../../body.ts';
+import { type Body, type BodyValue, isUpload, setFields } from '../../body.ts';
+import { encodeAudio, type MediaBytes, toDataUrl } from '../data-url.ts';
 import { getTurnBlocks, type Media, type PlainRequest, toList, type Turn, withTitleAbove } from '../plain-request.ts';
 
 /*
@@ -98,15 +99,13 @@ function mediaPart({ mimeType, data, title }: Media): BodyValue {
   return typeof data === 'string' ? textPart(withTitleAbove(data, title)) : dataPart({ mimeType, data, title });
 }
 
-/** Bytes as a data URL; a string is their Base64. The service requires a name for every file. */
-function dataPart({ mimeType, data, title }: Omit<Media, 'data'> & { data: Upload | string }): BodyValue {
-  const type = mimeType.toLowerCase();
-  const [, audio] = /^audio\/(?:x-)?(wav|mp3|mpeg)$/.exec(type) ?? [];
-  if (audio) return { type: 'input_audio', input_audio: { data, format: audio === 'wav' ? 'wav' : 'mp3' } };
-  const prefix = `data:${mimeType};base64,`;
-  const url = typeof data === 'string' ? prefix + data : { ...data, prefix };
-  if (type.startsWith('image/')) return { type: 'input_image', image_url: url };
-  return { type: 'input_file', filename: title ?? 'document.pdf', file_data: url };
+/** The service requires a name for every file. */
+function dataPart({ title = 'document.pdf', ...media }: MediaBytes & Pick<Media, 'title'>): BodyValue {
+  const audio = encodeAudio(media);
+  if (audio !== undefined) return audio;
+  const url = toDataUrl(media);
+  if (media.mimeType.toLowerCase().startsWith('image/')) return { type: 'input_image', image_url: url };
+  return { type: 'input_file', filename: title, file_data: url };
 }
 
 /** A blank text says nothing, and some services refuse it. */

@@ -13,7 +13,7 @@ import type { Answered } from '../transport/types.ts';
 import type { ClientOptions } from './client-types.ts';
 import type { Deadline } from './deadline.ts';
 import { type Endpoint, placeRequest } from './endpoint.ts';
-import { type Sending, type SendOptions, sendRequest } from './send.ts';
+import { countWith, type Sending, type SendOptions, sendRequest } from './send.ts';
 
 /*
  * A service that refuses a request can say how it wants it. Nothing was billed then, so the request is sent once more, as it was
@@ -52,15 +52,21 @@ const knownPath = new Set<Reason | undefined>(['model', 'pull-model', 'responses
 /** Every correction, by the name of its lesson. Each is made once for a request. */
 const corrections: Readonly<Record<string, Correction>> = {
   'base-path': {
-    learn: ({ request, error: { details } }, endpoint) =>
-      details.status === 404 && !knownPath.has(details.reason) && placeRequest(endpoint, request).isGuess
-        ? '/v1'
-        : undefined,
-    apply: (request, behindBase) =>
-      isWhole(request.format) && request.behindBase === undefined ? { ...request, behindBase } : request,
+    learn({ request, error: { details } }, endpoint) {
+      if (details.status !== 404 || knownPath.has(details.reason)) return undefined;
+      // What was right once need not be so for a day: another server can answer at the address.
+      if (request.behindBase !== undefined) return '';
+      return placeRequest(endpoint, request).isGuess ? '/v1' : undefined;
+    },
+    apply(request, behindBase) {
+      const { behindBase: before, ...rest } = request;
+      if (!isWhole(request.format) || (before ?? '') === behindBase) return request;
+      return (behindBase === '' ? rest : { ...request, behindBase }) as typeof request;
+    },
     tell(lesson, { baseUrl: { origin, pathname } }) {
       const base = origin + pathname.slice(0, pathname.length - (findPastedEnd(pathname, 'completions')?.length ?? 0));
-      return { text: `nothing answers at ${base}: trying ${base}${lesson}, which is the base URL if this works` };
+      const [from, to] = lesson === '' ? [`${base}/v1`, base] : [base, base + lesson];
+      return { text: `nothing answers at ${from}: trying ${to}, which is the base URL if this works` };
     },
     isGuess: true,
   },
@@ -192,15 +198,8 @@ async function sendAfter(
   own: SendOptions & { deadline: Deadline },
   sending: Sending,
 ): Promise<Answered> {
-  const { attempts: before = 0 } = failed?.details ?? {};
-  if (before === 0) return sendRequest(request, own, sending);
+  if (failed === undefined) return sendRequest(request, own, sending);
+  const { attempts: before = 0 } = failed.details;
   const onSent = own.onSent && ((attempts: number) => own.onSent?.(before + attempts));
-  try {
-    const { reply, attempts } = await sendRequest(request, { ...own, onSent }, sending);
-    return { reply, attempts: before + attempts };
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    const { isDoubtful = failed?.details.isDoubtful, attempts = 0 } = error.details;
-    throw error.withDetails({ attempts: before + attempts, ...(isDoubtful && { isDoubtful }) });
-  }
+  return countWith(failed, sendRequest(request, { ...own, onSent }, sending));
 }

@@ -148,6 +148,7 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
           ? await once(replacements, model, () => findReplacement(request, error, deadline))
           : undefined;
       if (replacement !== undefined) return toOther(request, replacement, error.message);
+      // A spent quota, too: it can be that of one model.
       const isBusy = [429, 503, 529].includes(error.details.status ?? 0);
       if (fallback === undefined || fallback === model || !(isGone || isBusy)) return undefined;
       const other = toOther(request, fallback, error.message);

@@ -171,8 +171,8 @@ export async function sendPaid(
   }
 }
 
-/** A request after one that failed and counts with it. */
-async function countWith(failed: GatewayError, sent: Promise<Answered>): Promise<Answered> {
+/** The answer to a request after one that failed and counts with it: the attempts of both, and whether one may have been billed. */
+export async function countWith(failed: GatewayError, sent: Promise<Answered>): Promise<Answered> {
   const { attempts: before = 0, isDoubtful } = failed.details;
   try {
     const { reply, attempts } = await sent;

@@ -40,6 +40,7 @@ export async function openLessons(baseUrl: string, now: () => number): Promise<K
   return {
     get: (name: string) => lessons.get(name)?.lesson,
     set(name: string, lesson: string) {
+      if (lessons.get(name)?.lesson === lesson) return;
       lessons.set(name, { lesson, at: now() });
       writing = writing.then(write).catch(() => undefined);
     },

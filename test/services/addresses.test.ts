@@ -194,6 +194,25 @@ test('another path is taken whole, and after a 404 tried once with /v1, which is
   expect(shown.stdout).toContain(`POST ${server.url}/llm/v1/chat/completions?team=a\n`);
 });
 
+test('a path that was right without /v1 and answers 404 with it is asked without it again, and that is remembered', async () => {
+  let isBelow = true;
+  const server = await startFakeServer((request) => {
+    const there = isBelow ? '/llm/v1/chat/completions' : '/llm/chat/completions';
+    return request.path === there ? answered : { status: 404, headers: json, body: '{"detail":"Not Found"}' };
+  });
+  onTestFinished(() => server.close());
+  vi.stubEnv('XDG_CACHE_HOME', scratchFolder());
+  const env = { ...asked, GATEWAY_BASE_URL: `${server.url}/llm` };
+  expect(await run(['text', 'hi'], { env })).toMatchObject({ code: 0 });
+  isBelow = false;
+  const moved = await run(['text', 'hi'], { env });
+  expect(moved).toMatchObject({ code: 0, stdout: 'Hello.\n' });
+  expect(moved.stderr).toContain(`nothing answers at ${server.url}/llm/v1: trying ${server.url}/llm, `);
+  expect(await run(['text', 'hi'], { env })).toMatchObject({ code: 0, stderr: '' });
+  const [plain, below] = ['/llm/chat/completions', '/llm/v1/chat/completions'];
+  expect(server.requests.map(({ path }) => path)).toEqual([plain, below, below, plain, plain]);
+});
+
 test('models, the library and doctor --live find the path with /v1 too, and doctor names it', async () => {
   const server = await serveBelow('/llm/v1');
   const env = { ...asked, GATEWAY_BASE_URL: `${server.url}/llm` };

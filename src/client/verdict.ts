@@ -29,7 +29,7 @@ export function judgeAnswer(
   wanted: Wanted,
 ): Verdict {
   const failure = error ?? judge(result, wanted);
-  return failure === undefined ? { warning: findWarning(result) } : { error: failure };
+  return failure === undefined ? { warning: findWarning(result) ?? findLeftLink(result, wanted) } : { error: failure };
 }
 
 /**
@@ -67,6 +67,13 @@ function findWarning(result: Result): GatewayError | undefined {
   const [unknown] = reasonsThat('unknown', result);
   if (unknown === undefined) return undefined;
   return incomplete(`the answer may not be whole: it ended with ${quoted(unknown)}`, { reason: 'unknown-ending' });
+}
+
+/** A picture that is only linked, beside others that came: the text with its link is not printed. */
+function findLeftLink(result: Result, { images }: Wanted): GatewayError | undefined {
+  const [link] = images > 0 ? listLinkedImages(result.text) : [];
+  if (link === undefined) return undefined;
+  return incomplete('one more picture was not saved', { reason: 'linked-image', value: link });
 }
 
 function incomplete(message: string, advice: Advice): GatewayError {

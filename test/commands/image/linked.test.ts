@@ -46,6 +46,16 @@ describe('a picture that a reply only links to', () => {
     });
   });
 
+  test('is told with its link beside a picture that came', async ({ server, cli }) => {
+    server.reply({ body: { created: 1, data: [{ b64_json: png.toString('base64') }, { url }] } });
+    const ran = await cli(['image', 'gen', 'x'], { env: openai });
+    expect(ran).toMatchObject({ code: 0, stdout: 'image-1.png\n' });
+    expect(ran.stderr).toContain(
+      `warning: one more picture was not saved; the answer links to a picture, which is not fetched`,
+    );
+    expect(ran.stderr).toContain(url);
+  });
+
   test('is fetched for a job of a batch', async ({ server, host, trust, cli }) => {
     const { env } = await proxyTo(host);
     const cwd = scratchFolder();

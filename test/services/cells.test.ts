@@ -39,10 +39,10 @@ describe.each(vendorNames)('%s', (name) => {
   // OpenRouter and Ollama speak the format of OpenAI: what is theirs alone has tests of its own.
   const isFormat = !['openrouter', 'ollama'].includes(name);
   test.each(sample(Object.entries(tasks), (_, at) => isFormat || at % 3 === 0))('%s', async (_task, row) => {
-    const { lines, stdin, streamed = false, looksUp = false, stdout = words, stderr = '' } = row;
+    const { lines, stdin, streamed = false, looksUp = false, stdout = words, stderr = '', costs = '' } = row;
     const isChat = [lines].flat()[0]?.startsWith('chat') === true;
     const ran = await runWith(vendors, name, lines, stdin === undefined ? {} : { stdin });
-    expect(ran).toMatchObject({ code: 0, stdout, stderr });
+    expect(ran).toMatchObject({ code: 0, stdout, stderr: name === 'openrouter' ? stderr + costs : stderr });
     const list = looksUp && name !== 'ollama' ? [listPath(name)] : [];
     const sent = row[format].map((body) => asked(name, body, { streamed, isChat }));
     expect(ran.requests.map(received)).toStrictEqual([...list, ...sent]);

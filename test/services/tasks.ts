@@ -18,6 +18,8 @@ export interface Task {
   stdout?: string;
   /** Behind the line that names the service. */
   stderr?: string;
+  /** Behind that, where the service tells what an answer cost: OpenRouter. */
+  costs?: string;
 }
 
 /** The turns of `hi`. */
@@ -240,6 +242,7 @@ export const tasks: Readonly<Record<string, Task>> = {
     responses: ['Rome', 'Oslo'].map((content) => ({ input: [{ role: 'user', content }] })),
     stdout: 'out/results.jsonl\n',
     stderr: '2 done\n',
+    costs: 'cost: 0.000024 USD as told\n',
   },
   '--record, then --replay': { lines: ['text hi --record tape', 'text hi --replay tape'], ...hi },
 };

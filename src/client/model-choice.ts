@@ -201,10 +201,12 @@ function toOther(request: PreparedRequest, model: string, why: string | undefine
   return { ...request, model, post: replaceModel(post, model), ...(why && { insteadOf: { model: first, why } }) };
 }
 
+const goneReasons = new Set<GatewayError['details']['reason']>(['model', 'nearest-model', 'pull-model', 'successor']);
+
 /** Whether a refusal says that there is no such model, or may mean it. */
 function saysGone(error: GatewayError): boolean {
   const { reason } = error.details;
-  return reason === 'model' || reason === 'nearest-model' || reason === 'successor' || isBare404(error);
+  return isBare404(error) || goneReasons.has(reason);
 }
 
 function isBare404({ details: { reason, status } }: GatewayError): boolean {

@@ -45,7 +45,7 @@ export function missingError(
     vendor && `if a vendor's service answers there, name it: ${vendor}`,
     lacksModel && isOfImages && ofText && `${ofText} is for text; images have a model of their own`,
     ...(lacksUrl
-      ? addressWays(input, lacksModel ? { flag: ' -m <model>', own: ` and --model <model> (${variable})` } : undefined)
+      ? addressWays(input, lacksModel ? ` and --model <model> (${variable})` : undefined)
       : [`set --model <model> or ${variable}, or ${profileWay(input)}`]),
     // Recordings have no list.
     !lacksUrl && !flags.replay && `to see which there are: gateway-cli models${typedFlags(flags)}`,
@@ -66,8 +66,8 @@ export function missingPart(service: ServiceName, [variable = '']: readonly stri
 }
 
 /** The ways to a base URL, with the words for a model where that is missing: a service that has a key has default models. */
-function addressWays(input: SettingsInput, model = { flag: '', own: '' }): string[] {
-  const own = `or your gateway: --base-url <url> (GATEWAY_BASE_URL)${model.own}`;
+function addressWays(input: SettingsInput, model = ''): string[] {
+  const own = `or your gateway: --base-url <url> (GATEWAY_BASE_URL)${model}`;
   const vendor = vendorWay(input);
   if (vendor !== undefined) return [`name the service: ${vendor}`, `${own}, or ${profileWay(input)}`];
   const known = listVendors(input.use).map((name) => services[name]);
@@ -75,7 +75,7 @@ function addressWays(input: SettingsInput, model = { flag: '', own: '' }): strin
   const keyed = `set the key of a service: ${variables.slice(0, -1).join(', ')} or ${variables.at(-1)}`;
   if (profilesLeft(input)) return [profileWay(input), `or ${keyed}`, own];
   const keyless = known.filter(({ isKeyless }) => isKeyless);
-  const free = keyless.map(({ name, title }) => `or use ${title}, which needs none: --service ${name}${model.flag}`);
+  const free = keyless.map(({ name, title }) => `or use ${title}, which needs none: --service ${name}`);
   return [keyed, ...free, `${own}, or ${profileWay(input)}`];
 }
 

@@ -38,8 +38,7 @@ import type { FormatName } from '../formats/types.ts';
  * The settings of one request: flag > environment > profile > default. Pure: reads no file, no key and no clock.
  * Throws usage for what is missing or wrong. A missing key is not an error yet: its source says why, and `readKey` throws.
  */
-export function resolveSettings(input: SettingsInput): Settings {
-  const resolveUse = resolvePartialSettings(input);
+export function resolveSettings(input: SettingsInput, resolveUse = resolvePartialSettings(input)): Settings {
   const { model, baseUrl, offline, service, use } = resolveUse;
   if (!listUses(service.value).includes(use)) throw useError(resolveUse, input.config.config);
   const needsUrl = baseUrl === undefined && !offline.value && input.flags.replay !== true;

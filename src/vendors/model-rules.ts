@@ -88,6 +88,9 @@ const patterns: Readonly<Partial<Record<ServiceName, Readonly<Partial<Record<Use
   },
 };
 
+/** Servers of one's own: what is there has no end, and any name. */
+const localServices: ReadonlySet<ServiceName> = new Set(['ollama', 'lmstudio', 'vllm', 'llamacpp']);
+
 /** Of two names of the same version, the one that has such a word. */
 const preferred = /-(?:luna|flare)$/;
 
@@ -102,7 +105,8 @@ export function chooseDefault(
 ): string | undefined {
   const lasting = models.filter((model) => model.id !== gone && !isEnding(model, now) && !passingName.test(model.id));
   const kind = use === 'edit' || use === 'image' ? 'image' : 'text';
-  if (service === 'ollama') return chooseLocal(lasting);
+  if (localServices.has(service))
+    return chooseLocal(models.filter((model) => model.id !== gone && servesUse(model, use)));
   if (service === 'anthropic' && kind === 'text') {
     const newest = chooseOfLine('sonnet', lasting, now);
     if (newest !== undefined) return newest;

@@ -112,6 +112,16 @@ describe('a default that is gone is replaced by the rule of its service, from it
     });
   });
 
+  test.each(['text hi --dry-run', 'text hi --curl', 'chat hi --dry-run --json'])(
+    '%s shows the request to the model that was chosen',
+    async (line) => {
+      const shown = await ask('openai', { models: luna }, ['text hi', line]);
+      expect(shown).toMatchObject({ code: 0, asked: ['gpt-6-luna', 'list', 'gpt-7-luna'] });
+      expect(shown.stdout).toContain('gpt-7-luna');
+      expect(shown.stdout).not.toContain('gpt-6-luna');
+    },
+  );
+
   test('a batch asks for the list once', async () => {
     const ran = await ask('openai', { models: luna }, batch);
     expect(ran).toMatchObject({ code: 0 });
@@ -329,6 +339,11 @@ describe('a line of Anthropic', () => {
       stderr: 'sonnet is claude-new\n',
     });
     expect((await ask('anthropic', { models: sonnets }, 'chat hi -m haiku')).asked).toEqual(['list', 'claude-song']);
+  });
+
+  test('is its newest model in a request that is shown, once that is known', async () => {
+    const ran = await ask('anthropic', { models: sonnets }, ['text hi -m sonnet', 'text hi -m sonnet --dry-run']);
+    expect(ran.stdout).toContain('"model": "claude-new"');
   });
 
   test('is what the service says of the word if its list has no such line', async () => {

@@ -56,7 +56,7 @@ describe('resolveSettings refuses', () => {
       'neither, where a key is enough',
       {},
       'no base URL and no model is set',
-      `set the key of a service: ${keys.slice(0, -1).join(', ')} or ${keys.at(-1)}\nor use Ollama, which needs none: --service ollama -m <model>\nor your gateway: --base-url <url> (GATEWAY_BASE_URL) and --model <model> (GATEWAY_MODEL), or a profile`,
+      `set the key of a service: ${keys.slice(0, -1).join(', ')} or ${keys.at(-1)}\nor use Ollama, which needs none: --service ollama\nor your gateway: --base-url <url> (GATEWAY_BASE_URL) and --model <model> (GATEWAY_MODEL), or a profile`,
     ],
     [
       'neither beside the only key, in a profile of a gateway',

@@ -1,4 +1,5 @@
-import type { ClientOptions, ModelMemory, ModelNotice } from '../../client/index.ts';
+import type { ClientOptions, ModelMemory, ModelNotice, PreparedRequest } from '../../client/index.ts';
+import { type ApiRequest, replaceModel } from '../../formats/format.ts';
 import {
   cacheModels,
   isFirstOfDay,
@@ -8,7 +9,7 @@ import {
 } from '../../settings/model-cache.ts';
 import type { PartialSettings } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
-import { describeEnd } from '../../vendors/model-rules.ts';
+import { describeEnd, mayBeLine } from '../../vendors/model-rules.ts';
 import { services } from '../../vendors/services.ts';
 import type { Context } from '../context.ts';
 
@@ -48,6 +49,30 @@ function openModelMemory(settings: PartialSettings, { io, ui }: Context): ModelM
   };
 }
 
+/** A request as it would go out: to the model that was chosen within a day in place of its own. */
+export async function withKeptChoice(
+  { post, model, defaultFor }: Pick<PreparedRequest, 'post' | 'model' | 'defaultFor'>,
+  settings: PartialSettings,
+  context: Context,
+): Promise<ApiRequest> {
+  const isLine = mayBeLine(settings.service.value, model);
+  if (defaultFor === undefined && !isLine) return post;
+  const to = await readModelChoice(settings, model, context.io.now());
+  if (to === undefined) return post;
+  await tellModel({ type: isLine ? 'line' : 'kept', from: model, to }, settings, context);
+  return replaceModel(post, to);
+}
+
+/** What a model is made the default with. */
+export function setForGood(
+  model: string,
+  { use }: Pick<PartialSettings, 'use'>,
+  { root }: Pick<Context, 'root'>,
+): string {
+  const profile = root.profile === undefined ? '' : ` --profile ${shellWord(root.profile)}`;
+  return `to set it for good: gateway-cli config set models.${use} ${shellWord(model)}${profile}`;
+}
+
 async function tellModel(notice: ModelNotice, settings: PartialSettings, { io, ui, root }: Context): Promise<void> {
   switch (notice.type) {
     case 'replaced': {
@@ -57,9 +82,8 @@ async function tellModel(notice: ModelNotice, settings: PartialSettings, { io, u
           `${to} is asked in place of ${from} (${settings.fallback?.from ?? '--fallback'}): ${error.message}`,
         );
       const { title } = services[settings.service.value];
-      const profile = root.profile === undefined ? '' : ` --profile ${shellWord(root.profile)}`;
-      const forGood = `gateway-cli config set models.${settings.use} ${shellWord(to)}${profile}`;
-      return ui.warn(`${title} does not have ${from} any more, so ${to} is asked; to set it for good: ${forGood}`);
+      const forGood = setForGood(to, settings, { root });
+      return ui.warn(`${title} does not have ${from} any more, so ${to} is asked; ${forGood}`);
     }
     case 'kept':
       return ui.notice(`${notice.to} is asked in place of ${notice.from}, which is gone`);

@@ -4,8 +4,8 @@ import type { ImagePlan, ImageOutput } from '../output/save-images.ts';
 import type { BuiltRequest } from '../request/build-request.ts';
 import type { AnswerContext, CommandOutcome } from '../context.ts';
 import type { CommonFlags, PreparedCommand } from './prepare.ts';
-import type { ApiRequest } from '../../formats/format.ts';
 import { createDryClient, openClient } from './client.ts';
+import { withKeptChoice } from './model-notices.ts';
 import { type Client, createLateStore, mostImages } from '../../client/index.ts';
 import { getErrorCode, GatewayError } from '../../errors.ts';
 
@@ -26,11 +26,12 @@ export function showsRequest({ dryRun, curl }: Pick<CommonFlags, 'dryRun' | 'cur
 
 /** Shows the request of a command. It refuses what a real run refuses, makes no folder, and reads no key. */
 export async function showRequest(
-  post: ApiRequest,
+  request: BuiltRequest,
   plan: ImagePlan,
   { flags, context, settings }: PreparedCommand,
 ): Promise<CommandOutcome> {
   const client = await createDryClient(settings, context);
+  const post = await withKeptChoice(request, settings, context);
   if (flags.dryRun && plan.output !== undefined) await planImageOutput(plan, context);
   const { printRequest } = await import('../output/show-request.ts');
   return printRequest(client.address(post), client.correct(post).body, { flags, context, settings });

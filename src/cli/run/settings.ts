@@ -43,8 +43,12 @@ export type AskFlags<Own extends FlagTable> = ConnectionFlags &
   Omit<FlagValues<Own & typeof outputFlags>, keyof RequestFlags>;
 
 /** Every flag of a setting, as it was typed. */
-type TypedSettings = ConnectionFlags &
-  Omit<SettingsFlags, keyof ConnectionFlags | 'modelFrom' | 'replay'> & { places?: Pick<TextPlaces, 'model'> };
+export type TypedSettings = ConnectionFlags &
+  Omit<SettingsFlags, keyof ConnectionFlags | 'modelFrom' | 'replay'> & {
+    places?: Pick<TextPlaces, 'model'>;
+    dryRun?: true;
+    curl?: true;
+  };
 
 /** A key in argv is public: the flag exists to say so. Throws GatewayError usage. */
 export function refuseKeyInArgv({ apiKey }: ConnectionFlags): void {
@@ -94,11 +98,17 @@ async function readPrices(word: string, cwd: string): Promise<Prices> {
 export async function readSettings(flags: TypedSettings, context: Context, use: Use): Promise<Settings> {
   const input = { ...(await readSettingsInput(flags, context)), use };
   const replayed = replayedFolder(flags);
-  if (replayed !== undefined && !resolvePartialSettings(input).model) {
+  let found = resolvePartialSettings(input);
+  if (replayed !== undefined && !found.model) {
     const { noModelToReplay } = await import('./recordings.ts');
     throw await noModelToReplay(replayed, context, use);
   }
-  const settings = resolveSettings(input);
+  const { isKeyless, formats } = services[found.service.value];
+  if (!found.model && isKeyless && formats[use] !== undefined) {
+    const { findListedModel } = await import('./listed-model.ts');
+    found = { ...found, model: await findListedModel(found, flags, context) };
+  }
+  const settings = resolveSettings(input, found);
   const { key, warnings, lane } = settings;
   if (flags.laneFallback !== undefined && lane.value !== 'flex')
     throw usageError('--lane-fallback is for the flex lane', 'add --lane flex');

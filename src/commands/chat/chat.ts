@@ -47,10 +47,10 @@ async function runChat(
   }
   const building = { ...begun, earlier: resumed?.earlier };
   const request = await prepareRequest(words, flags, building);
-  const { post, check } = request;
+  const { check } = request;
   const tools = await openTools(flags, request, { context });
   const plan = await planBesideText(flags, request, context);
-  if (showsRequest(flags)) return showRequest(post, plan, begun);
+  if (showsRequest(flags)) return showRequest(request, plan, begun);
   const connected = await prepareSending(plan, { ...begun, isKept: resumed?.file !== undefined });
   if (flags.raw) return printRaw(connected.client, request, deadline(), context);
 

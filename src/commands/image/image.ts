@@ -42,7 +42,7 @@ async function runImage(
   const preview = settings.preview.value;
   const plan = { ...flags, ...request, preview, count, provenance: describeProvenance(post, inputs) };
   if (showsRequest(flags)) {
-    const shown = await showRequest(post, plan, begun);
+    const shown = await showRequest(request, plan, begun);
     if (count > 1)
       await context.ui.notice(`without --${flags.curl ? 'curl' : 'dry-run'} ${count} such requests would be sent`);
     return shown;

@@ -41,7 +41,7 @@ async function runText(
   const { flags, settings, deadline } = begun;
   const request = await prepareRequest(words, flags, begun);
   const plan = await planBesideText(flags, request, context);
-  if (showsRequest(flags)) return showRequest(request.post, plan, begun);
+  if (showsRequest(flags)) return showRequest(request, plan, begun);
   const { images, client } = await prepareSending(plan, begun);
   if (flags.raw) return printRaw(client, request, deadline(), context);
 

@@ -96,7 +96,7 @@ export interface ClientOptions {
   /** Further attempts while the service says that it is busy, if they are more than `retries`: for the flex lane. */
   busyRetries?: number | undefined;
   /** Lets a request of the flex lane go out at full price where the lane stays too busy for it, and is called then. */
-  onFallback?: ((error: GatewayError) => void) | undefined;
+  onLaneFallback?: ((error: GatewayError) => void) | undefined;
 }
 
 /** What a request is prepared for. */

@@ -41,7 +41,7 @@ export async function folderSink(folder: string): Promise<ImageSink<FilePicture>
     throw usageError(`the folder cannot be used: ${writeReason(error)}`, undefined, error);
   });
   let index = 0;
-  return createImageSink(createFileStore({ folder: path, fallback: tmpdir() }), async ({ blob }, image) => {
+  return createImageSink(createFileStore({ folder: path, spare: tmpdir() }), async ({ blob }, image) => {
     const names = candidateNames(plan, { index: index++, extension: image.extension });
     return { ...image, path: resolve(path, await publishImage(blob, names, { cwd: path, force: false })) };
   });

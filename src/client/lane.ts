@@ -10,15 +10,15 @@ import type { Sending, SendOptions } from './send.ts';
 export async function sendOrFallBack(
   request: AnyApiRequest,
   own: SendOptions & { deadline: Deadline },
-  sending: Sending & { options: Pick<ClientOptions, 'onFallback' | 'onAnswered' | 'onFailure' | 'onCorrection'> },
+  sending: Sending & { options: Pick<ClientOptions, 'onLaneFallback' | 'onAnswered' | 'onFailure' | 'onCorrection'> },
 ): Promise<Answered> {
-  const { onFallback, onAnswered, onFailure } = sending.options;
+  const { onLaneFallback, onAnswered, onFailure } = sending.options;
   try {
     const answered = await sendCorrected(request, own, sending).catch(async (error: unknown) => {
-      const live = onFallback && withoutTier(request);
+      const live = onLaneFallback && withoutTier(request);
       if (live === undefined || !isBusy(error) || own.deadline.signal.aborted) throw error;
       const { attempts: failed = 0 } = error.details;
-      onFallback?.(error);
+      onLaneFallback?.(error);
       own.onRetry?.({ attempt: failed, retries: failed, waitMs: 0, error });
       return sendCorrected(live, own, sending, error);
     });

@@ -149,8 +149,7 @@ export async function sendPaid(
   options: SendOptions & { deadline: Deadline },
 ): Promise<Answered> {
   const { models } = client;
-  const { deadline } = options;
-  const { onSent } = options;
+  const { deadline, onSent } = options;
   const send = (before = 0): Promise<Answered> => {
     paid.payment ??= client.payments?.open(paid.request);
     const counted = onSent && ((attempts: number) => onSent(before + attempts));

@@ -6,12 +6,12 @@ export interface TempFolders {
   /** The folder of the final names, so that publishing is a link. */
   folder: string;
   /** A folder on another disk, which gets a paid image if its own folder is full. */
-  fallback?: string | undefined;
-  /** Called when the fallback is used. */
-  onFallback?: (() => void) | undefined;
+  spare?: string | undefined;
+  /** Called when the spare is used. */
+  onSpare?: (() => void) | undefined;
 }
 
-/** The hint if the fallback is full too; the rest of the reply is not read then. */
+/** The hint if the spare is full too; the rest of the reply is not read then. */
 const lostHint =
   'the picture is lost, for its own folder takes no more either; before you ask again make room, or set TMPDIR';
 
@@ -102,7 +102,7 @@ export class BlockWriter {
       try {
         await writeFully(handle, block, position);
       } catch (second) {
-        throw notWritten(this.#folders.fallback ?? this.#folders.folder, second, lostHint);
+        throw notWritten(this.#folders.spare ?? this.#folders.folder, second, lostHint);
       }
     }
   }
@@ -112,19 +112,19 @@ export class BlockWriter {
     return this.#file;
   }
 
-  /** Continues in the fallback folder with a copy of the bytes so far; without a fallback throws the first error. */
+  /** Continues in the spare folder with a copy of the bytes so far; without a spare throws the first error. */
   async #relocate(bytes: number, error: unknown): Promise<FileHandle> {
-    const { folder, fallback } = this.#folders;
-    if (fallback === undefined) throw notWritten(folder, error);
-    if (this.#relocated) throw notWritten(fallback, error, lostHint);
+    const { folder, spare } = this.#folders;
+    if (spare === undefined) throw notWritten(folder, error);
+    if (this.#relocated) throw notWritten(spare, error, lostHint);
     this.#relocated = true;
-    this.#folders.onFallback?.();
+    this.#folders.onSpare?.();
     const old = this.#file;
     try {
-      this.#file = await createTempFile(fallback);
+      this.#file = await createTempFile(spare);
       if (old) await copyRange(old.handle, this.#file.handle, { offset: 0, bytes });
     } catch (second) {
-      throw notWritten(fallback, second, lostHint);
+      throw notWritten(spare, second, lostHint);
     } finally {
       await old?.handle.close().catch(() => {});
       if (old) await removeFile(old.path).catch(() => {});

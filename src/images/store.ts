@@ -20,7 +20,7 @@ const headBytesByFirstByte = new Map([
 
 /**
  * Stores the images of one reply as temporary files in the folder where they will be published. If that folder is full,
- * `fallback` is used, so that a paid image is not lost. Sinks and `resolve` throw GatewayError bad-reply, not-written.
+ * `spare` is used, so that a paid image is not lost. Sinks and `resolve` throw GatewayError bad-reply, not-written.
  */
 export function createFileStore(folders: TempFolders): BlobStore {
   const writers: BlockWriter[] = [];

@@ -38,15 +38,15 @@ import type { FormatName } from '../formats/types.ts';
  * The settings of one request: flag > environment > profile > default. Pure: reads no file, no key and no clock.
  * Throws usage for what is missing or wrong. A missing key is not an error yet: its source says why, and `readKey` throws.
  */
-export function resolveSettings(input: SettingsInput, resolveUse = resolvePartialSettings(input)): Settings {
-  const { model, baseUrl, offline, service, use } = resolveUse;
-  if (!listUses(service.value).includes(use)) throw useError(resolveUse, input.config.config);
+export function resolveSettings(input: SettingsInput, partial = resolvePartialSettings(input)): Settings {
+  const { model, baseUrl, offline, service, use } = partial;
+  if (!listUses(service.value).includes(use)) throw useError(partial, input.config.config);
   const needsUrl = baseUrl === undefined && !offline.value && input.flags.replay !== true;
-  if (model !== undefined && !needsUrl) return { ...resolveUse, model };
+  if (model !== undefined && !needsUrl) return { ...partial, model };
   const part = needsUrl ? findMissingPart(input.env, service.value) : undefined;
   if (part !== undefined) throw missingPart(service.value, part);
   const missing = [...(needsUrl ? (['base URL'] as const) : []), ...(model ? [] : (['model'] as const))];
-  throw missingError(input, missing, resolveUse);
+  throw missingError(input, missing, partial);
 }
 
 /** The settings of every use. */
@@ -108,11 +108,11 @@ function findServiceUrl(
 }
 
 /** Per use: the local gateway's model, and the use whose model of a profile it takes if it has none of its own. */
-export const useDefaults: { [use in Use]: { local: string; fallback: Use } } = {
-  text: { local: 'local-text', fallback: 'text' },
-  image: { local: 'local-image', fallback: 'image' },
-  edit: { local: 'local-edit', fallback: 'image' },
-  chat: { local: 'local-chat', fallback: 'text' },
+export const useDefaults: { [use in Use]: { local: string; modelOf: Use } } = {
+  text: { local: 'local-text', modelOf: 'text' },
+  image: { local: 'local-image', modelOf: 'image' },
+  edit: { local: 'local-edit', modelOf: 'image' },
+  chat: { local: 'local-chat', modelOf: 'text' },
 };
 
 /** Every setting without a rule of its own. `profiles`: by the column `only`, undefined if its values do not count. */
@@ -164,12 +164,12 @@ function pickModel(
   picked: PickedProfile | undefined,
   { offline, service }: { offline: boolean; service: ServiceName },
 ): { model: SourcedValue<string> | undefined; warnings: string[] } {
-  const { fallback, local } = useDefaults[input.use];
+  const { modelOf, local } = useDefaults[input.use];
   const typed = given('model', input);
   const from = typed?.origin.kind === 'flag' ? input.flags.modelFrom : undefined;
   const named =
     (typed && from !== undefined ? { ...typed, from } : typed) ??
-    fromProfile(picked, ({ models }) => models?.[input.use] ?? models?.[fallback]);
+    fromProfile(picked, ({ models }) => models?.[input.use] ?? models?.[modelOf]);
   const model = named && resolveAlias(named, picked);
   if (!offline)
     return {

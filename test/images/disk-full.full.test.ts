@@ -48,10 +48,10 @@ test.skipIf(isAway)('ENOSPC while a picture comes in leaves no file (needs a mou
 });
 
 test.skipIf(isAway)(
-  'a paid picture goes on in the fallback folder when its disk is full (needs a mountable tmpfs)',
+  'a paid picture goes on in the spare folder when its disk is full (needs a mountable tmpfs)',
   async () => {
-    const fallback = scratchFolder();
-    const store = createFileStore({ folder: small, fallback });
+    const spare = scratchFolder();
+    const store = createFileStore({ folder: small, spare });
     const { sink, placeholder } = await store.open();
     for (let at = 0; at < base64.length; at += 65_536) await sink.write(base64.subarray(at, at + 65_536));
     await sink.end();
@@ -64,21 +64,21 @@ test.skipIf(isAway)(
     });
     expect(namesIn(small)).toEqual([]);
     // The recovery folder takes it.
-    expect(await publishImage(blob, names, { cwd: fallback, force: false })).toBe('cat.png');
+    expect(await publishImage(blob, names, { cwd: spare, force: false })).toBe('cat.png');
     await store.discard();
-    expect(readFileSync(join(fallback, 'cat.png')).equals(Buffer.alloc(900_000, 'picture'))).toBe(true);
-    expect(namesIn(fallback)).toEqual(['cat.png']);
+    expect(readFileSync(join(spare, 'cat.png')).equals(Buffer.alloc(900_000, 'picture'))).toBe(true);
+    expect(namesIn(spare)).toEqual(['cat.png']);
   },
 );
 
 test.skipIf(isAway)(
-  'a fallback folder that fills up too ends the command, without naming another one (needs a mountable tmpfs)',
+  'a spare folder that fills up too ends the command, without naming another one (needs a mountable tmpfs)',
   async () => {
     let told = 0;
     const store = createFileStore({
       folder: join(scratchFolder(), 'gone'),
-      fallback: small,
-      onFallback: () => void told++,
+      spare: small,
+      onSpare: () => void told++,
     });
     const { sink } = await store.open();
     const writing = (async () => {

@@ -92,20 +92,20 @@ test('temporary files are readable only by their owner, and no other files are r
   expect(namesIn(folder)).toEqual(['.gateway-cli-0123.part']);
 });
 
-test('reports a removed folder, or continues in the fallback', async () => {
+test('a store reports a removed folder, or continues in the spare one', async () => {
   const folder = scratchFolder();
   const gone = join(folder, 'gone');
   await expect(put(createFileStore({ folder: gone }), sample(10))).rejects.toMatchObject({
     class: 'not-written',
     message: expect.stringContaining(JSON.stringify(gone)),
   });
-  const fallback = scratchFolder();
-  const store = createFileStore({ folder: gone, fallback });
+  const spare = scratchFolder();
+  const store = createFileStore({ folder: gone, spare });
   const blob = await store.resolve(await put(store, sample(600_000)));
   expect(contentOf(blob).equals(sample(600_000))).toBe(true);
-  expect(namesIn(fallback)).toHaveLength(1);
+  expect(namesIn(spare)).toHaveLength(1);
   await store.discard();
-  expect(namesIn(fallback)).toEqual([]);
+  expect(namesIn(spare)).toEqual([]);
 });
 
 test('the store of images refuses bad Base64', async () => {

@@ -54,8 +54,8 @@ export interface ImagePlan extends ImageOutputFlags {
 
 /** Saves the images of a command. */
 export interface ImageOutput {
-  /** A store for one reply; its temporary files are removed at the end of the run. `onFallback`: its folder is full. */
-  openStore(onFallback?: () => void): BlobStore;
+  /** A store for one reply; its temporary files are removed at the end of the run. `onSpare`: its folder is full. */
+  openStore(onSpare?: () => void): BlobStore;
   /**
    * Publishes the images of one reply, prints their paths, and warns. Images above `most`, and those after the end that `endOf`
    * returns or throws, are left for the recovery file.
@@ -119,9 +119,9 @@ export async function planImageFiles(
   const most = wanted.maxImages ?? mostImages;
   const saving: SaveState = { plan, wanted, context, shownBy, toStdout, nextIndex: 0, written: 0, mismatches: [] };
   return {
-    openStore(onFallback) {
+    openStore(onSpare) {
       const folder = toStdout ? tmpdir() : resolve(cwd, plan.folder);
-      const store = createFileStore({ folder, fallback: tmpdir(), onFallback });
+      const store = createFileStore({ folder, spare: tmpdir(), onSpare });
       context.atEnd(() => store.discard());
       return store;
     },

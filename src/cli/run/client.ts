@@ -144,7 +144,7 @@ export async function openClients(
       ...modelOptions(settings, context),
       aliveMs: flags.requireAlive,
       looksUpModels: looksUpModels && isAtVendor(settings),
-      onFallback: flags.laneFallback === 'live' ? () => fallbacks++ : undefined,
+      onLaneFallback: flags.laneFallback === 'live' ? () => fallbacks++ : undefined,
       ...reportTo(context, settings, report),
     }),
   );

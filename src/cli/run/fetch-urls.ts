@@ -91,7 +91,7 @@ async function fetchFile(
     progress.stop();
     throw explainFetchError(error, label, deadline);
   }
-  const body = readExplained(fetched.body, { label, time: deadline, progress });
+  const body = readExplained(fetched.body, { label, deadline, progress });
   const path = await spool(body, { label, capMebibytes: maxFetchedMebibytes, atEnd });
   return { path, mimeType: fetched.mimeType };
 }
@@ -111,7 +111,7 @@ async function openFetcher(
 /** Reads a body; its errors are explained like those of the request. */
 async function* readExplained(
   body: FetchedInput['body'],
-  { label, time, progress }: { label: string; time: Deadline; progress: Progress },
+  { label, deadline, progress }: { label: string; deadline: Deadline; progress: Progress },
 ): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   try {
@@ -121,15 +121,15 @@ async function* readExplained(
       yield chunk;
     }
   } catch (error) {
-    throw explainFetchError(error, label, time);
+    throw explainFetchError(error, label, deadline);
   } finally {
     progress.stop();
   }
 }
 
 /** The same error with the URL in front, without hints about the base URL, billing or the client's certificate. */
-function explainFetchError(error: unknown, label: string, time: Deadline): unknown {
-  const known = time.explain(error, 'unsent');
+function explainFetchError(error: unknown, label: string, deadline: Deadline): unknown {
+  const known = deadline.explain(error, 'unsent');
   if (!(known instanceof GatewayError)) return known;
   const { hint, reason, value, source } = known.details;
   // Fetching an input again is free.

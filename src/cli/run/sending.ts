@@ -71,7 +71,7 @@ export async function planImageOutput(wanted: ImagePlan, context: AnswerContext)
   let planned: Promise<ImageOutput> | undefined;
   const planOnce = () => (planned ??= plan());
   return {
-    openStore: (onFallback) => createLateStore(async () => (await planOnce()).openStore(onFallback)),
+    openStore: (onSpare) => createLateStore(async () => (await planOnce()).openStore(onSpare)),
     async save(images, reply, endOf) {
       if (images.length > 0) await (await planOnce()).save(images, reply, endOf);
     },

@@ -79,7 +79,7 @@ test('where a picture had to go elsewhere, the next is asked for when those befo
   const order: string[] = [];
   const client = clientOf(async () => (order.push('sent'), good()));
   const images: ImageOutput = {
-    openStore: (onFallback) => (onFallback?.(), createMemoryStore()),
+    openStore: (onSpare) => (onSpare?.(), createMemoryStore()),
     save: async () => void order.push('saved'),
     mismatch: undefined,
     most: 256,

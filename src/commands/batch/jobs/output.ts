@@ -70,7 +70,7 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
   };
   const store = createLateStore(async () => {
     const { createFileStore } = await import('../../../images/store.ts');
-    return createFileStore({ folder: join(folder, batchFiles.images), fallback: tmpdir() });
+    return createFileStore({ folder: join(folder, batchFiles.images), spare: tmpdir() });
   });
   atEnd(() => store.discard());
 

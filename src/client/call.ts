@@ -78,6 +78,7 @@ export async function prepareCall(
     const format = await loadFormat(name);
     const inputs = { media: inline.slice(0, media.length), mask: inline[media.length] };
     const post = encodeRequest({ ...asked, ...inputs }, format, quirksIn(name));
+    if (fallback !== undefined) post.encodeEffort?.(fallback);
     return { post, model: asked.model, candidates: asked.candidates, fallback, close: cleanup };
   } catch (error) {
     await cleanup();

@@ -8,6 +8,7 @@ import {
   objectField,
   textField,
 } from '../json.ts';
+import { listEfforts } from '../vendors/effort.ts';
 import type { ModelFacts } from '../vendors/model-rules.ts';
 
 /** A model that a service offers; absent means that its list does not say. */
@@ -38,6 +39,7 @@ export function readListedModel(entry: JsonValue): ListedModel[] {
   const facts: Omit<ListedModel, 'id' | 'title' | 'operations'> = {
     ...readLife(entry),
     ...readModalities(entry),
+    ...readEfforts(entry),
     createdAt: readTime(['createdAt', 'created', 'modifiedAt'].map((key) => field(entry, key)).find((time) => time)),
     context: readCount(entry, contextNames),
     outputLimit: readCount(entry, outputNames),
@@ -84,13 +86,33 @@ function readModalities(entry: JsonObject): Pick<ListedModel, 'inputs' | 'output
   const capabilities = objectField(entry, 'capabilities');
   const type = textField(entry, 'type');
   if (type === 'image') return { outputs: ['image'] };
-  const can = (name: string): boolean => {
-    const value = capabilities && field(capabilities, name);
-    return value === true || (isObject(value) && value['supported'] === true);
-  };
+  const can = (name: string): boolean => isSupported(capabilities, name);
   if (capabilities === undefined) return type === 'chat' || type === 'language' ? { outputs: ['text'] } : {};
   const more = [...(can('imageInput') || can('vision') ? ['image'] : []), ...(can('pdfInput') ? ['pdf'] : [])];
   return { inputs: ['text', ...more] };
+}
+
+/** Whether a list has a switch that is on. */
+function isSupported(switches: JsonObject | undefined, name: string): boolean {
+  const value = switches && field(switches, name);
+  return value === true || (isObject(value) && value['supported'] === true);
+}
+
+/** Anthropic has a switch for each word, and for what turns thinking off; OpenRouter a list. */
+function readEfforts(entry: JsonObject): Pick<ListedModel, 'efforts' | 'thinkingOff'> {
+  const reasoning = objectField(entry, 'reasoning');
+  const listed = reasoning && wordsIn(reasoning, 'supportedEfforts');
+  if (listed) return { efforts: listEfforts(field(reasoning, 'mandatory') === true ? listed : ['none', ...listed]) };
+  const capabilities = objectField(entry, 'capabilities') ?? {};
+  const effort = objectField(capabilities, 'effort');
+  if (effort === undefined) return {};
+  const types = objectField(objectField(capabilities, 'thinking') ?? {}, 'types');
+  const off = ['disabled', 'between_tools'].find((name) => isSupported(types, name));
+  const words = isSupported(effort, 'supported') ? Object.keys(effort).filter((name) => isSupported(effort, name)) : [];
+  return {
+    efforts: listEfforts(off === undefined ? words : ['none', ...words]),
+    thinkingOff: off === 'between_tools' ? off : undefined,
+  };
 }
 
 function wordsIn(object: JsonObject, name: string): string[] | undefined {

@@ -8,7 +8,7 @@ import type { FormatName, Quirks } from './types.ts';
  * usage for what the model is known not to take: nothing that costs more, or less, is sent in its place.
  */
 export function chooseEffort(
-  { effort, model, body = {} }: PlainRequest,
+  { effort, efforts, model, body = {} }: PlainRequest,
   format: FormatName,
   { effort: form }: Quirks,
 ): { effort: Effort; note?: string } | undefined {
@@ -18,13 +18,16 @@ export function chooseEffort(
   const field = findEffortField(body);
   if (field !== undefined)
     throw usageError(`an effort is given, and the body has ${field}, which says the same`, 'keep one of them');
-  // OpenRouter and Ollama find for each model the word that is nearest.
+  // OpenRouter and Ollama find for each model the word that is nearest: only what the list says is held against it.
   const rule = form === undefined ? findEffortRule(model) : undefined;
-  const takes = rule?.takes;
+  const takes = efforts?.takes ?? rule?.takes;
   const other = rule?.budgets ? undefined : chooseSubstitute(effort, takes, { format, form });
   if (other !== undefined) return { effort: other, note: `${model} has no effort ${effort}: ${other} is asked for` };
   if (takes === undefined || takes.includes(effort)) return { effort };
-  throw settingError(`${model} does not take the effort ${effort}`, { reason: 'effort', value: takes.join(', ') });
+  throw settingError(`${model} does not take the effort ${effort}`, {
+    reason: 'effort',
+    value: takes.join(', ') || undefined,
+  });
 }
 
 /** The word nearest to one that a format has no word for; what it means is the same: as little as there is, or as much. */

@@ -4,7 +4,8 @@ import { type ServiceName, services, type Use } from '../vendors/services.ts';
 import { refusedImages } from '../vendors/image-types.ts';
 import { shellWord } from '../shell-word.ts';
 import type { PlainRequest, EncodedRequest, Media, Turn } from './plain-request.ts';
-import { base64Length, type Body, type BodyValue } from '../body.ts';
+import { base64Length, type Body, type BodyValue, getBodyObject, unlessEmpty } from '../body.ts';
+import { encodedEfforts } from '../vendors/effort.ts';
 import { chooseEffort } from './effort.ts';
 import { type ErrorBody, messageIn, readError } from './error-body.ts';
 import type { Decoder, ReplyEvent, Unfinished } from './events.ts';
@@ -204,15 +205,40 @@ export interface ApiRequest extends EncodedRequest {
   format: FormatName;
   /** Decides how the key is carried. */
   use: AuthUse;
+  /** A body that asks another model for the same effort. Throws GatewayError usage for one that it does not take. */
+  encodeEffort?: (model: string) => Body;
   /** What the base URL lacks at its end, as the service taught. */
   behindBase?: string | undefined;
 }
 
-/** The same request to another model: its name is in the body, or in the path. */
-export function replaceModel(post: ApiRequest, model: string): ApiRequest {
+/**
+ * The same request to another model: its name is in the body, or in the path, and an effort in the words of that model. Throws
+ * GatewayError usage for an effort that it does not take.
+ */
+export function replaceModel(given: ApiRequest, model: string): ApiRequest {
+  const { encodeEffort } = given;
+  const post = encodeEffort ? { ...given, body: moveEffort(encodeEffort(model), given.body) } : given;
   if (post.format !== 'content') return { ...post, body: { ...post.body, model } };
   const name = encodeURIComponent(model.replace(/^models\//, ''));
   return { ...post, path: post.path.replace(/(?<=\/models\/)[^/:]+(?=:\w+$)/, name) };
+}
+
+/** A body with the effort of another. */
+function moveEffort(from: Body, to: Body): Body {
+  let body = to;
+  for (const path of encodedEfforts) body = setAt(body, path, valueAt(from, path));
+  return body;
+}
+
+function valueAt(body: Body, [key = '', ...rest]: readonly string[]): BodyValue | undefined {
+  return rest.length === 0 ? body[key] : valueAt(getBodyObject(body, key), rest);
+}
+
+function setAt(body: Body, [key = '', ...rest]: readonly string[], value: BodyValue | undefined): Body {
+  const inner = rest.length === 0 ? value : unlessEmpty(setAt(getBodyObject(body, key), rest, value));
+  if (inner !== undefined) return { ...body, [key]: inner };
+  const { [key]: _, ...others } = body;
+  return others;
 }
 
 /** An API request, or without a body a GET. */
@@ -238,7 +264,18 @@ export function encodeRequest(given: PlainRequest, format: Format, quirks: Quirk
   const chosen = chooseEffort(request, format.name, quirks);
   const encoded = format.encode({ ...request, effort: chosen?.effort }, quirks);
   const told = { ...(chosen?.note && { note: chosen.note }), ...(request.keepThink && { keepThink: true as const }) };
-  return { ...encoded, ...told, format: format.name, use: chooseAuthUse(format.name, request.use) };
+  const { effort, use } = request;
+  const encodeEffort = (model: string): Body => {
+    const other = { effort, model, use: 'text', stream: undefined } as const;
+    return format.encode({ ...other, effort: chooseEffort(other, format.name, quirks)?.effort }, quirks).body;
+  };
+  return {
+    ...encoded,
+    ...told,
+    ...(effort && { encodeEffort }),
+    format: format.name,
+    use: chooseAuthUse(format.name, use),
+  };
 }
 
 /** Throws GatewayError usage for a file of a type that the services of a format are known to refuse. */

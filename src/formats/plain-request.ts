@@ -1,6 +1,7 @@
 import { closest } from '../closest.ts';
 import { quoteForeign, usageError } from '../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import type { ModelEfforts } from '../vendors/effort.ts';
 import type { Use } from '../vendors/services.ts';
 import { type Body, type BodyValue, setFields, type Upload } from '../body.ts';
 import type { PlainFields } from './types.ts';
@@ -18,6 +19,8 @@ export interface Media {
 export interface PlainRequest extends PlainFields {
   use: Use;
   model: string;
+  /** What the list of the service says of the efforts of the model. */
+  efforts?: ModelEfforts | undefined;
   /** The media type of the image that is wanted, for services that can be told. */
   imageType?: string | undefined;
   /** Undefined: as the body has it. */

@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { isObject, type JsonObject, type JsonValue, objectField, parseObject, textField } from '../json.ts';
+import { listEfforts, type ModelEfforts } from '../vendors/effort.ts';
 import { type ModelEnd, type ModelFacts, isEnding } from '../vendors/model-rules.ts';
 import { userFolders } from './config-file.ts';
 import type { PartialSettings } from './types.ts';
@@ -17,14 +18,16 @@ const plainName = /^[A-Za-z0-9][\w.:/@+-]{0,199}$/;
 export type ListOwner = Pick<PartialSettings, 'baseUrl' | 'profile'>;
 
 /**
- * Keeps a list that a service gave: the names, for completion and the hint of an unknown model, and which of them end.
+ * Keeps a list that a service gave: the names, for completion and the hint of an unknown model, which of them end, and which
+ * efforts they take.
  * Throws errors of the system.
  */
 export async function cacheModels(owner: ListOwner, models: readonly ModelFacts[], now: number): Promise<void> {
   const names = [...new Set(models.map(({ id }) => id))].filter(isPlainModelName);
   const ending = models.filter((model) => isEnding(model, now));
   const ends = ending.map(({ id, endsOn, lifecycle, successor }) => [id, { endsOn, lifecycle, successor }] as const);
-  await changeFile(owner, { at: now, models: names, ends: ends.length > 0 ? Object.fromEntries(ends) : undefined });
+  const efforts = models.flatMap(({ id, efforts: takes, thinkingOff: off }) => (takes ? [[id, { takes, off }]] : []));
+  await changeFile(owner, { at: now, models: names, ends: toOptional(ends), efforts: toOptional(efforts) });
 }
 
 /** The names that were kept within the last day; none if there is no such list, or it cannot be read. */
@@ -41,6 +44,23 @@ export async function readCachedEnd(owner: ListOwner, model: string, now: number
   if (!isObject(end) || !isOfToday(at, now)) return undefined;
   const texts = ['endsOn', 'lifecycle', 'successor'].map((key) => [key, textField(end, key)]);
   return { model, ...Object.fromEntries(texts.filter(([, text]) => text !== undefined)) };
+}
+
+/** What the list of the last day says of the efforts of a model. */
+export async function readCachedEfforts(
+  owner: ListOwner,
+  model: string,
+  now: number,
+): Promise<ModelEfforts | undefined> {
+  const { at, efforts } = await readFileOf(owner);
+  const id = model.replace(/^models\//, '');
+  const known = isObject(efforts) && Object.hasOwn(efforts, id) ? efforts[id] : undefined;
+  if (!isObject(known) || !Array.isArray(known['takes']) || !isOfToday(at, now)) return undefined;
+  return { takes: listEfforts(known['takes']), off: known['off'] === 'between_tools' ? 'between_tools' : undefined };
+}
+
+function toOptional(entries: readonly (readonly unknown[])[]): object | undefined {
+  return entries.length > 0 ? (Object.fromEntries(entries) as object) : undefined;
 }
 
 /** The model that was chosen for a name within the last day. */

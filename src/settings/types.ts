@@ -1,4 +1,5 @@
 import type { FormatName } from '../formats/types.ts';
+import type { ModelEfforts } from '../vendors/effort.ts';
 import type { AuthForm, ServiceName, Use } from '../vendors/services.ts';
 import type { InferOutput } from 'valibot';
 import type { pricesDefinition } from './definition.ts';
@@ -141,6 +142,8 @@ export interface Settings extends PlainSettings {
   fallback: SourcedValue<string> | undefined;
   /** The models that the profile has names for. */
   aliases: Readonly<Record<string, string>>;
+  /** What the kept list of the service says of the efforts of the model. */
+  findEfforts?: () => Promise<ModelEfforts | undefined>;
   key: KeySource;
   auth: SourcedValue<AuthForm>;
   headerNames: { apiKey: SourcedValue<string> | undefined; version: SourcedValue<string> | undefined };

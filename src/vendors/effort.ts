@@ -2,12 +2,16 @@
 export const effortNames = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Effort = (typeof effortNames)[number];
 
-/** What is known of the models of one family; of every other model, the service decides. */
-interface EffortRule {
-  models: RegExp;
+/** What a model takes, by its name or by the list of its service. */
+export interface ModelEfforts {
   takes: readonly Effort[];
   /** What turns thinking off in the messages format, if it is not `disabled`. */
-  off?: 'between_tools';
+  off?: 'between_tools' | undefined;
+}
+
+/** What is known of the models of one family; of every other model, the service decides. */
+interface EffortRule extends ModelEfforts {
+  models: RegExp;
   /** The model takes a number of tokens in place of a word: the numbers are this program's choice within what it takes. */
   budgets?: Readonly<Partial<Record<Effort, number>>>;
 }
@@ -57,6 +61,11 @@ export function findEffortRule(model: string): EffortRule | undefined {
  */
 export const ollamaEfforts: Readonly<Partial<Record<Effort, Effort>>> = { minimal: 'low', xhigh: 'max' };
 
+/** Those of some words that are efforts, in their order. */
+export function listEfforts(words: readonly unknown[]): Effort[] {
+  return effortNames.filter((name) => words.includes(name));
+}
+
 /** The fields of a body that say how much the model thinks, in all formats. */
 const effortFields = [
   'reasoning_effort',
@@ -70,6 +79,16 @@ const effortFields = [
   'chat_template_kwargs',
   'generationConfig.thinkingConfig.thinkingLevel',
   'generationConfig.thinkingConfig.thinkingBudget',
+];
+
+/** Of them, those that `--effort` becomes, of which no two are in one object. */
+export const encodedEfforts: readonly (readonly string[])[] = [
+  ['reasoning_effort'],
+  ['reasoning', 'effort'],
+  ['output_config', 'effort'],
+  ['thinking', 'type'],
+  ['generationConfig', 'thinkingConfig', 'thinkingLevel'],
+  ['generationConfig', 'thinkingConfig', 'thinkingBudget'],
 ];
 
 /** The field of a body that says how much the model thinks, if one does. */

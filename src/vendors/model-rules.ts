@@ -1,3 +1,4 @@
+import type { Effort, ModelEfforts } from './effort.ts';
 import type { ServiceName, Use } from './services.ts';
 
 /*
@@ -21,6 +22,9 @@ export interface ModelFacts {
   createdAt?: string | undefined;
   /** What it makes: `text`, `image`. */
   outputs?: readonly string[] | undefined;
+  /** How much it can think, in the words of `--effort`, and what turns that off. */
+  efforts?: readonly Effort[] | undefined;
+  thinkingOff?: ModelEfforts['off'];
   /** A server of one's own has it in memory. */
   isLoaded?: boolean | undefined;
 }

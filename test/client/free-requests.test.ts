@@ -104,6 +104,7 @@ const entries: [service: string, page: object | object[], read: object][] = [
           pricing: { prompt: '0.0000003', completion: '0.0000025', input_cache_read: '0.00000003', request: '0' },
           top_provider: { context_length: 65536, max_completion_tokens: 32768, is_moderated: false },
           expiration_date: '2027-02-01',
+          reasoning: { mandatory: true, default_enabled: true, supported_efforts: ['high', 'minimal', 'other'] },
         },
       ],
     },
@@ -117,6 +118,7 @@ const entries: [service: string, page: object | object[], read: object][] = [
       outputs: ['image', 'text'],
       prices: { input: '0.3', output: '2.5', cached: '0.03' },
       endsOn: '2027-02-01',
+      efforts: ['minimal', 'high'],
     },
   ],
   [

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { createClient } from '../../src/index.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { canaryKey, test, textReply } from '../helpers/with-server.ts';
@@ -150,6 +150,113 @@ test('the library sends an effort, tells what stands for it, and refuses what th
     class: 'usage',
   });
   await client.close();
+});
+
+/** What the lists say of efforts, and what a word becomes, or why nothing is sent. */
+const anthropicModel = (effort: object, types: object): object => ({
+  id: 'claude-of-tomorrow',
+  capabilities: { effort, thinking: { supported: true, types } },
+});
+const supported = { supported: true };
+const routed = { id: 'claude-of-tomorrow', reasoning: { mandatory: false, supported_efforts: ['high', 'low'] } };
+const listed: [service: string, model: object, word: string, sent: object | string][] = [
+  ['anthropic', anthropicModel({ supported: true, low: supported, max: supported }, {}), 'max', output('max')],
+  ['anthropic', anthropicModel({ supported: true, low: supported, max: null }, {}), 'max', 'it takes --effort low'],
+  [
+    'anthropic',
+    anthropicModel({ supported: true, low: supported }, { between_tools: supported, disabled: { supported: false } }),
+    'none',
+    { thinking: { type: 'between_tools' } },
+  ],
+  ['anthropic', anthropicModel({ supported: true, low: supported }, {}), 'none', 'it takes --effort low'],
+  ['anthropic', anthropicModel({ supported: false }, {}), 'low', 'change --effort, or leave it out'],
+  ['openrouter', routed, 'low', { reasoning: { effort: 'low' } }],
+  ['openrouter', routed, 'none', { reasoning: { effort: 'none' } }],
+  ['openrouter', routed, 'max', 'it takes --effort none, low, high'],
+  [
+    'openrouter',
+    { ...routed, reasoning: { mandatory: true, supported_efforts: ['high'] } },
+    'none',
+    'it takes --effort high',
+  ],
+];
+
+test.for(listed)(
+  'by the kept list, %s with %j gets the effort %s as it takes it',
+  async ([service, model, word, sent], { server, cli }) => {
+    vi.stubEnv('XDG_CACHE_HOME', scratchFolder());
+    server.always({ body: { data: [model] } });
+    const env = { GATEWAY_SERVICE: service, GATEWAY_BASE_URL: server.url, GATEWAY_API_KEY: canaryKey };
+    const argv = ['text', 'hi', '--dry-run', '--json', '-m', 'claude-of-tomorrow', '--effort', word];
+    expect(await cli(['models'], { env })).toMatchObject({ code: 0 });
+    const ran = await cli(argv, { env });
+    expect(server.requests.length).toBe(1);
+    if (typeof sent === 'string') {
+      const words = `gateway-cli: usage: claude-of-tomorrow does not take the effort ${word}\n  ${sent}\n`;
+      return expect(ran).toMatchObject({ code: 2, stderr: words });
+    }
+    expect((JSON.parse(ran.stdout) as { body: object }).body).toMatchObject(sent);
+  },
+);
+
+test('models shows the efforts of a list, and names them in the hint of one that --set says and the service refuses', async ({
+  server,
+  cli,
+}) => {
+  vi.stubEnv('XDG_CACHE_HOME', scratchFolder());
+  const env = { GATEWAY_SERVICE: 'openrouter', GATEWAY_BASE_URL: server.url, GATEWAY_API_KEY: canaryKey };
+  server.reply({ body: { data: [routed] } });
+  const shown = await cli(['models', '--json'], { env });
+  expect(JSON.parse(shown.stdout)).toMatchObject({ models: [{ efforts: ['none', 'low', 'high'] }] });
+  server.reply({ body: { data: [routed] } });
+  const seen = await cli(['models'], { env, tty: { stdout: true } });
+  expect(seen.stdout).toContain('effort none…high');
+  server.reply({ status: 400, body: { error: { message: 'reasoning.effort: not here' } } });
+  const argv = ['text', 'hi', '-m', 'claude-of-tomorrow', '--set', 'reasoning.effort=max'];
+  expect((await cli(argv, { env })).stderr).toContain('\n  it takes --effort none, low, high\n');
+});
+
+test('a fallback gets the effort in its own words, and one that it does not take is refused before anything is sent', async ({
+  server,
+  cli,
+}) => {
+  const busy = { status: 429, body: { error: { code: 429, message: 'busy', status: 'RESOURCE_EXHAUSTED' } } };
+  const sentConfigs = (): unknown[] =>
+    server.requests.slice(-2).map((request) => (request.json() as { generationConfig?: object }).generationConfig);
+  const both = [level('LOW'), budget(1024)].map((body) => (body as { generationConfig: object }).generationConfig);
+  const flags = ['--effort', 'low', '--fallback', 'gemini-2.5-flash', '-m', 'gemini-3.8-flash'];
+  const expectBoth = async (argv: string[], stdin = ''): Promise<void> => {
+    server.reply(busy);
+    server.reply({ body: textReply('Hello.') });
+    const ran = await cli([...argv, '--retries', '0', '--format', 'content'], { stdin });
+    expect(ran).toMatchObject({ code: 0 });
+    expect(sentConfigs()).toEqual(both);
+  };
+  await expectBoth(['text', 'hi', ...flags]);
+  await expectBoth(['chat', 'hi', '--no-stream', ...flags]);
+  const job = { prompt: 'hi', model: 'gemini-3.8-flash', effort: 'low', fallback: 'gemini-2.5-flash' };
+  await expectBoth(['batch', '-', '-o', join(folder, 'fb')], `${JSON.stringify(job)}\n`);
+  const client = createClient({ baseUrl: server.url, service: 'gemini', apiKey: canaryKey, retries: 0 });
+  server.reply(busy);
+  server.reply({ body: textReply('Hello.') });
+  const request = { model: 'gemini-3.8-flash', prompt: 'hi', effort: 'low' } as const;
+  await client.generate(request, { fallback: 'gemini-2.5-flash' });
+  expect(sentConfigs()).toEqual(both);
+  const off = { ...request, model: 'gemini-2.5-flash', effort: 'none' } as const;
+  await expect(client.generate(off, { fallback: 'gemini-3.8-flash' })).rejects.toMatchObject({ class: 'usage' });
+  await client.close();
+  const refused = await cli([
+    'text',
+    'hi',
+    '-m',
+    'gemini-2.5-flash',
+    '--effort',
+    'none',
+    '--fallback',
+    'gemini-3.8-flash',
+  ]);
+  expect(refused).toMatchObject({ code: 2, stdout: '' });
+  expect(refused.stderr).toContain('gemini-3.8-flash does not take the effort none');
 });
 
 const openai = { GATEWAY_SERVICE: 'openai', GATEWAY_API_KEY: canaryKey };

@@ -112,7 +112,7 @@ const documents: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'image edit': modelDocuments,
   chat: modelDocuments,
   models: {
-    models: `complete ${'id title formats[] operations[] endsOn lifecycle successor line createdAt context outputLimit inputs[] outputs[] prices.input prices.output prices.cached isLoaded'.replaceAll(/\S+/g, 'models[].$&')}`,
+    models: `complete ${'id title formats[] operations[] endsOn lifecycle successor line createdAt context outputLimit inputs[] outputs[] prices.input prices.output prices.cached efforts[] thinkingOff isLoaded'.replaceAll(/\S+/g, 'models[].$&')}`,
   },
   'sessions list': {
     sessions:

@@ -87,7 +87,7 @@ export interface Building {
   /** The time of the command; of a batch, none. */
   deadline?: (() => Deadline) | undefined;
   settings: Pick<Settings, 'model' | 'noStdin' | 'maxTokens' | 'service' | 'format' | 'baseUrl'> &
-    Partial<Pick<Settings, 'lane' | 'effort' | 'store' | 'keepThink' | 'fallback' | 'aliases'>>;
+    Partial<Pick<Settings, 'lane' | 'effort' | 'store' | 'keepThink' | 'fallback' | 'aliases' | 'findEfforts'>>;
   /** Replaced if many requests share a schema. */
   compile?: ((schema: JsonValue) => Promise<SchemaCheck>) | undefined;
   /** What to type for a template variable without a value, if it is not a flag. */
@@ -146,7 +146,9 @@ export async function buildRequest(
   await warnOfUnused(flags, templateValues, context);
   const maxTokens = chooseTokenLimit(settings, format.limits(files.body ?? {}));
   const effort = chooseEffortSetting(settings, flags, files.body);
-  const request = toPlainRequest(flags, { files, turns, prompt, media, mask, maxTokens, effort }, building);
+  const efforts = (flags.effort ?? effort) && (await settings.findEfforts?.());
+  const parts = { files, turns, prompt, media, mask, maxTokens, effort, efforts };
+  const request = toPlainRequest(flags, parts, building);
   const encoded = encodeRequest(request, format, quirks);
   if (encoded.note !== undefined) await context.ui.warn(encoded.note);
   const { reserved } = formatFacts[format.name];
@@ -160,7 +162,9 @@ export async function buildRequest(
     );
   const { size: sides } = post.body;
   const size = flags.size !== undefined && /^\d+x\d+$/.test(String(sides)) ? String(sides) : flags.size;
-  const fallback = flags.fallback ?? settings.fallback?.value;
+  const named = flags.fallback ?? settings.fallback?.value;
+  const fallback = named === undefined ? undefined : (settings.aliases?.[named] ?? named);
+  if (fallback !== undefined) post.encodeEffort?.(fallback);
   return {
     request,
     post,
@@ -168,7 +172,7 @@ export async function buildRequest(
     quirks,
     model: request.model,
     defaultFor: settings.model.origin.kind === 'service' ? use : undefined,
-    fallback: fallback === undefined ? undefined : (settings.aliases?.[fallback] ?? fallback),
+    fallback,
     prompt,
     check,
     inputs,
@@ -177,7 +181,7 @@ export async function buildRequest(
 }
 
 /** What a request has in addition to its flags. */
-type RequestParts = Pick<PlainRequest, 'prompt' | 'media' | 'mask' | 'maxTokens' | 'effort'> & {
+type RequestParts = Pick<PlainRequest, 'prompt' | 'media' | 'mask' | 'maxTokens' | 'effort' | 'efforts'> & {
   files: Awaited<ReturnType<typeof readFiles>>;
   turns: Awaited<ReturnType<typeof readEarlier>>;
 };
@@ -194,6 +198,7 @@ function toPlainRequest(
     topP: flags.topP,
     topK: flags.topK,
     effort: flags.effort ?? parts.effort,
+    efforts: parts.efforts,
     search: flags.search === true ? true : undefined,
     stop: flags.stop,
     seed: flags.seed,

@@ -3,6 +3,7 @@ import { closest } from '../../closest.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { type AnyApiRequest, getAskedModel } from '../../formats/format.ts';
 import type { Reason } from '../../reasons.ts';
+import { readCachedEfforts, readCachedModels } from '../../settings/model-cache.ts';
 import type { PartialSettings } from '../../settings/types.ts';
 import type { AnswerContext, Context } from '../context.ts';
 
@@ -19,11 +20,14 @@ export async function withSettingsHint(
   const { key, typedFlags: flags } = settings;
   const error = thrown.withDetails({ flags, ...(thrown.class === 'auth' && 'from' in key && { source: key.from }) });
   const { reason, status } = error.details;
+  if (reason === 'effort' && error.details.value === undefined) {
+    const { takes = [] } = (await readCachedEfforts(settings, getAskedModel(post) ?? '', io.now())) ?? {};
+    return takes.length === 0 ? error : error.withDetails({ value: takes.join(', ') });
+  }
   const isPath = status === 404 && (reason === 'no-such-path' || reason === 'no-stream');
   if (reason !== 'model' && reason !== 'pull-model' && !isPath) return error;
   const model = getAskedModel(post);
   if (model === undefined) return error;
-  const { readCachedModels } = await import('../../settings/model-cache.ts');
   const kept = await readCachedModels(settings, io.now());
   // Ollama lists each name with a tag, and also accepts the name without it.
   const names = kept.map((name) => name.replace(/:latest$/, ''));

@@ -4,6 +4,7 @@ import { type GatewayError, usageError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
+import { readCachedEfforts } from '../../settings/model-cache.ts';
 import { resolveSettings, resolvePartialSettings } from '../../settings/resolve.ts';
 import { readKey } from '../../settings/key.ts';
 import type { Secret } from '../../settings/redact.ts';
@@ -108,7 +109,8 @@ export async function readSettings(flags: TypedSettings, context: Context, use: 
     const { findListedModel } = await import('./listed-model.ts');
     found = { ...found, model: await findListedModel(found, flags, context) };
   }
-  const settings = resolveSettings(input, found);
+  const resolved = resolveSettings(input, found);
+  const settings = { ...resolved, findEfforts: findKeptEfforts(resolved, context) };
   const { key, warnings, lane } = settings;
   if (flags.laneFallback !== undefined && lane.value !== 'flex')
     throw usageError('--lane-fallback is for the flex lane', 'add --lane flex');
@@ -117,6 +119,12 @@ export async function readSettings(flags: TypedSettings, context: Context, use: 
   for (const warning of warnings) await context.ui.warn(warning);
   await logChoices(settings, context);
   return settings;
+}
+
+/** Reads the kept list once, where many requests have the same settings. */
+function findKeptEfforts(settings: Settings, { io }: Context): NonNullable<Settings['findEfforts']> {
+  let found: ReturnType<typeof readCachedEfforts> | undefined;
+  return () => (found ??= readCachedEfforts(settings, settings.model.value, io.now()));
 }
 
 /** The use of each command that asks a model once. */

@@ -125,6 +125,7 @@ async function printModels(models: readonly FoundModel[], { io }: Context): Prom
 /** The columns of the table after the name, the formats first. */
 function describeListedModel(model: FoundModel, now: number): string[] {
   const { formats, endsOn, lifecycle = '', line = '', context, outputLimit, prices, inputs, outputs, title } = model;
+  const { efforts = [] } = model;
   const end = endsOn === undefined ? '' : `${(daysLeft(model, now) ?? 0) < 0 ? 'ended' : 'ends'} ${endsOn}`;
   const { input, output } = prices ?? {};
   return [
@@ -135,6 +136,7 @@ function describeListedModel(model: FoundModel, now: number): string[] {
     context === undefined ? '' : `${shortCount(context)} in`,
     outputLimit === undefined ? '' : `${shortCount(outputLimit)} out`,
     input === undefined && output === undefined ? '' : `$${input ?? '?'}/$${output ?? '?'}`,
+    efforts.length === 0 ? '' : `effort ${efforts.length > 2 ? `${efforts[0]}…${efforts.at(-1)}` : efforts.join('/')}`,
     outputs || inputs ? `${(inputs ?? ['?']).join('+')}→${(outputs ?? ['text']).join('+')}` : '',
     title ?? '',
   ];

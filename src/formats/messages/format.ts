@@ -152,9 +152,9 @@ function encodeOutputConfig(request: PlainRequest, body: Body): Body | undefined
 }
 
 /** The format has no effort for no thinking: it is turned off. */
-function encodeThinking({ effort, model }: PlainRequest, body: Body): Body | undefined {
+function encodeThinking({ effort, efforts, model }: PlainRequest, body: Body): Body | undefined {
   if (effort !== 'none') return undefined;
-  return { ...getBodyObject(body, 'thinking'), type: findEffortRule(model)?.off ?? 'disabled' };
+  return { ...getBodyObject(body, 'thinking'), type: (efforts ?? findEffortRule(model))?.off ?? 'disabled' };
 }
 
 const data = 'data: {"type":"content_block_delta","index":';

@@ -57,9 +57,9 @@ const advice = {
       `the server does not have it: ollama pull ${shellWord(String(value))}; to see those that it does: gateway-cli models${flags}`,
     library: ({ value = '<model>' }) => `the server does not have it: ollama pull ${shellWord(String(value))}`,
   },
-  responses: {
-    cli: 'ask it in the format that it answers: --format responses',
-    library: "ask it in the format that it answers: createClient({ format: 'responses' })",
+  'named-format': {
+    cli: ({ value }) => `ask it in the format that it answers: --format ${value}`,
+    library: ({ value }) => `ask it in the format that it answers: createClient({ format: '${value}' })`,
   },
   'ollama-path': {
     cli: "this is Ollama's own format; it has the completions format at /v1: check --base-url",

@@ -4,7 +4,7 @@ export type Reason =
   | 'address'
   | 'model'
   | 'pull-model'
-  | 'responses'
+  | 'named-format'
   | 'ollama-path'
   | 'model-lacks'
   | 'nearest-model'

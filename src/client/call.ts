@@ -2,7 +2,7 @@ import { monotonic } from '../clock.ts';
 import { type Certainty, GatewayError, isGatewayError, type RetryNotice, usageError } from '../errors.ts';
 import { type PlainRequest, readTurns } from '../formats/plain-request.ts';
 import type { StreamDelta } from '../formats/events.ts';
-import { loadFormat, encodeRequest } from '../formats/format.ts';
+import { encodeFlexibly, encodeRequest, loadFormat } from '../formats/format.ts';
 import type { FormatName, Quirks } from '../formats/types.ts';
 import type { JsonValue } from '../json.ts';
 import { isAspect } from '../images/aspect.ts';
@@ -58,6 +58,8 @@ export interface ClientCall {
   quirksIn: (format: FormatName) => Quirks;
   use: Use;
   format: FormatName;
+  /** Somebody wants this format and no other. */
+  isFormatNamed: boolean;
   request: AnyRequest;
   call: CallOptions;
   onRetry: (notice: RetryNotice) => void;
@@ -68,7 +70,7 @@ export interface ClientCall {
 
 /** Makes the request of a call. Throws GatewayError usage, and the end of the deadline. */
 export async function prepareCall(
-  { quirksIn, use, format: name, request, stream, fallback }: ClientCall,
+  { quirksIn, use, format: name, isFormatNamed, request, stream, fallback }: ClientCall,
   deadline: Deadline,
 ): Promise<PreparedRequest & { close(): Promise<void> }> {
   const { media = [], mask }: Pick<AskRequest, 'media' | 'mask'> = request;
@@ -77,7 +79,8 @@ export async function prepareCall(
     const asked = checkRequest(request, { use, stream });
     const format = await loadFormat(name);
     const inputs = { media: inline.slice(0, media.length), mask: inline[media.length] };
-    const post = encodeRequest({ ...asked, ...inputs }, format, quirksIn(name));
+    const plain = { ...asked, ...inputs };
+    const post = isFormatNamed ? encodeRequest(plain, format, quirksIn(name)) : encodeFlexibly(plain, format, quirksIn);
     if (fallback !== undefined) post.encodeEffort?.(fallback);
     return { post, model: asked.model, candidates: asked.candidates, fallback, close: cleanup };
   } catch (error) {

@@ -290,6 +290,8 @@ export interface Client {
   address(request: AnyApiRequest): HttpRequest;
   /** A request as the service is known to want it: what `address` shows and `send` sends. */
   correct<Request extends AnyApiRequest>(request: Request): Request;
+  /** A request in the format that the service was found to answer for its model, if nobody named another. */
+  toTaughtFormat<Request extends AnyApiRequest>(request: Request): Promise<Request>;
   /** Whether the error of a request, which came by another way, says how its service wants it: `correct` knows it then. */
   learn(request: AnyApiRequest, error: GatewayError): boolean;
   /** The models that the service lists in a format. */

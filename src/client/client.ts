@@ -22,9 +22,8 @@ import type { ClientModels, createModelChoice, ModelChoice } from './model-choic
 import { perform, sendRequest, type SendOptions } from './send.ts';
 import { isEnding, mayBeLine } from '../vendors/model-rules.ts';
 import { addressRequest, digestKey, readEndpoint } from './endpoint.ts';
-import { applyLessons, learnFrom } from './correct.ts';
+import { applyLessons, learnFrom, toTaughtFormat } from './correct.ts';
 import { composeFetch, connectLate } from './fetch.ts';
-import type { FormatName } from '../formats/types.ts';
 import type { Connection } from '../transport/types.ts';
 
 /**
@@ -38,10 +37,10 @@ export function createClient(options: ClientOptions): Client {
   const fetch = composeFetch({ ...options, endpoint, connection: connection ?? (own as Connection) });
   const sending = { endpoint, fetch, options };
   const service = services[endpoint.service];
-  const chooseCallFormat = (use: Use): FormatName => {
-    const format = options.format ?? chooseFormat(service.name, use, endpoint.baseUrl.href);
+  const chooseCallFormat = (use: Use, named = options.format) => {
+    const format = named ?? chooseFormat(service.name, use, endpoint.baseUrl.href);
     if (format === undefined) throw usageError(`${service.title} makes no images`, 'choose another service');
-    return format;
+    return { use, format, isFormatNamed: named !== undefined };
   };
   const chooseDeadline = ({ deadline, timeoutMs = options.timeoutMs, signal }: SendOptions): Deadline =>
     deadline ?? startDeadline(timeoutMs ?? defaultTimeoutMs, signal);
@@ -60,8 +59,7 @@ export function createClient(options: ClientOptions): Client {
     client,
     timeoutMs: call.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs,
     quirksIn: (format) => getQuirks(service.name, format, endpoint.baseUrl.href),
-    use: 'text',
-    format: chooseCallFormat('text'),
+    ...chooseCallFormat('text'),
     request,
     call,
     onRetry: (notice) => (call.onRetry ?? options.onRetry)?.({ ...notice, error: withHint(notice.error) }),
@@ -77,8 +75,7 @@ export function createClient(options: ClientOptions): Client {
     const use = request.media?.length ? 'edit' : 'image';
     const clientCall: ClientCall = {
       ...setUpCall(request, call),
-      use,
-      format: chooseCallFormat(use),
+      ...chooseCallFormat(use),
       stream: undefined,
     };
     return call.folder === undefined ? reply(clientCall) : replyInto(call.folder, clientCall);
@@ -92,9 +89,10 @@ export function createClient(options: ClientOptions): Client {
     messages: async (request, call) =>
       reply({ ...setUpCall(request, call), use: 'chat', format: 'messages', stream: undefined }),
     streamMessages: (request, call) => stream({ ...setUpCall(request, call), use: 'chat', format: 'messages' }),
-    async prepare(request, { use = 'text', format = chooseCallFormat(use), stream: isStreamed = false, ...call } = {}) {
+    async prepare(request, { use = 'text', format: named, stream: isStreamed = false, ...call } = {}) {
       const { prepareCall } = await loadCall();
-      const asked = { ...setUpCall(request, { fallback: call.fallback }), use, format, stream: isStreamed };
+      const setUp = setUpCall(request, { fallback: call.fallback });
+      const asked = { ...setUp, ...chooseCallFormat(use, named), stream: isStreamed };
       return prepareCall(asked, chooseDeadline(call)).catch((error: unknown) => {
         throw withHint(error);
       });
@@ -114,6 +112,7 @@ export function createClient(options: ClientOptions): Client {
       return true;
     },
     correct: (request) => applyLessons(request, endpoint.lessons),
+    toTaughtFormat: (request) => toTaughtFormat(request, endpoint.lessons),
     listModels: async (format, listing) => (await loadFreeRequests()).readModelList(client, format, listing),
     countTokens: async (request, counting) => (await loadFreeRequests()).countTokens(client, request, counting),
     contextWindow: async (request, asking) => (await loadFreeRequests()).readWindow(client, request, asking),

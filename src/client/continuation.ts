@@ -67,10 +67,12 @@ async function findNext(request: PreparedRequest, came: readonly Performed[]): P
   // A body that broke off where all of it was saved lost nothing.
   const isWhole = error === undefined || (error.class === 'incomplete' && result.stopReason === undefined);
   if (unfinished === undefined || !isWhole) return undefined;
-  const { post } = request;
+  const { inFormat } = request.post;
+  const { format = request.post.format } = result;
+  const post = format !== request.post.format && inFormat ? await inFormat(format) : request.post;
   const content = joinContents(came.map(({ result: { content = [] } }) => content));
   const body = (await loadFormat(post.format)).goOn?.(post.body, { ...unfinished, content });
-  return body && { ...request, post: { ...post, body } };
+  return body && { ...request, post: { ...post, body, inFormat: undefined } };
 }
 
 /** What readers have seen of an answer. */

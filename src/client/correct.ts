@@ -2,6 +2,7 @@ import { GatewayError } from '../errors.ts';
 import type { Reason } from '../reasons.ts';
 import type { AnyApiRequest } from '../formats/format.ts';
 import { findPastedEnd, isWhole } from '../formats/base-path.ts';
+import { findNamedFormat, isOpenAiFormat } from '../formats/named-format.ts';
 import { renameTokenField } from '../formats/completions/token-field.ts';
 import {
   findRefusedThinking,
@@ -47,7 +48,7 @@ interface Correction {
 }
 
 /** Why a 404 is not one of the path. */
-const knownPath = new Set<Reason | undefined>(['model', 'pull-model', 'responses', 'key-project']);
+const knownPath = new Set<Reason | undefined>(['model', 'pull-model', 'named-format', 'key-project']);
 
 /** Every correction, by the name of its lesson. Each is made once for a request. */
 const corrections: Readonly<Record<string, Correction>> = {
@@ -151,6 +152,52 @@ export function learnFrom<Request extends AnyApiRequest>(
   return undefined;
 }
 
+/*
+ * The format is a correction apart: the request is encoded anew, which takes time, and its reply is read in another way. The lesson is
+ * of a model, since behind one address can be models of several services.
+ */
+
+/** A request in the format that its service taught within a day. */
+export async function toTaughtFormat<Request extends AnyApiRequest>(
+  request: Request,
+  lessons: Lessons,
+): Promise<Request> {
+  return (await encodeAgain(request, lessons.get(`format ${modelOf(request)}`))) ?? request;
+}
+
+/** A request in another format; undefined if it has to stay in its own. */
+async function encodeAgain<Request extends AnyApiRequest>(
+  { inFormat, format }: Request,
+  name: string | undefined,
+): Promise<Request | undefined> {
+  if (!inFormat || name === undefined || name === format || !isOpenAiFormat(name)) return undefined;
+  // What the other format lacks leaves the refusal as it is.
+  return inFormat(name).catch(() => undefined) as Promise<Request | undefined>;
+}
+
+/** What a refusal teaches about the format. `request` is as it was given, `asked` as it was sent. */
+async function learnFormat(
+  request: AnyApiRequest,
+  { request: asked, error }: Refused,
+  lessons: Lessons,
+): Promise<Learnt | undefined> {
+  const { status, reason } = error.details;
+  if (error.class !== 'rejected' || error.billed !== 'no' || (status !== 404 && status !== 400)) return undefined;
+  // What was right once need not be so for a day: another server can answer at the address.
+  const isGone = asked.format !== request.format && status === 404 && !knownPath.has(reason);
+  const lesson = isGone ? request.format : findNamedFormat(error.message);
+  if (lesson === undefined || lesson === asked.format) return undefined;
+  const other = lesson === request.format ? request : await encodeAgain(request, lesson);
+  if (other === undefined) return undefined;
+  return {
+    name: 'format',
+    request: applyLessons(other, lessons),
+    told: { text: `the service answers ${modelOf(request)} in the ${lesson} format: sent again in that` },
+    isCertain: false,
+    keep: () => void lessons.set(`format ${modelOf(request)}`, lesson),
+  };
+}
+
 function modelOf({ body }: AnyApiRequest): string {
   const model = body?.['model'];
   return typeof model === 'string' ? model : '';
@@ -169,7 +216,7 @@ export async function sendCorrected(
   const { endpoint, options } = sending;
   const { lessons } = endpoint;
   const learnt = new Map<string, Learnt>();
-  let asked = applyLessons(request, lessons);
+  let asked = applyLessons(await toTaughtFormat(request, lessons), lessons);
   let failed = after;
   for (;;) {
     try {
@@ -177,9 +224,10 @@ export async function sendCorrected(
       for (const { keep } of learnt.values()) keep(lessons);
       return answered;
     } catch (error) {
-      const next = error instanceof GatewayError ? learnFrom({ request: asked, error }, endpoint) : undefined;
-      if (!(error instanceof GatewayError) || next === undefined || learnt.has(next.name)) throw error;
-      if (own.deadline.signal.aborted) throw error;
+      if (!(error instanceof GatewayError) || own.deadline.signal.aborted) throw error;
+      const refused = { request: asked, error };
+      const next = learnFrom(refused, endpoint) ?? (await learnFormat(request, refused, lessons));
+      if (next === undefined || learnt.has(next.name)) throw error;
       learnt.set(next.name, next);
       asked = next.request;
       failed = error;

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import { formatFacts, type AnyApiRequest } from '../formats/format.ts';
+import { type AnyApiRequest, type ApiRequest, changeRequest, formatFacts } from '../formats/format.ts';
 import type { Answered } from '../transport/types.ts';
 import type { ClientOptions } from './client-types.ts';
 import type { Deadline } from './deadline.ts';
@@ -40,6 +40,8 @@ function isBusy(error: unknown): error is GatewayError {
 function withoutTier(request: AnyApiRequest): AnyApiRequest | undefined {
   const { tierField } = formatFacts[request.format];
   if (tierField === undefined || request.body?.[tierField] !== 'flex') return undefined;
-  const { [tierField]: _, ...body } = request.body;
-  return { ...request, body };
+  return changeRequest(request as ApiRequest, (post) => {
+    const { [tierField]: _, ...body } = post.body;
+    return { ...post, body };
+  });
 }

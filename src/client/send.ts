@@ -118,7 +118,7 @@ async function* performOne(
     const { post, model, candidates, insteadOf } = paid.request;
     const { keepThink = post.keepThink } = options;
     const reading = { endOf: () => checkEnd(deadline), ...options, keepThink, store, model, candidates };
-    const read = yield* readDeltas(reply, reading, await loadFormat(post.format));
+    const read = yield* readDeltas(reply, reading, await loadFormat(reply.format ?? post.format));
     const isRecorded = reply.recordedAt !== undefined;
     if (insteadOf) read.result.insteadOf = insteadOf;
     if (!isRecorded) await client.models.tellEnd(read.result);
@@ -251,7 +251,7 @@ export async function sendRequest(
   });
   const { status, headers, recordedAt } = reply;
   const body = withExplainedErrors(reply.body, (error) => explainFailure(error, 'reading'));
-  return { attempts, reply: { status, headers, body, recordedAt, request: name } };
+  return { attempts, reply: { status, headers, body, recordedAt, request: name, format } };
 }
 
 function toRetryPolicy({ retries, retryMaxWaitMs, retrySafeOnly, busyRetries }: Sending['options']): RetryPolicy {

@@ -3,6 +3,7 @@ import { parseOrNothing, readErrorBody, type ErrorBody } from './error-body.ts';
 import { keyAdvice, type RefusedRequest, readRefusal, type Refusal } from './key-advice.ts';
 import { otherTokenField } from './completions/token-field.ts';
 import { findErrorInReply } from './format.ts';
+import { findNamedFormat, isOpenAiFormat } from './named-format.ts';
 import { resetDelayMs } from './retry-delay.ts';
 import type { FormatName } from './types.ts';
 import { findSuccessor, saysRetired } from '../vendors/model-rules.ts';
@@ -185,6 +186,8 @@ function chooseFailureAdvice(
   if (errorClass === 'gateway') return later;
   if (status === 404) return notFoundAdvice(error, facts);
   if (status === 413 && !tooLong.test(error.message)) return { reason: 'too-large' };
+  const named = status === 400 ? findOtherFormat(error.message, facts.format) : undefined;
+  if (named !== undefined && !effortNone.test(error.message)) return { reason: 'named-format', value: named };
   return fieldAdvice(error, facts.model) ?? { reason: tooLong.test(error.message) ? 'context-window' : 'refused' };
 }
 
@@ -206,13 +209,20 @@ const wantsTls =
 
 /** A 404 in the shape of another format comes from a gateway that has only that one. */
 function notFoundAdvice({ message, code, shape }: ErrorBody, { format, streamsContent }: FailureFacts): Advice {
-  if (/\bv1\/responses\b/.test(message)) return { reason: 'responses' };
+  const named = findOtherFormat(message, format);
+  if (named !== undefined) return { reason: 'named-format', value: named };
   if (routing.test(message)) return { reason: 'key-project' };
   if (code === 'model_not_found' || namesModel(message.slice(0, 1000).toLowerCase())) return modelAdvice({ message });
   if (format !== undefined && shape !== undefined && shape !== format) return { reason: 'other-format', value: shape };
   const isOther = streamsContent ? /^invalid url \(/i.test(message) : otherFormats.test(message);
   if (format !== 'completions' && isOther) return { reason: 'other-format', value: 'completions' };
   return streamsContent ? { reason: 'no-stream', value: 'path' } : { reason: 'no-such-path' };
+}
+
+/** OpenAI's other format, if the service wants it. */
+function findOtherFormat(message: string, format: FormatName | undefined): FormatName | undefined {
+  const named = format !== undefined && isOpenAiFormat(format) ? findNamedFormat(message) : undefined;
+  return named === format ? undefined : named;
 }
 
 /** What the model cannot take, make or load, in the words of OpenRouter, OpenAI, Google and Ollama. */

@@ -9,6 +9,7 @@ import { encodedEfforts } from '../vendors/effort.ts';
 import { chooseEffort } from './effort.ts';
 import { type ErrorBody, messageIn, readError } from './error-body.ts';
 import type { Decoder, ReplyEvent, Unfinished } from './events.ts';
+import { isOpenAiFormat } from './named-format.ts';
 import { field, isObject, type JsonObject } from '../json.ts';
 
 /** The form that `auto` means, and the header of the form `api-key`; absent: the setting names it. */
@@ -209,6 +210,15 @@ export interface ApiRequest extends EncodedRequest {
   encodeEffort?: (model: string) => Body;
   /** What the base URL lacks at its end, as the service taught. */
   behindBase?: string | undefined;
+  /** The same request in OpenAI's other format, where the user named none. Throws GatewayError usage for what that lacks. */
+  inFormat?: ((name: FormatName) => Promise<ApiRequest>) | undefined;
+}
+
+/** A request with a change, which its other format gets too. */
+export function changeRequest(post: ApiRequest, change: (post: ApiRequest) => ApiRequest): ApiRequest {
+  const { inFormat, ...own } = post;
+  const changed = change(own);
+  return inFormat ? { ...changed, inFormat: async (name) => change(await inFormat(name)) } : changed;
 }
 
 /**
@@ -216,11 +226,13 @@ export interface ApiRequest extends EncodedRequest {
  * GatewayError usage for an effort that it does not take.
  */
 export function replaceModel(given: ApiRequest, model: string): ApiRequest {
-  const { encodeEffort } = given;
-  const post = encodeEffort ? { ...given, body: moveEffort(encodeEffort(model), given.body) } : given;
-  if (post.format !== 'content') return { ...post, body: { ...post.body, model } };
   const name = encodeURIComponent(model.replace(/^models\//, ''));
-  return { ...post, path: post.path.replace(/(?<=\/models\/)[^/:]+(?=:\w+$)/, name) };
+  return changeRequest(given, (one) => {
+    const { encodeEffort } = one;
+    const post = encodeEffort ? { ...one, body: moveEffort(encodeEffort(model), one.body) } : one;
+    if (post.format !== 'content') return { ...post, body: { ...post.body, model } };
+    return { ...post, path: post.path.replace(/(?<=\/models\/)[^/:]+(?=:\w+$)/, name) };
+  });
 }
 
 /** A body with the effort of another. */
@@ -276,6 +288,19 @@ export function encodeRequest(given: PlainRequest, format: Format, quirks: Quirk
     format: format.name,
     use: chooseAuthUse(format.name, use),
   };
+}
+
+/** Encodes a plain request whose format nobody named: what is not of one format alone can be encoded in OpenAI's other one later. */
+export function encodeFlexibly(
+  given: PlainRequest,
+  format: Format,
+  quirksIn: (name: FormatName) => Quirks,
+): ApiRequest {
+  const post = encodeRequest(given, format, quirksIn(format.name));
+  const { use, body, ownTurns, toolChoice } = given;
+  const isOwn = body !== undefined || ownTurns !== undefined || typeof toolChoice === 'object';
+  if (isOwn || !isOpenAiFormat(format.name) || use === 'image' || use === 'edit') return post;
+  return { ...post, inFormat: async (name) => encodeRequest(given, await loadFormat(name), quirksIn(name)) };
 }
 
 /** Throws GatewayError usage for a file of a type that the services of a format are known to refuse. */

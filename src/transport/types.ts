@@ -1,5 +1,6 @@
 import type { Signal, Url } from '../client/client-types.ts';
 import type { RequestBody } from '../body.ts';
+import type { FormatName } from '../formats/types.ts';
 
 /** One HTTP request. The client sends a POST with a JSON body, or the GET of a list; a gateway passes on any other. */
 export interface HttpRequest {
@@ -33,6 +34,8 @@ export interface HttpReply {
   readonly body: AsyncIterable<Uint8Array>;
   /** The request that it answers, for errors: `POST origin/path`. */
   readonly request?: string | undefined;
+  /** The format in which it was asked for, where a client knows it. */
+  readonly format?: FormatName | undefined;
   /** When it was recorded, ms since 1970, if it comes from a cache and nothing was sent. */
   readonly recordedAt?: number | undefined;
 }

@@ -55,7 +55,7 @@ test('the hint of tools that a model takes only without thinking is how to turn 
   const message =
     "Function tools with reasoning_effort are not supported for m in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.";
   server.reply(refused(message, { param: 'reasoning_effort', code: null }));
-  const ran = await cli(['text', 'hi'], { env: openai });
+  const ran = await cli(['text', 'hi', '--format', 'completions'], { env: openai });
   expect(ran).toMatchObject({ code: 4, stdout: '' });
   expect(ran.stderr).toMatch(/\n {2}.*--effort none\n$/);
 });

@@ -8,6 +8,7 @@ import {
   formatFacts,
   formatNames,
   loadFormat,
+  encodeFlexibly,
   encodeRequest,
   type RequestLimits,
 } from '../../formats/format.ts';
@@ -32,7 +33,7 @@ import {
 import { type FileOrJson, readJsonFlag, readListFlag, readObjectFlag, readTextFlag } from '../input/input-files.ts';
 import { type PromptFlags, readPrompt, type TextPlaces } from '../input/prompt.ts';
 import type { SchemaCheck } from '../input/schema.ts';
-import type { FormatName } from '../../formats/types.ts';
+import type { FormatName, Quirks } from '../../formats/types.ts';
 
 /** Flags that shape a request, as they were typed; each command has some of them. */
 export interface RequestFlags extends VarFlags, PromptFlags {
@@ -104,7 +105,8 @@ export interface Building {
 export interface BuiltRequest extends Pick<PreparedRequest, 'post' | 'model' | 'defaultFor' | 'fallback'> {
   request: PlainRequest;
   format: Format;
-  quirks: ReturnType<typeof getQuirks>;
+  quirks: Quirks;
+  quirksIn: (format: FormatName) => Quirks;
   prompt: string | undefined;
   /** The `--schema` that the answer must fit. */
   check: SchemaCheck | undefined;
@@ -132,7 +134,8 @@ export async function buildRequest(
     files.schema === undefined || makesImage(use) ? undefined : await compileSchemaFlag(files.schema, building);
   if (earlier && files.body?.[formatFacts[format.name].turnsField] !== undefined) throw givenTwice('--body');
   if (earlier && flags.messages !== undefined) throw givenTwice('--messages');
-  const quirks = getQuirks(settings.service.value, settings.format.value, settings.baseUrl?.value);
+  const quirksIn = (name: FormatName): Quirks => getQuirks(settings.service.value, name, settings.baseUrl?.value);
+  const quirks = quirksIn(format.name);
   const turns = earlier
     ? { turns: await openPictures(earlier, choosePictures({ format, quirks }, context)) }
     : await readEarlier(flags, templateValues, building);
@@ -149,7 +152,9 @@ export async function buildRequest(
   const efforts = (flags.effort ?? effort) && (await settings.findEfforts?.());
   const parts = { files, turns, prompt, media, mask, maxTokens, effort, efforts };
   const request = toPlainRequest(flags, parts, building);
-  const encoded = encodeRequest(request, format, quirks);
+  // What the user said in the words of a format is for that alone.
+  const isOpen = settings.format.origin.kind === 'service' && flags.set === undefined;
+  const encoded = isOpen ? encodeFlexibly(request, format, quirksIn) : encodeRequest(request, format, quirks);
   if (encoded.note !== undefined) await context.ui.warn(encoded.note);
   const { reserved } = formatFacts[format.name];
   const post = flags.set ? { ...encoded, body: applySettings(encoded.body, flags.set, reserved) } : encoded;
@@ -170,6 +175,7 @@ export async function buildRequest(
     post,
     format,
     quirks,
+    quirksIn,
     model: request.model,
     defaultFor: settings.model.origin.kind === 'service' ? use : undefined,
     fallback,

@@ -34,7 +34,8 @@ export async function showRequest(
   const post = await withKeptChoice(request, settings, context);
   if (flags.dryRun && plan.output !== undefined) await planImageOutput(plan, context);
   const { printRequest } = await import('../output/show-request.ts');
-  return printRequest(client.address(post), client.correct(post).body, { flags, context, settings });
+  const asked = await client.toTaughtFormat(post);
+  return printRequest(client.address(asked), client.correct(asked).body, { flags, context, settings });
 }
 
 /**

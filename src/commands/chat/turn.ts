@@ -17,7 +17,9 @@ import {
 import { openPictures, pictureBlock } from '../../cli/input/session-pictures.ts';
 import type { Reservation } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
+import { loadFormat } from '../../formats/format.ts';
 import { lastTurn, type Turn } from '../../formats/plain-request.ts';
+import type { FormatName } from '../../formats/types.ts';
 import type { ChatFlags } from './session.ts';
 import { listCalls, resultsTurn, type ToolCommands } from './tools.ts';
 import type { AnswerContext, Report } from '../../cli/context.ts';
@@ -54,7 +56,7 @@ export interface TurnOutcome {
 export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<TurnOutcome> {
   const { context, tools, limit, deadline, flags } = setup;
   const { report } = context;
-  const { format, quirks, model, fallback } = request;
+  const { model, fallback } = request;
   // A limit holds for models whose price is known: no other one takes the place of a default.
   const defaultFor = limit === undefined ? request.defaultFor : undefined;
   const models = fallback === undefined ? [model] : [model, fallback];
@@ -65,15 +67,16 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
     turns,
   });
   const { maxTurns = defaultMaxTurns } = flags;
-  let { body } = request.post;
+  let asked = request;
+  let { post } = request;
   let sent = 0;
   for (;;) {
-    const reservation = await limit?.reserve(body, models, format);
+    const { format } = asked;
+    const reservation = await limit?.reserve(post.body, models, format);
     if (reservation instanceof GatewayError) {
       if (answers.length === 0) throw reservation;
       return endWith(reservation);
     }
-    const post = { ...request.post, body };
     const bounds = {
       maxTurns: maxTurns - sent,
       beforeHop: ({ post: { body } }: PreparedRequest, came: readonly Performed[]) =>
@@ -88,7 +91,8 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
     answers.push(answer);
     sent += answer.result.requests ?? 1;
     report.result = addUp(answers);
-    const said = answerTurn(answer.result, request, context);
+    asked = await toAnsweredFormat({ ...asked, post }, answer.result.format);
+    const said = answerTurn(answer.result, asked, context);
     turns.push(said);
     const calls = listCalls(said);
     // Where an answer could not be written, such as on a full disk, no other one is paid for.
@@ -102,10 +106,19 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
     });
     (report.turns ??= []).push({ text, stopReason, toolCalls: run });
     const results = resultsTurn(run);
-    const shown = await openPictures([said], choosePictures(request, context));
-    body = format.append(body, [...shown, results], quirks);
+    const shown = await openPictures([said], choosePictures(asked, context));
+    const body = asked.format.append(asked.post.body, [...shown, results], asked.quirks);
+    post = { ...asked.post, body, inFormat: undefined };
     turns.push(results);
   }
+}
+
+/** The request in the format in which the service wanted it, which is the one for those that follow. */
+async function toAnsweredFormat(request: BuiltRequest, name: FormatName | undefined): Promise<BuiltRequest> {
+  const post = name === undefined || name === request.post.format ? undefined : await request.post.inFormat?.(name);
+  return post
+    ? { ...request, post, format: await loadFormat(post.format), quirks: request.quirksIn(post.format) }
+    : request;
 }
 
 /** The turn of the user, as a session keeps it. */

@@ -23,7 +23,7 @@ import type {
 import { type Deadline, checkEnd, startDeadline, within } from './deadline.ts';
 import type { ImageSink } from './image-sink.ts';
 import type { Performed, PreparedRequest } from './send.ts';
-import { judgeAnswer } from './verdict.ts';
+import { judgeAnswer, listLinkedImages } from './verdict.ts';
 
 // Loaded with the first call, with what it needs.
 export { folderSink, memorySink } from './image-sink.ts';
@@ -110,7 +110,13 @@ export async function* sendCall<Image extends Picture>(
     const { result, error, attempts } = yield* flatten(deltas, call.signal, deadline);
     const kept = await sink.keep(result, deadline.signal);
     call.signal?.throwIfAborted();
-    const reply = { ...kept, attempts, durationMs: Math.round(monotonic() - started) };
+    const links = [...new Set(result.candidates.flatMap(({ text }) => listLinkedImages(text)))];
+    const reply: Reply<Image> = {
+      ...kept,
+      ...(links.length > 0 && { links }),
+      attempts,
+      durationMs: Math.round(monotonic() - started),
+    };
     const images = use === 'image' || use === 'edit' ? 1 : 0;
     const wanted = { images, requireComplete: call.requireComplete === true };
     const verdict = judgeAnswer({ result, error: error ?? checkEnd(deadline) }, wanted);

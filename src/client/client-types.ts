@@ -230,6 +230,8 @@ export interface Reply<Image extends Picture = MemoryPicture> extends Omit<Resul
   images: Image[];
   /** Audio, documents and other files that are not images; absent if none came. */
   files?: Image[];
+  /** Pictures that the text only links to: URLs, which a client does not fetch; absent if there are none. */
+  links?: string[];
 }
 
 /** The deltas of a streamed answer, as they arrive. Leaving the loop ends the request. */

@@ -49,6 +49,23 @@ test('generateImages keeps pictures in memory, or in a folder that it makes', as
   });
 });
 
+test('a picture that an answer only links to is not fetched: the reply has its URL, and so has that of the error', async ({
+  server,
+  client,
+}) => {
+  const link = 'https://pictures.test/cat.png';
+  server.reply({ body: textReply(`Here: ![cat](${link}) and again ![cat](${link})`) });
+  expect(await client().generate({ model: 'm', prompt: 'a cat' })).toMatchObject({ links: [link], images: [] });
+  server.reply({ body: { created: 1, data: [{ url: link }] } });
+  const openai = client({ service: 'openai' });
+  await expect(openai.generateImages({ model: 'm', prompt: 'a cat' })).rejects.toMatchObject({
+    class: 'no-result',
+    reply: { links: [link] },
+  });
+  server.reply({ body: textReply('none') });
+  expect(await client().generate({ model: 'm', prompt: 'a cat' })).not.toHaveProperty('links');
+});
+
 test('media come from files too, and a file that is not an image is refused before anything is sent', async ({
   server,
   client,

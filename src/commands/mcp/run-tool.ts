@@ -137,7 +137,18 @@ function toResourceLink({ path, mimeType, bytes }: WrittenFile): ResourceLink {
 }
 
 /** The keys of the document that a client can use. */
-const shownKeys = ['text', 'answer', 'complete', 'model', 'models', 'usage', 'cost', 'warnings'];
+const shownKeys = [
+  'text',
+  'answer',
+  'complete',
+  'model',
+  'insteadOf',
+  'models',
+  'sources',
+  'usage',
+  'cost',
+  'warnings',
+];
 
 /** A failure with what the caller needs to decide what to do next. */
 function failedResult(

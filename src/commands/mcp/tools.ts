@@ -2,6 +2,7 @@ import { lstat, mkdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { quoteWord } from '../../cli/flags/flag.ts';
 import { getErrorCode, usageError } from '../../errors.ts';
+import { effortNames } from '../../vendors/effort.ts';
 import { readReason, writeReason } from '../../files/file-reason.ts';
 
 /** A tool of the server, and how its arguments become words of a command. */
@@ -28,12 +29,22 @@ const path = 'a path below the root folder';
 const prompt = long('what to ask for');
 const model = textSchema('name of the model, as list_models gives it; the default model without it');
 
+const fallback = textSchema('model that is asked once if the first is busy or gone and billed nothing');
+
 const picture = {
   prompt,
   aspect: { type: 'string', pattern: '^[\\d.]+:[\\d.]+$', description: 'width to height, such as 16:9' },
-  size: { type: 'string', pattern: '^\\d{1,5}K?$', description: 'longer side in pixels: 512, 1K, 2K or 4K' },
+  size: {
+    type: 'string',
+    pattern: '^\\d{1,5}(?:K|x\\d{1,5})?$',
+    description: 'pixels of the longer side, or of both: 512, 1K, 2K, 4K or 1536x1024',
+  },
+  quality: textSchema('how finely it is drawn: low, medium or high (OpenAI, OpenRouter)'),
+  background: textSchema('transparent, opaque or auto (OpenAI, OpenRouter)'),
+  output_format: textSchema('png, jpeg, webp, gif or svg (OpenAI, OpenRouter); without it, that of the name of output'),
   output: textSchema(`file or folder/ for the image: ${path}; without it, image-1.png and so on in the root folder`),
   model,
+  fallback,
 };
 
 /** The tools, in the order of the list. */
@@ -91,7 +102,13 @@ export const tools: readonly McpTool[] = [
         files: { type: 'array', items: textSchema(path), maxItems: 16, description: `files to send: ${path}` },
         schema: { type: 'object', description: 'JSON Schema that the answer must fit; the answer is then JSON' },
         max_tokens: { type: 'integer', minimum: 1, description: 'maximum length of the answer in tokens' },
+        effort: { type: 'string', enum: effortNames, description: 'how much the model thinks; thinking is billed' },
+        search: {
+          type: 'boolean',
+          description: "whether the model searches the web by the service's own tool; searches are billed",
+        },
         model,
+        fallback,
       },
       required: ['prompt'],
       additionalProperties: false,
@@ -120,6 +137,12 @@ export interface ToolArguments {
   prompt?: string;
   aspect?: string;
   size?: string;
+  quality?: string;
+  background?: string;
+  output_format?: string;
+  effort?: string;
+  search?: boolean;
+  fallback?: string;
   output?: string;
   model?: string;
   count?: number;
@@ -142,19 +165,16 @@ export function flagWords(
 
 /** The words of the command, with these flags. The prompt goes to stdin: it can be longer than a word may be, and has no template variables to fill. */
 export function toCommandWords({ command }: McpTool, given: ToolArguments, flags: readonly string[]): string[] {
-  const { prompt, model, aspect, size, count, output, images, files, system, schema, max_tokens, filter } = given;
+  const { prompt, images, files, schema, max_tokens, output_format, search, filter, ...others } = given;
   return [
     ...command,
     ...(prompt === undefined ? [] : ['--prompt-file=-', '--no-vars']),
     ...flagWords({
-      model,
-      aspect,
-      size,
-      count,
-      output,
+      ...others,
       image: images,
       attach: files,
-      system,
+      search: search || undefined,
+      'output-format': output_format,
       schema: schema && JSON.stringify(schema),
       'max-tokens': max_tokens,
     }),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { encode } from 'fast-png';
 import jpeg from 'jpeg-js';
 import { expect, test } from 'vitest';
-import { openRoot } from '../../../src/commands/mcp/tools.ts';
+import { openRoot, toCommandWords, type ToolArguments, tools } from '../../../src/commands/mcp/tools.ts';
 import { run } from '../../helpers/run.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
@@ -149,4 +149,31 @@ test('no preview is begun after five seconds: the caller waits', async () => {
   const { previews } = JSON.parse(stdout) as { previews: string[] };
   expect(previews.length).toBeGreaterThan(0);
   expect(previews.length).toBeLessThan(4);
+});
+
+const picture = { size: '1536x1024', quality: 'high', background: 'opaque', output_format: 'webp', fallback: 'other' };
+const given: Readonly<Record<string, ToolArguments>> = {
+  generate_image: { ...picture, count: 1 },
+  edit_image: { ...picture, images: ['dot.png'] },
+  ask: { system: 's', max_tokens: 9, effort: 'low', search: true, fallback: 'other' },
+};
+
+test.each(Object.keys(given))('what a caller gives to %s is in the request of its command', async (name) => {
+  const tool = tools.find((one) => one.name === name);
+  if (tool === undefined) throw new Error(name);
+  const cwd = scratchFolder();
+  writeFileSync(
+    join(cwd, 'dot.png'),
+    encode({ width: 16, height: 16, data: new Uint8Array(16 * 16 * 3), channels: 3 }),
+  );
+  const args = given[name] ?? {};
+  expect(Object.keys(args).filter((key) => !Object.hasOwn(tool.inputSchema.properties, key))).toEqual([]);
+  const words = toCommandWords(tool, { prompt: 'hi', ...args }, ['--dry-run', '--json']);
+  expect(words.filter((word) => word === '--fallback=other')).toHaveLength(1);
+  const ran = await run(words, { cwd, stdin: 'hi', env: { OPENAI_API_KEY: 'key-0123456789' } });
+  expect(ran).toMatchObject({ code: 0 });
+  const { body } = JSON.parse(ran.stdout) as { body: Record<string, unknown> };
+  if (name === 'ask')
+    expect(body).toMatchObject({ max_output_tokens: 9, reasoning: { effort: 'low' }, tools: [{ type: 'web_search' }] });
+  else expect(body).toMatchObject({ size: '1536x1024', quality: 'high', background: 'opaque', output_format: 'webp' });
 });

@@ -5,7 +5,8 @@ import type { Counts } from './types.ts';
 export function countJobs(index: JobIndex, { jobs, inFile = false }: { jobs: number; inFile?: boolean }): Counts {
   const counts: Counts = { jobs, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
   for (let row = 0; row < index.size; row++) {
-    if (inFile && !index.has(row, 'inFile')) continue;
+    if (index.has(row, 'removed')) counts.removed = (counts.removed ?? 0) + 1;
+    if (index.has(row, 'removed') || (inFile && !index.has(row, 'inFile'))) continue;
     if (index.has(row, 'atService')) {
       counts.submitted = (counts.submitted ?? 0) + 1;
       continue;

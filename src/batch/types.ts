@@ -25,6 +25,8 @@ export interface Job {
   id: string;
   /** The id of its line, if that makes several jobs by its `count`. */
   lineId?: string;
+  /** Its id is its number in the file: it says nothing once jobs before it come or go. */
+  isNumbered?: boolean;
   /** From 1. */
   line: number;
   command: JobCommand;
@@ -103,6 +105,8 @@ export interface RunRecord {
   list: string;
   /** The boot of the machine: while it lasts, no line is lost that was not synced. Absent if the system does not report it. */
   boot?: string | undefined;
+  /** Jobs of earlier runs that the file does not have any more. */
+  removed?: readonly string[] | undefined;
   /** Size of results.jsonl when the run began, in bytes: its own lines are after that. */
   results?: number | undefined;
   /** The tokens of all runs that this one stops at. */
@@ -130,7 +134,16 @@ export interface JobRecord extends JobEnd {
   bound?: Bound | undefined;
 }
 
-export type JournalRecord = RunRecord | JobRecord | ProviderBatchRecord;
+/** A job has another place in its file, or another id from here on, and is the same. */
+export interface MovedRecord {
+  type: 'moved';
+  id: string;
+  to?: string | undefined;
+  line: number;
+  at: number;
+}
+
+export type JournalRecord = RunRecord | JobRecord | MovedRecord | ProviderBatchRecord;
 
 /** A job as the journal names it. */
 export interface JournalEntry {
@@ -217,6 +230,8 @@ export interface Counts {
   pending: number;
   /** Jobs that a batch of the service holds, if there are any. */
   submitted?: number;
+  /** Jobs of earlier runs that are not in the file any more, if there are any; they are in no other number. */
+  removed?: number;
 }
 
 /** Called at each step of a job; tests end the process there. */

@@ -7,6 +7,8 @@ import { isObject, type JsonObject } from '../../json.ts';
 import {
   applyEnd,
   JobIndex,
+  markRemoved,
+  renameJob,
   type BatchState,
   countCost,
   keepFailure,
@@ -20,6 +22,7 @@ import {
   type JobRecord,
   type JobState,
   type JournalRecord,
+  type MovedRecord,
   type RunRecord,
 } from '../types.ts';
 import {
@@ -54,7 +57,8 @@ export async function readJournal(folder: string): Promise<BatchState> {
         applyProviderBatch(record, state);
         continue;
       }
-      applyRecord(record, state, open);
+      if (record.type === 'moved') applyMove(record, state);
+      else applyRecord(record, state, open);
     }
   settleRun(open, state);
   return state;
@@ -78,6 +82,7 @@ export function newBatchState(): BatchState {
     providerBatches: new Map(),
     failures: new Map(),
     lastAt: 0,
+    hasMoved: false,
     torn: false,
     durationMs: 0,
   };
@@ -110,8 +115,18 @@ interface SentJob {
 function startRun(record: RunRecord, state: BatchState, open: OpenRun): void {
   state.lastAt = record.at;
   open.earlierMs = state.durationMs;
+  for (const id of state.run?.removed ?? []) state.index.mark(state.index.find(id), 'removed', false);
+  markRemoved(state, record.removed ?? []);
   state.run = record;
   state.beganAt ??= record.at;
+}
+
+function applyMove({ id, to, line }: MovedRecord, state: BatchState): void {
+  const row = state.index.find(id);
+  if (row < 0) return;
+  state.index.setPlace(row, line);
+  if (to === undefined) state.hasMoved = true;
+  else renameJob({ id, to }, state);
 }
 
 function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void {
@@ -207,6 +222,7 @@ export function parseRecord(text: string): JournalRecord | undefined {
   const { type, schema, id, request }: JsonObject = value;
   if (type === 'run') return schema === 'gateway-cli/journal@1' ? (value as unknown as RunRecord) : undefined;
   if (type === 'part') return typeof value['mark'] === 'string' ? (value as unknown as ProviderBatchRecord) : undefined;
+  if (type === 'moved') return typeof id === 'string' ? (value as unknown as MovedRecord) : undefined;
   const isJob = jobTypes.has(type as string) && typeof id === 'string' && typeof request === 'string';
   return isJob ? (value as unknown as JobRecord) : undefined;
 }

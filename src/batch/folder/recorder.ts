@@ -5,6 +5,7 @@ import {
   type JobRecord,
   type JobOutcome,
   type JournalEntry,
+  type MovedRecord,
   type RunRecord,
   type Step,
   type SaveReply,
@@ -54,6 +55,7 @@ interface RecorderOptions {
   lock: Pick<FolderLock, 'check' | 'confirm'>;
   /** Ends of jobs that an earlier run could not write down. */
   lostEnds: readonly JobRecord[];
+  moves: readonly Omit<MovedRecord, 'at'>[];
   now: () => number;
   step?: Step | undefined;
 }
@@ -62,14 +64,15 @@ interface RecorderOptions {
 const gatherMs = 50;
 
 /** Opens journal and results of a folder, and writes the run's own record. */
-export async function openRecorder({ folder, lostEnds, ...options }: RecorderOptions): Promise<Recorder> {
+export async function openRecorder({ folder, lostEnds, moves, ...options }: RecorderOptions): Promise<Recorder> {
   const { run, lock, now, step } = options;
   lock.confirm();
   const journal = await SyncedFile.open(join(folder, batchFiles.journal));
   const results = await SyncedFile.open(join(folder, batchFiles.results));
   const open: Open = { ...options, journal, results };
   // The ends first: the run's own record says that earlier results do not count as ends any more.
-  await writeRecords([...lostEnds, { ...run, results: results.size }], open);
+  const moved = moves.map((move) => ({ ...move, at: now() }));
+  await writeRecords([...lostEnds, { ...run, results: results.size }, ...moved], open);
   return {
     async ready(group) {
       lock.check();
@@ -116,7 +119,7 @@ export async function openRecorder({ folder, lostEnds, ...options }: RecorderOpt
   };
 }
 
-type Open = Omit<RecorderOptions, 'folder' | 'lostEnds'> & { journal: SyncedFile; results: SyncedFile };
+type Open = Omit<RecorderOptions, 'folder' | 'lostEnds' | 'moves'> & { journal: SyncedFile; results: SyncedFile };
 
 function toRecords(type: JobRecord['type'], group: readonly JournalEntry[], at: number): object[] {
   return group.map(({ job: { id, line }, request, bound }) => ({ type, id, request, line, bound, at }));

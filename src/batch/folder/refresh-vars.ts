@@ -6,9 +6,9 @@ import { openResults, type ResultPlaces } from './results.ts';
 import { isOpen } from './state.ts';
 import { type Batch, batchFiles, type Job } from '../types.ts';
 
-/** A result with the variables that its job has now. */
-export function withVars(document: JsonObject, { values: { vars } }: Job, redaction: Redaction): JsonObject {
-  return { ...document, vars: isObject(vars) ? redaction.clean(vars) : undefined } as JsonObject;
+/** A result with the id and the variables that its job has now. */
+export function withVars(document: JsonObject, { id, values: { vars } }: Job, redaction: Redaction): JsonObject {
+  return { ...document, id, vars: isObject(vars) ? redaction.clean(vars) : undefined } as JsonObject;
 }
 
 /** Lines that are synced together. */
@@ -25,7 +25,7 @@ export async function refreshVars(
   const { index } = state;
   const results = await openResults(outdir, index, places);
   let file: SyncedFile | undefined;
-  let count = 0;
+  let [count, written] = [0, 0];
   try {
     for await (const job of jobs.read(() => undefined)) {
       host.signal.throwIfAborted();
@@ -34,11 +34,12 @@ export async function refreshVars(
       const document = await results.read(row);
       if (document === undefined) continue;
       const now = withVars(document, job, host.redaction);
-      if (JSON.stringify(now['vars']) === JSON.stringify(document['vars'])) continue;
+      if (now['id'] === document['id'] && JSON.stringify(now['vars']) === JSON.stringify(document['vars'])) continue;
+      if (now['id'] === document['id']) count++;
       if (file === undefined) await lock.confirm();
       file ??= await SyncedFile.open(join(outdir, batchFiles.results));
       file.append(JSON.stringify(now));
-      if (++count % groupSize === 0) await file.sync();
+      if (++written % groupSize === 0) await file.sync();
     }
     await file?.sync();
   } finally {

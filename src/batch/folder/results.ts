@@ -151,7 +151,9 @@ export async function findLostEnds(folder: string, state: BatchState, before?: L
 /** The ids of jobs that are done, and whose images were removed since. */
 export function idsWithoutImage({ gone }: Pick<LostEnds, 'gone'>, index: JobIndex): string[] {
   if (gone.size === 0) return [];
-  return [...index.ids()].filter((_, row) => gone.has(row) && index.stateOf(row) === 'done');
+  return [...index.ids()].filter(
+    (_, row) => gone.has(row) && index.stateOf(row) === 'done' && !index.has(row, 'removed'),
+  );
 }
 
 /** The file name of an image in the folder `images` of the batch; undefined for any other path. */

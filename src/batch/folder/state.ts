@@ -7,9 +7,9 @@ import type { Spending, Bound } from '../../cost/types.ts';
 /**
  * `inFile`: the job file has this id. `toSend`: this run sends it. `reread`: its line was read a second time, to be sent.
  * `incomplete`: a limit cut its answer, or the reply does not say that it is whole; of jobs that are done. `atService`: a batch of
- * the service holds it; its state is the one before that.
+ * the service holds it; its state is the one before that. `removed`: the last run did not find it in its file any more.
  */
-const marks = { inFile: 8, toSend: 16, reread: 32, incomplete: 64, atService: 128 } as const;
+const marks = { inFile: 8, toSend: 16, reread: 32, incomplete: 64, atService: 128, removed: 256 } as const;
 
 type Mark = keyof typeof marks;
 
@@ -21,7 +21,11 @@ const stateBits = 7;
  */
 export class JobIndex {
   readonly #rows = new Map<string, number>();
-  #flags = new Uint8Array(1024);
+  /** Ids that jobs had before they got another one; results can have them still. */
+  readonly #earlier = new Map<string, number>();
+  /** In the order of their rows, once a job got another id. */
+  #ids: string[] | undefined;
+  #flags = new Uint16Array(1024);
   #requests = new BigUint64Array(1024);
   #places = new Uint32Array(1024);
 
@@ -32,12 +36,42 @@ export class JobIndex {
 
   /** In the order of their rows. */
   ids(): IterableIterator<string> {
-    return this.#rows.keys();
+    return this.#ids?.values() ?? this.#rows.keys();
   }
 
-  /** The row of an id, or -1. */
+  /** The row of an id, or of one that a job had before; or -1. */
   find(id: string): number {
-    return this.#rows.get(id) ?? -1;
+    return this.#rows.get(id) ?? this.#earlier.get(id) ?? -1;
+  }
+
+  /** Gives a job another id, which no job has. */
+  rename(row: number, id: string): void {
+    this.#ids ??= [...this.#rows.keys()];
+    const before = this.#ids[row] as string;
+    this.#rows.delete(before);
+    this.#rows.set(id, row);
+    this.#earlier.set(before, row);
+    this.#ids[row] = id;
+  }
+
+  /** All as it is now; `restore` makes it so again, without the ids that came since. */
+  remember() {
+    const { size } = this;
+    const flags = this.#flags.slice(0, size);
+    const requests = this.#requests.slice(0, size);
+    const places = this.#places.slice(0, size);
+    return {
+      size,
+      requests: requests as ArrayLike<bigint>,
+      places: places as ArrayLike<number>,
+      restore: (): void => {
+        for (const id of [...this.ids()].slice(size)) this.#rows.delete(id);
+        this.#ids?.splice(size);
+        this.#flags.fill(0).set(flags);
+        this.#requests.fill(0n).set(requests);
+        this.#places.fill(0).set(places);
+      },
+    };
   }
 
   /** The row of an id; a new one is in state `new`. */
@@ -46,8 +80,9 @@ export class JobIndex {
     if (known !== undefined) return known;
     const row = this.#rows.size;
     this.#rows.set(id, row);
+    this.#ids?.push(id);
     if (row === this.#flags.length) {
-      this.#flags = grown(this.#flags, new Uint8Array(row * 2));
+      this.#flags = grown(this.#flags, new Uint16Array(row * 2));
       this.#requests = grown(this.#requests, new BigUint64Array(row * 2));
       this.#places = grown(this.#places, new Uint32Array(row * 2));
     }
@@ -93,8 +128,8 @@ export class JobIndex {
   }
 }
 
-function grown<Column extends Uint8Array | Uint32Array | BigUint64Array>(from: Column, to: Column): Column {
-  (to as Uint8Array).set(from as Uint8Array);
+function grown<Column extends Uint16Array | Uint32Array | BigUint64Array>(from: Column, to: Column): Column {
+  (to as Uint16Array).set(from as Uint16Array);
   return to;
 }
 
@@ -139,6 +174,10 @@ export interface BatchState {
   failures: Map<string, JobError>;
   /** Wall clock of the last record, ms since 1970. */
   lastAt: number;
+  /** Some jobs are known by other ids than their numbers in the file. */
+  hasMoved: boolean;
+  /** Ids by the place of the job in its file, where they are not those that it has there; of a run. */
+  knownIds?: ReadonlyMap<number, string> | undefined;
   /** The last line has no end: a crash cut it, and it is ignored. */
   torn: boolean;
   /** The time of all runs added up, each from its first record to its last. */
@@ -153,6 +192,24 @@ export function isOpen(row: number, { index }: Pick<BatchState, 'index'>): boole
 export function hasOpenJobs(state: Pick<BatchState, 'index'>): boolean {
   for (let row = 0; row < state.index.size; row++) if (isOpen(row, state)) return true;
   return false;
+}
+
+/** Gives a job another id, which no job has. */
+export function renameJob({ id, to }: { id: string; to: string }, state: BatchState): void {
+  const { index, failures, held, sentAt } = state;
+  index.rename(index.find(id), to);
+  for (const byId of [failures, held, sentAt] as Map<string, unknown>[]) {
+    if (byId.has(id)) byId.set(to, byId.get(id));
+    byId.delete(id);
+  }
+}
+
+/** Marks the jobs that are not in their file any more. Their failures are not told. */
+export function markRemoved({ index, failures }: Pick<BatchState, 'index' | 'failures'>, ids: readonly string[]): void {
+  for (const id of ids) {
+    index.mark(index.find(id), 'removed');
+    failures.delete(id);
+  }
 }
 
 /** At most this many failures are kept in memory; results.jsonl has them all. */

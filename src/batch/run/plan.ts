@@ -1,8 +1,10 @@
 import { addIdHash, hashId, toHex, type IdHash, isInShard } from '../digest.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
-import type { Batch, BatchPolicy, Job, JobState, PreparedJob, ReadyJob, RunRecord } from '../types.ts';
+import type { Batch, BatchPolicy, Job, JobState, MovedRecord, PreparedJob, ReadyJob, RunRecord } from '../types.ts';
 import type { ApiRequest } from '../../formats/format.ts';
 import { GatewayError } from '../../errors.ts';
+import { type JobIndex, markRemoved, renameJob } from '../folder/state.ts';
+import { findKnown, type Stray } from './known-by.ts';
 import { readyJob } from './queue.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { AuthUse } from '../../formats/types.ts';
@@ -19,7 +21,9 @@ export interface BatchPlan {
   /** Jobs that were never sent, and that the limit leaves for another run. */
   left: number;
   /** Jobs of the journal that the file does not name any more. */
-  removed: number;
+  removed: string[];
+  /** Jobs of the journal that have another place in the file now, or another id. */
+  moves: Omit<MovedRecord, 'at'>[];
   /** A sum over all ids of the file. */
   list: string;
   /** Scheme and host of the gateway of most jobs, or `offline`: that of the folder, else that of the file's first job. */
@@ -46,8 +50,17 @@ interface BatchGateway {
 }
 
 export function emptyPlan(origin: string): BatchPlan {
-  const counts = { jobs: 0, total: 0, toSend: 0, again: 0, left: 0, removed: 0 };
-  return { ...counts, list: '', origin, gateways: new Map(), ready: new Map(), leftEdited: new Set() };
+  const counts = { jobs: 0, total: 0, toSend: 0, again: 0, left: 0 };
+  return {
+    ...counts,
+    removed: [],
+    moves: [],
+    list: '',
+    origin,
+    gateways: new Map(),
+    ready: new Map(),
+    leftEdited: new Set(),
+  };
 }
 
 /** What is planned: a job of this shard. */
@@ -69,6 +82,10 @@ export interface PlanOptions extends Pick<Batch, 'jobs' | 'state' | 'shard' | 'p
   /** Whether a job is sent again whatever became of it. */
   isRedone(job: Job, row: number): boolean;
   onPlanned(planned: PlannedJob): void;
+  /** All jobs are read again, known by other ids: what was planned does not count. */
+  onAgain(): void;
+  /** The name of the text of a job that makes it an earlier request, but for the line break at its end. */
+  findLineBreak(job: Job, earlier: { request: string; origin: string }): Promise<string | undefined>;
   /** Called after each job of the file. */
   onChecked(): void;
   /** Awaited once all are read: throws for what is wrong with them. */
@@ -78,8 +95,17 @@ export interface PlanOptions extends Pick<Batch, 'jobs' | 'state' | 'shard' | 'p
 interface Planning extends PlanOptions {
   plan: BatchPlan;
   sum: IdHash;
-  /** The first edited jobs that are not sent, how many there are, and whether all of them failed before. */
-  changed: { ids: string[]; jobs: number; areFailed: boolean };
+  /**
+   * The first edited jobs that are not sent, how many there are, whether all of them failed before, and the text whose last line
+   * break is all that was changed.
+   */
+  changed: { ids: string[]; jobs: number; areFailed: boolean; lineBreakOf: string | undefined };
+  /** Number of jobs that the folder knows, and those of the file that it does not know so. */
+  known: number;
+  strays: Stray[] | undefined;
+  /** The number of some job is that of another request. */
+  hasOther: boolean;
+  previous: Job | undefined;
   /** The origins of all jobs of the file. */
   origins: Set<string>;
   /** Characters that the next jobs which are kept ready may have. */
@@ -97,39 +123,113 @@ const maxNamed = 5;
  * belongs to another gateway or shard, or jobs were edited.
  */
 export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
-  const { jobs, state, shard, signal } = options;
-  const known = state.index.size;
-  const plan = emptyPlan('');
-  const planning: Planning = {
-    ...options,
-    plan,
-    sum: { high: 0, low: 0 },
-    changed: { ids: [], jobs: 0, areFailed: true },
-    origins: new Set(),
-    room: maxKept.characters,
+  const { jobs, state, shard } = options;
+  const before = state.index.remember();
+  let planning = await readJobs(options);
+  const readAgain = async (strays?: Stray[]): Promise<void> => {
+    for (const { prepared } of planning.plan.ready.values()) await prepared.close();
+    options.onAgain();
+    before.restore();
+    planning = await readJobs(options, strays);
   };
-  for await (const job of jobs.read(options.onFault)) {
-    signal.throwIfAborted();
-    await planJob(job, planning).catch(options.onFault);
-    options.onChecked();
+  // Strays are kept only where there can be any: the jobs that were not sent yet may be a million.
+  if (mayMove(planning, before)) await readAgain([]);
+  const moves = findMoves(planning, before);
+  if (moves) {
+    await readAgain();
+    planning.plan.moves.unshift(...moves);
   }
+  const { changed, known, origins, plan } = planning;
   plan.list = toHex(planning.sum);
   await options.afterAll(plan);
-  for (let row = 0; row < state.index.size; row++) if (!state.index.has(row, 'inFile')) plan.removed++;
-  const { changed, origins } = planning;
+  plan.removed = [...state.index.ids()].filter((_, row) => !state.index.has(row, 'inFile'));
+  markRemoved(state, plan.removed);
   requireMatch(state.run, { origin: origins.has(plan.origin) ? plan.origin : [...origins].join(', '), shard });
-  if (known > 0 && plan.removed === known)
+  if (known > 0 && plan.removed.length === known)
     throw new GatewayError('batch-locked', `the folder holds other jobs: none of ${jobs.name} is among them`, {
       hint: 'name another folder with -o',
       sent: 'no',
     });
-  if (changed.jobs > 0) throw changedError(changed.ids, changed.jobs, changed.areFailed);
+  if (changed.jobs > 0) throw changedError(changed.ids, changed.jobs, changed);
   return plan;
+}
+
+/** Reads all jobs once, and decides what each is. */
+async function readJobs(options: PlanOptions, strays?: Stray[]): Promise<Planning> {
+  const { index } = options.state;
+  for (let row = 0; row < index.size; row++) index.mark(row, 'removed', false);
+  const planning: Planning = {
+    ...options,
+    plan: emptyPlan(''),
+    sum: { high: 0, low: 0 },
+    changed: { ids: [], jobs: 0, areFailed: true, lineBreakOf: 'the prompt' },
+    known: index.size,
+    strays,
+    hasOther: false,
+    previous: undefined,
+    origins: new Set(),
+    room: maxKept.characters,
+  };
+  for await (const job of options.jobs.read(options.onFault)) {
+    options.signal.throwIfAborted();
+    await planJob(job, planning).catch(options.onFault);
+    planning.previous = job;
+    options.onChecked();
+  }
+  return planning;
+}
+
+/** Whether jobs may be known by other ids than they have in the file: a number has another request, or some are new and some not there. */
+function mayMove({ hasOther, known, state: { index } }: Planning, before: ReturnType<JobIndex['remember']>): boolean {
+  if (hasOther) return true;
+  const isMissing = (_: unknown, row: number): boolean => !index.has(row, 'inFile');
+  return index.size > known && Array.from({ length: before.size }).some(isMissing);
+}
+
+/**
+ * Sees whether jobs are known in the folder by other ids than they have in the file. If so, all is as before the jobs were read,
+ * but for ids that jobs got, and they are to be read again. Throws GatewayError batch-locked where another shard may have sent them.
+ */
+function findMoves(planning: Planning, before: ReturnType<JobIndex['remember']>): BatchPlan['moves'] | undefined {
+  const { strays, plan, shard, state } = planning;
+  const { index } = state;
+  if (strays === undefined) return undefined;
+  const isInFile = Uint8Array.from({ length: before.size }, (_, row) => (index.has(row, 'inFile') ? 1 : 0));
+  const { ids, renames } = findKnown(strays, { state, before, isInFile, jobs: plan.total });
+  if (ids.size + renames.length === 0) return undefined;
+  if (shard !== undefined) throw movedShardError(planning.jobs.name);
+  before.restore();
+  // Until their results are there, the service knows them by the ids that they have.
+  const isOpen = state.providerBatches.size > 0;
+  for (const { place, id, to } of renames) {
+    if (isOpen) ids.set(place, id);
+    else renameJob({ id, to }, state);
+  }
+  state.knownIds = ids;
+  return isOpen ? [] : renames.map(({ id, to, line }) => ({ type: 'moved', id, to, line }));
+}
+
+function addStray({ id, line, isNumbered = false }: Job, request: string, planning: Planning): void {
+  const previous = planning.previous && { id: planning.previous.id, line: planning.previous.line };
+  planning.strays?.push({ place: planning.plan.total, line, id, request, isNumbered, previous });
+}
+
+/** A shard does not know what the others sent. */
+function movedShardError(name: string): GatewayError {
+  return new GatewayError(
+    'batch-locked',
+    `jobs of ${name} moved since an earlier run: another shard may have sent them`,
+    {
+      hint: 'put them back in their order; or new folders, with --id-column or an "id" in each job',
+      sent: 'no',
+    },
+  );
 }
 
 async function planJob(job: Job, planning: Planning): Promise<void> {
   const { jobs, plan, changed, state } = planning;
   const { index } = state;
+  const line = index.placeOf(index.find(job.id));
   const row = enter(job, planning);
   if (row === undefined) return planning.onDuplicate(job);
   const isRedone = planning.isRedone(job, row);
@@ -141,6 +241,11 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   const prepared = await jobs.prepare(job, plan.origin);
   const { request } = prepared;
   addGateway(prepared, plan);
+  const isKnown = row < planning.known;
+  if (!isKnown || index.requestOf(row) !== request) addStray(job, request, planning);
+  planning.hasOther ||= isKnown && job.isNumbered === true && index.requestOf(row) !== request;
+  if (isKnown && state.knownIds?.has(plan.total) && line !== job.line)
+    plan.moves.push({ type: 'moved', id: job.id, line: job.line });
   const isEdited = index.stateOf(row) !== 'new' && index.requestOf(row) !== request;
   const edited = isEdited ? { mayBeBilled: state.failures.get(job.id)?.billed !== 'no' } : undefined;
   const decision = decideOn(row, request, { ...planning, isRedone });
@@ -149,6 +254,8 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   if (decision === 'changed') {
     if (changed.jobs++ < maxNamed) changed.ids.push(job.id);
     changed.areFailed &&= index.stateOf(row) === 'failed';
+    const earlier = { request: index.requestOf(row), origin: plan.origin };
+    changed.lineBreakOf &&= await planning.findLineBreak(job, earlier);
   }
   const isSent = decision === 'run';
   if (isSent) index.mark(row, 'toSend');
@@ -234,15 +341,21 @@ export function decide(
 }
 
 /** The error for jobs that were edited since they were sent. */
-export function changedError(ids: readonly string[], count: number, areFailed = false): GatewayError {
+export function changedError(
+  ids: readonly string[],
+  count: number,
+  { areFailed = false, lineBreakOf }: { areFailed?: boolean; lineBreakOf?: string | undefined } = {},
+): GatewayError {
   const flag = areFailed ? '--retry-failed' : '--accept-changes';
   const more = count > ids.length ? ` and ${count - ids.length} more` : '';
   const what = count === 1 ? '1 job was' : `${count} jobs were`;
+  const how = lineBreakOf ? `, by the line break at the end of ${lineBreakOf} alone` : '';
+  const back = lineBreakOf ? 'to send nothing again: put the line break back as it was\n' : '';
   return new GatewayError(
     'batch-locked',
-    `${what} edited since an earlier run sent ${count === 1 ? 'it' : 'them'}: ${ids.join(', ')}${more}`,
+    `${what} edited since an earlier run sent ${count === 1 ? 'it' : 'them'}${how}: ${ids.join(', ')}${more}`,
     {
-      hint: `to send just those again: ${flag}; to keep both: another folder with -o`,
+      hint: `${back}to send just those again: ${flag}; to keep both: another folder with -o`,
       sent: 'no',
     },
   );

@@ -93,7 +93,7 @@ async function openWorkers(
 
 /** Records what this run does in the folder of the batch. */
 async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, step?: BatchHooks['step']): Promise<Recorder> {
-  const { host, state, outdir: folder, lock, lostEnds } = batch;
+  const { host, state, outdir: folder, lock, lostEnds, plan } = batch;
   // Of a run in the lane `batch`, in whatever lane the folder goes on.
   if (state.providerBatches.size > 0) await (await import('../lane/budgets.ts')).freePlanned(state, host);
   const recorder = await openRecorder({
@@ -101,6 +101,7 @@ async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, step?: BatchHooks[
     run: runRecord(batch),
     lock,
     lostEnds,
+    moves: plan.moves,
     now: () => host.now(),
     step,
   });
@@ -128,6 +129,7 @@ function runRecord({ policy, plan, shard, host }: Omit<Batch, 'jobs'>): RunRecor
     jobs: plan.jobs,
     total: plan.total,
     list: plan.list,
+    removed: plan.removed.length > 0 ? plan.removed : undefined,
     boot: bootMark(),
     maxTokens: policy.maxTokens,
     maxCost: policy.maxCost,

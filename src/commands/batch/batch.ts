@@ -27,6 +27,7 @@ import {
   runBatch,
   sentBefore,
   type Stop,
+  withKnownIds,
   totalTokens,
   writeSummary,
   addKeptReplies,
@@ -135,7 +136,7 @@ export async function runJobFile(
   const checkPrice = createPriceCheck(facts, { flags, state, context });
   const jobs: BatchJobs = {
     name: source.name,
-    read: (onFault) => source.jobs(onFault),
+    read: (onFault) => withKnownIds(source.jobs(onFault), state),
     settingsOf: (job) => builder.settingsOf(job),
     async prepare(job, origin) {
       await checkPrice(await builder.settingsOf(job), job);
@@ -157,7 +158,7 @@ export async function runJobFile(
   await noteResume(batch);
   let stop: Stop | undefined;
   try {
-    if (places && facts.hasVars) await updateVars(batch, places);
+    if (places && (facts.hasVars || plan.moves.length > 0)) await updateVars(batch, places);
     stop = await send(batch, hooks);
   } catch (error) {
     return failBatch(batch, error);
@@ -258,17 +259,35 @@ async function noteResume({ plan, facts, context, source, flags, state }: Runnin
   }
   const edited = describeEdited(facts);
   if (edited !== undefined) await context.ui.note(edited);
-  if (plan.removed > 0) {
-    const what = `${formatCount(plan.removed, 'job')} of the journal ${be(plan.removed, 'is')}`;
-    await context.ui.warn(`${what} no longer in ${source.name}`);
-  }
+  for (const line of describeMoves(plan, source)) await context.ui.note(line);
+  if (plan.removed.length > 0) await context.ui.warn(describeRemoved(plan, source));
+}
+
+/** Jobs that have another place or another id in the file, and are the same. */
+function describeMoves({ moves }: BatchPlan, { name, nameJobs }: JobSource): string[] {
+  const renamed = moves.filter(({ to }) => to !== undefined).length;
+  const moved = moves.length - renamed;
+  const lines: string[] = [];
+  if (moved > 0)
+    lines.push(
+      `${formatCount(moved, 'job')} moved in ${name}, known by what was sent: not paid for again; ${nameJobs}`,
+    );
+  if (renamed > 0)
+    lines.push(
+      `${formatCount(renamed, 'job')} ${be(renamed, 'is')} named by the ids of ${name} now: not paid for again`,
+    );
+  return lines;
+}
+
+function describeRemoved({ removed }: BatchPlan, { name }: JobSource): string {
+  const what = `${formatCount(removed.length, 'job')} of the journal ${be(removed.length, 'is')} no longer in ${name}`;
+  return `${what}: reports leave ${removed.length === 1 ? 'it' : 'them'} out, but for --all`;
 }
 
 /** Ids decide what is sent again: a column counts only if it is named, and a folder keeps the ids that it began with. */
-async function noteIdColumn({ name, unusedIdColumn: column }: JobSource, { ui }: Context): Promise<void> {
+async function noteIdColumn({ name, unusedIdColumn: column, nameJobs }: JobSource, { ui }: Context): Promise<void> {
   if (column === undefined) return;
-  const next = `to name them by its column ${JSON.stringify(column)}: --id-column ${shellWord(column)}`;
-  await ui.note(`the jobs of ${name} are named by the numbers of their rows; ${next}`);
+  await ui.note(`the jobs of ${name} are named by the numbers of their rows; ${nameJobs}`);
 }
 
 /** Jobs whose variables were edited, and whose requests are the same. */
@@ -420,7 +439,7 @@ async function judgeCounts(
 
 /** `--dry-run`: all jobs are checked, and nothing is sent or written. */
 async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<CommandOutcome> {
-  const { plan, facts: told, context } = batch;
+  const { plan, facts: told, context, source } = batch;
   const { jobs, total, toSend } = plan;
   const kinds = [...told.kinds.values()];
   const facts = {
@@ -444,6 +463,7 @@ async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<CommandOutco
   ].join(', ');
   const edited = describeEdited(told);
   const lines = [counts, ...kinds.map(describeKind), ...(edited === undefined ? [] : [edited])];
+  lines.push(...describeMoves(plan, source), ...(plan.removed.length > 0 ? [describeRemoved(plan, source)] : []));
   await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));
   return { document };
 }

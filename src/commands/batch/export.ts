@@ -79,7 +79,7 @@ async function runExport(
   if (output !== '-') for (const { folder } of folders) await checkTarget(output, folder, { force, context });
   const progress = context.ui.progress('reading the results');
   context.atEnd(async () => progress.stop());
-  const rows = await findRows(folders, await openNamedJobs(folders, flags, context));
+  const rows = await findRows(folders, await openNamedJobs(folders, flags, context), flags);
   await warnUnread(rows, context);
   const named = flags.jobs ?? flags.data;
   const leftOut = named === undefined ? await countMissingJobs(rows, folders, context) : 0;
@@ -113,11 +113,27 @@ async function openNamedJobs(folders: readonly BatchFolder[], flags: ExportFlags
   const file = data === undefined ? undefined : await openRows(flags, context);
   const isWanted = (id: string): boolean => folders.some(({ state: { run } }) => isInShard(id, run?.shard));
   return async function* () {
-    for await (const job of source?.jobs(ignoreLineError) ?? []) if (isWanted(job.id)) yield toUnsentRow(job);
-    for await (const { id, columns: vars } of file?.rows(ignoreLineError) ?? [])
-      for (const each of sentCopies(id, folders))
+    const idOf = createNumbering(folders);
+    for await (const job of source?.jobs(ignoreLineError) ?? []) {
+      const id = job.isNumbered ? idOf(job) : job.id;
+      if (isWanted(id)) yield toUnsentRow({ ...job, id });
+    }
+    for await (const { columns: vars, ...row } of file?.rows(ignoreLineError) ?? [])
+      for (const each of sentCopies(flags.idColumn === undefined ? idOf(row) : row.id, folders))
         if (isWanted(each)) yield { id: each, state: 'pending', vars, images: [] };
   };
+}
+
+/** What a job is known by whose id is its number in the file: once jobs have moved, that is no number any more. */
+function createNumbering(folders: readonly BatchFolder[]): (job: Pick<Job, 'id' | 'line'>) => string {
+  if (!folders.some(({ state }) => state.hasMoved)) return ({ id }) => id;
+  const ids = new Map<number, string[]>();
+  for (const { state } of folders)
+    for (const [row, id] of [...state.index.ids()].entries()) {
+      const line = state.index.placeOf(row);
+      if (!state.index.has(row, 'removed')) ids.set(line, [...(ids.get(line) ?? []), id]);
+    }
+  return ({ id, line }) => ids.get(line)?.shift() ?? (findJob(id, folders) ? `${id} (new)` : id);
 }
 
 /** The ids of a row that was sent with a `count`, which its file does not know; else its own. */
@@ -239,16 +255,18 @@ type Jobs = () => AsyncGenerator<ReportRow, void>;
 type ExportRows = Awaited<ReturnType<typeof findRows>>;
 
 /** Looks through the results and journals of folders, and the jobs of their file. */
-async function findRows(folders: readonly BatchFolder[], jobs: Jobs) {
+async function findRows(folders: readonly BatchFolder[], jobs: Jobs, { all }: Pick<ExportFlags, 'all'>) {
   const found = findColumns();
   const counts: Record<RowState, number> = { done: 0, failed: 0, unknown: 0, pending: 0 };
   const places: ResultPlaces[] = [];
   for (const { folder, state } of folders) {
     const { index } = state;
-    const seeResult = (_: number, result: { id: string; document: JsonObject }): void =>
-      found.see(toReportRow(result.id, 'done', result.document));
+    const isLeftOut = (row: number): boolean => !all && index.has(row, 'removed');
+    const seeResult = (row: number, result: { id: string; document: JsonObject }): void => {
+      if (!isLeftOut(row)) found.see(toReportRow(result.id, 'done', result.document));
+    };
     places.push(await locateResults(folder, index, { see: seeResult }));
-    for (let row = 0; row < index.size; row++) counts[rowState(index.stateOf(row))]++;
+    for (let row = 0; row < index.size; row++) if (!isLeftOut(row)) counts[rowState(index.stateOf(row))]++;
     if (counts.unknown + counts.failed > 0) found.see(unansweredRow('', 'unknown', state.failures));
   }
   for await (const pending of jobs()) {
@@ -258,13 +276,13 @@ async function findRows(folders: readonly BatchFolder[], jobs: Jobs) {
   }
   const unread = places.reduce((sum, { unreadable }) => sum + unreadable, 0);
   // They are read one by one: results may be long.
-  return { columns: found.columns(), counts, unread, read: () => readRows(folders, { places, jobs }) };
+  return { columns: found.columns(), counts, unread, read: () => readRows(folders, { places, jobs, all }) };
 }
 
 /** In the order of the job file if it is known, with the jobs that were not sent; jobs that it does not name come last. */
 async function* readRows(
   folders: readonly BatchFolder[],
-  { places, jobs }: { places: readonly ResultPlaces[]; jobs: Jobs },
+  { places, jobs, all = false }: { places: readonly ResultPlaces[]; jobs: Jobs; all: boolean | undefined },
 ): AsyncGenerator<ReportRow, void> {
   const readers: ResultReader[] = [];
   const isRead = folders.map(({ state }) => new Uint8Array(state.index.size));
@@ -287,7 +305,7 @@ async function* readRows(
       yield row?.command === undefined ? { ...pending, ...row } : row;
     }
     const ids = folders.map(({ state }) => [...state.index.ids()]);
-    for (const place of listFolderRows(folders))
+    for (const place of listFolderRows(folders, { all }))
       if (isRead[place.at]?.[place.row] === 0) yield await readResultRow(ids[place.at]?.[place.row] as string, place);
   } finally {
     for (const reader of readers) await reader.close();

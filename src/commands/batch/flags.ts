@@ -164,6 +164,7 @@ export const exportFlags = {
   output: { flags: '-o, --output <path|->', text: 'file for the report; - is stdout (default: -)', parse: notAFlag },
   bom: { flags: '--bom', text: 'begin CSV or TSV with a byte order mark, so that Excel reads it as UTF-8' },
   force: { flags: '-f, --force', text: 'overwrite an existing file' },
+  all: { flags: '--all', text: 'also the jobs that are no longer in the file' },
   jobs: {
     flags: '--jobs <path|->',
     text: 'the job file: adds the jobs that were not sent yet',
@@ -182,6 +183,7 @@ export const exportFlags = {
 
 /** Flags that only `batch gallery` has. */
 export const galleryFlags = {
+  all: exportFlags.all,
   output: {
     flags: '-o, --output <path>',
     text: 'file for the page, which links to the pictures where they are (default: index.html in the first folder)',

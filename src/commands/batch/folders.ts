@@ -104,11 +104,14 @@ export function joinStates(
   };
 }
 
-/** The jobs of all folders in the order of the job file: the number of the folder, and the job's row there. */
+/** The jobs of all folders in the order of the job file, with `all` those that it has no more: the number of the folder, and the job's row there. */
 export function* listFolderRows(
   folders: readonly Pick<BatchFolder, 'state'>[],
+  { all = false }: { all?: boolean | undefined },
 ): Generator<{ at: number; row: number }, void> {
-  const orders = folders.map(({ state }) => listReportRows(state.index));
+  const orders = folders.map(({ state: { index } }) =>
+    listReportRows(index).filter((row) => all || !index.has(row, 'removed')),
+  );
   const next = new Uint32Array(orders.length);
   for (;;) {
     let found: { at: number; row: number; place: number } | undefined;

@@ -74,7 +74,7 @@ interface GalleryPage {
 
 async function runGallery(
   outdirs: readonly string[],
-  { output }: FlagValues<typeof galleryFlags>,
+  { output, all }: FlagValues<typeof galleryFlags>,
   context: Context,
 ): Promise<CommandOutcome> {
   const { cwd } = context.io;
@@ -92,7 +92,7 @@ async function runGallery(
     for (const { folder } of folders) await checkTarget(output, folder, { force: true, context });
   const progress = context.ui.progress('preparing the gallery');
   context.atEnd(async () => progress.stop());
-  const cards = await findCards(folders);
+  const cards = await findCards(folders, all);
   await warnUnread(cards, context);
   const counts = addCounts(folders.map(countFolder));
   const { usage } = joinStates(folders.map(({ state }) => state));
@@ -187,7 +187,7 @@ async function seenFrom(page: GalleryPage, folder: string, card: Card): Promise<
 }
 
 /** The jobs that have a card: they were sent, answered or not. Their cards are read one by one, as results may be long. */
-async function findCards(folders: readonly BatchFolder[]) {
+async function findCards(folders: readonly BatchFolder[], all: boolean | undefined) {
   const places: ResultPlaces[] = [];
   let images = 0;
   for (const { folder, state } of folders) {
@@ -198,19 +198,20 @@ async function findCards(folders: readonly BatchFolder[]) {
     images += counts.reduce((all, count) => all + count, 0);
   }
   const unread = places.reduce((sum, { unreadable }) => sum + unreadable, 0);
-  return { unread, pictures: images, read: () => readCards(folders, places) };
+  return { unread, pictures: images, read: () => readCards(folders, places, all) };
 }
 
 async function* readCards(
   folders: readonly BatchFolder[],
   places: readonly ResultPlaces[],
+  all: boolean | undefined,
 ): AsyncGenerator<{ card: Card; folder: string }, void> {
   const readers: ResultReader[] = [];
   const ids = folders.map(({ state }) => [...state.index.ids()]);
   try {
     for (const [at, { folder, state }] of folders.entries())
       readers.push(await openResults(folder, state.index, places[at] as ResultPlaces));
-    for (const { at, row } of listFolderRows(folders)) {
+    for (const { at, row } of listFolderRows(folders, { all })) {
       const {
         folder,
         state: { index },

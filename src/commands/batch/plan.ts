@@ -19,6 +19,7 @@ import { keyForAnyOrigin } from '../../settings/key.ts';
 import { Secret } from '../../settings/redact.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
+import type { TextPlaces } from '../../cli/input/prompt.ts';
 import { priceWarning, requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
 import { createDryClient } from '../../cli/run/client.ts';
 import { type BatchFlags, requireOneLane } from './flags.ts';
@@ -80,6 +81,11 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
     },
     isRedone: redo.names,
     onPlanned: (planned) => addPlanned(planned, facts),
+    onAgain() {
+      lineErrors.throwIfAny();
+      Object.assign(facts, emptyFacts(), { hasPrices: facts.hasPrices });
+    },
+    findLineBreak: (job, earlier) => findLineBreak(job, earlier, batch.jobs),
     async afterAll(plan) {
       lineErrors.throwIfAny();
       if (plan.total === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
@@ -89,6 +95,23 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
       if (lanes.has('batch') || flags.wait === false || flags.poll !== undefined) requireOneLane(lanes, flags);
     },
   });
+}
+
+/** The name of the prompt if a line break at its end is all that parts a job from an earlier request. */
+async function findLineBreak(
+  job: Job,
+  { request, origin }: { request: string; origin: string },
+  jobs: Batch['jobs'],
+): Promise<string | undefined> {
+  const { prompt, places } = job.values as { prompt?: string; places?: TextPlaces };
+  if (prompt === undefined) return undefined;
+  const bare = prompt.replace(/\r?\n$/, '');
+  for (const other of [bare, `${bare}\n`, `${bare}\r\n`]) {
+    const prepared = await jobs.prepare({ ...job, values: { ...job.values, prompt: other } }, origin);
+    await prepared.close();
+    if (prepared.request === request) return places?.prompt ?? 'the prompt';
+  }
+  return undefined;
 }
 
 interface PlanPricing extends Pick<Batch, 'state'> {

@@ -74,12 +74,21 @@ export function describeSpending({ costs, unknown }: Spending, hasPrices = false
 }
 
 /** `12 done (1 incomplete), 2 failed, 1 unknown` */
-export function describeCounts({ done, incomplete, failed, unknown, pending, submitted = 0 }: Counts): string {
+export function describeCounts({
+  done,
+  incomplete,
+  failed,
+  unknown,
+  pending,
+  submitted = 0,
+  removed = 0,
+}: Counts): string {
   const parts = [incomplete > 0 ? `${done} done (${incomplete} incomplete)` : `${done} done`];
   if (failed > 0) parts.push(`${failed} failed`);
   if (unknown > 0) parts.push(`${unknown} unknown (may have been billed)`);
   if (submitted > 0) parts.push(`${submitted} at the service`);
   if (pending > 0) parts.push(`${pending} not sent yet`);
+  if (removed > 0) parts.push(`${removed} removed from the file since`);
   return parts.join(', ');
 }
 

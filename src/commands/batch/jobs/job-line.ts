@@ -133,7 +133,7 @@ function readJob(object: JsonObject, line: number, { defaults }: JobRules): Job 
     if (rule && !overrides(key, values)) values[key] = parseJobValue(key, value, rule);
     else if (key === 'vars' && isObject(value) && isObject(values[key])) values[key] = { ...value, ...values[key] };
   }
-  return { id: readId(id, line), line, command: chosen, name: readName(name), values };
+  return { id: readId(id, line), isNumbered: id === undefined, line, command: chosen, name: readName(name), values };
 }
 
 /** A job with a prompt of its own, from any source, does not get the default one. */

@@ -18,6 +18,7 @@ import { type DataFile, chooseRowId, openData } from './data-rows.ts';
 import type { SourceFlags } from '../flags.ts';
 import { atLine, type Defaults, repeatByCount, readJobObject } from './job-line.ts';
 import type { JobSource } from './source.ts';
+import { shellWord } from '../../../shell-word.ts';
 
 /** What every row is put into. */
 interface Template {
@@ -54,6 +55,10 @@ export async function openRowJobs(
     get unusedIdColumn() {
       return unusedIdColumn;
     },
+    get nameJobs() {
+      const its = unusedIdColumn === undefined ? 'a column' : `its column ${JSON.stringify(unusedIdColumn)}`;
+      return `to name them by ${its}: --id-column ${unusedIdColumn === undefined ? '<name>' : shellWord(unusedIdColumn)}`;
+    },
     lineForm: 'a header line, then one row per line; or a JSON array of objects',
     folder: data.folder,
     adviseVariable: adviseTemplateVariable,
@@ -68,7 +73,7 @@ export async function openRowJobs(
           const hasPlace = error instanceof GatewayError && error.message.startsWith(`${data.name}:`);
           onFault(hasPlace ? error : atLine(data.name, line, error));
         }
-        if (job) yield* repeatByCount(job);
+        if (job) yield* repeatByCount(flags.idColumn === undefined ? { ...job, isNumbered: true } : job);
       }
     },
   };

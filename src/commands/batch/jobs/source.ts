@@ -34,6 +34,8 @@ export interface JobSource {
   folder: string;
   /** What to type for a template variable without a value, if it is not a key of a job. */
   adviseVariable?: (name: string) => string;
+  /** What to type so that jobs are known by ids of their own. */
+  readonly nameJobs: string;
   /** A column that is named id, where rows are known by their numbers; of the rows that were read so far. */
   readonly unusedIdColumn?: string | undefined;
   /**
@@ -59,6 +61,7 @@ export async function openJobs(words: readonly string[], flags: SourceFlags, con
   return {
     name: rules.file,
     lineForm: flags.prompts === undefined ? 'write one JSON object per line' : 'write one prompt per line',
+    nameJobs: 'to name them: {"id":"…"} in each line of a job file',
     folder,
     async *jobs(onFault) {
       for await (const lines of readLines(handle))

@@ -1,0 +1,118 @@
+import type { BatchState, JobIndex } from '../folder/state.ts';
+import type { Job } from '../types.ts';
+
+/** A job of the file that the folder does not know by its id, or knows with another request. */
+export interface Stray {
+  /** Which of the jobs of the file it is, from 1, and its line. */
+  place: number;
+  line: number;
+  id: string;
+  request: string;
+  isNumbered: boolean;
+  /** The job before it in the file. */
+  previous: Pick<Job, 'id' | 'line'> | undefined;
+}
+
+/** What strays are known by in their folder. */
+export interface KnownBy {
+  /** The ids of the folder by the places of the jobs in the file, where they have another id there. */
+  ids: Map<number, string>;
+  /** Jobs of the folder that the file gives ids of their own now. */
+  renames: { place: number; id: string; to: string; line: number }[];
+}
+
+/** An id that is a number: that of a row, of a line, or of one of several jobs of them. */
+const numberedId = /^(row-)?(\d+)(-\d+)?$/;
+
+type State = Pick<BatchState, 'index' | 'run'>;
+type Before = ReturnType<JobIndex['remember']>;
+
+/**
+ * Finds out which jobs of the folder the strays are. A number says nothing once jobs before it come or go: such a job is the one
+ * with the same request, wherever that was; else, if no other job is that, the one with its number, or with the number after the
+ * job before it, and edited; else a new one. A job with an id of its own can be one that the folder knows by its number: the one
+ * with the same request, else the one of its line.
+ * `before`: the folder before the file was read; `isInFile` says of each of its jobs whether the file has its id. `jobs`: how many
+ * the file has.
+ */
+export function findKnown(
+  strays: readonly Stray[],
+  { state, before, isInFile, jobs }: { state: State; before: Before; isInFile: Uint8Array; jobs: number },
+): KnownBy {
+  const { index, run } = state;
+  const ids = [...index.ids()].slice(0, before.size);
+  const find = (id: string): number => (index.find(id) < before.size ? index.find(id) : -1);
+  const isFree = isInFile.map((is) => 1 - is);
+  const unknown = strays.filter(({ id, isNumbered }) => isNumbered || find(id) < 0);
+  for (const { id } of unknown) if (find(id) >= 0) isFree[find(id)] = 1;
+  const rowOf = new Map<Stray, number>();
+  function take(stray: Stray, rows: number[] = []): void {
+    while (rows.length > 0 && isFree[rows.at(-1) as number] === 0) rows.pop();
+    const row = rows.at(-1);
+    if (row === undefined || !(stray.isNumbered || numberedId.test(ids[row] as string))) return;
+    isFree[row] = 0;
+    rowOf.set(stray, row);
+  }
+
+  const sameRequest = groupRows(before.requests);
+  for (const stray of unknown) take(stray, sameRequest.get(BigInt(`0x${stray.request}`)));
+  // What had left the file before is not edited now.
+  for (const id of run?.removed ?? []) isFree[index.find(id)] = 0;
+  const sameLine = groupRows(before.places);
+  const strayById = new Map(unknown.map((stray) => [stray.id, stray]));
+  const toKnownId = (id: string): string | undefined => {
+    const stray = strayById.get(id);
+    return stray === undefined ? id : ids[rowOf.get(stray) ?? -1];
+  };
+  for (const stray of unknown) {
+    if (rowOf.has(stray)) continue;
+    const { id, line, isNumbered, previous } = stray;
+    if (!isNumbered) take(stray, sameLine.get(line));
+    else if (find(id) >= 0) take(stray, [find(id)]);
+    if (!isNumbered || rowOf.has(stray) || previous === undefined) continue;
+    const number = numberedId.exec(toKnownId(previous.id) ?? '')?.[2];
+    const row = number === undefined ? -1 : find(withNumber(id, Number(number) + (previous.line === line ? 0 : 1)));
+    if (row >= 0) take(stray, [row]);
+  }
+
+  const found: KnownBy = { ids: new Map(), renames: [] };
+  let next = 1 + ids.reduce((most, id) => Math.max(most, Number(numberedId.exec(id)?.[2] ?? 0)), jobs);
+  for (const stray of unknown) {
+    const { place, line, id, isNumbered } = stray;
+    const row = rowOf.get(stray);
+    const known = row === undefined ? undefined : ids[row];
+    if (known !== undefined && !isNumbered) found.renames.push({ place, id: known, to: id, line });
+    else if (known !== undefined && known !== id) found.ids.set(place, known);
+    else if (known === undefined && find(id) >= 0) found.ids.set(place, withNumber(id, next++));
+  }
+  return found;
+}
+
+/** The jobs of a file with the ids by which their folder knows them. */
+export async function* withKnownIds(
+  jobs: AsyncGenerator<Job, void>,
+  { knownIds }: Pick<BatchState, 'knownIds'>,
+): AsyncGenerator<Job, void> {
+  let place = 0;
+  for await (const job of jobs) {
+    const id = knownIds?.get(++place);
+    yield id === undefined ? job : { ...job, id, ...(job.lineId && { lineId: id.replace(/-\d+$/, '') }) };
+  }
+}
+
+/** The rows of a folder by what they have in common, the first one last. */
+function groupRows<Key>(keys: ArrayLike<Key>): Map<Key, number[]> {
+  const groups = new Map<Key, number[]>();
+  for (let row = keys.length - 1; row >= 0; row--) {
+    const key = keys[row] as Key;
+    const rows = groups.get(key);
+    if (rows) rows.push(row);
+    else groups.set(key, [row]);
+  }
+  return groups;
+}
+
+/** `row-000007` with the number 51 is `row-000051`. */
+function withNumber(id: string, number: number): string {
+  return id.replace(/\d+/, (digits) => String(number).padStart(digits.length, '0'));
+}

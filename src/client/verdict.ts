@@ -63,6 +63,9 @@ function findWarning(result: Result): GatewayError | undefined {
   const [limit] = reasonsThat('cut', result);
   if (limit?.toLowerCase() === 'model_context_window_exceeded')
     return incomplete(`cut: the context window of the model is full (${limit})`, { reason: 'context-window' });
+  // No limit of tokens: OpenAI stopped it for other reasons.
+  if (limit && /^(?:max_messages|steered)$/i.test(limit))
+    return incomplete(`cut by the service (${limit})`, {}).withDetails({ hint: 'ask it to go on' });
   if (limit !== undefined) return incomplete(`cut by the token limit (${limit})`, { reason: 'max-tokens' });
   const [unknown] = reasonsThat('unknown', result);
   if (unknown === undefined) return undefined;

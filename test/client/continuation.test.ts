@@ -395,3 +395,60 @@ test('an ordinary answer has no number of requests', async ({ server, cli }) => 
   server.reply({ body: textReply('hi') });
   expect(JSON.parse((await cli(['text', 'x', '--json'])).stdout)).not.toHaveProperty('requests');
 });
+
+describe('an answer of the responses format that is incomplete', () => {
+  const thought = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' };
+  const said = {
+    type: 'message',
+    role: 'assistant',
+    content: [{ type: 'output_text', text: 'half an', annotations: [] }],
+  };
+  const incomplete = (reason: string, output: readonly object[] = [thought, said]): object => ({
+    object: 'response',
+    status: 'incomplete',
+    incomplete_details: { reason },
+    output,
+  });
+
+  test.for([
+    ['max_output_tokens', 'cut by the token limit (max_output_tokens); allow more with --max-tokens <n>\n'],
+    ['max_messages', 'cut by the service (max_messages); ask it to go on\n'],
+  ] as const)(
+    'because of %s is what came, with a warning: no request goes on with it',
+    async ([reason, words], { server, cli }) => {
+      server.reply({ body: incomplete(reason) });
+      const ran = await cli(['text', 'x', '--format', 'responses', '--max-tokens', '16']);
+      expect(ran).toMatchObject({ code: 0, stdout: 'half an\n' });
+      expect(ran.stderr).toContain(words);
+      server.reply({ body: incomplete(reason) });
+      expect(await cli(['text', 'x', '--format', 'responses', '--require-complete'])).toMatchObject({ code: 11 });
+      expect(server.requests).toHaveLength(2);
+    },
+  );
+
+  test('because thinking alone used up the limit is no answer, and the hint is to allow more', async ({
+    server,
+    cli,
+  }) => {
+    server.reply({ body: incomplete('max_output_tokens', [thought]) });
+    const ran = await cli(['text', 'x', '--format', 'responses', '--max-tokens', '16', '--effort', 'high']);
+    expect(ran).toMatchObject({ code: 10, stdout: '' });
+    expect(ran.stderr).toContain('allow more with --max-tokens <n>');
+  });
+
+  test('because a filter stopped it is no result', async ({ server, cli }) => {
+    server.reply({ body: incomplete('content_filter') });
+    expect(await cli(['text', 'x', '--format', 'responses'])).toMatchObject({ code: 10, stdout: 'half an\n' });
+  });
+
+  test('goes on with the next turn of its chat, which has the thinking and what came', async ({ server, cli }) => {
+    const cwd = scratchFolder();
+    const chat = ['chat', '--format', 'responses', '--no-stream', '--session', 's.jsonl'];
+    server.reply({ body: incomplete('max_output_tokens') });
+    server.reply({ body: { ...incomplete('', [said]), status: 'completed', incomplete_details: null } });
+    expect(await cli([...chat, 'x'], { cwd })).toMatchObject({ code: 0 });
+    expect(await cli([...chat, 'go on'], { cwd })).toMatchObject({ code: 0, stdout: 'half an\n' });
+    const question = { role: 'user' };
+    expect(server.requests[1]?.json()).toMatchObject({ input: [question, thought, said, question] });
+  });
+});

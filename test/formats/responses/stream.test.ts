@@ -88,6 +88,8 @@ describe('a stream of the responses format', () => {
   test.each([
     ['incomplete', { reason: 'max_output_tokens' }, 'max_output_tokens', false],
     ['incomplete', { reason: 'content_filter' }, 'content_filter', false],
+    ['incomplete', { reason: 'max_messages' }, 'max_messages', false],
+    ['incomplete', null, 'incomplete', false],
     ['completed', null, 'completed', true],
   ])('ends by its status %s and the reason %j', (status, details, stopReason, complete) => {
     const end = { status, incomplete_details: details };

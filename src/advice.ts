@@ -212,10 +212,10 @@ const advice = {
     library: ({ value }) => `those that came are kept; ask for the rest: ${value}`,
   },
   'words-alone': 'the model answered in words; say in the prompt that a picture is wanted, or try another model',
-  'linked-image': ({ value }) => `the answer links to a picture, which is not fetched: curl -O '${value}'`,
+  'linked-image': ({ value }) => `the answer links to a picture, which is not fetched: ${value}`,
   'linked-images-reply': {
     cli: ({ value }) =>
-      `the answer links to a picture, which is not fetched: curl -O '${value}'\nnext time, get its bytes: --set response_format=b64_json`,
+      `the answer links to a picture, which is not fetched: ${value}\nnext time, get its bytes: --set response_format=b64_json`,
     library: ({ value }) => `the answer links to a picture, which is not fetched: ${value}`,
   },
   prompt: 'change the prompt, or try another model',

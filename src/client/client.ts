@@ -144,6 +144,7 @@ function chooseModelsLate(client: Parameters<typeof createModelChoice>[0]): Clie
       const isChoice = request.defaultFor !== undefined || request.fallback !== undefined;
       return isChoice ? (await load()).after(error, request, deadline) : undefined;
     },
+    keep: async (request) => (await loaded)?.keep(request),
     async tellEnd(result) {
       result.modelEnds ??= await client.modelMemory?.findEnd(result.model);
       const end = result.modelEnds;

@@ -31,7 +31,7 @@ export interface ModelMemory {
 /** What a client tells of models. */
 export type ModelNotice =
   /** A request that was refused goes to another model. */
-  | { type: 'replaced'; from: string; to: string; because: 'gone' | 'fallback'; error: GatewayError }
+  | { type: 'replaced'; from: string; to: string; because: 'gone' | 'refused' | 'fallback'; error: GatewayError }
   /** It goes to the model that was chosen before in place of one that is gone. */
   | { type: 'kept'; from: string; to: string }
   /** Its model is a line, and the newest model of that answers. */
@@ -47,6 +47,8 @@ export interface ModelChoice {
   before(request: PreparedRequest, deadline: Deadline): Promise<PreparedRequest>;
   /** What is sent once in place of a request that was refused and certainly not billed; undefined: nothing. */
   after(error: unknown, request: PreparedRequest, deadline: Deadline): Promise<PreparedRequest | undefined>;
+  /** Remembers the choice for a request that was answered. */
+  keep(request: PreparedRequest): Promise<void>;
 }
 
 /** The choice of a client; what few requests need is loaded with the first of them. */
@@ -67,6 +69,8 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
   const choices = new Map<string, Promise<string | undefined>>();
   const replacements = new Map<string, Promise<string | undefined>>();
   const examined = new Map<string, Promise<void>>();
+  /** What was chosen and did not answer yet, with the names that it was chosen for. */
+  const unkept = new Map<string, string>();
 
   /** The list of a format, which is asked for once, or why there is none. Throws the end of the call. */
   const list = (format: FormatName, deadline: Deadline) =>
@@ -87,7 +91,8 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
     if (kept !== undefined) await onModel?.({ type: isLine ? 'line' : 'kept', from: model, to: kept });
     if (kept !== undefined || !isLine) return kept;
     const models = await list(post.format, deadline);
-    if (models instanceof GatewayError) throw models;
+    // It can also be the name of a model: the service decides.
+    if (models instanceof GatewayError) return undefined;
     const newest = chooseOfLine(model, models, Date.now());
     if (newest === undefined) return undefined;
     await onModel?.({ type: 'line', from: model, to: newest });
@@ -114,12 +119,13 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
   ): Promise<string | undefined> {
     const models = await list(post.format, deadline);
     if (use === undefined || models instanceof GatewayError) return undefined;
+    const isListed = models.some(({ id }) => id === model);
     // A 404 in no words about the model was about something else if the list has it.
-    if (isBare404(error) && models.some(({ id }) => id === model)) return undefined;
+    if (isBare404(error) && isListed) return undefined;
     const to = chooseDefault({ service, use, gone: model }, models, Date.now());
     if (to === undefined) return undefined;
-    await onModel?.({ type: 'replaced', from: model, to, because: 'gone', error });
-    await memory?.keepChoice(insteadOf?.model ?? model, to);
+    await onModel?.({ type: 'replaced', from: model, to, because: isListed ? 'refused' : 'gone', error });
+    unkept.set(to, insteadOf?.model ?? model);
     return to;
   }
 
@@ -155,6 +161,13 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
       if (aliveMs !== undefined) await once(examined, fallback, () => examine(other, deadline));
       await onModel?.({ type: 'replaced', from: model, to: fallback, because: 'fallback', error });
       return other;
+    },
+
+    async keep({ model }) {
+      const name = unkept.get(model);
+      if (name === undefined) return;
+      unkept.delete(model);
+      await memory?.keepChoice(name, model);
     },
   };
 }

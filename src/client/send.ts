@@ -166,7 +166,9 @@ export async function sendPaid(
     await paid.payment?.end({ error }, deadline.signal);
     options.onRetry?.({ attempt: attempts, retries: attempts, waitMs: 0, error: refused });
     Object.assign(paid, { request: other, payment: undefined });
-    return countWith(refused, send(attempts));
+    const answered = await countWith(refused, send(attempts));
+    await models.keep(other);
+    return answered;
   }
 }
 

@@ -13,6 +13,8 @@ export interface Wanted {
   requireComplete: boolean;
   /** Whether an answer of another model than the requested one is a failure. */
   requireModel?: boolean | undefined;
+  /** Whether links to images do in place of them. */
+  takesLinks?: boolean | undefined;
 }
 
 /** The verdict on an answer: at most one of the two. */
@@ -26,8 +28,10 @@ export interface Verdict {
 /** The verdict on an answer. An error that came with it counts first. */
 export function judgeAnswer(
   { result, error }: { result: Result; error: GatewayError | undefined },
-  wanted: Wanted,
+  asked: Wanted,
 ): Verdict {
+  const hasLinks = asked.takesLinks && result.images.length === 0 && listLinkedImages(result.text).length > 0;
+  const wanted = hasLinks ? { ...asked, images: 0 } : asked;
   const failure = error ?? judge(result, wanted);
   return failure === undefined ? { warning: findWarning(result) ?? findLeftLink(result, wanted) } : { error: failure };
 }
@@ -45,6 +49,8 @@ function judge(result: Result, wanted: Wanted): GatewayError | undefined {
   const [unfinished] = reasonsThat('unfinished', result);
   if (unfinished !== undefined) return notFinished(unfinished, result);
   if (isEmpty(result)) return lacksError('the answer is empty', result, wanted);
+  const cut = findCutCall(result);
+  if (cut !== undefined) return cut;
   const [came, wantedImages] = [result.images.length, wanted.images];
   if (came < wantedImages)
     return incomplete(`${came} of ${wantedImages} images came`, adviceForRest(wantedImages - came));
@@ -57,6 +63,16 @@ function judge(result: Result, wanted: Wanted): GatewayError | undefined {
 /** Whether the reasons of a reply say that it is whole. One without a reason says nothing against it. */
 export function endedWell(result: Result): boolean {
   return listReasons(result).every((reason) => classifyReason(reason) === 'complete');
+}
+
+/** A call that is the last thing before a limit: nobody can tell whether its arguments are all there. */
+function findCutCall(result: Result): GatewayError | undefined {
+  const [limit] = reasonsThat('cut', result);
+  const last = result.content?.at(-1);
+  if (limit === undefined || last?.['type'] !== 'tool_use') return undefined;
+  return incomplete(`the call of ${quoted(String(last['name'] ?? ''))} was cut by the token limit (${limit})`, {
+    reason: 'max-tokens',
+  });
 }
 
 function findWarning(result: Result): GatewayError | undefined {

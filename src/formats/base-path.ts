@@ -22,6 +22,17 @@ export function findPastedEnd(basePath: string, format: FormatName): string | un
   return operation ?? (isWhole(format) ? undefined : /\/v1(?:beta)?$/.exec(basePath)?.[0]);
 }
 
+/** The end of a base URL that is an operation of OpenAI's, in a format that has none of them, and the format that has it. */
+export function findOtherOperation(
+  basePath: string,
+  format: FormatName,
+): { end: string; format: 'completions' | 'responses' } | undefined {
+  const [end] = (!isWhole(format) && openaiOperation.exec(basePath)) || [];
+  return end === undefined ? undefined : { end, format: end.endsWith('/responses') ? 'responses' : 'completions' };
+}
+
+const openaiOperation = /\/(?:chat\/completions|v\d+\/(?:completions|responses|images\/(?:generations|edits)))$/;
+
 /** The same in words, for a URL; undefined if nothing is cut. */
 export function describeCut(url: URL, format: FormatName): string | undefined {
   const cut = findPastedEnd(url.pathname.replace(/\/$/, ''), format);
@@ -48,14 +59,16 @@ export interface Placed {
 
 /**
  * Places an operation below a base URL. Content and messages have their version in the path of each operation. In completions and responses
- * a path is taken whole, and the operations follow it without their `/v1`; only a base URL without a path gets that.
+ * a path is taken whole, also that of a pasted operation, and the operations follow it without their `/v1`; only a base URL without
+ * a path gets that.
  */
 export function placeOperation(base: BasePath, path: string, format: FormatName): Placed {
   const cut = base.path.slice(0, base.path.length - (findPastedEnd(base.path, format)?.length ?? 0));
   if (!isWhole(format) || !path.startsWith('/v1/')) return { prefix: cut, path, isGuess: false };
   const { own, behind = '' } = base;
   const isOwn = own !== undefined && `${own}/`.startsWith(`${cut}/`);
-  if (cut === '' && !isOwn) return { prefix: '', path, isGuess: false };
+  // A whole operation that was pasted says that there is no version.
+  if (cut === base.path && cut === '' && !isOwn) return { prefix: '', path, isGuess: false };
   const whole = (isOwn ? own : cut) + behind;
   const isGuess = !isOwn && behind === '' && !version.test(cut);
   // The same operation in the same words, whether or not `/v1` was typed.

@@ -14,7 +14,7 @@ interface KeptLesson {
   at: number;
 }
 
-/** The lessons of one address. */
+/** The lessons of one address, and of one profile: some are of an account. */
 export interface KeptLessons {
   get(name: string): string | undefined;
   set(name: string, lesson: string): void;
@@ -23,9 +23,13 @@ export interface KeptLessons {
 }
 
 /** What the service at a base URL taught, kept for a day beside the names of its models. Trouble with the file is none. */
-export async function openLessons(baseUrl: string, now: () => number): Promise<KeptLessons> {
+export async function openLessons(
+  baseUrl: string,
+  profile: string | undefined,
+  now: () => number,
+): Promise<KeptLessons> {
   const { origin, pathname } = new URL(baseUrl);
-  const address = origin + pathname;
+  const address = `${origin}${pathname}${profile === undefined ? '' : `#${profile}`}`;
   const path = await findFile(address);
   const lessons = new Map(await readLessons(path, { address, now: now() }));
   let writing: Promise<void> = Promise.resolve();

@@ -39,6 +39,19 @@ test('what the token limit cut is a failure only where completeness is demanded'
   expect(judge(cut, { images: 0, requireComplete: true })).toMatchObject({ class: 'incomplete' });
 });
 
+test('a call that the token limit cut is a failure, and a text behind a call is not', () => {
+  const block = { type: 'tool_use', name: 'f', input: {} };
+  const cut = result({ toolCalls: [call], content: [block], complete: false, stopReason: 'max_tokens' });
+  const error = judge(cut, { images: 0, requireComplete: false });
+  expect(error).toMatchObject({
+    class: 'incomplete',
+    message: 'the call of f was cut by the token limit (max_tokens)',
+  });
+  expect(hintAt(cut, 0)).toContain('--max-tokens');
+  const behind = result({ ...cut, text: 'a', content: [block, { type: 'text', text: 'a' }] });
+  expect(judge(behind, { images: 0, requireComplete: false })).toBeUndefined();
+});
+
 test('a rating that blocked the answer is named even if it is negligible', () => {
   const safetyRatings = [
     { category: 'HATE', probability: 'NEGLIGIBLE', blocked: true },
@@ -69,7 +82,7 @@ test('the message about an empty answer is short, and says what to do', () => {
   expect(hintFor({ stopReason: 'MAX_TOKENS' })).toBe(
     'the token limit ended it before anything came\nallow more with --max-tokens <n>',
   );
-  expect(hintFor({ text: '![a](https://cdn.test/a.png)' })).toContain("curl -O 'https://cdn.test/a.png'");
+  expect(hintFor({ text: '![a](https://cdn.test/a.png)' })).toContain('which is not fetched: https://cdn.test/a.png');
   expect(hintFor({ text: "![a](https://cdn.test/a'$(x).png)" })).not.toContain('curl');
   expect(hintFor({ text: 'words' })).toContain('say in the prompt that a picture is wanted');
 });

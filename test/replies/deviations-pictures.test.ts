@@ -73,7 +73,7 @@ deviation('an image command names the link and is exit 10 (deviation 3)', {
   argv: gen,
   reply: link,
   code: 10,
-  stderr: "curl -O 'https://cdn.example.org/cat.png?a=1&b=2'",
+  stderr: 'which is not fetched: https://cdn.example.org/cat.png?a=1&b=2',
 });
 
 deviation('a bare data URL in a text part is saved (deviation 4)', {

@@ -137,7 +137,7 @@ const operations: readonly [format: string, baseUrl: string, url: string, cut: s
     '/images/generations',
   ],
   ['completions', 'https://host/v1/models?v=1', 'https://host/v1/chat/completions?v=1', '/models'],
-  ['completions', 'https://host/chat/completions', 'https://host/v1/chat/completions', '/chat/completions'],
+  ['completions', 'https://host/chat/completions', 'https://host/chat/completions', '/chat/completions'],
   [
     'content',
     'https://host/v1beta/models/x:generateContent',
@@ -156,6 +156,18 @@ test.each(operations)('in %s the pasted %s is no base URL, and leads to %s', asy
   expect(ran.code).toBe(0);
   expect(ran.stdout.split('\n')[0]).toBe(`POST ${url}`);
   expect(ran.stderr).toContain(`${cut} at the end of the base URL is cut`);
+});
+
+test.each([
+  ['content', 'https://host/v1/chat/completions', 'completions'],
+  ['messages', 'https://host/chat/completions', 'completions'],
+  ['messages', 'https://host/openai/v1/responses', 'responses'],
+  ['content', 'https://host/v1/images/generations', 'completions'],
+])('in %s the pasted %s is refused, and the format that has it is named', async (format, baseUrl, other) => {
+  const argv = ['text', 'hi', '-m', 'm', '--format', format, '--base-url', baseUrl, '--dry-run'];
+  const ran = await run(argv, { env: { GATEWAY_API_KEY: key } });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain(`, which the ${format} format does not have\n  choose the ${other} format, or leave`);
 });
 
 const json = { 'content-type': 'application/json' };
@@ -192,6 +204,18 @@ test('another path is taken whole, and after a 404 tried once with /v1, which is
   expect(server.requests.every(({ query }) => query.get('team') === 'a')).toBe(true);
   const shown = await run(['text', 'hi', '--dry-run'], { env });
   expect(shown.stdout).toContain(`POST ${server.url}/llm/v1/chat/completions?team=a\n`);
+});
+
+test('a whole operation that was pasted is asked where it is, and after a 404 once below /v1', async () => {
+  for (const [there, paths] of [
+    ['', ['/chat/completions']],
+    ['/v1', ['/chat/completions', '/v1/chat/completions']],
+  ] as const) {
+    const server = await serveBelow(there);
+    const env = { ...asked, GATEWAY_BASE_URL: `${server.url}/chat/completions` };
+    expect(await run(['text', 'hi'], { env })).toMatchObject({ code: 0, stdout: 'Hello.\n' });
+    expect(server.requests.map(({ path }) => path)).toEqual(paths);
+  }
 });
 
 test('a path that was right without /v1 and answers 404 with it is asked without it again, and that is remembered', async () => {

@@ -146,6 +146,33 @@ describe('a default that is gone is replaced by the rule of its service, from it
     expect(ran.asked).not.toContain('gpt-7-luna');
   });
 
+  test('a default that the list has and the service refuses is replaced, and not said to be gone', async () => {
+    const amend: Amend = (reply, { method, body }) =>
+      method === 'POST' && body.includes('gpt-6-luna')
+        ? {
+            status: 404,
+            headers: {},
+            body: '{"error":{"message":"The model `gpt-6-luna` does not exist or you do not have access to it.","code":"model_not_found"}}',
+          }
+        : reply;
+    const ran = await ask('openai', { models: { ...luna, 'gpt-6-luna': {} }, amend }, 'text hi');
+    expect(ran).toMatchObject({ code: 0, asked: ['gpt-6-luna', 'list', 'gpt-7-luna'] });
+    expect(ran.stderr).toMatch(/OpenAI refuses gpt-6-luna \(.*do not have access to it\.\), so gpt-7-luna is asked/);
+    expect(ran.stderr).not.toContain(gone);
+  });
+
+  test('a choice is kept only when it has answered', async () => {
+    const amend: Amend = (reply, { method, body }) =>
+      method === 'POST' && body.includes('gpt-7-luna')
+        ? { status: 401, headers: {}, body: '{"error":{"message":"no"}}' }
+        : reply;
+    const cwd = workFolder();
+    const failed = await ask('openai', { models: luna, amend }, 'text hi', { cwd });
+    expect(failed).toMatchObject({ code: 3, asked: ['gpt-6-luna', 'list', 'gpt-7-luna'] });
+    const next = await ask('openai', { models: luna }, 'text hi', { cwd });
+    expect(next.asked).toEqual(['gpt-6-luna', 'list', 'gpt-7-luna']);
+  });
+
   test.each([
     ['the list is down', { models: luna, amend: failList }, ['gpt-6-luna', 'list']],
     ['no name of the list fits the rule', { models: { 'gpt-6.2-sol': {} } }, ['gpt-6-luna', 'list']],
@@ -344,6 +371,11 @@ describe('a line of Anthropic', () => {
   test('is its newest model in a request that is shown, once that is known', async () => {
     const ran = await ask('anthropic', { models: sonnets }, ['text hi -m sonnet', 'text hi -m sonnet --dry-run']);
     expect(ran.stdout).toContain('"model": "claude-new"');
+  });
+
+  test('is what the service says of the word if it has no list', async () => {
+    const ran = await ask('anthropic', { models: { coder: {} }, amend: failList }, 'text hi -m coder');
+    expect(ran).toMatchObject({ code: 0, asked: ['list', 'coder'] });
   });
 
   test('is what the service says of the word if its list has no such line', async () => {

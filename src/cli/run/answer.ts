@@ -24,10 +24,22 @@ export async function reportAnswer(
 
 /** What the flags require of an answer. */
 export function toWanted(
-  { requireComplete, requireModel, code }: Pick<CommonFlags, 'requireComplete' | 'requireModel' | 'code'>,
+  {
+    requireComplete,
+    requireModel,
+    code,
+    fetch,
+  }: Pick<CommonFlags, 'requireComplete' | 'requireModel' | 'code'> & {
+    fetch?: boolean;
+  },
   images = 0,
 ): Wanted {
-  return { images, requireComplete: requireComplete === true || code === true, requireModel };
+  return {
+    images,
+    requireComplete: requireComplete === true || code === true,
+    requireModel,
+    takesLinks: fetch === false,
+  };
 }
 
 /** The last part of a command that asks for a text. Throws GatewayError for what the answer lacks; what came is in the report. */

@@ -48,13 +48,13 @@ export async function createDryClient(settings: PartialSettings, context: Contex
 
 /** What the service of the settings taught within a day. What is recorded teaches itself: a replay elsewhere needs the refusal, too. */
 async function openKnownLessons(
-  { baseUrl, format, offline }: PartialSettings,
+  { baseUrl, format, offline, profile }: PartialSettings,
   flags: RecordingFlags,
   { io }: Context,
 ): Promise<KeptLessons | undefined> {
   const isPlayed = (flags.record ?? flags.replay) !== undefined && !isCache(flags);
   const isTaught = isWhole(format.value) && !offline.value && !isPlayed;
-  return isTaught && baseUrl ? openLessons(baseUrl.value, io.now) : undefined;
+  return isTaught && baseUrl ? openLessons(baseUrl.value, profile?.value, io.now) : undefined;
 }
 
 /** In the place of a key that is not read. */

@@ -83,10 +83,11 @@ async function tellModel(notice: ModelNotice, settings: PartialSettings, { io, u
         );
       const { title } = services[settings.service.value];
       const forGood = setForGood(to, settings, { root });
-      return ui.warn(`${title} does not have ${from} any more, so ${to} is asked; ${forGood}`);
+      const why = because === 'gone' ? `does not have ${from} any more` : `refuses ${from} (${error.message})`;
+      return ui.warn(`${title} ${why}, so ${to} is asked; ${forGood}`);
     }
     case 'kept':
-      return ui.notice(`${notice.to} is asked in place of ${notice.from}, which is gone`);
+      return ui.notice(`${notice.to} is asked in place of ${notice.from}, which was refused`);
     case 'line':
       return ui.note(`${notice.from} is ${notice.to}`);
     case 'ends': {

@@ -82,11 +82,16 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
       beforeHop: ({ post: { body } }: PreparedRequest, came: readonly Performed[]) =>
         reservation && limit?.grow(reservation, { body, models, format, came }),
     };
+    const wasPaid = answers.length > 0 && report.attempts > 0;
     const answer = await withCostCounted(
       () => askOnce({ post, model, defaultFor, fallback }, bounds, setup),
       reservation,
       report,
-    );
+    ).catch((error: unknown) => {
+      // The same command would pay again for the requests before.
+      const isPaid = wasPaid && error instanceof GatewayError;
+      throw isPaid ? error.withDetails({ sent: 'yes', billed: 'yes', retryable: false }) : error;
+    });
     const { text, stopReason } = answer.result;
     answers.push(answer);
     sent += answer.result.requests ?? 1;

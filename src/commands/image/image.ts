@@ -13,8 +13,8 @@ import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
 import { checkAnswer, reportAnswer, toWanted } from '../../cli/run/answer.ts';
 import { prepareSending, showsRequest, showRequest } from '../../cli/run/sending.ts';
 import type { FetchLinked } from '../../cli/run/linked-pictures.ts';
-import type { Result } from '../../client/index.ts';
-import { printRaw } from '../../cli/output/print.ts';
+import { listLinkedImages, type Result } from '../../client/index.ts';
+import { isPrintedAtEnd, printRaw } from '../../cli/output/print.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import type { Command } from 'commander';
@@ -75,7 +75,10 @@ async function runImage(
   if (thrown) throw thrown.value;
   await keepUnread(outcomes, error, context);
   if (!result) throw error;
-  await checkAnswer({ result, error }, toWanted(flags, count * (flags.candidates ?? 1)), context);
+  const wanted = toWanted(flags, count * (flags.candidates ?? 1));
+  const links = wanted.takesLinks && result.images.length === 0 ? listLinkedImages(result.text) : [];
+  if (!isPrintedAtEnd(context)) for (const link of links) await context.io.stdout.write(`${link}\n`);
+  await checkAnswer({ result, error }, wanted, context);
   if (images.mismatch) throw images.mismatch;
   return undefined;
 }

@@ -47,6 +47,14 @@ const answer = { body: eventStream(...messageEvents('Yes, rain.')) };
 const base = ['chat', 'rain?', '--tools', 'tools.json'];
 const withTool = [...base, '--tool-exec', "get_weather=./weather.sh 'much more'"];
 
+test('a request that fails after a paid one is an error of a command that was billed', async ({ server, cli }) => {
+  server.reply(calls(rome));
+  server.reply({ status: 429, body: { type: 'error', error: { type: 'rate_limit_error', message: 'slow down' } } });
+  const ran = await cli([...withTool, '--json', '--retries', '0'], { cwd: folder(), env });
+  expect(ran.code).toBe(5);
+  expect(JSON.parse(ran.stdout)).toMatchObject({ error: { sent: 'yes', billed: 'yes', retryable: false } });
+});
+
 test('runs the named command and goes on with its result', async ({ server, cli }) => {
   server.reply(calls(rome));
   server.reply(answer);

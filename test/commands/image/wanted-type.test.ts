@@ -34,7 +34,7 @@ test('the link of a picture comes with the setting that gets its bytes the next 
   const ran = await cli(argv, { cwd: scratchFolder() });
   expect(ran.code).toBe(10);
   expect(ran.stderr).toContain(
-    "curl -O 'https://h.example/a.png'\n  next time, get its bytes: --set response_format=b64_json\n",
+    'which is not fetched: https://h.example/a.png\n  next time, get its bytes: --set response_format=b64_json\n',
   );
 });
 

@@ -65,25 +65,12 @@ interface ChoosingClient extends Pick<ClientOptions, 'aliveMs' | 'looksUpModels'
 
 export function createModelChoice(client: ChoosingClient): ModelChoice {
   const { service, aliveMs, looksUpModels, modelMemory: memory, onModel } = client;
-  const lists = new Map<string, Promise<ListedModel[] | GatewayError>>();
+  const list = askOnceForLists(client);
   const choices = new Map<string, Promise<string | undefined>>();
   const replacements = new Map<string, Promise<string | undefined>>();
   const examined = new Map<string, Promise<void>>();
   /** What was chosen and did not answer yet, with the names that it was chosen for. */
   const unkept = new Map<string, string>();
-
-  /** The list of a format, which is asked for once, or why there is none. Throws the end of the call. */
-  const list = (format: FormatName, deadline: Deadline) =>
-    once(lists, format, async () => {
-      try {
-        const found = await client.listModels(format, deadline);
-        await memory?.keepList(found);
-        return found.models;
-      } catch (error) {
-        if (deadline.signal.aborted || !(error instanceof GatewayError)) throw error;
-        return error;
-      }
-    });
 
   async function findChoice({ model, post }: PreparedRequest, deadline: Deadline): Promise<string | undefined> {
     const isLine = mayBeLine(service, model);
@@ -170,6 +157,22 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
       await memory?.keepChoice(name, model);
     },
   };
+}
+
+/** The list of each format, which is asked for once, or why there is none. What it returns throws the end of the call. */
+function askOnceForLists(client: ChoosingClient) {
+  const lists = new Map<string, Promise<ListedModel[] | GatewayError>>();
+  return (format: FormatName, deadline: Deadline) =>
+    once(lists, format, async () => {
+      try {
+        const found = await client.listModels(format, deadline);
+        await client.modelMemory?.keepList(found);
+        return found.models;
+      } catch (error) {
+        if (deadline.signal.aborted || !(error instanceof GatewayError)) throw error;
+        return error;
+      }
+    });
 }
 
 /** What a list says of the end of a model, or why that is not known. */

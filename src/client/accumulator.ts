@@ -52,9 +52,13 @@ export function createAccumulator(options: Pick<ArrivingReply, 'model' | 'maxCan
     async store(): Promise<void> {
       for (const keep of arriving.waiting.splice(0)) await keep();
     },
-    /** The last deltas. `isOver`: the reply said why it ends. */
-    end(isOver: boolean): StreamDelta[] {
-      const blocks = [...arriving.candidates.values()].flatMap((candidate) => candidate.blocks);
+    /** The last deltas. `isOver`: the reply said why it ends. `isLastCut`: it was read whole, and breaks off in its last block. */
+    end(isOver: boolean, isLastCut = false): StreamDelta[] {
+      const candidates = [...arriving.candidates.values()];
+      const blocks = candidates.flatMap((candidate) => candidate.blocks);
+      const broken = isOver ? [] : candidates.flatMap(({ open }) => [...open.values()]);
+      for (const block of isLastCut ? blocks.slice(-1) : broken)
+        if (block.kind === 'tool_use' && block.text === '') block.isWhole ??= false;
       const held = blocks.flatMap((block) => flushFilter(block, arriving));
       return isOver ? [...held, ...stopFirstCandidate(arriving)] : held;
     },

@@ -122,20 +122,22 @@ function readBlob(start: JsonObject): Pick<Block, 'data' | 'mimeType'> {
 }
 
 /** The block as far as it came, in the words of a turn. Tool input that was cut stays the string it was (formats 4). */
-function toRawBlock({ kind, start, text, signature, citations }: Block): JsonObject {
+function toRawBlock({ kind, start, text, signature, citations, isWhole }: Block): JsonObject {
   const signed = signature === undefined ? {} : { signature };
   if (kind === 'text') return { ...start, text, ...(citations.length > 0 && { citations }), ...signed };
   if (kind === 'thinking') return { ...start, thinking: text, ...signed };
   if (kind === 'code') return { type: 'text', text };
   const input =
-    'input' in start || text !== '' || kind === 'tool_use' ? { input: parseToolInput(text, start['input']) } : {};
+    'input' in start || text !== '' || kind === 'tool_use'
+      ? { input: parseToolInput(text, start['input'], isWhole) }
+      : {};
   return { ...start, ...input, ...signed };
 }
 
-function parseToolInput(json: string, atStart: JsonValue | undefined): JsonValue {
-  if (json.trim() === '') return atStart ?? {};
+function parseToolInput(json: string, atStart: JsonValue = {}, isWhole = true): JsonValue {
+  if (json.trim() === '') return isWhole || Object.keys(atStart as object).length > 0 ? atStart : json;
   try {
-    return (parseFlat(json) as JsonValue) ?? atStart ?? {};
+    return (parseFlat(json) as JsonValue) ?? atStart;
   } catch {
     return json;
   }

@@ -187,7 +187,7 @@ async function readJsonReply(
   } catch (error) {
     failure = requireReplyError(error);
   }
-  accumulator.end(true);
+  accumulator.end(true, cut !== undefined);
   await accumulator.store();
   const broken = events.find((event) => event.type === 'broken');
   return cut ?? failure ?? broken?.error;

@@ -75,7 +75,8 @@ function expectAfter(char: string, expected: ExpectedToken, closer: string | und
 /** Prose is kept as far as it came; any other string, Base64 above all, only whole. */
 function cutProse(text: string, start: number): string | undefined {
   if (!/"(text|thinking)"\s*:\s*$/.test(text.slice(Math.max(0, start - 40), start))) return undefined;
-  const prose = withoutCutEscape(withoutCutImage(text.slice(start + 1)));
+  // What is left of a character whose bytes were cut.
+  const prose = withoutCutEscape(withoutCutImage(text.slice(start + 1))).replace(/\uFFFD$/, '');
   return `${text.slice(0, start + 1)}${prose}"`;
 }
 

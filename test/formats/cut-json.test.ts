@@ -32,6 +32,10 @@ test.each([
   expect(closeCutJson(text)).toBeUndefined();
 });
 
+test('leaves out a character of which some bytes came', () => {
+  expect(closeCutJson('{"text":"Zo\uFFFD')).toEqual({ json: '{"text":"Zo"}', isWrong: false });
+});
+
 test('at every offset of a reply: JSON that holds a beginning of it, never a cut picture', () => {
   const text = JSON.stringify(whole);
   for (let end = 1; end < text.length; end++) {

@@ -55,7 +55,7 @@ function getScope({ headers, ownHeaders = {} }: HttpRequest, base: URL): string 
 const versionName = /^(?!x-stainless-).*-(?:version|beta)$/;
 
 /** Names of headers and parameters with credentials. */
-export const secretWord = /cookie|authenticat|authorization|api-?key|secret|(?:^|-)token$|session/;
+export const secretWord = /cookie|authenticat|authorization|api-?key|secret|(?:^|-)token$|session|^(?:code|sig)$/;
 
 /** The text whose hash identifies a request. */
 export function requestText(path: string, body: JsonValue, method = 'POST'): string {

@@ -51,6 +51,8 @@ export const moreServices = {
     title: 'Groq',
     baseUrl: 'https://api.groq.com/openai/v1',
     quirks: { includeUsage: true },
+    // groq-sdk 1.6.0, resources/batches and files: OpenAI's, with files of 100 MB.
+    lacksBatches: false,
     keyVariables: ['GROQ_API_KEY'],
     addressVariables: ['GROQ_BASE_URL'],
     addressPath: '/openai/v1',
@@ -103,6 +105,8 @@ export const moreServices = {
     title: 'DeepInfra',
     baseUrl: 'https://api.deepinfra.com/v1/openai',
     quirks: { includeUsage: true },
+    // docs.deepinfra.com/api-reference/create-openai-batch (November 2026): OpenAI's.
+    lacksBatches: false,
     keyVariables: ['DEEPINFRA_API_KEY'],
     keyPage: 'https://deepinfra.com/dash/api_keys',
   }),

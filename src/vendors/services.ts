@@ -31,8 +31,8 @@ export interface Service {
   formatsElsewhere?: Readonly<Partial<Record<Use, FormatName>>>;
   /** Its differences from other services of its format. */
   quirks: Omit<Quirks, 'service'>;
-  /** It has no batch API. */
-  lacksBatches?: true;
+  /** It has no batch API that is known to be that of its format. */
+  lacksBatches?: boolean;
   /** It ignores the tier that a request asks for. */
   lacksFlex?: true;
   /** It takes requests without a key. */

@@ -50,6 +50,11 @@ describe('equal requests have equal hashes', () => {
       request('{}', 'https://gateway.example/prefix/v1beta/models/m:generateContent?key=one&alt=sse'),
       request('{}', 'https://gateway.example/prefix/v1beta/models/m:generateContent?alt=sse&key=two'),
     ],
+    [
+      'whatever secret code and signature the query of the base URL has',
+      request('{}', 'https://gateway.example/prefix/v1/messages?code=abc&sig=d&alt=sse'),
+      request('{}', 'https://gateway.example/prefix/v1/messages?alt=sse'),
+    ],
     ['uploaded from a file or written inline', upload(createUpload(file, photo.length)), request(inline(photo))],
     ['uploaded from memory or written inline', upload(createUpload(photo)), request(inline(photo))],
     ['also when the upload is short', upload(createUpload(short)), request(inline(short))],

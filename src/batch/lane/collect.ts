@@ -13,6 +13,7 @@ import { batchFiles, type Job, type JobOutcome, type PreparedJob } from '../type
 import {
   type Answer,
   type CheckEnd,
+  type PreparedRequest,
   readReply,
   type ResultText,
   startDeadline,
@@ -323,7 +324,7 @@ async function readJobResult(
   try {
     // The folder of images is checked first, as it is for a live reply.
     await output.prepare();
-    const reply = { status: 200, headers: {}, body: toReplyBody(result, format) };
+    const reply = { status: 200, headers: {}, body: toReplyBody(result, format, operation) };
     const { store, mostImages } = output;
     const { candidates, post } = operation;
     const { keepThink } = post;
@@ -348,14 +349,24 @@ function unfinishedAnswer(reason: string): GatewayError {
 }
 
 /** The bytes of the reply in a result. Throws GatewayError for a result without one. */
-function toReplyBody(result: BatchOutcome | GatewayError, format: FormatName): Buffer {
+function toReplyBody(
+  result: BatchOutcome | GatewayError,
+  format: FormatName,
+  { defaultFor }: Pick<PreparedRequest, 'defaultFor'>,
+): Buffer {
   if (result instanceof GatewayError) throw result;
   if (result.kind === 'succeeded') return Buffer.from(JSON.stringify(result.body));
   if (result.kind !== 'errored') throw unfinishedError(result.kind, result.message);
   const failure = readLaneRefusal(result, format);
   // Only this job was refused, not the others of its batch.
-  throw failure.withDetails({ hint: chooseHint(failure, 'library'), reason: undefined, retryAfterMs: undefined });
+  const { reason } = failure.details;
+  const isGone = defaultFor !== undefined && (reason === 'model' || reason === 'successor');
+  const hint = isGone ? goneDefault : chooseHint(failure, 'library');
+  throw failure.withDetails({ hint, reason: undefined, retryAfterMs: undefined });
 }
+
+const goneDefault =
+  'in a batch of the service no other model takes the place of its default: --lane live --retry-failed asks one that follows it, or name one: -m <model>';
 
 function readLaneRefusal({ status = 500, body }: BatchOutcome & { kind: 'errored' }, format: FormatName): GatewayError {
   return readFailedReply({ status, headers: {}, body: JSON.stringify(body), format, sentKey: undefined });

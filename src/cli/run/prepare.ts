@@ -74,7 +74,7 @@ function withoutBatchLane(settings: Settings, command: string): Settings {
   if (lane.value !== 'batch') return settings;
   if (lane.origin.kind !== 'flag') return { ...settings, lane: byDefault('live') };
   const { lacksBatches, title } = services[service.value];
-  if (lacksBatches) throw usageError(`${title} has no batch API`, 'use --lane live');
+  if (lacksBatches) throw usageError(`no batch API of ${title} is known`, 'use --lane live');
   const flex = formatFacts[format.value].tierField === undefined ? '' : 'for half price here: --lane flex; ';
   throw usageError(
     `--lane batch is for many requests, not for ${command}`,

@@ -37,10 +37,10 @@ export async function readPriceFile(
   const prices = read?.prices ?? (json as object);
   const count = Object.keys(prices).length;
   const whose = service === 'gateway' ? '' : ` of ${service}`;
-  if (read && count === 0)
+  if (count === 0)
     throw usageError(
       `${quoteWord(place)} has no prices${whose}`,
-      `it is a list of ${read.source}; set them one by one`,
+      read ? `it is a list of ${read.source}; set them one by one` : 'name a list of prices, or set them one by one',
     );
   if (count > maxModels)
     throw usageError(

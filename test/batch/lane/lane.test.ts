@@ -228,7 +228,11 @@ test('more than 20 MB go to Gemini as a file', async ({ open }) => {
 });
 
 test.for([
-  [['--service', 'openrouter', '--format', 'completions'], 'OpenRouter has no batch API', 'gemini, anthropic, openai'],
+  [
+    ['--service', 'openrouter', '--format', 'completions'],
+    'no batch API of OpenRouter is known',
+    'gemini, anthropic, openai, groq, deepinfra',
+  ],
   [['--record', 'rec'], '--record cannot be combined with --lane batch', 'leave one of them out'],
 ] as const)('%s is exit 2, and nothing is sent', async ([argv, message, hint], { open }) => {
   const { batch, folder, server } = await open('completions');
@@ -244,13 +248,17 @@ test('the hint of several jobs that no batch can hold is printed once', async ({
   const { batch, folder } = await open('completions');
   folder.jobs(...manyJobs(2));
   const ran = await batch(['--service', 'openrouter', '--format', 'completions']);
-  expect(ran.stderr).toContain('jobs.jsonl:2: OpenRouter has no batch API\n  use --lane live; these have one:');
+  expect(ran.stderr).toContain('jobs.jsonl:2: no batch API of OpenRouter is known\n  use --lane live; these have one:');
 });
 
 test.for([
   ['batch', ['--no-wait'], '--no-wait is for the lane batch'],
   ['text', ['hi', '--lane', 'batch'], '--lane batch is for many requests, not for text'],
-  ['text', ['hi', '--lane', 'batch', '--service', 'openrouter'], 'OpenRouter has no batch API\n  use --lane live\n'],
+  [
+    'text',
+    ['hi', '--lane', 'batch', '--service', 'openrouter'],
+    'no batch API of OpenRouter is known\n  use --lane live\n',
+  ],
 ] as const)('%s %s is exit 2', async ([command, argv, message], { open }) => {
   const { folder, env } = await open('content');
   folder.jobs(...manyJobs(1));
@@ -266,4 +274,27 @@ test('--max-cost counts with half the price, and leaves what could pass it', asy
   expect(ran.code).toBe(13);
   expect(ran.stderr).toContain('3 done, 1 not sent yet');
   expect(server.batches.map(({ entries }) => entries.length)).toEqual([3]);
+});
+
+test('a default that is gone is not replaced in a batch of the service, and the results say what asks another model', async ({
+  open,
+}) => {
+  const { batch, folder, server } = await open('completions');
+  server.endingOf = () => ({ error: 'The model `gpt-6-luna` has been deprecated' });
+  folder.jobs(...manyJobs(1));
+  const ran = await batch(['--service', 'openai', '--format', 'completions'], { env: { GATEWAY_MODEL: '' } });
+  expect(ran.code).toBe(13);
+  expect(server.batches[0]?.entries).toMatchObject([{ body: { model: 'gpt-6-luna' } }]);
+  const [result] = folder.lines('results.jsonl');
+  expect(result?.['error']).toMatchObject({
+    class: 'rejected',
+    hint: expect.stringContaining('--lane live --retry-failed asks one that follows it') as string,
+  });
+});
+
+test.for(['groq', 'deepinfra'])('%s takes batches as OpenAI does', async (service, { open }) => {
+  const { batch, folder, server } = await open('completions');
+  folder.jobs(...manyJobs(2));
+  expect(await batch(['--service', service])).toMatchObject({ code: 0 });
+  expect(server.batches.map(({ entries }) => entries.length)).toEqual([2]);
 });

@@ -121,6 +121,8 @@ test.each([
   ['no JSON', () => join(import.meta.dirname, 'place.ts'), 'is not JSON'],
   ['another file', () => fileOf({ a: { b: 1 } }), 'prices.a.b is unknown'],
   ['a list without the service', () => fileOf({ openai: modelsDev.openai }), 'has no prices of gemini'],
+  ['an empty list', () => fileOf([]), 'has no prices of gemini'],
+  ['an empty table', () => fileOf({}), 'has no prices of gemini'],
   ['a file that is not there', () => '/nowhere/list.json', 'there is no such file'],
   ['a URL without TLS', () => 'http://127.0.0.1/list.json', 'only https:// is fetched'],
   ['too many', () => fileOf({ google: { models: many } }), 'has prices of 2001 models, and a profile holds 2000'],

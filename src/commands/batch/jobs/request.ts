@@ -271,7 +271,7 @@ function requireBatchable({ post }: Pick<BuiltRequest, 'post'>, { service }: Pic
   const { lacksBatches, title } = services[service.value];
   if (lacksBatches) {
     const having = serviceNames.filter((name) => name !== 'gateway' && !services[name].lacksBatches);
-    throw usageError(`${title} has no batch API`, `use --lane live; these have one: ${having.join(', ')}`);
+    throw usageError(`no batch API of ${title} is known`, `use --lane live; these have one: ${having.join(', ')}`);
   }
   if (post.form)
     throw usageError('the batch API of the service takes no pictures to edit', 'send this job with --lane live');

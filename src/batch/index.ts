@@ -29,6 +29,7 @@ export type {
   ReadyJob,
   RunRecord,
   Shard,
+  Vary,
 } from './types.ts';
 
 // Jobs: their digests, where they go, and one after the other.
@@ -38,6 +39,9 @@ export { jobsToSend, prepareAgain, readyJob } from './run/queue.ts';
 export type { JobQueue } from './run/queue.ts';
 export { withKnownIds } from './run/known-by.ts';
 export { changedError, decideOn, emptyPlan, requireMatch } from './run/plan.ts';
+
+export { listVariations, parseVariedId } from './vary.ts';
+export type { Variation } from './vary.ts';
 
 // The folder of a batch.
 export { addKeptReplies, enterOutdir, readKnownBatch, requireOwn, writeSummary } from './folder/folder.ts';

@@ -31,6 +31,8 @@ export interface ReportRow {
   attempts?: number | undefined;
   durationMs?: number | undefined;
   error?: Pick<JobError, 'class' | 'message'> | undefined;
+  /** Of a row whose values vary: its jobs, by the labels of the variations. */
+  variations?: Readonly<Record<string, ReportRow>> | undefined;
 }
 
 /** The row of a result. */

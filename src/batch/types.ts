@@ -4,6 +4,7 @@ import type { Bound, Cost, KnownCosts, MeteredAnswer } from '../cost/types.ts';
 import type { Certainty, GatewayError } from '../errors.ts';
 import type { LockTimes } from '../files/lock.ts';
 import type { Usage } from '../formats/events.ts';
+import type { JsonValue } from '../json.ts';
 import type { FolderLock } from './folder/lock.ts';
 import type { BatchState } from './folder/state.ts';
 import type { BlobStore } from '../images/types.ts';
@@ -23,7 +24,7 @@ export type JobCommand = (typeof jobCommands)[number];
 export interface Job {
   /** Unique in its file; the line's number where the line has none. */
   id: string;
-  /** The id of its line, if that makes several jobs by its `count`. */
+  /** The id of its line, if that makes several jobs by its `count` or `--vary`. */
   lineId?: string;
   /** Its id is its number in the file: it says nothing once jobs before it come or go. */
   isNumbered?: boolean;
@@ -90,6 +91,9 @@ export interface Shard {
   total: number;
 }
 
+/** Values of which each row of a table gets every combination, by the keys of jobs. */
+export type Vary = Readonly<Record<string, readonly JsonValue[]>>;
+
 /** The first record of every run in a journal: what the folder belongs to. */
 export interface RunRecord {
   type: 'run';
@@ -105,6 +109,8 @@ export interface RunRecord {
   list: string;
   /** The boot of the machine: while it lasts, no line is lost that was not synced. Absent if the system does not report it. */
   boot?: string | undefined;
+  /** What each row of the table is varied by. */
+  vary?: Vary | undefined;
   /** Jobs of earlier runs that the file does not have any more. */
   removed?: readonly string[] | undefined;
   /** Size of results.jsonl when the run began, in bytes: its own lines are after that. */
@@ -310,6 +316,7 @@ export interface BatchPolicy {
   hasRecordings?: boolean | undefined;
   /** What the journal says of the run. */
   tags?: Readonly<Record<string, string>> | undefined;
+  vary?: Vary | undefined;
 }
 
 /** The jobs of a batch. They can be run through as often as needed, and are always the same. */

@@ -40,6 +40,7 @@ describe('rows without a column for their ids', () => {
 
     const status = await batch(['status', 'out']);
     expect(status.stdout).toContain('49 jobs: 49 done, 1 removed from the file since\n');
+    expect(JSON.parse((await batch(['status', 'out', '--json'])).stdout)).toMatchObject({ jobs: 49, removed: 1 });
     const table = (await batch(['export', 'out'])).stdout.trimEnd().split('\r\n');
     expect(table).toHaveLength(50);
     expect(table[1]).toContain('n2');
@@ -155,7 +156,7 @@ describe('a folder that is given an id column', () => {
     const named = [...argv, '--id-column', 'id'];
     const renamed = await batch(named);
     expect(renamed.code).toBe(0);
-    expect(renamed.stderr).toContain('2 jobs are named by the ids of rows.csv now: not paid for again\n');
+    expect(renamed.stderr).toContain('2 jobs of rows.csv with another id than before: not paid for again\n');
     expect(server.counts).toEqual(new Map(['a', 'b', 'c', 'd', 'e'].map((name) => [`Greet ${name}`, 1])));
     const results = folder.lines('results.jsonl').map(({ id }) => id);
     expect(results).toEqual(expect.arrayContaining(['c-key', 'b-key', 'e-key']));

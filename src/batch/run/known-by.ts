@@ -22,7 +22,11 @@ export interface KnownBy {
 }
 
 /** An id that is a number: that of a row, of a line, or of one of several jobs of them. */
-const numberedId = /^(row-)?(\d+)(-\d+)?$/;
+const numberedId = /^((?:row-)?(\d+))(?:-\d+)?(?:\+.*)?$/;
+
+/** What `--vary` added to an id. */
+const variedBy = (id: string): string => /\+.*$/.exec(id)?.[0] ?? '';
+const withoutVariation = (id: string): string => id.slice(0, id.length - variedBy(id).length);
 
 type State = Pick<BatchState, 'index' | 'run'>;
 type Before = ReturnType<JobIndex['remember']>;
@@ -31,13 +35,12 @@ type Before = ReturnType<JobIndex['remember']>;
  * Finds out which jobs of the folder the strays are. A number says nothing once jobs before it come or go: such a job is the one
  * with the same request, wherever that was; else, if no other job is that, the one with its number, or with the number after the
  * job before it, and edited; else a new one. A job with an id of its own can be one that the folder knows by its number: the one
- * with the same request, else the one of its line.
- * `before`: the folder before the file was read; `isInFile` says of each of its jobs whether the file has its id. `jobs`: how many
- * the file has.
+ * with the same request, else the one of its line. With the same request it is also the job of its row before that varied.
+ * `before`: the folder before the file was read; `isInFile` says of each of its jobs whether the file has its id.
  */
 export function findKnown(
   strays: readonly Stray[],
-  { state, before, isInFile, jobs }: { state: State; before: Before; isInFile: Uint8Array; jobs: number },
+  { state, before, isInFile }: { state: State; before: Before; isInFile: Uint8Array },
 ): KnownBy {
   const { index, run } = state;
   const ids = [...index.ids()].slice(0, before.size);
@@ -49,7 +52,9 @@ export function findKnown(
   function take(stray: Stray, rows: number[] = []): void {
     while (rows.length > 0 && isFree[rows.at(-1) as number] === 0) rows.pop();
     const row = rows.at(-1);
-    if (row === undefined || !(stray.isNumbered || numberedId.test(ids[row] as string))) return;
+    const id = row === undefined ? '' : (ids[row] as string);
+    const isSame = stray.isNumbered || numberedId.test(id) || withoutVariation(id) === withoutVariation(stray.id);
+    if (row === undefined || !isSame) return;
     isFree[row] = 0;
     rowOf.set(stray, row);
   }
@@ -76,14 +81,22 @@ export function findKnown(
   }
 
   const found: KnownBy = { ids: new Map(), renames: [] };
-  let next = 1 + ids.reduce((most, id) => Math.max(most, Number(numberedId.exec(id)?.[2] ?? 0)), jobs);
+  const numbers = [...ids, ...unknown.map(({ id }) => id)].map((id) => Number(numberedId.exec(id)?.[2] ?? 0));
+  let next = numbers.reduce((most, number) => Math.max(most, number), 0);
+  const newNumbers = new Map<string, number>();
+  const chooseNumber = (id: string): number => {
+    const row = numberedId.exec(id)?.[1] ?? id;
+    if (!newNumbers.has(row)) newNumbers.set(row, ++next);
+    return newNumbers.get(row) as number;
+  };
   for (const stray of unknown) {
     const { place, line, id, isNumbered } = stray;
     const row = rowOf.get(stray);
     const known = row === undefined ? undefined : ids[row];
-    if (known !== undefined && !isNumbered) found.renames.push({ place, id: known, to: id, line });
+    const to = isNumbered ? `${withoutVariation(known ?? '')}${variedBy(id)}` : id;
+    if (known !== undefined && known !== to) found.renames.push({ place, id: known, to, line });
     else if (known !== undefined && known !== id) found.ids.set(place, known);
-    else if (known === undefined && find(id) >= 0) found.ids.set(place, withNumber(id, next++));
+    else if (known === undefined && find(id) >= 0) found.ids.set(place, withNumber(id, chooseNumber(id)));
   }
   return found;
 }
@@ -96,7 +109,9 @@ export async function* withKnownIds(
   let place = 0;
   for await (const job of jobs) {
     const id = knownIds?.get(++place);
-    yield id === undefined ? job : { ...job, id, ...(job.lineId && { lineId: id.replace(/-\d+$/, '') }) };
+    yield id === undefined
+      ? job
+      : { ...job, id, ...(job.lineId && { lineId: numberedId.exec(id)?.[1] ?? job.lineId }) };
   }
 }
 

@@ -191,11 +191,11 @@ function mayMove({ hasOther, known, state: { index } }: Planning, before: Return
  * but for ids that jobs got, and they are to be read again. Throws GatewayError batch-locked where another shard may have sent them.
  */
 function findMoves(planning: Planning, before: ReturnType<JobIndex['remember']>): BatchPlan['moves'] | undefined {
-  const { strays, plan, shard, state } = planning;
+  const { strays, shard, state } = planning;
   const { index } = state;
   if (strays === undefined) return undefined;
   const isInFile = Uint8Array.from({ length: before.size }, (_, row) => (index.has(row, 'inFile') ? 1 : 0));
-  const { ids, renames } = findKnown(strays, { state, before, isInFile, jobs: plan.total });
+  const { ids, renames } = findKnown(strays, { state, before, isInFile });
   if (ids.size + renames.length === 0) return undefined;
   if (shard !== undefined) throw movedShardError(planning.jobs.name);
   before.restore();

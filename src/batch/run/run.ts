@@ -134,6 +134,7 @@ function runRecord({ policy, plan, shard, host }: Omit<Batch, 'jobs'>): RunRecor
     maxTokens: policy.maxTokens,
     maxCost: policy.maxCost,
     tags: policy.tags,
+    vary: policy.vary,
     at: host.now(),
   };
 }

@@ -273,9 +273,7 @@ function describeMoves({ moves }: BatchPlan, { name, nameJobs }: JobSource): str
       `${formatCount(moved, 'job')} moved in ${name}, known by what was sent: not paid for again; ${nameJobs}`,
     );
   if (renamed > 0)
-    lines.push(
-      `${formatCount(renamed, 'job')} ${be(renamed, 'is')} named by the ids of ${name} now: not paid for again`,
-    );
+    lines.push(`${formatCount(renamed, 'job')} of ${name} with another id than before: not paid for again`);
   return lines;
 }
 
@@ -462,7 +460,14 @@ async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<CommandOutco
     `${sentBefore(plan)} sent before`,
   ].join(', ');
   const edited = describeEdited(told);
-  const lines = [counts, ...kinds.map(describeKind), ...(edited === undefined ? [] : [edited])];
+  const product = Object.entries(batch.policy.vary ?? {}).map(([key, values]) => `${key} (${values.length})`);
+  const made = product.length > 0 && `each row with ${product.join(' × ')}: ${formatCount(total, 'job')}`;
+  const lines = [
+    counts,
+    ...(made ? [made] : []),
+    ...kinds.map(describeKind),
+    ...(edited === undefined ? [] : [edited]),
+  ];
   lines.push(...describeMoves(plan, source), ...(plan.removed.length > 0 ? [describeRemoved(plan, source)] : []));
   await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));
   return { document };

@@ -1,5 +1,6 @@
 import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
+import { Readable } from 'node:stream';
 import type { Command } from 'commander';
 import {
   batchFiles,
@@ -9,18 +10,30 @@ import {
   isInShard,
   type Job,
   type JobState,
+  listVariations,
   locateResults,
   openResults,
+  parseVariedId,
   type ResultPlaces,
   type ResultReader,
   type ReportRow,
   toReportRow,
   type RowState,
   unanswered,
+  type Variation,
 } from '../../batch/index.ts';
-import { junitReport, markdownReport, type ReportFacts, type ReportWriter, tableReport } from './reports.ts';
+import { joinVariations, listVariationColumns, requireVaried, sumBy } from './compare.ts';
+import {
+  junitReport,
+  markdownReport,
+  promptfooReport,
+  type ReportFacts,
+  type ReportWriter,
+  tableReport,
+} from './reports.ts';
 import {
   type BatchFolder,
+  findJob,
   joinStates,
   pathInFolder,
   readFolders,
@@ -51,6 +64,7 @@ export function batchExportCommand(command: Command): Action {
     'gateway-cli batch export out-1 out-2 out-3 -o all.csv     # the shards together',
     'gateway-cli batch export out --format md >> "$GITHUB_STEP_SUMMARY"',
     'gateway-cli batch export out --format junit -o junit.xml',
+    'gateway-cli batch export out --by model                   # of a batch with --vary model=a,b',
   ]);
   setNotes(command, [
     'Columns are id, state, those of your rows, text (or answer.<key> of a schema), images, usage, cost and error; one that would be empty is left out. See gateway-cli help batch.',
@@ -79,12 +93,22 @@ async function runExport(
   if (output !== '-') for (const { folder } of folders) await checkTarget(output, folder, { force, context });
   const progress = context.ui.progress('reading the results');
   context.atEnd(async () => progress.stop());
-  const rows = await findRows(folders, await openNamedJobs(folders, flags, context), flags);
+  const vary = folders[0]?.state.run?.vary;
+  if (flags.by !== undefined && flags.by !== 'job') requireVaried(flags.by, vary);
+  const variations = listVariations(vary);
+  const isJoined = vary !== undefined && flags.by === undefined && format !== 'junit' && format !== 'promptfoo';
+  const found = await findRows(folders, await openNamedJobs(folders, flags, context), {
+    all: flags.all,
+    variations: isJoined ? variations : undefined,
+  });
+  const summed =
+    flags.by === undefined || flags.by === 'job' ? undefined : await sumBy(flags.by, found.read(), variations);
+  const rows = summed ? { ...found, columns: summed.columns, read: () => Readable.from(summed.rows) } : found;
   await warnUnread(rows, context);
   const named = flags.jobs ?? flags.data;
   const leftOut = named === undefined ? await countMissingJobs(rows, folders, context) : 0;
   const facts = { ...rows, name: chooseReportName(folders), ...joinStates(folders.map(({ state }) => state)) };
-  const writer = openReport(format, facts);
+  const writer = openReport(format, facts, { variations, isSummed: summed !== undefined });
   const head = flags.bom ? `\uFEFF${writer.head}` : writer.head;
   const text = reportText({ ...writer, head }, noteLongTexts(rows, format, context), context.signal);
   progress.stop();
@@ -143,15 +167,6 @@ function sentCopies(id: string, folders: readonly BatchFolder[]): string[] {
   return copies.length > 0 && !findJob(id, folders) ? copies : [id];
 }
 
-/** The folder that knows a job, and its row there. */
-function findJob(id: string, folders: readonly BatchFolder[]): { at: number; row: number } | undefined {
-  for (const [at, { state }] of folders.entries()) {
-    const row = state.index.find(id);
-    if (row >= 0) return { at, row };
-  }
-  return undefined;
-}
-
 function toUnsentRow({ id, name, command, values: { prompt, vars } }: Job): ReportRow {
   return {
     id,
@@ -167,6 +182,7 @@ function toUnsentRow({ id, name, command, values: { prompt, vars } }: Job): Repo
 /** By the end of the file's name, else CSV. */
 function chooseExportFormat(output: string): ExportFormat {
   const end = extname(output).slice(1).toLowerCase();
+  if (/(?:^|[/\\])promptfooconfig\.json$/.test(output)) return 'promptfoo';
   return end === 'xml' ? 'junit' : (exportFormats.find((format) => format === end) ?? 'csv');
 }
 
@@ -207,8 +223,17 @@ async function countMissingJobs(
   return missing;
 }
 
-function openReport(format: ExportFormat, facts: ReportFacts): ReportWriter {
-  if (format === 'jsonl') return { head: '', row: jsonLine, foot: () => '' };
+function openReport(
+  format: ExportFormat,
+  facts: ReportFacts,
+  { variations, isSummed }: { variations: readonly Variation[]; isSummed: boolean },
+): ReportWriter {
+  if (format === 'jsonl') {
+    const toObject = (row: ReportRow): object =>
+      isSummed ? Object.fromEntries(facts.columns.map(({ name, cell }) => [name, cell(row)])) : row;
+    return { head: '', row: (row) => jsonLine(toObject(row)), foot: () => '' };
+  }
+  if (format === 'promptfoo') return promptfooReport(facts, variations);
   if (format === 'md') return markdownReport(facts);
   return format === 'junit' ? junitReport(facts) : tableReport(facts, format === 'csv' ? ',' : '\t');
 }
@@ -252,10 +277,16 @@ async function* reportText(
 type Jobs = () => AsyncGenerator<ReportRow, void>;
 
 /** The rows of a folder, and what is known about all of them. */
-type ExportRows = Awaited<ReturnType<typeof findRows>>;
+type ExportRows = Omit<Awaited<ReturnType<typeof findRows>>, 'read'> & { read(): AsyncIterable<ReportRow> };
+
+interface Joining {
+  all: boolean | undefined;
+  /** Those that are joined in one row of the report. */
+  variations: readonly Variation[] | undefined;
+}
 
 /** Looks through the results and journals of folders, and the jobs of their file. */
-async function findRows(folders: readonly BatchFolder[], jobs: Jobs, { all }: Pick<ExportFlags, 'all'>) {
+async function findRows(folders: readonly BatchFolder[], jobs: Jobs, { all, variations }: Joining) {
   const found = findColumns();
   const counts: Record<RowState, number> = { done: 0, failed: 0, unknown: 0, pending: 0 };
   const places: ResultPlaces[] = [];
@@ -263,30 +294,40 @@ async function findRows(folders: readonly BatchFolder[], jobs: Jobs, { all }: Pi
     const { index } = state;
     const isLeftOut = (row: number): boolean => !all && index.has(row, 'removed');
     const seeResult = (row: number, result: { id: string; document: JsonObject }): void => {
-      if (!isLeftOut(row)) found.see(toReportRow(result.id, 'done', result.document));
+      const seen = toReportRow(result.id, 'done', result.document);
+      if (!isLeftOut(row)) found.see(variations ? joinVariations(splitId(result.id, variations), { one: seen }) : seen);
     };
     places.push(await locateResults(folder, index, { see: seeResult }));
     for (let row = 0; row < index.size; row++) if (!isLeftOut(row)) counts[rowState(index.stateOf(row))]++;
-    if (counts.unknown + counts.failed > 0) found.see(unansweredRow('', 'unknown', state.failures));
+    if (!variations && counts.unknown + counts.failed > 0) found.see(unansweredRow('', 'unknown', state.failures));
   }
   for await (const pending of jobs()) {
-    if (findJob(pending.id, folders)) continue;
+    if (listIds(pending.id, variations).some((id) => findJob(id, folders))) continue;
     counts.pending++;
     found.see(pending);
   }
   const unread = places.reduce((sum, { unreadable }) => sum + unreadable, 0);
   // They are read one by one: results may be long.
-  return { columns: found.columns(), counts, unread, read: () => readRows(folders, { places, jobs, all }) };
+  const columns = [...found.columns(), ...listVariationColumns(variations ?? [])];
+  return { columns, counts, unread, read: () => readRows(folders, { places, jobs, all, variations }) };
+}
+
+const splitId = (id: string, variations: readonly Variation[]): string => parseVariedId(id, variations)?.id ?? id;
+
+/** The ids of the jobs of a row. */
+function listIds(id: string, variations: readonly Variation[] | undefined): string[] {
+  return (variations ?? [{ suffix: '' }]).map(({ suffix }) => id + suffix);
 }
 
 /** In the order of the job file if it is known, with the jobs that were not sent; jobs that it does not name come last. */
 async function* readRows(
   folders: readonly BatchFolder[],
-  { places, jobs, all = false }: { places: readonly ResultPlaces[]; jobs: Jobs; all: boolean | undefined },
+  { places, jobs, all = false, variations }: Joining & { places: readonly ResultPlaces[]; jobs: Jobs },
 ): AsyncGenerator<ReportRow, void> {
   const readers: ResultReader[] = [];
   const isRead = folders.map(({ state }) => new Uint8Array(state.index.size));
   const readResultRow = async (id: string, { at, row }: { at: number; row: number }): Promise<ReportRow> => {
+    (isRead[at] as Uint8Array)[row] = 1;
     const one = folders[at] as BatchFolder;
     const { index, failures } = one.state;
     const state = rowState(index.stateOf(row));
@@ -295,18 +336,28 @@ async function* readRows(
     const found = toReportRow(id, state, document);
     return { ...found, images: found.images.map((path) => pathInFolder(path, one, folders)) };
   };
+  async function readReportRow(id: string): Promise<ReportRow | undefined> {
+    const found: [string, ReportRow][] = [];
+    for (const [at, each] of listIds(id, variations).entries()) {
+      const place = findJob(each, folders, { all });
+      if (place) found.push([variations?.[at]?.label ?? '', await readResultRow(each, place)]);
+    }
+    if (found.length === 0) return undefined;
+    return variations ? joinVariations(id, Object.fromEntries(found)) : found[0]?.[1];
+  }
   try {
     for (const [at, { folder, state }] of folders.entries())
       readers.push(await openResults(folder, state.index, places[at] as ResultPlaces));
     for await (const pending of jobs()) {
-      const place = findJob(pending.id, folders);
-      const row = place && (await readResultRow(pending.id, place));
-      if (place) (isRead[place.at] as Uint8Array)[place.row] = 1;
+      const row = await readReportRow(pending.id);
       yield row?.command === undefined ? { ...pending, ...row } : row;
     }
     const ids = folders.map(({ state }) => [...state.index.ids()]);
-    for (const place of listFolderRows(folders, { all }))
-      if (isRead[place.at]?.[place.row] === 0) yield await readResultRow(ids[place.at]?.[place.row] as string, place);
+    for (const { at, row } of listFolderRows(folders, { all })) {
+      if (isRead[at]?.[row] !== 0) continue;
+      const id = ids[at]?.[row] as string;
+      yield (await readReportRow(variations ? splitId(id, variations) : id)) ?? (await readResultRow(id, { at, row }));
+    }
   } finally {
     for (const reader of readers) await reader.close();
   }

@@ -5,6 +5,7 @@ import { connectionFlags, maxCost, outputFlags } from '../../cli/flags/shared.ts
 import type { Context } from '../../cli/context.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 import { parseDuration } from '../../settings/values.ts';
+import { parseVary } from './jobs/vary.ts';
 
 /** Formats of `--data`. */
 export const dataFormats = ['csv', 'tsv', 'json', 'jsonl'] as const;
@@ -37,6 +38,12 @@ export const batchFlags = {
   },
   idColumn: { flags: '--id-column <name>', text: 'column that holds the id of each row (default: its number)' },
   defaults: { flags: '--defaults <json|path>', text: 'default values for jobs: a JSON object, or a file with one' },
+  vary: {
+    flags: '--vary <key=values>',
+    text: 'make a job of each row with each of these values of a key: --vary model=a,b; the product of several',
+    parse: parseVary,
+    repeat: true,
+  },
   concurrency: {
     flags: '--concurrency <n>',
     text: 'number of parallel requests, 1 to 512 (default: 4)',
@@ -136,7 +143,7 @@ export type BatchFlags = ConnectionFlags &
 /** Flags that name the jobs, and the model of all of them. */
 export type SourceFlags = Pick<
   BatchFlags,
-  'prompts' | 'data' | 'template' | 'dataFormat' | 'idColumn' | 'defaults' | 'model'
+  'prompts' | 'data' | 'template' | 'dataFormat' | 'idColumn' | 'defaults' | 'model' | 'vary'
 >;
 
 /** Connection flags of `batch run`: the limits hold for each job. */
@@ -150,20 +157,24 @@ export const batchConnectionFlags = {
 } satisfies FlagTable;
 
 /** Formats of `batch export`. */
-export const exportFormats = ['csv', 'tsv', 'jsonl', 'md', 'junit'] as const;
+export const exportFormats = ['csv', 'tsv', 'jsonl', 'md', 'junit', 'promptfoo'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
 /** Flags that only `batch export` has. */
 export const exportFlags = {
   format: {
     flags: '--format <format>',
-    text: 'csv, tsv, jsonl, md (GitHub step summary) or junit (default: by the name of the file, else csv)',
+    text: 'csv, tsv, jsonl, md (GitHub step summary), junit or promptfoo (default: by the name of the file, else csv)',
     parse: oneOfWords(exportFormats),
     values: exportFormats,
   },
   output: { flags: '-o, --output <path|->', text: 'file for the report; - is stdout (default: -)', parse: notAFlag },
   bom: { flags: '--bom', text: 'begin CSV or TSV with a byte order mark, so that Excel reads it as UTF-8' },
   force: { flags: '-f, --force', text: 'overwrite an existing file' },
+  by: {
+    flags: '--by <key>',
+    text: 'with --vary: sums of cost, time, tokens and failures for each value of a key; job: one line for each job',
+  },
   all: { flags: '--all', text: 'also the jobs that are no longer in the file' },
   jobs: {
     flags: '--jobs <path|->',
@@ -206,8 +217,8 @@ export function parseRate(word: string): number {
 export function requireStream(words: readonly string[], flags: BatchFlags, { root }: Pick<Context, 'root'>): void {
   const example = 'for example: gateway-cli batch - --stream < jobs.jsonl';
   if (words.length !== 1 || words[0] !== '-') throw usageError('--stream takes its jobs from stdin', example);
-  const { prompts, data, template, shard, dryRun, estimate, redo, limit, output } = flags;
-  const wholes = { prompts, data, template, shard, estimate, redo, limit, 'dry-run': dryRun };
+  const { prompts, data, template, vary, shard, dryRun, estimate, redo, limit, output } = flags;
+  const wholes = { prompts, data, template, vary, shard, estimate, redo, limit, 'dry-run': dryRun };
   const [whole] = Object.entries(wholes).find(([, value]) => value !== undefined) ?? [];
   if (whole !== undefined)
     throw usageError(`--stream cannot be combined with --${whole}`, 'it sends jobs before the last one is known');

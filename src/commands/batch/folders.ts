@@ -127,6 +127,19 @@ export function* listFolderRows(
   }
 }
 
+/** The folder that knows a job, and its row there; without `all` only if the file still has the job. */
+export function findJob(
+  id: string,
+  folders: readonly Pick<BatchFolder, 'state'>[],
+  { all = true }: { all?: boolean | undefined } = {},
+): { at: number; row: number } | undefined {
+  for (const [at, { state }] of folders.entries()) {
+    const row = state.index.find(id);
+    if (row >= 0 && (all || !state.index.has(row, 'removed'))) return { at, row };
+  }
+  return undefined;
+}
+
 /** The path of an image for a report on several folders: with the folder as the user named it. */
 export function pathInFolder(path: string, { name }: BatchFolder, folders: readonly BatchFolder[]): string {
   return folders.length > 1 && path.startsWith(`${batchFiles.images}/`) ? join(name, path) : path;

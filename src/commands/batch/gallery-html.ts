@@ -35,6 +35,8 @@ input{flex:1 1 16rem}#chips,#chips span{display:flex;gap:.4rem;flex-wrap:wrap}#c
 button{cursor:pointer;max-width:20rem;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 button[aria-pressed=true]{background:Highlight;color:HighlightText;border-color:Highlight}
 main{position:relative;display:grid;gap:var(--gap);align-items:start;grid-template-columns:repeat(auto-fill,minmax(260px,1fr))}
+main.compared{display:block}section{display:grid;gap:var(--gap);grid-auto-flow:column;grid-auto-columns:minmax(0,1fr);align-items:start;margin-bottom:var(--gap)}
+section:not(:has(article:not([hidden]))){display:none}section article[hidden]{display:block;visibility:hidden}
 main.laid{display:block}main.laid article{position:absolute;width:var(--width)}
 article{border:1px solid var(--line);border-radius:10px;overflow:hidden;background:Canvas}
 article.failed{border-color:var(--bad)}article.unknown{border-color:var(--odd)}article[hidden]{display:none}
@@ -48,8 +50,8 @@ figure .none{display:grid;place-items:center;text-align:center;min-height:90px;p
 const script = `
 const main=document.querySelector('main'),words=document.getElementById('words'),shown=document.getElementById('shown'),
 chips=document.getElementById('chips'),chosen={state:new Set(),command:new Set(),model:new Set()};
-const cards=[...main.children].map(card=>({card,text:card.textContent.toLowerCase()}));
-function lay(){const gap=12,width=main.clientWidth,count=Math.max(1,Math.floor((width+gap)/(260+gap))),one=(width-gap*(count-1))/count;
+const cards=[...main.querySelectorAll('article')].map(card=>({card,text:card.textContent.toLowerCase()}));
+function lay(){if(main.className==='compared')return;const gap=12,width=main.clientWidth,count=Math.max(1,Math.floor((width+gap)/(260+gap))),one=(width-gap*(count-1))/count;
 main.style.setProperty('--width',one+'px');main.className='laid';
 const seen=cards.filter(({card})=>!card.hidden),heights=seen.map(({card})=>card.offsetHeight),ends=Array(count).fill(0);
 seen.forEach(({card},i)=>{const column=ends.indexOf(Math.min(...ends));
@@ -82,7 +84,10 @@ const policy = [
 export const galleryMark = '<!doctype html><!-- gateway-cli batch gallery -->';
 
 /** The page of a batch up to its first card. */
-export function galleryHead({ title, counts, usage }: { title: string; counts: Counts; usage: Usage }): string {
+export function galleryHead(
+  { title, counts, usage }: { title: string; counts: Counts; usage: Usage },
+  isCompared = false,
+): string {
   const { jobs, done, failed, unknown, pending } = counts;
   const facts = [
     formatCount(jobs, 'job'),
@@ -93,11 +98,11 @@ export function galleryHead({ title, counts, usage }: { title: string; counts: C
   ];
   const tokens = totalTokens(usage);
   if (tokens > 0) facts.push(`${tokens} tokens`);
-  return pageHead(title, facts);
+  return pageHead(title, facts, isCompared);
 }
 
 /** The page up to its first card; `facts` stand below its title. */
-export function pageHead(title: string, facts: readonly string[]): string {
+export function pageHead(title: string, facts: readonly string[], isCompared = false): string {
   return `${galleryMark}
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width,initial-scale=1"><meta name="referrer" content="no-referrer">
@@ -105,7 +110,7 @@ export function pageHead(title: string, facts: readonly string[]): string {
 <header><h1><bdi>${escapeHtml(title)}</bdi></h1><p>${facts.join(' · ')}</p></header>
 <form><input id="words" type="search" placeholder="filter: prompt, model, id, error" aria-label="filter">
 <div id="chips"></div><output id="shown"></output></form>
-<main>
+<main${isCompared ? ' class="compared"' : ''}>
 `;
 }
 
@@ -126,6 +131,11 @@ export function galleryCard(card: Card): string {
   const data = { state, command, model };
   const attributes = Object.entries(data).map(([name, value]) => value && ` data-${name}="${escapeHtml(value)}"`);
   return `<article class="${state}"${attributes.filter(Boolean).join('')}>${images.map(figure).join('')}<div class="body">${body.filter(Boolean).join('')}</div></article>\n`;
+}
+
+/** The cards of one row of a table side by side; a job without a card leaves its place empty. */
+export function galleryRow(cards: readonly (string | undefined)[]): string {
+  return `<section>${cards.map((card) => card ?? '<div></div>').join('')}</section>\n`;
 }
 
 /** The end of the page. */

@@ -5,11 +5,14 @@ import {
   batchFiles,
   formatCount,
   findImageName,
+  listVariations,
   locateResults,
   openResults,
+  parseVariedId,
   type ResultPlaces,
   type ResultReader,
   toReportRow,
+  type Variation,
 } from '../../batch/index.ts';
 import {
   type Card,
@@ -17,6 +20,7 @@ import {
   galleryFoot,
   galleryHead,
   galleryMark,
+  galleryRow,
   pageHead,
   type CardImage,
 } from './gallery-html.ts';
@@ -24,6 +28,7 @@ import {
   addCounts,
   type BatchFolder,
   countFolder,
+  findJob,
   joinStates,
   readFolders,
   listFolderRows,
@@ -92,17 +97,22 @@ async function runGallery(
     for (const { folder } of folders) await checkTarget(output, folder, { force: true, context });
   const progress = context.ui.progress('preparing the gallery');
   context.atEnd(async () => progress.stop());
-  const cards = await findCards(folders, all);
+  const vary = folders[0]?.state.run?.vary;
+  const isCompared = vary !== undefined;
+  const variations = listVariations(vary);
+  const cards = await findCards(folders, { all, variations });
   await warnUnread(cards, context);
   const counts = addCounts(folders.map(countFolder));
   const { usage } = joinStates(folders.map(({ state }) => state));
   let made = 0;
   await writePage(page, async (file) => {
-    await file.appendFile(galleryHead({ title: chooseReportName(folders), counts, usage }));
-    for await (const { card, folder } of cards.read()) {
+    await file.appendFile(galleryHead({ title: chooseReportName(folders), counts, usage }, isCompared));
+    for await (const row of cards.read()) {
       context.signal.throwIfAborted();
-      await file.appendFile(galleryCard(await seenFrom(page, folder, card)));
-      made += card.images.length;
+      const shown = [];
+      for (const found of row) shown.push(found && galleryCard(await seenFrom(page, found.folder, found.card)));
+      await file.appendFile(isCompared ? galleryRow(shown) : (shown[0] ?? ''));
+      for (const found of row) made += found?.card.images.length ?? 0;
       progress.update(`${made}/${formatCount(cards.pictures, 'picture')}`);
     }
     await file.appendFile(galleryFoot);
@@ -187,7 +197,7 @@ async function seenFrom(page: GalleryPage, folder: string, card: Card): Promise<
 }
 
 /** The jobs that have a card: they were sent, answered or not. Their cards are read one by one, as results may be long. */
-async function findCards(folders: readonly BatchFolder[], all: boolean | undefined) {
+async function findCards(folders: readonly BatchFolder[], options: Shown) {
   const places: ResultPlaces[] = [];
   let images = 0;
   for (const { folder, state } of folders) {
@@ -198,28 +208,53 @@ async function findCards(folders: readonly BatchFolder[], all: boolean | undefin
     images += counts.reduce((all, count) => all + count, 0);
   }
   const unread = places.reduce((sum, { unreadable }) => sum + unreadable, 0);
-  return { unread, pictures: images, read: () => readCards(folders, places, all) };
+  return { unread, pictures: images, read: () => readCards(folders, places, options) };
 }
 
+/** Which cards there are: with those of jobs that the file does not have any more, and those of a row together. */
+interface Shown {
+  all: boolean | undefined;
+  variations: readonly Variation[];
+}
+
+interface FolderCard {
+  card: Card;
+  folder: string;
+}
+
+/** The cards of each row of the table, one for each variation. */
 async function* readCards(
   folders: readonly BatchFolder[],
   places: readonly ResultPlaces[],
-  all: boolean | undefined,
-): AsyncGenerator<{ card: Card; folder: string }, void> {
+  { all, variations }: Shown,
+): AsyncGenerator<(FolderCard | undefined)[], void> {
   const readers: ResultReader[] = [];
   const ids = folders.map(({ state }) => [...state.index.ids()]);
   try {
     for (const [at, { folder, state }] of folders.entries())
       readers.push(await openResults(folder, state.index, places[at] as ResultPlaces));
-    for (const { at, row } of listFolderRows(folders, { all })) {
+    const readCard = async ({ at, row }: { at: number; row: number }): Promise<FolderCard | undefined> => {
       const {
         folder,
         state: { index },
       } = folders[at] as BatchFolder;
       const [id, state] = [ids[at]?.[row] as string, index.stateOf(row)];
       const document = await readers[at]?.read(row);
-      if (document) yield { folder, card: createJobCard(id, document, state === 'sent' || state === 'unknown') };
-      else if (state === 'sent') yield { folder, card: { id, state: 'unknown', error: unansweredError, images: [] } };
+      if (document) return { folder, card: createJobCard(id, document, state === 'sent' || state === 'unknown') };
+      if (state !== 'sent') return undefined;
+      return { folder, card: { id, state: 'unknown', error: unansweredError, images: [] } };
+    };
+    const seen = new Set<string>();
+    for (const place of listFolderRows(folders, { all })) {
+      const varied = parseVariedId(ids[place.at]?.[place.row] as string, variations);
+      const isSeen = varied && seen.has(varied.id);
+      const places = varied
+        ? variations.map(({ suffix }) => findJob(`${varied.id}${suffix}`, folders, { all }))
+        : [place];
+      if (varied) seen.add(varied.id);
+      const cards: (FolderCard | undefined)[] = [];
+      if (!isSeen) for (const found of places) cards.push(found && (await readCard(found)));
+      if (cards.some((card) => card !== undefined)) yield cards;
     }
   } finally {
     for (const reader of readers) await reader.close();

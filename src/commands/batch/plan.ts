@@ -204,7 +204,7 @@ function redoneJobs({ redo = [], ...flags }: BatchFlags): string[] {
 
 /** `7` is row 7, `7-2` the second job of its `count`; any other word is an id. */
 function readRowNumber(word: string): string {
-  return word.replace(/^(\d{1,9})(-\d+)?$/, (_, number: string, copy = '') => `${rowId(Number(number))}${copy}`);
+  return word.replace(/^(\d{1,9})(-\d+)?(?=\+|$)/, (_, number: string, copy = '') => `${rowId(Number(number))}${copy}`);
 }
 
 /** The ids that a value of `--redo` can mean: all of it, as an id can hold a comma, or its parts. */

@@ -3,6 +3,7 @@ import type { BatchPolicy } from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
 import { limitToFiles } from '../../cli/run/send-all.ts';
 import { usageError } from '../../errors.ts';
+import { readVary } from './jobs/vary.ts';
 import type { BatchFlags } from './flags.ts';
 
 /** What the flags say of a run. Throws GatewayError usage for a group without a rate, or one that cannot be kept. */
@@ -25,6 +26,7 @@ export async function readPolicy(flags: BatchFlags, { io }: Context): Promise<Ba
     pollMs: poll,
     hasRecordings: replay !== undefined,
     tags: tag && Object.fromEntries(tag),
+    vary: readVary(flags),
   };
 }
 

@@ -1,6 +1,14 @@
 import { stringify } from 'csv-stringify/sync';
-import { type Column, type ReportRow, type RowState, rowStates } from '../../batch/index.ts';
+import {
+  type Column,
+  parseVariedId,
+  type ReportRow,
+  type RowState,
+  rowStates,
+  type Variation,
+} from '../../batch/index.ts';
 import { isoTime } from '../../clock.ts';
+import { toPromptfooTest } from './compare.ts';
 
 /** What a report says about the batch as a whole. */
 export interface ReportFacts {
@@ -49,6 +57,24 @@ export function tableReport({ columns }: ReportFacts, delimiter: ',' | '\t'): Re
 
 function harmless(text: string): string {
   return text.replaceAll(inner, "'");
+}
+
+/** The file of promptfoo, a test for each job that is done. */
+export function promptfooReport({ name }: ReportFacts, variations: readonly Variation[]): ReportWriter {
+  const providers = variations.map(({ label }) => ({ id: 'echo', label: label || name }));
+  const head = { description: `gateway-cli batch: ${name}`, prompts: ['{{prompt}}'], providers };
+  let separator = '\n';
+  return {
+    head: `${JSON.stringify(head).slice(0, -1)},"tests":[`,
+    row(row) {
+      if (row.state !== 'done') return '';
+      const label = parseVariedId(row.id, variations)?.variation.label ?? name;
+      const text = `${separator}${JSON.stringify(toPromptfooTest(row, label))}`;
+      separator = ',\n';
+      return text;
+    },
+    foot: () => '\n]}\n',
+  };
 }
 
 /** GitHub takes so much of a step's summary, in bytes. */

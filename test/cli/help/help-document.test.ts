@@ -114,6 +114,7 @@ const rare = new Set([
     .split(' ')
     .map((key) => `models[].${key}`),
   'running',
+  'removed',
   'tooLong[]',
   'checks[].profile',
   'settings[].uses[]',

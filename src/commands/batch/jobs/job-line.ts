@@ -23,7 +23,7 @@ const look = { aspect, size, quality, background, outputFormat };
 const pictures = { ...look, count, ...contentFlags, ...bodyKeys, model, profile };
 
 /** The keys that jobs of each command may have: the flags that shape a request, its profile, and no other. */
-const jobKeys: Readonly<Record<JobCommand, FlagTable>> = {
+export const jobKeys: Readonly<Record<JobCommand, FlagTable>> = {
   text: { attach, responseMime, schema, ...contentFlags, ...bodyKeys, model, profile },
   'image gen': pictures,
   'image edit': { ...editFlags, ...pictures },
@@ -136,14 +136,16 @@ function readJob(object: JsonObject, line: number, { defaults }: JobRules): Job 
   return { id: readId(id, line), isNumbered: id === undefined, line, command: chosen, name: readName(name), values };
 }
 
+/** Keys that say the same in another way. */
+export const twins: Readonly<Record<string, string>> = {
+  prompt: 'promptFile',
+  promptFile: 'prompt',
+  system: 'systemFile',
+  systemFile: 'system',
+};
+
 /** A job with a prompt of its own, from any source, does not get the default one. */
 function overrides(key: string, values: object): boolean {
-  const twins: Record<string, string> = {
-    prompt: 'promptFile',
-    promptFile: 'prompt',
-    system: 'systemFile',
-    systemFile: 'system',
-  };
   return Object.hasOwn(values, key) || Object.hasOwn(values, own(twins, key) ?? key);
 }
 
@@ -185,22 +187,22 @@ function readName(value: JsonValue | undefined): string | undefined {
   );
 }
 
-function own<Value>(table: Readonly<Record<string, Value>>, key: string): Value | undefined {
+export function own<Value>(table: Readonly<Record<string, Value>>, key: string): Value | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
-function unknownKey(key: string): string {
+export function unknownKey(key: string): string {
   return `unknown job key "${key.slice(0, 60)}"`;
 }
 
-function keysHint(key: string, ...tables: readonly FlagTable[]): string {
+export function keysHint(key: string, ...tables: readonly FlagTable[]): string {
   const near = closest(key, [...jobFields, ...tables.flatMap((table) => Object.keys(table))]);
   if (near !== undefined) return `did you mean: "${near}"`;
   return 'a key is a request flag of the command in camel case; connection and output are flags of the whole batch';
 }
 
 /** From the value in a job to what the command gets from the flag of that name. Throws GatewayError usage. */
-function parseJobValue(name: string, value: JsonValue, flag: JobFlag): unknown {
+export function parseJobValue(name: string, value: JsonValue, flag: JobFlag): unknown {
   if (value === null) throw usageError(`"${name}" is null`, 'leave the key out');
   if (name === 'vars' && (value === false || typeof value === 'number')) return value === false ? value : String(value);
   const isSwitch = !flag.flags.includes('<');

@@ -16,8 +16,9 @@ import { isPromptYaml } from '../../../cli/request/prompt-flags.ts';
 import { mergePromptYaml, openPromptYaml, type PromptYaml } from '../../../cli/request/prompt-yaml.ts';
 import { type DataFile, chooseRowId, openData } from './data-rows.ts';
 import type { SourceFlags } from '../flags.ts';
-import { atLine, type Defaults, repeatByCount, readJobObject } from './job-line.ts';
+import { atLine, type Defaults, readJobObject } from './job-line.ts';
 import type { JobSource } from './source.ts';
+import { expandJob, readVariations } from './vary.ts';
 import { shellWord } from '../../../shell-word.ts';
 
 /** What every row is put into. */
@@ -41,7 +42,8 @@ export async function openRowJobs(
 ): Promise<JobSource> {
   const named = flags.template === undefined ? undefined : await readTemplate(flags.template, context);
   const template = prompt === undefined ? named : { place: 'the prompt after batch', content: prompt };
-  requirePrompt(template, defaults);
+  requirePrompt(template, { ...defaults, values: { ...Object.fromEntries(flags.vary ?? []), ...defaults.values } });
+  const variations = readVariations(flags);
   const data =
     flags.data === undefined && template !== undefined
       ? testData(template, flags, context)
@@ -64,16 +66,17 @@ export async function openRowJobs(
     adviseVariable: adviseTemplateVariable,
     async *jobs(onFault) {
       for await (const { id, line, columns } of data.rows(onFault)) {
-        let job: Job | undefined;
+        let jobs: Job[] = [];
         if (flags.idColumn === undefined) unusedIdColumn ??= Object.keys(columns).find((name) => /^id$/i.test(name));
         try {
           const filled = { file: data.name, defaults: toValues(columns) };
-          job = intoTemplate(readJobObject({ id, vars: columns }, line, filled), template, flags);
+          const job = intoTemplate(readJobObject({ id, vars: columns }, line, filled), template, flags);
+          jobs = expandJob({ ...job, isNumbered: flags.idColumn === undefined }, variations, data.name);
         } catch (error) {
           const hasPlace = error instanceof GatewayError && error.message.startsWith(`${data.name}:`);
           onFault(hasPlace ? error : atLine(data.name, line, error));
         }
-        if (job) yield* repeatByCount(flags.idColumn === undefined ? { ...job, isNumbered: true } : job);
+        yield* jobs;
       }
     },
   };

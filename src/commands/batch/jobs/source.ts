@@ -13,6 +13,7 @@ import {
 import { notUtf8, openLineFile } from './lines.ts';
 import { isWorkbook } from './data-rows.ts';
 import { openRowJobs } from './row-jobs.ts';
+import { expandJob, readVariations } from './vary.ts';
 import type { SourceFlags } from '../flags.ts';
 import { chooseHint } from '../../../advice.ts';
 import { usageError, GatewayError } from '../../../errors.ts';
@@ -58,6 +59,7 @@ export async function openJobs(words: readonly string[], flags: SourceFlags, con
   const rules = { defaults, file: path === '-' ? 'stdin' : path };
   const folder = path === '-' ? cwd : dirname(resolve(cwd, path));
   const read = createLineReader(rules, flags, { ...context, io: { ...context.io, cwd: folder } });
+  const variations = readVariations(flags);
   return {
     name: rules.file,
     lineForm: flags.prompts === undefined ? 'write one JSON object per line' : 'write one prompt per line',
@@ -67,13 +69,14 @@ export async function openJobs(words: readonly string[], flags: SourceFlags, con
       for await (const lines of readLines(handle))
         for (const line of lines) {
           if (line.isTooLong) throw usageError(`line ${line.number} is longer than 256 MiB`);
-          let job: Job | undefined;
+          let jobs: Job[] = [];
           try {
-            job = await read(line);
+            const job = await read(line);
+            if (job) jobs = expandJob(job, variations, rules.file);
           } catch (error) {
             onFault(error);
           }
-          if (job) yield* repeatByCount(job);
+          yield* jobs;
         }
     },
   };

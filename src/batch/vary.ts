@@ -1,0 +1,45 @@
+import { hash } from 'node:crypto';
+import type { JsonValue } from '../json.ts';
+import type { Vary } from './types.ts';
+
+/** One of the jobs that a row of the table becomes where values vary. */
+export interface Variation {
+  /** `effort=low model=a`, for people. */
+  label: string;
+  /** What the ids of its jobs end with: `+effort=low+model=a`. */
+  suffix: string;
+  values: Readonly<Record<string, JsonValue>>;
+}
+
+/** Every combination of the values, in the order of the values. Keys are sorted, so that ids do not depend on the order of flags. */
+export function listVariations(vary: Vary = {}): Variation[] {
+  let found: Variation[] = [{ label: '', suffix: '', values: {} }];
+  for (const key of Object.keys(vary).sort())
+    found = found.flatMap(({ label, suffix, values }) =>
+      (vary[key] ?? []).map((value) => {
+        const pair = `${key}=${toIdText(value)}`;
+        return {
+          label: `${label}${label && ' '}${pair}`,
+          suffix: `${suffix}+${pair}`,
+          values: { ...values, [key]: value },
+        };
+      }),
+    );
+  return found;
+}
+
+/** Longer values, and those that an id cannot hold, are cut, and end with their hash. */
+function toIdText(value: JsonValue): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  if (text.length <= 60 && !/[\p{Cc}\s]/u.test(text)) return text;
+  return `${text.slice(0, 30).replaceAll(/[\p{Cc}\s]+/gu, '-')}~${hash('sha256', text, 'hex').slice(0, 8)}`;
+}
+
+/** The id of the row of a job, and which variation of it the job is. */
+export function parseVariedId(
+  id: string,
+  variations: readonly Variation[],
+): { id: string; variation: Variation } | undefined {
+  const variation = variations.find(({ suffix }) => suffix !== '' && id.endsWith(suffix));
+  return variation && { id: id.slice(0, -variation.suffix.length), variation };
+}

@@ -1,0 +1,143 @@
+import { type Column, parseVariedId, type ReportRow, type Variation, type Vary } from '../../batch/index.ts';
+import { closest } from '../../closest.ts';
+import { addCost } from '../../cost/cost.ts';
+import type { Cost } from '../../cost/types.ts';
+import { usageError } from '../../errors.ts';
+import { isObject, type JsonValue } from '../../json.ts';
+import { shellWord } from '../../shell-word.ts';
+
+/** One row of the table with the jobs that its variations are, by their labels. */
+export function joinVariations(id: string, jobs: Readonly<Record<string, ReportRow>>): ReportRow {
+  const rows = Object.values(jobs);
+  const { vars, prompt } = rows.find((row) => row.command !== undefined) ?? {};
+  const state = rows.find((row) => row.state !== 'done')?.state ?? 'done';
+  return { id, state, ...(vars && { vars }), ...(prompt !== undefined && { prompt }), images: [], variations: jobs };
+}
+
+/** A column for each variation: its answer, its pictures or its error. */
+export function listVariationColumns(variations: readonly Variation[]): Column[] {
+  return variations.map(({ label }) => ({
+    name: label,
+    cell: ({ variations: jobs }) => describeAnswer(jobs?.[label]),
+  }));
+}
+
+function describeAnswer(row: ReportRow | undefined): string | undefined {
+  if (row === undefined) return undefined;
+  const { state, answer, text = '', images, error } = row;
+  if (state !== 'done') return `${state}${error ? `: ${error.class}: ${error.message}` : ''}`;
+  if (answer !== undefined) return JSON.stringify(answer);
+  return text === '' ? images.join('; ') : text;
+}
+
+/** What the jobs with one value of a key came to. */
+interface Sums {
+  jobs: number;
+  done: number;
+  failed: number;
+  unknown: number;
+  pending: number;
+  fits: number;
+  inputTokens: number;
+  outputTokens: number;
+  costs: readonly Cost[];
+  durationMs: number;
+}
+
+const noSums: Sums = {
+  jobs: 0,
+  done: 0,
+  failed: 0,
+  unknown: 0,
+  pending: 0,
+  fits: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  costs: [],
+  durationMs: 0,
+};
+
+/** A row for each value of a key that varies, with the sums of its jobs. */
+export async function sumBy(
+  key: string,
+  jobs: AsyncIterable<ReportRow>,
+  variations: readonly Variation[],
+): Promise<{ columns: Column[]; rows: ReportRow[] }> {
+  const byValue = new Map<string, Sums>();
+  for await (const row of jobs) {
+    const value = parseVariedId(row.id, variations)?.variation.values[key];
+    const name = typeof value === 'string' ? value : JSON.stringify(value ?? '');
+    byValue.set(name, addRow(byValue.get(name) ?? noSums, row));
+  }
+  const rows = Array.from(byValue, ([value, { costs, ...sums }]): ReportRow => {
+    const [cost, ...others] = costs;
+    const amounts =
+      others.length > 0 ? costs.map(({ amount, currency }) => `${amount} ${currency}`).join('; ') : cost?.amount;
+    const vars = {
+      ...sums,
+      'cost.amount': amounts ?? '',
+      'cost.currency': others.length > 0 ? '' : (cost?.currency ?? ''),
+    };
+    return { id: value, state: 'done', vars, images: [] };
+  });
+  const names = [...new Set(rows.flatMap(({ vars = {} }) => Object.keys(vars)))];
+  const needed = names.filter((name) => name === 'jobs' || name === 'done' || rows.some(({ vars }) => vars?.[name]));
+  return { columns: [{ name: key, cell: ({ id }) => id }, ...needed.map(toSumColumn)], rows };
+}
+
+function toSumColumn(name: string): Column {
+  return { name, cell: ({ vars }) => vars?.[name] as string | number | undefined };
+}
+
+function addRow(sums: Sums, { state, answer, usage, cost, durationMs = 0 }: ReportRow): Sums {
+  return {
+    ...sums,
+    jobs: sums.jobs + 1,
+    [state]: sums[state] + 1,
+    fits: sums.fits + (answer === undefined ? 0 : 1),
+    inputTokens: sums.inputTokens + toNumber(usage?.['inputTokens']),
+    outputTokens: sums.outputTokens + toNumber(usage?.['outputTokens']),
+    costs: isCost(cost) ? addCost(sums.costs, cost) : sums.costs,
+    durationMs: sums.durationMs + durationMs,
+  };
+}
+
+function toNumber(value: JsonValue | undefined): number {
+  return typeof value === 'number' ? value : 0;
+}
+
+function isCost(cost: unknown): cost is Cost {
+  return isObject(cost) && typeof cost['amount'] === 'string' && typeof cost['currency'] === 'string';
+}
+
+/** Throws GatewayError usage for a key of `--by` by which nothing varies. */
+export function requireVaried(key: string, vary: Vary = {}): void {
+  const keys = Object.keys(vary);
+  if (keys.includes(key)) return;
+  const near = closest(key, [...keys, 'job']) ?? keys[0];
+  throw usageError(
+    `--by ${key}: nothing in this batch varies by it`,
+    near === undefined ? 'for example: gateway-cli batch … --vary model=a,b' : `did you mean: --by ${shellWord(near)}`,
+  );
+}
+
+/**
+ * The file of promptfoo: its providers are the variations, and each test has an answer of this batch as `providerOutput`, so that
+ * nothing is sent and its assertions hold for what was paid. Its keys: `TestCaseSchema` in src/types/index.ts of promptfoo/promptfoo
+ * at 0011eb02 (2026).
+ */
+export function toPromptfooTest(
+  { id, vars, prompt, answer, text = '', images, ...row }: ReportRow,
+  label: string,
+): object {
+  const { cost, usage, durationMs } = row;
+  const filled = Object.entries({ ...vars, prompt }).filter(([, value]) => value !== null && value !== undefined);
+  return {
+    description: id,
+    vars: Object.fromEntries(filled),
+    providers: [label],
+    providerOutput: answer === undefined ? text || images.join('\n') : JSON.stringify(answer),
+    options: { disableVarExpansion: true },
+    metadata: { id, cost, usage, durationMs },
+  };
+}

@@ -48,7 +48,7 @@ function judge(result: Result, wanted: Wanted): GatewayError | undefined {
     return lacksError(stopWords(result), result, wanted);
   const [unfinished] = reasonsThat('unfinished', result);
   if (unfinished !== undefined) return notFinished(unfinished, result);
-  if (isEmpty(result)) return lacksError('the answer is empty', result, wanted);
+  if (isEmpty(result)) return lacksError(`the answer is empty${describeOthers(result)}`, result, wanted);
   const cut = findCutCall(result);
   if (cut !== undefined) return cut;
   const [came, wantedImages] = [result.images.length, wanted.images];
@@ -138,6 +138,12 @@ function isEmpty(result: Result): boolean {
   const texts = result.candidates.some((candidate) => candidate.text !== '');
   const { text, images, files = [], toolCalls } = result;
   return !texts && text === '' && [images, files, toolCalls].every((list) => list.length === 0);
+}
+
+/** What an answer has that nobody is shown: what the service's own tools did or want, of kinds that are not known. */
+function describeOthers({ content = [] }: Result): string {
+  const kinds = new Set(content.map(({ type }) => String(type)).filter((type) => !/^(?:text|.*thinking)$/.test(type)));
+  return kinds.size === 0 ? '' : ` but for ${quoted([...kinds].join(', '))}`;
 }
 
 function lacksError(what: string, result: Result, wanted: Wanted): GatewayError {

@@ -8,7 +8,7 @@ import { isStrictSchema } from '../strict-schema.ts';
 import { withSearch } from '../search-tool.ts';
 import { searchedPages, searchTools } from '../../vendors/search.ts';
 import type { Quirks } from '../types.ts';
-import { promptItems, turnItems } from './items.ts';
+import { nameResults, promptItems, turnItems } from './items.ts';
 import { encryptedThinking } from './refusals.ts';
 import { createResponsesDecoder } from './reply.ts';
 
@@ -92,7 +92,7 @@ function encodeInput(request: PlainRequest, body: Body, { service }: Quirks): Bo
   const given = ownTurns?.flatMap(ownItems) ?? turns?.flatMap((turn) => turnItems(turn, service));
   const added = [...turnItems({ role: 'user', content: results }, service), ...promptItems(request)];
   if (given === undefined && added.length === 0) return undefined;
-  return [...(given ?? inputItems(body)), ...added];
+  return nameResults([...(given ?? inputItems(body)), ...added]);
 }
 
 /** An item of the user's; one whose content is in the words of plain turns is a turn. */
@@ -116,7 +116,11 @@ function inputItems({ input = [] }: Body): readonly BodyValue[] {
 function appendTurns(body: Body, turns: readonly Turn[], { service }: Quirks): Body {
   const { tool_choice: choice, ...rest } = body;
   const kept = choice === 'auto' || choice === 'none' ? { tool_choice: choice } : {};
-  return { ...rest, ...kept, input: [...inputItems(body), ...turns.flatMap((turn) => turnItems(turn, service))] };
+  return {
+    ...rest,
+    ...kept,
+    input: nameResults([...inputItems(body), ...turns.flatMap((turn) => turnItems(turn, service))]),
+  };
 }
 
 function readToolName(tool: BodyValue): string[] {

@@ -50,12 +50,14 @@ function assistantItem(block: JsonObject, isOwn: boolean): Body | undefined {
     return isOwn ? setFields(message, { phase }) : message;
   }
   if (type === 'tool_use') {
+    const custom = isOwn ? signedItem(textField(block, 'signature')) : undefined;
+    if (custom) return custom;
     const { id = '', name = '', input = {} } = block;
     const given = typeof input === 'string' ? input : JSON.stringify(input);
     return { type: 'function_call', call_id: id, name, arguments: given };
   }
   if (!isOwn) return undefined;
-  return type === 'thinking' ? thinkingItem(textField(block, 'signature')) : isObject(item) ? item : undefined;
+  return type === 'thinking' ? signedItem(textField(block, 'signature')) : isObject(item) ? item : undefined;
 }
 
 /** The signature of thinking: its whole item, without which the service does not take it back. */
@@ -63,7 +65,8 @@ export function signThinking(item: JsonObject): string | undefined {
   return typeof item['encrypted_content'] === 'string' ? JSON.stringify(item) : undefined;
 }
 
-function thinkingItem(signature: string | undefined): Body | undefined {
+/** The item of a signature, if it is one of this format. */
+function signedItem(signature: string | undefined): Body | undefined {
   if (signature === undefined) return undefined;
   try {
     const item = parseFlat(signature);
@@ -71,6 +74,17 @@ function thinkingItem(signature: string | undefined): Body | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The items of a conversation: results of custom tools have a kind of their own. */
+export function nameResults(items: readonly BodyValue[]): BodyValue[] {
+  const calls = items.filter((item) => isObject(item) && item['type'] === 'custom_tool_call') as Body[];
+  if (calls.length === 0) return [...items];
+  return items.map((item) => {
+    const isResult = isObject(item) && item['type'] === 'function_call_output';
+    const isCustom = isResult && calls.some((call) => call['call_id'] === item['call_id']);
+    return isCustom ? { ...item, type: 'custom_tool_call_output' } : item;
+  });
 }
 
 function resultItem(block: JsonObject): Body {

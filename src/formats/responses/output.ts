@@ -58,7 +58,7 @@ export function beginItem(payload: JsonObject, output: Output): ReplyEvent[] {
   const { item: raw } = payload;
   if (!isObject(raw)) return [];
   const item = openItem(raw, numberField(payload, 'outputIndex'), output);
-  return item.type === 'function_call' && textField(raw, 'name') ? beginCall(item, raw, output) : [];
+  return isCall(item) && textField(raw, 'name') ? beginCall(item, raw, output) : [];
 }
 
 /** A piece of an item, or all of the piece: that is only of use where nothing of it came before. */
@@ -71,7 +71,7 @@ export function growItem(event: string, payload: JsonObject, output: Output): Re
   if (way === 'annotation') return addAnnotation(item, at, payload['annotation'] ?? {});
 
   const piece = textField(payload, way === 'delta' ? 'delta' : kind === 'refusal' ? kind : 'text') ?? '';
-  if (type === 'function_call') return way === 'delta' ? addArguments(item, piece, output) : [];
+  if (isCall(item)) return way === 'delta' ? addArguments(item, encodePiece(item, piece), output) : [];
   if (kind === 'refusal') {
     addRefusal(way === 'delta' ? piece : piece.slice(output.refusal.length), output);
     return [];
@@ -86,7 +86,18 @@ const typesByKind: Readonly<Record<string, string>> = {
   reasoning_summary_text: 'reasoning',
   reasoning_text: 'reasoning',
   function_call_arguments: 'function_call',
+  custom_tool_call_input: 'custom_tool_call',
 };
+
+function isCall({ type }: Pick<ArrivingItem, 'type'>): boolean {
+  return type === 'function_call' || type === 'custom_tool_call';
+}
+
+/** A piece of the input of a call as JSON. That of a custom tool is free text: for readers it is `input` of an object. */
+function encodePiece({ type, json }: ArrivingItem, piece: string): string {
+  if (type === 'function_call') return piece;
+  return (json === '' ? '{"input":"' : '') + JSON.stringify(piece).slice(1, -1);
+}
 
 /** An item is whole: what did not come before is added. */
 export function finishItem(payload: JsonObject, output: Output): ReplyEvent[] {
@@ -102,7 +113,8 @@ export function finishItem(payload: JsonObject, output: Output): ReplyEvent[] {
 export function endItems(output: Output): ReplyEvent[] {
   return output.items.flatMap((item) => {
     if (item.isDone) return [];
-    return [...(item.type === 'function_call' ? finishCall(item, {}, output) : []), ...closeItem(item)];
+    const finish = isCall(item) ? finishers[item.type] : undefined;
+    return [...(finish?.(item, {}, output) ?? []), ...closeItem(item)];
   });
 }
 
@@ -204,6 +216,7 @@ const finishers: Readonly<Record<string, typeof finishMessage>> = {
   message: finishMessage,
   reasoning: finishThinking,
   function_call: finishCall,
+  custom_tool_call: finishCustomCall,
 };
 
 function finishMessage(item: ArrivingItem, whole: JsonObject, output: Output): ReplyEvent[] {
@@ -245,6 +258,19 @@ function finishCall(item: ArrivingItem, whole: JsonObject, output: Output): Repl
   const json = (typeof given === 'string' ? given : JSON.stringify(given)) || item.json;
   if (json === '' || (events.length === 0 && json === item.json)) return events;
   return [...events, { type: 'tool-input', json, index: item.parts.get(0)?.block, isAll: true }];
+}
+
+/** The signature of a call of a custom tool is its item, which goes back as it came. */
+function finishCustomCall(item: ArrivingItem, whole: JsonObject, output: Output): ReplyEvent[] {
+  const events = beginCall(item, { ...item.start, ...whole }, output);
+  const input = textField(whole, 'input');
+  if (input === undefined) return item.json === '' ? events : [...events, ...addArguments(item, '"}', output)];
+  const json = JSON.stringify({ input });
+  const index = item.parts.get(0)?.block;
+  const rest = json.startsWith(item.json)
+    ? addArguments(item, json.slice(item.json.length), output)
+    : [...addArguments(item, '"}', output), { type: 'tool-input', json, index, isAll: true } as const];
+  return [...events, ...rest, { type: 'signature', signature: JSON.stringify(whole), index }];
 }
 
 /** An item of another kind has nothing for readers but an image; the next turn sends it back. */

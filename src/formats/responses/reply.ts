@@ -66,6 +66,8 @@ function readEvent(type: string, payload: JsonObject, state: ResponseState): Rep
     case 'response.reasoning_text.done':
     case 'response.function_call_arguments.delta':
     case 'response.function_call_arguments.done':
+    case 'response.custom_tool_call_input.delta':
+    case 'response.custom_tool_call_input.done':
     case 'response.output_text.annotation.added':
       return growItem(type, payload, state.output);
     case 'response.completed':

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { test } from '../../helpers/with-server.ts';
-import { created, response, textEvents } from './feeding.ts';
+import { created, message, response, textEvents } from './feeding.ts';
 
 const failed = response([], { status: 'failed', error: { code: 'server_error', message: 'It broke' }, usage: null });
 
@@ -20,3 +20,29 @@ test.for([
     expect(ran.stderr).toContain('(server_error): It broke');
   },
 );
+
+test('an answer that has nothing but an item of another kind says which', async ({ server, cli }) => {
+  const wanted = { type: 'mcp_approval_request', id: 'mcpr_1', name: 'pay', arguments: '{}', server_label: 'bank' };
+  server.reply({ body: response([wanted]) });
+  const ran = await cli(['text', 'hi', '--format', 'responses']);
+  expect(ran).toMatchObject({ code: 10, stdout: '' });
+  expect(ran.stderr).toContain('the answer is empty but for mcp_approval_request');
+});
+
+test('a call of a custom tool is an answer, which a command of the user can take', async ({ server, cli }) => {
+  const call = { type: 'custom_tool_call', id: 'ct_1', call_id: 'c1', name: 'sql', input: 'SELECT 1' };
+  const tools = JSON.stringify([{ type: 'custom', name: 'sql' }]);
+  const argv = ['--format', 'responses', '--tools', tools];
+  server.reply({ body: response([call]) });
+  const ran = await cli(['text', 'hi', ...argv, '--json']);
+  const toolCalls = [{ id: 'c1', name: 'sql', input: { input: 'SELECT 1' } }];
+  expect(ran.code).toBe(0);
+  expect(JSON.parse(ran.stdout)).toMatchObject({ toolCalls, complete: true });
+
+  server.reply({ body: response([call]) });
+  server.reply({ body: response([message('One row.')]) });
+  const chat = await cli(['chat', 'hi', '--no-stream', ...argv, '--tool-exec', 'sql=/bin/cat']);
+  expect(chat).toMatchObject({ code: 0, stdout: 'One row.\n' });
+  const output = { type: 'custom_tool_call_output', call_id: 'c1', output: '{"input":"SELECT 1"}' };
+  expect(server.requests[2]?.json()).toMatchObject({ input: [{ role: 'user' }, call, output] });
+});

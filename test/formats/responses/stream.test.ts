@@ -165,6 +165,37 @@ describe('a stream of the responses format', () => {
     expect(result.content).toEqual([{ type: 'text', text: 'Hello', citations: [annotation, second] }]);
   });
 
+  test('has a call of a custom tool as a call with its text, streamed and whole', () => {
+    const call = { type: 'custom_tool_call', id: 'ct_1', call_id: 'c1', name: 'sql', input: 'SELECT "ë\n🦅"' };
+    const place = { item_id: 'ct_1', output_index: 0 };
+    const type = 'response.custom_tool_call_input.delta';
+    const streamed = feedAll([
+      created,
+      { type: 'response.output_item.added', output_index: 0, item: { ...call, input: '' } },
+      { type, ...place, delta: 'SELECT "ë\n\ud83e' },
+      { type, ...place, delta: '\udd85"' },
+      { type: 'response.custom_tool_call_input.done', ...place, input: call.input },
+      done(0, call),
+      completed([call]),
+    ]);
+    const input = { input: call.input };
+    const block = { type: 'tool_use', id: 'c1', name: 'sql', input, signature: JSON.stringify(call) };
+    const unsaid = feedAll([
+      created,
+      { type: 'response.output_item.added', output_index: 0, item: { ...call, input: '' } },
+      { type, ...place, delta: call.input },
+      completed([]),
+    ]);
+    for (const { result, error } of [streamed, readWhole(response([call])), unsaid]) {
+      expect(error).toBeUndefined();
+      expect(result.toolCalls).toEqual([{ id: 'c1', name: 'sql', input }]);
+    }
+    expect(streamed.result.content).toEqual([block]);
+    expect(readWhole(response([call])).result.content).toEqual([block]);
+    const json = streamed.deltas.map((delta) => (delta.type === 'tool-input' ? delta.json : '')).join('');
+    expect(JSON.parse(json)).toEqual(input);
+  });
+
   test('keeps an item of another kind for the next turn, and saves an image', () => {
     const search = {
       type: 'web_search_call',

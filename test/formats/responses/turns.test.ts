@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { responses } from '../../../src/formats/responses/format.ts';
 import type { PlainRequest, Turn } from '../../../src/formats/plain-request.ts';
+import type { JsonObject } from '../../../src/json.ts';
 
 const quirks = { service: 'openai/responses' };
 const ask = (more: Partial<PlainRequest>) =>
@@ -131,5 +132,24 @@ test('messages whose content is in blocks are turns; items of the format stay as
       ],
     },
     call,
+  ]);
+});
+
+test('a call of a custom tool goes back as it came, with its result in a kind of its own; elsewhere it is a call like others', () => {
+  const custom = { type: 'custom_tool_call', id: 'ct_1', call_id: 'call_1', name: 'sql', input: 'SELECT 1' };
+  const input = { input: 'SELECT 1' };
+  const calling: Turn = {
+    ...answer,
+    content: [{ type: 'tool_use', id: 'call_1', name: 'sql', input, signature: JSON.stringify(custom) }],
+  };
+  const given = { ...output, type: 'custom_tool_call_output' };
+  expect(ask({ turns: [calling, result] })['input']).toEqual([custom, given]);
+  expect(ask({ turns: [calling], results: result.content as JsonObject[] })['input']).toEqual([custom, given]);
+  const body = { model: 'm', input: 'hi' };
+  expect(responses.append(body, [calling, result], quirks)['input']).toEqual([user, custom, given]);
+  const plain = { ...call, name: 'sql', arguments: JSON.stringify(input) };
+  expect(ask({ turns: [{ ...calling, service: 'other.example/responses' }, result] })['input']).toEqual([
+    plain,
+    output,
   ]);
 });

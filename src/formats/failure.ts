@@ -6,7 +6,7 @@ import { findErrorInReply } from './format.ts';
 import { findNamedFormat, isOpenAiFormat } from './named-format.ts';
 import { resetDelayMs } from './retry-delay.ts';
 import type { FormatName } from './types.ts';
-import { findSuccessor, saysRetired } from '../vendors/model-rules.ts';
+import { findSuccessor, saysRetired, saysUnknown } from '../vendors/model-rules.ts';
 import { findEffortRule, findEffortsIn } from '../vendors/effort.ts';
 
 /** A failed reply, its body as far as it was read. */
@@ -252,6 +252,7 @@ function modelAdvice({ message }: Pick<ErrorBody, 'message'>): Advice {
 /** OpenRouter answers 400 for a name that is not a model's, and relays 503 for one that they have no channel for (deviation 21). */
 function saysNoModel(status: number | undefined, { code, type, message }: ErrorBody): boolean {
   if (status === 400 && message.endsWith(' is not a valid model ID')) return true;
+  if (status === 400 && saysUnknown({ code, message })) return true;
   if (status === 400 || status === 404 || status === 410)
     return code === 'model_decommissioned' || saysRetired(message);
   if (status !== 503) return false;

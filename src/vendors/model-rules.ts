@@ -197,6 +197,21 @@ export function saysRetired(message: string): boolean {
   return retiredWords.test(message.slice(0, 1000));
 }
 
+/**
+ * What services say with 400 of a model that they do not have, each with its report in test/services/more-services.test.ts: Mistral and
+ * Perplexity "Invalid model", Z.ai, MiniMax and Cloudflare "unknown" and "no such", Bedrock, DeepSeek and llama.cpp.
+ */
+const unknownWords =
+  /\b(?:unknown|invalid|no such) model\b|\bmodel (?:identifier is invalid|not exist)\b|^model '[^']{1,200}' not found/i;
+
+/** Their codes: of OpenAI, Hugging Face and LM Studio, of Together, and of Groq for one that was there. */
+const unknownCodes = new Set(['model_not_found', 'model_not_available', 'model_decommissioned']);
+
+/** Whether a refusal with status 400 is about a model that the service does not have. */
+export function saysUnknown({ code, message }: { code?: string | number | undefined; message: string }): boolean {
+  return unknownCodes.has(String(code)) || unknownWords.test(message.slice(0, 1000));
+}
+
 /** The model that a service's words name in the place of another. */
 export function findSuccessor(message: string): string | undefined {
   return successorWords.exec(message.slice(0, 1000))?.[1];

@@ -46,13 +46,27 @@ export async function startVendors(given: Partial<Vendors['fakeServers']> = {}):
     openrouter: given.openrouter ?? (await startOpenRouter()),
     ollama: given.ollama ?? (await startOllama()),
   };
+  const ports = Object.entries(hosts).map(([host, name]) => [host, Number(new URL(fakeServers[name].url).port)]);
+  const proxy = await startHostProxy(Object.fromEntries(ports) as Record<string, number>);
+  return {
+    fakeServers,
+    proxy: proxy.url,
+    async close() {
+      proxy.close();
+      for (const name of vendorNames) await fakeServers[name].close();
+    },
+  };
+}
+
+/** A proxy for HTTPS behind which hosts are servers on this machine, by their ports. */
+export async function startHostProxy(ports: Readonly<Record<string, number>>): Promise<{ url: string; close(): void }> {
   const sockets = new Set<Socket>();
   const proxy = createServer().on('connect', (request, socket: Socket) => {
-    const vendor = hosts[String(request.url).replace(/:443$/, '')];
-    if (vendor === undefined) return void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+    const target = ports[String(request.url).replace(/:443$/, '')];
+    if (target === undefined) return void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
     socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
     const inside = new TLSSocket(socket, { isServer: true, ...vendorPair });
-    const onward = connect(Number(new URL(fakeServers[vendor].url).port), '127.0.0.1');
+    const onward = connect(target, '127.0.0.1');
     for (const each of [inside, onward]) {
       sockets.add(each.on('error', () => {}));
       each.on('close', () => [inside, onward].forEach((other) => other.destroy()));
@@ -61,14 +75,11 @@ export async function startVendors(given: Partial<Vendors['fakeServers']> = {}):
   });
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
-  const { port } = proxy.address() as AddressInfo;
   return {
-    fakeServers,
-    proxy: `http://127.0.0.1:${port}`,
-    async close() {
+    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    close() {
       for (const socket of sockets) socket.destroy();
       proxy.close();
-      for (const name of vendorNames) await fakeServers[name].close();
     },
   };
 }

@@ -19,6 +19,8 @@ export interface Output {
   blocks: number;
   /** The words with which the model refused: they do not answer the prompt, so they are not in its text. */
   refusal: string;
+  /** Searches of the service's own tool. */
+  searches: number;
   /** Characters that are kept of it beside the events. */
   length: number;
 }
@@ -50,7 +52,7 @@ interface ArrivingPart {
 }
 
 export function createResponseOutput(): Output {
-  return { items: [], blocks: 0, refusal: '', length: 0 };
+  return { items: [], blocks: 0, refusal: '', searches: 0, length: 0 };
 }
 
 /** An item begins. A call without a name waits for all of it. */
@@ -275,6 +277,9 @@ function finishCustomCall(item: ArrivingItem, whole: JsonObject, output: Output)
 
 /** An item of another kind has nothing for readers but an image; the next turn sends it back. */
 function finishOther(item: ArrivingItem, whole: JsonObject, output: Output): ReplyEvent[] {
+  const action = item.type === 'web_search_call' ? (objectField(whole, 'action') ?? {}) : undefined;
+  // To open a page that was found is no other search.
+  if (action && (action['type'] ?? 'search') === 'search') output.searches++;
   if (item.type !== 'image_generation_call')
     return [...openPart(item, 0, { type: item.type, item: whole }, output).events, ...pageSources(whole)];
   const data = textField(whole, 'result');

@@ -104,7 +104,7 @@ function endResponse(response: JsonObject, state: ResponseState): ReplyEvent[] {
   // A last event without items keeps those that came (deviation 74).
   for (const [at, item] of (listField(response, 'output') ?? []).entries())
     if (isObject(item)) events.push(...finishItem({ output_index: at, item }, state.output));
-  events.push(...endItems(state.output), ...usageEvents(response), ...tierEvents(response));
+  events.push(...endItems(state.output), ...usageEvents(response, state.output.searches), ...tierEvents(response));
 
   if (status === 'failed' || (!status && isObject(response['error']))) {
     const error = findErrorInReply({ error: response['error'] ?? 'the reply failed' }) ?? { message: '' };
@@ -134,10 +134,12 @@ function tierEvents(response: JsonObject): ReplyEvent[] {
   return tier ? [{ type: 'tier', tier }] : [];
 }
 
-function usageEvents(response: JsonObject): ReplyEvent[] {
+function usageEvents(response: JsonObject, found: number): ReplyEvent[] {
   const usage = objectField(response, 'usage');
   const search = objectField(objectField(response, 'toolUsage') ?? {}, 'webSearch');
-  const searches = search && numberField(search, 'numRequests');
+  const inUsage = objectField(usage ?? {}, 'serverToolUseDetails') !== undefined;
+  // A service that counts none has the searches in the output alone.
+  const searches = (search && numberField(search, 'numRequests')) ?? (inUsage ? undefined : found);
   return [
     ...(usage ? [{ type: 'usage', usage: readUsage(usage) } as const, ...toldCostEvents(usage)] : []),
     ...(searches ? [{ type: 'usage', usage: { searches } } as const] : []),

@@ -125,7 +125,7 @@ export const completionsBody = object(
       'type!': oneOf('json_object', 'json_schema', 'text'),
       json_schema: object({ 'name!': text, description: text, schema: freeObject, strict: flag }),
     }),
-    reasoning_effort: oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh'),
+    reasoning_effort: oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'),
     verbosity: oneOf('low', 'medium', 'high'),
     modalities: choose(() => list(modality)),
     service_tier: oneOf('auto', 'default', 'fast', 'flex', 'priority', 'scale'),
@@ -229,10 +229,24 @@ const never = ['max_tokens', 'logit_bias', 'prediction'];
 const notWhileReasoning = ['frequency_penalty', 'presence_penalty'];
 const fixedWhileReasoning = ['temperature', 'top_p'];
 
+/** From gpt-5.4 on, tools and thinking exclude each other here; some models cannot but think. */
+const newer = /^gpt-(?:5\.[4-9]|[6-9]|\d\d)/;
+const alwaysThinking = /^gpt-(?:6\.2-|6-astra|6\.1-sol)/;
+
 function checkReasoningModel(body: JsonObject): void {
+  const model = textAt(body, 'model') ?? '';
   const isThinking = textAt(body, 'reasoning_effort') !== 'none';
+  if (!isThinking && alwaysThinking.test(model)) {
+    const rule = "'reasoning_effort' does not support 'none' with this model.";
+    const message = `Unsupported value: ${rule} ${supported(['low', 'medium', 'high', 'xhigh', 'max'])}`;
+    throw badParameter('reasoning_effort', 'unsupported_value', message);
+  }
+  if (isThinking && newer.test(model) && [...listAt(body, 'tools'), ...listAt(body, 'functions')].length > 0) {
+    const message = `Function tools with reasoning_effort are not supported for ${model} in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.`;
+    throw badParameter('reasoning_effort', null, message);
+  }
   // The first ones stop where they are told to.
-  const stops = /^o1|^o3-mini/.test(textAt(body, 'model') ?? '');
+  const stops = /^o1|^o3-mini/.test(model);
   const unsupported = [...(stops ? [] : ['stop']), ...never, ...(isThinking ? notWhileReasoning : [])].find(
     (name) => body[name] !== undefined,
   );

@@ -196,6 +196,21 @@ describe('a stream of the responses format', () => {
     expect(JSON.parse(json)).toEqual(input);
   });
 
+  test('counts the searches of its output where the service does not count them', () => {
+    const call = { type: 'web_search_call', status: 'completed' };
+    const search = { ...call, id: 'ws_1', action: { type: 'search', queries: ['x'] } };
+    const second = { ...call, id: 'ws_2' };
+    const page = { ...call, id: 'ws_3', action: { type: 'open_page', url: 'https://a.example' } };
+    const output = [search, second, page, message('Hello')];
+    const streamed = feedAll([created, done(0, search), done(1, second), completed(output)]);
+    for (const { result } of [streamed, readWhole(response(output))]) expect(result.usage?.searches).toBe(2);
+    const counted = response(output, { tool_usage: { web_search: { num_requests: 1 } } });
+    expect(readWhole(counted).result.usage?.searches).toBe(1);
+    const usage = { input_tokens: 1, server_tool_use_details: { web_search_requests: 3 } };
+    expect(readWhole(response(output, { usage })).result.usage?.searches).toBe(3);
+    expect(readWhole(response([message('Hello')])).result.usage).not.toHaveProperty('searches');
+  });
+
   test('keeps an item of another kind for the next turn, and saves an image', () => {
     const search = {
       type: 'web_search_call',

@@ -146,6 +146,7 @@ describe('as OpenAI', () => {
   const object = { type: 'object', properties: { name }, required: ['name'], additionalProperties: false };
   const refused = 'is not supported with this model.';
   const gpt5 = (more: object): object => hi({ model: 'gpt-5', ...more });
+  const look = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } };
   const rows: [what: string, body: object, param: string | null, code: string | null, message: string][] = [
     ['pictures as an answer', hi({ modalities: ['image'] }), 'modalities[0]', 'invalid_value', "'text' and 'audio'."],
     ['max_tokens of a reasoning model', gpt5({ max_tokens: 9 }), 'max_tokens', 'unsupported_parameter', refused],
@@ -157,6 +158,20 @@ describe('as OpenAI', () => {
       'temperature',
       'unsupported_value',
       "'temperature' does not support 0.5 with this model. Only the default (1) value is supported.",
+    ],
+    [
+      'function tools of a model that thinks, from gpt-5.4 on, though the request says nothing of thinking',
+      hi({ model: 'gpt-6-luna', tools: [look] }),
+      'reasoning_effort',
+      null,
+      "Function tools with reasoning_effort are not supported for gpt-6-luna in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.",
+    ],
+    [
+      'no thinking of a model that cannot but think',
+      hi({ model: 'gpt-6.2-sol', tools: [look], reasoning_effort: 'none' }),
+      'reasoning_effort',
+      'unsupported_value',
+      "'reasoning_effort' does not support 'none' with this model. Supported values are: 'low', 'medium', 'high', 'xhigh', and 'max'.",
     ],
     [
       'JSON of which no message speaks',
@@ -205,6 +220,8 @@ describe('as OpenAI', () => {
       gpt5({ reasoning_effort: 'none', temperature: 0.5, presence_penalty: 1 }),
       hi({ model: 'gpt-5-chat-latest', max_tokens: 9, stop: 'x' }),
       hi({ model: 'gpt-4o', max_tokens: 9 }),
+      hi({ model: 'gpt-6-luna', tools: [look], reasoning_effort: 'none' }),
+      gpt5({ tools: [look] }),
       completion('as JSON', { response_format: { type: 'json_object' } }),
       hi(schema({ ...object, properties: { name: { anyOf: [object, { type: 'null' }] } } })),
     ];

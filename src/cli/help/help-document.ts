@@ -136,7 +136,11 @@ const documents: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   recover: { result, 'recovery-files': 'files[].path files[].savedAt files[].command files[].job' },
   serve: { serve: 'url port apiKey env.* unset[]' },
   'config init': { config: `${config} exists` },
-  'config path': { config: `${config} exists` },
+  'config path': {
+    config: `${config} exists`,
+    places:
+      'places[].name places[].path places[].holds places[].writtenBy variables[].variables[] variables[].for telemetry',
+  },
   'config list': { config: `${config} exists profiles[] settings.*.value settings.*.from` },
   'config get': { config: `${config} key value from` },
   'config set': { config: `${config} key` },

@@ -110,7 +110,7 @@ const common = new Set(['schema', 'ok', 'exitCode', 'warnings[]', 'error']);
 
 const rare = new Set([
   // What only some services list.
-  ...'endsOn lifecycle successor line inputs[] outputs[] prices.input prices.output prices.cached isLoaded'
+  ...'endsOn lifecycle successor line inputs[] outputs[] prices.input prices.output prices.cached efforts[] thinkingOff isLoaded'
     .split(' ')
     .map((key) => `models[].${key}`),
   'running',
@@ -173,6 +173,7 @@ test('help --json names the keys of every document that a command prints, and no
     ['config get', ['models.text']],
     ['config list', []],
     ['config path', []],
+    ['config path', ['--all']],
     ['config unset', ['models.text']],
     ['batch run', [...batch, '-o', 'out', ...shard]],
     ...['1', '2'].map((index): [string, string[]] => [

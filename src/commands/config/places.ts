@@ -133,8 +133,13 @@ const otherGroups: readonly VariableGroup[] = [
   { variables: ['CI', 'GITHUB_ACTIONS', 'VITEST'], for: 'who reads the output' },
   {
     variables: [
-      ...['SLURM_ARRAY_TASK_ID', 'SLURM_ARRAY_TASK_MIN', 'SLURM_ARRAY_TASK_STEP', 'SLURM_ARRAY_TASK_COUNT'],
-      ...['JOB_COMPLETION_INDEX', 'CI_NODE_INDEX', 'CI_NODE_TOTAL'],
+      'SLURM_ARRAY_TASK_ID',
+      'SLURM_ARRAY_TASK_MIN',
+      'SLURM_ARRAY_TASK_STEP',
+      'SLURM_ARRAY_TASK_COUNT',
+      'JOB_COMPLETION_INDEX',
+      'CI_NODE_INDEX',
+      'CI_NODE_TOTAL',
     ],
     for: 'batch --shard auto',
   },

@@ -86,16 +86,19 @@ test('of several keys, that of the named service is used', async () => {
   expect(byVariable).toMatchObject({ code: 0, stdout: 'Hello from Gemini.\n', stderr: '' });
 });
 
-test('a server on this machine works without a key', async () => {
+test('a server on this machine works without a key, and without a model where it has but one', async () => {
   const server = await startScriptedServer();
   onTestFinished(() => server.close());
   server.always(({ path, headers }) => {
-    if (path !== '/v1/chat/completions' || headers['authorization'] !== undefined) return { status: 401 };
+    if (headers['authorization'] !== undefined) return { status: 401 };
+    if (path === '/v1/models') return { body: { object: 'list', data: [{ id: 'some-model', object: 'model' }] } };
+    if (path !== '/v1/chat/completions') return { status: 404 };
     const message = { role: 'assistant', content: 'an answer' };
     return { body: { model: 'some-model', choices: [{ index: 0, message, finish_reason: 'stop' }] } };
   });
   const ran = await type(commandsOf('This machine.'), { url: server.url, key: '' });
-  expect(ran).toMatchObject({ code: 0, stdout: 'an answer\nan answer\n', stderr: '' });
+  expect(ran).toMatchObject({ code: 0, stdout: 'an answer\nan answer\n' });
+  expect(ran.stderr).toMatch(/^Ollama answers with some-model, the newest of its list; to set it for good: .*\n$/);
 });
 
 test('a gateway of your own works at the first try', async () => {

@@ -4,7 +4,7 @@ import type { Context } from '../../cli/context.ts';
 import { type ConnectionFlags, readConfiguredKey, readSettingsFlags } from '../../cli/run/settings.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
-import { listUses } from '../../vendors/services.ts';
+import { listUses, services } from '../../vendors/services.ts';
 import { missingError } from '../../settings/missing.ts';
 import { resolveEveryUse } from '../../settings/resolve.ts';
 import { listCredentials, type Secret } from '../../settings/redact.ts';
@@ -207,7 +207,11 @@ const defaultUse: Readonly<Record<Use, Use>> = { text: 'text', chat: 'text', ima
 export const modelsRow: CheckStep<GatewaySubject> = {
   name: 'models',
   check(examined) {
-    const known = servedUses(examined).map((use) => ({ use, model: examined.surveyed.byUse[use].model?.value }));
+    const known = servedUses(examined).map((use) => {
+      const { model, service } = examined.surveyed.byUse[use];
+      const listed = services[service.value].isKeyless ? 'the newest of its list' : undefined;
+      return { use, model: model?.value ?? listed };
+    });
     const text = known.map(({ use, model }) => `${use} ${model ?? 'none'}`).join(', ');
     if (known.length === 0)
       return { state: 'failed', class: 'usage', text: `the service does not have ${examined.uses.join(', ')}` };

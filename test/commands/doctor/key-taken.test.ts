@@ -85,13 +85,20 @@ test('doctor without models says how to name one, how to list them, and how to s
 test('doctor without models says also how to set the service that a flag names', async ({ server }) => {
   server.reply(head);
   server.reply({ body: { data: [{ id: 'llama3.2:latest' }] } });
-  const flags = `--service ollama --base-url ${server.url}`;
-  const ran = await run(['doctor', '--json', ...flags.split(' ')]);
+  const flags = `--service groq --base-url ${server.url}`;
+  const env = { GATEWAY_API_KEY: 'key-0123456789' };
+  const ran = await run(['doctor', '--json', ...flags.split(' ')], { env });
   const { checks } = JSON.parse(ran.stdout) as { checks: Check[] };
-  const set = ['service ollama', 'models.text <model>']
-    .map((setting) => `gateway-cli config set ${setting}`)
-    .join('\n');
+  const set = ['service groq', 'models.text <model>'].map((setting) => `gateway-cli config set ${setting}`).join('\n');
   expect(checks.find(({ name }) => name === 'models')).toMatchObject({
     fix: `name one each time: -m <model>; to see them: gateway-cli models ${flags}\nor for good: ${set}`,
   });
+});
+
+test("doctor says that a server of one's own answers with a model of its list", async ({ server }) => {
+  server.reply(head);
+  server.reply({ body: { data: [{ id: 'llama3.2:latest' }] } });
+  const ran = await run(['doctor', '--service', 'ollama', '--base-url', server.url]);
+  expect(ran.code).toBe(0);
+  expect(ran.stdout).toMatch(/^ok +models +text the newest of its list, chat the newest of its list$/m);
 });
